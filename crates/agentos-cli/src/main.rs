@@ -1,0 +1,2 @@
+//! The agentos command line.
+fn main() {}

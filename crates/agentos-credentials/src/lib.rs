@@ -1,0 +1,1 @@
+//! Keys: keyring first, an owner-only file on request

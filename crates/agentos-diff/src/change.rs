@@ -1,0 +1,203 @@
+//! The change an answer means: for each path the exact old and new bytes and modes, and one canonical diff.
+//!
+//! Owns: `Change` and its SHA-256. Never: remembers how the answer was written.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{RepoPath, canonical};
+
+/// The modes a regular file can have in git. Links and submodules cannot be expressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileMode {
+    /// 100644.
+    Regular,
+    /// 100755.
+    Executable,
+}
+
+impl FileMode {
+    /// As git prints it.
+    #[must_use]
+    pub fn as_git(self) -> &'static str {
+        match self {
+            Self::Regular => "100644",
+            Self::Executable => "100755",
+        }
+    }
+}
+
+/// A file's mode and bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileState {
+    /// The mode.
+    pub mode: FileMode,
+    /// Every byte.
+    pub content: Arc<[u8]>,
+}
+
+impl FileState {
+    /// A regular file.
+    #[must_use]
+    pub fn regular(content: &[u8]) -> Self {
+        Self {
+            mode: FileMode::Regular,
+            content: Arc::from(content),
+        }
+    }
+}
+
+/// What happens to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// There is none before.
+    Create,
+    /// The bytes differ (the mode may, too).
+    Modify,
+    /// There is none after.
+    Delete,
+    /// The mode alone differs.
+    Chmod,
+}
+
+/// Lines, as the canonical diff counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LineStats {
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+}
+
+/// One path of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// The path.
+    pub path: RepoPath,
+    /// Before; none for a new file.
+    pub old: Option<FileState>,
+    /// After; none for a deleted file.
+    pub new: Option<FileState>,
+    /// Lines added and removed.
+    pub stats: LineStats,
+    /// The deleted path of the same change whose content this new file carries on, by content alone.
+    pub renamed_from: Option<RepoPath>,
+}
+
+impl FileChange {
+    /// What happens to the path.
+    #[must_use]
+    pub fn kind(&self) -> ChangeKind {
+        match (&self.old, &self.new) {
+            (None, _) => ChangeKind::Create,
+            (Some(_), None) => ChangeKind::Delete,
+            (Some(old), Some(new)) if old.content == new.content => ChangeKind::Chmod,
+            (Some(_), Some(_)) => ChangeKind::Modify,
+        }
+    }
+}
+
+/// A change cannot be made of these files.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    /// One path twice.
+    #[error("`{0}` is in the change twice")]
+    Twice(RepoPath),
+    /// One path is a file and a directory above another.
+    #[error("`{0}` cannot be a file and a directory")]
+    FileAndDirectory(RepoPath),
+    /// A file is neither before nor after.
+    #[error("`{0}` is neither before nor after the change")]
+    Nowhere(RepoPath),
+}
+
+/// A change: what landing makes, policy judges, a person approves and the executor writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    files: Vec<FileChange>,
+    diff: Vec<u8>,
+    sha256: String,
+}
+
+impl Change {
+    /// A change of these files. Paths whose old and new state are equal are left out; the rest is sorted.
+    ///
+    /// # Errors
+    /// When a path is there twice, nowhere, or both a file and a directory in the result.
+    pub fn new(states: Vec<(RepoPath, Option<FileState>, Option<FileState>)>) -> Result<Self, ChangeError> {
+        let mut states = states;
+        states.sort_by(|a, b| a.0.as_str().as_bytes().cmp(b.0.as_str().as_bytes()));
+        for pair in states.windows(2) {
+            if let [a, b] = pair
+                && a.0 == b.0
+            {
+                return Err(ChangeError::Twice(a.0.clone()));
+            }
+        }
+        if let Some(nowhere) = states.iter().find(|(_, old, new)| old.is_none() && new.is_none()) {
+            return Err(ChangeError::Nowhere(nowhere.0.clone()));
+        }
+        states.retain(|(_, old, new)| old != new);
+        let (files, diff) = canonical::render(states)?;
+        let sha256 = hex(&Sha256::digest(&diff));
+        Ok(Self { files, diff, sha256 })
+    }
+
+    /// The files, sorted by path.
+    #[must_use]
+    pub fn files(&self) -> &[FileChange] {
+        &self.files
+    }
+
+    /// The canonical git diff: depends on base and result alone. Not always UTF-8.
+    #[must_use]
+    pub fn canonical_diff(&self) -> &[u8] {
+        &self.diff
+    }
+
+    /// SHA-256 of the canonical diff, 64 hex digits.
+    #[must_use]
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
+    /// True when nothing would change.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Lines added and removed in all.
+    #[must_use]
+    pub fn stats(&self) -> LineStats {
+        self.files
+            .iter()
+            .fold(LineStats::default(), |sum, file| LineStats {
+                added: sum.added + file.stats.added,
+                removed: sum.removed + file.stats.removed,
+            })
+    }
+
+    /// The change that takes this one back.
+    ///
+    /// # Errors
+    /// When the way back cannot be expressed; see [`Change::new`].
+    pub fn inverse(&self) -> Result<Self, ChangeError> {
+        Self::new(
+            self.files
+                .iter()
+                .map(|file| (file.path.clone(), file.new.clone(), file.old.clone()))
+                .collect(),
+        )
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,18 @@
+//! Landing: finds where an untrusted answer was meant to go, or says why it cannot.
+//!
+//! Owns: parsing answers in any edit dialect, locating each edit in the base, the canonical diff, path safety,
+//! and the facts of a change. Never: does I/O, reads a clock, starts anything, or lands by similarity.
+//! Start at [`Change`].
+
+mod base;
+mod canonical;
+mod change;
+mod path;
+mod refusal;
+mod report;
+
+pub use base::{Base, BaseError, DirEntry, Entry, EntryKind};
+pub use change::{Change, ChangeError, ChangeKind, FileChange, FileMode, FileState, LineStats};
+pub use path::RepoPath;
+pub use refusal::{Refusal, RefusalCode};
+pub use report::{Dialect, FileReport, HunkReport, HunkStatus, LandingReport, Repair, Rung};

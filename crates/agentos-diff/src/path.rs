@@ -1,0 +1,66 @@
+//! The one function that decides if a path may be touched at all.
+//!
+//! Owns: what a safe name is, on every system a repository may be checked out on. Never: looks at a disk.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Refusal, RefusalCode};
+
+/// A path inside a repository that may be touched: relative, normal, `/` between parts, safe everywhere.
+/// There is no way to make one without the checks.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct RepoPath(String);
+
+impl RepoPath {
+    /// Checks a path.
+    ///
+    /// # Errors
+    /// The refusal says which rule it breaks.
+    pub fn new(path: &str) -> Result<Self, Refusal> {
+        check(path).map_err(|refusal| refusal.at(path))?;
+        Ok(Self(path.to_owned()))
+    }
+
+    /// The path as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for RepoPath {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Self::new(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+fn check(path: &str) -> Result<(), Refusal> {
+    let escapes = path.is_empty()
+        || path.starts_with('/')
+        || path.contains('\\')
+        || path.split('/').any(|part| matches!(part, "" | "." | ".."));
+    if escapes {
+        return Err(Refusal::new(
+            RefusalCode::PathEscape,
+            format!("`{path}` is not a plain path inside the repository"),
+        ));
+    }
+    if path.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
+        return Err(Refusal::new(
+            RefusalCode::GitDir,
+            format!("`{path}` reaches git's own files"),
+        ));
+    }
+    Ok(())
+}

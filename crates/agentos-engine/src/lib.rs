@@ -1,0 +1,1 @@
+//! The flow: registry, context, the run loop; effects arrive through its own ports

@@ -1,0 +1,1 @@
+//! The tape: append-only, hash-chained records, blobs beside it, offline verification

@@ -1,0 +1,1 @@
+//! The only writer: reads and writes git, everything or nothing

@@ -1,0 +1,1 @@
+//! Gates: judge the shipped binary from outside and write evidence

@@ -1,0 +1,1 @@
+//! The base for local HTTP model servers: request, response and endpoint are hooks

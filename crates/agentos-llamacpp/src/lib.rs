@@ -1,0 +1,1 @@
+//! llama.cpp server: native completion and health, on the generic local HTTP base

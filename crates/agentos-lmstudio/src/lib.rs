@@ -1,0 +1,1 @@
+//! LM Studio: the OpenAI wire plus its own model-state API

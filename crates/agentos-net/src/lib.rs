@@ -1,0 +1,1 @@
+//! HTTP: endpoint check, time-outs, size caps, streaming, redaction

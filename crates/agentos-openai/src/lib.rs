@@ -1,0 +1,1 @@
+//! The OpenAI chat wire and every server compatible with it

@@ -1,0 +1,1 @@
+//! Policy: facts about a change and rules give a decision; mints the approval

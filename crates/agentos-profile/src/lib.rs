@@ -1,0 +1,1 @@
+//! Provider profiles: typed, validated, layered; pure parsing

@@ -1,0 +1,1 @@
+//! The committed JSON Schemas and validation against them

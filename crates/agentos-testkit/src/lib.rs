@@ -1,0 +1,1 @@
+//! Test support: temporary repositories, fake servers, recorded fixtures, a redactor; never in a product

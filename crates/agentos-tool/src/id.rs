@@ -1,0 +1,173 @@
+//! Identifiers and points in time, as plain checked strings.
+//!
+//! Owns: how a run, an endpoint and a time are written. Never: reads a clock or draws a random number; both
+//! come in as values.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The name of one run: `20261121T091400Z-1a2b3c4d`. Sorts by time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct RunId(String);
+
+impl RunId {
+    /// A run id from the time a run began and 32 random bits.
+    #[must_use]
+    pub fn new(at: &Timestamp, random: u32) -> Self {
+        let digits: String = at
+            .as_str()
+            .chars()
+            .take(19)
+            .filter(|c| !matches!(c, '-' | ':'))
+            .collect();
+        Self(format!("{digits}Z-{random:08x}"))
+    }
+
+    /// Accepts an id that a person typed or a record holds: 1 to 64 letters, digits, `-`, `_` or `.`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = (1..=64).contains(&text.len())
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
+        fits.then(|| Self(text.to_owned()))
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A point in time: RFC 3339, UTC, milliseconds, as in `2026-11-21T09:14:00.000Z`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Timestamp(String);
+
+/// The text is not a time in RFC 3339.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not a time such as 2026-11-21T09:14:00.000Z")]
+pub struct TimestampError(String);
+
+impl Timestamp {
+    /// The point in time that a clock showed.
+    #[must_use]
+    pub fn from_system(at: SystemTime) -> Self {
+        Self(humantime::format_rfc3339_millis(at).to_string())
+    }
+
+    /// Reads a time back.
+    ///
+    /// # Errors
+    /// When the text is not RFC 3339.
+    pub fn parse(text: &str) -> Result<Self, TimestampError> {
+        humantime::parse_rfc3339(text)
+            .map(Self::from_system)
+            .map_err(|_| TimestampError(text.chars().take(40).collect()))
+    }
+
+    /// Whole seconds since 1970-01-01T00:00:00Z; 0 for anything before it.
+    #[must_use]
+    pub fn unix_seconds(&self) -> i64 {
+        humantime::parse_rfc3339(&self.0)
+            .ok()
+            .and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok())
+            .and_then(|since| i64::try_from(since.as_secs()).ok())
+            .unwrap_or(0)
+    }
+
+    /// The time `seconds` after 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub fn from_unix_seconds(seconds: u64) -> Self {
+        Self::from_system(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+    }
+
+    /// The time as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where a tool answered, as `host:port` and nothing else: no scheme, user, path or query can be held.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Endpoint(String);
+
+impl Endpoint {
+    /// An endpoint from its two parts. Characters that no host name holds are dropped.
+    #[must_use]
+    pub fn new(host: &str, port: u16) -> Self {
+        let host: String = host
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']'))
+            .collect();
+        Self(format!("{host}:{port}"))
+    }
+
+    /// The endpoint as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_id_is_the_time_and_eight_hex_digits() {
+        let at = Timestamp::from_unix_seconds(1_795_252_440);
+        assert_eq!(at.as_str(), "2026-11-21T09:14:00.000Z");
+        assert_eq!(RunId::new(&at, 0x1a2b).as_str(), "20261121T091400Z-00001a2b");
+    }
+
+    #[test]
+    fn a_typed_run_id_holds_no_path_and_no_blank() {
+        for bad in ["", "../x", "a b", "a/b", &"x".repeat(65)] {
+            assert_eq!(RunId::parse(bad), None, "{bad}");
+        }
+        assert!(RunId::parse("20261121T091400Z-00001a2b").is_some());
+    }
+
+    #[test]
+    fn time_is_read_back_as_it_was_written() {
+        let at = Timestamp::from_unix_seconds(1_795_252_440);
+        assert_eq!(Timestamp::parse(at.as_str()).unwrap(), at);
+        assert_eq!(at.unix_seconds(), 1_795_252_440);
+        assert!(Timestamp::parse("yesterday").is_err());
+    }
+
+    #[test]
+    fn an_endpoint_cannot_hold_a_user_or_a_path() {
+        assert_eq!(
+            Endpoint::new("user@example.com/x?y", 80).as_str(),
+            "userexample.comxy:80"
+        );
+        assert_eq!(Endpoint::new("[::1]", 8080).as_str(), "[::1]:8080");
+    }
+}

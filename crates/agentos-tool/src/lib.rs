@@ -1,0 +1,24 @@
+//! The words of AgentOS: ids, health, task, output, result, capabilities and the adapter trait.
+//!
+//! Owns: the types that every other crate speaks in, and their JSON shapes. Never: does I/O, reads a clock,
+//! names a provider's wire format, or knows that a repository exists. Start at [`Adapter`].
+
+mod adapter;
+mod capabilities;
+mod health;
+mod id;
+mod output;
+mod result;
+mod secret;
+mod task;
+
+pub use adapter::{Adapter, BoxFuture, NoProgress, Progress, ProgressSink};
+pub use capabilities::{Ability, DiffQuality, ExecutionMode, ToolCapabilities};
+pub use health::{ErrorCategory, HealthStatus, ToolHealth};
+pub use id::{Endpoint, RunId, Timestamp, TimestampError};
+pub use output::{FinishReason, ToolError, ToolFailure, ToolOutput, Usage};
+pub use result::{
+    Boundary, DiffValidation, Enforcement, OutputKind, ResultStatus, StateMeasurement, ToolResult,
+};
+pub use secret::Secret;
+pub use task::{ContextFile, EditFormat, TaskLimits, ToolTask};
