@@ -2,17 +2,21 @@
 //!
 //! Owns: parsing answers in any edit dialect, locating each edit in the base, the canonical diff, path safety,
 //! and the facts of a change. Never: does I/O, reads a clock, starts anything, or lands by similarity.
-//! Start at [`Change`].
+//! Start at [`land`].
 
 mod base;
 mod canonical;
 mod change;
+mod findings;
+mod land;
 mod path;
 mod refusal;
 mod report;
 
 pub use base::{Base, BaseError, DirEntry, Entry, EntryKind};
 pub use change::{Change, ChangeError, ChangeKind, FileChange, FileMode, FileState, LineStats};
+pub use findings::{Finding, Findings, findings};
+pub use land::{LandError, LandOptions, Landed, Limits, SeenFile, land};
 pub use path::RepoPath;
 pub use refusal::{Refusal, RefusalCode};
 pub use report::{Dialect, FileReport, HunkReport, HunkStatus, LandingReport, Repair, Rung};

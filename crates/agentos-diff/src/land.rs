@@ -1,0 +1,91 @@
+//! Landing: an untrusted answer and a base make a change, or a refusal with a report.
+//!
+//! Owns: the way from bytes to `Change`. Never: does I/O, reads a clock, or lands a part of an answer.
+
+use std::sync::Arc;
+
+use crate::{Base, BaseError, Change, LandingReport, Refusal, RefusalCode, RepoPath};
+
+/// Bounds on what an answer and its files may be. Above any of them the answer is refused as `too-large`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the whole answer.
+    pub answer_bytes: usize,
+    /// Bytes of one line of the answer.
+    pub line_bytes: usize,
+    /// Files the answer touches.
+    pub files: usize,
+    /// Hunks or edits in all.
+    pub hunks: usize,
+    /// Bytes of one file, before or after.
+    pub file_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            answer_bytes: 16 << 20,
+            line_bytes: 1 << 20,
+            files: 5_000,
+            hunks: 50_000,
+            file_bytes: 64 << 20,
+        }
+    }
+}
+
+/// A file as it was sent to the tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenFile {
+    /// The path it was sent under.
+    pub path: RepoPath,
+    /// The bytes that were sent.
+    pub content: Arc<[u8]>,
+}
+
+/// How to land.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LandOptions {
+    /// Bounds.
+    pub limits: Limits,
+    /// The context that was sent to the tool, if it is known: evidence of the state the answer was made for.
+    pub seen: Vec<SeenFile>,
+}
+
+/// An answer that landed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Landed {
+    /// What it means.
+    pub change: Change,
+    /// How it was read; its `refusal` is none.
+    pub report: LandingReport,
+}
+
+/// An answer that did not land.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LandError {
+    /// The answer is refused; the report's `refusal` is set.
+    #[error("{}", .0.refusal.as_ref().map_or("the answer does not land", |refusal| refusal.message.as_str()))]
+    Refused(Box<LandingReport>),
+    /// The base could not be read.
+    #[error(transparent)]
+    Base(#[from] BaseError),
+}
+
+/// Lands an answer on a base: all of it, or nothing.
+///
+/// # Errors
+/// A refusal with its report, or a base that cannot be read.
+pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Landed, LandError> {
+    let _ = (base, options);
+    let refusal = if answer.is_empty() {
+        Refusal::new(RefusalCode::NoDiff, "the answer is empty")
+    } else {
+        Refusal::new(RefusalCode::NoDiff, "no edit was found in the answer")
+    };
+    Err(LandError::Refused(Box::new(LandingReport {
+        version: 1,
+        refusal: Some(refusal),
+        files: Vec::new(),
+        notes: Vec::new(),
+    })))
+}
