@@ -1,1 +1,5 @@
 //! Test support: temporary repositories, fake servers, recorded fixtures, a redactor; never in a product
+
+pub mod cli;
+pub mod llama;
+pub mod redact;
