@@ -1,0 +1,133 @@
+//! Content-addressed bytes beside the tape: raw answers, prompts, canonical diffs, policy text.
+//!
+//! Owns: `blobs/<first two digits>/<the rest>`. Never: changes a blob once it is there.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::EvidenceError;
+use crate::record::{digest, hex_of};
+
+/// Stores bytes durably under their hash and gives the hash. The caller holds the store's lock.
+pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<String, EvidenceError> {
+    let id = digest(bytes);
+    let path = path_of(dir, &id)?;
+    if fs::read(&path).is_ok_and(|there| there == bytes) {
+        return Ok(id);
+    }
+    let folder = path.parent().unwrap_or(dir);
+    make_dir(folder)?;
+    let temp = path.with_extension("tmp");
+    let written = write_durably(&temp, bytes).and_then(|()| fs::rename(&temp, &path));
+    if let Err(source) = written {
+        // The temporary file is ours alone; what matters is told below.
+        let _ = fs::remove_file(&temp);
+        return Err(EvidenceError::Io {
+            action: "write",
+            path,
+            source,
+        });
+    }
+    sync_dir(folder)?;
+    Ok(id)
+}
+
+/// Reads a blob back, checked against its name.
+pub(crate) fn get(dir: &Path, id: &str) -> Result<Vec<u8>, EvidenceError> {
+    let path = path_of(dir, id)?;
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(EvidenceError::NoBlob { id: id.to_owned() });
+        }
+        Err(source) => {
+            return Err(EvidenceError::Io {
+                action: "read",
+                path,
+                source,
+            });
+        }
+    };
+    if digest(&bytes) == id {
+        Ok(bytes)
+    } else {
+        Err(EvidenceError::BlobChanged { id: id.to_owned() })
+    }
+}
+
+/// The blobs a body refers to: members whose name ends in `_sha256` and whose value is `sha256:…`. (A plain
+/// digest without that prefix names something that is not kept here.)
+pub(crate) fn references(body: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    collect(body, &mut found);
+    found
+}
+
+fn collect(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value.as_str() {
+                    Some(id) if name.ends_with("_sha256") && hex_of(id).is_some() => {
+                        found.push(id.to_owned())
+                    }
+                    Some(_) => {}
+                    None => collect(value, found),
+                }
+            }
+        }
+    }
+}
+
+fn path_of(dir: &Path, id: &str) -> Result<PathBuf, EvidenceError> {
+    let split = hex_of(id).and_then(|hex| hex.split_at_checked(2));
+    let Some((first, rest)) = split else {
+        return Err(EvidenceError::NoBlob {
+            id: id.chars().take(80).collect(),
+        });
+    };
+    Ok(dir.join("blobs").join(first).join(rest))
+}
+
+/// Writes a file, without waiting for the disk.
+pub(crate) fn write_plain(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    create(path)?.write_all(bytes)
+}
+
+fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(path)
+}
+
+/// Makes a folder and those above it.
+pub(crate) fn make_dir(dir: &Path) -> Result<(), EvidenceError> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(dir).map_err(EvidenceError::io("make", dir))?;
+    dir.parent().map_or(Ok(()), sync_dir)
+}
+
+/// Makes the names in a folder durable.
+pub(crate) fn sync_dir(dir: &Path) -> Result<(), EvidenceError> {
+    if cfg!(unix) {
+        File::open(dir)
+            .and_then(|dir| dir.sync_all())
+            .map_err(EvidenceError::io("sync", dir))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! What may stand in a record: exact numbers, and no secrets.
+//!
+//! Owns: taking keys, tokens and URL user parts out of a body before it is written. Never: looks at blobs; they
+//! are what the tool said, byte for byte.
+
+use serde_json::Value;
+
+use crate::EvidenceError;
+
+const MAX_SAFE: u64 = (1 << 53) - 1;
+const MAX_DEPTH: usize = 64;
+const GONE: &str = "[redacted]";
+/// Names of members whose value is never recorded; compared in lower case with `_` for `-`.
+const SECRET_NAMES: [&str; 14] = [
+    "access_token",
+    "api_key",
+    "apikey",
+    "auth",
+    "authorization",
+    "bearer",
+    "cookie",
+    "password",
+    "private_key",
+    "proxy_authorization",
+    "refresh_token",
+    "secret",
+    "token",
+    "x_api_key",
+];
+
+/// The body without secrets.
+pub(crate) fn clean(body: Value) -> Result<Value, EvidenceError> {
+    walk(body, "body", MAX_DEPTH)
+}
+
+fn walk(value: Value, at: &str, depth: usize) -> Result<Value, EvidenceError> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(EvidenceError::TooDeep);
+    };
+    match value {
+        Value::Null | Value::Bool(_) => Ok(value),
+        Value::Number(number) => {
+            let exact = match (number.as_i64(), number.as_u64(), number.as_f64()) {
+                (Some(int), _, _) => int.unsigned_abs() <= MAX_SAFE,
+                (None, Some(_), _) => false,
+                (None, None, Some(float)) => float.abs() < 9_007_199_254_740_992.0,
+                (None, None, None) => false,
+            };
+            if exact {
+                Ok(Value::Number(number))
+            } else {
+                Err(EvidenceError::NumberTooLarge { at: at.to_owned() })
+            }
+        }
+        Value::String(text) => Ok(Value::String(without_user_parts(&text))),
+        Value::Array(items) => items.into_iter().map(|item| walk(item, at, depth)).collect(),
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(name, value)| {
+                if is_secret(&name) && !value.is_null() && !value.is_boolean() {
+                    return Ok((name, Value::String(GONE.to_owned())));
+                }
+                let value = walk(value, &format!("{at}.{name}"), depth)?;
+                Ok((name, value))
+            })
+            .collect::<Result<serde_json::Map<_, _>, _>>()
+            .map(Value::Object),
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    SECRET_NAMES.contains(&name.as_str())
+}
+
+/// `scheme://user:password@host` becomes `scheme://[redacted]@host`; `Bearer x` becomes `Bearer [redacted]`.
+fn without_user_parts(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        out.push_str(before);
+        out.push_str("://");
+        let end = after
+            .find(|c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | '`'))
+            .unwrap_or(after.len());
+        let authority = after.get(..end).unwrap_or(after);
+        rest = match authority.rfind('@') {
+            Some(sign) => {
+                out.push_str(GONE);
+                after.get(sign..).unwrap_or_default()
+            }
+            None => after,
+        };
+    }
+    out.push_str(rest);
+    without_bearer(&out)
+}
+
+fn without_bearer(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(found) = rest.to_ascii_lowercase().find("bearer ") {
+        let (before, after) = rest.split_at(found + "bearer ".len());
+        let token = after
+            .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ','))
+            .unwrap_or(after.len());
+        out.push_str(before);
+        if token >= 8 {
+            out.push_str(GONE);
+            rest = after.get(token..).unwrap_or_default();
+        } else {
+            rest = after;
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn secrets_do_not_reach_the_tape() {
+        let cases = [
+            (
+                json!({ "Authorization": "Bearer abc" }),
+                json!({ "Authorization": "[redacted]" }),
+            ),
+            (
+                json!({ "headers": [{ "x-api-key": "k" }] }),
+                json!({ "headers": [{ "x-api-key": "[redacted]" }] }),
+            ),
+            (json!({ "api_key": null }), json!({ "api_key": null })),
+            (
+                json!({ "u": "see http://me:pw@host:1/x" }),
+                json!({ "u": "see http://[redacted]@host:1/x" }),
+            ),
+            (
+                json!({ "u": "http://host/a@b" }),
+                json!({ "u": "http://host/a@b" }),
+            ),
+            (
+                json!({ "m": "sent Bearer 0123456789, then" }),
+                json!({ "m": "sent Bearer [redacted], then" }),
+            ),
+            (
+                json!({ "m": "the bearer of news" }),
+                json!({ "m": "the bearer of news" }),
+            ),
+            (
+                json!({ "max_output_tokens": 5 }),
+                json!({ "max_output_tokens": 5 }),
+            ),
+        ];
+        for (body, expected) in cases {
+            assert_eq!(clean(body).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_number_that_readers_round_is_refused() {
+        let limit = 9_007_199_254_740_991_i64;
+        assert!(clean(json!([limit, -limit, 0.5, 1e15])).is_ok());
+        for number in [json!(limit + 1), json!(-limit - 1), json!(u64::MAX), json!(1e300)] {
+            let error = clean(json!({ "n": number })).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "`body.n` holds a number beyond 2^53 - 1, which cannot be recorded exactly"
+            );
+        }
+    }
+
+    #[test]
+    fn a_bottomless_body_is_refused() {
+        let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
+        assert!(matches!(clean(deep), Err(EvidenceError::TooDeep)));
+    }
+}

@@ -1,0 +1,191 @@
+//! Reading the tape back: record by record, and run by run.
+//!
+//! Owns: streaming and the summary of a run. Never: holds the whole tape in memory.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::MAX_LINE;
+use crate::{EvidenceError, Record, RecordKind, Store};
+
+/// The records of a tape, first to last. Stops after the first that cannot be read.
+#[derive(Debug)]
+pub struct Records {
+    lines: Option<Lines>,
+}
+
+/// One run in short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSummary {
+    /// The run.
+    pub run: String,
+    /// When its first record was made.
+    pub began: String,
+    /// When its last record was made.
+    pub ended: String,
+    /// How many records it has.
+    pub records: u64,
+    /// The kind of its last record.
+    pub last: RecordKind,
+    /// The commit it made, if it made one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+impl Store {
+    /// All records, first to last. Each is checked by itself; the chain is checked by [`Store::verify`].
+    ///
+    /// # Errors
+    /// When the tape cannot be opened. No tape is no records.
+    pub fn records(&self) -> Result<Records, EvidenceError> {
+        Ok(Records {
+            lines: Lines::open(self)?,
+        })
+    }
+
+    /// The records of one run.
+    ///
+    /// # Errors
+    /// When the tape cannot be read.
+    pub fn run(&self, run: &str) -> Result<Vec<Record>, EvidenceError> {
+        self.records()?
+            .filter(|record| record.as_ref().map_or(true, |record| record.run == run))
+            .collect()
+    }
+
+    /// All runs, in the order in which they began.
+    ///
+    /// # Errors
+    /// When the tape cannot be read.
+    pub fn runs(&self) -> Result<Vec<RunSummary>, EvidenceError> {
+        let mut order: Vec<RunSummary> = Vec::new();
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        for record in self.records()? {
+            let record = record?;
+            let at = *places.entry(record.run.clone()).or_insert(order.len());
+            if at == order.len() {
+                order.push(RunSummary {
+                    run: record.run.clone(),
+                    began: record.ts.clone(),
+                    ended: record.ts.clone(),
+                    records: 0,
+                    last: record.kind,
+                    commit: None,
+                });
+            }
+            if let Some(summary) = order.get_mut(at) {
+                summary.records += 1;
+                summary.ended.clone_from(&record.ts);
+                summary.last = record.kind;
+                if record.kind == RecordKind::Receipt {
+                    summary.commit = fact(&record, "commit").or(summary.commit.take());
+                }
+            }
+        }
+        Ok(order)
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Record, EvidenceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let lines = self.lines.as_mut()?;
+        let item = match lines.next() {
+            Ok(None) => return None,
+            Ok(Some(line)) => match Record::parse(line.text()) {
+                Some(record) if line.is_whole() => Ok(record),
+                Some(_) | None => Err(EvidenceError::BrokenRecord { line: lines.count }),
+            },
+            Err(error) => Err(error),
+        };
+        if item.is_err() {
+            self.lines = None;
+        }
+        Some(item)
+    }
+}
+
+/// A fact of an intent or receipt: a text member of the body itself, or of its member `plan` or `receipt`.
+pub(crate) fn fact(record: &Record, name: &str) -> Option<String> {
+    [
+        Some(&record.body),
+        record.body.get("plan"),
+        record.body.get("receipt"),
+    ]
+    .into_iter()
+    .flatten()
+    .find_map(|object| object.get(name)?.as_str().map(str::to_owned))
+}
+
+/// The lines of a tape, one at a time, none longer than the limit.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    tape: BufReader<io::Take<File>>,
+    path: std::path::PathBuf,
+    buffer: Vec<u8>,
+    pub count: u64,
+}
+
+/// One line with its end, if it has one.
+pub(crate) struct Line<'a>(&'a [u8]);
+
+impl Line<'_> {
+    /// The line without its end.
+    pub fn text(&self) -> &[u8] {
+        self.0.strip_suffix(b"\n").unwrap_or(self.0)
+    }
+
+    /// False for a torn last line, and for one over the limit.
+    pub fn is_whole(&self) -> bool {
+        self.0.ends_with(b"\n")
+    }
+}
+
+impl Lines {
+    /// Opens the tape for reading as far as it goes now. None when there is no tape.
+    pub fn open(store: &Store) -> Result<Option<Self>, EvidenceError> {
+        let path = store.tape_path();
+        let tape = match File::open(&path) {
+            Ok(tape) => tape,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => {
+                return Err(EvidenceError::Io {
+                    action: "open",
+                    path,
+                    source,
+                });
+            }
+        };
+        // Behind a writer there is a whole line; what is appended later is not looked at.
+        tape.lock_shared().map_err(EvidenceError::io("lock", &path))?;
+        let len = tape.metadata().map_err(EvidenceError::io("read", &path))?.len();
+        tape.unlock().map_err(EvidenceError::io("unlock", &path))?;
+        let tape = BufReader::with_capacity(1 << 16, tape.take(len));
+        Ok(Some(Self {
+            tape,
+            path,
+            buffer: Vec::new(),
+            count: 0,
+        }))
+    }
+
+    /// The next line.
+    pub fn next(&mut self) -> Result<Option<Line<'_>>, EvidenceError> {
+        self.buffer.clear();
+        let limit = u64::try_from(MAX_LINE).unwrap_or(u64::MAX);
+        (&mut self.tape)
+            .take(limit)
+            .read_until(b'\n', &mut self.buffer)
+            .map_err(EvidenceError::io("read", &self.path))?;
+        if self.buffer.is_empty() {
+            return Ok(None);
+        }
+        self.count += 1;
+        Ok(Some(Line(&self.buffer)))
+    }
+}

@@ -1,0 +1,180 @@
+//! Checks a tape against itself, its blobs and the repository's history, offline.
+//!
+//! Owns: naming the first broken line and the kind of tampering that fits. Never: changes anything, or holds more
+//! of the tape than one line and what ties it to commits.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::head::{self, HeadFile};
+use crate::{EvidenceError, Store};
+
+mod chain;
+mod history;
+
+/// What a commit says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// Its id, in hexadecimal.
+    pub id: String,
+    /// Its tree.
+    pub tree: String,
+    /// Its trailers, in order.
+    pub trailers: Vec<(String, String)>,
+}
+
+/// The repository's history, as far as evidence is concerned; the caller has it from the executor.
+pub trait CommitLookup {
+    /// A commit by its id, wherever it is in the object store.
+    fn commit(&self, id: &str) -> Option<CommitInfo>;
+
+    /// The commits with the trailer `AgentOS-Evidence` that can be reached from any branch.
+    fn pinned(&self) -> Vec<CommitInfo>;
+}
+
+/// The kind of tampering, or damage, that fits what is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tampering {
+    /// A line is not what was written.
+    Mutated,
+    /// Records are missing between two others.
+    Dropped,
+    /// Records stand in another order.
+    Reordered,
+    /// A record is there twice.
+    Duplicated,
+    /// A genuine record follows one that it was not written after.
+    Spliced,
+    /// The tape is shorter than it was.
+    CutOff,
+    /// The last line was not written to its end.
+    TornTail,
+    /// The note of the last record is gone or is not what was written.
+    HeadChanged,
+    /// A blob that a record refers to is gone.
+    BlobMissing,
+    /// A blob is not what was stored.
+    BlobChanged,
+    /// A commit names evidence that is not on the tape.
+    CommitWithoutRecord,
+    /// A receipt names a commit that is not there.
+    RecordWithoutCommit,
+    /// A commit carries the evidence of another one: amended, rebased, copied or forged.
+    CommitRewritten,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// What kind of tampering fits.
+    pub tampering: Tampering,
+    /// The line of the tape, 1 for the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// One sentence for people.
+    pub detail: String,
+}
+
+/// What a verification found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerifyReport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// True if and only if nothing is wrong.
+    pub ok: bool,
+    /// Lines read.
+    pub records: u64,
+    /// Blobs checked.
+    pub blobs: u64,
+    /// Commits checked, in both directions; none where there was no history to check against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commits: Option<u64>,
+    /// The hash of the last record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// What is wrong, in the order of the tape.
+    pub findings: Vec<Finding>,
+    /// What is worth knowing and not wrong: crashes that were put right.
+    pub notes: Vec<String>,
+}
+
+impl VerifyReport {
+    /// The first broken line.
+    #[must_use]
+    pub fn first(&self) -> Option<&Finding> {
+        self.findings
+            .iter()
+            .find(|finding| finding.line.is_some())
+            .or(self.findings.first())
+    }
+}
+
+impl Finding {
+    fn new(tampering: Tampering, line: Option<u64>, detail: impl Into<String>) -> Self {
+        Self {
+            tampering,
+            line,
+            detail: detail.into(),
+        }
+    }
+}
+
+impl Store {
+    /// Verifies the tape, its blobs and, where given, the history.
+    ///
+    /// # Errors
+    /// When the tape cannot be read at all. Everything that is wrong with it is in the report.
+    pub fn verify(&self, history: Option<&dyn CommitLookup>) -> Result<VerifyReport, EvidenceError> {
+        self.verify_with_blobs_of(self, history)
+    }
+
+    /// Verifies this tape with the blobs of another store: for a copy of the tape alone.
+    pub(crate) fn verify_with_blobs_of(
+        &self,
+        blobs: &Store,
+        history: Option<&dyn CommitLookup>,
+    ) -> Result<VerifyReport, EvidenceError> {
+        let chain = chain::read(self, blobs)?;
+        let mut findings = chain.findings;
+        findings.extend(self.head_finding(chain.seq, chain.hash.as_deref(), &chain.at_head)?);
+        let commits = history.map(|history| history::check(&chain.pins, history, &mut findings));
+        Ok(VerifyReport {
+            version: 1,
+            ok: findings.is_empty(),
+            records: chain.lines,
+            blobs: chain.blobs,
+            commits,
+            head: chain.hash,
+            findings,
+            notes: chain.notes,
+        })
+    }
+
+    /// Compares the note of the last record with the tape. One record behind is what a crash leaves.
+    fn head_finding(
+        &self,
+        seq: u64,
+        hash: Option<&str>,
+        at_head: &Option<String>,
+    ) -> Result<Option<Finding>, EvidenceError> {
+        let changed = |detail: &str| Some(Finding::new(Tampering::HeadChanged, None, detail));
+        Ok(match head::read(&self.head_path())? {
+            HeadFile::Missing if seq <= 1 => None,
+            HeadFile::Missing => changed("the note of the last record, `head.json`, is gone"),
+            HeadFile::Unreadable => changed("the note of the last record, `head.json`, cannot be read"),
+            HeadFile::Says(head) if head.seq > seq => Some(Finding::new(
+                Tampering::CutOff,
+                Some(seq + 1),
+                format!("{} records were written, {seq} are there", head.seq),
+            )),
+            HeadFile::Says(head) if head.seq == seq && hash != Some(head.hash.as_str()) => {
+                changed("the last record is not the one that was noted when it was written")
+            }
+            HeadFile::Says(head) if head.seq < seq && at_head.as_deref() != Some(head.hash.as_str()) => {
+                changed("the noted record is not on the tape")
+            }
+            HeadFile::Says(_) => None,
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! The chain: each line by itself, each link, each blob.
+//!
+//! Owns: one pass over the tape, and a name for what is broken. Never: stops at the first fault: the rest of the
+//! tape is checked from the next genuine record on.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::history::Pins;
+use super::{Finding, Tampering};
+use crate::head::{self, HeadFile};
+use crate::record::GENESIS;
+use crate::runs::{Lines, fact};
+use crate::{EvidenceError, Record, RecordKind, Store, blob};
+
+/// What one pass found.
+#[derive(Debug, Default)]
+pub(super) struct Chain {
+    pub lines: u64,
+    pub blobs: u64,
+    /// The highest number seen on a genuine record.
+    pub seq: u64,
+    /// The hash of the last genuine record.
+    pub hash: Option<String>,
+    /// The hash of the record whose number the head names.
+    pub at_head: Option<String>,
+    pub findings: Vec<Finding>,
+    pub notes: Vec<String>,
+    pub pins: Pins,
+    seen_blobs: BTreeSet<String>,
+}
+
+/// Where the next record must link.
+struct Link {
+    seq: u64,
+    /// None right after a line that could not be read: then any hash will do once.
+    hash: Option<String>,
+}
+
+pub(super) fn read(store: &Store, blobs: &Store) -> Result<Chain, EvidenceError> {
+    let mut chain = Chain::default();
+    let Some(mut lines) = Lines::open(store)? else {
+        return Ok(chain);
+    };
+    let noted = match head::read(&store.head_path())? {
+        HeadFile::Says(head) => head.seq,
+        HeadFile::Missing | HeadFile::Unreadable => 0,
+    };
+    let mut link = Link {
+        seq: 1,
+        hash: Some(GENESIS.to_owned()),
+    };
+    while let Some(line) = lines.next()? {
+        let at = chain.lines + 1;
+        chain.lines = at;
+        let whole = line.is_whole();
+        let Some(record) = Record::parse(line.text()).filter(|_| whole) else {
+            chain.unreadable(at, whole);
+            link = Link {
+                seq: link.seq + 1,
+                hash: None,
+            };
+            continue;
+        };
+        if let Some((tampering, detail)) = misfit(&link, &record, chain.hash.as_deref()) {
+            let tampering = match tampering {
+                Tampering::Dropped if comes_later(store, at, link.seq)? => Tampering::Reordered,
+                other => other,
+            };
+            chain.findings.push(Finding::new(tampering, Some(at), detail));
+        }
+        if record.seq == noted {
+            chain.at_head = Some(record.hash.clone());
+        }
+        chain.take(at, &record, blobs)?;
+        link = Link {
+            seq: record.seq + 1,
+            hash: Some(record.hash),
+        };
+    }
+    Ok(chain)
+}
+
+impl Chain {
+    fn unreadable(&mut self, at: u64, whole: bool) {
+        self.seq += 1;
+        self.hash = None;
+        let finding = if whole {
+            Finding::new(
+                Tampering::Mutated,
+                Some(at),
+                "the line is not what was written: its hash does not fit",
+            )
+        } else {
+            Finding::new(
+                Tampering::TornTail,
+                Some(at),
+                "the last line is not whole: a crash, or a cut",
+            )
+        };
+        self.findings.push(finding);
+    }
+
+    fn take(&mut self, at: u64, record: &Record, blobs: &Store) -> Result<(), EvidenceError> {
+        self.seq = self.seq.max(record.seq);
+        self.hash = Some(record.hash.clone());
+        self.pins.take(at, record);
+        if record.kind == RecordKind::Recovered {
+            let what = fact(record, "what").unwrap_or_else(|| "something a crash left".to_owned());
+            self.notes
+                .push(format!("line {at}: a crash was put right ({what})"));
+        }
+        self.check_blobs(at, &record.body, blobs)
+    }
+
+    fn check_blobs(&mut self, at: u64, body: &Value, blobs: &Store) -> Result<(), EvidenceError> {
+        for id in blob::references(body) {
+            if !self.seen_blobs.insert(id.clone()) {
+                continue;
+            }
+            self.blobs += 1;
+            let tampering = match blobs.get_blob(&id) {
+                Ok(_) => continue,
+                Err(EvidenceError::NoBlob { .. }) => (Tampering::BlobMissing, "is gone"),
+                Err(EvidenceError::BlobChanged { .. }) => (Tampering::BlobChanged, "is not what was stored"),
+                Err(other) => return Err(other),
+            };
+            self.findings.push(Finding::new(
+                tampering.0,
+                Some(at),
+                format!("the blob `{id}` {}", tampering.1),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a genuine record at this place, if anything.
+fn misfit(link: &Link, record: &Record, before: Option<&str>) -> Option<(Tampering, String)> {
+    let fits = link.hash.as_ref().is_none_or(|hash| *hash == record.prev);
+    if record.seq == link.seq {
+        let detail = || {
+            format!(
+                "record {} was not written after the one before it here",
+                record.seq
+            )
+        };
+        return (!fits).then(|| (Tampering::Spliced, detail()));
+    }
+    if record.seq > link.seq {
+        let last = record.seq - 1;
+        let detail = if link.seq == last {
+            format!("record {last} is missing before this line")
+        } else {
+            format!("records {} to {last} are missing before this line", link.seq)
+        };
+        return Some((Tampering::Dropped, detail));
+    }
+    if before == Some(record.hash.as_str()) {
+        return Some((
+            Tampering::Duplicated,
+            format!("record {} is there twice", record.seq),
+        ));
+    }
+    let detail = format!("record {} stands where record {} belongs", record.seq, link.seq);
+    Some((Tampering::Reordered, detail))
+}
+
+/// Is the missing record further down? Only asked once something is wrong.
+fn comes_later(store: &Store, after_line: u64, seq: u64) -> Result<bool, EvidenceError> {
+    let Some(mut lines) = Lines::open(store)? else {
+        return Ok(false);
+    };
+    let mut at = 0;
+    while let Some(line) = lines.next()? {
+        at += 1;
+        if at > after_line && Record::parse(line.text()).is_some_and(|record| record.seq == seq) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

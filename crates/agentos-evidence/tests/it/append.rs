@@ -1,0 +1,162 @@
+//! Appending: the chain, other processes, and what a crash leaves.
+
+use agentos_evidence::{EvidenceError, RecordKind, Store};
+use agentos_testkit::repo::{make_dir, make_link, read_file, write_file};
+use serde_json::json;
+
+use crate::support::{TS, Tape};
+
+#[test]
+fn records_form_a_chain_that_verifies() {
+    let tape = Tape::example();
+    let report = tape.store.verify(None).unwrap();
+    assert!(report.ok, "{report:?}");
+    assert_eq!((report.records, report.blobs), (5, 1));
+    let records: Vec<_> = tape.store.records().unwrap().map(Result::unwrap).collect();
+    assert!(records.windows(2).all(|pair| pair[1].prev == pair[0].hash));
+    assert_eq!(report.head.as_deref(), Some(records[4].hash.as_str()));
+}
+
+#[test]
+fn an_empty_store_is_sound_and_leaves_no_trace() {
+    let tape = Tape::new();
+    let dir = tape.folder.path().join("none");
+    let store = Store::open(&dir).unwrap();
+    assert!(store.verify(None).unwrap().ok);
+    assert_eq!(store.runs().unwrap(), []);
+    assert!(!dir.exists());
+}
+
+#[test]
+fn many_writers_make_one_chain() {
+    let tape = Tape::new();
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let dir = tape.folder.path();
+            scope.spawn(move || {
+                let store = Store::open(dir).unwrap();
+                for n in 0..10 {
+                    store.put_blob(format!("same {n}").as_bytes()).unwrap();
+                    store
+                        .append(&format!("run-{writer}"), RecordKind::Task, json!({ "n": n }), TS)
+                        .unwrap();
+                }
+            });
+        }
+    });
+    let report = tape.store.verify(None).unwrap();
+    assert!(report.ok, "{report:?}");
+    assert_eq!(report.records, 40);
+    assert_eq!(
+        tape.store
+            .runs()
+            .unwrap()
+            .iter()
+            .map(|run| run.records)
+            .collect::<Vec<_>>(),
+        [10; 4]
+    );
+}
+
+#[test]
+fn a_torn_last_line_is_put_aside_and_told() {
+    let tape = Tape::example();
+    let mut bytes = read_file(&tape.path());
+    bytes.extend_from_slice(b"{\"body\":{\"half");
+    write_file(&tape.path(), bytes);
+    let store = Store::open(tape.folder.path()).unwrap();
+    store.append("run-2", RecordKind::Task, json!({}), TS).unwrap();
+    let report = store.verify(None).unwrap();
+    assert!(report.ok, "{report:?}");
+    assert_eq!(report.notes, ["line 6: a crash was put right (torn-line)"]);
+    let told = store.run("run-2").unwrap();
+    let kept = told[0].body["fragment_sha256"].as_str().unwrap();
+    assert_eq!(store.get_blob(kept).unwrap(), b"{\"body\":{\"half");
+}
+
+#[test]
+fn a_torn_first_line_is_put_aside_too() {
+    let tape = Tape::new();
+    write_file(&tape.path(), "{\"bo");
+    tape.add(RecordKind::Task, json!({}));
+    assert!(tape.store.verify(None).unwrap().ok);
+    assert_eq!(tape.lines().len(), 2);
+}
+
+#[test]
+fn a_head_that_a_crash_left_behind_is_put_right_and_told() {
+    let tape = Tape::new();
+    tape.add(RecordKind::Task, json!({}));
+    let head = read_file(&tape.folder.path().join("head.json"));
+    tape.add(RecordKind::Landing, json!({}));
+    write_file(&tape.folder.path().join("head.json"), head);
+    assert_eq!(tape.findings(), []);
+    let store = Store::open(tape.folder.path()).unwrap();
+    store.append("run-2", RecordKind::Task, json!({}), TS).unwrap();
+    assert_eq!(
+        store.run("run-2").unwrap()[0].body,
+        json!({ "what": "head-behind", "head": 1, "tape": 2 })
+    );
+}
+
+#[test]
+fn nothing_is_appended_to_a_tape_that_is_not_whole() {
+    let cut = Tape::example();
+    cut.set_lines(&cut.lines()[..4]);
+    let spoiled = Tape::example();
+    let mut lines = spoiled.lines();
+    lines[4] = lines[4].replace("stale", "empty");
+    spoiled.set_lines(&lines);
+    for (tape, code) in [(cut, "evidence-cut-off"), (spoiled, "evidence-broken")] {
+        let before = read_file(&tape.path());
+        let store = Store::open(tape.folder.path()).unwrap();
+        let error = store
+            .append("run-2", RecordKind::Task, json!({}), TS)
+            .unwrap_err();
+        assert_eq!(error.code(), code);
+        assert!(error.hint().is_some());
+        assert_eq!(read_file(&tape.path()), before);
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_leaves_the_tape_as_it_was() {
+    let tape = Tape::example();
+    let before = read_file(&tape.path());
+    let large = json!({ "text": "x".repeat(1 << 20) });
+    for body in [large, json!({ "n": u64::MAX })] {
+        let error = tape
+            .store
+            .append("run-1", RecordKind::Task, body, TS)
+            .unwrap_err();
+        assert_eq!(error.code(), "evidence-invalid-record");
+        assert_eq!(read_file(&tape.path()), before);
+    }
+    tape.add(RecordKind::Task, json!({}));
+    assert_eq!(tape.findings(), []);
+}
+
+#[test]
+fn a_record_of_any_size_below_the_limit_can_be_followed() {
+    let tape = Tape::new();
+    for size in [10, 70_000, 1_000_000, 10] {
+        tape.add(RecordKind::Task, json!({ "text": "x".repeat(size) }));
+        let store = Store::open(tape.folder.path()).unwrap();
+        store.append("run-2", RecordKind::Task, json!({}), TS).unwrap();
+    }
+    assert_eq!(tape.findings(), []);
+    assert_eq!(tape.lines().len(), 8);
+}
+
+#[test]
+fn evidence_is_not_written_through_a_link() {
+    let tape = Tape::new();
+    let outside = tape.folder.path().join("outside");
+    make_dir(&outside);
+    let dir = tape.folder.path().join("agentos");
+    make_link(&dir, "outside");
+    assert!(matches!(
+        Store::open(&dir),
+        Err(EvidenceError::Io { action: "use", .. })
+    ));
+}
