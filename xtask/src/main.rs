@@ -1,2 +1,81 @@
-//! Automation of the workspace.
-fn main() {}
+//! Automation of the workspace: `cargo xtask ci`, `gates`, `schemas`.
+//!
+//! Owns: the command line of the automation. Never: links a product crate; what is judged is built and run from
+//! outside.
+
+mod boundary;
+mod ci;
+mod gates;
+mod llama;
+mod metadata;
+mod report;
+mod rules;
+mod schemas;
+mod source;
+mod tests_run;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Automation of the AgentOS workspace
+
+Usage: cargo xtask <COMMAND>
+
+Commands:
+  ci                               everything a change must pass: format, lints, tests, generated files, gates
+  gates [NAME]... [--require-live] run the gates, all or the named ones; evidence goes to outputs/gates/
+        [--list]                   only name them
+  schemas [--check]                write the JSON Schemas, or compare them with what is committed
+
+Options:
+  --require-live  a gate that had to be skipped, because no server answered, fails
+  -h, --help      this text
+
+Exit codes: 0 all is well, 1 something is not, 2 wrong usage
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let root = root();
+    let outcome = match args.as_slice() {
+        [] | ["-h" | "--help" | "help"] | [_, "-h" | "--help"] => {
+            say(HELP.trim_end());
+            Ok(true)
+        }
+        ["ci"] => ci::run(&root),
+        ["schemas"] => schemas::run(&root, false),
+        ["schemas", "--check"] => schemas::run(&root, true),
+        ["gates", rest @ ..] => match gates::Options::parse(rest) {
+            Ok(options) => gates::run(&root, &options),
+            Err(problem) => return usage(&problem),
+        },
+        [other, ..] => return usage(&format!("`{other}` is not understood here")),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(problem) => {
+            say(&format!("error: {problem}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage(problem: &str) -> ExitCode {
+    say(&format!("error: {problem}\n\n{HELP}"));
+    ExitCode::from(2)
+}
+
+/// The top of the repository: the folder above this package.
+fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package).to_path_buf()
+}
+
+/// The one place that prints. A closed pipe ends nothing: the exit code still tells.
+fn say(line: &str) {
+    use std::io::Write;
+    writeln!(std::io::stdout(), "{line}").ok();
+}

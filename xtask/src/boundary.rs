@@ -1,0 +1,229 @@
+//! The boundary gate: is the house still built the way its tables say?
+//!
+//! Owns: the list of checks and reading the tree for them. Never: changes anything, or looks at what the
+//! product does when it runs; `tl_r2_*` do that.
+
+mod bans;
+mod closure;
+mod layers;
+mod manifests;
+mod tidy;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use crate::metadata::Metadata;
+use crate::report::{Check, Status};
+
+/// Everything the checks look at, read once.
+pub struct Tree {
+    /// From cargo.
+    pub metadata: Metadata,
+    /// Text of every Rust, TOML and Cargo file, by path from the top of the repository.
+    pub texts: BTreeMap<String, String>,
+    /// Every file that is committed or could be.
+    pub files: Vec<String>,
+    /// Files that could not be read, with the reason.
+    pub unreadable: Vec<String>,
+}
+
+type Rule = fn(&Tree) -> Vec<String>;
+
+const CHECKS: &[(&str, &str, Rule)] = &[
+    ("layers", "arrows point to lower layers", layers::arrows),
+    (
+        "owners",
+        "outside crates are used by their owners alone",
+        layers::owners,
+    ),
+    (
+        "closure",
+        "words, decisions and the writer reach no network, runtime or key store",
+        closure::check,
+    ),
+    (
+        "packages",
+        "packages are named and set up alike",
+        manifests::check,
+    ),
+    (
+        "bans",
+        "dangerous calls are banned outside their owners",
+        bans::grants,
+    ),
+    (
+        "silencers",
+        "no ban is switched off in a source file",
+        bans::silencers,
+    ),
+    ("tidy", "files are headed, short and finished", tidy::files),
+    (
+        "top-level",
+        "the top of the repository is as stated",
+        tidy::top_level,
+    ),
+];
+
+/// Runs every check.
+///
+/// # Errors
+/// When the tree cannot be read at all: then nothing was judged.
+pub fn run(root: &Path) -> Result<Vec<Check>, String> {
+    let tree = Tree::load(root)?;
+    Ok(CHECKS
+        .iter()
+        .map(|(id, name, rule)| {
+            let problems = rule(&tree);
+            let status = if problems.is_empty() {
+                Status::Passed
+            } else {
+                Status::Failed
+            };
+            Check {
+                id: (*id).to_owned(),
+                name: (*name).to_owned(),
+                status,
+                details: problems,
+            }
+        })
+        .collect())
+}
+
+impl Tree {
+    fn load(root: &Path) -> Result<Self, String> {
+        let files = list_files(root)?;
+        let mut tree = Self {
+            metadata: Metadata::load(root)?,
+            texts: BTreeMap::new(),
+            files,
+            unreadable: Vec::new(),
+        };
+        for file in &tree.files {
+            if !(file.ends_with(".rs") || file.ends_with(".toml")) {
+                continue;
+            }
+            match std::fs::read_to_string(root.join(file)) {
+                Ok(text) => drop(tree.texts.insert(file.clone(), text)),
+                Err(error) => tree.unreadable.push(format!("`{file}` cannot be read: {error}")),
+            }
+        }
+        Ok(tree)
+    }
+
+    /// The Rust files of the house; what lies in a `fixtures` folder is data.
+    fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts
+            .iter()
+            .map(|(file, text)| (file.as_str(), text.as_str()))
+            .filter(|(file, _)| file.ends_with(".rs") && !file.contains("/fixtures/"))
+    }
+
+    /// The folder of a member, from the top of the repository.
+    fn folder(&self, manifest_path: &str) -> String {
+        let relative = manifest_path
+            .strip_prefix(&self.metadata.workspace_root)
+            .unwrap_or(manifest_path);
+        relative
+            .trim_start_matches('/')
+            .trim_end_matches("Cargo.toml")
+            .trim_end_matches('/')
+            .to_owned()
+    }
+}
+
+/// What git tracks or would track; build products and evidence are ignored files.
+fn list_files(root: &Path) -> Result<Vec<String>, String> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("`git ls-files` cannot be run: {error}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "`git ls-files` failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        ));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut files: Vec<String> = text
+        .split('\0')
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+#[cfg(test)]
+pub mod doctored {
+    //! Small made-up trees for the tests of the checks.
+
+    use serde_json::json;
+
+    use super::{Metadata, Tree};
+
+    /// A member with its layer, and for each dependency its name and kind.
+    pub type Member<'a> = (&'a str, serde_json::Value, &'a [(&'a str, Option<&'a str>)]);
+
+    /// A workspace of these members; every dependency resolves to a package of the same name.
+    pub fn workspace(members: &[Member<'_>]) -> Tree {
+        let mut packages = Vec::new();
+        let mut nodes = Vec::new();
+        let mut names: Vec<&str> = members.iter().map(|(name, ..)| *name).collect();
+        for (name, layer, deps) in members {
+            let declared: Vec<_> = deps
+                .iter()
+                .map(|(name, kind)| json!({"name": name, "kind": kind}))
+                .collect();
+            let edges: Vec<_> = deps
+                .iter()
+                .map(|(name, kind)| json!({"pkg": name, "dep_kinds": [{"kind": kind}]}))
+                .collect();
+            packages.push(json!({
+                "name": name, "id": name, "manifest_path": format!("/w/crates/{name}/Cargo.toml"),
+                "dependencies": declared, "metadata": {"agentos": {"layer": layer}},
+            }));
+            nodes.push(json!({"id": name, "deps": edges}));
+            names.extend(deps.iter().map(|(name, _)| *name));
+        }
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            if !members.iter().any(|(member, ..)| *member == name) {
+                packages.push(json!({
+                    "name": name, "id": name, "manifest_path": "/elsewhere/Cargo.toml", "dependencies": [],
+                }));
+            }
+        }
+        let ids: Vec<_> = members.iter().map(|(name, ..)| *name).collect();
+        let metadata: Metadata = serde_json::from_value(json!({
+            "packages": packages, "workspace_members": ids, "resolve": {"nodes": nodes},
+            "workspace_root": "/w", "target_directory": "/w/target",
+        }))
+        .unwrap();
+        Tree {
+            metadata,
+            ..files(&[])
+        }
+    }
+
+    /// A tree of these files.
+    pub fn files(files: &[(&str, &str)]) -> Tree {
+        Tree {
+            metadata: Metadata::default(),
+            texts: files
+                .iter()
+                .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+                .collect(),
+            files: files.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            unreadable: Vec::new(),
+        }
+    }
+
+    /// True when one of the problems holds this text.
+    pub fn says(problems: &[String], text: &str) -> bool {
+        problems.iter().any(|problem| problem.contains(text))
+    }
+}

@@ -1,0 +1,252 @@
+//! Banned calls: who may leave which ban out, and that nobody switches one off in a source file.
+//!
+//! Owns: comparing each `.clippy.toml` with the root's, since a member's own file replaces it. Never: finds the
+//! calls themselves; clippy does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toml::{Table, Value};
+
+use super::Tree;
+use crate::{rules, source};
+
+const LISTS: &[&str] = &["disallowed-methods", "disallowed-types", "disallowed-macros"];
+
+/// Every clippy file against the root's and the table of grants.
+pub fn grants(tree: &Tree) -> Vec<String> {
+    let mut problems = Vec::new();
+    let root = match read(tree, ".clippy.toml") {
+        Ok(root) => root,
+        Err(problem) => return vec![problem],
+    };
+    let mut judged = BTreeSet::new();
+    for file in tree.files.iter().filter(|file| file.as_str() != ".clippy.toml") {
+        let Some(folder) = file.strip_suffix("/.clippy.toml") else {
+            if file == "clippy.toml" || file.ends_with("/clippy.toml") {
+                problems.push(format!("`{file}` would be read by clippy: use `.clippy.toml`"));
+            }
+            continue;
+        };
+        let Some((folder, granted)) = rules::GRANTS.iter().find(|(name, _)| *name == folder) else {
+            problems.push(format!("`{file}` exists, but `{folder}` is granted nothing"));
+            continue;
+        };
+        judged.insert(*folder);
+        match read(tree, file) {
+            Ok(local) => problems.extend(compare(file, &root, &local, granted)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    for (folder, _) in rules::GRANTS
+        .iter()
+        .filter(|(folder, _)| !judged.contains(folder))
+    {
+        problems.push(format!(
+            "`{folder}` is granted calls but has no `.clippy.toml`: remove it from the table"
+        ));
+    }
+    problems
+}
+
+fn read(tree: &Tree, file: &str) -> Result<Table, String> {
+    let text = tree
+        .texts
+        .get(file)
+        .ok_or_else(|| format!("`{file}` is missing"))?;
+    text.parse()
+        .map_err(|error: toml::de::Error| format!("`{file}` is not TOML: {}", error.message()))
+}
+
+/// All bans of a file by the call they name.
+fn bans(file: &Table) -> BTreeMap<&str, &Value> {
+    let entries = LISTS
+        .iter()
+        .filter_map(|list| file.get(*list)?.as_array())
+        .flatten();
+    entries
+        .filter_map(|entry| Some((entry.get("path").unwrap_or(entry).as_str()?, entry)))
+        .collect()
+}
+
+fn compare(file: &str, root: &Table, local: &Table, granted: &[&str]) -> Vec<String> {
+    let (root_bans, local_bans) = (bans(root), bans(local));
+    let mut problems = Vec::new();
+    for (path, entry) in &root_bans {
+        match (local_bans.get(path), granted.contains(path)) {
+            (None, false) => problems.push(format!("`{file}` leaves out the ban of `{path}`")),
+            (Some(_), true) => {
+                problems.push(format!(
+                    "`{file}` keeps the ban of `{path}`, which it may leave out: remove the grant"
+                ));
+            }
+            (Some(local), false) if local != entry => {
+                problems.push(format!("`{file}` changes the ban of `{path}`"));
+            }
+            (Some(_), false) | (None, true) => {}
+        }
+    }
+    for path in granted.iter().filter(|path| !root_bans.contains_key(*path)) {
+        problems.push(format!(
+            "`{path}` is granted to `{file}` but banned nowhere: remove the grant"
+        ));
+    }
+    let settings: BTreeSet<&String> = root
+        .keys()
+        .chain(local.keys())
+        .filter(|key| !LISTS.contains(&key.as_str()))
+        .collect();
+    for key in settings
+        .into_iter()
+        .filter(|key| root.get(*key) != local.get(*key))
+    {
+        problems.push(format!("`{file}` sets `{key}` otherwise than the root file"));
+    }
+    problems
+}
+
+/// Attributes that would switch a ban off, and suppressions without a reason.
+pub fn silencers(tree: &Tree) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (file, text) in tree.sources() {
+        for (line, attribute) in source::attributes(&source::split(text).code) {
+            let levels = ["allow(", "expect(", "warn("];
+            if !levels.iter().any(|level| attribute.contains(level)) {
+                continue;
+            }
+            let named = rules::SILENCERS.iter().find(|lint| names(&attribute, lint));
+            if let Some(lint) = named {
+                problems.push(format!("`{file}` line {line}: `{lint}` is switched off"));
+            } else if !attribute.contains("reason=") {
+                problems.push(format!(
+                    "`{file}` line {line}: a lint is suppressed without a reason"
+                ));
+            }
+        }
+    }
+    problems
+}
+
+/// True when the attribute names this lint as a whole word.
+fn names(attribute: &str, lint: &str) -> bool {
+    let inside = |c: char| c.is_alphanumeric() || c == '_';
+    attribute.match_indices(lint).any(|(at, _)| {
+        let before = attribute.get(..at).and_then(|text| text.chars().next_back());
+        let after = attribute
+            .get(at + lint.len()..)
+            .and_then(|text| text.chars().next());
+        !before.is_some_and(inside) && !after.is_some_and(inside)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::doctored::{files, says};
+    use super::*;
+
+    const ROOT: &str = "allow-panic-in-tests = true\ndisallowed-methods = [\n\
+        { path = \"std::fs::write\", reason = \"r\" },\n{ path = \"std::env::var\", reason = \"r\" },\n]\n";
+
+    fn compared(local: &str, granted: &[&str]) -> Vec<String> {
+        compare(
+            "x/.clippy.toml",
+            &ROOT.parse().unwrap(),
+            &local.parse().unwrap(),
+            granted,
+        )
+    }
+
+    #[test]
+    fn a_file_may_leave_out_exactly_what_it_is_granted() {
+        let without_write = ROOT.replace("{ path = \"std::fs::write\", reason = \"r\" },\n", "");
+        assert_eq!(
+            compared(&without_write, &["std::fs::write"]),
+            Vec::<String>::new()
+        );
+        let cases = [
+            (
+                without_write.clone(),
+                &[][..],
+                "leaves out the ban of `std::fs::write`",
+            ),
+            (ROOT.to_owned(), &["std::fs::write"], "remove the grant"),
+            (ROOT.to_owned(), &["std::gone"], "banned nowhere"),
+            (
+                ROOT.replace("env::var\", reason = \"r\"", "env::var\", reason = \"s\""),
+                &[],
+                "changes the ban of `std::env::var`",
+            ),
+            (
+                ROOT.replace("= true", "= false"),
+                &[],
+                "sets `allow-panic-in-tests` otherwise",
+            ),
+            (
+                format!("avoid-breaking-exported-api = true\n{ROOT}"),
+                &[],
+                "sets `avoid-breaking-exported-api`",
+            ),
+        ];
+        for (local, granted, expected) in cases {
+            let problems = compared(&local, granted);
+            assert!(says(&problems, expected), "{expected}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn clippy_files_in_other_places_are_found() {
+        let tree = files(&[
+            (".clippy.toml", ROOT),
+            ("crates/.clippy.toml", ""),
+            ("xtask/clippy.toml", ""),
+        ]);
+        let problems = grants(&tree);
+        assert!(says(&problems, "`crates` is granted nothing"), "{problems:?}");
+        assert!(
+            says(&problems, "`xtask/clippy.toml` would be read"),
+            "{problems:?}"
+        );
+        assert!(
+            says(&problems, "`xtask` is granted calls but has no `.clippy.toml`"),
+            "{problems:?}"
+        );
+        assert_eq!(grants(&files(&[])), ["`.clippy.toml` is missing"]);
+    }
+
+    #[test]
+    fn no_attribute_switches_a_ban_off() {
+        let cases = [
+            (
+                "#[allow(clippy::disallowed_methods, reason = \"\")]",
+                "`disallowed_methods` is switched off",
+            ),
+            (
+                "#![expect(\n  clippy::disallowed_types,\n  reason = \"\"\n)]",
+                "`disallowed_types` is switched off",
+            ),
+            (
+                "#[cfg_attr(unix, allow(unsafe_code))]",
+                "`unsafe_code` is switched off",
+            ),
+            (
+                "#[allow(clippy::all, reason = \"\")]",
+                "`clippy::all` is switched off",
+            ),
+            (
+                "#[warn(clippy::disallowed_methods)]",
+                "`disallowed_methods` is switched off",
+            ),
+            ("#[allow(dead_code)]", "without a reason"),
+        ];
+        for (text, expected) in cases {
+            let problems = silencers(&files(&[("a.rs", text)]));
+            assert!(says(&problems, expected), "{text}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn strings_comments_and_reasoned_suppressions_are_fine() {
+        let text = "// #[allow(unsafe_code)]\nlet a = \"#[allow(unsafe_code)]\";\n\
+            #[expect(dead_code, reason = \"used by tests\")]\n#[allow(clippy::all_the_rest, reason = \"\")]\nfn f() {}";
+        assert_eq!(silencers(&files(&[("a.rs", text)])), Vec::<String>::new());
+    }
+}

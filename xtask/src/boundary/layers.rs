@@ -1,0 +1,256 @@
+//! Arrows between members, and which member may use which outside crate.
+//!
+//! Owns: both decisions. Never: follows dependencies of dependencies; `closure` does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Tree;
+use crate::metadata::Package;
+use crate::rules;
+
+/// Where a member stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layer {
+    Product(u64),
+    Dev,
+    Automation,
+}
+
+fn layer_of(package: &Package) -> Result<Layer, String> {
+    let declared = package.metadata.pointer("/agentos/layer");
+    match declared.map(|value| (value.as_u64(), value.as_str())) {
+        Some((Some(number @ 0..=5), _)) => Ok(Layer::Product(number)),
+        Some((_, Some("dev"))) => Ok(Layer::Dev),
+        Some((_, Some("automation"))) => Ok(Layer::Automation),
+        _ => Err(format!(
+            "`{}` declares no layer: add `[package.metadata.agentos] layer = 0..5` to its manifest",
+            package.name
+        )),
+    }
+}
+
+/// Every arrow between members, and the exceptions that nobody uses any more.
+pub fn arrows(tree: &Tree) -> Vec<String> {
+    let members = tree.metadata.members();
+    let mut layers = BTreeMap::new();
+    let mut problems = Vec::new();
+    for member in &members {
+        match layer_of(member) {
+            Ok(layer) => drop(layers.insert(member.name.as_str(), layer)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let mut used = BTreeSet::new();
+    for member in &members {
+        for dependency in &member.dependencies {
+            let (from, to) = (member.name.as_str(), dependency.name.as_str());
+            let (Some(a), Some(b)) = (layers.get(from), layers.get(to)) else {
+                continue;
+            };
+            if to == rules::DEV_ONLY {
+                if !dependency.is_dev() {
+                    problems.push(format!("`{from}` depends on `{to}` outside its tests"));
+                }
+                continue;
+            }
+            if rules::SAME_LAYER.contains(&(from, to)) {
+                used.insert((from, to));
+            }
+            problems.extend(judge((from, *a), (to, *b)));
+        }
+    }
+    for entry in rules::SAME_LAYER.iter().filter(|entry| !used.contains(*entry)) {
+        problems.push(format!(
+            "the exception `{}` -> `{}` is used by nobody: remove it from the table",
+            entry.0, entry.1
+        ));
+    }
+    problems
+}
+
+fn judge((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<String> {
+    if rules::FORBIDDEN
+        .iter()
+        .any(|(owner, never)| *owner == from && never.contains(&to))
+    {
+        return Some(format!("`{from}` must never depend on `{to}`"));
+    }
+    match (a, b) {
+        (Layer::Product(high), Layer::Product(low)) if high > low => None,
+        (Layer::Product(same), Layer::Product(other)) if same == other => {
+            let listed = rules::SAME_LAYER.contains(&(from, to));
+            (!listed).then(|| {
+                format!("`{from}` and `{to}` are both in layer {same}, and the arrow is not in the table")
+            })
+        }
+        (Layer::Product(low), Layer::Product(high)) => {
+            Some(format!("`{from}` (layer {low}) depends on `{to}` (layer {high})"))
+        }
+        (Layer::Automation, _) => Some(format!(
+            "`{from}` is automation and links no product crate, but depends on `{to}`"
+        )),
+        (Layer::Dev, _) => Some(format!(
+            "`{from}` is test support and links no product crate, but depends on `{to}`"
+        )),
+        (Layer::Product(_), Layer::Dev | Layer::Automation) => Some(format!("`{from}` depends on `{to}`")),
+    }
+}
+
+/// Every outside crate that a member declares, and the owners that do not use theirs any more.
+pub fn owners(tree: &Tree) -> Vec<String> {
+    let members = tree.metadata.members();
+    let names: BTreeSet<&str> = members.iter().map(|member| member.name.as_str()).collect();
+    let mut problems = Vec::new();
+    let mut used = BTreeSet::new();
+    for member in &members {
+        for dependency in member
+            .dependencies
+            .iter()
+            .filter(|dependency| !names.contains(dependency.name.as_str()))
+        {
+            let (from, to) = (member.name.as_str(), dependency.name.as_str());
+            let owners = rules::OWNED
+                .iter()
+                .find(|(name, _)| *name == to)
+                .map(|(_, owners)| *owners);
+            let owned = owners.is_some_and(|owners| owners.contains(&from));
+            if owned {
+                used.insert((to, from));
+            }
+            let common =
+                rules::COMMON.contains(&to) || (dependency.is_dev() && rules::COMMON_IN_TESTS.contains(&to));
+            match owners {
+                _ if owned || common => {}
+                Some(owners) => problems.push(format!(
+                    "`{from}` uses `{to}`, which belongs to `{}`",
+                    owners.join("`, `")
+                )),
+                None => problems.push(format!("`{from}` uses `{to}`, which no table knows")),
+            }
+        }
+    }
+    for (dependency, owners) in rules::OWNED {
+        for owner in owners
+            .iter()
+            .filter(|owner| !used.contains(&(*dependency, **owner)))
+        {
+            problems.push(format!(
+                "`{owner}` owns `{dependency}` but does not use it: remove it from the table"
+            ));
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::doctored::{says, workspace};
+    use super::*;
+
+    #[test]
+    fn an_arrow_that_points_up_or_aside_is_found() {
+        let cases: [(&str, &[super::super::doctored::Member<'_>]); 7] = [
+            (
+                "(layer 1) depends on `b` (layer 2)",
+                &[("a", json!(1), &[("b", None)]), ("b", json!(2), &[])],
+            ),
+            (
+                "(layer 1) depends on `b` (layer 2)",
+                &[("a", json!(1), &[("b", Some("dev"))]), ("b", json!(2), &[])],
+            ),
+            (
+                "both in layer 1",
+                &[("a", json!(1), &[("b", None)]), ("b", json!(1), &[])],
+            ),
+            ("declares no layer", &[("a", json!(null), &[])]),
+            ("declares no layer", &[("a", json!(6), &[])]),
+            (
+                "outside its tests",
+                &[
+                    ("a", json!(1), &[(rules::DEV_ONLY, None)]),
+                    (rules::DEV_ONLY, json!("dev"), &[]),
+                ],
+            ),
+            (
+                "must never depend",
+                &[
+                    ("agentos-executor", json!(3), &[("agentos-net", None)]),
+                    ("agentos-net", json!(2), &[]),
+                ],
+            ),
+        ];
+        for (expected, members) in cases {
+            let problems = arrows(&workspace(members));
+            assert!(says(&problems, expected), "{expected}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn automation_and_test_support_link_no_product() {
+        for kind in ["automation", "dev"] {
+            let problems = arrows(&workspace(&[
+                ("x", json!(kind), &[("a", None)]),
+                ("a", json!(0), &[]),
+            ]));
+            assert!(says(&problems, "links no product crate"), "{problems:?}");
+        }
+    }
+
+    #[test]
+    fn a_good_arrow_is_accepted_and_an_unused_exception_is_not() {
+        let problems = arrows(&workspace(&[
+            ("a", json!(1), &[("b", None), (rules::DEV_ONLY, Some("dev"))]),
+            ("b", json!(0), &[]),
+            (rules::DEV_ONLY, json!("dev"), &[]),
+        ]));
+        assert_eq!(problems.len(), rules::SAME_LAYER.len(), "{problems:?}");
+        assert!(says(&problems, "is used by nobody"));
+    }
+
+    #[test]
+    fn an_outside_crate_needs_an_entry() {
+        let tree = workspace(&[
+            (
+                "agentos-diff",
+                json!(0),
+                &[
+                    ("git2", None),
+                    ("leftpad", None),
+                    ("serde", None),
+                    ("similar", None),
+                ],
+            ),
+            (
+                "agentos-tool",
+                json!(0),
+                &[("tokio", Some("dev")), ("insta", None)],
+            ),
+        ]);
+        let problems = owners(&tree);
+        assert!(says(
+            &problems,
+            "`agentos-diff` uses `git2`, which belongs to `agentos-executor`"
+        ));
+        assert!(says(
+            &problems,
+            "`agentos-diff` uses `leftpad`, which no table knows"
+        ));
+        assert!(says(
+            &problems,
+            "`agentos-tool` uses `insta`, which no table knows"
+        ));
+        assert!(says(
+            &problems,
+            "`agentos-net` owns `reqwest` but does not use it"
+        ));
+        for fine in [
+            "`agentos-diff` uses `serde`",
+            "`agentos-tool` uses `tokio`",
+            "owns `similar`",
+        ] {
+            assert!(!says(&problems, fine), "{fine}");
+        }
+    }
+}

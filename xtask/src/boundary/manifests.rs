@@ -1,0 +1,179 @@
+//! How each package and the workspace are set up.
+//!
+//! Owns: names of folders, inherited fields, lint levels. Never: dependencies; `layers` does.
+
+use toml::{Table, Value};
+
+use super::Tree;
+use crate::metadata::Package;
+use crate::rules;
+
+/// Every manifest, the workspace's lints, and cargo's own settings.
+pub fn check(tree: &Tree) -> Vec<String> {
+    let mut problems = Vec::new();
+    for member in tree.metadata.members() {
+        let folder = tree.folder(&member.manifest_path);
+        match read(tree, &format!("{folder}/Cargo.toml")) {
+            Ok(manifest) => problems.extend(package(member, &folder, &manifest)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    match read(tree, "Cargo.toml") {
+        Ok(manifest) => problems.extend(lint_levels(&manifest)),
+        Err(problem) => problems.push(problem),
+    }
+    match read(tree, ".cargo/config.toml") {
+        Ok(settings) => {
+            let others = settings.keys().filter(|key| *key != "alias");
+            problems.extend(others.map(|key| {
+                format!("`.cargo/config.toml` sets `{key}`: only `alias` is allowed, since flags can switch lints off")
+            }));
+        }
+        Err(problem) => problems.push(problem),
+    }
+    problems
+}
+
+fn read(tree: &Tree, file: &str) -> Result<Table, String> {
+    let text = tree
+        .texts
+        .get(file)
+        .ok_or_else(|| format!("`{file}` is missing"))?;
+    text.parse()
+        .map_err(|error: toml::de::Error| format!("`{file}` is not TOML: {}", error.message()))
+}
+
+fn package(member: &Package, folder: &str, manifest: &Table) -> Vec<String> {
+    let mut problems = Vec::new();
+    let name = member.name.as_str();
+    let usual = format!("crates/{name}");
+    let expected = rules::FOLDERS
+        .iter()
+        .find(|(package, _)| *package == name)
+        .map_or(usual.as_str(), |(_, at)| at);
+    if folder != expected {
+        problems.push(format!("`{name}` lives in `{folder}`, not in `{expected}`"));
+    }
+    for field in rules::INHERITED {
+        let inherits = manifest
+            .get("package")
+            .and_then(|package| package.get(field))
+            .is_some_and(inherited);
+        if !inherits {
+            problems.push(format!("`{name}` does not inherit `{field}` from the workspace"));
+        }
+    }
+    if !manifest.get("lints").is_some_and(inherited) {
+        problems.push(format!("`{name}` does not inherit the lints of the workspace"));
+    }
+    if manifest.contains_key("features") {
+        problems.push(format!("`{name}` has features: one product, one build"));
+    }
+    problems
+}
+
+fn inherited(value: &Value) -> bool {
+    value.get("workspace").and_then(Value::as_bool) == Some(true)
+}
+
+fn lint_levels(manifest: &Table) -> Vec<String> {
+    let lints = manifest
+        .get("workspace")
+        .and_then(|workspace| workspace.get("lints"));
+    rules::LINTS
+        .iter()
+        .filter_map(|(tool, lint, level)| {
+            let set = lints
+                .and_then(|lints| lints.get(tool))
+                .and_then(|tool| tool.get(lint));
+            let set = set.and_then(|value| {
+                value
+                    .as_str()
+                    .or_else(|| value.get("level").and_then(Value::as_str))
+            });
+            let holds = set == Some(*level) || set == Some("forbid");
+            (!holds).then(|| format!("the workspace lint `{tool}::{lint}` is not `{level}`"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::Tree;
+    use super::super::doctored::{says, workspace};
+    use super::*;
+
+    const GOOD: &str = "[package]\nname = \"a\"\nversion.workspace = true\nedition.workspace = true\n\
+        rust-version.workspace = true\nlicense.workspace = true\npublish.workspace = true\n\
+        [lints]\nworkspace = true\n";
+
+    fn tree(manifest: &str, root: &str, config: &str) -> Tree {
+        let mut tree = workspace(&[("a", json!(0), &[])]);
+        tree.texts
+            .insert("crates/a/Cargo.toml".to_owned(), manifest.to_owned());
+        tree.texts.insert("Cargo.toml".to_owned(), root.to_owned());
+        tree.texts
+            .insert(".cargo/config.toml".to_owned(), config.to_owned());
+        tree
+    }
+
+    fn root(clippy_panic: &str) -> String {
+        let mut text = "[workspace.lints.rust]\nunsafe_code = \"forbid\"\nmissing_docs = \"deny\"\n\
+            [workspace.lints.clippy]\n"
+            .to_owned();
+        for (tool, lint, level) in rules::LINTS.iter().filter(|(tool, ..)| *tool == "clippy") {
+            let level = if (*tool, *lint) == ("clippy", "panic") {
+                clippy_panic
+            } else {
+                level
+            };
+            text.push_str(&format!("{lint} = \"{level}\"\n"));
+        }
+        text
+    }
+
+    #[test]
+    fn a_good_workspace_has_no_problems() {
+        assert_eq!(
+            check(&tree(GOOD, &root("deny"), "[alias]\nx = \"y\"\n")),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn each_departure_is_told() {
+        let cases = [
+            (
+                GOOD.replace("license.workspace = true", "license = \"MIT\""),
+                "does not inherit `license`",
+            ),
+            (
+                GOOD.replace("[lints]\nworkspace = true", "[lints]\nworkspace = false"),
+                "does not inherit the lints",
+            ),
+            (format!("{GOOD}[features]\nfast = []\n"), "has features"),
+            ("[package".to_owned(), "is not TOML"),
+        ];
+        for (manifest, expected) in cases {
+            let problems = check(&tree(&manifest, &root("deny"), "[alias]\n"));
+            assert!(says(&problems, expected), "{expected}: {problems:?}");
+        }
+        let weaker = check(&tree(GOOD, &root("warn"), "[alias]\n"));
+        assert_eq!(weaker, ["the workspace lint `clippy::panic` is not `deny`"]);
+        let flags = check(&tree(GOOD, &root("deny"), "[build]\nrustflags = [\"-Aall\"]\n"));
+        assert!(says(&flags, "sets `build`"), "{flags:?}");
+    }
+
+    #[test]
+    fn a_folder_is_named_like_its_package() {
+        let mut tree = tree(GOOD, &root("deny"), "[alias]\n");
+        for package in &mut tree.metadata.packages {
+            package.manifest_path = "/w/crates/b/Cargo.toml".to_owned();
+        }
+        tree.texts
+            .insert("crates/b/Cargo.toml".to_owned(), GOOD.to_owned());
+        assert_eq!(check(&tree), ["`a` lives in `crates/b`, not in `crates/a`"]);
+    }
+}

@@ -1,0 +1,162 @@
+//! Files: headed, short, finished, and in their place.
+//!
+//! Owns: the shape of the tree. Never: style that rustfmt or clippy decide.
+
+use std::collections::BTreeSet;
+
+use super::Tree;
+use crate::{rules, source};
+
+/// Every source file.
+pub fn files(tree: &Tree) -> Vec<String> {
+    let mut problems = tree.unreadable.clone();
+    problems.extend(tree.files.iter().filter_map(|file| name(file)));
+    problems.extend(tree.sources().flat_map(|(file, text)| content(file, text)));
+    let scanned = tree.sources().count();
+    if scanned < rules::MIN_RUST_FILES {
+        problems.push(format!(
+            "only {scanned} source files were found, at least {} are expected",
+            rules::MIN_RUST_FILES
+        ));
+    }
+    problems
+}
+
+fn name(file: &str) -> Option<String> {
+    let last = file.rsplit('/').next().unwrap_or(file);
+    if last == "mod.rs" {
+        return Some(format!("`{file}`: use `x.rs` beside the folder `x`"));
+    }
+    last.ends_with(".snap.new")
+        .then(|| format!("`{file}` is a snapshot that nobody accepted"))
+}
+
+fn content(file: &str, text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if !text.lines().next().is_some_and(|line| line.starts_with("//! ")) {
+        problems.push(format!("`{file}` does not begin with a `//!` header"));
+    }
+    let lines = text.lines().count();
+    let most = if is_test(file) {
+        rules::MAX_TEST_LINES
+    } else {
+        rules::MAX_LINES
+    };
+    if lines > most {
+        problems.push(format!("`{file}` has {lines} lines, at most {most} are allowed"));
+    }
+    let source = source::split(text);
+    for (number, line) in source.comments.lines().enumerate() {
+        let words = line.split(|c: char| !c.is_alphanumeric());
+        for word in words.filter(|word| rules::UNFINISHED.contains(word)) {
+            problems.push(format!("`{file}` line {}: `{word}`", number + 1));
+        }
+    }
+    for (number, line) in source.code.lines().enumerate() {
+        for left_over in ["dbg!(", "todo!(", "unimplemented!("]
+            .iter()
+            .filter(|word| line.contains(**word))
+        {
+            problems.push(format!("`{file}` line {}: `{left_over}`", number + 1));
+        }
+    }
+    for (line, attribute) in source::attributes(&source.code) {
+        if attribute.starts_with("#[ignore") {
+            problems.push(format!("`{file}` line {line}: a test is switched off"));
+        }
+    }
+    problems
+}
+
+fn is_test(file: &str) -> bool {
+    file.contains("/tests/") || file.ends_with("/tests.rs")
+}
+
+/// The names at the top of the repository.
+pub fn top_level(tree: &Tree) -> Vec<String> {
+    let found: BTreeSet<&str> = tree
+        .files
+        .iter()
+        .filter_map(|file| file.split('/').next())
+        .collect();
+    let known: BTreeSet<&str> = rules::TOP_LEVEL.iter().copied().collect();
+    let unknown = found.difference(&known).filter(|name| !name.starts_with('.'));
+    let missing = known.difference(&found);
+    unknown
+        .map(|name| format!("`{name}` does not belong at the top of the repository"))
+        .chain(missing.map(|name| format!("`{name}` is missing at the top of the repository")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::doctored::{self, says};
+    use super::*;
+
+    #[test]
+    fn each_untidiness_is_found() {
+        let long = format!("//! header\n{}", "\n".repeat(rules::MAX_LINES));
+        let cases = [
+            ("crates/a/src/mod.rs", "//! header", "use `x.rs`"),
+            ("crates/a/src/x.snap.new", "", "nobody accepted"),
+            ("crates/a/src/x.rs", "// header", "does not begin with"),
+            ("crates/a/src/x.rs", "//!", "does not begin with"),
+            ("crates/a/src/x.rs", &long, "at most 500"),
+            ("crates/a/src/x.rs", "//! h\n// TODO: later", "line 2: `TODO`"),
+            ("crates/a/src/x.rs", "//! h\n/* FIXME */", "line 2: `FIXME`"),
+            (
+                "crates/a/src/x.rs",
+                "//! h\nfn f() { dbg!(1); }",
+                "line 2: `dbg!(`",
+            ),
+            (
+                "crates/a/src/x.rs",
+                "//! h\n#[test]\n#[ignore = \"slow\"]",
+                "line 3: a test is switched off",
+            ),
+        ];
+        for (file, text, expected) in cases {
+            let problems = files(&doctored::files(&[(file, text)]));
+            assert!(says(&problems, expected), "{expected}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn a_test_file_may_be_longer() {
+        let text = format!("//! header\n{}", "\n".repeat(rules::MAX_LINES));
+        assert_eq!(content("crates/a/src/x/tests.rs", &text), Vec::<String>::new());
+        assert_eq!(content("crates/a/tests/it/main.rs", &text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_empty_list_or_an_unreadable_file_fails() {
+        let mut tree = doctored::files(&[]);
+        assert!(says(&files(&tree), "only 0 source files"));
+        tree.unreadable.push("`a.rs` cannot be read: gone".to_owned());
+        assert!(says(&files(&tree), "cannot be read"));
+    }
+
+    #[test]
+    fn the_top_level_is_exact() {
+        let complete: Vec<(String, &str)> = rules::TOP_LEVEL
+            .iter()
+            .map(|name| (format!("{name}/x"), ""))
+            .collect();
+        let mut entries: Vec<(&str, &str)> = complete
+            .iter()
+            .map(|(name, text)| (name.as_str(), *text))
+            .collect();
+        entries.push((".gitignore", ""));
+        assert_eq!(top_level(&doctored::files(&entries)), Vec::<String>::new());
+        entries.push(("docs/x.md", ""));
+        entries.remove(0);
+        let problems = top_level(&doctored::files(&entries));
+        assert_eq!(
+            problems,
+            [
+                "`docs` does not belong at the top of the repository",
+                "`Cargo.lock` is missing at the top of the repository"
+            ]
+        );
+    }
+}

@@ -1,0 +1,224 @@
+//! `cargo xtask gates`: every gate, one line each.
+//!
+//! Owns: which gates there are, building what they judge, and reading their verdict. Never: judges the product
+//! itself; the gate binaries do.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Instant, SystemTime};
+
+use crate::metadata::Metadata;
+use crate::report::{Check, GateResults, Status, timestamp};
+use crate::{boundary, llama, say};
+
+const BOUNDARY: &str = "boundary";
+const LMSTUDIO: &str = "tl_r2_lmstudio";
+const LLAMACPP: &str = "tl_r2_llamacpp";
+const ALL: &[&str] = &[BOUNDARY, LMSTUDIO, LLAMACPP];
+
+/// What was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Which gates; none means all.
+    pub names: Vec<String>,
+    /// A skipped gate fails.
+    pub require_live: bool,
+    /// Only name the gates.
+    pub list: bool,
+    /// The binaries are built already.
+    pub built: bool,
+}
+
+impl Options {
+    /// Reads the arguments after `gates`.
+    ///
+    /// # Errors
+    /// What is not understood.
+    pub fn parse(args: &[&str]) -> Result<Self, String> {
+        let mut options = Self::default();
+        for arg in args {
+            match *arg {
+                "--require-live" => options.require_live = true,
+                "--list" => options.list = true,
+                name if ALL.contains(&name) => options.names.push(name.to_owned()),
+                other => return Err(format!("`{other}` is no gate; there are `{}`", ALL.join("`, `"))),
+            }
+        }
+        Ok(options)
+    }
+
+    fn wants(&self, gate: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|name| name == gate)
+    }
+}
+
+/// Runs them. True when none failed, and with `--require-live` none was skipped.
+///
+/// # Errors
+/// When a gate could not judge at all.
+pub fn run(root: &Path, options: &Options) -> Result<bool, String> {
+    if options.list {
+        ALL.iter().for_each(|name| say(name));
+        return Ok(true);
+    }
+    let mut verdicts = Vec::new();
+    if options.wants(BOUNDARY) {
+        let started = Instant::now();
+        let results = GateResults::new(BOUNDARY, &timestamp(SystemTime::now()), boundary::run(root)?);
+        results.write(&evidence(root, BOUNDARY))?;
+        verdicts.push(show(&results, started));
+    }
+    let live: Vec<&str> = [LMSTUDIO, LLAMACPP]
+        .into_iter()
+        .filter(|gate| options.wants(gate))
+        .collect();
+    if !live.is_empty() {
+        let binaries = build(root, options.built)?;
+        for gate in live {
+            let started = Instant::now();
+            verdicts.push(show(&judge(root, &binaries, gate)?, started));
+        }
+    }
+    let accepted = |status: &Status| match status {
+        Status::Passed => true,
+        Status::Failed => false,
+        Status::Skipped => !options.require_live,
+    };
+    Ok(verdicts.iter().all(accepted))
+}
+
+/// Builds the product and the gate binaries; the folder they are in.
+fn build(root: &Path, built: bool) -> Result<PathBuf, String> {
+    let folder = Path::new(&Metadata::load(root)?.target_directory).join("debug");
+    if built {
+        return Ok(folder);
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "agentos",
+            "--package",
+            "agentos-gates",
+            "--bins",
+        ])
+        .current_dir(root)
+        .status()
+        .map_err(|error| format!("`cargo build` cannot be run: {error}"))?;
+    if status.success() {
+        Ok(folder)
+    } else {
+        Err("what the gates judge does not build".to_owned())
+    }
+}
+
+/// Runs one gate binary, with a server of our own where that is possible, and reads its verdict.
+fn judge(root: &Path, binaries: &Path, gate: &str) -> Result<GateResults, String> {
+    let folder = evidence(root, gate);
+    let mut command = Command::new(binaries.join(gate));
+    command
+        .arg("--agentos")
+        .arg(binaries.join("agentos"))
+        .arg("--out")
+        .arg(&folder)
+        .current_dir(root);
+    command.env("AGENTOS_GATE_MODE", "1");
+    let scratch = std::env::temp_dir().join(format!("agentos-gate-{}", std::process::id()));
+    let own_address = std::env::var_os("AGENTOS_LLAMACPP_BASE_URL").is_some();
+    let server = match llama::python(root).filter(|_| gate == LLAMACPP && !own_address) {
+        Some(python) => Some(llama::start(root, &python, &scratch)?),
+        None => None,
+    };
+    if let Some(server) = &server {
+        command.args(["--base-url", server.url()]);
+    }
+    let before = SystemTime::now();
+    let output = command
+        .output()
+        .map_err(|error| format!("the gate `{gate}` cannot be run: {error}"));
+    drop(server);
+    // Scratch may be absent when no server was needed.
+    std::fs::remove_dir_all(&scratch).ok();
+    let output = output?;
+    match output.status.code() {
+        Some(0 | 1) => {
+            let results = GateResults::read(&folder)?;
+            fresh(&results, before)
+                .then_some(results)
+                .ok_or(format!("the gate `{gate}` left an old verdict"))
+        }
+        _ => Err(format!(
+            "the gate `{gate}` broke: {}",
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        )),
+    }
+}
+
+/// A verdict from before this run would say nothing about it.
+fn fresh(results: &GateResults, before: SystemTime) -> bool {
+    results.started_at >= timestamp(before)
+}
+
+fn evidence(root: &Path, gate: &str) -> PathBuf {
+    root.join("outputs/gates").join(gate)
+}
+
+/// One line for the gate, and one for each reason.
+fn show(results: &GateResults, started: Instant) -> Status {
+    let counts = results.counts;
+    let total = results.checks.len();
+    let seconds = started.elapsed().as_secs_f64();
+    say(&format!(
+        "{}  {:<16} {} of {total} checks passed, {} failed, {} skipped ({seconds:.1} s)",
+        results.status.word(),
+        results.gate,
+        counts.passed,
+        counts.failed,
+        counts.skipped
+    ));
+    results
+        .checks
+        .iter()
+        .flat_map(reasons)
+        .for_each(|line| say(&line));
+    results.status
+}
+
+fn reasons(check: &Check) -> Vec<String> {
+    match check.status {
+        Status::Passed => Vec::new(),
+        Status::Failed | Status::Skipped => {
+            let line = |reason: &String| format!("      {} {}: {reason}", check.status.word(), check.id);
+            check.details.iter().map(line).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_name_gates_and_switches() {
+        let options = Options::parse(&["boundary", "--require-live"]).unwrap();
+        assert!(options.wants(BOUNDARY) && !options.wants(LMSTUDIO) && options.require_live);
+        assert!(ALL.iter().all(|gate| Options::default().wants(gate)));
+        assert!(
+            Options::parse(&["nothing"])
+                .unwrap_err()
+                .contains("`nothing` is no gate")
+        );
+    }
+
+    #[test]
+    fn an_old_verdict_does_not_count() {
+        let results = GateResults::new(LMSTUDIO, "2020-01-01T00:00:00.000Z", Vec::new());
+        assert!(!fresh(
+            &results,
+            SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000)
+        ));
+        assert!(fresh(&results, SystemTime::UNIX_EPOCH));
+    }
+}

@@ -1,0 +1,263 @@
+//! The evidence of a gate: its verdict and its tape.
+//!
+//! Owns: the shape of `gate_results.json` and of the hash-chained tape, and rotating an older tape away. Never:
+//! rewrites a line that was written.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// How a check, or a whole gate, ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It held.
+    Passed,
+    /// It did not hold.
+    Failed,
+    /// It could not be judged; never counts as passed.
+    Skipped,
+}
+
+/// One check of a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// As in `layers` or `LMS-A`.
+    pub id: String,
+    /// What is checked, in words.
+    pub name: String,
+    /// How it ended.
+    pub status: Status,
+    /// What was seen; the reasons where it did not hold.
+    pub details: Vec<String>,
+}
+
+/// `reports/gate_results.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateResults {
+    /// The version of this shape.
+    pub version: u32,
+    /// The gate's name.
+    pub gate: String,
+    /// When it began.
+    pub started_at: String,
+    /// How it was started: `gate`, or `manual` with a person's own settings.
+    pub mode: String,
+    /// Every check, in order.
+    pub checks: Vec<Check>,
+    /// The verdict.
+    pub status: Status,
+    /// How many checks ended how.
+    pub counts: Counts,
+}
+
+/// How many checks ended how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Held.
+    pub passed: usize,
+    /// Did not hold.
+    pub failed: usize,
+    /// Could not be judged.
+    pub skipped: usize,
+}
+
+impl Status {
+    /// Failed if anything failed, else skipped if anything was skipped, else passed. Nothing judged is skipped.
+    #[must_use]
+    pub fn of(checks: &[Check]) -> Self {
+        let any = |status| checks.iter().any(|check| check.status == status);
+        if any(Self::Failed) {
+            Self::Failed
+        } else if any(Self::Skipped) || checks.is_empty() {
+            Self::Skipped
+        } else {
+            Self::Passed
+        }
+    }
+
+    /// The word on the screen.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "PASS",
+            Self::Failed => "FAIL",
+            Self::Skipped => "SKIP",
+        }
+    }
+}
+
+impl GateResults {
+    /// The verdict over these checks.
+    #[must_use]
+    pub fn new(gate: &str, started_at: &str, checks: Vec<Check>) -> Self {
+        let count = |status| checks.iter().filter(|check| check.status == status).count();
+        Self {
+            version: 1,
+            gate: gate.to_owned(),
+            started_at: started_at.to_owned(),
+            mode: "gate".to_owned(),
+            status: Status::of(&checks),
+            counts: Counts {
+                passed: count(Status::Passed),
+                failed: count(Status::Failed),
+                skipped: count(Status::Skipped),
+            },
+            checks,
+        }
+    }
+
+    /// Reads a verdict that a gate binary wrote.
+    ///
+    /// # Errors
+    /// When there is none or it has another shape.
+    pub fn read(folder: &Path) -> Result<Self, String> {
+        let file = folder.join("reports/gate_results.json");
+        let shown = file.display();
+        let text = std::fs::read(&file).map_err(|error| format!("`{shown}` cannot be read: {error}"))?;
+        serde_json::from_slice(&text).map_err(|error| format!("`{shown}` is not understood: {error}"))
+    }
+
+    /// Writes the verdict and a new tape; a tape that is there already is kept under its own time.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), String> {
+        let (audit, reports) = (folder.join("audit"), folder.join("reports"));
+        for made in [&audit, &reports] {
+            std::fs::create_dir_all(made).map_err(|error| said(made, &error))?;
+        }
+        let file = audit.join("run_tape.jsonl");
+        rotate(&file)?;
+        std::fs::write(&file, self.tape()?).map_err(|error| said(&file, &error))?;
+        let file = reports.join("gate_results.json");
+        let text = serde_json::to_string_pretty(self).map_err(|error| said(&file, &error))?;
+        std::fs::write(&file, text + "\n").map_err(|error| said(&file, &error))
+    }
+
+    /// One record a check and one for the verdict, each with the hash of the one before.
+    fn tape(&self) -> Result<String, String> {
+        let mut events = vec![("gate-started", json!({"gate": self.gate, "mode": self.mode}))];
+        for check in &self.checks {
+            events.push((
+                "check",
+                serde_json::to_value(check).map_err(|error| error.to_string())?,
+            ));
+        }
+        let verdict = json!({"gate": self.gate, "status": self.status, "counts": self.counts});
+        events.push(("gate-finished", verdict));
+        let mut tape = String::new();
+        let mut before = "0".repeat(64);
+        for (seq, (kind, body)) in events.into_iter().enumerate() {
+            let mut record = json!({
+                "v": 1, "seq": seq, "ts": self.started_at, "run": self.gate, "kind": kind, "body": body,
+                "prev": before,
+            });
+            before = hash(&record)?;
+            if let Value::Object(fields) = &mut record {
+                fields.insert("hash".to_owned(), Value::String(before.clone()));
+            }
+            tape.push_str(&canonical(&record)?);
+            tape.push('\n');
+        }
+        Ok(tape)
+    }
+}
+
+fn canonical(record: &Value) -> Result<String, String> {
+    serde_json_canonicalizer::to_string(record).map_err(|error| error.to_string())
+}
+
+fn hash(record: &Value) -> Result<String, String> {
+    let digest = Sha256::digest(canonical(record)?.as_bytes());
+    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn said(file: &Path, error: &dyn std::error::Error) -> String {
+    format!("`{}` cannot be written: {error}", file.display())
+}
+
+/// Gives an older tape the time of its last change as part of its name.
+fn rotate(tape: &Path) -> Result<(), String> {
+    let Ok(written) = std::fs::metadata(tape).and_then(|about| about.modified()) else {
+        return Ok(());
+    };
+    let kept = free_name(tape, written);
+    std::fs::rename(tape, &kept).map_err(|error| said(&kept, &error))
+}
+
+fn free_name(tape: &Path, written: SystemTime) -> PathBuf {
+    let stamp = timestamp(written).replace([':', '-'], "");
+    (0_u32..)
+        .map(|again| match again {
+            0 => format!("run_tape.{stamp}.jsonl"),
+            _ => format!("run_tape.{stamp}.{again}.jsonl"),
+        })
+        .map(|name| tape.with_file_name(name))
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| tape.to_path_buf())
+}
+
+/// A time as RFC 3339 with milliseconds.
+#[must_use]
+pub fn timestamp(at: SystemTime) -> String {
+    humantime::format_rfc3339_millis(at).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(status: Status) -> Check {
+        Check {
+            id: "x".to_owned(),
+            name: "an x".to_owned(),
+            status,
+            details: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn one_failure_fails_and_one_skip_skips() {
+        use Status::{Failed, Passed, Skipped};
+        let cases = [
+            (&[Passed, Passed][..], Passed),
+            (&[Passed, Skipped], Skipped),
+            (&[Skipped, Failed], Failed),
+            (&[], Skipped),
+        ];
+        for (given, verdict) in cases {
+            let checks: Vec<Check> = given.iter().map(|status| check(*status)).collect();
+            assert_eq!(Status::of(&checks), verdict, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn the_tape_is_chained_and_an_older_one_is_kept() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let results = GateResults::new(
+            "boundary",
+            "2026-11-21T09:14:00.000Z",
+            vec![check(Status::Passed)],
+        );
+        results.write(folder.path()).unwrap();
+        results.write(folder.path()).unwrap();
+        results.write(folder.path()).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path().join("audit")).unwrap().count(), 3);
+        assert_eq!(GateResults::read(folder.path()).unwrap(), results);
+
+        let tape = std::fs::read_to_string(folder.path().join("audit/run_tape.jsonl")).unwrap();
+        let mut before = Value::String("0".repeat(64));
+        for line in tape.lines() {
+            let mut record: Value = serde_json::from_str(line).unwrap();
+            let stated = record.as_object_mut().unwrap().remove("hash").unwrap();
+            assert_eq!(record["prev"], before);
+            assert_eq!(Value::String(hash(&record).unwrap()), stated);
+            before = stated;
+        }
+        assert_eq!(tape.lines().count(), 3);
+    }
+}

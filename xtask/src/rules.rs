@@ -1,0 +1,183 @@
+//! The rules of the house as tables: the one place to change when the house changes.
+//!
+//! Owns: who may depend on whom, who owns which outside crate and which dangerous call, and what the tree looks
+//! like. Never: logic. An entry that nothing uses any more fails the gate, so the tables stay true.
+
+/// Arrows inside one layer. Everything else must point to a lower layer.
+pub const SAME_LAYER: &[(&str, &str)] = &[
+    ("agentos-generic-http", "agentos-openai"),
+    ("agentos-llamacpp", "agentos-generic-http"),
+    ("agentos-llamacpp", "agentos-openai"),
+    ("agentos-lmstudio", "agentos-openai"),
+];
+
+/// Arrows that no layer may ever allow: the writer knows nothing of the world outside.
+pub const FORBIDDEN: &[(&str, &[&str])] = &[(
+    "agentos-executor",
+    &[
+        "agentos-net",
+        "agentos-credentials",
+        "agentos-openai",
+        "agentos-lmstudio",
+        "agentos-llamacpp",
+    ],
+)];
+
+/// The one member that only tests may depend on.
+pub const DEV_ONLY: &str = "agentos-testkit";
+
+/// Outside crates that touch nothing and that every member may use.
+pub const COMMON: &[&str] = &[
+    "humantime",
+    "schemars",
+    "serde",
+    "serde_json",
+    "sha2",
+    "thiserror",
+    "tracing",
+];
+
+/// Outside crates that every member may use in its tests.
+pub const COMMON_IN_TESTS: &[&str] = &["insta", "proptest", "tempfile", "tokio"];
+
+/// Every other outside crate and the members that may use it.
+pub const OWNED: &[(&str, &[&str])] = &[
+    ("anstream", &["agentos"]),
+    ("clap", &["agentos"]),
+    ("futures-util", &["agentos-net"]),
+    ("git2", &["agentos-executor"]),
+    ("globset", &["agentos-policy"]),
+    ("jsonschema", &["agentos-schema"]),
+    ("keyring", &["agentos-credentials"]),
+    ("keyring-core", &["agentos-credentials"]),
+    ("regex", &["agentos-testkit"]),
+    ("reqwest", &["agentos-net"]),
+    ("rustls", &["agentos-net"]),
+    ("secrecy", &["agentos-tool"]),
+    (
+        "serde_json_canonicalizer",
+        &["agentos-evidence", "agentos-gates", "xtask"],
+    ),
+    ("similar", &["agentos-diff"]),
+    ("tempfile", &["agentos-gates", "agentos-testkit"]),
+    ("tokio", &["agentos", "agentos-net"]),
+    ("toml", &["agentos-policy", "xtask"]),
+    ("tracing-subscriber", &["agentos"]),
+    ("url", &["agentos-net", "agentos-profile"]),
+];
+
+/// Members whose whole closure of dependencies must stay free of [`NEVER_REACHED`].
+pub const PURE: &[&str] = &[
+    "agentos-tool",
+    "agentos-diff",
+    "agentos-policy",
+    "agentos-profile",
+    "agentos-executor",
+    "agentos-evidence",
+];
+
+/// Networks, runtimes and key stores.
+pub const NEVER_REACHED: &[&str] = &["hyper", "keyring", "keyring-core", "reqwest", "tokio"];
+
+/// Folders that are not named like their package.
+pub const FOLDERS: &[(&str, &str)] = &[("agentos", "crates/agentos-cli"), ("xtask", "xtask")];
+
+/// Fields that every member inherits from the workspace.
+pub const INHERITED: &[&str] = &["version", "edition", "rust-version", "license", "publish"];
+
+/// Lints that the workspace must hold at least at this level.
+pub const LINTS: &[(&str, &str, &str)] = &[
+    ("rust", "unsafe_code", "forbid"),
+    ("rust", "missing_docs", "deny"),
+    ("clippy", "disallowed_methods", "deny"),
+    ("clippy", "disallowed_types", "deny"),
+    ("clippy", "expect_used", "deny"),
+    ("clippy", "indexing_slicing", "deny"),
+    ("clippy", "panic", "deny"),
+    ("clippy", "print_stderr", "deny"),
+    ("clippy", "print_stdout", "deny"),
+    ("clippy", "todo", "deny"),
+    ("clippy", "unwrap_used", "deny"),
+];
+
+/// Lints and groups that no source file may name in an attribute: that would switch a ban off.
+pub const SILENCERS: &[&str] = &[
+    "disallowed_methods",
+    "disallowed_types",
+    "disallowed_macros",
+    "unsafe_code",
+    "clippy::all",
+    "clippy::style",
+    "warnings",
+];
+
+/// Which bans of the root `.clippy.toml` a member's own file may leave out.
+pub const GRANTS: &[(&str, &[&str])] = &[
+    ("crates/agentos-testkit", TEST_SUPPORT),
+    (
+        "xtask",
+        &[
+            "std::env::var_os",
+            "std::fs::create_dir_all",
+            "std::fs::remove_dir_all",
+            "std::fs::rename",
+            "std::fs::write",
+            "std::process::Command::new",
+            "std::time::Instant::now",
+            "std::time::SystemTime::now",
+        ],
+    ),
+];
+
+/// Test support may do nearly everything; it is never part of a product.
+const TEST_SUPPORT: &[&str] = &[
+    "std::env::var",
+    "std::env::var_os",
+    "std::env::vars",
+    "std::fs::DirBuilder::new",
+    "std::fs::File::create",
+    "std::fs::File::create_new",
+    "std::fs::File::options",
+    "std::fs::OpenOptions::new",
+    "std::fs::copy",
+    "std::fs::create_dir",
+    "std::fs::create_dir_all",
+    "std::fs::hard_link",
+    "std::fs::remove_dir",
+    "std::fs::remove_dir_all",
+    "std::fs::remove_file",
+    "std::fs::rename",
+    "std::fs::set_permissions",
+    "std::fs::write",
+    "std::net::TcpStream::connect",
+    "std::net::TcpStream::connect_timeout",
+    "std::net::UdpSocket::bind",
+    "std::os::unix::fs::symlink",
+    "std::os::unix::net::UnixStream::connect",
+    "std::process::Command::new",
+    "std::time::Instant::now",
+    "std::time::SystemTime::now",
+];
+
+/// What stands at the top of the repository, dot files aside. Exactly this, no more and no less.
+pub const TOP_LEVEL: &[&str] = &[
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "crates",
+    "outputs",
+    "profiles",
+    "scripts",
+    "xtask",
+];
+
+/// Lines of one source file.
+pub const MAX_LINES: usize = 500;
+/// Lines of one file that holds only tests.
+pub const MAX_TEST_LINES: usize = 800;
+/// Words in a comment that say that something is not finished.
+pub const UNFINISHED: &[&str] = &["TODO", "FIXME", "XXX", "HACK"];
+/// With fewer source files than this the list itself must be wrong.
+pub const MIN_RUST_FILES: usize = 40;

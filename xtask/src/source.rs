@@ -1,0 +1,177 @@
+//! Splits Rust source into code and comments, with the insides of strings blanked.
+//!
+//! Owns: enough of Rust's lexical rules to tell a word in code from the same word in a string or a comment.
+//! Never: parses; a file that does not lex gives text that the other checks still see.
+
+/// The two readings of one file. Both keep every line break, so line numbers stay true.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// Code, with comments and the insides of strings left out.
+    pub code: String,
+    /// Comments only.
+    pub comments: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Code,
+    Line,
+    Block(usize),
+    Text,
+    Raw(usize),
+}
+
+/// Splits one file.
+#[must_use]
+pub fn split(text: &str) -> Source {
+    let chars: Vec<char> = text.chars().collect();
+    let mut source = Source::default();
+    let mut state = State::Code;
+    let mut at = 0;
+    while let Some(&c) = chars.get(at) {
+        let rest = chars.get(at..).unwrap_or_default();
+        let (next, width) = step(
+            state,
+            rest,
+            at.checked_sub(1).and_then(|before| chars.get(before)).copied(),
+        );
+        for c in rest.iter().take(width) {
+            match (state, next) {
+                _ if *c == '\n' => {
+                    source.code.push('\n');
+                    source.comments.push('\n');
+                }
+                (State::Line | State::Block(_), _) | (State::Code, State::Line | State::Block(_)) => {
+                    source.comments.push(*c);
+                }
+                (State::Code, _) => source.code.push(*c),
+                (State::Text | State::Raw(_), State::Code) => source.code.push(*c),
+                (State::Text | State::Raw(_), _) => {}
+            }
+        }
+        debug_assert!(width > 0, "stuck at `{c}`");
+        state = next;
+        at += width;
+    }
+    source
+}
+
+/// The state after the next piece and how many characters that piece has.
+fn step(state: State, rest: &[char], before: Option<char>) -> (State, usize) {
+    match (state, rest) {
+        (State::Code, ['/', '/', ..]) => (State::Line, 2),
+        (State::Code, ['/', '*', ..]) => (State::Block(1), 2),
+        (State::Code, ['"', ..]) => (State::Text, 1),
+        (State::Code, ['r', ..]) if !before.is_some_and(is_word) || before == Some('b') => raw_start(rest),
+        (State::Code, ['\'', '\\', _, tail @ ..]) => {
+            let to_end = tail
+                .iter()
+                .take(12)
+                .position(|c| *c == '\'')
+                .map_or(0, |at| at + 1);
+            (State::Code, 3 + to_end)
+        }
+        (State::Code, ['\'', _, '\'', ..]) => (State::Code, 3),
+        (State::Line, ['\n', ..]) => (State::Code, 1),
+        (State::Block(depth), ['/', '*', ..]) => (State::Block(depth + 1), 2),
+        (State::Block(1), ['*', '/', ..]) => (State::Code, 2),
+        (State::Block(depth), ['*', '/', ..]) => (State::Block(depth - 1), 2),
+        (State::Text, ['\\', _, ..]) => (State::Text, 2),
+        (State::Text, ['"', ..]) => (State::Code, 1),
+        (State::Raw(hashes), ['"', tail @ ..])
+            if tail.len() >= hashes && tail.iter().take(hashes).all(|c| *c == '#') =>
+        {
+            (State::Code, 1 + hashes)
+        }
+        (same, _) => (same, 1),
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// At an `r`: the start of a raw string, or an ordinary word.
+fn raw_start(rest: &[char]) -> (State, usize) {
+    let hashes = rest.iter().skip(1).take_while(|c| **c == '#').count();
+    match rest.get(hashes + 1) {
+        Some('"') => (State::Raw(hashes), hashes + 2),
+        _ => (State::Code, 1),
+    }
+}
+
+/// The attributes in a piece of code, as in `#[expect(…)]`, each with its line number, blanks left out.
+#[must_use]
+pub fn attributes(code: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, usize, String)> = None;
+    let mut last = (' ', ' ');
+    for (number, line) in code.lines().enumerate() {
+        for c in line.chars().filter(|c| !c.is_whitespace()) {
+            if let Some((_, depth, text)) = open.as_mut() {
+                text.push(c);
+                match c {
+                    '[' => *depth += 1,
+                    ']' => *depth -= 1,
+                    _ => {}
+                }
+            } else if c == '[' && matches!(last, (_, '#') | ('#', '!')) {
+                open = Some((number + 1, 1, "#[".to_owned()));
+            }
+            if open.as_ref().is_some_and(|(_, depth, _)| *depth == 0) {
+                found.extend(open.take().map(|(line, _, text)| (line, text)));
+            }
+            last = (last.1, c);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_told_apart_by_where_it_stands() {
+        let cases = [
+            ("let a = word;", "word", true, false),
+            ("// word", "word", false, true),
+            ("/* a /* b */ word */ x", "word", false, true),
+            (r#"let a = "word";"#, "word", false, false),
+            (r#"let a = "\"word";"#, "word", false, false),
+            ("let a = r#\"\" word\"#;", "word", false, false),
+            ("let a = br\"word\";", "word", false, false),
+            ("let a = '\"'; word", "word", true, false),
+            (r"let a = '\''; word", "word", true, false),
+            (r"let a = '\u{22}'; word", "word", true, false),
+            ("fn f<'a>(x: &'a str) { word }", "word", true, false),
+            ("let var = 1; word", "word", true, false),
+            ("let a = \"x // y\"; word", "word", true, false),
+        ];
+        for (text, word, in_code, in_comments) in cases {
+            let source = split(text);
+            assert_eq!(source.code.contains(word), in_code, "{text}");
+            assert_eq!(source.comments.contains(word), in_comments, "{text}");
+        }
+    }
+
+    #[test]
+    fn line_breaks_survive_everywhere() {
+        let text = "a\n// b\n/* c\n */ \"d\n\"\nr#\"\n\"#";
+        let source = split(text);
+        assert_eq!(source.code.matches('\n').count(), text.matches('\n').count());
+        assert_eq!(source.comments.matches('\n').count(), text.matches('\n').count());
+    }
+
+    #[test]
+    fn attributes_are_found_over_several_lines() {
+        let found = attributes("#![no_std]\n#[expect(\n  x,\n  reason = \"\"\n)]\nlet a = vec![1];");
+        assert_eq!(
+            found,
+            [
+                (1, "#[no_std]".to_owned()),
+                (2, "#[expect(x,reason=\"\")]".to_owned())
+            ]
+        );
+    }
+}
