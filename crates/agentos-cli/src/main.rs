@@ -1,2 +1,50 @@
-//! The agentos command line.
-fn main() {}
+//! The agentos command line: parses, wires real effects into the engine, runs one verb, ends with its code.
+//!
+//! Owns: nothing but the order of these steps. Never: holds logic of its own; see `commands` and `wire`.
+
+mod app;
+mod args;
+mod clock;
+mod commands;
+mod env;
+mod escape;
+mod exit;
+mod input;
+mod printer;
+mod render;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::app::App;
+use crate::args::Cli;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let printer = Printer { quiet: cli.common.quiet, json: cli.common.json };
+    let env = match env::Env::read() {
+        Ok(env) => env,
+        Err(error) => {
+            printer.error(&format!("error: cannot read the current folder: {error}"));
+            return Exit::Usage.into();
+        }
+    };
+    start_log(&env, cli.common.verbose);
+    let app = App { env, printer, common: cli.common };
+    commands::run(&app, &cli.verb).into()
+}
+
+/// Diagnostics go to standard error; `AGENTOS_LOG` takes a filter as `tracing` writes it.
+fn start_log(env: &env::Env, verbose: u8) {
+    let filter = match (env.get("AGENTOS_LOG"), verbose) {
+        (Some(filter), _) => filter.to_owned(),
+        (None, 0 | 1) => return,
+        (None, _) => "agentos=debug".to_owned(),
+    };
+    let filter = tracing_subscriber::EnvFilter::try_new(filter).unwrap_or_default();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}

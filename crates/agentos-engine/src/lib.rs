@@ -1,1 +1,18 @@
-//! The flow: registry, context, the run loop; effects arrive through its own ports
+//! The flow of AgentOS: what happens between a task or an answer and a commit, station by station.
+//!
+//! Owns: the order of the stations, the prompt's context, the verdict on a tool's call, the attempts. Never:
+//! touches git, the network, the disk or a clock itself; effects arrive through [`ports`]. Start at
+//! [`settle`] (an answer's way to a commit) and [`run`] (a task's way to an answer).
+
+pub mod context;
+pub mod ports;
+pub mod replay;
+pub mod run;
+pub mod settle;
+
+mod outcome;
+mod records;
+mod verdict;
+
+pub use outcome::{Cause, EvidenceRef, Outcome, OutcomeKind};
+pub use replay::Replay;

@@ -1,0 +1,93 @@
+//! What every command gets: the environment, the common flags and the way out.
+//!
+//! Owns: the shared values of one call, and how a failed effect is shown. Never: does a command's work.
+
+use std::path::PathBuf;
+
+use agentos_engine::ports::EffectError;
+use agentos_engine::{Cause, Outcome};
+use agentos_tool::RunId;
+
+use crate::args::Common;
+use crate::env::Env;
+use crate::exit::Exit;
+use crate::printer::{Printer, paint, style};
+use crate::{escape, render};
+
+/// How a command ends when it does not end with an outcome of its own.
+pub type Done = Result<Exit, EffectError>;
+
+/// One call of the program.
+#[derive(Debug, Clone)]
+pub struct App {
+    /// What it was started in.
+    pub env: Env,
+    /// Where output goes.
+    pub printer: Printer,
+    /// Flags of every verb.
+    pub common: Common,
+}
+
+impl App {
+    /// The folder whose repository is meant.
+    pub fn repo_dir(&self) -> PathBuf {
+        match &self.common.repo {
+            Some(dir) if dir.is_absolute() => dir.clone(),
+            Some(dir) => self.env.cwd.join(dir),
+            None => self.env.cwd.clone(),
+        }
+    }
+
+    /// Shows the end of a verb that lands.
+    pub fn finish(&self, outcome: &Outcome) -> Done {
+        if self.printer.json {
+            self.printer.json(outcome).map_err(|error| output_failed(&error))?;
+        } else {
+            let text = render::outcome::outcome(outcome, self.common.verbose > 0);
+            self.show(text.trim_end(), outcome.is_done());
+        }
+        Ok(Exit::from(outcome.cause))
+    }
+
+    /// A landed change is data; why something did not land is not.
+    fn show(&self, text: &str, done: bool) {
+        if done {
+            self.printer.note(text);
+        } else {
+            self.printer.error(text);
+        }
+    }
+
+    /// Shows a failure that happened before a run could begin.
+    pub fn fail(&self, run: Option<&RunId>, error: &EffectError) -> Exit {
+        if self.printer.json
+            && let Some(run) = run
+        {
+            let outcome = Outcome::from_effect(run, error);
+            // Nothing more can be said when standard output is gone.
+            let _ = self.printer.json(&outcome);
+            return Exit::from(error.cause);
+        }
+        let mut text = format!(
+            "{} {} {}",
+            paint(style::BAD, "error"),
+            paint(style::DIM, &format!("[{}]", error.code)),
+            escape::line(&error.message)
+        );
+        if let Some(hint) = &error.hint {
+            text.push_str(&format!("\n  {} {}", paint(style::BOLD, "next:"), escape::line(hint)));
+        }
+        self.printer.error(&text);
+        Exit::from(error.cause)
+    }
+}
+
+/// Standard output could not be written.
+pub fn output_failed(error: &std::io::Error) -> EffectError {
+    EffectError::new(Cause::Internal, "output", format!("cannot write to standard output: {error}"))
+}
+
+/// The call itself is wrong.
+pub fn usage(message: impl Into<String>) -> EffectError {
+    EffectError::new(Cause::Usage, "usage", message)
+}

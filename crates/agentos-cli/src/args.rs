@@ -1,0 +1,65 @@
+//! The command line as typed: one struct for each verb, whose doc comments are the help text.
+//!
+//! Owns: names, flags and help. Never: reads the environment or decides anything.
+
+pub mod evidence;
+pub mod land;
+pub mod tool;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Point any model at a git repository, certain that a tool can only propose a diff.
+#[derive(Debug, Parser)]
+#[command(name = "agentos", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = crate::exit::table())]
+pub struct Cli {
+    /// Flags of every verb.
+    #[command(flatten)]
+    pub common: Common,
+    /// The verb.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Flags of every verb.
+#[derive(Debug, Clone, Args)]
+pub struct Common {
+    /// The repository [default: the one you are in]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub repo: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print data and errors only
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more; twice for debugging
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Show the whole way of a change in a temporary repository: no model, no key, no network
+    Demo(land::DemoArgs),
+    /// Land an untrusted diff or a model's whole reply as a commit, or say why not
+    Apply(land::ApplyArgs),
+    /// Ask a tool for a change and land it as a commit, or say why not
+    Run(land::RunArgs),
+    /// Take a landed run back, as a commit of its own
+    Undo(land::UndoArgs),
+    /// Tools: list them, check their health, keep their keys, ask one without landing
+    #[command(subcommand)]
+    Tool(tool::ToolVerb),
+    /// Evidence: list runs, show one as a story, verify the tape
+    #[command(subcommand)]
+    Evidence(evidence::EvidenceVerb),
+    /// Provider profiles: list them, show one with the origin of each value, validate a file
+    #[command(subcommand)]
+    Profile(tool::ProfileVerb),
+    /// Print the JSON Schema of a published shape
+    Schema(evidence::SchemaArgs),
+}

@@ -1,0 +1,102 @@
+//! Arguments of the verbs that change a repository.
+//!
+//! Owns: `demo`, `apply`, `run`, `undo`. Never: checks more than the shape.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::tool::ProviderFlags;
+
+/// Where a change lands.
+#[derive(Debug, Clone, Args)]
+pub struct TargetFlags {
+    /// Commit on this branch and leave the work tree alone; made from HEAD if it is new
+    #[arg(long, value_name = "BRANCH", conflicts_with_all = ["no_commit", "dry_run"])]
+    pub branch: Option<String>,
+    /// Change index and work tree without a commit
+    #[arg(long, conflicts_with = "dry_run")]
+    pub no_commit: bool,
+    /// Say what would happen and write nothing but evidence
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Consent to what policy answers with ask; never to a deny
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Commit message [default: made from the task]
+    #[arg(short, long, value_name = "TEXT")]
+    pub message: Option<String>,
+}
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Make the repository in this new folder instead of a temporary one
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+/// Arguments of `apply`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  agentos apply fix.patch\n  pbpaste | agentos apply - --dry-run\n  \
+                        agentos apply reply.md --branch ai/fix --json")]
+pub struct ApplyArgs {
+    /// The diff or reply; `-` reads standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub file: PathBuf,
+    /// Where it lands.
+    #[command(flatten)]
+    pub target: TargetFlags,
+    /// Print how each hunk would be placed and write nothing but evidence
+    #[arg(long, conflicts_with_all = ["branch", "no_commit"])]
+    pub explain: bool,
+}
+
+/// The form a tool is asked to answer in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EditFormatArg {
+    /// A unified diff
+    Diff,
+    /// Search/replace blocks
+    SearchReplace,
+    /// Whole files
+    WholeFile,
+    /// JSON edits
+    Json,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  agentos run -p lmstudio \"add a --version flag\" --file src/main.rs\n  \
+                        agentos run -p openai --base-url http://localhost:8000/v1 --model qwen \"fix the typo\" --file README.md")]
+pub struct RunArgs {
+    /// What to do, in your words
+    #[arg(value_name = "TASK")]
+    pub task: String,
+    /// The provider and its settings.
+    #[command(flatten)]
+    pub provider: ProviderFlags,
+    /// A committed file to show to the tool; may be given more than once
+    #[arg(short, long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// Where it lands.
+    #[command(flatten)]
+    pub target: TargetFlags,
+    /// How often the tool may try; it is told why the last answer did not land
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10))]
+    pub attempts: u32,
+}
+
+/// Arguments of `undo`.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// The run to take back [default: the last one that landed a commit]
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    /// Consent to what policy answers with ask; never to a deny
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Say what would happen and write nothing but evidence
+    #[arg(long)]
+    pub dry_run: bool,
+}

@@ -1,0 +1,155 @@
+//! Arguments of `tool` and `profile`.
+//!
+//! Owns: their names, flags and help. Never: holds a key longer than the call.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::land::EditFormatArg;
+
+/// A provider and the settings that win over its profile.
+#[derive(Debug, Clone, Args)]
+pub struct ProviderFlags {
+    /// The provider; `agentos tool list` shows them
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: String,
+    /// Answer with the text of this file (provider `replay`)
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+    /// Settings that win over the profile.
+    #[command(flatten)]
+    pub over: OverrideFlags,
+    /// Most tokens the answer may have
+    #[arg(long, value_name = "N")]
+    pub max_output_tokens: Option<u64>,
+    /// The form the tool is asked to answer in; landing reads every form
+    #[arg(long, value_enum, value_name = "FORM", default_value = "diff")]
+    pub edit_format: EditFormatArg,
+}
+
+/// Settings that win over a profile.
+#[derive(Debug, Clone, Default, Args)]
+pub struct OverrideFlags {
+    /// Address of the service
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// Model to use
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Seconds for one answer
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
+}
+
+/// The verbs of `tool`.
+#[derive(Debug, Subcommand)]
+pub enum ToolVerb {
+    /// List the providers, their addresses, models and where their keys come from
+    List,
+    /// Ask each provider how it is, all at once
+    Health(HealthArgs),
+    /// Keep providers' keys
+    #[command(subcommand)]
+    Auth(AuthVerb),
+    /// Ask a tool once and print the verdict; lands nothing
+    Run(ToolRunArgs),
+}
+
+/// Arguments of `tool health`.
+#[derive(Debug, Args)]
+#[command(after_help = "Ends with 0 when every provider named with --provider is connected; without --provider, \
+                        when at least one is.")]
+pub struct HealthArgs {
+    /// Only this provider; may be given more than once
+    #[arg(short, long = "provider", value_name = "NAME")]
+    pub providers: Vec<String>,
+    /// Settings that win over the profile; with one --provider only.
+    #[command(flatten)]
+    pub over: OverrideFlags,
+}
+
+/// Arguments of `tool run`.
+#[derive(Debug, Args)]
+pub struct ToolRunArgs {
+    /// What to do, in your words
+    #[arg(value_name = "TASK")]
+    pub task: String,
+    /// The provider and its settings.
+    #[command(flatten)]
+    pub provider: ProviderFlags,
+    /// A committed file to show to the tool; may be given more than once
+    #[arg(short, long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+}
+
+/// Where a key is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StoreArg {
+    /// The system's keyring
+    Keyring,
+    /// `~/.agentos/credentials.json`, readable by you alone
+    File,
+}
+
+/// The verbs of `tool auth`.
+#[derive(Debug, Subcommand)]
+pub enum AuthVerb {
+    /// Keep a key: from standard input, or typed without echo
+    #[command(after_help = "Examples:\n  agentos tool auth set --provider openai\n  \
+                            pass show openai | agentos tool auth set --provider openai")]
+    Set(AuthSetArgs),
+    /// Show where each provider's key comes from, never the key
+    Status,
+    /// Forget a provider's key
+    Clear(AuthClearArgs),
+}
+
+/// Arguments of `tool auth set`.
+#[derive(Debug, Args)]
+pub struct AuthSetArgs {
+    /// The provider
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: String,
+    /// The key; other programs can read a command line, so prefer standard input
+    #[arg(long, value_name = "KEY", hide_env_values = true)]
+    pub api_key: Option<String>,
+    /// Where to keep it
+    #[arg(long, value_enum, default_value = "keyring")]
+    pub store: StoreArg,
+}
+
+/// Arguments of `tool auth clear`.
+#[derive(Debug, Args)]
+pub struct AuthClearArgs {
+    /// The provider
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: String,
+}
+
+/// The verbs of `profile`.
+#[derive(Debug, Subcommand)]
+pub enum ProfileVerb {
+    /// List the profiles
+    List,
+    /// Show one, with the origin of each value
+    Show(ProfileShowArgs),
+    /// Check a profile file
+    Validate(ProfileValidateArgs),
+}
+
+/// Arguments of `profile show`.
+#[derive(Debug, Args)]
+pub struct ProfileShowArgs {
+    /// The provider
+    #[arg(value_name = "NAME")]
+    pub provider: String,
+}
+
+/// Arguments of `profile validate`.
+#[derive(Debug, Args)]
+pub struct ProfileValidateArgs {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}

@@ -1,0 +1,47 @@
+//! One file for each verb; this one only sends a call to the right one.
+//!
+//! Owns: the dispatch. Never: prints results itself.
+
+pub mod apply;
+pub mod auth;
+pub mod demo;
+pub mod evidence;
+pub mod health;
+pub mod profile;
+pub mod run;
+pub mod schema;
+pub mod tool_list;
+pub mod tool_run;
+pub mod undo;
+
+use crate::app::App;
+use crate::args::Verb;
+use crate::args::evidence::EvidenceVerb;
+use crate::args::tool::{AuthVerb, ProfileVerb, ToolVerb};
+use crate::clock;
+use crate::exit::Exit;
+
+/// Runs a verb and shows what went wrong, if anything did.
+pub fn run(app: &App, verb: &Verb) -> Exit {
+    let run = clock::new_run();
+    let (lands, done) = match verb {
+        Verb::Demo(args) => (false, demo::demo(app, args)),
+        Verb::Apply(args) => (true, apply::apply(app, args, &run)),
+        Verb::Run(args) => (true, run::run(app, args, &run)),
+        Verb::Undo(args) => (true, undo::undo(app, args, &run)),
+        Verb::Tool(ToolVerb::List) => (false, tool_list::list(app)),
+        Verb::Tool(ToolVerb::Health(args)) => (false, health::health(app, args)),
+        Verb::Tool(ToolVerb::Run(args)) => (true, tool_run::run(app, args, &run)),
+        Verb::Tool(ToolVerb::Auth(AuthVerb::Set(args))) => (false, auth::set(app, args)),
+        Verb::Tool(ToolVerb::Auth(AuthVerb::Status)) => (false, auth::status(app)),
+        Verb::Tool(ToolVerb::Auth(AuthVerb::Clear(args))) => (false, auth::clear(app, args)),
+        Verb::Evidence(EvidenceVerb::List(args)) => (false, evidence::list(app, args)),
+        Verb::Evidence(EvidenceVerb::Show(args)) => (false, evidence::show(app, args)),
+        Verb::Evidence(EvidenceVerb::Verify) => (false, evidence::verify(app)),
+        Verb::Profile(ProfileVerb::List) => (false, tool_list::list(app)),
+        Verb::Profile(ProfileVerb::Show(args)) => (false, profile::show(app, args)),
+        Verb::Profile(ProfileVerb::Validate(args)) => (false, profile::validate(app, args)),
+        Verb::Schema(args) => (false, schema::schema(app, args)),
+    };
+    done.unwrap_or_else(|error| app.fail(lands.then_some(&run), &error))
+}

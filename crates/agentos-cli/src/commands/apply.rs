@@ -1,0 +1,55 @@
+//! `agentos apply`: an untrusted answer's way to a commit.
+//!
+//! Owns: reading the answer and naming the commit. Never: looks inside the answer.
+
+use std::path::Path;
+
+use agentos_engine::settle::{self, Proposal};
+use agentos_policy::ToolFacts;
+use agentos_tool::{Enforcement, ExecutionMode, RunId};
+
+use crate::app::{App, Done};
+use crate::args::land::ApplyArgs;
+use crate::input;
+use crate::wire::session::{Session, Wanted};
+
+/// Runs the verb.
+pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
+    let answer = input::answer(&args.file, &app.env.cwd)?;
+    let mut wanted = Wanted::from(&args.target);
+    wanted.dry_run |= args.explain;
+    let mut session = Session::open(app, &wanted, run)?;
+    let what = described(&args.file);
+    let proposal = Proposal {
+        run,
+        answer: &answer,
+        seen: Vec::new(),
+        tool: patch_facts(),
+        message: args.target.message.clone().unwrap_or_else(|| format!("Apply {what}")),
+        trailers: Vec::new(),
+        attempt: 1,
+    };
+    let outcome = settle::apply(&mut session.deps(), "apply", &what, &proposal);
+    app.finish(&outcome)
+}
+
+/// What policy is told of an answer that a person brought: nobody's model, on this machine.
+pub fn patch_facts() -> ToolFacts {
+    ToolFacts {
+        provider: "patch".to_owned(),
+        model: None,
+        execution_mode: ExecutionMode::Local,
+        enforcement: Enforcement::Observed,
+        attempt: 1,
+    }
+}
+
+/// The answer's name, for the commit message and the tape: never more than a file name.
+fn described(file: &Path) -> String {
+    match file.file_name() {
+        Some(name) if file != Path::new("-") => {
+            name.to_string_lossy().chars().filter(|c| !c.is_control()).take(60).collect()
+        }
+        Some(_) | None => "a change from standard input".to_owned(),
+    }
+}

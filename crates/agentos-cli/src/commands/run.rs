@@ -1,0 +1,102 @@
+//! `agentos run`: a task's way to a commit.
+//!
+//! Owns: the commit message and the answer arriving on the screen. Never: picks a model or a provider.
+
+use agentos_engine::ports::Cancel;
+use agentos_engine::run::{self as flow, Request};
+use agentos_tool::{EditFormat, NoProgress, ProgressSink, RunId, TaskLimits};
+
+use crate::app::{App, Done};
+use crate::args::land::{EditFormatArg, RunArgs};
+use crate::args::tool::ProviderFlags;
+use crate::wire::progress::TerminalProgress;
+use crate::wire::session::{Session, Wanted};
+use crate::wire::tools::Tools;
+use crate::wire::{paths, runtime};
+
+/// Runs the verb.
+pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
+    let mut session = Session::open(app, &Wanted::from(&args.target), run)?;
+    let tool = Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?;
+    let files = paths::inside(&app.repo_dir(), session.work_dir(), &args.files)?;
+    let message = args.target.message.clone().unwrap_or_else(|| commit_message(&args.task));
+    let request = Request {
+        run,
+        adapter: tool.adapter.as_ref(),
+        model: tool.model.clone(),
+        instruction: &args.task,
+        files: &files,
+        edit_format: edit_format(args.provider.edit_format),
+        limits: limits(&args.provider, tool.timeout_seconds),
+        attempts: args.attempts,
+        mock: None,
+    };
+    let outcome = runtime::block_on(async {
+        let mut cancel: Cancel<'_> = Box::pin(runtime::interrupted());
+        flow::run(&mut session.deps(), &request, &message, progress(app).as_ref(), &mut cancel).await
+    })?;
+    app.finish(&outcome)
+}
+
+/// What the answer's pieces go to: a terminal where there is a person, else nowhere.
+pub fn progress(app: &App) -> Box<dyn ProgressSink> {
+    if app.env.can_ask && !app.printer.quiet && !app.printer.json {
+        Box::new(TerminalProgress)
+    } else {
+        Box::new(NoProgress)
+    }
+}
+
+/// The form asked for, in the words of the task.
+pub fn edit_format(arg: EditFormatArg) -> EditFormat {
+    match arg {
+        EditFormatArg::Diff => EditFormat::UnifiedDiff,
+        EditFormatArg::SearchReplace => EditFormat::SearchReplace,
+        EditFormatArg::WholeFile => EditFormat::WholeFile,
+        EditFormatArg::Json => EditFormat::JsonEdits,
+    }
+}
+
+/// Bounds on one call.
+pub fn limits(flags: &ProviderFlags, timeout_seconds: u64) -> TaskLimits {
+    TaskLimits { timeout_seconds, max_output_tokens: flags.max_output_tokens }
+}
+
+/// A commit message from a task: its first line, cut at a word if it is long, and the rest below.
+fn commit_message(task: &str) -> String {
+    let task = task.trim();
+    let first = task.lines().next().unwrap_or_default().trim();
+    if first.is_empty() {
+        return "Apply a tool's change".to_owned();
+    }
+    if first.chars().count() <= 72 {
+        return task.to_owned();
+    }
+    let mut subject = String::new();
+    for word in first.split_whitespace() {
+        if !subject.is_empty() && subject.chars().count() + word.chars().count() >= 70 {
+            break;
+        }
+        if !subject.is_empty() {
+            subject.push(' ');
+        }
+        subject.extend(word.chars().take(70));
+    }
+    format!("{subject}…\n\n{task}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_task_becomes_a_short_subject_and_a_whole_body() {
+        assert_eq!(commit_message("  fix the typo\n"), "fix the typo");
+        assert_eq!(commit_message("  \n"), "Apply a tool's change");
+        let long = "rename the function so that its name says what it does and mend every place that calls it";
+        let message = commit_message(long);
+        let subject = message.lines().next().unwrap();
+        assert!(subject.chars().count() <= 72, "{subject}");
+        assert!(message.ends_with(long));
+    }
+}

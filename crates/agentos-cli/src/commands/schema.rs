@@ -1,0 +1,62 @@
+//! `agentos schema`: the JSON Schemas of the published shapes, generated from the types themselves.
+//!
+//! Owns: the list of published shapes. Never: reads the committed copies; they are made from this.
+
+use agentos_diff::LandingReport;
+use agentos_engine::Outcome;
+use agentos_evidence::{Record, VerifyReport};
+use agentos_executor::Receipt;
+use agentos_tool::{ToolHealth, ToolResult, ToolTask};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+
+use crate::app::{App, Done, output_failed, usage};
+use crate::args::evidence::SchemaArgs;
+use crate::exit::Exit;
+
+/// `agentos tool health --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct HealthReport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// One for each provider asked.
+    pub tools: Vec<ToolHealth>,
+}
+
+type Generator = fn() -> Schema;
+
+/// Every published shape, by the name of its file.
+const SHAPES: &[(&str, Generator)] = &[
+    ("evidence-record", generate::<Record>),
+    ("evidence-verify", generate::<VerifyReport>),
+    ("landing-report", generate::<LandingReport>),
+    ("outcome", generate::<Outcome>),
+    ("policy", agentos_policy::schema),
+    ("profile", agentos_profile::schema),
+    ("receipt", generate::<Receipt>),
+    ("tool-health", generate::<HealthReport>),
+    ("tool-result", generate::<ToolResult>),
+    ("tool-task", generate::<ToolTask>),
+];
+
+/// Runs the verb.
+pub fn schema(app: &App, args: &SchemaArgs) -> Done {
+    let text = match (&args.name, args.list) {
+        (Some(name), false) => {
+            let shape = SHAPES.iter().find(|(known, _)| known == name).ok_or_else(|| {
+                usage(format!("there is no schema `{name}`")).hint("`agentos schema --list` names them all")
+            })?;
+            let mut text = serde_json::to_string_pretty(&(shape.1)()).unwrap_or_default();
+            text.push('\n');
+            text
+        }
+        (Some(_) | None, _) => SHAPES.iter().map(|(name, _)| format!("{name}\n")).collect(),
+    };
+    app.printer.data(&text).map_err(|error| output_failed(&error))?;
+    Ok(Exit::Done)
+}
+
+fn generate<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
+}

@@ -1,0 +1,83 @@
+//! `agentos tool run`: asks a tool once and prints the verdict.
+//!
+//! Owns: the exit code of a verdict. Never: lands anything.
+
+use agentos_engine::Cause;
+use agentos_engine::ports::Cancel;
+use agentos_engine::run::{self as flow, Proposed, Request};
+use agentos_engine::settle;
+use agentos_tool::{FinishReason, ResultStatus, RunId, ToolFailure};
+
+use super::run::{edit_format, limits, progress};
+use crate::app::{App, Done, output_failed};
+use crate::args::tool::ToolRunArgs;
+use crate::exit::Exit;
+use crate::render;
+use crate::wire::session::{Session, Wanted};
+use crate::wire::tools::Tools;
+use crate::wire::{paths, runtime};
+
+/// Runs the verb.
+pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
+    let mut session = Session::open(app, &Wanted::nothing(), run)?;
+    let tool = Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?;
+    let files = paths::inside(&app.repo_dir(), session.work_dir(), &args.files)?;
+    let request = Request {
+        run,
+        adapter: tool.adapter.as_ref(),
+        model: tool.model.clone(),
+        instruction: &args.task,
+        files: &files,
+        edit_format: edit_format(args.provider.edit_format),
+        limits: limits(&args.provider, tool.timeout_seconds),
+        attempts: 1,
+        mock: None,
+    };
+    let mut deps = session.deps();
+    settle::begin(&mut deps, "tool run", &flow::facts(&request, 1), &args.task)?;
+    let proposed = runtime::block_on(async {
+        let mut cancel: Cancel<'_> = Box::pin(runtime::interrupted());
+        flow::propose(&mut deps, &request, 1, None, progress(app).as_ref(), &mut cancel).await
+    })??;
+    show(app, &proposed)?;
+    Ok(exit(&proposed))
+}
+
+fn show(app: &App, proposed: &Proposed) -> Result<(), agentos_engine::ports::EffectError> {
+    if app.printer.json {
+        return app.printer.json(&proposed.result).map_err(|error| output_failed(&error));
+    }
+    app.printer.note(render::result::result(&proposed.result).trim_end());
+    if let Some(hint) = proposed.error.as_ref().and_then(|error| error.fix.as_ref()) {
+        app.printer.error(&format!("  next: {}", crate::escape::line(hint)));
+    }
+    let text = match (&proposed.result.diff, &proposed.answer) {
+        (Some(diff), _) => render::result::diff(diff),
+        (None, Some(answer)) => format!("{}\n", crate::escape::block(answer.text.trim_end())),
+        (None, None) => String::new(),
+    };
+    app.printer.data(&text).map_err(|error| output_failed(&error))
+}
+
+fn exit(proposed: &Proposed) -> Exit {
+    let result = &proposed.result;
+    if !result.boundary.held() {
+        return Exit::from(Cause::Policy);
+    }
+    if let Some(error) = &proposed.error {
+        return match error.failure {
+            ToolFailure::Timeout => Exit::from(Cause::Limit),
+            ToolFailure::Failed if flow::was_interrupted(error) => Exit::from(Cause::Interrupted),
+            ToolFailure::Failed => Exit::from(Cause::Tool),
+        };
+    }
+    match result.status {
+        ResultStatus::Success | ResultStatus::PartialSuccess => Exit::Done,
+        ResultStatus::Timeout => Exit::Limit,
+        ResultStatus::Failed => match proposed.answer.as_ref().map(|answer| answer.finish) {
+            Some(FinishReason::Length) => Exit::Limit,
+            Some(FinishReason::ContentFilter | FinishReason::ToolCalls) => Exit::ToolUnavailable,
+            Some(FinishReason::Stop | FinishReason::Unknown) | None => Exit::DoesNotLand,
+        },
+    }
+}

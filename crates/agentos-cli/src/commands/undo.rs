@@ -1,0 +1,89 @@
+//! `agentos undo`: the inverse of a landed run, through the same door.
+//!
+//! Owns: finding what to take back. Never: resets or rewrites history.
+
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_engine::settle::{self, Proposal};
+use agentos_evidence::{Record, RecordKind, Store};
+use agentos_executor::Receipt;
+use agentos_policy::ToolFacts;
+use agentos_tool::{Enforcement, ExecutionMode, RunId};
+
+use crate::app::{App, Done, usage};
+use crate::args::land::UndoArgs;
+use crate::wire::repository;
+use crate::wire::session::{Session, Wanted};
+use crate::wire::tape::broken;
+
+/// Runs the verb.
+pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
+    let mut session = Session::open(app, &Wanted { dry_run: args.dry_run, yes: args.yes, ..Wanted::default() }, run)?;
+    let receipt = receipt(session.store(), args.run.as_deref())?;
+    let change = session.repo().change_of(&receipt.files).map_err(|error| repository::failed(&error))?;
+    let inverse = change
+        .inverse()
+        .map_err(|error| EffectError::new(Cause::Internal, "no-way-back", error.to_string()))?;
+    let instruction = format!("Undo run {}", receipt.run);
+    let proposal = Proposal {
+        run,
+        answer: inverse.canonical_diff(),
+        seen: Vec::new(),
+        tool: undo_facts(),
+        message: message(&receipt),
+        trailers: vec![("AgentOS-Undo".to_owned(), receipt.run.clone())],
+        attempt: 1,
+    };
+    let mut outcome = settle::apply(&mut session.deps(), "undo", &instruction, &proposal);
+    if outcome.cause == Cause::Landing {
+        outcome.hint = Some("the files have changed since; take the later change back first, or edit by hand".to_owned());
+    }
+    app.finish(&outcome)
+}
+
+fn undo_facts() -> ToolFacts {
+    ToolFacts {
+        provider: "undo".to_owned(),
+        model: None,
+        execution_mode: ExecutionMode::Local,
+        enforcement: Enforcement::Observed,
+        attempt: 1,
+    }
+}
+
+fn message(receipt: &Receipt) -> String {
+    let commit = receipt.commit.as_deref().unwrap_or_default();
+    format!("Undo run {}\n\nTakes back commit {commit}.", receipt.run)
+}
+
+/// The receipt of the named run, or of the last one that made a commit and was not itself taken back.
+fn receipt(store: &Store, run: Option<&str>) -> Result<Receipt, EffectError> {
+    let mut found = Vec::new();
+    for record in store.records().map_err(|error| broken(&error))? {
+        let record = record.map_err(|error| broken(&error))?;
+        if record.kind == RecordKind::Receipt {
+            found.push(read(store, &record)?);
+        }
+    }
+    match run {
+        Some(run) => found.into_iter().rev().find(|receipt| receipt.run == run).ok_or_else(|| {
+            usage(format!("run `{run}` has landed nothing")).hint("`agentos evidence list` shows what each run ended with")
+        }),
+        None => found.into_iter().rev().find(|receipt| receipt.commit.is_some()).ok_or_else(|| {
+            EffectError::new(Cause::Usage, "nothing-to-undo", "no run has landed a commit here yet")
+        }),
+    }
+}
+
+fn read(store: &Store, record: &Record) -> Result<Receipt, EffectError> {
+    let torn = |what: String| EffectError::new(Cause::Evidence, "evidence-invalid-record", what);
+    // A receipt too long for a line is a blob, named by its body.
+    let body = match record.body.get("body_sha256").and_then(serde_json::Value::as_str) {
+        Some(id) => {
+            let bytes = store.get_blob(id).map_err(|error| broken(&error))?;
+            serde_json::from_slice(&bytes).map_err(|error| torn(format!("record {}: {error}", record.seq)))?
+        }
+        None => record.body.clone(),
+    };
+    serde_json::from_value(body).map_err(|error| torn(format!("record {} is not a receipt: {error}", record.seq)))
+}

@@ -1,0 +1,76 @@
+//! The environment, read once.
+//!
+//! Owns: every variable name and place on disk that the command line looks at. Never: writes the environment.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+/// What the process was started in.
+#[derive(Debug, Clone)]
+pub struct Env {
+    vars: BTreeMap<String, String>,
+    /// The folder it was started in.
+    pub cwd: PathBuf,
+    /// A person can see standard output.
+    pub stdout_is_terminal: bool,
+    /// A person can see standard error and answer on standard input.
+    pub can_ask: bool,
+}
+
+impl Env {
+    /// Reads the process's environment.
+    ///
+    /// # Errors
+    /// When the current folder is gone.
+    pub fn read() -> std::io::Result<Self> {
+        let vars = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        Ok(Self {
+            vars,
+            cwd: std::env::current_dir()?,
+            stdout_is_terminal: std::io::stdout().is_terminal(),
+            can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+        })
+    }
+
+    /// A variable; an empty one counts as unset.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// All variables, for the profile's own lookups.
+    pub fn vars(&self) -> &BTreeMap<String, String> {
+        &self.vars
+    }
+
+    /// The user's home folder.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.get("HOME").or_else(|| self.get("USERPROFILE")).map(PathBuf::from)
+    }
+
+    /// The user's settings: `$XDG_CONFIG_HOME/agentos`, else `~/.config/agentos`.
+    pub fn config_dir(&self) -> Option<PathBuf> {
+        let base = match self.get("XDG_CONFIG_HOME") {
+            Some(dir) if Path::new(dir).is_absolute() => PathBuf::from(dir),
+            Some(_) | None => self.home()?.join(".config"),
+        };
+        Some(base.join("agentos"))
+    }
+
+    /// The key file of the file store.
+    pub fn credentials_file(&self) -> Option<PathBuf> {
+        Some(self.home()?.join(".agentos").join("credentials.json"))
+    }
+
+    /// Where whole-machine policy is.
+    pub fn machine_policy_dir(&self) -> PathBuf {
+        PathBuf::from("/etc/agentos/policy")
+    }
+
+    /// A name for the person at the terminal, for consent records.
+    pub fn user(&self) -> String {
+        self.get("USER").or_else(|| self.get("LOGNAME")).or_else(|| self.get("USERNAME")).unwrap_or("unknown").to_owned()
+    }
+}

@@ -1,0 +1,214 @@
+//! Evidence for people: the list of runs, one run as a story, the verification.
+//!
+//! Owns: which facts of a record are worth a line. Never: trusts a record's shape; a fact that is not there is
+//! left out.
+
+use agentos_evidence::{Record, RecordKind, RunSummary, VerifyReport};
+use serde_json::Value;
+
+use super::columns;
+use crate::escape;
+use crate::printer::{paint, style};
+
+/// One line for each run.
+pub fn list(runs: &[RunSummary]) -> String {
+    let mut rows = vec![vec!["RUN".to_owned(), "BEGAN".to_owned(), "RECORDS".to_owned(), "ENDED WITH".to_owned()]];
+    for run in runs {
+        let end = match (&run.commit, run.last) {
+            (Some(commit), _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
+            (None, RecordKind::Receipt) => "landed without a commit".to_owned(),
+            (None, last) => last.as_str().replace('_', " "),
+        };
+        rows.push(vec![
+            escape::line(&run.run),
+            escape::line(run.began.get(..19).unwrap_or(&run.began)),
+            run.records.to_string(),
+            escape::line(&end),
+        ]);
+    }
+    columns(&rows)
+}
+
+/// One run, station by station.
+pub fn story(records: &[Record]) -> String {
+    let mut out = String::new();
+    for record in records {
+        let time = record.ts.get(11..23).unwrap_or(&record.ts);
+        let (mark, words) = station(record);
+        out.push_str(&format!(
+            "{} {} {}\n",
+            paint(style::DIM, &escape::line(time)),
+            paint(mark, &format!("{:11}", record.kind.as_str().replace('_', " "))),
+            escape::line(&words)
+        ));
+    }
+    if let (Some(first), Some(last)) = (records.first(), records.last()) {
+        let hash = last.hash.get(..23).unwrap_or(&last.hash);
+        out.push_str(&paint(style::DIM, &format!("records {} to {}, head {}\n", first.seq, last.seq, escape::line(hash))));
+    }
+    out
+}
+
+fn station(record: &Record) -> (&'static str, String) {
+    let body = &record.body;
+    let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let short = |pointer: &str| text(pointer).chars().take(10).collect::<String>();
+    match record.kind {
+        RecordKind::Task => (
+            style::BOLD,
+            format!("{} by {} on {}: {}", text("/verb"), text("/provider"), branch(&text("/target/refname")), text("/instruction")),
+        ),
+        RecordKind::Attempt => (style::BOLD, format!("attempt {}, shown: {}", number(body, "/attempt"), names(body, "/context"))),
+        RecordKind::Answer => (style::BOLD, format!("{} bytes, blob {}", number(body, "/bytes"), short("/answer_sha256"))),
+        RecordKind::ToolResult => (style::BOLD, called(body)),
+        RecordKind::Boundary => (style::BOLD, String::new()),
+        RecordKind::Landing => landing(body),
+        RecordKind::Decision => (style::BOLD, decided(body)),
+        RecordKind::Consent => {
+            let given = body.pointer("/given").and_then(Value::as_bool) == Some(true);
+            let words = if given {
+                format!("given by {} ({})", text("/consent/who"), text("/consent/how"))
+            } else {
+                "not given".to_owned()
+            };
+            (if given { style::GOOD } else { style::WARN }, words)
+        }
+        RecordKind::Intent => (style::BOLD, format!("about to write tree {}", short("/plan/tree"))),
+        RecordKind::Receipt => (style::GOOD, received(body)),
+        RecordKind::Refusal => (style::BAD, format!("{} [{}] {}", text("/outcome"), text("/code"), text("/message"))),
+        RecordKind::Undo => (style::BOLD, format!("takes back run {}", text("/undone"))),
+        RecordKind::Recovered => (style::WARN, body.to_string()),
+        RecordKind::Checkpoint => (style::DIM, text("/head")),
+    }
+}
+
+fn branch(refname: &str) -> String {
+    refname.strip_prefix("refs/heads/").unwrap_or(refname).to_owned()
+}
+
+fn number(body: &Value, pointer: &str) -> u64 {
+    body.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
+}
+
+fn names(body: &Value, pointer: &str) -> String {
+    let names: Vec<&str> =
+        body.pointer(pointer).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    if names.is_empty() { "no files".to_owned() } else { names.join(", ") }
+}
+
+fn called(body: &Value) -> String {
+    let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let mut words = format!("{} from {} {}", text("/result/status"), text("/result/tool"), text("/result/model_id"));
+    if let Some(message) = body.pointer("/result/error_message").and_then(Value::as_str) {
+        words.push_str(&format!(": {message}"));
+    }
+    let changed = |pointer: &str| body.pointer(pointer).and_then(Value::as_bool) == Some(true);
+    words.push_str(match (changed("/result/wrote_files"), changed("/result/committed")) {
+        (false, false) => "; the repository was untouched",
+        (true, false) => "; FILES WERE WRITTEN during the call",
+        (false, true) => "; A REF MOVED during the call",
+        (true, true) => "; FILES WERE WRITTEN AND A REF MOVED during the call",
+    });
+    words
+}
+
+fn landing(body: &Value) -> (&'static str, String) {
+    match body.pointer("/report/refusal") {
+        Some(refusal) if !refusal.is_null() => {
+            let text = |name: &str| refusal.get(name).and_then(Value::as_str).unwrap_or_default();
+            (style::BAD, format!("refused [{}] {}", text("code"), text("message")))
+        }
+        Some(_) | None => {
+            let files = body.pointer("/report/files").and_then(Value::as_array).map_or(0, Vec::len);
+            let rungs: Vec<String> = body
+                .pointer("/report/files")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .filter_map(|file| file.get("hunks").and_then(Value::as_array))
+                .flatten()
+                .filter_map(|hunk| hunk.get("rung").and_then(Value::as_str))
+                .take(6)
+                .map(str::to_owned)
+                .collect();
+            let noun = if files == 1 { "file" } else { "files" };
+            (style::GOOD, format!("{files} {noun} found ({})", rungs.join(", ")))
+        }
+    }
+}
+
+fn decided(body: &Value) -> String {
+    let effect = body.pointer("/decision/effect").and_then(Value::as_str).unwrap_or_default();
+    let rules: Vec<String> = body
+        .pointer("/decision/reasons")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter(|reason| reason.get("effect").and_then(Value::as_str) == Some(effect))
+        .filter_map(|reason| reason.get("rule").and_then(Value::as_str))
+        .map(str::to_owned)
+        .collect::<std::collections::BTreeSet<_>>()
+        .into_iter()
+        .take(6)
+        .collect();
+    format!("{effect} by {}", if rules.is_empty() { "default".to_owned() } else { rules.join(", ") })
+}
+
+fn received(body: &Value) -> String {
+    let short = |pointer: &str| {
+        body.pointer(pointer).and_then(Value::as_str).map(|id| id.chars().take(10).collect::<String>())
+    };
+    let tree = short("/tree").unwrap_or_default();
+    match short("/commit") {
+        Some(commit) => format!("commit {commit}, tree {tree}"),
+        None => format!("tree {tree}, no commit"),
+    }
+}
+
+/// The verification.
+pub fn verified(report: &VerifyReport) -> String {
+    let mut out = String::new();
+    if report.ok {
+        let commits = report.commits.map(|count| format!(", {count} commits")).unwrap_or_default();
+        out.push_str(&format!(
+            "{} {} records, {} blobs{commits}: nothing was changed, dropped, reordered or cut off\n",
+            paint(style::GOOD, "verified"),
+            report.records,
+            report.blobs
+        ));
+    } else {
+        out.push_str(&format!(
+            "{} {} found wrong in {} records\n",
+            paint(style::BAD, "broken"),
+            if report.findings.len() == 1 { "1 thing".to_owned() } else { format!("{} things", report.findings.len()) },
+            report.records
+        ));
+        for finding in report.findings.iter().take(20) {
+            let line = finding.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            out.push_str(&format!("  {} {line}{}\n", paint(style::BAD, kind(finding)), escape::line(&finding.detail)));
+        }
+    }
+    for note in &report.notes {
+        out.push_str(&paint(style::DIM, &format!("  note: {}\n", escape::line(note))));
+    }
+    out
+}
+
+fn kind(finding: &agentos_evidence::Finding) -> &'static str {
+    use agentos_evidence::Tampering;
+    match finding.tampering {
+        Tampering::Mutated => "changed",
+        Tampering::Dropped => "dropped",
+        Tampering::Reordered => "reordered",
+        Tampering::Duplicated => "duplicated",
+        Tampering::Spliced => "spliced",
+        Tampering::CutOff => "cut off",
+        Tampering::TornTail => "torn",
+        Tampering::HeadChanged => "head changed",
+        Tampering::BlobMissing => "blob missing",
+        Tampering::BlobChanged => "blob changed",
+        Tampering::CommitWithoutRecord => "commit without record",
+        Tampering::RecordWithoutCommit => "record without commit",
+        Tampering::CommitRewritten => "commit rewritten",
+    }
+}

@@ -1,0 +1,79 @@
+//! The end of `apply`, `run` and `undo` for people.
+//!
+//! Owns: the sentence, the reasons and the next step. Never: shows more than what helps.
+
+use agentos_engine::{Outcome, OutcomeKind};
+use agentos_policy::Effect;
+
+use super::report::report;
+use crate::escape;
+use crate::printer::{paint, style};
+
+/// What a person reads. `verbose` shows the report of a landed change as well.
+pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
+    let mut out = headline(outcome);
+    if let Some(landing) = &outcome.report
+        && (verbose || outcome.outcome != OutcomeKind::Landed || repaired(outcome))
+    {
+        out.push_str(&report(landing));
+    } else {
+        for file in outcome.files.iter().take(20) {
+            out.push_str(&format!("  {}\n", escape::line(file)));
+        }
+    }
+    reasons(&mut out, outcome, verbose);
+    if let Some(hint) = &outcome.hint {
+        out.push_str(&format!("  {} {}\n", paint(style::BOLD, "next:"), escape::line(hint)));
+    }
+    let mut about = format!("  run {}", outcome.run);
+    if let Some(result) = &outcome.result {
+        about.push_str(&super::result::about(result));
+    }
+    out.push_str(&paint(style::DIM, &format!("{about}\n")));
+    out
+}
+
+fn headline(outcome: &Outcome) -> String {
+    let message = escape::line(&outcome.message);
+    let code = outcome.code.as_deref().map(|code| format!(" [{}]", escape::line(code))).unwrap_or_default();
+    match outcome.outcome {
+        OutcomeKind::Landed => format!("{}\n", paint(style::GOOD, &message)),
+        OutcomeKind::Refused => format!("{}{code} {message}\n", paint(style::BAD, "refused")),
+        OutcomeKind::Denied => format!("{}{code} {message}\n", paint(style::BAD, "denied")),
+        OutcomeKind::ConsentNeeded => format!("{}{code} {message}\n", paint(style::WARN, "consent needed")),
+        OutcomeKind::NothingToDo => format!("{}{code} {message}\n", paint(style::WARN, "nothing to do")),
+        OutcomeKind::Failed => format!("{}{code} {message}\n", paint(style::BAD, "failed")),
+    }
+}
+
+/// A change that had to be put right or moved is shown with how it was placed.
+fn repaired(outcome: &Outcome) -> bool {
+    outcome.report.as_ref().is_some_and(|report| {
+        report.files.iter().any(|file| {
+            !file.repairs.is_empty()
+                || file.hunks.iter().any(|hunk| {
+                    !hunk.repairs.is_empty() || (hunk.stated_line.is_some() && hunk.stated_line != hunk.found_line)
+                })
+        })
+    })
+}
+
+fn reasons(out: &mut String, outcome: &Outcome, verbose: bool) {
+    let Some(decision) = &outcome.decision else { return };
+    let shown: Vec<_> = decision.reasons().iter().filter(|r| verbose || r.effect != Effect::Allow).take(20).collect();
+    for reason in shown {
+        let style = match reason.effect {
+            Effect::Allow => style::GOOD,
+            Effect::Ask => style::WARN,
+            Effect::Deny => style::BAD,
+        };
+        let place = reason.path.as_deref().map(|path| format!("{}: ", escape::line(path))).unwrap_or_default();
+        let line = reason.line.map(|line| format!(":{line}")).unwrap_or_default();
+        out.push_str(&format!(
+            "  {} {place}{} {}\n",
+            paint(style, reason.effect.as_str()),
+            escape::line(&reason.why),
+            paint(style::DIM, &format!("({}, {}{line})", escape::line(&reason.rule), escape::line(&reason.source))),
+        ));
+    }
+}

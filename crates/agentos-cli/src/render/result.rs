@@ -1,0 +1,76 @@
+//! One call of a tool, for people.
+//!
+//! Owns: the verdict's lines. Never: shows the answer unescaped.
+
+use agentos_tool::{ResultStatus, ToolResult, Usage};
+
+use crate::escape;
+use crate::printer::{paint, style};
+
+/// The verdict on a call that lands nothing.
+pub fn result(result: &ToolResult) -> String {
+    let mut out = String::new();
+    let (paint_with, word) = match result.status {
+        ResultStatus::Success => (style::GOOD, "success"),
+        ResultStatus::PartialSuccess => (style::WARN, "partial success"),
+        ResultStatus::Failed => (style::BAD, "failed"),
+        ResultStatus::Timeout => (style::BAD, "timeout"),
+    };
+    out.push_str(&format!("{}{}\n", paint(paint_with, word), about(result)));
+    if let Some(message) = &result.error_message {
+        out.push_str(&format!("  {}\n", escape::line(message)));
+    }
+    for error in &result.diff_validation.errors {
+        out.push_str(&format!("  {}\n", escape::line(error)));
+    }
+    for warning in &result.diff_validation.warnings {
+        out.push_str(&paint(style::DIM, &format!("  {}\n", escape::line(warning))));
+    }
+    for violation in &result.boundary.violations {
+        out.push_str(&format!("  {} {}\n", paint(style::BAD, "changed during the call:"), escape::line(violation)));
+    }
+    out
+}
+
+/// The diff of a call, coloured.
+pub fn diff(text: &str) -> String {
+    let mut out = String::new();
+    for line in escape::block(text).lines() {
+        let style = match line.as_bytes().first() {
+            _ if line.starts_with("+++") || line.starts_with("---") || line.starts_with("diff ") => style::BOLD,
+            Some(b'+') => style::GOOD,
+            Some(b'-') => style::BAD,
+            Some(b'@') => style::DIM,
+            Some(_) | None => "",
+        };
+        out.push_str(&if style.is_empty() { line.to_owned() } else { paint(style, line) });
+        out.push('\n');
+    }
+    out
+}
+
+/// Tool, model, place, tokens and time, as far as known.
+pub fn about(result: &ToolResult) -> String {
+    let mut out = format!("  {}", escape::line(&result.tool));
+    if let Some(model) = &result.model_id {
+        out.push_str(&format!(" {}", escape::line(model)));
+    }
+    if let Some(endpoint) = &result.endpoint {
+        out.push_str(&format!(" at {endpoint}"));
+    }
+    if let Some(usage) = &result.usage {
+        out.push_str(&tokens(usage));
+    }
+    if result.latency_ms > 0 {
+        out.push_str(&format!(", {} ms", result.latency_ms));
+    }
+    out
+}
+
+fn tokens(usage: &Usage) -> String {
+    let number = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
+    if usage.is_unknown() {
+        return String::new();
+    }
+    format!(", {} tokens in, {} out", number(usage.input_tokens), number(usage.output_tokens))
+}

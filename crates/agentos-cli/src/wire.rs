@@ -1,0 +1,12 @@
+//! Real effects behind the engine's ports.
+//!
+//! Owns: the only place where executor, evidence, credentials, network and adapters meet. Never: decides.
+
+pub mod consent;
+pub mod paths;
+pub mod progress;
+pub mod repository;
+pub mod runtime;
+pub mod session;
+pub mod tape;
+pub mod tools;

@@ -1,0 +1,79 @@
+//! What a tool is shown: the files that were named, as the base has them, if policy lets them go.
+//!
+//! Owns: reading the named files and asking policy about each. Never: shows a tool the user's uncommitted
+//! text, since a change is judged against the base; picks files by itself.
+
+use agentos_diff::{Base, EntryKind};
+use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
+use agentos_tool::ContextFile;
+use serde::Serialize;
+
+use crate::Cause;
+use crate::ports::EffectError;
+
+/// The context of a task, and what was left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Context {
+    /// What the tool is shown.
+    pub files: Vec<ContextFile>,
+    /// What it is not shown, and why.
+    pub withheld: Vec<Withheld>,
+}
+
+/// A file that policy keeps from a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Withheld {
+    /// The path.
+    pub path: String,
+    /// The rule and its reason.
+    pub why: String,
+}
+
+/// Reads the named files from the base.
+///
+/// # Errors
+/// When a file is not in the base, is not text, or cannot be read.
+pub fn gather(
+    paths: &[String],
+    base: &dyn Base,
+    policy: &PolicySet,
+    tool: &ToolFacts,
+) -> Result<Context, EffectError> {
+    let mut context = Context::default();
+    for path in paths {
+        let decision = policy.decide_read(path, tool);
+        if decision.effect() != Effect::Allow {
+            context.withheld.push(Withheld { path: path.clone(), why: first_reason(&decision) });
+            continue;
+        }
+        context.files.push(ContextFile { path: path.clone(), content: text_of(path, base)? });
+    }
+    Ok(context)
+}
+
+fn first_reason(decision: &Decision) -> String {
+    decision
+        .deciding()
+        .next()
+        .map_or_else(|| "no rule allows it".to_owned(), |reason| format!("{} ({})", reason.why, reason.rule))
+}
+
+fn text_of(path: &str, base: &dyn Base) -> Result<String, EffectError> {
+    let usage = |message: String| EffectError::new(Cause::Usage, "no-such-file", message);
+    let unreadable =
+        |error: agentos_diff::BaseError| EffectError::new(Cause::Repository, "unreadable-base", error.to_string());
+    let entry = base.entry(path).map_err(unreadable)?;
+    let Some(entry) = entry else {
+        return Err(usage(format!("`{path}` is not in the commit that the change would be made on"))
+            .hint("name a committed file; paths are relative to the folder you are in"));
+    };
+    match entry.kind {
+        EntryKind::File(_) => {}
+        EntryKind::Directory => return Err(usage(format!("`{path}` is a folder")).hint("name its files one by one")),
+        EntryKind::Symlink | EntryKind::Gitlink => {
+            return Err(usage(format!("`{path}` is a link or a submodule, not a file")));
+        }
+    }
+    let bytes = base.read(&entry.id).map_err(unreadable)?;
+    String::from_utf8(bytes.to_vec()).map_err(|_| usage(format!("`{path}` is not UTF-8 text")))
+}

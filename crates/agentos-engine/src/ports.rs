@@ -1,0 +1,186 @@
+//! The doors through which effects reach the flow.
+//!
+//! Owns: the traits and the shape of a failed effect. Never: implements one; the command line does, from the
+//! executor, the evidence store, a terminal and a clock.
+
+use agentos_diff::{Base, Change};
+use agentos_evidence::RecordKind;
+use agentos_policy::{Approved, Consent, Decision, Hashes, PolicySet};
+use agentos_tool::{BoxFuture, StateMeasurement, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Cause;
+
+/// An effect did not happen. Everything a person needs is in it; nothing secret is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct EffectError {
+    /// Stable code, as in `dirty-overlap`.
+    pub code: String,
+    /// What kind of failure it is; decides the exit code.
+    pub cause: Cause,
+    /// What and where, in one sentence.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// Set when the branch moved under us: landing again on the new base may succeed.
+    pub base_moved: bool,
+}
+
+impl EffectError {
+    /// A failed effect.
+    #[must_use]
+    pub fn new(cause: Cause, code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), cause, message: message.into(), hint: None, base_moved: false }
+    }
+
+    /// Says what to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Where a change shall land, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetInfo {
+    /// The ref, as in `refs/heads/main`.
+    pub refname: String,
+    /// The commit the change is judged against.
+    pub base_commit: String,
+    /// What will be written.
+    pub writes: Writes,
+}
+
+/// What landing writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Writes {
+    /// A commit on the checked-out branch, index and work tree.
+    CommitAndWorkTree,
+    /// A commit on another branch.
+    CommitOnly,
+    /// Index and work tree, no commit.
+    WorkTreeOnly,
+    /// Nothing.
+    Nothing,
+}
+
+/// What the executor did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Landed {
+    /// The commit made, if one was asked for.
+    pub commit: Option<String>,
+    /// The resulting tree.
+    pub tree: String,
+    /// The executor's receipt, for the evidence.
+    pub receipt: serde_json::Value,
+}
+
+/// What is asked of the executor besides the approved change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandOrder {
+    /// The run, for journal, trailers and reflog.
+    pub run: String,
+    /// Commit message without trailers.
+    pub message: String,
+    /// Trailers besides the evidence hash.
+    pub trailers: Vec<(String, String)>,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// Records an intent durably and gives its hash; called by the executor before anything visible is written.
+pub type IntentFn<'a> = &'a mut dyn FnMut(serde_json::Value) -> Result<String, EffectError>;
+
+/// A measurement of the repository that can be compared with a later one.
+pub trait Measured {
+    /// The digests.
+    fn state(&self) -> StateMeasurement;
+    /// Work-tree paths that differ from `later`, at most `limit`.
+    fn changed_paths(&self, later: &dyn Measured, limit: usize) -> Vec<String>;
+    /// The concrete value, for comparison inside one implementation.
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+/// The repository as the flow sees it: one target, read and written through the executor.
+pub trait Repository {
+    /// Resolves the target again: where the branch stands now.
+    ///
+    /// # Errors
+    /// When the repository is not in a state to land.
+    fn target(&self) -> Result<TargetInfo, EffectError>;
+
+    /// Read access to the target's base.
+    ///
+    /// # Errors
+    /// When the base cannot be read.
+    fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError>;
+
+    /// The policy in force for the target: the repository's own rules are those of its base commit.
+    ///
+    /// # Errors
+    /// When a rule file cannot be read or is wrong: then nothing is allowed.
+    fn policy(&self, target: &TargetInfo) -> Result<PolicySet, EffectError>;
+
+    /// The state of HEAD, refs, index, work tree and git's own files.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    fn measure(&self) -> Result<Box<dyn Measured>, EffectError>;
+
+    /// Writes an approved change: everything or nothing.
+    ///
+    /// # Errors
+    /// When nothing was written, and why.
+    fn land(
+        &self,
+        approved: Approved<Change>,
+        target: &TargetInfo,
+        order: &LandOrder,
+        intent: IntentFn<'_>,
+    ) -> Result<Landed, EffectError>;
+}
+
+/// The evidence tape of one run.
+pub trait Evidence {
+    /// Appends a record durably; gives its hash.
+    ///
+    /// # Errors
+    /// When it cannot be made durable.
+    fn append(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError>;
+
+    /// Stores bytes by content; gives their SHA-256.
+    ///
+    /// # Errors
+    /// When they cannot be made durable.
+    fn blob(&mut self, bytes: &[u8]) -> Result<String, EffectError>;
+}
+
+/// Asks a person, or speaks for one who said yes beforehand.
+pub trait ConsentPort {
+    /// Shows what is asked and gives the answer; none is no.
+    fn ask(&mut self, change: &Change, decision: &Decision, hashes: &Hashes) -> Answer;
+}
+
+/// A person's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Yes, by whom, when and how.
+    Yes(Consent),
+    /// No.
+    No,
+    /// Nobody could be asked.
+    Nobody,
+}
+
+/// A clock.
+pub trait Clock {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// Becomes ready when the user wants to stop.
+pub type Cancel<'a> = BoxFuture<'a, ()>;

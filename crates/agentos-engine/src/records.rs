@@ -1,0 +1,152 @@
+//! What the flow writes into the evidence: one small body per kind of record.
+//!
+//! Owns: the bodies. Never: holds a key, an authorization header or more of an endpoint than `host:port`.
+//! Every body is a plain struct with a version of its record; nothing is flattened.
+
+use agentos_diff::{LandingReport, Refusal};
+use agentos_evidence::RecordKind;
+use agentos_policy::{Consent, Decision, Hashes};
+use agentos_tool::{ExecutionMode, ToolResult};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::context::Withheld;
+use crate::ports::{EffectError, Evidence, TargetInfo};
+use crate::{Cause, Outcome, OutcomeKind};
+
+/// A run begins.
+#[derive(Serialize)]
+pub(crate) struct Begin<'a> {
+    pub verb: &'a str,
+    pub provider: &'a str,
+    pub model: Option<&'a str>,
+    pub execution_mode: ExecutionMode,
+    pub instruction: &'a str,
+    pub target: &'a TargetInfo,
+    pub policy_sha256: &'a str,
+}
+
+/// What the tool was shown.
+#[derive(Serialize)]
+pub(crate) struct Prompted<'a> {
+    pub attempt: u32,
+    pub prompt_sha256: &'a str,
+    pub context: Vec<&'a str>,
+    pub withheld: &'a [Withheld],
+}
+
+/// The raw answer.
+#[derive(Serialize)]
+pub(crate) struct Answered<'a> {
+    pub attempt: u32,
+    pub answer_sha256: &'a str,
+    pub bytes: usize,
+}
+
+/// The engine's verdict on a call.
+#[derive(Serialize)]
+pub(crate) struct Called<'a> {
+    pub attempt: u32,
+    pub result: &'a ToolResult,
+}
+
+/// What landing made of an answer.
+#[derive(Serialize)]
+pub(crate) struct LandingBody<'a> {
+    pub attempt: u32,
+    pub base_commit: &'a str,
+    pub diff_sha256: Option<&'a str>,
+    pub report: &'a LandingReport,
+}
+
+/// What policy said.
+#[derive(Serialize)]
+pub(crate) struct DecisionBody<'a> {
+    pub diff_sha256: &'a str,
+    pub base_commit: &'a str,
+    pub target_ref: &'a str,
+    pub decision: &'a Decision,
+}
+
+/// What a person said.
+#[derive(Serialize)]
+pub(crate) struct ConsentBody<'a> {
+    pub given: bool,
+    pub hashes: &'a Hashes,
+    pub consent: Option<&'a Consent>,
+}
+
+/// What is about to be written.
+#[derive(Serialize)]
+pub(crate) struct IntentBody<'a> {
+    pub plan: Value,
+    pub hashes: &'a Hashes,
+}
+
+/// The end of a run that did not land.
+#[derive(Serialize)]
+pub(crate) struct RefusalBody<'a> {
+    pub outcome: OutcomeKind,
+    pub cause: Cause,
+    pub code: Option<&'a str>,
+    pub message: &'a str,
+    pub hint: Option<&'a str>,
+    pub diff_sha256: Option<&'a str>,
+}
+
+impl<'a> RefusalBody<'a> {
+    /// The end of this outcome; report, decision and verdict have records of their own.
+    pub(crate) fn of(outcome: &'a Outcome) -> Self {
+        Self {
+            outcome: outcome.outcome,
+            cause: outcome.cause,
+            code: outcome.code.as_deref(),
+            message: &outcome.message,
+            hint: outcome.hint.as_deref(),
+            diff_sha256: outcome.diff_sha256.as_deref(),
+        }
+    }
+}
+
+/// Stands for a body that is too long for a line of the tape.
+#[derive(Serialize)]
+struct Spilled<'a> {
+    body_sha256: &'a str,
+    body_bytes: usize,
+}
+
+/// A body longer than this goes into a blob. Well under the tape's limit for a line.
+const LONGEST_BODY: usize = 256 << 10;
+
+/// Appends a record; gives its hash.
+pub(crate) fn write<T: Serialize>(
+    evidence: &mut dyn Evidence,
+    kind: RecordKind,
+    record: &T,
+) -> Result<String, EffectError> {
+    let text = json(record)?;
+    if text.len() <= LONGEST_BODY {
+        return evidence.append(kind, value(&text)?);
+    }
+    let body_sha256 = evidence.blob(text.as_bytes())?;
+    let spilled = json(&Spilled { body_sha256: &body_sha256, body_bytes: text.len() })?;
+    evidence.append(kind, value(&spilled)?)
+}
+
+/// A record as JSON text; one that cannot be expressed is a fault of ours.
+pub(crate) fn json<T: Serialize>(record: &T) -> Result<String, EffectError> {
+    serde_json::to_string(record).map_err(|error| inexpressible(&error))
+}
+
+fn value(text: &str) -> Result<Value, EffectError> {
+    serde_json::from_str(text).map_err(|error| inexpressible(&error))
+}
+
+fn inexpressible(error: &serde_json::Error) -> EffectError {
+    EffectError::new(Cause::Internal, "record", format!("a record cannot be written as JSON: {error}"))
+}
+
+/// The refusal of a report that has one.
+pub(crate) fn refusal_of(report: &LandingReport) -> Refusal {
+    report.refusal.clone().unwrap_or_else(|| Refusal::new(agentos_diff::RefusalCode::Malformed, "the answer does not land"))
+}

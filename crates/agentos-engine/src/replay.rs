@@ -1,0 +1,79 @@
+//! A tool that plays back a recorded answer.
+//!
+//! Owns: the `replay` provider. Never: reads a file; the recording comes in as text.
+
+use agentos_tool::{
+    Adapter, BoxFuture, DiffQuality, ErrorCategory, ExecutionMode, FinishReason, HealthStatus, Progress, ProgressSink,
+    Timestamp, ToolCapabilities, ToolError, ToolFailure, ToolHealth, ToolOutput, ToolTask,
+};
+
+/// Plays back one recorded answer, whatever the task.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    recording: Option<String>,
+}
+
+impl Replay {
+    /// A replay of `recording`; none is reported as not configured.
+    #[must_use]
+    pub fn new(recording: Option<String>) -> Self {
+        Self { recording }
+    }
+}
+
+impl Adapter for Replay {
+    fn provider(&self) -> &str {
+        "replay"
+    }
+
+    fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth> {
+        let health = match &self.recording {
+            Some(text) => ToolHealth::new(
+                "replay",
+                HealthStatus::Connected,
+                format!("a recorded answer of {} bytes is ready", text.len()),
+                now,
+            ),
+            None => ToolHealth::new("replay", HealthStatus::NotConfigured, "no recorded answer is named", now)
+                .with_detail("missing_recording")
+                .with_fix("name one: --replay FILE"),
+        };
+        Box::pin(std::future::ready(health))
+    }
+
+    fn run<'a>(
+        &'a self,
+        _task: &'a ToolTask,
+        progress: &'a dyn ProgressSink,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        let result = match &self.recording {
+            Some(text) => {
+                progress.progress(Progress::Text(text.clone()));
+                Ok(ToolOutput {
+                    text: text.clone(),
+                    finish: FinishReason::Stop,
+                    model_id: Some("recorded".to_owned()),
+                    endpoint: None,
+                    usage: None,
+                    latency_ms: 0,
+                    warnings: Vec::new(),
+                })
+            }
+            None => Err(ToolError {
+                failure: ToolFailure::Failed,
+                category: ErrorCategory::Config,
+                detail: "missing_recording".to_owned(),
+                health: Some(HealthStatus::NotConfigured),
+                message: "no recorded answer is named".to_owned(),
+                fix: Some("name one: --replay FILE".to_owned()),
+                endpoint: None,
+                latency_ms: 0,
+            }),
+        };
+        Box::pin(std::future::ready(result))
+    }
+
+    fn supports(&self) -> ToolCapabilities {
+        ToolCapabilities::diff_only(ExecutionMode::Local, DiffQuality::Medium)
+    }
+}

@@ -1,0 +1,303 @@
+//! The way of a task: context, tool, measurement, verdict; then the way of an answer, as often as attempts allow.
+//!
+//! Owns: when a tool is asked, again or not at all, and what is measured around it. Never: shows a tool where
+//! the repository is, or lands an answer when the repository changed while the tool ran.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+
+use agentos_diff::{LandError, LandOptions, RepoPath, SeenFile, land};
+use agentos_evidence::RecordKind;
+use agentos_policy::ToolFacts;
+use agentos_tool::{
+    Adapter, Boundary, EditFormat, Enforcement, ErrorCategory, ProgressSink, ResultStatus, RunId, TaskLimits, ToolError,
+    ToolFailure, ToolOutput, ToolResult, ToolTask,
+};
+
+use crate::context::{Context, gather};
+use crate::ports::{Cancel, EffectError, TargetInfo};
+use crate::records::{self, Called, Prompted};
+use crate::settle::{Deps, Proposal, begin, close, record_answer, settle};
+use crate::verdict::{Call, Judged, verdict};
+use crate::{Cause, Outcome, OutcomeKind};
+
+/// A task and the tool that shall do it.
+pub struct Request<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The tool.
+    pub adapter: &'a dyn Adapter,
+    /// The model that is configured, if one is.
+    pub model: Option<String>,
+    /// What to do, in the user's words.
+    pub instruction: &'a str,
+    /// Files to show, paths inside the repository.
+    pub files: &'a [String],
+    /// The form to ask for.
+    pub edit_format: EditFormat,
+    /// Bounds on one call.
+    pub limits: TaskLimits,
+    /// How often the tool may try; at least 1.
+    pub attempts: u32,
+    /// Set when the answer is not a model's, with the reason.
+    pub mock: Option<String>,
+}
+
+/// One call of a tool, judged but not landed.
+pub struct Proposed {
+    /// The verdict.
+    pub result: ToolResult,
+    /// The answer, if there is one.
+    pub answer: Option<ToolOutput>,
+    /// What the tool was shown.
+    pub context: Context,
+    /// The failure, if there is no answer.
+    pub error: Option<ToolError>,
+}
+
+/// Asks the tool once and judges the answer; lands nothing.
+///
+/// # Errors
+/// When an effect around the call fails. A failed call is no error but a verdict.
+pub async fn propose(
+    deps: &mut Deps<'_>,
+    request: &Request<'_>,
+    attempt: u32,
+    feedback: Option<String>,
+    progress: &dyn ProgressSink,
+    cancel: &mut Cancel<'_>,
+) -> Result<Proposed, EffectError> {
+    let target = deps.repo.target()?;
+    let tool = facts(request, attempt);
+    let context = {
+        let policy = deps.repo.policy(&target)?;
+        let base = deps.repo.base(&target)?;
+        gather(request.files, base.as_ref(), &policy, &tool)?
+    };
+    let task = task(request, &context, attempt, feedback);
+    record_prompt(deps, &task, &context)?;
+    let began = deps.clock.now();
+    let before = deps.repo.measure()?;
+    let outcome = race(request.adapter.run(&task, progress), cancel).await;
+    let after = deps.repo.measure()?;
+    let paths = before.changed_paths(after.as_ref(), 20);
+    let boundary = Boundary::between(Enforcement::Observed, before.state(), after.state(), &paths);
+    let answer = match outcome {
+        Some(answer) => answer,
+        None => Err(interrupted()),
+    };
+    if let Ok(output) = &answer {
+        record_answer(deps, output.text.as_bytes(), attempt)?;
+    }
+    let call = Call {
+        tool: request.adapter.provider(),
+        mode: tool.execution_mode,
+        run: request.run,
+        attempt,
+        began,
+        mock: request.mock.clone(),
+    };
+    let result = judge(deps, &target, &call, &answer, &context, boundary)?;
+    // The diff itself is a blob of the landing record; here its hash is enough.
+    let slim = ToolResult { diff: None, ..result.clone() };
+    records::write(deps.evidence, RecordKind::ToolResult, &Called { attempt, result: &slim })?;
+    let (answer, error) = match answer {
+        Ok(output) => (Some(output), None),
+        Err(error) => (None, Some(error)),
+    };
+    Ok(Proposed { result, answer, context, error })
+}
+
+/// Takes a task to its end: a commit, or one clear reason why not.
+pub async fn run(
+    deps: &mut Deps<'_>,
+    request: &Request<'_>,
+    message: &str,
+    progress: &dyn ProgressSink,
+    cancel: &mut Cancel<'_>,
+) -> Outcome {
+    if let Err(error) = begin(deps, "run", &facts(request, 1), request.instruction) {
+        return close(deps, Outcome::from_effect(request.run, &error));
+    }
+    let mut feedback = None;
+    let mut attempt = 1;
+    loop {
+        let proposed = match propose(deps, request, attempt, feedback.take(), progress, cancel).await {
+            Ok(proposed) => proposed,
+            Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
+        };
+        let mut outcome = match unusable(request, &proposed) {
+            Some(outcome) => close(deps, outcome),
+            None => settle(deps, &proposal(request, &proposed, attempt, message)),
+        };
+        outcome.attempts = attempt;
+        let again = attempt < request.attempts
+            && outcome.outcome == OutcomeKind::Refused
+            && outcome.cause == Cause::Landing;
+        outcome.result = Some(proposed.result);
+        if !again {
+            return outcome;
+        }
+        feedback = outcome.report.as_ref().map(agentos_diff::LandingReport::feedback);
+        attempt += 1;
+    }
+}
+
+/// What policy is told of a call.
+#[must_use]
+pub fn facts(request: &Request<'_>, attempt: u32) -> ToolFacts {
+    ToolFacts {
+        provider: request.adapter.provider().to_owned(),
+        model: request.model.clone(),
+        execution_mode: request.adapter.supports().execution_mode,
+        enforcement: Enforcement::Observed,
+        attempt,
+    }
+}
+
+fn task(request: &Request<'_>, context: &Context, attempt: u32, feedback: Option<String>) -> ToolTask {
+    ToolTask {
+        task_id: request.run.clone(),
+        instruction: request.instruction.to_owned(),
+        context: context.files.clone(),
+        edit_format: request.edit_format,
+        allowed_paths: Vec::new(),
+        forbidden_paths: Vec::new(),
+        limits: request.limits.clone(),
+        attempt,
+        feedback,
+    }
+}
+
+fn record_prompt(deps: &mut Deps<'_>, task: &ToolTask, context: &Context) -> Result<(), EffectError> {
+    let prompt_sha256 = deps.evidence.blob(records::json(task)?.as_bytes())?;
+    let record = Prompted {
+        attempt: task.attempt,
+        prompt_sha256: &prompt_sha256,
+        context: task.context.iter().map(|file| file.path.as_str()).collect(),
+        withheld: &context.withheld,
+    };
+    records::write(deps.evidence, RecordKind::Attempt, &record)?;
+    Ok(())
+}
+
+fn judge(
+    deps: &Deps<'_>,
+    target: &TargetInfo,
+    call: &Call<'_>,
+    answer: &Result<ToolOutput, ToolError>,
+    context: &Context,
+    boundary: Boundary,
+) -> Result<ToolResult, EffectError> {
+    let output = match answer {
+        Ok(output) => output,
+        Err(error) => return Ok(verdict(call, Err(error), &Judged::Nothing, boundary)),
+    };
+    let base = deps.repo.base(target)?;
+    let options = LandOptions { seen: seen(context), ..LandOptions::default() };
+    match land(output.text.as_bytes(), base.as_ref(), &options) {
+        Ok(found) => Ok(verdict(call, Ok(output), &Judged::Lands(&found), boundary)),
+        Err(LandError::Refused(report)) => Ok(verdict(call, Ok(output), &Judged::Refused(&report), boundary)),
+        Err(LandError::Base(error)) => {
+            Err(EffectError::new(Cause::Repository, "unreadable-base", error.to_string()))
+        }
+    }
+}
+
+fn seen(context: &Context) -> Vec<SeenFile> {
+    let files = context.files.iter().filter_map(|file| {
+        let path = RepoPath::new(&file.path).ok()?;
+        Some(SeenFile { path, content: Arc::from(file.content.as_bytes()) })
+    });
+    files.collect()
+}
+
+/// The outcome of a call whose answer must not be landed.
+fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
+    let result = &proposed.result;
+    let failed = |cause: Cause, code: &str, message: String| {
+        let mut outcome = Outcome::new(request.run, OutcomeKind::Failed, cause, message);
+        outcome.code = Some(code.to_owned());
+        outcome
+    };
+    if !result.boundary.held() {
+        let message = result.error_message.clone().unwrap_or_default();
+        let mut outcome = failed(Cause::Policy, "boundary", format!("{message}; nothing was landed"));
+        outcome.hint = Some(
+            "a tool may only propose; if you edited files yourself meanwhile, run the task again".to_owned(),
+        );
+        return Some(outcome);
+    }
+    if let Some(error) = &proposed.error {
+        let cause = match error.failure {
+            ToolFailure::Timeout => Cause::Limit,
+            ToolFailure::Failed if was_interrupted(error) => Cause::Interrupted,
+            ToolFailure::Failed => Cause::Tool,
+        };
+        let mut outcome = failed(cause, &error.detail, error.message.clone());
+        outcome.hint.clone_from(&error.fix);
+        return Some(outcome);
+    }
+    let cut = proposed.answer.as_ref().is_some_and(|answer| answer.finish == agentos_tool::FinishReason::Length);
+    let judged = result.diff_validation.code.is_some();
+    if result.status != ResultStatus::Success && (cut || !judged) {
+        let message = result.error_message.clone().unwrap_or_default();
+        let mut outcome = failed(if cut { Cause::Limit } else { Cause::Tool }, "unfinished-answer", message);
+        outcome.hint = cut.then(|| "raise the limit with --max-output-tokens, or ask for less at once".to_owned());
+        return Some(outcome);
+    }
+    None
+}
+
+fn proposal<'a>(request: &'a Request<'_>, proposed: &'a Proposed, attempt: u32, message: &str) -> Proposal<'a> {
+    let provider = request.adapter.provider();
+    let model = proposed.result.model_id.as_deref().or(request.model.as_deref()).unwrap_or("unknown");
+    // A model's name comes from the server: it must not be able to begin a trailer of its own.
+    let model: String = model.chars().filter(|c| !c.is_control()).take(100).collect();
+    Proposal {
+        run: request.run,
+        answer: proposed.answer.as_ref().map_or(b"", |answer| answer.text.as_bytes()),
+        seen: seen(&proposed.context),
+        tool: facts(request, attempt),
+        message: message.to_owned(),
+        trailers: vec![("Assisted-by".to_owned(), format!("{provider}:{model}"))],
+        attempt,
+    }
+}
+
+const INTERRUPTED: &str = "interrupted";
+
+/// True when the user stopped the call.
+#[must_use]
+pub fn was_interrupted(error: &ToolError) -> bool {
+    error.detail == INTERRUPTED
+}
+
+fn interrupted() -> ToolError {
+    ToolError {
+        failure: ToolFailure::Failed,
+        category: ErrorCategory::Runtime,
+        detail: INTERRUPTED.to_owned(),
+        health: None,
+        message: "stopped by the user".to_owned(),
+        fix: None,
+        endpoint: None,
+        latency_ms: 0,
+    }
+}
+
+/// Whichever is ready first; none when the user stopped it. The loser is dropped, which closes its connection.
+async fn race<T>(mut work: agentos_tool::BoxFuture<'_, T>, cancel: &mut Cancel<'_>) -> Option<T> {
+    poll_fn(|context| {
+        if let Poll::Ready(done) = work.as_mut().poll(context) {
+            return Poll::Ready(Some(done));
+        }
+        match cancel.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+

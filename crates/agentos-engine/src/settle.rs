@@ -1,0 +1,307 @@
+//! The way of an answer: landing, decision, consent, approval, executor, receipt, each with its record.
+//!
+//! Owns: the order of these stations and what happens when one says no. Never: lets a change reach the
+//! executor without `Approved`, or lets anything be written before its intent is durable.
+
+use agentos_diff::{Change, LandError, LandOptions, Landed as Found, LandingReport, RefusalCode, SeenFile, land};
+use agentos_evidence::RecordKind;
+use agentos_policy::{Consent, Decision, Effect, Hashes, NotApproved, PolicySet, ToolFacts, approve};
+use agentos_tool::RunId;
+
+use crate::ports::{Answer, Clock, ConsentPort, EffectError, Evidence, LandOrder, Landed, Repository, TargetInfo, Writes};
+use crate::records::{self, Answered, Begin, ConsentBody, DecisionBody, IntentBody, LandingBody, RefusalBody};
+use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
+
+/// How often an answer is landed again because the branch moved.
+const MAX_MOVES: u32 = 64;
+
+/// The effects a flow needs.
+pub struct Deps<'a> {
+    /// The repository and its target.
+    pub repo: &'a dyn Repository,
+    /// The tape.
+    pub evidence: &'a mut dyn Evidence,
+    /// A person, or nobody.
+    pub consent: &'a mut dyn ConsentPort,
+    /// The time.
+    pub clock: &'a dyn Clock,
+}
+
+/// An untrusted answer and what is known about where it came from.
+#[derive(Debug, Clone)]
+pub struct Proposal<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The answer's bytes.
+    pub answer: &'a [u8],
+    /// What the tool was shown.
+    pub seen: Vec<SeenFile>,
+    /// Who made it.
+    pub tool: ToolFacts,
+    /// Commit message without trailers.
+    pub message: String,
+    /// Trailers besides run and evidence.
+    pub trailers: Vec<(String, String)>,
+    /// 1 for the first answer of a run.
+    pub attempt: u32,
+}
+
+/// Takes an answer to its end. Never fails: what goes wrong is the outcome, and it is recorded.
+pub fn settle(deps: &mut Deps<'_>, proposal: &Proposal<'_>) -> Outcome {
+    let outcome = attempt(deps, proposal).unwrap_or_else(|error| Outcome::from_effect(proposal.run, &error));
+    close(deps, outcome)
+}
+
+/// Writes the last record of a run that did not land, and names the tape's head in the outcome.
+pub(crate) fn close(deps: &mut Deps<'_>, mut outcome: Outcome) -> Outcome {
+    if outcome.is_done() {
+        return outcome;
+    }
+    let intent = outcome.evidence.take().and_then(|evidence| evidence.intent);
+    match records::write(deps.evidence, RecordKind::Refusal, &RefusalBody::of(&outcome)) {
+        Ok(head) => outcome.evidence = Some(EvidenceRef { head, intent }),
+        Err(error) => {
+            outcome.hint = Some(format!("this refusal could not be recorded: {}", error.message));
+        }
+    }
+    outcome
+}
+
+/// Records the beginning of a run.
+///
+/// # Errors
+/// When the target cannot be resolved, policy cannot be read, or the record cannot be made durable.
+pub fn begin(deps: &mut Deps<'_>, verb: &str, tool: &ToolFacts, instruction: &str) -> Result<TargetInfo, EffectError> {
+    let target = deps.repo.target()?;
+    let policy = deps.repo.policy(&target)?;
+    let record = Begin {
+        verb,
+        provider: &tool.provider,
+        model: tool.model.as_deref(),
+        execution_mode: tool.execution_mode,
+        instruction,
+        target: &target,
+        policy_sha256: policy.sha256(),
+    };
+    records::write(deps.evidence, RecordKind::Task, &record)?;
+    Ok(target)
+}
+
+/// Records an answer as it came.
+///
+/// # Errors
+/// When it cannot be made durable.
+pub fn record_answer(deps: &mut Deps<'_>, answer: &[u8], attempt: u32) -> Result<(), EffectError> {
+    let answer_sha256 = deps.evidence.blob(answer)?;
+    let record = Answered { attempt, answer_sha256: &answer_sha256, bytes: answer.len() };
+    records::write(deps.evidence, RecordKind::Answer, &record)?;
+    Ok(())
+}
+
+/// Lands an untrusted answer that a person brought: begin, answer, and its way to the end.
+pub fn apply(deps: &mut Deps<'_>, verb: &str, instruction: &str, proposal: &Proposal<'_>) -> Outcome {
+    let begun = begin(deps, verb, &proposal.tool, instruction)
+        .and_then(|_| record_answer(deps, proposal.answer, proposal.attempt));
+    match begun {
+        Ok(()) => settle(deps, proposal),
+        Err(error) => {
+            let outcome = Outcome::from_effect(proposal.run, &error);
+            close(deps, outcome)
+        }
+    }
+}
+
+fn attempt(deps: &mut Deps<'_>, proposal: &Proposal<'_>) -> Result<Outcome, EffectError> {
+    let mut moves = 0;
+    loop {
+        let target = deps.repo.target()?;
+        let found = match locate(deps, proposal, &target)? {
+            Ok(found) => found,
+            Err(report) => return Ok(refused(proposal, target, *report)),
+        };
+        let policy = deps.repo.policy(&target)?;
+        match decide_and_land(deps, proposal, &target, found, &policy) {
+            Err(error) if error.base_moved && moves < MAX_MOVES => moves += 1,
+            other => return other,
+        }
+    }
+}
+
+fn locate(
+    deps: &mut Deps<'_>,
+    proposal: &Proposal<'_>,
+    target: &TargetInfo,
+) -> Result<Result<Found, Box<LandingReport>>, EffectError> {
+    let base = deps.repo.base(target)?;
+    let options = LandOptions { seen: proposal.seen.clone(), ..LandOptions::default() };
+    let found = match land(proposal.answer, base.as_ref(), &options) {
+        Ok(found) => Ok(found),
+        Err(LandError::Refused(report)) => Err(report),
+        Err(LandError::Base(error)) => {
+            return Err(EffectError::new(Cause::Repository, "unreadable-base", error.to_string()));
+        }
+    };
+    drop(base);
+    let (diff_sha256, report) = match &found {
+        Ok(found) => {
+            deps.evidence.blob(found.change.canonical_diff())?;
+            (Some(found.change.sha256()), &found.report)
+        }
+        Err(report) => (None, report.as_ref()),
+    };
+    let record = LandingBody {
+        attempt: proposal.attempt,
+        base_commit: &target.base_commit,
+        diff_sha256,
+        report,
+    };
+    records::write(deps.evidence, RecordKind::Landing, &record)?;
+    Ok(found)
+}
+
+fn refused(proposal: &Proposal<'_>, target: TargetInfo, report: LandingReport) -> Outcome {
+    let refusal = records::refusal_of(&report);
+    let kind = if refusal.code == RefusalCode::Empty { OutcomeKind::NothingToDo } else { OutcomeKind::Refused };
+    let mut outcome = Outcome::new(proposal.run, kind, Cause::Landing, refusal.message);
+    outcome.code = Some(refusal.code.to_string());
+    outcome.hint = refusal.hint;
+    outcome.target = Some(target);
+    outcome.files = report.files.iter().map(|file| file.path.clone()).collect();
+    outcome.report = Some(report);
+    outcome
+}
+
+fn decide_and_land(
+    deps: &mut Deps<'_>,
+    proposal: &Proposal<'_>,
+    target: &TargetInfo,
+    found: Found,
+    policy: &PolicySet,
+) -> Result<Outcome, EffectError> {
+    let decision = policy.decide(&found.change, &proposal.tool);
+    let record = DecisionBody {
+        diff_sha256: found.change.sha256(),
+        base_commit: &target.base_commit,
+        target_ref: &target.refname,
+        decision: &decision,
+    };
+    records::write(deps.evidence, RecordKind::Decision, &record)?;
+    let mut outcome = Outcome::new(proposal.run, OutcomeKind::Landed, Cause::Done, String::new());
+    outcome.files = found.change.files().iter().map(|file| file.path.to_string()).collect();
+    outcome.diff_sha256 = Some(found.change.sha256().to_owned());
+    outcome.report = Some(found.report);
+    outcome.target = Some(target.clone());
+    let consent = match consent(deps, &found.change, &decision, target)? {
+        Consented::NotNeeded => None,
+        Consented::Given(consent) => Some(consent),
+        Consented::Refused(why) => {
+            outcome.outcome = OutcomeKind::ConsentNeeded;
+            outcome.cause = Cause::Consent;
+            return Ok(explained(outcome, decision, why));
+        }
+    };
+    let approved = match approve(found.change, &decision, &target.base_commit, &target.refname, consent.as_ref()) {
+        Ok(approved) => approved,
+        Err(NotApproved::Denied) => {
+            outcome.outcome = OutcomeKind::Denied;
+            outcome.cause = Cause::Policy;
+            return Ok(explained(outcome, decision, "policy denies it"));
+        }
+        Err(other) => return Err(EffectError::new(Cause::Internal, "not-approved", other.to_string())),
+    };
+    let (landed, intent) = write(deps, proposal, target, approved)?;
+    outcome.message = landed_message(target, &landed, &outcome.files);
+    outcome.commit = landed.commit;
+    outcome.tree = Some(landed.tree);
+    outcome.decision = Some(decision);
+    let head = records::write(deps.evidence, RecordKind::Receipt, &landed.receipt)?;
+    outcome.evidence = Some(EvidenceRef { head, intent });
+    Ok(outcome)
+}
+
+enum Consented {
+    NotNeeded,
+    Given(Consent),
+    Refused(&'static str),
+}
+
+fn consent(
+    deps: &mut Deps<'_>,
+    change: &Change,
+    decision: &Decision,
+    target: &TargetInfo,
+) -> Result<Consented, EffectError> {
+    match decision.effect() {
+        Effect::Allow | Effect::Deny => return Ok(Consented::NotNeeded),
+        Effect::Ask => {}
+    }
+    let hashes = Hashes {
+        diff_sha256: change.sha256().to_owned(),
+        base_commit: target.base_commit.clone(),
+        policy_sha256: decision.policy_sha256().to_owned(),
+        target_ref: target.refname.clone(),
+    };
+    let answer = deps.consent.ask(change, decision, &hashes);
+    let (given, consent) = match &answer {
+        Answer::Yes(consent) => (true, Some(consent)),
+        Answer::No | Answer::Nobody => (false, None),
+    };
+    let record = ConsentBody { given, hashes: &hashes, consent };
+    records::write(deps.evidence, RecordKind::Consent, &record)?;
+    Ok(match answer {
+        Answer::Yes(consent) => Consented::Given(consent),
+        Answer::No => Consented::Refused("consent was asked for and not given"),
+        Answer::Nobody => Consented::Refused("policy asks for a person's consent"),
+    })
+}
+
+fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
+    let reason = decision.deciding().next();
+    outcome.message = match reason {
+        Some(reason) => {
+            let place = reason.path.as_ref().map(|path| format!("`{path}`: ")).unwrap_or_default();
+            format!("{lead}: {place}{} (rule {})", reason.why, reason.rule)
+        }
+        None => format!("{lead}: no rule allows it"),
+    };
+    outcome.hint = reason.and_then(|reason| reason.fix.clone());
+    outcome.code = decision.code().map(|code| code.to_string());
+    outcome.decision = Some(decision);
+    outcome
+}
+
+fn write(
+    deps: &mut Deps<'_>,
+    proposal: &Proposal<'_>,
+    target: &TargetInfo,
+    approved: agentos_policy::Approved<Change>,
+) -> Result<(Landed, Option<String>), EffectError> {
+    let hashes = approved.hashes().clone();
+    let mut trailers = vec![("AgentOS-Run".to_owned(), proposal.run.to_string())];
+    trailers.extend(proposal.trailers.iter().cloned());
+    let order = LandOrder {
+        run: proposal.run.to_string(),
+        message: proposal.message.clone(),
+        trailers,
+        now: deps.clock.now(),
+    };
+    let mut intent = None;
+    let evidence = &mut *deps.evidence;
+    let landed = deps.repo.land(approved, target, &order, &mut |plan| {
+        let hash = records::write(evidence, RecordKind::Intent, &IntentBody { plan, hashes: &hashes })?;
+        intent = Some(hash.clone());
+        Ok(hash)
+    })?;
+    Ok((landed, intent))
+}
+
+fn landed_message(target: &TargetInfo, landed: &Landed, files: &[String]) -> String {
+    let count = if files.len() == 1 { "1 file".to_owned() } else { format!("{} files", files.len()) };
+    let branch = target.refname.strip_prefix("refs/heads/").unwrap_or(&target.refname);
+    let short = landed.commit.as_deref().and_then(|commit| commit.get(..10)).unwrap_or_default();
+    match target.writes {
+        Writes::CommitAndWorkTree | Writes::CommitOnly => format!("landed {count} on {branch} as {short}"),
+        Writes::WorkTreeOnly => format!("landed {count} in the work tree, without a commit"),
+        Writes::Nothing => format!("{count} would land on {branch}; nothing was written"),
+    }
+}
