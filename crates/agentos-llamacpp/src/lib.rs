@@ -1,1 +1,11 @@
-//! llama.cpp server: native completion and health, on the generic local HTTP base
+//! llama.cpp server: native completion and health, on the generic local HTTP base.
+//!
+//! Owns: the native wire, its plain prompt, and the three probes. Never: takes `/health` alone for health, or
+//! starts a server. Start at [`LlamaCpp`].
+
+mod adapter;
+mod completion;
+mod props;
+
+pub use adapter::{LlamaCpp, LlamaCppMode};
+pub use completion::CompletionWire;

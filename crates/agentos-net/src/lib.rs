@@ -1,1 +1,20 @@
-//! HTTP: endpoint check, time-outs, size caps, streaming, redaction
+//! HTTP for adapters: one checked request, one bounded answer.
+//!
+//! Owns: address check, time-outs, size caps, streaming, the wording of transport errors, redaction. Never:
+//! follows a redirect, uses a proxy, keeps cookies, reads the environment, or knows what a model is. Start at
+//! [`HttpClient`].
+
+mod address;
+mod client;
+mod deadline;
+mod error;
+mod redact;
+mod resolve;
+mod sse;
+
+pub use address::HttpUrl;
+pub use client::{Answer, Auth, Events, HttpClient, Method, NetConfig, Request, Response};
+pub use deadline::Deadline;
+pub use error::{NetError, NetErrorKind};
+pub use redact::redact;
+pub use sse::{SseError, SseParser};

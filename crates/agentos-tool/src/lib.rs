@@ -8,6 +8,7 @@ mod capabilities;
 mod health;
 mod id;
 mod output;
+pub mod prompt;
 mod result;
 mod secret;
 mod task;

@@ -1,0 +1,193 @@
+//! One call of a model: send, read stream or JSON, ask again where that can help.
+//!
+//! Owns: the assembly of an answer, and the rule that a stream without its end is no answer. Never: asks
+//! again after a first piece of the answer has arrived.
+
+use agentos_net::{Answer, Deadline, Events, HttpUrl, Request};
+use agentos_tool::{FinishReason, Progress, ProgressSink, ToolError, ToolOutput, ToolTask, Usage};
+use serde_json::Value;
+
+use crate::retry::pause;
+use crate::verdict::ApiError;
+use crate::{Fault, Job, Piece, Reason, Server, Wire, judge};
+
+/// A failure, and whether a part of the answer had arrived before it.
+struct Broken {
+    fault: Fault,
+    begun: bool,
+}
+
+impl<E: Into<Fault>> From<E> for Broken {
+    fn from(cause: E) -> Self {
+        Self {
+            fault: cause.into(),
+            begun: false,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Assembly {
+    text: String,
+    finish: Option<FinishReason>,
+    usage: Option<Usage>,
+    model: Option<String>,
+    warnings: Vec<String>,
+}
+
+impl Assembly {
+    fn take(&mut self, piece: Piece, progress: &dyn ProgressSink) {
+        self.text.push_str(&piece.text);
+        self.finish = piece.finish.or(self.finish);
+        self.usage = piece.usage.or(self.usage);
+        self.model = piece.model.or(self.model.take());
+        self.warnings.extend(piece.warning);
+        if !piece.text.is_empty() {
+            progress.progress(Progress::Text(piece.text));
+        }
+    }
+}
+
+impl Server {
+    /// Asks for an answer to a task below `base`, in the words of `wire`.
+    ///
+    /// # Errors
+    /// When there is no whole answer in time.
+    pub async fn ask(
+        &self,
+        wire: &dyn Wire,
+        base: &HttpUrl,
+        (task, model): (&ToolTask, Option<&str>),
+        deadline: &Deadline,
+        progress: &dyn ProgressSink,
+    ) -> Result<ToolOutput, ToolError> {
+        let settings = self.settings();
+        let job = Job {
+            task,
+            model,
+            max_tokens: task.limits.max_output_tokens.or(settings.max_tokens),
+            temperature: settings.temperature,
+        };
+        let request = Request::post(base.join(wire.endpoint()), self.auth(), wire.request(&job));
+        let mut warnings = Vec::new();
+        let mut retried = 0;
+        loop {
+            let broken = match self.attempt(wire, &request, deadline, progress).await {
+                Ok(mut answer) => {
+                    warnings.append(&mut answer.warnings);
+                    answer.warnings = warnings;
+                    return Ok(self.output(answer, model, base, deadline));
+                }
+                Err(broken) => broken,
+            };
+            let wait = pause(&broken.fault, base.is_loopback(), retried).filter(|_| !broken.begun);
+            let again = match wait {
+                Some(wait) => deadline.wait(wait).await,
+                None => false,
+            };
+            let error = self.error(&broken.fault, deadline);
+            if !again {
+                return Err(error);
+            }
+            retried += 1;
+            let note = format!("asked again: {}", error.message);
+            progress.progress(Progress::Note(note.clone()));
+            warnings.push(note);
+        }
+    }
+
+    async fn attempt(
+        &self,
+        wire: &dyn Wire,
+        request: &Request,
+        deadline: &Deadline,
+        progress: &dyn ProgressSink,
+    ) -> Result<Assembly, Broken> {
+        let answer = self.http.open(request, deadline).await?;
+        let mut assembly = Assembly::default();
+        if answer.is_event_stream() && answer.status() == 200 {
+            read_stream(wire, answer.events(), &mut assembly, progress)
+                .await
+                .map_err(|fault| Broken {
+                    fault,
+                    begun: !assembly.text.is_empty(),
+                })?;
+        } else {
+            let piece = wire.response(&self.json(answer).await?)?;
+            assembly.take(piece, progress);
+        }
+        Ok(assembly)
+    }
+
+    async fn json(&self, answer: Answer) -> Result<Value, Fault> {
+        judge(&answer.read().await?, self.settings().has_key())
+    }
+
+    fn output(
+        &self,
+        answer: Assembly,
+        asked: Option<&str>,
+        base: &HttpUrl,
+        deadline: &Deadline,
+    ) -> ToolOutput {
+        let mut warnings = answer.warnings;
+        if let (Some(asked), Some(answered)) = (asked, answer.model.as_deref()) {
+            // A dated snapshot of the asked model is that model.
+            if !answered.starts_with(asked) {
+                warnings.push(format!("model `{asked}` was asked for, `{answered}` answered"));
+            }
+        }
+        ToolOutput {
+            text: answer.text,
+            finish: answer.finish.unwrap_or(FinishReason::Unknown),
+            model_id: answer.model.or_else(|| asked.map(str::to_owned)),
+            endpoint: Some(base.endpoint()),
+            usage: answer.usage.filter(|usage| !usage.is_unknown()),
+            latency_ms: deadline.elapsed_ms(),
+            warnings,
+        }
+    }
+}
+
+async fn read_stream(
+    wire: &dyn Wire,
+    mut events: Events,
+    assembly: &mut Assembly,
+    progress: &dyn ProgressSink,
+) -> Result<(), Fault> {
+    loop {
+        let event = match events.next().await {
+            Ok(Some(event)) => event,
+            Ok(None) => break,
+            // Some servers say that they are done and then break the connection.
+            Err(_) if assembly.finish.is_some() => break,
+            Err(error) => return Err(in_stream(error.into())),
+        };
+        if event.trim() == "[DONE]" {
+            break;
+        }
+        let json: Value = serde_json::from_str(&event)
+            .map_err(|_| Fault::from(Reason::BrokenStream).saying("one event is not JSON"))?;
+        let error = ApiError::of(&json);
+        if error.present {
+            return Err(Fault::from(Reason::BrokenStream).saying(&error.message));
+        }
+        assembly.take(wire.event(&json)?, progress);
+    }
+    if assembly.finish.is_none() {
+        return Err(Fault::from(Reason::BrokenStream).saying("the stream ended without a reason"));
+    }
+    Ok(())
+}
+
+/// A connection that closes in mid-stream is a broken answer; limits keep their own reason.
+fn in_stream(fault: Fault) -> Fault {
+    if fault.reason == Reason::Closed {
+        Fault {
+            reason: Reason::BrokenStream,
+            ..fault
+        }
+    } else {
+        fault
+    }
+}

@@ -1,0 +1,207 @@
+//! One configured server: what every HTTP adapter is composed of.
+//!
+//! Owns: the checks before anything is sent, reading JSON under the key, and turning findings into health and
+//! errors. Never: knows a provider's paths.
+
+use std::time::Duration;
+
+use agentos_net::{Auth, Deadline, HttpClient, HttpUrl, Request, redact};
+use agentos_tool::{Endpoint, HealthStatus, Timestamp, ToolError, ToolFailure, ToolHealth};
+use serde_json::Value;
+
+use crate::wording::Place;
+use crate::{Fault, Hints, Reason, ServerSettings, judge};
+
+/// What a probe found on a server that can be used.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The model that would be used.
+    pub model: Option<String>,
+    /// The models it lists.
+    pub models: Vec<String>,
+    /// Tokens that fit the loaded context.
+    pub context_window: Option<u64>,
+    /// It can be used, with a remark: the model is not loaded yet.
+    pub remark: Option<Reason>,
+}
+
+/// A client, settings and the provider's words.
+#[derive(Debug, Clone)]
+pub struct Server {
+    pub(crate) http: HttpClient,
+    settings: ServerSettings,
+    hints: Hints,
+}
+
+impl Server {
+    /// A server from its parts; nothing is checked or sent yet.
+    #[must_use]
+    pub fn new(settings: ServerSettings, hints: Hints, http: HttpClient) -> Self {
+        Self {
+            http,
+            settings,
+            hints,
+        }
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn settings(&self) -> &ServerSettings {
+        &self.settings
+    }
+
+    /// The address, when everything that has to be set is set.
+    ///
+    /// # Errors
+    /// With what is missing; then nothing may be sent.
+    pub fn base(&self) -> Result<HttpUrl, Fault> {
+        let text = self
+            .settings
+            .base_url
+            .as_deref()
+            .filter(|url| !url.trim().is_empty());
+        let url = HttpUrl::parse(text.ok_or(Reason::MissingUrl)?)?;
+        if self.settings.requires_key && !self.settings.has_key() {
+            return Err(Reason::MissingKey.into());
+        }
+        Ok(url)
+    }
+
+    /// A deadline for one health check.
+    #[must_use]
+    pub fn probe_deadline(&self) -> Deadline {
+        Deadline::after(self.settings.probe_timeout)
+    }
+
+    /// Reads JSON from `url` with the key.
+    ///
+    /// # Errors
+    /// With the first reason of the health table that fits.
+    pub async fn get(&self, url: HttpUrl, deadline: &Deadline) -> Result<Value, Fault> {
+        self.fetch(Request::get(url, self.auth()), deadline).await
+    }
+
+    /// Sends JSON to `url` with the key and reads JSON back.
+    ///
+    /// # Errors
+    /// With the first reason of the health table that fits.
+    pub async fn post(&self, url: HttpUrl, body: Value, deadline: &Deadline) -> Result<Value, Fault> {
+        self.fetch(Request::post(url, self.auth(), body), deadline).await
+    }
+
+    async fn fetch(&self, request: Request, deadline: &Deadline) -> Result<Value, Fault> {
+        let response = self.http.send(&request, deadline).await?;
+        judge(&response, self.settings.has_key())
+    }
+
+    pub(crate) fn auth(&self) -> Auth {
+        Auth::from(self.settings.key.as_ref())
+    }
+
+    /// Health from what a probe found.
+    #[must_use]
+    pub fn health(&self, found: Result<Found, Fault>, deadline: &Deadline, now: Timestamp) -> ToolHealth {
+        let endpoint = self.endpoint();
+        let mut health = match found {
+            Ok(found) => self.usable(found, endpoint.as_ref(), now),
+            Err(fault) => self.unusable(&fault, endpoint.as_ref(), now),
+        };
+        health.endpoint = endpoint;
+        health.latency_ms = deadline.elapsed_ms();
+        health
+    }
+
+    fn usable(&self, found: Found, endpoint: Option<&Endpoint>, now: Timestamp) -> ToolHealth {
+        let at = self.at(endpoint);
+        let provider = &self.settings.provider;
+        let details = match (&found.model, found.remark) {
+            (Some(model), None) => format!("`{at}` is ready with model `{model}`"),
+            (Some(model), Some(Reason::NotLoaded)) => {
+                format!("`{at}` is ready; model `{model}` is not loaded, the first request loads it")
+            }
+            (_, Some(remark)) => self.place(&at).details(remark, None),
+            (None, None) => format!("`{at}` is ready"),
+        };
+        let mut health = ToolHealth::new(provider, HealthStatus::Connected, details, now);
+        health.detail = found.remark.map(|remark| remark.as_str().to_owned());
+        health.fix = found.remark.and_then(|remark| self.place(&at).fix(remark));
+        health.model = found.model;
+        health.models = found.models;
+        health.context_window = found.context_window;
+        health
+    }
+
+    fn unusable(&self, fault: &Fault, endpoint: Option<&Endpoint>, now: Timestamp) -> ToolHealth {
+        let at = self.at(endpoint);
+        let place = self.place(&at);
+        let said = self.clean(fault);
+        let details = place.details(fault.reason, said.as_deref());
+        let mut health = ToolHealth::new(&self.settings.provider, fault.reason.status(), details, now)
+            .with_detail(fault.reason.as_str())
+            .with_category(fault.reason.category());
+        health.fix = place.fix(fault.reason);
+        health.model = self.settings.named_model().map(str::to_owned);
+        health.models.clone_from(&fault.models);
+        health
+    }
+
+    /// The error of a run.
+    #[must_use]
+    pub fn error(&self, fault: &Fault, deadline: &Deadline) -> ToolError {
+        let endpoint = self.endpoint();
+        let at = self.at(endpoint.as_ref());
+        let place = self.place(&at);
+        let reason = fault.reason;
+        let out_of_time = matches!(
+            reason,
+            Reason::ReadTimeout | Reason::ConnectTimeout | Reason::Timeout
+        );
+        // A probe sends no task, so it cannot meet these.
+        let seen_by_probe = !matches!(
+            reason,
+            Reason::BrokenStream | Reason::Rejected | Reason::ContextLength
+        );
+        ToolError {
+            failure: if out_of_time {
+                ToolFailure::Timeout
+            } else {
+                ToolFailure::Failed
+            },
+            category: reason.category(),
+            detail: reason.as_str().to_owned(),
+            health: seen_by_probe.then(|| reason.status()),
+            message: place.details(reason, self.clean(fault).as_deref()),
+            fix: place.fix(reason),
+            endpoint,
+            latency_ms: deadline.elapsed_ms(),
+        }
+    }
+
+    /// The deadline of a run.
+    #[must_use]
+    pub fn run_deadline(seconds: u64) -> Deadline {
+        Deadline::after(Duration::from_secs(seconds))
+    }
+
+    fn clean(&self, fault: &Fault) -> Option<String> {
+        let key = self.settings.key.as_ref();
+        fault.said.as_deref().map(|said| redact(said, key.as_slice()))
+    }
+
+    fn endpoint(&self) -> Option<Endpoint> {
+        let url = HttpUrl::parse(self.settings.base_url.as_deref()?).ok()?;
+        Some(url.endpoint())
+    }
+
+    fn at(&self, endpoint: Option<&Endpoint>) -> String {
+        endpoint.map_or_else(|| self.settings.provider.clone(), ToString::to_string)
+    }
+
+    fn place<'a>(&'a self, at: &'a str) -> Place<'a> {
+        Place {
+            settings: &self.settings,
+            hints: &self.hints,
+            at,
+        }
+    }
+}

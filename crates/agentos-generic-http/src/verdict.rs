@@ -1,0 +1,235 @@
+//! One decision: what an HTTP answer says about the service behind it.
+//!
+//! Owns: the order in which status, content type and error fields are looked at. Never: sends anything, or
+//! looks at the fields of an answer that went well; the adapter that knows them does.
+
+use std::time::Duration;
+
+use agentos_net::{NetError, Response};
+use serde_json::Value;
+
+use crate::Reason;
+
+/// Characters of a server's own words that are passed on.
+const WORDS: usize = 300;
+
+/// Why there is no usable answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The row of the table.
+    pub reason: Reason,
+    /// What the server or the transport said, cleaned and cut; keys may still be in it.
+    pub said: Option<String>,
+    /// How long the server asks to wait.
+    pub retry_after: Option<Duration>,
+    /// The models it listed, where that is the matter.
+    pub models: Vec<String>,
+}
+
+impl From<Reason> for Fault {
+    fn from(reason: Reason) -> Self {
+        Self {
+            reason,
+            said: None,
+            retry_after: None,
+            models: Vec::new(),
+        }
+    }
+}
+
+impl From<NetError> for Fault {
+    fn from(error: NetError) -> Self {
+        Self::from(Reason::from(&error)).saying(&error.to_string())
+    }
+}
+
+impl Fault {
+    /// Adds words that explain it.
+    #[must_use]
+    pub fn saying(mut self, words: &str) -> Self {
+        let clean: String = words
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .take(WORDS)
+            .collect();
+        self.said = Some(clean.trim().to_owned()).filter(|said| !said.is_empty());
+        self
+    }
+
+    /// Adds the models that are there.
+    #[must_use]
+    pub fn listing(mut self, models: Vec<String>) -> Self {
+        self.models = models;
+        self
+    }
+}
+
+/// The JSON of an answer that went well, or why it did not. `key_sent` tells a wrong key from a missing one:
+/// the answers are the same.
+///
+/// # Errors
+/// With the first reason that fits.
+pub fn judge(response: &Response, key_sent: bool) -> Result<Value, Fault> {
+    let json: Option<Value> = serde_json::from_slice(&response.body).ok();
+    let error = json.as_ref().map(ApiError::of).unwrap_or_default();
+    let page = is_page(response);
+    let reason = match response.status {
+        200..=299 => return judge_success(json, &error, page, key_sent),
+        300..=399 => Reason::Redirect,
+        status => judge_failure(status, &error, page, key_sent),
+    };
+    Err(fault(reason, &error, response.retry_after))
+}
+
+fn fault(reason: Reason, error: &ApiError, retry_after: Option<Duration>) -> Fault {
+    let mut fault = Fault::from(reason);
+    fault.retry_after = retry_after;
+    match reason {
+        // These messages repeat a part of the key.
+        Reason::Unauthorized | Reason::Forbidden | Reason::KeyRequired => fault,
+        _ => fault.saying(&error.message),
+    }
+}
+
+fn judge_success(json: Option<Value>, error: &ApiError, page: bool, key_sent: bool) -> Result<Value, Fault> {
+    let Some(json) = json else {
+        return Err(Fault::from(if page { Reason::Html } else { Reason::NotJson }));
+    };
+    if !error.present {
+        return Ok(json);
+    }
+    let coded = error
+        .code
+        .parse()
+        .ok()
+        .filter(|status| (400..=599).contains(status));
+    let reason = match coded {
+        Some(status) => judge_failure(status, error, false, key_sent),
+        None => error.about_model().unwrap_or(Reason::ErrorIn200),
+    };
+    Err(fault(reason, error, None))
+}
+
+fn judge_failure(status: u16, error: &ApiError, page: bool, key_sent: bool) -> Reason {
+    match status {
+        401 | 403 | 501 if page => Reason::Html,
+        401 if key_sent => Reason::Unauthorized,
+        401 => Reason::KeyRequired,
+        402 => Reason::Quota,
+        403 => Reason::Forbidden,
+        407 => Reason::ProxyAuth,
+        408 | 504 => Reason::Timeout,
+        400 if error.kind == "no_db_connection" => Reason::Unauthorized,
+        400 | 404 => match error.about_model() {
+            Some(reason) => reason,
+            None if status == 404 => Reason::WrongPath,
+            None if error.is_too_long() => Reason::ContextLength,
+            None => Reason::Rejected,
+        },
+        405 => Reason::WrongPath,
+        413 => Reason::ContextLength,
+        429 if error.is_billing() => Reason::Quota,
+        429 if error.is_too_long() => Reason::ContextLength,
+        429 => Reason::RateLimited,
+        503 if error.says("loading model") => Reason::Loading,
+        503 | 529 => Reason::Overloaded,
+        500..=599 => Reason::ServerError,
+        _ => Reason::Rejected,
+    }
+}
+
+fn is_page(response: &Response) -> bool {
+    let declared = response
+        .content_type
+        .as_deref()
+        .is_some_and(|kind| kind.contains("html"));
+    let start: Vec<u8> = response
+        .body
+        .iter()
+        .copied()
+        .skip_while(u8::is_ascii_whitespace)
+        .take(14)
+        .collect();
+    let start = start.to_ascii_lowercase();
+    declared || start.starts_with(b"<!doctype html") || start.starts_with(b"<html")
+}
+
+/// An error as the many dialects write it: `{"error":{…}}`, `{"error":"text"}`, with `code` a string, a number
+/// or null.
+#[derive(Debug, Default)]
+pub(crate) struct ApiError {
+    pub(crate) present: bool,
+    pub(crate) message: String,
+    kind: String,
+    code: String,
+    param: String,
+}
+
+impl ApiError {
+    pub(crate) fn of(json: &Value) -> Self {
+        let text = |value: Option<&Value>| match value {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => String::new(),
+        };
+        match json.get("error") {
+            None | Some(Value::Null) => Self::default(),
+            Some(Value::Object(error)) => Self {
+                present: true,
+                message: text(error.get("message")),
+                kind: text(error.get("type")),
+                code: text(error.get("code")),
+                param: text(error.get("param")),
+            },
+            other => Self {
+                present: true,
+                message: text(other),
+                ..Self::default()
+            },
+        }
+    }
+
+    fn says(&self, words: &str) -> bool {
+        self.message.to_ascii_lowercase().contains(words)
+    }
+
+    /// Servers disagree on status and code for the same thing, so the words have to decide.
+    fn about_model(&self) -> Option<Reason> {
+        if self.says("failed to load model") {
+            return Some(Reason::LoadFailed);
+        }
+        if self.says("no models loaded") || self.says("model is not loaded") {
+            return Some(Reason::LoadingOff);
+        }
+        let named = self.says("model") && (self.says("not found") || self.says("does not exist"));
+        let unknown = self.code == "model_not_found"
+            || (self.kind == "not_found_error" && self.message.starts_with("model:"))
+            || (self.kind == "NotFoundError" && self.param == "model")
+            || named
+            || self.says("invalid model name");
+        unknown.then_some(Reason::UnknownModel)
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.code == "context_length_exceeded"
+            || self.kind == "exceed_context_size_error"
+            || self.says("context window")
+            || self.says("request too large")
+    }
+
+    fn is_billing(&self) -> bool {
+        const CODES: [&str; 6] = [
+            "insufficient_quota",
+            "credit_balance_exhausted",
+            "organization_spend_limit_exceeded",
+            "project_spend_limit_exceeded",
+            "organization_usage_limit_exceeded",
+            "billing_error",
+        ];
+        CODES.iter().any(|code| self.code == *code || self.kind == *code)
+            || self.says("budget has been exceeded")
+    }
+}
+
+#[cfg(test)]
+mod tests;

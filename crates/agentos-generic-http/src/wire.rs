@@ -1,0 +1,57 @@
+//! The hooks of one wire format.
+//!
+//! Owns: what a wire gets and gives. Never: sends.
+
+use agentos_tool::{FinishReason, ToolTask, Usage};
+use serde_json::Value;
+
+use crate::Fault;
+
+/// A task with what the settings decided for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// The task.
+    pub task: &'a ToolTask,
+    /// The model to ask for, where one has to be named.
+    pub model: Option<&'a str>,
+    /// Tokens the answer may have.
+    pub max_tokens: Option<u64>,
+    /// Sent only when set.
+    pub temperature: Option<f64>,
+}
+
+/// What one event, or a whole answer, adds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// Text.
+    pub text: String,
+    /// Why the model stopped, where this is the end.
+    pub finish: Option<FinishReason>,
+    /// Tokens.
+    pub usage: Option<Usage>,
+    /// The model that answers.
+    pub model: Option<String>,
+    /// Something a person should know.
+    pub warning: Option<String>,
+}
+
+/// One wire format: where to send, what to send, how to read it.
+pub trait Wire: Send + Sync {
+    /// The path below the base URL.
+    fn endpoint(&self) -> &str;
+
+    /// The request's JSON.
+    fn request(&self, job: &Job<'_>) -> Value;
+
+    /// Reads a whole answer.
+    ///
+    /// # Errors
+    /// When it has not the shape of this wire.
+    fn response(&self, body: &Value) -> Result<Piece, Fault>;
+
+    /// Reads one event of a streamed answer.
+    ///
+    /// # Errors
+    /// When it has not the shape of this wire.
+    fn event(&self, event: &Value) -> Result<Piece, Fault>;
+}

@@ -1,0 +1,141 @@
+//! What a person is told: what was seen, and what to do about it.
+//!
+//! Owns: one sentence each for every reason. Never: decides a state.
+
+use crate::{Reason, ServerSettings};
+
+/// Words of one provider for the two things a person has to do most often.
+#[derive(Debug, Clone, Copy)]
+pub struct Hints {
+    /// How its server is started.
+    pub start: &'static str,
+    /// How a model is loaded.
+    pub load: &'static str,
+    /// What a base URL looks like.
+    pub address: &'static str,
+}
+
+/// Whom the sentences are about.
+pub(crate) struct Place<'a> {
+    pub(crate) settings: &'a ServerSettings,
+    pub(crate) hints: &'a Hints,
+    /// `host:port`, or the provider's name where there is no address.
+    pub(crate) at: &'a str,
+}
+
+impl Place<'_> {
+    /// What was seen. `said` is added where it tells more, and is the sentence where the transport made it.
+    pub(crate) fn details(&self, reason: Reason, said: Option<&str>) -> String {
+        let at = self.at;
+        let seen = match reason {
+            Reason::MissingUrl => "no base URL is set".to_owned(),
+            Reason::MissingModel => "no model is set, and the server does not list exactly one".to_owned(),
+            Reason::MissingKey => format!("`{}` needs a key and none is set", self.settings.provider),
+            Reason::BadUrl
+            | Reason::BadKey
+            | Reason::Setup
+            | Reason::Dns
+            | Reason::Refused
+            | Reason::ConnectTimeout
+            | Reason::Tls
+            | Reason::TlsCertificate
+            | Reason::ReadTimeout
+            | Reason::Closed
+            | Reason::NotHttp
+            | Reason::TooLarge => {
+                return said.map_or_else(|| format!("no answer from `{at}`"), str::to_owned);
+            }
+            Reason::Redirect => format!("`{at}` redirects to another place, which is not followed"),
+            Reason::Html => format!("`{at}` answers with a web page"),
+            Reason::KeyRequired => format!("`{at}` wants a key and none is set"),
+            Reason::Unauthorized => format!("`{at}` does not accept the key"),
+            Reason::Forbidden => format!("`{at}` does not allow this with the key"),
+            Reason::ProxyAuth => format!("a proxy before `{at}` wants credentials"),
+            Reason::UnknownModel => format!("{} is not among the models of `{at}`", self.model()),
+            Reason::NotLoaded => format!("{} is not loaded; the first request loads it", self.model()),
+            Reason::LoadingOff => format!("no model is loaded at `{at}`"),
+            Reason::LoadFailed => format!("`{at}` failed to load {}", self.model()),
+            Reason::NoModels => format!("`{at}` has no model"),
+            Reason::WrongPath => format!("`{at}` does not know the path that was asked for"),
+            Reason::Quota => format!("`{at}` accepts the key, but its money or budget is used up"),
+            Reason::RateLimited => format!("`{at}` accepts the key, but limits the rate of requests"),
+            Reason::Timeout => format!("`{at}` gave up waiting for its model"),
+            Reason::Loading => format!("`{at}` is still loading its model"),
+            Reason::Overloaded => format!("`{at}` has too much to do"),
+            Reason::ServerError => format!("`{at}` reports a failure of its own"),
+            Reason::NotJson => format!("the answer of `{at}` is not JSON"),
+            Reason::ErrorIn200 => format!("`{at}` says an error in an answer with status 200"),
+            Reason::Fields => format!("the answer of `{at}` lacks the expected fields"),
+            Reason::ContextLength => format!("the task is longer than {} takes", self.model()),
+            Reason::Rejected => format!("`{at}` does not take the request"),
+            Reason::BrokenStream => format!("the answer of `{at}` broke off before it was whole"),
+        };
+        match said {
+            Some(said) => format!("{seen}: {said}"),
+            None => seen,
+        }
+    }
+
+    /// What to do about it.
+    pub(crate) fn fix(&self, reason: Reason) -> Option<String> {
+        let provider = &self.settings.provider;
+        let hints = self.hints;
+        Some(match reason {
+            Reason::MissingUrl | Reason::BadUrl => {
+                format!(
+                    "set an address such as `{}` with `--base-url` or in the profile",
+                    hints.address
+                )
+            }
+            Reason::MissingModel | Reason::UnknownModel => {
+                format!("name one of its models with `--model`, or {}", hints.load)
+            }
+            Reason::MissingKey
+            | Reason::KeyRequired
+            | Reason::Unauthorized
+            | Reason::Forbidden
+            | Reason::BadKey => format!("set the key with `agentos tool auth set --provider {provider}`"),
+            Reason::Setup => "install the system's certificate authorities".to_owned(),
+            Reason::Dns => "check the host name in the base URL and the network".to_owned(),
+            Reason::Refused | Reason::ConnectTimeout => {
+                format!("{}, or set its address with `--base-url`", hints.start)
+            }
+            Reason::Tls => "check if the base URL should begin with `http://` or `https://`".to_owned(),
+            Reason::TlsCertificate => {
+                "use a certificate that this machine trusts, or add its authority to the system".to_owned()
+            }
+            Reason::ReadTimeout | Reason::Timeout => {
+                "try again, or give it more time with a longer time-out in the profile".to_owned()
+            }
+            Reason::Closed | Reason::ServerError | Reason::BrokenStream => {
+                "look at the server's log, then try again".to_owned()
+            }
+            Reason::NotHttp
+            | Reason::Redirect
+            | Reason::Html
+            | Reason::WrongPath
+            | Reason::NotJson
+            | Reason::ErrorIn200
+            | Reason::Fields
+            | Reason::TooLarge => format!(
+                "check that `{provider}` listens there and that the base URL looks like `{}`",
+                hints.address
+            ),
+            Reason::ProxyAuth => "reach the server without a proxy".to_owned(),
+            Reason::NotLoaded => return None,
+            Reason::LoadingOff | Reason::NoModels | Reason::LoadFailed => hints.load.to_owned(),
+            Reason::Quota => "add credit, or use another provider".to_owned(),
+            Reason::RateLimited | Reason::Overloaded | Reason::Loading => "try again soon".to_owned(),
+            Reason::ContextLength => {
+                "give fewer or smaller files, or load the model with a longer context".to_owned()
+            }
+            Reason::Rejected => "check model and parameters in the profile".to_owned(),
+        })
+    }
+
+    fn model(&self) -> String {
+        self.settings
+            .named_model()
+            .map_or_else(|| "the model".to_owned(), |name| format!("model `{name}`"))
+    }
+}

@@ -1,0 +1,58 @@
+//! `GET /props`: the document that only llama.cpp sends, and only for a good key.
+//!
+//! Owns: reading it. Never: sends.
+
+use agentos_generic_http::{Fault, Reason};
+use serde_json::Value;
+
+/// What matters of the server's properties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Props {
+    pub(crate) context_window: Option<u64>,
+}
+
+impl Props {
+    /// Reads the properties of one model's server, or of a router over several.
+    pub(crate) fn read(json: &Value) -> Result<Self, Fault> {
+        let is_router = json.get("role").and_then(Value::as_str) == Some("router");
+        let settings = json
+            .get("default_generation_settings")
+            .filter(|value| value.is_object());
+        if settings.is_none() && !is_router {
+            return Err(Reason::Fields.into());
+        }
+        let context_window = settings
+            .and_then(|settings| settings.get("n_ctx")?.as_u64())
+            .filter(|window| !is_router && *window > 0);
+        Ok(Self { context_window })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn properties_are_llamas_or_not() {
+        let cases = [
+            (
+                json!({"default_generation_settings": {"n_ctx": 4096}}),
+                Ok(Some(4096)),
+            ),
+            (json!({"default_generation_settings": {}}), Ok(None)),
+            (json!({"role": "router"}), Ok(None)),
+            (json!({"status": "ok"}), Err(Reason::Fields)),
+            (json!([1]), Err(Reason::Fields)),
+        ];
+        for (props, outcome) in cases {
+            let read = Props::read(&props);
+            assert_eq!(
+                read.map(|p| p.context_window).map_err(|f| f.reason),
+                outcome,
+                "{props}"
+            );
+        }
+    }
+}

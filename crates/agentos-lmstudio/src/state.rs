@@ -1,0 +1,166 @@
+//! The two generations of the native model list, made the same.
+//!
+//! Owns: `/api/v1/models` and `/api/v0/models`. Never: sends.
+
+use agentos_generic_http::{Fault, Found, Reason};
+use serde_json::Value;
+
+/// One model that can chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalModel {
+    name: String,
+    /// The names under which it is loaded; requests may use them too.
+    instances: Vec<String>,
+    loaded: bool,
+    loaded_context: Option<u64>,
+}
+
+/// The models on this machine, loaded or not. Embedding models are left out: they cannot answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelState {
+    models: Vec<LocalModel>,
+}
+
+impl ModelState {
+    /// Reads `/api/v1/models`.
+    ///
+    /// # Errors
+    /// `fields` for another shape, `no_models` when no model can chat.
+    pub fn read_v1(json: &Value) -> Result<Self, Fault> {
+        Self::read(json.get("models"), LocalModel::read_v1)
+    }
+
+    /// Reads `/api/v0/models`.
+    ///
+    /// # Errors
+    /// `fields` for another shape, `no_models` when no model can chat.
+    pub fn read_v0(json: &Value) -> Result<Self, Fault> {
+        Self::read(json.get("data"), LocalModel::read_v0)
+    }
+
+    fn read(list: Option<&Value>, read: fn(&Value) -> Option<LocalModel>) -> Result<Self, Fault> {
+        let entries = list.and_then(Value::as_array).ok_or(Reason::Fields)?;
+        let mut models = Vec::new();
+        for entry in entries {
+            let kind = entry.get("type").and_then(Value::as_str).ok_or(Reason::Fields)?;
+            let model = read(entry).ok_or(Reason::Fields)?;
+            if matches!(kind, "llm" | "vlm") {
+                models.push(model);
+            }
+        }
+        if models.is_empty() {
+            Err(Reason::NoModels.into())
+        } else {
+            Ok(Self { models })
+        }
+    }
+
+    /// The model that would answer: the named one, else the first that is loaded, else the first there is.
+    ///
+    /// # Errors
+    /// When the named model is not there.
+    pub fn choose(&self, wanted: Option<&str>) -> Result<Found, Fault> {
+        let names: Vec<String> = self.models.iter().map(|model| model.name.clone()).collect();
+        let model = match wanted {
+            Some(wanted) => self.models.iter().find(|model| model.answers_to(wanted)),
+            None => self
+                .models
+                .iter()
+                .find(|model| model.loaded)
+                .or_else(|| self.models.first()),
+        };
+        let model = model.ok_or_else(|| Fault::from(Reason::UnknownModel).listing(names.clone()))?;
+        Ok(Found {
+            model: Some(wanted.unwrap_or(&model.name).to_owned()),
+            models: names,
+            context_window: model.loaded_context,
+            remark: (!model.loaded).then_some(Reason::NotLoaded),
+        })
+    }
+}
+
+impl LocalModel {
+    fn read_v1(entry: &Value) -> Option<Self> {
+        let instances = entry.get("loaded_instances")?.as_array()?;
+        let name = entry.get("key")?.as_str()?.to_owned();
+        let context = |instance: &Value| instance.pointer("/config/context_length")?.as_u64();
+        Some(Self {
+            name,
+            instances: instances
+                .iter()
+                .filter_map(|instance| instance.get("id")?.as_str())
+                .map(str::to_owned)
+                .collect(),
+            loaded: !instances.is_empty(),
+            loaded_context: instances.first().and_then(context),
+        })
+    }
+
+    fn read_v0(entry: &Value) -> Option<Self> {
+        Some(Self {
+            name: entry.get("id")?.as_str()?.to_owned(),
+            instances: Vec::new(),
+            loaded: entry.get("state")?.as_str()? == "loaded",
+            loaded_context: entry.get("loaded_context_length").and_then(Value::as_u64),
+        })
+    }
+
+    fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.instances.iter().any(|instance| instance == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_loaded_model_answers_when_none_is_named() {
+        let list = json!({"models": [
+            {"type": "embedding", "key": "e", "loaded_instances": [{"id": "e"}]},
+            {"type": "llm", "key": "a", "loaded_instances": []},
+            {"type": "llm", "key": "b", "loaded_instances": [{"id": "b:2", "config": {"context_length": 4096}}]},
+        ]});
+        let state = ModelState::read_v1(&list).unwrap();
+        let cases = [
+            (None, Ok(("b", None, Some(4096)))),
+            (Some("b"), Ok(("b", None, Some(4096)))),
+            (Some("b:2"), Ok(("b:2", None, Some(4096)))),
+            (Some("a"), Ok(("a", Some(Reason::NotLoaded), None))),
+            (Some("e"), Err(Reason::UnknownModel)),
+        ];
+        for (wanted, outcome) in cases {
+            let found = state.choose(wanted);
+            let found = found
+                .as_ref()
+                .map(|found| {
+                    (
+                        found.model.as_deref().unwrap(),
+                        found.remark,
+                        found.context_window,
+                    )
+                })
+                .map_err(|fault| fault.reason);
+            assert_eq!(found, outcome, "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn another_services_list_is_not_taken() {
+        let cases = [
+            (json!({"models": "none"}), Reason::Fields),
+            (json!({"models": [{"name": "tags"}]}), Reason::Fields),
+            (json!({"data": []}), Reason::Fields),
+            (json!({"models": []}), Reason::NoModels),
+            (
+                json!({"models": [{"type": "embedding", "key": "e", "loaded_instances": []}]}),
+                Reason::NoModels,
+            ),
+        ];
+        for (list, reason) in cases {
+            assert_eq!(ModelState::read_v1(&list).unwrap_err().reason, reason, "{list}");
+        }
+    }
+}

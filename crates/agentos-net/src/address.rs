@@ -1,0 +1,199 @@
+//! An address that may be called.
+//!
+//! Owns: the check of a base URL and the joining of paths to it. Never: resolves a name.
+
+use std::fmt;
+
+use agentos_tool::Endpoint;
+use url::{Host, Url};
+
+use crate::error::{NetError, NetErrorKind};
+
+/// An `http` or `https` URL with a host, and without user, query and fragment.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HttpUrl(Url);
+
+impl HttpUrl {
+    /// Checks an address as a person wrote it.
+    ///
+    /// # Errors
+    /// [`NetErrorKind::BadUrl`] when it does not parse, is not http(s), or holds a user, a query or a fragment.
+    pub fn parse(text: &str) -> Result<Self, NetError> {
+        let refuse = |why: &str| NetError::new(NetErrorKind::BadUrl, None, why);
+        let url =
+            Url::parse(text.trim()).map_err(|cause| refuse(&format!("the address is not a URL: {cause}")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(refuse("the address must begin with `http://` or `https://`"));
+        }
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(refuse("the address names no host"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(refuse("the address must not hold a user or a password"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(refuse("the address must end with its path"));
+        }
+        Ok(Self(url))
+    }
+
+    /// The address with path segments added below its own path. What `path` holds is escaped segment by
+    /// segment, so that a model's name cannot climb out with `..` or begin a query.
+    #[must_use]
+    pub fn join(&self, path: &str) -> Self {
+        let mut url = self.0.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty();
+            for part in path.split('/').filter(|part| !matches!(*part, "" | "." | "..")) {
+                segments.push(part);
+            }
+        }
+        Self(url)
+    }
+
+    /// The address without a last path segment `last`; unchanged where it ends otherwise.
+    #[must_use]
+    pub fn without_last(&self, last: &str) -> Self {
+        let path = self.0.path().trim_end_matches('/');
+        let mut url = self.0.clone();
+        if let Some(rest) = path.strip_suffix(last).and_then(|rest| rest.strip_suffix('/')) {
+            url.set_path(rest);
+        }
+        Self(url)
+    }
+
+    /// Where it leads, as `host:port`.
+    #[must_use]
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint::new(self.host(), self.port())
+    }
+
+    /// The host as written, IPv6 in brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+
+    /// The port, written or usual.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.0.port_or_known_default().unwrap_or_default()
+    }
+
+    /// True for `https`.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        self.0.scheme() == "https"
+    }
+
+    /// True when it names this machine.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        match self.0.host() {
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            None => false,
+        }
+    }
+
+    pub(crate) fn as_url(&self) -> &Url {
+        &self.0
+    }
+}
+
+impl fmt::Display for HttpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_str())
+    }
+}
+
+impl fmt::Debug for HttpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_http_address_is_taken() {
+        let refused = [
+            "",
+            "localhost:1234",
+            "ftp://example.com",
+            "file:///etc/passwd",
+            "http://",
+            "http://user@example.com",
+            "http://user:secret@example.com",
+            "http://example.com/v1?key=secret",
+            "http://example.com/#secret",
+        ];
+        for text in refused {
+            let error = HttpUrl::parse(text).unwrap_err();
+            assert_eq!(error.kind(), NetErrorKind::BadUrl, "{text}");
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
+        for text in [
+            "http://localhost:1234/v1",
+            "https://api.example.com",
+            " http://[::1]:8080/\n",
+        ] {
+            assert!(HttpUrl::parse(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_added_below_the_base() {
+        let cases = [
+            ("http://h:1/v1", "models", "http://h:1/v1/models"),
+            ("http://h:1/v1/", "/models", "http://h:1/v1/models"),
+            ("http://h:1", "chat/completions", "http://h:1/chat/completions"),
+            (
+                "http://h:1/v1",
+                "models/qwen/x 1?a#b",
+                "http://h:1/v1/models/qwen/x%201%3Fa%23b",
+            ),
+            (
+                "http://h:1/v1",
+                "models/../../admin",
+                "http://h:1/v1/models/admin",
+            ),
+        ];
+        for (base, path, joined) in cases {
+            assert_eq!(HttpUrl::parse(base).unwrap().join(path).to_string(), joined);
+        }
+    }
+
+    #[test]
+    fn the_root_is_the_base_without_its_version() {
+        let cases = [
+            ("http://h:1/v1", "http://h:1/"),
+            ("http://h:1/v1/", "http://h:1/"),
+            ("http://h:1/proxy/v1", "http://h:1/proxy"),
+            ("http://h:1/", "http://h:1/"),
+            ("http://h:1/lv1", "http://h:1/lv1"),
+        ];
+        for (base, root) in cases {
+            assert_eq!(HttpUrl::parse(base).unwrap().without_last("v1").to_string(), root);
+        }
+    }
+
+    #[test]
+    fn an_endpoint_is_host_and_port() {
+        let cases = [
+            ("https://api.example.com/v1", "api.example.com:443", false),
+            ("http://localhost:1234/v1", "localhost:1234", true),
+            ("http://127.0.0.9", "127.0.0.9:80", true),
+            ("http://[::1]:8080", "[::1]:8080", true),
+            ("http://localhost.example.com", "localhost.example.com:80", false),
+        ];
+        for (text, endpoint, loopback) in cases {
+            let url = HttpUrl::parse(text).unwrap();
+            assert_eq!(url.endpoint().as_str(), endpoint);
+            assert_eq!(url.is_loopback(), loopback, "{text}");
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! The HTTP client: a request goes out once, the answer comes in under caps.
+//!
+//! Owns: reqwest, of which nothing shows outside. Never: follows, retries, caches or decompresses.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use agentos_tool::{Endpoint, Secret};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+use crate::resolve::SystemResolver;
+use crate::{Deadline, HttpUrl, NetError, NetErrorKind, SseError, SseParser};
+
+mod peek;
+#[cfg(test)]
+mod tests;
+
+/// Limits and the name we go by.
+#[derive(Debug, Clone)]
+pub struct NetConfig {
+    /// Time for name look-up, connection and TLS handshake.
+    pub connect_timeout: Duration,
+    /// Sent with every request.
+    pub user_agent: String,
+    /// Bytes of one answer's body, streamed or not.
+    pub max_body_bytes: usize,
+    /// Bytes of one event of a stream.
+    pub max_event_bytes: usize,
+    /// Lines in an answer's head.
+    pub max_headers: usize,
+}
+
+impl Default for NetConfig {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(2),
+            user_agent: concat!("agentos/", env!("CARGO_PKG_VERSION")).to_owned(),
+            max_body_bytes: 16 << 20,
+            max_event_bytes: 4 << 20,
+            max_headers: 100,
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Read.
+    Get,
+    /// Ask to work.
+    Post,
+}
+
+/// How a key travels.
+#[derive(Debug, Clone)]
+pub enum Auth {
+    /// There is none.
+    None,
+    /// As `Authorization: Bearer …`.
+    Bearer(Secret),
+    /// In a header of its own.
+    Header(&'static str, Secret),
+}
+
+impl From<Option<&Secret>> for Auth {
+    /// The usual way where there is a key.
+    fn from(key: Option<&Secret>) -> Self {
+        key.filter(|key| !key.is_empty())
+            .map_or(Self::None, |key| Self::Bearer(key.clone()))
+    }
+}
+
+/// One request.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Read or work.
+    pub method: Method,
+    /// Where.
+    pub url: HttpUrl,
+    /// More headers; never a key.
+    pub headers: Vec<(&'static str, String)>,
+    /// Sent as JSON.
+    pub body: Option<Value>,
+    /// The key.
+    pub auth: Auth,
+}
+
+impl Request {
+    /// Reads `url`.
+    #[must_use]
+    pub fn get(url: HttpUrl, auth: Auth) -> Self {
+        Self {
+            method: Method::Get,
+            url,
+            headers: Vec::new(),
+            body: None,
+            auth,
+        }
+    }
+
+    /// Sends `body` to `url`.
+    #[must_use]
+    pub fn post(url: HttpUrl, auth: Auth, body: Value) -> Self {
+        Self {
+            method: Method::Post,
+            url,
+            headers: Vec::new(),
+            body: Some(body),
+            auth,
+        }
+    }
+}
+
+/// A whole answer, of whatever status.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// The status line's number; redirects arrive as they are.
+    pub status: u16,
+    /// As sent, in lower case.
+    pub content_type: Option<String>,
+    /// How long the other side asks to wait.
+    pub retry_after: Option<Duration>,
+    /// The bytes.
+    pub body: Vec<u8>,
+}
+
+/// A client for all providers. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct HttpClient {
+    config: Arc<NetConfig>,
+    plain: reqwest::Client,
+    // Made when the first `https` address is called: loading the system's certificate authorities takes
+    // time and can fail, and local servers need neither.
+    tls: Arc<OnceLock<Option<reqwest::Client>>>,
+}
+
+impl HttpClient {
+    /// Sets up a client.
+    ///
+    /// # Errors
+    /// [`NetErrorKind::Setup`] when it cannot be built from this configuration.
+    pub fn new(config: NetConfig) -> Result<Self, NetError> {
+        install_crypto_provider();
+        let plain = builder(&config)
+            .tls_certs_only([])
+            .build()
+            .map_err(|_| NetError::new(NetErrorKind::Setup, None, "the HTTP client could not be set up"))?;
+        Ok(Self {
+            config: Arc::new(config),
+            plain,
+            tls: Arc::new(OnceLock::new()),
+        })
+    }
+
+    /// Sends a request and reads the whole answer. Dropping the future closes the connection.
+    ///
+    /// # Errors
+    /// When there is no whole answer within the deadline and the caps.
+    pub async fn send(&self, request: &Request, deadline: &Deadline) -> Result<Response, NetError> {
+        self.open(request, deadline).await?.read().await
+    }
+
+    /// Sends a request and returns when the answer's head is there. Dropping the answer closes the connection.
+    ///
+    /// # Errors
+    /// When there is no head within the deadline and the caps.
+    pub async fn open(&self, request: &Request, deadline: &Deadline) -> Result<Answer, NetError> {
+        let endpoint = request.url.endpoint();
+        let ready = self.prepare(request)?;
+        let sent = deadline
+            .hold(ready.send())
+            .await
+            .ok_or_else(|| NetError::out_of_time(&endpoint, deadline.limit()))?;
+        match sent {
+            Ok(inner) => Ok(Answer::new(inner, endpoint, *deadline, Arc::clone(&self.config))),
+            Err(error) => {
+                let error = NetError::from_http(&error, &endpoint);
+                let maybe_tls = error.kind() == NetErrorKind::NotHttp && !request.url.is_tls();
+                if maybe_tls && peek::speaks_tls(&request.url, deadline).await {
+                    return Err(NetError::at(NetErrorKind::Tls, &endpoint));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn prepare(&self, request: &Request) -> Result<reqwest::RequestBuilder, NetError> {
+        let endpoint = request.url.endpoint();
+        let client = if request.url.is_tls() {
+            self.tls_client()
+                .ok_or_else(|| NetError::at(NetErrorKind::Setup, &endpoint))?
+        } else {
+            &self.plain
+        };
+        let method = match request.method {
+            Method::Get => reqwest::Method::GET,
+            Method::Post => reqwest::Method::POST,
+        };
+        let headers = headers_of(request).ok_or_else(|| NetError::at(NetErrorKind::BadHeader, &endpoint))?;
+        let mut ready = client
+            .request(method, request.url.as_url().clone())
+            .headers(headers);
+        if let Some(body) = &request.body {
+            ready = ready.json(body);
+        }
+        Ok(ready)
+    }
+
+    fn tls_client(&self) -> Option<&reqwest::Client> {
+        self.tls
+            .get_or_init(|| builder(&self.config).build().ok())
+            .as_ref()
+    }
+}
+
+/// The one choice of cryptography. A second call changes nothing.
+fn install_crypto_provider() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+fn builder(config: &NetConfig) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .no_proxy()
+        .referer(false)
+        .user_agent(&config.user_agent)
+        .connect_timeout(config.connect_timeout)
+        .http1_max_headers(config.max_headers)
+        .dns_resolver(SystemResolver)
+}
+
+fn headers_of(request: &Request) -> Option<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &request.headers {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).ok()?);
+    }
+    let (name, value) = match &request.auth {
+        Auth::None => return Some(headers),
+        Auth::Bearer(key) => ("authorization", format!("Bearer {}", key.expose())),
+        Auth::Header(name, key) => (*name, key.expose().to_owned()),
+    };
+    let mut value = HeaderValue::from_str(&value).ok()?;
+    value.set_sensitive(true);
+    headers.insert(HeaderName::from_static(name), value);
+    Some(headers)
+}
+
+/// An answer whose head is there and whose body still comes.
+#[derive(Debug)]
+pub struct Answer {
+    inner: reqwest::Response,
+    endpoint: Endpoint,
+    deadline: Deadline,
+    config: Arc<NetConfig>,
+    received: usize,
+}
+
+impl Answer {
+    fn new(inner: reqwest::Response, endpoint: Endpoint, deadline: Deadline, config: Arc<NetConfig>) -> Self {
+        Self {
+            inner,
+            endpoint,
+            deadline,
+            config,
+            received: 0,
+        }
+    }
+
+    /// The status line's number.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.inner.status().as_u16()
+    }
+
+    /// True for a stream of events.
+    #[must_use]
+    pub fn is_event_stream(&self) -> bool {
+        self.content_type()
+            .is_some_and(|kind| kind.starts_with("text/event-stream"))
+    }
+
+    /// Reads the whole body.
+    ///
+    /// # Errors
+    /// When it does not end within the deadline and the cap.
+    pub async fn read(mut self) -> Result<Response, NetError> {
+        let mut body = Vec::new();
+        while let Some(bytes) = self.chunk().await? {
+            body.extend_from_slice(bytes.as_ref());
+        }
+        Ok(Response {
+            status: self.status(),
+            content_type: self.content_type(),
+            retry_after: self.retry_after(),
+            body,
+        })
+    }
+
+    /// Reads the body event by event.
+    #[must_use]
+    pub fn events(self) -> Events {
+        let parser = SseParser::new(self.config.max_event_bytes);
+        Events {
+            answer: self,
+            parser,
+            ready: std::collections::VecDeque::new(),
+        }
+    }
+
+    fn content_type(&self) -> Option<String> {
+        self.header("content-type").map(str::to_ascii_lowercase)
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.inner
+            .headers()
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+    }
+
+    /// Seconds or milliseconds; the form with a date is not read, a wait without a number is no promise.
+    fn retry_after(&self) -> Option<Duration> {
+        let number = |name| self.header(name).and_then(|text| text.trim().parse::<f64>().ok());
+        let seconds = number("retry-after-ms")
+            .map(|ms| ms / 1000.0)
+            .or_else(|| number("retry-after"))
+            .or_else(|| number("llm_provider-retry-after"))?;
+        Duration::try_from_secs_f64(seconds).ok()
+    }
+
+    async fn chunk(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, NetError> {
+        let next = self
+            .deadline
+            .hold(self.inner.chunk())
+            .await
+            .ok_or_else(|| NetError::out_of_time(&self.endpoint, self.deadline.limit()))?
+            .map_err(|error| NetError::from_http(&error, &self.endpoint))?;
+        self.received += next.as_ref().map_or(0, |bytes| bytes.len());
+        if self.received > self.config.max_body_bytes {
+            return Err(NetError::too_large(&self.endpoint, self.config.max_body_bytes));
+        }
+        Ok(next)
+    }
+}
+
+/// The events of a streamed answer.
+#[derive(Debug)]
+pub struct Events {
+    answer: Answer,
+    parser: SseParser,
+    ready: std::collections::VecDeque<String>,
+}
+
+impl Events {
+    /// The data of the next event; nothing when the stream has ended. Dropping it closes the connection.
+    ///
+    /// # Errors
+    /// When the connection breaks, the deadline passes, or a cap is hit.
+    pub async fn next(&mut self) -> Result<Option<String>, NetError> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            let Some(bytes) = self.answer.chunk().await? else {
+                return Ok(None);
+            };
+            let ready = &mut self.ready;
+            self.parser
+                .push(bytes.as_ref(), |event| ready.push_back(event))
+                .map_err(|error| stream_error(error, &self.answer.endpoint))?;
+        }
+    }
+}
+
+fn stream_error(error: SseError, endpoint: &Endpoint) -> NetError {
+    match error {
+        SseError::TooLarge { limit } => NetError::too_large(endpoint, limit),
+        SseError::NotUtf8 => NetError::at(NetErrorKind::NotHttp, endpoint),
+    }
+}

@@ -1,0 +1,195 @@
+//! What can go wrong between a request and its answer, told apart.
+//!
+//! Owns: the kinds and their wording. Never: repeats a key, or a URL beyond `host:port`.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use agentos_tool::Endpoint;
+
+use crate::resolve::UnknownHost;
+
+/// How a call ended without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NetErrorKind {
+    /// The address is not one that may be called.
+    BadUrl,
+    /// The key or another header value holds characters that no header can carry.
+    BadHeader,
+    /// The client itself could not be set up, as when no certificate authorities are installed.
+    Setup,
+    /// The name does not resolve.
+    Dns,
+    /// Nobody listens there, or there is no way to it.
+    Refused,
+    /// No connection in time.
+    ConnectTimeout,
+    /// The TLS handshake failed, or only one side speaks TLS.
+    Tls,
+    /// The certificate is not trusted.
+    TlsCertificate,
+    /// Connected, but no whole answer in time.
+    ReadTimeout,
+    /// The connection was closed before the answer was whole.
+    Closed,
+    /// What came is not HTTP.
+    NotHttp,
+    /// The answer is larger than its cap.
+    TooLarge,
+}
+
+/// A call that gave no whole answer.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct NetError {
+    kind: NetErrorKind,
+    endpoint: Option<Endpoint>,
+    message: String,
+}
+
+impl NetError {
+    pub(crate) fn new(kind: NetErrorKind, endpoint: Option<Endpoint>, message: &str) -> Self {
+        Self {
+            kind,
+            endpoint,
+            message: message.to_owned(),
+        }
+    }
+
+    /// What kind of thing went wrong.
+    #[must_use]
+    pub fn kind(&self) -> NetErrorKind {
+        self.kind
+    }
+
+    /// Where, unless there is no usable address.
+    #[must_use]
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.endpoint.as_ref()
+    }
+
+    /// True when no request can have reached the other side, so that asking again repeats nothing.
+    #[must_use]
+    pub fn is_before_request(&self) -> bool {
+        match self.kind {
+            NetErrorKind::Dns | NetErrorKind::Refused | NetErrorKind::ConnectTimeout => true,
+            NetErrorKind::BadUrl
+            | NetErrorKind::BadHeader
+            | NetErrorKind::Setup
+            | NetErrorKind::Tls
+            | NetErrorKind::TlsCertificate
+            | NetErrorKind::ReadTimeout
+            | NetErrorKind::Closed
+            | NetErrorKind::NotHttp
+            | NetErrorKind::TooLarge => false,
+        }
+    }
+
+    pub(crate) fn at(kind: NetErrorKind, endpoint: &Endpoint) -> Self {
+        let message = match kind {
+            NetErrorKind::BadUrl => format!("`{endpoint}` cannot be called"),
+            NetErrorKind::BadHeader => "the key holds characters that cannot be sent in a header".to_owned(),
+            NetErrorKind::Setup => "the HTTP client could not be set up".to_owned(),
+            NetErrorKind::Dns => format!("the host of `{endpoint}` does not resolve"),
+            NetErrorKind::Refused => format!("`{endpoint}` does not take connections"),
+            NetErrorKind::ConnectTimeout => format!("`{endpoint}` did not take the connection in time"),
+            NetErrorKind::Tls => format!("no TLS connection with `{endpoint}`"),
+            NetErrorKind::TlsCertificate => format!("the certificate of `{endpoint}` is not trusted"),
+            NetErrorKind::ReadTimeout => format!("`{endpoint}` did not answer in time"),
+            NetErrorKind::Closed => {
+                format!("`{endpoint}` closed the connection before the answer was whole")
+            }
+            NetErrorKind::NotHttp => format!("what `{endpoint}` answers is not HTTP"),
+            NetErrorKind::TooLarge => format!("the answer of `{endpoint}` is too large"),
+        };
+        Self {
+            kind,
+            endpoint: Some(endpoint.clone()),
+            message,
+        }
+    }
+
+    pub(crate) fn out_of_time(endpoint: &Endpoint, limit: Duration) -> Self {
+        let mut error = Self::at(NetErrorKind::ReadTimeout, endpoint);
+        let seconds = limit.as_secs_f64();
+        error.message = format!("`{endpoint}` gave no whole answer within {seconds} s");
+        error
+    }
+
+    pub(crate) fn too_large(endpoint: &Endpoint, limit: usize) -> Self {
+        let mut error = Self::at(NetErrorKind::TooLarge, endpoint);
+        error.message = format!("the answer of `{endpoint}` is larger than {limit} bytes");
+        error
+    }
+
+    pub(crate) fn from_http(error: &reqwest::Error, endpoint: &Endpoint) -> Self {
+        Self::at(classify(error), endpoint)
+    }
+}
+
+/// Reads the kind off the chain of causes: the innermost that says something decides.
+fn classify(error: &reqwest::Error) -> NetErrorKind {
+    if error.is_timeout() {
+        return if error.is_connect() {
+            NetErrorKind::ConnectTimeout
+        } else {
+            NetErrorKind::ReadTimeout
+        };
+    }
+    if error.is_builder() {
+        return NetErrorKind::BadHeader;
+    }
+    let mut found = None;
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        found = kind_of(error).or(found);
+        cause = error.source();
+    }
+    match found {
+        Some(NetErrorKind::Closed) if error.is_connect() => NetErrorKind::Refused,
+        Some(kind) => kind,
+        None if error.is_connect() => NetErrorKind::Refused,
+        None => NetErrorKind::Closed,
+    }
+}
+
+fn kind_of(error: &(dyn Error + 'static)) -> Option<NetErrorKind> {
+    if error.is::<UnknownHost>() {
+        return Some(NetErrorKind::Dns);
+    }
+    if let Some(error) = error.downcast_ref::<hyper::Error>() {
+        // hyper tells a head that is too large from other bad heads in its text alone.
+        return if error.is_parse() && error.to_string().contains("too large") {
+            Some(NetErrorKind::TooLarge)
+        } else if error.is_parse() {
+            Some(NetErrorKind::NotHttp)
+        } else {
+            None
+        };
+    }
+    let error = error.downcast_ref::<io::Error>()?;
+    if let Some(tls) = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<rustls::Error>())
+    {
+        return Some(kind_of_tls(tls));
+    }
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused
+        | io::ErrorKind::NetworkUnreachable
+        | io::ErrorKind::HostUnreachable
+        | io::ErrorKind::AddrNotAvailable => Some(NetErrorKind::Refused),
+        io::ErrorKind::TimedOut => Some(NetErrorKind::ConnectTimeout),
+        _ => Some(NetErrorKind::Closed),
+    }
+}
+
+fn kind_of_tls(error: &rustls::Error) -> NetErrorKind {
+    match error {
+        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
+            NetErrorKind::TlsCertificate
+        }
+        _ => NetErrorKind::Tls,
+    }
+}

@@ -1,0 +1,34 @@
+//! Keeps keys out of text that others wrote.
+//!
+//! Owns: the replacement. Never: guesses what might be a key; only known ones are looked for.
+
+use agentos_tool::Secret;
+
+/// `text` with every known key replaced by `***`. A server that repeats a key in its message is common.
+#[must_use]
+pub fn redact(text: &str, secrets: &[&Secret]) -> String {
+    let mut clean = text.to_owned();
+    for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+        clean = clean.replace(secret.expose(), "***");
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_key_is_replaced_wherever_it_stands() {
+        let key = Secret::new("sk-local-0123456789abcdef");
+        let none = Secret::new("");
+        assert_eq!(
+            redact(
+                "bad key sk-local-0123456789abcdef, sk-local-0123456789abcdef!",
+                &[&none, &key]
+            ),
+            "bad key ***, ***!"
+        );
+        assert_eq!(redact("no key", &[&none]), "no key");
+    }
+}

@@ -1,0 +1,105 @@
+//! Server-sent events: bytes in any portions to the data of whole events.
+//!
+//! Owns: the event grammar and a cap on one event. Never: waits, or knows what the data means.
+
+/// An event that cannot be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SseError {
+    /// One event is longer than the cap.
+    #[error("one event of the stream is larger than {limit} bytes")]
+    TooLarge {
+        /// The cap in bytes.
+        limit: usize,
+    },
+    /// An event's data is not UTF-8.
+    #[error("the stream is not UTF-8")]
+    NotUtf8,
+}
+
+/// Collects lines until a blank one ends the event. Fields other than `data` and comments are skipped; an
+/// event that the end of the stream cuts off is dropped, as the standard says.
+#[derive(Debug)]
+pub struct SseParser {
+    limit: usize,
+    line: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    after_cr: bool,
+    at_start: bool,
+}
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+impl SseParser {
+    /// A parser that refuses events of more than `limit` bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            line: Vec::new(),
+            data: Vec::new(),
+            has_data: false,
+            after_cr: false,
+            at_start: true,
+        }
+    }
+
+    /// Takes the next portion and hands each finished event's data to `each`.
+    ///
+    /// # Errors
+    /// When an event is too large or not UTF-8; the stream is of no use then.
+    pub fn push(&mut self, bytes: &[u8], mut each: impl FnMut(String)) -> Result<(), SseError> {
+        for &byte in bytes {
+            let ends_crlf = std::mem::take(&mut self.after_cr) && byte == b'\n';
+            if ends_crlf {
+                continue;
+            }
+            if matches!(byte, b'\n' | b'\r') {
+                self.after_cr = byte == b'\r';
+                if let Some(event) = self.end_line()? {
+                    each(event);
+                }
+            } else if self.line.len() + self.data.len() >= self.limit {
+                return Err(SseError::TooLarge { limit: self.limit });
+            } else {
+                self.line.push(byte);
+            }
+        }
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> Result<Option<String>, SseError> {
+        let line = std::mem::take(&mut self.line);
+        let mut text = line.as_slice();
+        if std::mem::take(&mut self.at_start) {
+            text = text.strip_prefix(BOM).unwrap_or(text);
+        }
+        if text.is_empty() {
+            return self.end_event();
+        }
+        let value = match text.strip_prefix(b"data") {
+            Some([]) => Some(&[][..]),
+            Some([b':', b' ', rest @ ..] | [b':', rest @ ..]) => Some(rest),
+            Some(_) | None => None,
+        };
+        if let Some(value) = value {
+            if self.has_data {
+                self.data.push(b'\n');
+            }
+            self.has_data = true;
+            self.data.extend_from_slice(value);
+        }
+        Ok(None)
+    }
+
+    fn end_event(&mut self) -> Result<Option<String>, SseError> {
+        let data = std::mem::take(&mut self.data);
+        if !std::mem::take(&mut self.has_data) {
+            return Ok(None);
+        }
+        String::from_utf8(data).map(Some).map_err(|_| SseError::NotUtf8)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! `POST {base}/chat/completions`.
+//!
+//! Owns: the request, and a reader for what compatible servers make of the answer. Never: takes a missing
+//! count for zero.
+
+use agentos_generic_http::{Fault, Job, Piece, Reason, Wire};
+use agentos_tool::{FinishReason, Usage, prompt};
+use serde_json::{Map, Value, json};
+
+/// How the limit of the answer is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitField {
+    /// At OpenAI; newer models refuse the older name.
+    MaxCompletionTokens,
+    /// At compatible servers; some drop the newer name in silence.
+    MaxTokens,
+}
+
+impl LimitField {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::MaxCompletionTokens => "max_completion_tokens",
+            Self::MaxTokens => "max_tokens",
+        }
+    }
+}
+
+/// The chat wire below a base URL that ends with the version.
+#[derive(Debug, Clone)]
+pub struct ChatWire {
+    limit: LimitField,
+}
+
+impl ChatWire {
+    /// The wire with the server's name for the limit.
+    #[must_use]
+    pub fn new(limit: LimitField) -> Self {
+        Self { limit }
+    }
+}
+
+impl Wire for ChatWire {
+    fn endpoint(&self) -> &str {
+        "chat/completions"
+    }
+
+    fn request(&self, job: &Job<'_>) -> Value {
+        let mut body = Map::new();
+        if let Some(model) = job.model {
+            body.insert("model".to_owned(), model.into());
+        }
+        body.insert(
+            "messages".to_owned(),
+            json!([
+                {"role": "system", "content": prompt::system(job.task)},
+                {"role": "user", "content": prompt::user(job.task)},
+            ]),
+        );
+        body.insert("stream".to_owned(), true.into());
+        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+        if let Some(limit) = job.max_tokens {
+            body.insert(self.limit.as_str().to_owned(), limit.into());
+        }
+        if let Some(temperature) = job.temperature {
+            body.insert("temperature".to_owned(), temperature.into());
+        }
+        Value::Object(body)
+    }
+
+    fn response(&self, body: &Value) -> Result<Piece, Fault> {
+        let choice = body.pointer("/choices/0").ok_or(Reason::Fields)?;
+        let message = choice.get("message").ok_or(Reason::Fields)?;
+        Ok(piece(body, Some(choice), Some(message)))
+    }
+
+    fn event(&self, event: &Value) -> Result<Piece, Fault> {
+        // The last event with the usage has no choice, at some servers an empty one.
+        let choice = event.pointer("/choices/0");
+        Ok(piece(
+            event,
+            choice,
+            choice.and_then(|choice| choice.get("delta")),
+        ))
+    }
+}
+
+fn piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> Piece {
+    let field = |name| message.and_then(|message: &Value| message.get(name));
+    let refusal = field("refusal")
+        .and_then(Value::as_str)
+        .filter(|said| !said.is_empty());
+    let finish = choice
+        .and_then(|choice| choice.get("finish_reason")?.as_str())
+        .map(finish_reason);
+    Piece {
+        text: field("content").map(content_text).unwrap_or_default(),
+        // A refusal ends with `stop` like an answer does.
+        finish: if refusal.is_some() {
+            Some(FinishReason::ContentFilter)
+        } else {
+            finish
+        },
+        usage: body.get("usage").filter(|usage| usage.is_object()).map(usage),
+        model: body
+            .get("model")
+            .and_then(Value::as_str)
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned),
+        warning: refusal.map(|said| {
+            format!(
+                "the model refused: {}",
+                said.chars().take(200).collect::<String>()
+            )
+        }),
+    }
+}
+
+fn content_text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part.get("text")?.as_str())
+            .collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
+}
+
+fn finish_reason(word: &str) -> FinishReason {
+    match word {
+        "stop" => FinishReason::Stop,
+        "length" => FinishReason::Length,
+        "content_filter" => FinishReason::ContentFilter,
+        "tool_calls" | "function_call" => FinishReason::ToolCalls,
+        _ => FinishReason::Unknown,
+    }
+}
+
+fn usage(usage: &Value) -> Usage {
+    let count = |pointer| usage.pointer(pointer).and_then(Value::as_u64);
+    Usage {
+        input_tokens: count("/prompt_tokens"),
+        cached_tokens: count("/prompt_tokens_details/cached_tokens"),
+        output_tokens: count("/completion_tokens"),
+        reasoning_tokens: count("/completion_tokens_details/reasoning_tokens"),
+    }
+}
