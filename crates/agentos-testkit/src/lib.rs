@@ -3,3 +3,4 @@
 pub mod cli;
 pub mod llama;
 pub mod redact;
+pub mod repo;

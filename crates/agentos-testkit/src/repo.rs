@@ -36,7 +36,10 @@ impl TestRepo {
     /// When git cannot be run.
     #[must_use]
     pub fn bare() -> Self {
-        let repo = Self::at("work.git", &["init", "--quiet", "--bare", "--initial-branch=main", "."]);
+        let repo = Self::at(
+            "work.git",
+            &["init", "--quiet", "--bare", "--initial-branch=main", "."],
+        );
         repo.git(&["config", "user.name", "Test Author"]);
         repo.git(&["config", "user.email", "author@example.com"]);
         repo
@@ -78,7 +81,10 @@ impl TestRepo {
     pub fn git_in(&self, folder: &Path, args: &[&str]) -> String {
         let output = self.output(folder, args);
         if !output.status.success() {
-            fail(&format!("git {args:?}: {}", String::from_utf8_lossy(&output.stderr)));
+            fail(&format!(
+                "git {args:?}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            ));
         }
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
@@ -228,7 +234,10 @@ fn done(path: &Path, result: io::Result<()>) {
     }
 }
 
-#[expect(clippy::panic, reason = "a test that cannot be set up must end at once and say why")]
+#[expect(
+    clippy::panic,
+    reason = "a test that cannot be set up must end at once and say why"
+)]
 fn fail(message: &str) -> ! {
     panic!("{message}")
 }
