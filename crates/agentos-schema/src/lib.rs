@@ -1,1 +1,171 @@
-//! The committed JSON Schemas and validation against them
+//! The committed JSON Schemas and validation against them.
+//!
+//! Owns: the files in `schemas/` and their names. Never: fetches a schema, reads a file at run time, or quotes the
+//! checked value in a message. The files are generated from the types; `cargo xtask schemas` writes and compares
+//! them. A new schema is one file and one variant of [`SchemaName`].
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// The name of a schema, which is also its file's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SchemaName {
+    /// A policy file.
+    Policy,
+    /// A provider's profile.
+    Profile,
+}
+
+impl SchemaName {
+    /// Every schema.
+    pub const ALL: &[Self] = &[Self::Policy, Self::Profile];
+
+    /// The name as it is typed.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Profile => "profile",
+        }
+    }
+
+    /// The schema that is typed like this.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|schema| schema.as_str() == name)
+    }
+}
+
+impl fmt::Display for SchemaName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The schema's text, as committed.
+#[must_use]
+pub fn text(name: SchemaName) -> &'static str {
+    match name {
+        SchemaName::Policy => include_str!("../schemas/policy.json"),
+        SchemaName::Profile => include_str!("../schemas/profile.json"),
+    }
+}
+
+/// One way in which a value does not follow its schema.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {message}", at = if pointer.is_empty() { "/" } else { pointer })]
+pub struct Violation {
+    /// Where, as a JSON pointer; empty for the value as a whole.
+    pub pointer: String,
+    /// What is wrong. Names of fields are quoted, values are not.
+    pub message: String,
+}
+
+/// Checks a value against a schema. Formats (dates, addresses) are checked as well.
+///
+/// # Errors
+/// Every violation, in the schema's order.
+pub fn validate(name: SchemaName, value: &Value) -> Result<(), Vec<Violation>> {
+    let schema = serde_json::from_str(text(name)).map_err(|error| broken(&error.to_string()))?;
+    check(&schema, value)
+}
+
+/// Checks a value against a schema that is given as a value. References to other documents are refused.
+///
+/// # Errors
+/// Every violation, or one at the root when the schema itself is wrong.
+pub fn check(schema: &Value, value: &Value) -> Result<(), Vec<Violation>> {
+    let validator = jsonschema::options()
+        .should_validate_formats(true)
+        .build(schema)
+        .map_err(|error| broken(&error.masked().to_string()))?;
+    let violations: Vec<Violation> = validator
+        .iter_errors(value)
+        .map(|error| Violation {
+            pointer: error.instance_path().to_string(),
+            message: error.masked_with("the value").to_string(),
+        })
+        .collect();
+    if violations.is_empty() {
+        Ok(())
+    } else {
+        Err(violations)
+    }
+}
+
+fn broken(message: &str) -> Vec<Violation> {
+    vec![Violation {
+        pointer: String::new(),
+        message: format!("the schema itself cannot be used: {message}"),
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_committed_schema_compiles_and_refuses_what_is_not_an_object() {
+        for name in SchemaName::ALL {
+            let violations = validate(*name, &json!([1])).unwrap_err();
+            assert!(
+                violations.iter().all(|v| !v.message.contains("schema itself")),
+                "{name}: {violations:?}"
+            );
+            assert_eq!(SchemaName::parse(name.as_str()), Some(*name));
+        }
+        assert_eq!(SchemaName::parse("nothing"), None);
+    }
+
+    #[test]
+    fn every_file_is_a_schema_and_every_schema_a_file() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        files.sort();
+        let mut names: Vec<String> = SchemaName::ALL
+            .iter()
+            .map(|name| format!("{name}.json"))
+            .collect();
+        names.sort();
+        assert_eq!(files, names);
+    }
+
+    #[test]
+    fn a_violation_says_where_and_never_quotes_the_value() {
+        let schema = json!({
+            "type": "object",
+            "properties": { "key": { "type": "integer" }, "when": { "type": "string", "format": "date-time" } },
+            "required": ["name"],
+            "additionalProperties": false,
+        });
+        let value = json!({ "key": "canary-0123456789", "when": "yesterday canary", "nmae": "canary" });
+        let lines: Vec<String> = check(&schema, &value)
+            .unwrap_err()
+            .iter()
+            .map(Violation::to_string)
+            .collect();
+        assert!(!lines.concat().contains("canary"));
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        /key: the value is not of type "integer"
+        /when: the value is not a "date-time"
+        /: Additional properties are not allowed ('nmae' was unexpected)
+        /: "name" is a required property
+        "#);
+    }
+
+    #[test]
+    fn another_document_is_never_fetched() {
+        for reference in ["http://127.0.0.1:9/x.json", "file:///etc/hostname"] {
+            assert!(
+                check(&json!({ "$ref": reference }), &json!(1)).is_err(),
+                "{reference}"
+            );
+        }
+    }
+}
