@@ -2,6 +2,8 @@
 //!
 //! Owns: the effect, its reasons, and what they were made for. Never: decides; `decide` does.
 
+use std::fmt;
+
 use agentos_diff::RefusalCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,8 +56,27 @@ pub struct Reason {
     /// The path it matched; none when it matched the change as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// An allow is listed once, with the first path: how many further questions it answered. 0 for ask and deny.
+    pub and_more: u64,
     /// The class of a refusal for this reason.
     pub code: RefusalCode,
+}
+
+impl fmt::Display for Reason {
+    /// One line, as in `deny src/a.rs: it adds a credential (floor.secrets, built-in/floor.toml:3)`. Quotes untrusted
+    /// paths and repository text: escape it for a terminal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.as_deref().unwrap_or("the change");
+        write!(f, "{} {path}", self.effect.as_str())?;
+        if self.and_more > 0 {
+            write!(f, " and {} more", self.and_more)?;
+        }
+        write!(f, ": {} ({}, {}", self.why, self.rule, self.source)?;
+        match self.line {
+            Some(line) => write!(f, ":{line})"),
+            None => f.write_str(")"),
+        }
+    }
 }
 
 /// What the decision was made on, in numbers.
@@ -138,6 +159,24 @@ impl Decision {
                     .map_or(RefusalCode::ProtectedPath, |reason| reason.code),
             ),
         }
+    }
+
+    /// The decision in words: the answer, each reason on its own line, each remedy once. Quotes untrusted text:
+    /// escape it for a terminal.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        let mut lines = vec![self.effect.as_str().to_owned()];
+        let mut remedies: Vec<&str> = Vec::new();
+        for reason in &self.reasons {
+            lines.push(format!("  {reason}"));
+            if let Some(fix) = reason.fix.as_deref()
+                && !remedies.contains(&fix)
+            {
+                remedies.push(fix);
+            }
+        }
+        lines.extend(remedies.into_iter().map(|fix| format!("  fix: {fix}")));
+        lines.join("\n")
     }
 
     /// What the decision was made on.

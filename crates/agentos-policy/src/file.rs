@@ -1,0 +1,251 @@
+//! A policy file as it is written: TOML, every field known.
+//!
+//! Owns: the names and types of the fields, and turning a mistake into place and hint. Never: judges anything.
+
+use agentos_diff::RefusalCode;
+use agentos_tool::{Enforcement, ExecutionMode};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::{Effect, PolicyError, Touch};
+
+/// A policy file.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyFile {
+    /// Version of the format: 1.
+    #[schemars(with = "u32", range(min = 1, max = 1))]
+    pub(crate) version: Spanned<u32>,
+    /// The rules. Their order does not matter.
+    #[serde(default)]
+    #[schemars(with = "Vec<RuleText>")]
+    pub(crate) rule: Vec<Spanned<RuleText>>,
+}
+
+/// One rule. All the conditions that it states must hold; then its effect is one of the answers, and the strictest
+/// answer wins.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RuleText {
+    /// Name, unique in the file: letters, digits, `-`, `_` and `.`.
+    pub(crate) id: String,
+    /// What it answers.
+    pub(crate) effect: Effect,
+    /// Why the rule is there, in one sentence.
+    pub(crate) why: String,
+    /// What to do about it.
+    pub(crate) fix: Option<String>,
+    /// The class of a refusal by this rule; `protected-path` unless stated.
+    pub(crate) code: Option<RefusalCode>,
+    /// The questions it answers; all of them unless stated.
+    pub(crate) action: Option<Vec<Action>>,
+    /// Globs of which one must match the path. Case does not matter, `*` stays inside one folder, `**` does not.
+    pub(crate) paths: Option<Vec<String>>,
+    /// Globs of which none may match the path.
+    pub(crate) except_paths: Option<Vec<String>>,
+    /// Kinds of which the file must be one.
+    pub(crate) kinds: Option<Vec<Kind>>,
+    /// Globs of which one must match the provider's name.
+    pub(crate) provider: Option<Vec<String>>,
+    /// Globs of which one must match the model's name. Only `*` matches a model without a name.
+    pub(crate) model: Option<Vec<String>>,
+    /// Where the tool works.
+    pub(crate) execution_mode: Option<ExecutionMode>,
+    /// What holds the tool back.
+    pub(crate) enforcement: Option<Enforcement>,
+    /// Findings of which one must be in the file, or in the change.
+    pub(crate) findings: Option<Vec<FindingKind>>,
+    /// Parts of a project of which one must be touched.
+    pub(crate) touches: Option<Vec<Touch>>,
+    /// Lines added, at most. Of the file, or of the change for `land`; so for all lines.
+    pub(crate) max_added: Option<u64>,
+    /// Lines added, more than.
+    pub(crate) over_added: Option<u64>,
+    /// Lines removed, at most.
+    pub(crate) max_removed: Option<u64>,
+    /// Lines removed, more than.
+    pub(crate) over_removed: Option<u64>,
+    /// Lines added and removed, at most.
+    pub(crate) max_lines: Option<u64>,
+    /// Lines added and removed, more than.
+    pub(crate) over_lines: Option<u64>,
+    /// Paths in the whole change, at most.
+    pub(crate) max_files: Option<u64>,
+    /// Paths in the whole change, more than.
+    pub(crate) over_files: Option<u64>,
+    /// Paths deleted in the whole change, at most.
+    pub(crate) max_deleted: Option<u64>,
+    /// Paths deleted in the whole change, more than.
+    pub(crate) over_deleted: Option<u64>,
+    /// Number of the attempt, at most.
+    pub(crate) max_attempt: Option<u64>,
+    /// Number of the attempt, more than.
+    pub(crate) over_attempt: Option<u64>,
+    /// Questions that must and must not match, checked whenever the file is loaded.
+    #[serde(default)]
+    pub(crate) examples: Examples,
+}
+
+/// Examples of a rule.
+#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Examples {
+    /// Each must match the rule.
+    #[serde(default, rename = "match")]
+    pub(crate) matching: Vec<Example>,
+    /// None may match the rule.
+    #[serde(default, rename = "no_match")]
+    pub(crate) other: Vec<Example>,
+}
+
+/// A question, as an example states it. What it leaves out is ordinary: a local tool held by the kernel modifies
+/// one line of one regular file.
+#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Example {
+    /// The question; the first that the rule answers unless stated.
+    pub(crate) action: Option<Action>,
+    /// The path; none only for `land`.
+    pub(crate) path: Option<String>,
+    /// Kinds of the file.
+    #[serde(default)]
+    pub(crate) kinds: Vec<Kind>,
+    /// Name of the provider.
+    pub(crate) provider: Option<String>,
+    /// Name of the model.
+    pub(crate) model: Option<String>,
+    /// Where the tool works.
+    pub(crate) execution_mode: Option<ExecutionMode>,
+    /// What holds the tool back.
+    pub(crate) enforcement: Option<Enforcement>,
+    /// Findings.
+    #[serde(default)]
+    pub(crate) findings: Vec<FindingKind>,
+    /// For `land`: what the change touches. For a path this follows from the path.
+    #[serde(default)]
+    pub(crate) touches: Vec<Touch>,
+    /// Lines added.
+    pub(crate) added: Option<u64>,
+    /// Lines removed.
+    pub(crate) removed: Option<u64>,
+    /// Paths in the whole change.
+    pub(crate) files: Option<u64>,
+    /// Paths deleted in the whole change.
+    pub(crate) deleted: Option<u64>,
+    /// Number of the attempt.
+    pub(crate) attempt: Option<u32>,
+}
+
+/// What is asked about a path, or about a change as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Action {
+    /// May the file come to be?
+    Create,
+    /// May its bytes change?
+    Modify,
+    /// May it go?
+    Delete,
+    /// May it carry on another file's content under a new name? Asked beside `create`.
+    Rename,
+    /// May its executable bit change? Asked beside `modify` where both change.
+    Chmod,
+    /// May its text be sent to the tool?
+    Read,
+    /// May the change as a whole be written?
+    Land,
+}
+
+/// What kind of file the result is (the base, for a deletion).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// Has no NUL byte near its beginning.
+    Text,
+    /// Has one.
+    Binary,
+    /// Can be started as a program.
+    Executable,
+    /// Can be started as a program and could not before.
+    NewExecutable,
+}
+
+/// What may be found in added text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FindingKind {
+    /// A credential.
+    Secret,
+    /// Invisible or direction-changing characters.
+    Bidi,
+    /// NUL bytes.
+    Nul,
+}
+
+/// Reads a file.
+pub(crate) fn parse(name: &str, text: &str) -> Result<PolicyFile, PolicyError> {
+    let file: PolicyFile = toml::from_str(text).map_err(|error| syntax(name, text, &error))?;
+    if *file.version.get_ref() != 1 {
+        let (line, column) = place(text, file.version.span().start);
+        return Err(PolicyError::Version {
+            source_name: name.to_owned(),
+            line,
+            column,
+            found: *file.version.get_ref(),
+        });
+    }
+    Ok(file)
+}
+
+/// The line and column (1 is the first of both) of a byte offset.
+pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    (
+        u32::try_from(line).unwrap_or(u32::MAX),
+        u32::try_from(column).unwrap_or(u32::MAX),
+    )
+}
+
+fn syntax(name: &str, text: &str, error: &toml::de::Error) -> PolicyError {
+    let (line, column) = place(text, error.span().map_or(0, |span| span.start));
+    let message = in_words(error.message().lines().next().unwrap_or_default());
+    PolicyError::Syntax {
+        source_name: name.to_owned(),
+        line,
+        column,
+        hint: did_you_mean(&message),
+        message,
+    }
+}
+
+/// The parser's message without the names of this program's types.
+fn in_words(message: &str) -> String {
+    let words = [
+        ("expected u64", "expected a whole number of 0 or more"),
+        ("expected u32", "expected a whole number of 0 or more"),
+        ("expected a sequence", "expected a list in `[` and `]`"),
+        ("expected struct Example", "expected a table in `{` and `}`"),
+    ];
+    words
+        .into_iter()
+        .fold(message.to_owned(), |message, (name, word)| {
+            message.replace(name, word)
+        })
+}
+
+/// From "unknown field `efect`, expected one of `id`, `effect`": the known name nearest to the unknown one.
+fn did_you_mean(message: &str) -> Option<String> {
+    if !message.starts_with("unknown ") {
+        return None;
+    }
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let unknown = quoted.next()?;
+    quoted
+        .map(|known| (strsim::osa_distance(unknown, known), known))
+        .min()
+        .filter(|(distance, known)| *distance <= 1 + known.chars().count() / 3)
+        .map(|(_, known)| format!("did you mean `{known}`?"))
+}

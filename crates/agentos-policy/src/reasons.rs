@@ -1,0 +1,46 @@
+//! Collects the rules that matched.
+//!
+//! Owns: one entry for each ask and deny, one for each allowing rule however many paths it allowed. Never: drops a
+//! rule that matched.
+
+use std::collections::HashMap;
+
+use crate::{Effect, Reason, Rule};
+
+/// Reasons as they come.
+#[derive(Debug, Default)]
+pub(crate) struct Reasons {
+    list: Vec<Reason>,
+    /// Where the one entry of an allowing rule is.
+    allowed: HashMap<usize, usize>,
+}
+
+impl Reasons {
+    pub(crate) fn add(&mut self, reason: Reason) {
+        self.list.push(reason);
+    }
+
+    pub(crate) fn add_rule(&mut self, index: usize, rule: &Rule, path: Option<&str>) {
+        match rule.effect {
+            Effect::Ask | Effect::Deny => self.list.push(rule.reason(path)),
+            Effect::Allow => match self.allowed.get(&index).and_then(|at| self.list.get_mut(*at)) {
+                Some(reason) => reason.and_more += 1,
+                None => {
+                    self.allowed.insert(index, self.list.len());
+                    self.list.push(rule.reason(path));
+                }
+            },
+        }
+    }
+
+    /// Strictest first, then by path, layer and rule; each once.
+    pub(crate) fn sorted(mut self) -> Vec<Reason> {
+        self.list.sort_by(|a, b| {
+            (b.effect, &a.path, a.layer, &a.source, a.line)
+                .cmp(&(a.effect, &b.path, b.layer, &b.source, b.line))
+        });
+        // A rule may answer two questions about one path.
+        self.list.dedup();
+        self.list
+    }
+}

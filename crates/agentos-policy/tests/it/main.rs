@@ -1,0 +1,16 @@
+//! Policy as its users see it: files in, decisions and approvals out.
+//!
+//! Owns: the specification by example. Never: reaches into the crate.
+
+#[cfg(test)]
+mod approval;
+#[cfg(test)]
+mod decisions;
+#[cfg(test)]
+mod mistakes;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod schema;
+#[cfg(test)]
+mod support;

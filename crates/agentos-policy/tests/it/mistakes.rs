@@ -1,0 +1,131 @@
+//! What a person reads who wrote a wrong policy file.
+
+use crate::support::*;
+
+/// The message and the hint for a file with one mistake.
+fn mistake(text: &str) -> String {
+    let error = PolicySet::load(&[source(Layer::Repository, "team.toml", text)]).unwrap_err();
+    match error.hint() {
+        None => error.to_string(),
+        Some(hint) => format!("{error}\n  hint: {hint}"),
+    }
+}
+
+/// The same for a rule that is right but for the given lines.
+fn in_rule(lines: &str) -> String {
+    mistake(&format!(
+        "version = 1\n\n[[rule]]\nid = \"r\"\neffect = \"deny\"\nwhy = \"w\"\n{lines}\n"
+    ))
+}
+
+#[test]
+fn mistakes_in_the_file() {
+    let texts = [
+        "",
+        "version = 2\n",
+        "version = \"1\"\n",
+        "version = 1\nrules = []\n",
+        "version = 1\n[[rule]\n",
+        "version = 1\n[[rule]]\nid = \"r\"\nwhy = \"w\"\n",
+        "version = 1\n[[rule]]\nid = \"r\"\neffect = \"alow\"\nwhy = \"w\"\n",
+        "version = 1\n[[rule]]\nid = \"r\"\nefect = \"allow\"\nwhy = \"w\"\n",
+        "version = 1\n[[rule]]\nid = \"a b\"\neffect = \"deny\"\nwhy = \"w\"\n",
+        "version = 1\n[[rule]]\nid = \"r\"\neffect = \"deny\"\nwhy = \" \"\n",
+        "version = 1\n[[rule]]\nid = \"r\"\neffect = \"deny\"\nwhy = \"w\"\n[[rule]]\nid = \"r\"\neffect = \"ask\"\nwhy = \"w\"\n",
+    ];
+    let all: Vec<String> = texts.into_iter().map(mistake).collect();
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    team.toml:1:1: missing field `version`
+    team.toml:1:11: `version` is `2`, and only 1 is known
+      hint: write `version = 1`, or use a newer agentos
+    team.toml:1:11: invalid type: string "1", expected a whole number of 0 or more
+    team.toml:2:1: unknown field `rules`, expected `version` or `rule`
+      hint: did you mean `rule`?
+    team.toml:2:8: unclosed array table, expected `]`
+    team.toml:2:1: missing field `effect`
+    team.toml:4:10: unknown variant `alow`, expected one of `allow`, `ask`, `deny`
+      hint: did you mean `allow`?
+    team.toml:4:1: unknown field `efect`, expected one of `id`, `effect`, `why`, `fix`, `code`, `action`, `paths`, `except_paths`, `kinds`, `provider`, `model`, `execution_mode`, `enforcement`, `findings`, `touches`, `max_added`, `over_added`, `max_removed`, `over_removed`, `max_lines`, `over_lines`, `max_files`, `over_files`, `max_deleted`, `over_deleted`, `max_attempt`, `over_attempt`, `examples`
+      hint: did you mean `effect`?
+    team.toml:2: rule `a b`: the id is not a plain name
+      hint: use 1 to 64 letters, digits, `-`, `_` and `.`
+    team.toml:2: rule `r`: `why` is empty
+      hint: say in one sentence what the rule protects; it is shown with every refusal
+    team.toml:6: rule `r`: the rule on line 2 has the same id
+      hint: give each rule of a file its own id
+    "#);
+}
+
+#[test]
+fn mistakes_in_a_rule() {
+    let rules = [
+        "action = [\"modfy\"]",
+        "action = []",
+        "paths = []",
+        "paths = [\"\"]",
+        "paths = [\"src\\\\**\"]",
+        "paths = [\"/src/**\"]",
+        "paths = [\"src/\"]",
+        "paths = [\"../x\"]",
+        "paths = [\"!src/**\"]",
+        "paths = [\"src/[a\"]",
+        "paths = \"src/**\"",
+        "paths = [\"src/**\"]\naction = [\"land\"]",
+        "kinds = [\"executabel\"]",
+        "execution_mode = \"clod\"",
+        "enforcement = \"sandbox\"",
+        "touches = [\"dependency\"]",
+        "findings = [\"secrets\"]",
+        "max_added = -1",
+        "max_added = \"ten\"",
+        "over_files = 10\nmax_files = 10",
+        "max_line = 3",
+        "code = \"protected\"",
+        "provider = [\"a[\"]",
+        "paths = [\"src/**\"]\nexamples.match = [{ path = \"docs/a\" }]",
+        "paths = [\"src/**\"]\nexamples.no_match = [{ path = \"docs/a\" }, { path = \"SRC/a\" }]",
+        "examples.matches = []",
+    ];
+    let all: Vec<String> = rules.into_iter().map(in_rule).collect();
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    team.toml:7:11: unknown variant `modfy`, expected one of `create`, `modify`, `delete`, `rename`, `chmod`, `read`, `land`
+      hint: did you mean `modify`?
+    team.toml:3: rule `r`: `action` is empty, so the rule would never match
+      hint: leave it out if it should not matter
+    team.toml:3: rule `r`: `paths` is empty, so the rule would never match
+      hint: leave it out if it should not matter
+    team.toml:3: rule `r`: the glob `` is empty
+    team.toml:3: rule `r`: the glob `src\**` has a backslash; write `/` between folders
+    team.toml:3: rule `r`: the glob `/src/**` must begin at the repository's root without `/` or `./`
+    team.toml:3: rule `r`: the glob `src/` ends with `/`; write `/**` for everything in a folder
+    team.toml:3: rule `r`: the glob `../x` has a part `..`, which no path has
+    team.toml:3: rule `r`: the glob `!src/**` begins with `!`; write it into `except_paths`
+    team.toml:3: rule `r`: `src/[a` is not a glob: unclosed character class; missing ']'
+    team.toml:7:9: invalid type: string "src/**", expected a list in `[` and `]`
+    team.toml:3: rule `r`: `land` asks about the change as a whole and has no path
+      hint: leave out `action`, or use `touches`
+    team.toml:7:10: unknown variant `executabel`, expected one of `text`, `binary`, `executable`, `new-executable`
+      hint: did you mean `executable`?
+    team.toml:7:18: unknown variant `clod`, expected `local` or `cloud`
+      hint: did you mean `cloud`?
+    team.toml:7:15: unknown variant `sandbox`, expected `kernel` or `observed`
+    team.toml:7:12: unknown variant `dependency`, expected one of `dependencies`, `ci`, `build`, `hooks`, `agents`, `editor`, `policy`, `git-attributes`, `licence`, `tests`, `secrets-files`
+      hint: did you mean `dependencies`?
+    team.toml:7:13: unknown variant `secrets`, expected one of `secret`, `bidi`, `nul`
+      hint: did you mean `secret`?
+    team.toml:7:13: invalid value: integer `-1`, expected a whole number of 0 or more
+    team.toml:7:13: invalid type: string "ten", expected a whole number of 0 or more
+    team.toml:3: rule `r`: no number is over `over_files` and within `max_files`
+    team.toml:7:1: unknown field `max_line`, expected one of `id`, `effect`, `why`, `fix`, `code`, `action`, `paths`, `except_paths`, `kinds`, `provider`, `model`, `execution_mode`, `enforcement`, `findings`, `touches`, `max_added`, `over_added`, `max_removed`, `over_removed`, `max_lines`, `over_lines`, `max_files`, `over_files`, `max_deleted`, `over_deleted`, `max_attempt`, `over_attempt`, `examples`
+      hint: did you mean `max_lines`?
+    team.toml:7:8: unknown variant `protected`, expected one of `no-diff`, `malformed`, `does-not-apply`, `ambiguous`, `stale`, `path-escape`, `git-dir`, `symlink-traversal`, `submodule`, `mode-change`, `binary`, `case-collision`, `reserved-name`, `encoding`, `too-large`, `secret`, `bidi`, `protected-path`, `empty`
+      hint: did you mean `protected-path`?
+    team.toml:3: rule `r`: `a[` in `provider` is not a glob: unclosed character class; missing ']'
+    team.toml:3: rule `r` does not match its example 1 of `match`
+      hint: correct the rule or the example; they contradict each other
+    team.toml:3: rule `r` matches its example 2 of `no_match`
+      hint: correct the rule or the example; they contradict each other
+    team.toml:7:10: unknown field `matches`, expected `match` or `no_match`
+      hint: did you mean `match`?
+    "#);
+}
