@@ -3,15 +3,15 @@
 //! Owns: the native request and its reader. Never: waits for `[DONE]`; this wire has none.
 
 use agentos_generic_http::{Fault, Job, Piece, Reason, Wire};
-use agentos_tool::{FinishReason, ToolTask, Usage, prompt};
+use agentos_tool::{EditFormat, FinishReason, ToolTask, Usage, prompt};
 use serde_json::{Map, Value, json};
 
 /// Tokens of an answer where nobody set a limit; the server itself has none and would not stop.
 const DEFAULT_LIMIT: u64 = 2048;
 
-/// The end-of-turn texts of common models, for servers that do not know them as tokens. The words `User:` and
-/// `Assistant:`, usual in such lists, are left out: they stand in ordinary source code and would cut a diff.
-const STOP: [&str; 3] = ["</s>", "<|im_end|>", "<|eot_id|>"];
+/// Where a model that continues a plain prompt runs on into a conversation of its own. With the server's own
+/// template none is needed: the model's end-of-turn token ends the answer.
+const STOP: [&str; 3] = ["</s>", "\nUser:", "\nAssistant:"];
 
 /// What is read of an answer; asked for, so that the last event does not repeat the whole prompt.
 const FIELDS: [&str; 9] = [
@@ -43,6 +43,14 @@ impl CompletionWire {
     }
 }
 
+/// The stop words that cannot cut an answer: none that stands in the task's own text, and those that begin a
+/// line only where every line of the answer begins with a sign of its own.
+fn stop_words(task: &ToolTask, prompt: &str) -> Vec<&'static str> {
+    let lines_are_marked = task.edit_format == EditFormat::UnifiedDiff;
+    let fits = |word: &&str| !prompt.contains(*word) && (lines_are_marked || !word.starts_with('\n'));
+    STOP.into_iter().filter(fits).collect()
+}
+
 /// The task in plain text, for a model whose form is not known.
 fn plain_prompt(task: &ToolTask) -> String {
     format!("{}\n\n{}\nAnswer:\n", prompt::system(task), prompt::user(task))
@@ -54,14 +62,21 @@ impl Wire for CompletionWire {
     }
 
     fn request(&self, job: &Job<'_>) -> Value {
-        let prompt = self.templated.clone().unwrap_or_else(|| plain_prompt(job.task));
         let mut body = Map::new();
-        body.insert("prompt".to_owned(), prompt.into());
+        match &self.templated {
+            Some(prompt) => {
+                body.insert("prompt".to_owned(), prompt.as_str().into());
+            }
+            None => {
+                let prompt = plain_prompt(job.task);
+                body.insert("stop".to_owned(), json!(stop_words(job.task, &prompt)));
+                body.insert("prompt".to_owned(), prompt.into());
+            }
+        }
         body.insert(
             "n_predict".to_owned(),
             job.max_tokens.unwrap_or(DEFAULT_LIMIT).into(),
         );
-        body.insert("stop".to_owned(), json!(STOP));
         body.insert("stream".to_owned(), true.into());
         body.insert("response_fields".to_owned(), json!(FIELDS));
         if let Some(temperature) = job.temperature {

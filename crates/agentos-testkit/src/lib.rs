@@ -4,3 +4,5 @@ pub mod cli;
 pub mod llama;
 pub mod redact;
 pub mod repo;
+pub mod server;
+pub mod wire;
