@@ -169,11 +169,14 @@ fn kind_of(error: &(dyn Error + 'static)) -> Option<NetErrorKind> {
         };
     }
     let error = error.downcast_ref::<io::Error>()?;
-    if let Some(tls) = error
-        .get_ref()
-        .and_then(|inner| inner.downcast_ref::<rustls::Error>())
-    {
-        return Some(kind_of_tls(tls));
+    // An I/O error hides what it wraps from the chain of causes.
+    if let Some(inner) = error.get_ref() {
+        if let Some(tls) = inner.downcast_ref::<rustls::Error>() {
+            return Some(kind_of_tls(tls));
+        }
+        if let Some(kind) = kind_of(inner) {
+            return Some(kind);
+        }
     }
     match error.kind() {
         io::ErrorKind::ConnectionRefused
@@ -191,5 +194,29 @@ fn kind_of_tls(error: &rustls::Error) -> NetErrorKind {
             NetErrorKind::TlsCertificate
         }
         _ => NetErrorKind::Tls,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_told_from_other_tls_trouble() {
+        let cases = [
+            (
+                rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer),
+                NetErrorKind::TlsCertificate,
+            ),
+            (
+                rustls::Error::InvalidCertificate(rustls::CertificateError::Expired),
+                NetErrorKind::TlsCertificate,
+            ),
+            (rustls::Error::DecryptError, NetErrorKind::Tls),
+        ];
+        for (error, kind) in cases {
+            let wrapped = io::Error::new(io::ErrorKind::InvalidData, error);
+            assert_eq!(kind_of(&wrapped), Some(kind));
+        }
     }
 }

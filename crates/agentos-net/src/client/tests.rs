@@ -1,1 +1,254 @@
-//! placeholder
+//! The client against servers that answer, misbehave or are not there; all on loopback.
+
+use std::time::Duration;
+
+use agentos_testkit::server::{FakeServer, Reply, closed_port, head};
+use agentos_tool::Secret;
+use serde_json::json;
+
+use super::*;
+use crate::HttpUrl;
+
+const KEY: &str = "sk-local-0123456789abcdef";
+
+fn client() -> HttpClient {
+    HttpClient::new(NetConfig {
+        max_body_bytes: 64 << 10,
+        max_event_bytes: 4 << 10,
+        ..NetConfig::default()
+    })
+    .unwrap()
+}
+
+fn deadline() -> Deadline {
+    Deadline::after(Duration::from_secs(20))
+}
+
+fn get(url: &str) -> Request {
+    Request::get(HttpUrl::parse(url).unwrap(), Auth::Bearer(Secret::new(KEY)))
+}
+
+async fn failure(url: &str, deadline: Deadline) -> NetErrorKind {
+    let error = client().send(&get(url), &deadline).await.unwrap_err();
+    assert!(!error.to_string().contains(KEY), "{error}");
+    error.kind()
+}
+
+#[tokio::test]
+async fn each_way_to_fail_has_its_kind() {
+    let raw = |reply| FakeServer::start_raw(reply).unwrap();
+    let silent = raw(Reply::Hang(Vec::new()));
+    let closing = raw(Reply::Bytes(Vec::new()));
+    let garbage = raw(Reply::Bytes(b"220 mail.example.com ESMTP\r\n".to_vec()));
+    let tls = raw(Reply::Bytes(vec![0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]));
+    let headers = raw(Reply::Flood(
+        b"HTTP/1.1 200 OK\r\n".to_vec(),
+        b"x-bomb: 0123456789\r\n".repeat(200),
+    ));
+    let one_header = raw(Reply::Flood(
+        b"HTTP/1.1 200 OK\r\nx-bomb: ".to_vec(),
+        vec![b'x'; 4096],
+    ));
+    let body = raw(Reply::Flood(head(200, &[], None), vec![b'x'; 4096]));
+    let cut = raw(Reply::Bytes(
+        b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc".to_vec(),
+    ));
+    let drip = raw(Reply::Drip(head(200, &[], None)));
+    let short = || Deadline::after(Duration::from_millis(300));
+    let cases = [
+        (
+            "closed port",
+            closed_port().unwrap(),
+            deadline(),
+            NetErrorKind::Refused,
+        ),
+        (
+            "no such name",
+            "http://name.invalid".to_owned(),
+            deadline(),
+            NetErrorKind::Dns,
+        ),
+        ("silence", silent.url(), short(), NetErrorKind::ReadTimeout),
+        (
+            "closed without an answer",
+            closing.url(),
+            deadline(),
+            NetErrorKind::Closed,
+        ),
+        (
+            "another protocol",
+            garbage.url(),
+            deadline(),
+            NetErrorKind::NotHttp,
+        ),
+        ("http to a tls port", tls.url(), deadline(), NetErrorKind::Tls),
+        (
+            "tls to an http port",
+            garbage.url().replace("http:", "https:"),
+            deadline(),
+            NetErrorKind::Tls,
+        ),
+        (
+            "tls to a closed port",
+            closed_port().unwrap().replace("http:", "https:"),
+            deadline(),
+            NetErrorKind::Refused,
+        ),
+        (
+            "endless headers",
+            headers.url(),
+            deadline(),
+            NetErrorKind::TooLarge,
+        ),
+        (
+            "one endless header",
+            one_header.url(),
+            deadline(),
+            NetErrorKind::TooLarge,
+        ),
+        ("endless body", body.url(), deadline(), NetErrorKind::TooLarge),
+        ("a body that is cut", cut.url(), deadline(), NetErrorKind::Closed),
+        (
+            "a body that never ends",
+            drip.url(),
+            short(),
+            NetErrorKind::ReadTimeout,
+        ),
+    ];
+    for (name, url, deadline, kind) in cases {
+        assert_eq!(failure(&url, deadline).await, kind, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_an_answer() {
+    let elsewhere = FakeServer::start(|_| Reply::json(200, &json!({}))).unwrap();
+    let target = elsewhere.url();
+    let server = FakeServer::start(move |_| Reply::http(302, &[("location", &target)], b"")).unwrap();
+    let answer = client().send(&get(&server.url()), &deadline()).await.unwrap();
+    assert_eq!(answer.status, 302);
+    assert_eq!(elsewhere.requests(), []);
+}
+
+#[tokio::test]
+async fn the_key_is_in_its_header_and_nowhere_else() {
+    let cases = [
+        (Auth::None, None),
+        (
+            Auth::Bearer(Secret::new(KEY)),
+            Some(("authorization", format!("Bearer {KEY}"))),
+        ),
+        (
+            Auth::Header("x-api-key", Secret::new(KEY)),
+            Some(("x-api-key", KEY.to_owned())),
+        ),
+    ];
+    for (auth, wanted) in cases {
+        let server = FakeServer::start(|_| Reply::json(200, &json!({}))).unwrap();
+        let url = HttpUrl::parse(&server.url()).unwrap().join("v1/x");
+        let request = Request::post(url, auth, json!({"a": 1}));
+        assert!(!format!("{request:?}").contains(KEY));
+        client().send(&request, &deadline()).await.unwrap();
+        let seen = server.requests().remove(0);
+        assert_eq!((seen.method.as_str(), seen.path.as_str()), ("POST", "/v1/x"));
+        assert_eq!(seen.json(), json!({"a": 1}));
+        let holding: Vec<_> = seen
+            .headers
+            .iter()
+            .filter(|(_, value)| value.contains(KEY))
+            .cloned()
+            .collect();
+        let wanted: Vec<_> = wanted
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        assert_eq!(holding, wanted);
+        assert_eq!(
+            seen.header("user-agent"),
+            Some(concat!("agentos/", env!("CARGO_PKG_VERSION")))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_no_header_can_carry_is_not_sent() {
+    let server = FakeServer::start(|_| Reply::json(200, &json!({}))).unwrap();
+    let url = HttpUrl::parse(&server.url()).unwrap();
+    let request = Request::get(url, Auth::Bearer(Secret::new("two\nlines")));
+    let error = client().send(&request, &deadline()).await.unwrap_err();
+    assert_eq!(error.kind(), NetErrorKind::BadHeader);
+    assert!(!error.to_string().contains("lines") && server.requests().is_empty());
+}
+
+#[tokio::test]
+async fn the_wait_a_server_asks_for_is_read() {
+    let cases = [
+        (vec![("retry-after", "2")], Some(2000)),
+        (vec![("retry-after-ms", "150"), ("retry-after", "2")], Some(150)),
+        (vec![("llm_provider-retry-after", "7")], Some(7000)),
+        (vec![("retry-after", "-1")], None),
+        (vec![("retry-after", "Sat, 21 Nov 2026 09:00:00 GMT")], None),
+    ];
+    for (headers, wanted) in cases {
+        let sent = headers.clone();
+        let server = FakeServer::start(move |_| Reply::http(429, &sent, b"{}")).unwrap();
+        let answer = client().send(&get(&server.url()), &deadline()).await.unwrap();
+        assert_eq!(
+            answer.retry_after,
+            wanted.map(Duration::from_millis),
+            "{headers:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn events_arrive_one_by_one_and_under_a_cap() {
+    let mut stream = head(200, &[("content-type", "text/event-stream")], None);
+    stream.extend_from_slice(b"data: a\n\ndata: b\n\ndata: cut");
+    let server = FakeServer::start(move |_| Reply::Bytes(stream.clone())).unwrap();
+    let answer = client().open(&get(&server.url()), &deadline()).await.unwrap();
+    assert!(answer.is_event_stream());
+    let mut events = answer.events();
+    assert_eq!(events.next().await.unwrap().as_deref(), Some("a"));
+    assert_eq!(events.next().await.unwrap().as_deref(), Some("b"));
+    assert_eq!(events.next().await.unwrap(), None);
+
+    let start = head(200, &[("content-type", "text/event-stream")], None);
+    for (again, what) in [
+        (b"data: x".to_vec(), "one event"),
+        (b"data: x\n\n".repeat(99), "the whole"),
+    ] {
+        let start = start.clone();
+        let server = FakeServer::start(move |_| Reply::Flood(start.clone(), again.clone())).unwrap();
+        let mut events = client()
+            .open(&get(&server.url()), &deadline())
+            .await
+            .unwrap()
+            .events();
+        let error = loop {
+            match events.next().await {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("an endless stream ended"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), NetErrorKind::TooLarge, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn dropping_a_call_hangs_up() {
+    let mut stream = head(200, &[("content-type", "text/event-stream")], None);
+    stream.extend_from_slice(b"data: a\n\n");
+    let server = FakeServer::start(move |_| Reply::Hang(stream.clone())).unwrap();
+    let mut events = client()
+        .open(&get(&server.url()), &deadline())
+        .await
+        .unwrap()
+        .events();
+    assert_eq!(events.next().await.unwrap().as_deref(), Some("a"));
+    drop(events);
+    // The runtime's own thread closes the socket, so it must not be blocked meanwhile.
+    let seen = tokio::task::spawn_blocking(move || server.saw_hang_up(Duration::from_secs(20)));
+    assert!(seen.await.unwrap());
+}
