@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use crate::{Base, BaseError, Change, LandingReport, Refusal, RefusalCode, RepoPath};
+use crate::budget::Budget;
+use crate::parse::parse;
+use crate::plan::plan;
+use crate::{Base, BaseError, Change, LandingReport, Refusal, RefusalCode, RepoPath, checks};
 
 /// Bounds on what an answer and its files may be. Above any of them the answer is refused as `too-large`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,16 +79,53 @@ pub enum LandError {
 /// # Errors
 /// A refusal with its report, or a base that cannot be read.
 pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Landed, LandError> {
-    let _ = (base, options);
-    let refusal = if answer.is_empty() {
-        Refusal::new(RefusalCode::NoDiff, "the answer is empty")
-    } else {
-        Refusal::new(RefusalCode::NoDiff, "no edit was found in the answer")
-    };
-    Err(LandError::Refused(Box::new(LandingReport {
+    let mut report = LandingReport {
         version: 1,
-        refusal: Some(refusal),
+        refusal: None,
         files: Vec::new(),
         notes: Vec::new(),
-    })))
+    };
+    let parsed = match parse(answer, &options.limits) {
+        Ok(parsed) => parsed,
+        Err(refusal) => return refused(report, refusal),
+    };
+    let mut budget = Budget::for_bytes(answer.len());
+    let outcome = plan(&parsed, base, options, &mut budget)?;
+    report.notes = parsed.notes;
+    report.files = outcome.reports;
+    let Some(states) = outcome.states else {
+        let refusal = first_refusal(&report);
+        return refused(report, refusal);
+    };
+    if let Some(refusal) = checks::check(&states, base)? {
+        return refused(report, refusal);
+    }
+    match Change::new(states) {
+        Ok(change) if change.is_empty() => {
+            let refusal = Refusal::new(RefusalCode::Empty, "the answer changes nothing");
+            refused(report, refusal)
+        }
+        Ok(change) => Ok(Landed { change, report }),
+        Err(error) => refused(report, Refusal::new(RefusalCode::Malformed, error.to_string())),
+    }
+}
+
+fn refused(mut report: LandingReport, refusal: Refusal) -> Result<Landed, LandError> {
+    report.refusal = Some(refusal);
+    Err(LandError::Refused(Box::new(report)))
+}
+
+/// The first reason in the answer's order. That everything is there already counts only if nothing else is wrong.
+fn first_refusal(report: &LandingReport) -> Refusal {
+    let reasons = || report.files.iter().filter_map(|file| file.refusal.clone());
+    let landed = report.files.iter().any(|file| file.refusal.is_none());
+    match reasons().find(|refusal| refusal.code != RefusalCode::Empty).or_else(|| reasons().next()) {
+        Some(mut refusal) if landed && refusal.code == RefusalCode::Empty => {
+            // Other files would change: the answer was made for another state.
+            refusal.code = RefusalCode::DoesNotApply;
+            refusal
+        }
+        Some(refusal) => refusal,
+        None => Refusal::new(RefusalCode::DoesNotApply, "the answer does not land"),
+    }
 }

@@ -5,13 +5,24 @@
 //! Start at [`land`].
 
 mod base;
+mod budget;
 mod canonical;
 mod change;
+mod checks;
+mod compare;
 mod findings;
 mod land;
+mod locate;
+mod merge;
+mod parse;
 mod path;
+mod plan;
 mod refusal;
 mod report;
+mod resolve;
+mod settle;
+mod splice;
+mod text;
 
 pub use base::{Base, BaseError, DirEntry, Entry, EntryKind};
 pub use change::{Change, ChangeError, ChangeKind, FileChange, FileMode, FileState, LineStats};

@@ -35,6 +35,8 @@ pub enum Rung {
     TrailingBlanks,
     /// Equal but for one indentation shift.
     Indentation,
+    /// Equal but for how many blanks stand between words.
+    Blanks,
     /// Equal but for typographic look-alikes.
     Typography,
     /// Carried over from the state the tool saw, by a clean three-way merge.

@@ -1,0 +1,209 @@
+//! The difference of two lists of lines, with work that stays linear however hostile they are.
+//!
+//! Owns: the one diff that canonical form, search/replace and merge share. Deterministic: it depends on the
+//! two lists alone. Never: reads a clock to decide when to give up.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use similar::{Algorithm, DiffTag, capture_diff_slices};
+
+/// Old lines `old` became new lines `new`; what lies between edits is equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Edit {
+    /// The lines that go.
+    pub old: Range<usize>,
+    /// The lines that come.
+    pub new: Range<usize>,
+}
+
+/// Up to this many lines (old and new together) the full algorithm runs; its work is at most the square.
+const FULL: usize = 2_048;
+
+/// The edits that turn `old` into `new`, ascending.
+pub(crate) fn edits(old: &[&[u8]], new: &[&[u8]]) -> Vec<Edit> {
+    let mut numbers: HashMap<&[u8], u32> = HashMap::new();
+    let mut number = |line: &'_ _| -> u32 {
+        let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+        *numbers.entry(*line).or_insert(next)
+    };
+    // The closure borrows lines of both lists, so both are numbered before anything is compared.
+    let old: Vec<u32> = old.iter().map(&mut number).collect();
+    let new: Vec<u32> = new.iter().map(&mut number).collect();
+    let mut out = Vec::new();
+    between(&old, &new, 0..old.len(), 0..new.len(), &mut out);
+    joined(out)
+}
+
+/// Edits inside two ranges: common ends off, then the full algorithm, or anchors when it would cost too much.
+fn between(old: &[u32], new: &[u32], old_range: Range<usize>, new_range: Range<usize>, out: &mut Vec<Edit>) {
+    let (old_range, new_range) = without_common_ends(old, new, old_range, new_range);
+    if old_range.is_empty() && new_range.is_empty() {
+        return;
+    }
+    if old_range.is_empty() || new_range.is_empty() {
+        out.push(Edit {
+            old: old_range,
+            new: new_range,
+        });
+        return;
+    }
+    if old_range.len() + new_range.len() <= FULL {
+        full(old, new, old_range, new_range, out);
+        return;
+    }
+    let anchors = anchors(old, new, &old_range, &new_range);
+    if anchors.is_empty() {
+        out.push(Edit {
+            old: old_range,
+            new: new_range,
+        });
+        return;
+    }
+    let (mut from_old, mut from_new) = (old_range.start, new_range.start);
+    for (at_old, at_new) in anchors {
+        gap(old, new, from_old..at_old, from_new..at_new, out);
+        (from_old, from_new) = (at_old + 1, at_new + 1);
+    }
+    gap(old, new, from_old..old_range.end, from_new..new_range.end, out);
+}
+
+/// Between two anchors: no second level of anchors, so that the work stays linear.
+fn gap(old: &[u32], new: &[u32], old_range: Range<usize>, new_range: Range<usize>, out: &mut Vec<Edit>) {
+    let (old_range, new_range) = without_common_ends(old, new, old_range, new_range);
+    if old_range.is_empty() && new_range.is_empty() {
+        return;
+    }
+    if old_range.len() + new_range.len() <= FULL && !old_range.is_empty() && !new_range.is_empty() {
+        full(old, new, old_range, new_range, out);
+        return;
+    }
+    out.push(Edit {
+        old: old_range,
+        new: new_range,
+    });
+}
+
+fn without_common_ends(
+    old: &[u32],
+    new: &[u32],
+    mut old_range: Range<usize>,
+    mut new_range: Range<usize>,
+) -> (Range<usize>, Range<usize>) {
+    let same = |a: usize, b: usize| old.get(a).is_some() && old.get(a) == new.get(b);
+    while !old_range.is_empty() && !new_range.is_empty() && same(old_range.start, new_range.start) {
+        old_range.start += 1;
+        new_range.start += 1;
+    }
+    while !old_range.is_empty() && !new_range.is_empty() && same(old_range.end - 1, new_range.end - 1) {
+        old_range.end -= 1;
+        new_range.end -= 1;
+    }
+    (old_range, new_range)
+}
+
+fn full(old: &[u32], new: &[u32], old_range: Range<usize>, new_range: Range<usize>, out: &mut Vec<Edit>) {
+    let (Some(old_part), Some(new_part)) = (old.get(old_range.clone()), new.get(new_range.clone())) else {
+        return;
+    };
+    for op in capture_diff_slices(Algorithm::Myers, old_part, new_part) {
+        if op.tag() == DiffTag::Equal {
+            continue;
+        }
+        let (a, b) = (op.old_range(), op.new_range());
+        out.push(Edit {
+            old: a.start + old_range.start..a.end + old_range.start,
+            new: b.start + new_range.start..b.end + new_range.start,
+        });
+    }
+}
+
+/// Lines that are unique on both sides, in the longest common order.
+fn anchors(old: &[u32], new: &[u32], old_range: &Range<usize>, new_range: &Range<usize>) -> Vec<(usize, usize)> {
+    let unique = |lines: &[u32], range: &Range<usize>| {
+        let mut seen: HashMap<u32, Option<usize>> = HashMap::new();
+        for (line, at) in lines.get(range.clone()).unwrap_or_default().iter().zip(range.clone()) {
+            seen.entry(*line).and_modify(|place| *place = None).or_insert(Some(at));
+        }
+        seen
+    };
+    let (in_old, in_new) = (unique(old, old_range), unique(new, new_range));
+    let mut pairs: Vec<(usize, usize)> = in_old
+        .iter()
+        .filter_map(|(line, at)| Some(((*at)?, (*in_new.get(line)?)?)))
+        .collect();
+    pairs.sort_unstable();
+    longest_rising(&pairs)
+}
+
+/// The longest run of pairs (not nearest neighbours) whose second parts rise.
+fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut piles: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
+    for (at, (_, second)) in pairs.iter().enumerate() {
+        let second_of = |pair: &usize| pairs.get(*pair).map_or(0, |pair| pair.1);
+        let pile = piles.partition_point(|top| second_of(top) < *second);
+        before.push(pile.checked_sub(1).and_then(|pile| piles.get(pile).copied()));
+        match piles.get_mut(pile) {
+            Some(top) => *top = at,
+            None => piles.push(at),
+        }
+    }
+    let mut out = Vec::new();
+    let mut at = piles.last().copied();
+    while let Some(index) = at {
+        out.extend(pairs.get(index).copied());
+        at = before.get(index).copied().flatten();
+    }
+    out.reverse();
+    out
+}
+
+/// Edits that touch are one.
+fn joined(edits: Vec<Edit>) -> Vec<Edit> {
+    let mut out: Vec<Edit> = Vec::with_capacity(edits.len());
+    for edit in edits {
+        match out.last_mut() {
+            Some(last) if last.old.end == edit.old.start && last.new.end == edit.new.start => {
+                last.old.end = edit.old.end;
+                last.new.end = edit.new.end;
+            }
+            Some(_) | None => out.push(edit),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apply(old: &[&[u8]], new: &[&[u8]]) -> Vec<Vec<u8>> {
+        let mut out: Vec<Vec<u8>> = Vec::new();
+        let mut at = 0;
+        for edit in edits(old, new) {
+            out.extend(old[at..edit.old.start].iter().map(|line| line.to_vec()));
+            out.extend(new[edit.new.clone()].iter().map(|line| line.to_vec()));
+            at = edit.old.end;
+        }
+        out.extend(old[at..].iter().map(|line| line.to_vec()));
+        out
+    }
+
+    #[test]
+    fn the_edits_of_large_texts_still_make_the_new_one() {
+        let line = |seed: usize| format!("{}", seed * 7919 % 5003).into_bytes();
+        let old: Vec<Vec<u8>> = (0..6_000).map(line).collect();
+        let new: Vec<Vec<u8>> = (0..6_000).filter(|at| at % 97 != 3).map(|at| line(at + at / 1_000)).collect();
+        let old: Vec<&[u8]> = old.iter().map(Vec::as_slice).collect();
+        let new: Vec<&[u8]> = new.iter().map(Vec::as_slice).collect();
+        assert_eq!(apply(&old, &new), new);
+    }
+
+    #[test]
+    fn an_edit_is_as_small_as_its_lines() {
+        let old: [&[u8]; 4] = [b"a", b"b", b"c", b"d"];
+        let new: [&[u8]; 4] = [b"a", b"B", b"c", b"d"];
+        assert_eq!(edits(&old, &new), [Edit { old: 1..2, new: 1..2 }]);
+    }
+}

@@ -1,0 +1,243 @@
+//! Finds the one place of every hunk of a file, or says why there is none.
+//!
+//! Owns: the ladder and the uniqueness rule. Never: lands by similarity.
+
+mod index;
+mod indent;
+mod key;
+mod order;
+mod suggest;
+
+use crate::budget::Budget;
+use crate::parse::{Hunk, HunkLine, Mark};
+use crate::text::Line;
+use crate::{Refusal, Rung};
+
+pub(crate) use indent::Shift;
+use index::Index;
+pub(crate) use key::Level;
+pub(crate) use suggest::suggest;
+
+/// A file to find places in.
+pub(crate) struct Target<'b> {
+    /// Its lines.
+    pub lines: Vec<Line<'b>>,
+    index: Index,
+}
+
+impl<'b> Target<'b> {
+    /// Over these lines.
+    pub(crate) fn new(lines: Vec<Line<'b>>) -> Self {
+        Self {
+            lines,
+            index: Index::default(),
+        }
+    }
+}
+
+/// Where a hunk goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The first line of its old side; 0 is the first.
+    pub start: usize,
+    /// The rung it was found on.
+    pub level: Level,
+    /// How its lines are shifted against the file.
+    pub shift: Shift,
+}
+
+impl Place {
+    /// The rung as reports name it.
+    pub(crate) fn rung(&self, stated: Option<usize>) -> Rung {
+        match self.level {
+            Level::Exact if stated == Some(self.start) => Rung::ExactStated,
+            Level::Exact => Rung::ExactMoved,
+            Level::Trailing => Rung::TrailingBlanks,
+            Level::Indent => Rung::Indentation,
+            Level::Blanks => Rung::Blanks,
+            Level::Typography => Rung::Typography,
+        }
+    }
+}
+
+/// Why a hunk has no place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Miss {
+    /// Its old lines are nowhere.
+    Nowhere,
+    /// They are at more than one place; the first lines, 0 is the first.
+    Several(Vec<usize>),
+    /// It has no old lines, and nothing says where to insert.
+    Nothing,
+    /// It has places, but none that goes with the other hunks.
+    Overlap(Vec<usize>),
+}
+
+/// One hunk as the search sees it.
+pub(crate) struct Sought<'h, 'a> {
+    /// The hunk.
+    pub hunk: &'h Hunk<'a>,
+    /// The lines the base must have.
+    pub old: Vec<&'h HunkLine<'a>>,
+    /// Context lines before the first change.
+    pub lead: usize,
+    /// Context lines after the last change.
+    pub trail: usize,
+    /// The stated first old line; 0 is the first.
+    pub stated: Option<usize>,
+    /// It must reach the end of the file.
+    pub at_end: bool,
+}
+
+impl<'h, 'a> Sought<'h, 'a> {
+    /// Prepares a hunk.
+    pub(crate) fn new(hunk: &'h Hunk<'a>) -> Self {
+        let old: Vec<_> = hunk.lines.iter().filter(|line| line.is_old()).collect();
+        let context = |line: &&HunkLine<'_>| line.mark == Mark::Context;
+        let lead = hunk.lines.iter().take_while(context).count();
+        let trail = hunk.lines.iter().rev().take_while(context).count();
+        Self {
+            hunk,
+            lead,
+            trail,
+            stated: stated_line(hunk, old.is_empty()),
+            at_end: hunk.at_end || hunk.lines.iter().any(|line| line.bare),
+            old,
+        }
+    }
+}
+
+/// The stated line counted from 0. A hunk without old lines names the line before it.
+fn stated_line(hunk: &Hunk<'_>, insertion: bool) -> Option<usize> {
+    let start = usize::try_from(hunk.stated.old_start?).ok()?;
+    if insertion && hunk.stated.old_count == Some(0) {
+        return Some(start);
+    }
+    Some(start.saturating_sub(1))
+}
+
+/// Finds the places of all hunks, in the order given. One entry for each hunk.
+pub(crate) fn locate(
+    target: &mut Target<'_>,
+    sought: &[Sought<'_, '_>],
+    budget: &mut Budget,
+) -> Result<Vec<Result<Place, Miss>>, Refusal> {
+    if let Some(places) = as_stated(target, sought, budget)? {
+        return Ok(places.into_iter().map(Ok).collect());
+    }
+    let mut found = Vec::with_capacity(sought.len());
+    for one in sought {
+        found.push(candidates(target, one, budget)?);
+    }
+    order::settle(sought, &found, target.lines.len(), budget)
+}
+
+/// All hunks fit exactly where they say, without overlap: nothing contradicts the stated lines.
+fn as_stated(
+    target: &Target<'_>,
+    sought: &[Sought<'_, '_>],
+    budget: &mut Budget,
+) -> Result<Option<Vec<Place>>, Refusal> {
+    let mut places = Vec::with_capacity(sought.len());
+    for one in sought {
+        let Some(start) = one.stated else {
+            return Ok(None);
+        };
+        budget.spend(one.old.len())?;
+        // A hunk without old lines proves nothing; it may only follow others that do.
+        if one.old.is_empty() && sought.len() < 2 && !target.lines.is_empty() {
+            return Ok(None);
+        }
+        if !fits_exactly(target, one, start) {
+            return Ok(None);
+        }
+        places.push(Place {
+            start,
+            level: Level::Exact,
+            shift: Shift::default(),
+        });
+    }
+    let proven = target.lines.is_empty() || sought.iter().any(|one| !one.old.is_empty());
+    let starts: Vec<usize> = places.iter().map(|place| place.start).collect();
+    Ok((proven && order::disjoint(sought, &starts)).then_some(places))
+}
+
+fn fits_exactly(target: &Target<'_>, one: &Sought<'_, '_>, start: usize) -> bool {
+    let Some(end) = start.checked_add(one.old.len()) else {
+        return false;
+    };
+    let Some(lines) = target.lines.get(start..end) else {
+        return false;
+    };
+    (!one.at_end || end == target.lines.len())
+        && lines.iter().zip(&one.old).all(|(line, old)| line.text == old.text.as_ref())
+}
+
+/// The places of one hunk on the first rung that has any.
+pub(crate) fn candidates(
+    target: &mut Target<'_>,
+    one: &Sought<'_, '_>,
+    budget: &mut Budget,
+) -> Result<Vec<Place>, Refusal> {
+    if one.old.is_empty() {
+        return Ok(without_context(target, one));
+    }
+    for level in Level::ALL {
+        let starts = target.index.find(level, &target.lines, &one.old, budget)?;
+        let places: Vec<Place> = starts
+            .into_iter()
+            .filter(|start| !one.at_end || start + one.old.len() == target.lines.len())
+            .filter_map(|start| {
+                let lines = target.lines.get(start..start + one.old.len())?;
+                let shift = indent::shift(level, &one.old, lines)?;
+                Some(Place { start, level, shift })
+            })
+            .collect();
+        let places = below_anchors(target, one, places, budget)?;
+        if !places.is_empty() {
+            return Ok(places);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// An insertion without context has a place only in an empty file, or at a stated end.
+fn without_context(target: &Target<'_>, one: &Sought<'_, '_>) -> Vec<Place> {
+    if !target.lines.is_empty() && !one.hunk.at_end {
+        return Vec::new();
+    }
+    vec![Place {
+        start: target.lines.len(),
+        level: Level::Exact,
+        shift: Shift::default(),
+    }]
+}
+
+/// Anchors narrow places down: where exactly one place stands below them, it is the one. Anchors that are not
+/// in the file, or do not decide, are no reason to choose.
+fn below_anchors(
+    target: &mut Target<'_>,
+    one: &Sought<'_, '_>,
+    places: Vec<Place>,
+    budget: &mut Budget,
+) -> Result<Vec<Place>, Refusal> {
+    if places.len() < 2 || one.hunk.anchors.is_empty() {
+        return Ok(places);
+    }
+    let mut from = 0;
+    for anchor in &one.hunk.anchors {
+        let hits = target.index.places_of(Level::Indent, &target.lines, anchor, budget)?;
+        budget.spend(hits.len())?;
+        let mut below = hits.iter().filter(|hit| **hit as usize >= from);
+        match (below.next(), below.next()) {
+            (Some(only), None) => from = *only as usize + 1,
+            (Some(_) | None, _) => return Ok(places),
+        }
+    }
+    let below: Vec<Place> = places
+        .iter()
+        .filter(|place| place.start + one.old.len() > from)
+        .cloned()
+        .collect();
+    Ok(if below.len() == 1 { below } else { places })
+}

@@ -1,0 +1,121 @@
+//! Where each line stands in a file, by number and not by text, for every rung that is asked for.
+//!
+//! Owns: the tables and the search. Work is counted. Never: judges indentation.
+
+use std::collections::HashMap;
+
+use super::key::{Level, key};
+use crate::Refusal;
+use crate::budget::Budget;
+use crate::parse::HunkLine;
+use crate::text::Line;
+
+/// Tables by rung, each made when it is first needed.
+#[derive(Default)]
+pub(crate) struct Index {
+    tables: HashMap<Level, Table>,
+}
+
+struct Table {
+    numbers: HashMap<Box<[u8]>, u32>,
+    /// The number of each line of the file.
+    lines: Vec<u32>,
+    /// The lines that have a number.
+    places: Vec<Vec<u32>>,
+}
+
+impl Index {
+    /// The starts at which these lines stand in the file, ascending.
+    pub(crate) fn find(
+        &mut self,
+        level: Level,
+        lines: &[Line<'_>],
+        old: &[&HunkLine<'_>],
+        budget: &mut Budget,
+    ) -> Result<Vec<usize>, Refusal> {
+        let table = self.table(level, lines, budget)?;
+        budget.spend(old.len())?;
+        let mut wanted = Vec::with_capacity(old.len());
+        for line in old {
+            match table.numbers.get(key(level, &line.text).as_ref()) {
+                Some(number) => wanted.push(*number),
+                None => return Ok(Vec::new()),
+            }
+        }
+        table.search(&wanted, budget)
+    }
+
+    /// The lines of the file that are equal to `text` on this rung.
+    pub(crate) fn places_of(
+        &mut self,
+        level: Level,
+        lines: &[Line<'_>],
+        text: &[u8],
+        budget: &mut Budget,
+    ) -> Result<&[u32], Refusal> {
+        let table = self.table(level, lines, budget)?;
+        let number = table.numbers.get(key(level, text).as_ref());
+        Ok(number
+            .and_then(|number| table.places.get(*number as usize))
+            .map(Vec::as_slice)
+            .unwrap_or_default())
+    }
+
+    fn table(&mut self, level: Level, lines: &[Line<'_>], budget: &mut Budget) -> Result<&Table, Refusal> {
+        if !self.tables.contains_key(&level) {
+            budget.spend(lines.len())?;
+        }
+        Ok(self.tables.entry(level).or_insert_with(|| Table::new(level, lines)))
+    }
+}
+
+impl Table {
+    fn new(level: Level, lines: &[Line<'_>]) -> Self {
+        let mut table = Self {
+            numbers: HashMap::new(),
+            lines: Vec::with_capacity(lines.len()),
+            places: Vec::new(),
+        };
+        for (at, line) in (0u32..).zip(lines) {
+            let key = key(level, line.text);
+            let number = match table.numbers.get(key.as_ref()) {
+                Some(number) => *number,
+                None => {
+                    let number = u32::try_from(table.places.len()).unwrap_or(u32::MAX);
+                    table.numbers.insert(key.into_owned().into_boxed_slice(), number);
+                    table.places.push(Vec::new());
+                    number
+                }
+            };
+            table.lines.push(number);
+            if let Some(places) = table.places.get_mut(number as usize) {
+                places.push(at);
+            }
+        }
+        table
+    }
+
+    /// Starts from the wanted line that is rarest in the file.
+    fn search(&self, wanted: &[u32], budget: &mut Budget) -> Result<Vec<usize>, Refusal> {
+        let places = |number: &u32| self.places.get(*number as usize).map(Vec::as_slice).unwrap_or_default();
+        let rarest = wanted.iter().enumerate().min_by_key(|(_, number)| places(number).len());
+        let Some((offset, number)) = rarest else {
+            return Ok(Vec::new());
+        };
+        let mut starts = Vec::new();
+        for place in places(number) {
+            let Some(start) = (*place as usize).checked_sub(offset) else {
+                continue;
+            };
+            let Some(window) = self.lines.get(start..start + wanted.len()) else {
+                continue;
+            };
+            let same = window.iter().zip(wanted).take_while(|(a, b)| a == b).count();
+            budget.spend(same + 1)?;
+            if same == wanted.len() {
+                starts.push(start);
+            }
+        }
+        Ok(starts)
+    }
+}

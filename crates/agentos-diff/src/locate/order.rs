@@ -1,0 +1,208 @@
+//! The hunks of a file together: one place for each, in order, without overlap.
+//!
+//! Owns: which places go with the other hunks, and what the stated lines may decide. Never: picks one of two.
+
+use super::{Miss, Place, Sought};
+use crate::Refusal;
+use crate::budget::Budget;
+
+/// Lines that one place takes: nothing of another hunk may be in `core`, and only context in the rest.
+#[derive(Clone, Copy)]
+struct Span {
+    start: usize,
+    core_start: usize,
+    core_end: usize,
+    end: usize,
+}
+
+fn span(one: &Sought<'_, '_>, start: usize) -> Span {
+    let end = start + one.old.len();
+    Span {
+        start,
+        core_start: start + one.lead,
+        core_end: end.saturating_sub(one.trail),
+        end,
+    }
+}
+
+/// `b` may stand below `a`.
+fn follows(a: Span, b: Span) -> bool {
+    b.start >= a.core_end && b.core_start >= a.end
+}
+
+/// True when places at these starts do not touch each other's changes, in whatever order they come.
+pub(crate) fn disjoint(sought: &[Sought<'_, '_>], starts: &[usize]) -> bool {
+    let mut spans: Vec<Span> = sought.iter().zip(starts).map(|(one, start)| span(one, *start)).collect();
+    spans.sort_by_key(|span| (span.core_start, span.core_end));
+    spans
+        .windows(2)
+        .all(|pair| matches!(pair, [a, b] if follows(*a, *b)))
+}
+
+/// Chooses the places of all hunks from their candidates.
+pub(crate) fn settle(
+    sought: &[Sought<'_, '_>],
+    found: &[Vec<Place>],
+    length: usize,
+    budget: &mut Budget,
+) -> Result<Vec<Result<Place, Miss>>, Refusal> {
+    if found.iter().any(Vec::is_empty) {
+        return Ok(sought.iter().zip(found).map(|(one, places)| alone(one, places, length)).collect());
+    }
+    if let Some(stated) = coherent(sought, found) {
+        return Ok(stated.into_iter().map(Ok).collect());
+    }
+    let answer: Vec<usize> = (0..sought.len()).collect();
+    let by_answer = feasible(sought, found, &answer, budget)?;
+    let by_lines = match order_of_lines(sought) {
+        Some(order) if order != answer => Some(feasible(sought, found, &order, budget)?),
+        Some(_) | None => None,
+    };
+    let chosen = choose(sought, found, by_answer, by_lines);
+    Ok(chosen)
+}
+
+/// A file with a hunk that is nowhere does not land; the others are judged alone, for the report.
+fn alone(one: &Sought<'_, '_>, places: &[Place], length: usize) -> Result<Place, Miss> {
+    match places {
+        [only] => Ok(only.clone()),
+        [] if one.old.is_empty() && length > 0 => Err(Miss::Nothing),
+        [] => Err(Miss::Nowhere),
+        several => Err(Miss::Several(starts(several))),
+    }
+}
+
+fn starts(places: &[Place]) -> Vec<usize> {
+    /// More candidates than this help nobody.
+    const SHOWN: usize = 16;
+    places.iter().map(|place| place.start).take(SHOWN).collect()
+}
+
+/// Every hunk has a candidate at its stated line, and these do not overlap.
+fn coherent(sought: &[Sought<'_, '_>], found: &[Vec<Place>]) -> Option<Vec<Place>> {
+    let mut places = Vec::with_capacity(sought.len());
+    for (one, candidates) in sought.iter().zip(found) {
+        let stated = one.stated?;
+        places.push(candidates.iter().find(|place| place.start == stated)?.clone());
+    }
+    let starts: Vec<usize> = places.iter().map(|place| place.start).collect();
+    disjoint(sought, &starts).then_some(places)
+}
+
+/// The order of the stated lines, where all are stated and differ.
+fn order_of_lines(sought: &[Sought<'_, '_>]) -> Option<Vec<usize>> {
+    let mut stated = sought
+        .iter()
+        .enumerate()
+        .map(|(at, one)| one.stated.map(|line| (line, at)))
+        .collect::<Option<Vec<_>>>()?;
+    stated.sort_unstable();
+    let distinct = stated.windows(2).all(|pair| matches!(pair, [a, b] if a.0 < b.0));
+    distinct.then(|| stated.into_iter().map(|(_, at)| at).collect())
+}
+
+/// For each hunk the candidates that take part in some placement of all hunks in this order; none when there
+/// is no such placement.
+fn feasible(
+    sought: &[Sought<'_, '_>],
+    found: &[Vec<Place>],
+    order: &[usize],
+    budget: &mut Budget,
+) -> Result<Option<Vec<Vec<Place>>>, Refusal> {
+    budget.spend(found.iter().map(Vec::len).sum::<usize>() * 2)?;
+    let nothing = Vec::new();
+    let candidates = |at: usize| found.get(at).unwrap_or(&nothing);
+    let mut earliest: Vec<Option<Span>> = vec![None; sought.len()];
+    let mut above: Option<Span> = None;
+    for at in order {
+        let Some(one) = sought.get(*at) else { continue };
+        let first = candidates(*at)
+            .iter()
+            .map(|place| span(one, place.start))
+            .find(|this| above.is_none_or(|above| follows(above, *this)));
+        let Some(first) = first else {
+            return Ok(None);
+        };
+        if let Some(slot) = earliest.get_mut(*at) {
+            *slot = above;
+        }
+        above = Some(first);
+    }
+    let mut kept: Vec<Vec<Place>> = vec![Vec::new(); sought.len()];
+    let mut below: Option<Span> = None;
+    for at in order.iter().rev() {
+        let Some(one) = sought.get(*at) else { continue };
+        let above = earliest.get(*at).copied().flatten();
+        let fits: Vec<Place> = candidates(*at)
+            .iter()
+            .filter(|place| {
+                let this = span(one, place.start);
+                above.is_none_or(|above| follows(above, this)) && below.is_none_or(|below| follows(this, below))
+            })
+            .cloned()
+            .collect();
+        below = fits.last().map(|place| span(one, place.start));
+        if let Some(slot) = kept.get_mut(*at) {
+            *slot = fits;
+        }
+    }
+    Ok(Some(kept))
+}
+
+/// Takes the one placement that the order leaves, if the two orders do not contradict each other.
+fn choose(
+    sought: &[Sought<'_, '_>],
+    found: &[Vec<Place>],
+    by_answer: Option<Vec<Vec<Place>>>,
+    by_lines: Option<Option<Vec<Vec<Place>>>>,
+) -> Vec<Result<Place, Miss>> {
+    let answer = by_answer.as_deref().and_then(single);
+    let lines = by_lines.as_ref().and_then(Option::as_deref).and_then(single);
+    let all_alone = single(found);
+    let lines_allow = |places: &[Place]| match by_lines.as_ref().and_then(Option::as_deref) {
+        Some(kept) => places.iter().zip(kept).all(|(place, kept)| kept.contains(place)),
+        None => true,
+    };
+    match (answer, lines) {
+        (Some(places), None) if lines_allow(&places) => ok(places),
+        (Some(a), Some(b)) if a == b => ok(a),
+        (None, Some(places)) if by_answer.is_none() => ok(places),
+        (None, None) if by_answer.is_none() && all_alone.is_some() => {
+            let places = all_alone.unwrap_or_default();
+            let at: Vec<usize> = places.iter().map(|place| place.start).collect();
+            if disjoint(sought, &at) {
+                return ok(places);
+            }
+            found.iter().map(|places| Err(Miss::Overlap(starts(places)))).collect()
+        }
+        (Some(_) | None, Some(_) | None) => undecided(found, by_answer),
+    }
+}
+
+fn ok(places: Vec<Place>) -> Vec<Result<Place, Miss>> {
+    places.into_iter().map(Ok).collect()
+}
+
+/// The one candidate of each, if each has one.
+fn single(found: &[Vec<Place>]) -> Option<Vec<Place>> {
+    found
+        .iter()
+        .map(|places| match places.as_slice() {
+            [only] => Some(only.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn undecided(found: &[Vec<Place>], by_answer: Option<Vec<Vec<Place>>>) -> Vec<Result<Place, Miss>> {
+    let overlap = by_answer.is_none();
+    let left = by_answer.unwrap_or_else(|| found.to_vec());
+    left.iter()
+        .zip(found)
+        .map(|(left, all)| match left.as_slice() {
+            [only] => Ok(only.clone()),
+            _ if overlap && all.len() == 1 => Err(Miss::Overlap(starts(all))),
+            _ => Err(Miss::Several(starts(all))),
+        })
+        .collect()
+}

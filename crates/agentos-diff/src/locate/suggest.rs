@@ -1,0 +1,39 @@
+//! Where a hunk that is nowhere may have been meant: a suggestion for the report, never a place to land.
+//!
+//! Owns: the guess. Never: changes anything.
+
+use std::collections::BTreeMap;
+
+use super::{Level, Sought, Target};
+use crate::Refusal;
+use crate::budget::Budget;
+
+/// Lines that stand at more places than this say nothing.
+const COMMON: usize = 16;
+/// More old lines than this are not looked at.
+const LOOKED_AT: usize = 200;
+
+/// The likeliest starts (0 is the first line), best first, at most three.
+pub(crate) fn suggest(
+    target: &mut Target<'_>,
+    one: &Sought<'_, '_>,
+    budget: &mut Budget,
+) -> Result<Vec<usize>, Refusal> {
+    let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
+    for (offset, line) in one.old.iter().enumerate().take(LOOKED_AT) {
+        if crate::text::trim(&line.text).len() < 2 {
+            continue;
+        }
+        let places = target.index.places_of(Level::Typography, &target.lines, &line.text, budget)?;
+        budget.spend(places.len().min(COMMON) + 1)?;
+        if places.len() > COMMON {
+            continue;
+        }
+        for place in places {
+            *votes.entry((*place as usize).saturating_sub(offset)).or_default() += 1;
+        }
+    }
+    let mut ranked: Vec<(usize, usize)> = votes.into_iter().collect();
+    ranked.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    Ok(ranked.into_iter().map(|(start, _)| start).take(3).collect())
+}

@@ -1,0 +1,121 @@
+//! A change made for another state of a file than the base: carried over where that is clean, else stale.
+//!
+//! Owns: what the tool saw, and the three-way merge. Never: carries an edit over a line that changed since.
+
+use std::sync::Arc;
+
+use crate::budget::Budget;
+use crate::compare::{Edit, edits};
+use crate::locate::Target;
+use crate::parse::{FileEdit, Hunk};
+use crate::resolve::{Resolved, Stop};
+use crate::settle::settle;
+use crate::splice::{Splice, join};
+use crate::text::{Line, lines};
+use crate::{
+    Base, FileReport, FileState, HunkStatus, LandOptions, Refusal, RefusalCode, Rung,
+};
+
+/// The content the tool saw, where that is known and is not the base.
+pub(crate) fn seen(
+    parts: &[(&FileEdit<'_>, &Resolved)],
+    old: &FileState,
+    base: &dyn Base,
+    options: &LandOptions,
+) -> Result<Option<Arc<[u8]>>, Stop> {
+    let Some((_, resolved)) = parts.first() else {
+        return Ok(None);
+    };
+    let source = source_of(resolved);
+    if let Some(sent) = options.seen.iter().find(|seen| seen.path.as_str() == source) {
+        return Ok((sent.content != old.content).then(|| Arc::clone(&sent.content)));
+    }
+    let mut other: Option<Arc<[u8]>> = None;
+    for (edit, resolved) in parts {
+        let Some((id, _)) = &edit.extended.index else {
+            continue;
+        };
+        let is_base = resolved.id.as_ref().is_some_and(|base| base.starts_with(id.as_str()));
+        if is_base || id.bytes().all(|byte| byte == b'0') {
+            continue;
+        }
+        let Some((_, content)) = base.blob_by_prefix(id)? else {
+            continue;
+        };
+        if other.as_ref().is_some_and(|other| *other != content) {
+            return Err(stale(source, "the answer was made for two states of this file").into());
+        }
+        other = Some(content);
+    }
+    Ok(other.filter(|content| *content != old.content))
+}
+
+fn source_of(resolved: &Resolved) -> &str {
+    match &resolved.action {
+        crate::resolve::Action::Move { from, .. } => from.as_str(),
+        crate::resolve::Action::Create
+        | crate::resolve::Action::Modify
+        | crate::resolve::Action::Delete => resolved.path.as_str(),
+    }
+}
+
+fn stale(path: &str, why: &str) -> Refusal {
+    Refusal::new(RefusalCode::Stale, format!("`{path}` has changed since: {why}"))
+        .at(path)
+        .hint("make the change again for the file as it is now")
+}
+
+/// Lands the hunks on what was seen, then carries the result over to the base.
+pub(crate) fn carried(
+    seen: &Arc<[u8]>,
+    old: &FileState,
+    hunks: &[&Hunk<'_>],
+    budget: &mut Budget,
+    report: &mut FileReport,
+) -> Result<Arc<[u8]>, Stop> {
+    budget.grow(seen.len());
+    let mut target = Target::new(lines(seen));
+    let settled = settle(&mut target, hunks, budget)?;
+    report.hunks = settled.reports;
+    let Some(splices) = settled.splices else {
+        return Err(stale(&report.path, "the change does not fit what the tool saw, nor is that the base").into());
+    };
+    let base_lines = lines(&old.content);
+    let since = edits(&whole_lines(&target.lines), &whole_lines(&base_lines));
+    let Some(moved) = carry(&splices, &since) else {
+        for hunk in &mut report.hunks {
+            hunk.status = HunkStatus::Refused;
+        }
+        return Err(stale(&report.path, "the same lines were changed").into());
+    };
+    for hunk in &mut report.hunks {
+        hunk.rung = Some(Rung::Merged);
+    }
+    Ok(Arc::from(join(&base_lines, &moved)))
+}
+
+/// Lines with their endings, so that a changed ending counts as a change.
+fn whole_lines<'l>(lines: &[Line<'l>]) -> Vec<&'l [u8]> {
+    lines.iter().map(|line| line.full).collect()
+}
+
+/// The splices in the coordinates of the base; none when one touches or borders a line that changed.
+fn carry(splices: &[Splice], since: &[Edit]) -> Option<Vec<Splice>> {
+    let mut out = Vec::with_capacity(splices.len());
+    let mut edits = since.iter().peekable();
+    let mut offset = 0isize;
+    for splice in splices {
+        while let Some(edit) = edits.next_if(|edit| edit.old.end < splice.start) {
+            offset += edit.new.len() as isize - edit.old.len() as isize;
+        }
+        if edits.peek().is_some_and(|edit| edit.old.start <= splice.end) {
+            return None;
+        }
+        out.push(Splice {
+            start: splice.start.checked_add_signed(offset)?,
+            end: splice.end.checked_add_signed(offset)?,
+            bytes: splice.bytes.clone(),
+        });
+    }
+    Some(out)
+}

@@ -1,0 +1,75 @@
+//! From the bytes of an answer to files with hunks, in whatever dialect it was written.
+//!
+//! Owns: detection. An answer is read in one dialect; what another would find in it as well is a
+//! contradiction only where it touches the same text. Never: looks at the base.
+
+mod cursor;
+mod hunk;
+mod model;
+mod name;
+mod pair;
+mod unified;
+
+pub(crate) use model::{Body, Extended, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, repair};
+pub(crate) use name::{git_pairs, same_file, without_prefix};
+pub(crate) use pair::paired;
+
+use crate::text::{Eol, lines};
+use crate::{Limits, Refusal, RefusalCode};
+
+/// More lines than this are no answer.
+const MAX_LINES: usize = 2_000_000;
+
+/// Reads an answer.
+pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Refusal> {
+    check_size(answer, limits)?;
+    let mut lines = lines(answer);
+    // The last line of an answer that ends in a carriage return was cut between it and its line feed.
+    if let Some(last) = lines.last_mut()
+        && last.eol == Eol::Missing
+        && let Some(text) = last.text.strip_suffix(b"\r")
+    {
+        last.text = text;
+        last.eol = Eol::CrLf;
+    }
+    let mut parsed = Parsed::default();
+    unified::parse(&lines, &mut parsed)?;
+    check_parsed(&parsed, limits)?;
+    Ok(parsed)
+}
+
+fn check_size(answer: &[u8], limits: &Limits) -> Result<(), Refusal> {
+    let too_large = |what: &str| Err(Refusal::new(RefusalCode::TooLarge, what));
+    if answer.iter().all(u8::is_ascii_whitespace) {
+        return Err(Refusal::new(RefusalCode::Empty, "the answer is empty"));
+    }
+    if answer.len() > limits.answer_bytes {
+        return too_large("the answer is larger than the limit");
+    }
+    let mut count = 0;
+    for line in answer.split(|byte| *byte == b'\n') {
+        count += 1;
+        if line.len() > limits.line_bytes {
+            return too_large("a line of the answer is longer than the limit");
+        }
+    }
+    if count > MAX_LINES {
+        return too_large("the answer has more lines than the limit");
+    }
+    Ok(())
+}
+
+fn check_parsed(parsed: &Parsed<'_>, limits: &Limits) -> Result<(), Refusal> {
+    if parsed.files.is_empty() {
+        return Err(Refusal::new(RefusalCode::NoDiff, "no edit was found in the answer")
+            .hint("answer with a unified diff, or with search/replace blocks under the file's path"));
+    }
+    let hunks: usize = parsed.files.iter().map(|file| file.hunks().len()).sum();
+    if parsed.files.len() > limits.files || hunks > limits.hunks {
+        return Err(Refusal::new(
+            RefusalCode::TooLarge,
+            "the answer touches more files or has more hunks than the limit",
+        ));
+    }
+    Ok(())
+}

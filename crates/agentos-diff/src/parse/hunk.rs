@@ -1,0 +1,275 @@
+//! One hunk of a unified diff: its header, and where its body ends.
+//!
+//! Owns: counts against structure. Where the two disagree the structure decides, because what a reader sees
+//! is what counts; a count decides only what no reader would take for the hunk. Never: drops an edit.
+
+use std::borrow::Cow;
+
+use super::cursor::Cursor;
+use super::model::{Hunk, HunkLine, Mark, Name, Stated, repair};
+use super::name::{header_name, same_file};
+use crate::text::{trim, trim_end};
+
+/// Reads `@@ -1,3 +1,4 @@ section` in any state of health.
+pub(crate) fn header(line: &[u8]) -> Option<(Stated, &[u8])> {
+    let rest = line.strip_prefix(b"@@")?;
+    let rest = rest.strip_prefix(b"@").unwrap_or(rest);
+    let (numbers, section) = split_at_marks(rest);
+    let stated = numbers.map(numbers_of).unwrap_or_default();
+    let section = if numbers.is_some() { section } else { rest };
+    Some((stated, trim(section)))
+}
+
+/// Splits at the closing `@@`.
+fn split_at_marks(rest: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    match rest.windows(2).position(|pair| pair == b"@@") {
+        Some(at) => (rest.get(..at), rest.get(at + 2..).unwrap_or_default()),
+        None => (None, rest),
+    }
+}
+
+fn numbers_of(text: &[u8]) -> Stated {
+    let mut stated = Stated::default();
+    for word in text.split(|byte| *byte == b' ' || *byte == b'\t') {
+        if let Some(old) = word.strip_prefix(b"-") {
+            (stated.old_start, stated.old_count) = pair(old);
+        } else if let Some(new) = word.strip_prefix(b"+") {
+            (stated.new_start, stated.new_count) = pair(new);
+        }
+    }
+    stated
+}
+
+fn pair(text: &[u8]) -> (Option<u64>, Option<u64>) {
+    let mut parts = text.splitn(2, |byte| *byte == b',');
+    let start = parts.next().and_then(number);
+    let count = match parts.next() {
+        Some(count) => number(count),
+        None => start.map(|_| 1),
+    };
+    (start, count)
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// The lines of a body, by what they mean.
+enum Shape<'a> {
+    Line(Mark, &'a [u8]),
+    /// An empty line: blank context whose leading blank got lost, or the end.
+    Empty,
+    /// `\ No newline at end of file`.
+    NoNewline,
+    /// No mark in front.
+    Unmarked(&'a [u8]),
+}
+
+fn shape(line: &[u8]) -> Shape<'_> {
+    match line.split_first() {
+        None => Shape::Empty,
+        Some((b' ', rest)) => Shape::Line(Mark::Context, rest),
+        Some((b'-', rest)) => Shape::Line(Mark::Remove, rest),
+        Some((b'+', rest)) => Shape::Line(Mark::Add, rest),
+        Some((b'\\', _)) => Shape::NoNewline,
+        Some(_) => Shape::Unmarked(line),
+    }
+}
+
+/// How many lines a body has, counted as it is read.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    old: u64,
+    new: u64,
+}
+
+impl Count {
+    fn take(&mut self, shape: &Shape<'_>) {
+        match shape {
+            Shape::Line(Mark::Remove, _) => self.old += 1,
+            Shape::Line(Mark::Add, _) => self.new += 1,
+            Shape::Line(Mark::Context, _) | Shape::Empty | Shape::Unmarked(_) => {
+                self.old += 1;
+                self.new += 1;
+            }
+            Shape::NoNewline => {}
+        }
+    }
+}
+
+/// Reads the body after the header line `cursor.at - 1` and moves past it.
+pub(crate) fn body<'a>(cursor: &mut Cursor<'_, 'a>, stated: Stated, fenced: bool) -> Hunk<'a> {
+    let start = cursor.at;
+    let (end, full) = extent(cursor, stated, fenced);
+    let mut hunk = Hunk {
+        stated,
+        ..Hunk::default()
+    };
+    let cut = match full {
+        Some(full) if rest_is_prose(cursor, full, end, fenced) => full,
+        _ => without_trailing_empty(cursor, start, end),
+    };
+    if let (Some(old), Some(new)) = (stated.old_count, stated.new_count)
+        && full != Some(cut)
+    {
+        hunk.repairs.push(repair(
+            "wrong-count",
+            format!("the header counts {old} old and {new} new lines; the hunk has others"),
+        ));
+    }
+    for index in start..cut {
+        let Some(line) = cursor.line(index) else { break };
+        push(&mut hunk, line, cursor.cr(index));
+    }
+    cursor.at = end;
+    hunk
+}
+
+fn push<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
+    let (mark, text) = match shape(line) {
+        Shape::Line(mark, text) => (mark, text),
+        Shape::Empty => (Mark::Context, line),
+        Shape::Unmarked(text) => {
+            if hunk.repairs.iter().all(|repair| repair.kind != "missing-mark") {
+                hunk.repairs.push(repair(
+                    "missing-mark",
+                    "a line without a mark in front was read as context",
+                ));
+            }
+            (Mark::Context, text)
+        }
+        Shape::NoNewline => {
+            if let Some(last) = hunk.lines.last_mut() {
+                last.bare = true;
+            }
+            return;
+        }
+    };
+    hunk.lines.push(HunkLine {
+        mark,
+        text: Cow::Borrowed(text),
+        cr,
+        bare: false,
+    });
+}
+
+/// Where the structure ends the body, and where the stated counts do, if they do anywhere before.
+fn extent(cursor: &Cursor<'_, '_>, stated: Stated, fenced: bool) -> (usize, Option<usize>) {
+    let mut count = Count::default();
+    let mut full = None;
+    let mut index = cursor.at;
+    while let Some(line) = cursor.line(index) {
+        let shape = shape(line);
+        if full.is_none() && !matches!(shape, Shape::NoNewline) && counted(count, stated) && index > cursor.at {
+            full = Some(index);
+        }
+        if ends(cursor, index, line, fenced, open_counts(count, stated)) {
+            break;
+        }
+        count.take(&shape);
+        index += 1;
+    }
+    if full.is_none() && counted(count, stated) {
+        full = Some(index);
+    }
+    (index, full)
+}
+
+fn counted(count: Count, stated: Stated) -> bool {
+    stated.old_count == Some(count.old) && stated.new_count == Some(count.new)
+}
+
+/// One removed and one added line would make the stated counts full.
+fn open_counts(count: Count, stated: Stated) -> bool {
+    stated.old_count == Some(count.old + 1) && stated.new_count == Some(count.new + 1)
+}
+
+/// True when this line is no longer part of a body.
+fn ends(cursor: &Cursor<'_, '_>, index: usize, line: &[u8], fenced: bool, two_open: bool) -> bool {
+    match line.first() {
+        None | Some(b' ' | b'+' | b'\\') => false,
+        Some(b'-') => starts_file(cursor, index, two_open) || is_signature(cursor, index, line),
+        Some(b'@') if line.starts_with(b"@@") => true,
+        Some(b'`' | b'~') if super::cursor::fence(line).is_some() => true,
+        Some(_) => !fenced || is_header(line),
+    }
+}
+
+/// Lines that begin or belong to another part of the answer.
+fn is_header(line: &[u8]) -> bool {
+    const STARTS: [&[u8]; 14] = [
+        b"diff --git ",
+        b"diff -",
+        b"diff a/",
+        b"index ",
+        b"Index: ",
+        b"new file mode ",
+        b"deleted file mode ",
+        b"old mode ",
+        b"new mode ",
+        b"rename from ",
+        b"rename to ",
+        b"similarity index ",
+        b"*** ",
+        b"Binary files ",
+    ];
+    STARTS.iter().any(|start| line.starts_with(start))
+}
+
+/// `--- x` and `+++ y` inside a body are a removed and an added line, unless they are plainly a header.
+pub(crate) fn starts_file(cursor: &Cursor<'_, '_>, index: usize, two_open: bool) -> bool {
+    let names = |at: usize, mark: &[u8]| {
+        cursor
+            .line(at)
+            .and_then(|line| line.strip_prefix(mark))
+            .and_then(header_name)
+    };
+    let (Some(old), Some(new)) = (names(index, b"--- "), names(index + 1, b"+++ ")) else {
+        return false;
+    };
+    let hunk_follows = cursor.line(index + 2).is_some_and(|line| line.starts_with(b"@@"));
+    match (old, new) {
+        (Name::Nothing, Name::Written(_)) | (Name::Written(_), Name::Nothing) => true,
+        (Name::Written(a), Name::Written(b)) => {
+            (same_file(&a, &b) && (hunk_follows || a.contains(&b'/'))) || (hunk_follows && !two_open)
+        }
+        (Name::Unstated, _) | (_, Name::Unstated) | (Name::Nothing, Name::Nothing) => false,
+    }
+}
+
+/// The `-- ` line that ends a mail made by `git format-patch`.
+fn is_signature(cursor: &Cursor<'_, '_>, index: usize, line: &[u8]) -> bool {
+    if trim_end(line) != b"--" {
+        return false;
+    }
+    match cursor.line(index + 1) {
+        None => true,
+        Some(next) => next.first().is_some_and(u8::is_ascii_digit) && next.contains(&b'.'),
+    }
+}
+
+/// After the counts are full: nothing but empty lines and prose follows. In a fence there is no prose.
+fn rest_is_prose(cursor: &Cursor<'_, '_>, full: usize, end: usize, fenced: bool) -> bool {
+    let rest = || (full..end).filter_map(|index| cursor.line(index));
+    if rest().all(<[u8]>::is_empty) {
+        return true;
+    }
+    !fenced
+        && cursor.line(full).is_some_and(<[u8]>::is_empty)
+        && rest().all(|line| line.is_empty() || is_bullet(line))
+}
+
+/// `- a sentence`, as in a Markdown list.
+fn is_bullet(line: &[u8]) -> bool {
+    matches!(line, [b'-' | b'+', b' ', next, ..] if !next.is_ascii_whitespace())
+}
+
+/// Empty lines at the end of a body are more often a gap in the text than context; context only narrows the
+/// place, so leaving them out is safe.
+fn without_trailing_empty(cursor: &Cursor<'_, '_>, start: usize, end: usize) -> usize {
+    let mut end = end;
+    while end > start && cursor.line(end - 1).is_some_and(<[u8]>::is_empty) {
+        end -= 1;
+    }
+    end
+}

@@ -1,0 +1,195 @@
+//! What every dialect is parsed into: files with hunks, as written, before anything is looked up.
+//!
+//! Owns: the shapes. Never: knows the base.
+
+use std::borrow::Cow;
+
+use crate::{Dialect, Repair};
+
+/// What a hunk line does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// Stays.
+    Context,
+    /// Goes.
+    Remove,
+    /// Comes.
+    Add,
+}
+
+/// One line of a hunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HunkLine<'a> {
+    /// What it does.
+    pub mark: Mark,
+    /// The text without line ending.
+    pub text: Cow<'a, [u8]>,
+    /// The answer had a carriage return before the line feed.
+    pub cr: bool,
+    /// Followed by `\ No newline at end of file`.
+    pub bare: bool,
+}
+
+impl HunkLine<'_> {
+    /// True for a line the base must have.
+    pub(crate) fn is_old(&self) -> bool {
+        match self.mark {
+            Mark::Context | Mark::Remove => true,
+            Mark::Add => false,
+        }
+    }
+
+    /// True for a line the result has.
+    pub(crate) fn is_new(&self) -> bool {
+        match self.mark {
+            Mark::Context | Mark::Add => true,
+            Mark::Remove => false,
+        }
+    }
+}
+
+/// Numbers of a hunk header, as far as they are given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Stated {
+    /// First old line; 1 is the first.
+    pub old_start: Option<u64>,
+    /// Old lines.
+    pub old_count: Option<u64>,
+    /// First new line.
+    pub new_start: Option<u64>,
+    /// New lines.
+    pub new_count: Option<u64>,
+}
+
+/// One hunk, or one search/replace pair.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Hunk<'a> {
+    /// Where it says it goes.
+    pub stated: Stated,
+    /// Its lines.
+    pub lines: Vec<HunkLine<'a>>,
+    /// Lines that must stand somewhere above it, outermost first.
+    pub anchors: Vec<Cow<'a, [u8]>>,
+    /// It says that it ends at the end of the file.
+    pub at_end: bool,
+    /// A search text and its replacement, where the text may also be a part of a line.
+    pub inline: Option<(Cow<'a, [u8]>, Cow<'a, [u8]>)>,
+    /// What was repaired while reading.
+    pub repairs: Vec<Repair>,
+}
+
+/// A name in a header.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// No name is given.
+    #[default]
+    Unstated,
+    /// `/dev/null`.
+    Nothing,
+    /// A name, unquoted, prefix and all.
+    Written(Vec<u8>),
+}
+
+/// What a file's part of the answer holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Body<'a> {
+    /// Edits to be located.
+    Hunks(Vec<Hunk<'a>>),
+    /// The whole new text.
+    Whole(Vec<HunkLine<'a>>),
+}
+
+impl Default for Body<'_> {
+    fn default() -> Self {
+        Self::Hunks(Vec::new())
+    }
+}
+
+/// Git's extended header lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Extended {
+    /// The rest of the `diff --git` line.
+    pub git_line: Option<Vec<u8>>,
+    /// `new file mode`.
+    pub new_file: Option<String>,
+    /// `deleted file mode`.
+    pub deleted: Option<String>,
+    /// `old mode`.
+    pub old_mode: Option<String>,
+    /// `new mode`.
+    pub new_mode: Option<String>,
+    /// The mode on the `index` line.
+    pub index_mode: Option<String>,
+    /// The two ids of the `index` line.
+    pub index: Option<(String, String)>,
+    /// `rename from`, `copy from`.
+    pub from: Option<Vec<u8>>,
+    /// `rename to`, `copy to`.
+    pub to: Option<Vec<u8>>,
+    /// It is a copy: the source stays.
+    pub copy: bool,
+    /// `GIT binary patch` or `Binary files differ`.
+    pub binary: bool,
+}
+
+/// One file's part of an answer, as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileEdit<'a> {
+    /// The dialect.
+    pub dialect: Dialect,
+    /// The old name.
+    pub old: Name,
+    /// The new name.
+    pub new: Name,
+    /// Git's header lines.
+    pub extended: Extended,
+    /// The edits.
+    pub body: Body<'a>,
+    /// The dialect itself says that the file is deleted, without showing its lines.
+    pub delete: bool,
+    /// The dialect itself says that the file is new.
+    pub create: bool,
+    /// What was repaired while reading.
+    pub repairs: Vec<Repair>,
+}
+
+impl<'a> FileEdit<'a> {
+    /// An edit without names or hunks.
+    pub(crate) fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            old: Name::Unstated,
+            new: Name::Unstated,
+            extended: Extended::default(),
+            body: Body::default(),
+            delete: false,
+            create: false,
+            repairs: Vec::new(),
+        }
+    }
+
+    /// The hunks; none for a whole file.
+    pub(crate) fn hunks(&self) -> &[Hunk<'a>] {
+        match &self.body {
+            Body::Hunks(hunks) => hunks,
+            Body::Whole(_) => &[],
+        }
+    }
+}
+
+/// An answer, read.
+#[derive(Debug, Default)]
+pub(crate) struct Parsed<'a> {
+    /// File by file, in the answer's order.
+    pub files: Vec<FileEdit<'a>>,
+    /// What was set aside.
+    pub notes: Vec<String>,
+}
+
+/// A repair with a stable name.
+pub(crate) fn repair(kind: &str, detail: impl Into<String>) -> Repair {
+    Repair {
+        kind: kind.to_owned(),
+        detail: detail.into(),
+    }
+}

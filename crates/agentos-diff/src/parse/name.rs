@@ -1,0 +1,170 @@
+//! Names in headers: git's quoting, timestamps, and the two names of a `diff --git` line.
+//!
+//! Owns: reading a name. Never: decides if it may be touched.
+
+use super::model::Name;
+use crate::text::{is_blank, trim, trim_end};
+
+/// Reads what stands after `--- ` or `+++ `.
+pub(crate) fn header_name(rest: &[u8]) -> Option<Name> {
+    let rest = trim_end(rest);
+    let name = if rest.first() == Some(&b'"') {
+        unquote(rest)?.0
+    } else {
+        let cut = rest.split(|byte| *byte == b'\t').next().unwrap_or(rest);
+        strip_marks(strip_date(cut)).to_vec()
+    };
+    Some(match name.as_slice() {
+        b"" => Name::Unstated,
+        b"/dev/null" => Name::Nothing,
+        _ => Name::Written(name),
+    })
+}
+
+/// Reads a name that stands alone, as after `rename from `.
+pub(crate) fn plain_name(rest: &[u8]) -> Option<Vec<u8>> {
+    let rest = trim_end(rest);
+    if rest.first() == Some(&b'"') {
+        return unquote(rest).map(|(name, _)| name);
+    }
+    Some(strip_marks(trim(rest)).to_vec())
+}
+
+/// Takes Markdown's marks around a name away: backticks, stars, a colon at the end.
+pub(crate) fn strip_marks(name: &[u8]) -> &[u8] {
+    let mut name = trim(name);
+    loop {
+        let inner = [b"**".as_slice(), b"`", b"__"].iter().find_map(|mark| {
+            name.strip_prefix(*mark)
+                .and_then(|rest| rest.strip_suffix(*mark))
+                .filter(|rest| !rest.is_empty())
+        });
+        match inner {
+            Some(rest) => name = trim(rest),
+            None => return name,
+        }
+    }
+}
+
+/// Cuts ` 2024-05-01 10:12:13 +0000`, which some tools put after a blank and not after a tab.
+fn strip_date(name: &[u8]) -> &[u8] {
+    let shape = b"0000-00-00 00:00";
+    let at = name.windows(shape.len() + 1).position(|window| {
+        let (blank, date) = window.split_first().unwrap_or((&0, &[]));
+        is_blank(*blank)
+            && date.iter().zip(shape).all(|(byte, shape)| match shape {
+                b'0' => byte.is_ascii_digit(),
+                other => byte == other,
+            })
+    });
+    at.and_then(|at| name.get(..at)).unwrap_or(name)
+}
+
+/// Undoes git's C-style quoting. Gives the name and what follows the closing quote.
+pub(crate) fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut rest = text.strip_prefix(b"\"")?;
+    let mut name = Vec::new();
+    loop {
+        let (first, tail) = rest.split_first()?;
+        rest = tail;
+        match first {
+            b'"' => return Some((name, rest)),
+            b'\\' => {
+                let (byte, tail) = escape(rest)?;
+                name.push(byte);
+                rest = tail;
+            }
+            other => name.push(*other),
+        }
+    }
+}
+
+fn escape(rest: &[u8]) -> Option<(u8, &[u8])> {
+    let (first, tail) = rest.split_first()?;
+    let byte = match first {
+        b'a' => 7,
+        b'b' => 8,
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'v' => 11,
+        b'f' => 12,
+        b'r' => b'\r',
+        b'"' | b'\\' => *first,
+        b'0'..=b'3' => return octal(rest),
+        _ => return None,
+    };
+    Some((byte, tail))
+}
+
+fn octal(rest: &[u8]) -> Option<(u8, &[u8])> {
+    let digits = rest.get(..3)?;
+    let mut value = 0u32;
+    for digit in digits {
+        if !(b'0'..=b'7').contains(digit) {
+            return None;
+        }
+        value = value * 8 + u32::from(digit - b'0');
+    }
+    Some((u8::try_from(value).ok()?, rest.get(3..)?))
+}
+
+/// The one-letter prefixes that git puts before names.
+const PREFIXES: [&[u8]; 7] = [b"a/", b"b/", b"c/", b"i/", b"o/", b"w/", b"./"];
+
+/// The name without a one-letter prefix, if it has one.
+pub(crate) fn without_prefix(name: &[u8]) -> Option<&[u8]> {
+    PREFIXES.iter().find_map(|prefix| name.strip_prefix(*prefix))
+}
+
+/// Both names are one, prefixes aside.
+pub(crate) fn same_file(a: &[u8], b: &[u8]) -> bool {
+    let bare = |name| without_prefix(name).unwrap_or(name);
+    a == b || bare(a) == bare(b)
+}
+
+/// All ways to read the rest of a `diff --git` line as two names. Names with blanks are not quoted by git, so
+/// every blank may be the border.
+pub(crate) fn git_pairs(rest: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let rest = trim_end(rest);
+    if rest.first() == Some(&b'"') {
+        let Some((old, tail)) = unquote(rest) else {
+            return Vec::new();
+        };
+        let tail = trim(tail);
+        let new = if tail.first() == Some(&b'"') {
+            unquote(tail).map(|(name, _)| name)
+        } else {
+            Some(tail.to_vec())
+        };
+        return new.map(|new| vec![(old, new)]).unwrap_or_default();
+    }
+    if rest.last() == Some(&b'"')
+        && let Some(at) = rest.iter().position(|byte| *byte == b'"')
+        && let (Some(old), Some(new)) = (rest.get(..at), rest.get(at..).and_then(unquote))
+    {
+        return vec![(trim(old).to_vec(), new.0)];
+    }
+    split_pairs(rest)
+}
+
+/// More borders than this are not a name; the bound keeps the work linear.
+const MAX_BORDERS: usize = 64;
+
+/// No path is longer than this, twice.
+const MAX_NAMES: usize = 16 << 10;
+
+fn split_pairs(rest: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    if rest.len() > MAX_NAMES {
+        return Vec::new();
+    }
+    rest.iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b' ')
+        .take(MAX_BORDERS)
+        .filter_map(|(at, _)| {
+            let old = rest.get(..at)?;
+            let new = rest.get(at + 1..)?;
+            (!old.is_empty() && !new.is_empty()).then(|| (old.to_vec(), new.to_vec()))
+        })
+        .collect()
+}

@@ -1,0 +1,293 @@
+//! Unified diffs, by git or by hand, in any state of health, between prose and in fences.
+//!
+//! Owns: files and their headers. Never: looks at the base; names are settled later.
+
+use super::cursor::{Cursor, Fence, closes, fence, split_margin};
+use super::hunk;
+use super::model::{Body, Extended, FileEdit, Hunk, Name, Parsed, repair};
+use super::name::{header_name, plain_name};
+use crate::text::{Line, trim};
+use crate::{Dialect, Refusal, RefusalCode};
+
+/// Reads every unified diff in these lines.
+pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
+    let mut reader = Reader {
+        cursor: Cursor::new(lines),
+        fence: None,
+        open: None,
+        fresh: false,
+        files: Vec::new(),
+    };
+    while !reader.cursor.done() {
+        reader.step()?;
+    }
+    reader.finish()?;
+    reader.check_cut()?;
+    parsed.files.append(&mut reader.files);
+    Ok(())
+}
+
+struct Reader<'l, 'a> {
+    cursor: Cursor<'l, 'a>,
+    /// The fence we are in.
+    fence: Option<Fence<'a>>,
+    /// The file being read.
+    open: Option<FileEdit<'a>>,
+    /// Its header is still being read: no hunk yet.
+    fresh: bool,
+    files: Vec<FileEdit<'a>>,
+}
+
+impl<'a> Reader<'_, 'a> {
+    /// Reads what begins at the cursor.
+    fn step(&mut self) -> Result<(), Refusal> {
+        let at = self.cursor.at;
+        let Some(raw) = self.cursor.raw(at) else {
+            return Ok(());
+        };
+        let line = match self.cursor.line(at) {
+            Some(line) => line,
+            None => {
+                self.cursor.margin = b"";
+                raw
+            }
+        };
+        if let Some(new_fence) = fence(split_margin(raw).1) {
+            return self.at_fence(new_fence, raw);
+        }
+        if self.starts_part(line) || self.finds_margin(raw) {
+            return self.part();
+        }
+        if self.open.is_some() && self.extended(line)? {
+            self.cursor.at += 1;
+            return Ok(());
+        }
+        if self.implicit_hunk(line) {
+            return self.hunk_here(hunk::header(b"@@").unwrap_or_default().0);
+        }
+        self.cursor.at += 1;
+        Ok(())
+    }
+
+    fn at_fence(&mut self, new_fence: Fence<'a>, raw: &'a [u8]) -> Result<(), Refusal> {
+        let line = split_margin(raw).1;
+        let closing = self.fence.as_ref().is_some_and(|open| closes(open, line));
+        self.fence = if closing { None } else { Some(new_fence) };
+        self.cursor.margin = b"";
+        self.cursor.at += 1;
+        // A hunk after a fence is not of the file before it unless it says so.
+        self.finish()
+    }
+
+    /// True when the line begins a file or a hunk.
+    fn starts_part(&self, line: &[u8]) -> bool {
+        line.starts_with(b"diff --git ")
+            || (line.starts_with(b"@@") && (self.open.is_some() || self.fence.is_some()))
+            || self.starts_names(line)
+    }
+
+    fn starts_names(&self, line: &[u8]) -> bool {
+        let next = self.cursor.line(self.cursor.at + 1);
+        if line.starts_with(b"--- ") {
+            return next.is_some_and(|next| next.starts_with(b"+++ "));
+        }
+        line.starts_with(b"+++ ") && next.is_some_and(|next| next.starts_with(b"@@"))
+    }
+
+    /// A header behind blanks or quote marks: they stand before every line of the diff.
+    fn finds_margin(&mut self, raw: &'a [u8]) -> bool {
+        let (margin, _) = split_margin(raw);
+        if margin.is_empty() {
+            return false;
+        }
+        let before = std::mem::replace(&mut self.cursor.margin, margin);
+        let found = self.cursor.line(self.cursor.at).is_some_and(|line| {
+            line.starts_with(b"diff --git ") || self.starts_names(line)
+        });
+        if !found {
+            self.cursor.margin = before;
+        }
+        found
+    }
+
+    fn part(&mut self) -> Result<(), Refusal> {
+        let at = self.cursor.at;
+        let line = self.cursor.line(at).unwrap_or_default();
+        if let Some(rest) = line.strip_prefix(b"diff --git ") {
+            self.finish()?;
+            let edit = self.begin();
+            edit.extended.git_line = Some(rest.to_vec());
+            self.cursor.at += 1;
+            return Ok(());
+        }
+        if line.starts_with(b"@@") {
+            let (stated, _) = hunk::header(line).unwrap_or_default();
+            self.cursor.at += 1;
+            return self.hunk_here(stated);
+        }
+        self.names(line)
+    }
+
+    fn names(&mut self, line: &'a [u8]) -> Result<(), Refusal> {
+        let malformed = || Refusal::new(RefusalCode::Malformed, "a name in a diff header cannot be read");
+        if !(self.fresh && self.open.as_ref().is_some_and(|open| open.old == Name::Unstated && open.new == Name::Unstated)) {
+            self.finish()?;
+            self.begin();
+        }
+        let mut old = Name::Unstated;
+        if let Some(rest) = line.strip_prefix(b"--- ") {
+            old = header_name(rest).ok_or_else(malformed)?;
+            self.cursor.at += 1;
+        }
+        let next = self.cursor.line(self.cursor.at).unwrap_or_default();
+        let new = next.strip_prefix(b"+++ ").unwrap_or_default();
+        let new = header_name(new).ok_or_else(malformed)?;
+        self.cursor.at += 1;
+        if let Some(open) = self.open.as_mut() {
+            open.old = old;
+            open.new = new;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) -> &mut FileEdit<'a> {
+        self.fresh = true;
+        self.open.insert(FileEdit::new(Dialect::UnifiedDiff))
+    }
+
+    /// A body that begins right after `+++`, without any `@@`.
+    fn implicit_hunk(&self, line: &[u8]) -> bool {
+        let names_just_read = self.open.as_ref().is_some_and(|open| open.new != Name::Unstated);
+        self.fresh && names_just_read && matches!(line.first(), Some(b' ' | b'+' | b'-'))
+    }
+
+    fn hunk_here(&mut self, stated: super::model::Stated) -> Result<(), Refusal> {
+        let header_cr = self.cursor.at > 0 && self.cursor.cr(self.cursor.at - 1);
+        let mut hunk = hunk::body(&mut self.cursor, stated, self.fence.is_some());
+        if header_cr {
+            undo_transport(&mut hunk);
+        }
+        self.fresh = false;
+        if hunk.lines.is_empty() {
+            return Err(Refusal::new(RefusalCode::Malformed, "a hunk has no lines")
+                .hint("the answer may have been cut off"));
+        }
+        match self.open.as_mut().map(|open| &mut open.body) {
+            Some(Body::Hunks(hunks)) => {
+                hunks.push(hunk);
+                Ok(())
+            }
+            Some(Body::Whole(_)) | None => Err(Refusal::new(
+                RefusalCode::Malformed,
+                "a hunk stands without a file name above it",
+            )),
+        }
+    }
+
+    /// One of git's header lines between `diff --git` and the first hunk.
+    fn extended(&mut self, line: &[u8]) -> Result<bool, Refusal> {
+        let Some(open) = self.open.as_mut() else {
+            return Ok(false);
+        };
+        if line.starts_with(b"GIT binary patch") || (line.starts_with(b"Binary files ") && self.fresh) {
+            open.extended.binary = true;
+            return Ok(true);
+        }
+        if !self.fresh {
+            return Ok(false);
+        }
+        extended_line(&mut open.extended, line)
+    }
+
+    fn finish(&mut self) -> Result<(), Refusal> {
+        self.fresh = false;
+        let Some(mut edit) = self.open.take() else {
+            return Ok(());
+        };
+        if edit.hunks().is_empty() && !says_something(&edit.extended) {
+            // `index` and names alone, as a summary may show them.
+            return Err(Refusal::new(RefusalCode::Malformed, "a diff header has no hunk")
+                .hint("the answer may have been cut off"));
+        }
+        if edit.extended.git_line.is_none() {
+            edit.repairs.push(repair("no-git-header", "there is no `diff --git` line"));
+        }
+        self.files.push(edit);
+        Ok(())
+    }
+
+    /// An open fence at the end, and a last hunk shorter than it says: the answer was cut off.
+    fn check_cut(&self) -> Result<(), Refusal> {
+        let last = self.files.last().and_then(|file| file.hunks().last());
+        let (Some(hunk), true) = (last, self.fence.is_some()) else {
+            return Ok(());
+        };
+        let old = hunk.lines.iter().filter(|line| line.is_old()).count() as u64;
+        let new = hunk.lines.iter().filter(|line| line.is_new()).count() as u64;
+        if hunk.stated.old_count.is_some_and(|count| count > old)
+            && hunk.stated.new_count.is_some_and(|count| count > new)
+        {
+            return Err(Refusal::new(
+                RefusalCode::Malformed,
+                "the answer ends inside a hunk: it was cut off",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A carriage return on the header line came with the transport of the answer and is on every line.
+fn undo_transport(hunk: &mut Hunk<'_>) {
+    for line in &mut hunk.lines {
+        line.cr = false;
+    }
+}
+
+fn says_something(extended: &Extended) -> bool {
+    extended.new_file.is_some()
+        || extended.deleted.is_some()
+        || extended.new_mode.is_some()
+        || extended.to.is_some()
+        || extended.binary
+}
+
+fn extended_line(extended: &mut Extended, line: &[u8]) -> Result<bool, Refusal> {
+    let text = |rest: &[u8]| String::from_utf8_lossy(trim(rest)).into_owned();
+    let name = |rest: &[u8]| {
+        plain_name(rest)
+            .ok_or_else(|| Refusal::new(RefusalCode::Malformed, "a name in a diff header cannot be read"))
+    };
+    if let Some(rest) = line.strip_prefix(b"new file mode ") {
+        extended.new_file = Some(text(rest));
+    } else if let Some(rest) = line.strip_prefix(b"deleted file mode ") {
+        extended.deleted = Some(text(rest));
+    } else if let Some(rest) = line.strip_prefix(b"old mode ") {
+        extended.old_mode = Some(text(rest));
+    } else if let Some(rest) = line.strip_prefix(b"new mode ") {
+        extended.new_mode = Some(text(rest));
+    } else if let Some(rest) = line.strip_prefix(b"rename from ") {
+        extended.from = Some(name(rest)?);
+    } else if let Some(rest) = line.strip_prefix(b"rename to ") {
+        extended.to = Some(name(rest)?);
+    } else if let Some(rest) = line.strip_prefix(b"copy from ") {
+        extended.copy = true;
+        extended.from = Some(name(rest)?);
+    } else if let Some(rest) = line.strip_prefix(b"copy to ") {
+        extended.to = Some(name(rest)?);
+    } else if let Some(rest) = line.strip_prefix(b"index ") {
+        index_line(extended, &text(rest));
+    } else {
+        return Ok(line.starts_with(b"similarity index ") || line.starts_with(b"dissimilarity index "));
+    }
+    Ok(true)
+}
+
+fn index_line(extended: &mut Extended, rest: &str) {
+    let mut words = rest.split_whitespace();
+    let ids = words.next().and_then(|ids| ids.split_once(".."));
+    let is_id = |id: &str| (4..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    extended.index = ids
+        .filter(|(old, new)| is_id(old) && is_id(new))
+        .map(|(old, new)| (old.to_ascii_lowercase(), new.to_ascii_lowercase()));
+    extended.index_mode = words.next().map(str::to_owned);
+}

@@ -1,0 +1,344 @@
+//! All parts of an answer together: one new state for each path, or the reasons why not.
+//!
+//! Owns: parts that speak of the same file, and what the tool saw. Never: lands some files and not others.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::budget::Budget;
+use crate::locate::Target;
+use crate::parse::{Body, FileEdit, Hunk, Parsed};
+use crate::resolve::{Action, Resolved, Stop, resolve};
+use crate::settle::{self, content_of, hunks_of};
+use crate::text::lines;
+use crate::{
+    Base, BaseError, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal, RefusalCode,
+    RepoPath, merge,
+};
+
+/// Old and new state of one path.
+pub(crate) type States = Vec<(RepoPath, Option<FileState>, Option<FileState>)>;
+
+/// What the parts come to.
+pub(crate) struct Outcome {
+    /// File by file.
+    pub reports: Vec<FileReport>,
+    /// The states, if everything has its place.
+    pub states: Option<States>,
+}
+
+/// Parts of one path.
+struct Group<'e, 'a> {
+    parts: Vec<(&'e FileEdit<'a>, Resolved)>,
+    /// Where its report stands.
+    report: usize,
+}
+
+/// Lands all parts, or says for each file why not.
+pub(crate) fn plan(
+    parsed: &Parsed<'_>,
+    base: &dyn Base,
+    options: &LandOptions,
+    budget: &mut Budget,
+) -> Result<Outcome, BaseError> {
+    let mut reports = Vec::new();
+    let mut groups: BTreeMap<String, Group<'_, '_>> = BTreeMap::new();
+    let mut good = true;
+    for edit in &parsed.files {
+        match resolve(edit, base, options.limits.file_bytes) {
+            Ok(resolved) => {
+                let at = reports.len();
+                let group = groups.entry(resolved.path.as_str().to_owned()).or_insert_with(|| Group {
+                    parts: Vec::new(),
+                    report: at,
+                });
+                if group.report == at {
+                    reports.push(file_report(resolved.path.as_str().to_owned(), edit));
+                }
+                if let Some(report) = reports.get_mut(group.report) {
+                    report.repairs.extend(edit.repairs.iter().chain(&resolved.repairs).cloned());
+                }
+                group.parts.push((edit, resolved));
+            }
+            Err(Stop::Refused(refusal)) => {
+                good = false;
+                let path = refusal.path.clone().unwrap_or_default();
+                let mut report = file_report(path, edit);
+                report.refusal = Some(refusal);
+                reports.push(report);
+            }
+            Err(Stop::Base(error)) => return Err(error),
+        }
+    }
+    let mut states = Vec::new();
+    for group in groups.values() {
+        let Some(report) = reports.get_mut(group.report) else { continue };
+        match file(group, base, options, budget, report) {
+            Ok(new) => states.extend(new),
+            Err(Stop::Refused(refusal)) => {
+                good = false;
+                report.refusal = Some(refusal);
+            }
+            Err(Stop::Base(error)) => return Err(error),
+        }
+    }
+    Ok(Outcome {
+        reports,
+        states: good.then_some(states),
+    })
+}
+
+fn file_report(path: String, edit: &FileEdit<'_>) -> FileReport {
+    FileReport {
+        path,
+        written_as: None,
+        dialect: edit.dialect,
+        repairs: Vec::new(),
+        refusal: None,
+        hunks: Vec::new(),
+    }
+}
+
+/// The states of one group: two for a move, else one.
+fn file(
+    group: &Group<'_, '_>,
+    base: &dyn Base,
+    options: &LandOptions,
+    budget: &mut Budget,
+    report: &mut FileReport,
+) -> Result<States, Stop> {
+    let parts = distinct(group)?;
+    let Some((first, resolved)) = parts.first().copied() else {
+        return Ok(Vec::new());
+    };
+    let path = resolved.path.clone();
+    let mode = parts.iter().find_map(|(_, resolved)| resolved.mode);
+    match (&resolved.action, &resolved.base) {
+        (Action::Create, _) | (_, None) => {
+            let content = created(first);
+            let mode = mode.unwrap_or(FileMode::Regular);
+            report.hunks.push(whole_report());
+            let new = FileState {
+                mode,
+                content: Arc::from(content),
+            };
+            Ok(vec![(path, None, Some(new))])
+        }
+        (Action::Delete, Some(old)) => {
+            deleted(&parts, old, budget, report)?;
+            Ok(vec![(path, Some(old.clone()), None)])
+        }
+        (Action::Modify, Some(old)) => {
+            let new = modified(&parts, old, mode, base, options, budget, report)?;
+            Ok(vec![(path, Some(old.clone()), Some(new))])
+        }
+        (Action::Move { from, copy }, Some(old)) => {
+            let new = modified(&parts, old, mode, base, options, budget, report)?;
+            let mut states = vec![(path, None, Some(new))];
+            if !copy {
+                states.push((from.clone(), Some(old.clone()), None));
+            }
+            Ok(states)
+        }
+    }
+}
+
+/// Parts that say the same twice count once; parts that contradict each other are refused.
+fn distinct<'g, 'e, 'a>(group: &'g Group<'e, 'a>) -> Result<Vec<(&'e FileEdit<'a>, &'g Resolved)>, Stop> {
+    let mut parts: Vec<(&'e FileEdit<'a>, &'g Resolved)> = Vec::new();
+    for (edit, resolved) in &group.parts {
+        if !parts.iter().any(|(other, _)| other.body == edit.body && other.extended == edit.extended) {
+            parts.push((edit, resolved));
+        }
+    }
+    let all_modify = parts.iter().all(|(edit, resolved)| {
+        resolved.action == Action::Modify && matches!(edit.body, Body::Hunks(_))
+    });
+    if parts.len() > 1 && !all_modify {
+        let path = parts.first().map(|(_, resolved)| resolved.path.as_str()).unwrap_or_default();
+        return Err(Refusal::new(
+            RefusalCode::Malformed,
+            format!("two parts of the answer contradict each other about `{path}`"),
+        )
+        .at(path)
+        .into());
+    }
+    Ok(parts)
+}
+
+fn created(edit: &FileEdit<'_>) -> Vec<u8> {
+    match &edit.body {
+        Body::Whole(lines) => content_of(lines.iter()),
+        Body::Hunks(hunks) => content_of(hunks.iter().flat_map(|hunk| &hunk.lines)),
+    }
+}
+
+fn whole_report() -> HunkReport {
+    HunkReport {
+        index: 1,
+        status: HunkStatus::Landed,
+        rung: Some(crate::Rung::WholeFile),
+        stated_line: None,
+        found_line: None,
+        candidates: Vec::new(),
+        repairs: Vec::new(),
+        refusal: None,
+        expected: Vec::new(),
+        actual: Vec::new(),
+    }
+}
+
+/// A deletion that shows lines must show all of them; one of git's must show them, or their blob id.
+fn deleted(
+    parts: &[(&FileEdit<'_>, &Resolved)],
+    old: &FileState,
+    budget: &mut Budget,
+    report: &mut FileReport,
+) -> Result<(), Stop> {
+    let Some((edit, resolved)) = parts.first() else {
+        return Ok(());
+    };
+    let hunks = hunks_of(&edit.body);
+    let known = edit.delete || old.content.is_empty() || names_base(edit, resolved);
+    if hunks.is_empty() && known {
+        return Ok(());
+    }
+    let mut target = Target::new(lines(&old.content));
+    let settled = settle::settle(&mut target, &hunks, budget)?;
+    report.hunks = settled.reports;
+    let all_go = settled.splices.is_some_and(|splices| {
+        let gone: usize = splices.iter().map(|splice| splice.end - splice.start).sum();
+        gone == target.lines.len()
+    });
+    if all_go {
+        return Ok(());
+    }
+    let message = format!("`{}` is not what the answer deletes", resolved.path);
+    Err(Refusal::new(RefusalCode::DoesNotApply, message).at(resolved.path.as_str()).into())
+}
+
+/// The `index` line names the blob of the base.
+fn names_base(edit: &FileEdit<'_>, resolved: &Resolved) -> bool {
+    match (&edit.extended.index, &resolved.id) {
+        (Some((old, _)), Some(id)) => old.len() >= 7 && id.starts_with(old.as_str()),
+        (Some(_) | None, _) => false,
+    }
+}
+
+fn modified(
+    parts: &[(&FileEdit<'_>, &Resolved)],
+    old: &FileState,
+    mode: Option<FileMode>,
+    base: &dyn Base,
+    options: &LandOptions,
+    budget: &mut Budget,
+    report: &mut FileReport,
+) -> Result<FileState, Stop> {
+    let mode = mode.unwrap_or(old.mode);
+    let content = match parts {
+        [(edit, _)] => match &edit.body {
+            Body::Whole(new) => {
+                let (content, hunk) = settle::whole(&old.content, new);
+                report.hunks.push(hunk);
+                content
+            }
+            Body::Hunks(_) => edited(parts, old, base, options, budget, report)?,
+        },
+        _ => edited(parts, old, base, options, budget, report)?,
+    };
+    if content.len() > options.limits.file_bytes {
+        return Err(Refusal::new(RefusalCode::TooLarge, "the file would become larger than the limit").into());
+    }
+    Ok(FileState { mode, content })
+}
+
+/// The new content of a file that is edited by hunks.
+fn edited(
+    parts: &[(&FileEdit<'_>, &Resolved)],
+    old: &FileState,
+    base: &dyn Base,
+    options: &LandOptions,
+    budget: &mut Budget,
+    report: &mut FileReport,
+) -> Result<Arc<[u8]>, Stop> {
+    let hunks: Vec<&Hunk<'_>> = parts.iter().flat_map(|(edit, _)| edit.hunks()).collect();
+    if hunks.is_empty() {
+        return Ok(Arc::clone(&old.content));
+    }
+    budget.grow(old.content.len());
+    if let Some(seen) = merge::seen(parts, old, base, options)? {
+        return merge::carried(&seen, old, &hunks, budget, report);
+    }
+    let mut target = Target::new(lines(&old.content));
+    let settled = settle::settle(&mut target, &hunks, budget)?;
+    let (reports, splices) = match settled.splices {
+        Some(splices) => (settled.reports, Some(splices)),
+        None => once(&mut target, &hunks, settled.reports, budget, report)?,
+    };
+    report.hunks = reports;
+    match splices {
+        Some(splices) => Ok(Arc::from(crate::splice::join(&target.lines, &splices))),
+        None => Err(why(report).into()),
+    }
+}
+
+type Tried = (Vec<HunkReport>, Option<Vec<crate::splice::Splice>>);
+
+/// A hunk that is in the answer twice, word for word, is meant once, when twice has no place.
+fn once(
+    target: &mut Target<'_>,
+    hunks: &[&Hunk<'_>],
+    reports: Vec<HunkReport>,
+    budget: &mut Budget,
+    report: &mut FileReport,
+) -> Result<Tried, Stop> {
+    let mut kept: Vec<&Hunk<'_>> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for hunk in hunks {
+        let text: Vec<_> = hunk.lines.iter().map(|line| (line.is_old(), line.is_new(), &line.text)).collect();
+        if seen.insert(text) {
+            kept.push(hunk);
+        }
+    }
+    if kept.len() == hunks.len() {
+        return Ok((reports, None));
+    }
+    let settled = settle::settle(target, &kept, budget)?;
+    if settled.splices.is_none() {
+        return Ok((reports, None));
+    }
+    report.repairs.push(crate::parse::repair(
+        "duplicate-hunk",
+        "a hunk that is in the answer twice was landed once",
+    ));
+    Ok((settled.reports, settled.splices))
+}
+
+/// The reason of a file whose hunks do not all land: the first one's, and `empty` only if all are there.
+fn why(report: &FileReport) -> Refusal {
+    let all_there = report.hunks.iter().all(|hunk| match hunk.status {
+        HunkStatus::AlreadyThere => true,
+        HunkStatus::Landed | HunkStatus::Refused => false,
+    });
+    if all_there {
+        return Refusal::new(RefusalCode::Empty, format!("`{}` has this change already", report.path))
+            .at(&report.path);
+    }
+    let refused = report.hunks.iter().find(|hunk| hunk.status == HunkStatus::Refused);
+    let there = report.hunks.iter().find(|hunk| hunk.status == HunkStatus::AlreadyThere);
+    match refused.or(there).and_then(|hunk| Some((hunk.index, hunk.refusal.clone()?))) {
+        Some((index, refusal)) => {
+            let code = match refusal.code {
+                // Some hunks are there and others are not: not the state that the answer was made for.
+                RefusalCode::Empty => RefusalCode::DoesNotApply,
+                other => other,
+            };
+            let message = format!("hunk {index} of `{}` does not land: {}", report.path, refusal.message);
+            let mut out = Refusal::new(code, message).at(&report.path);
+            out.hint = refusal.hint;
+            out
+        }
+        None => Refusal::new(RefusalCode::DoesNotApply, format!("`{}` does not land", report.path))
+            .at(&report.path),
+    }
+}

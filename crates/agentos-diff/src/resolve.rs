@@ -1,0 +1,248 @@
+//! From the names and headers of one file's part to a path, and to what happens there.
+//!
+//! Owns: agreement of the header lines with each other and with the base. Never: follows a link, or takes one
+//! of two files that a name could mean.
+
+mod names;
+
+use std::sync::Arc;
+
+use crate::parse::{Body, FileEdit, Hunk, Mark, Name};
+use crate::{Base, BaseError, Entry, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair, RepoPath};
+
+/// What happens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// A file comes into being.
+    Create,
+    /// A file's bytes or mode change.
+    Modify,
+    /// A file goes.
+    Delete,
+    /// A file gets another name, or a copy.
+    Move {
+        /// The source.
+        from: RepoPath,
+        /// The source stays.
+        copy: bool,
+    },
+}
+
+/// One file's part, with its place in the base.
+#[derive(Debug, Clone)]
+pub(crate) struct Resolved {
+    /// The path.
+    pub path: RepoPath,
+    /// What happens there.
+    pub action: Action,
+    /// The mode it gets, where one is stated.
+    pub mode: Option<FileMode>,
+    /// The source's state: of the path itself, or of what is moved. None for a new file.
+    pub base: Option<FileState>,
+    /// The source's object id.
+    pub id: Option<String>,
+    /// What was repaired.
+    pub repairs: Vec<Repair>,
+}
+
+/// A refusal, or a base that cannot be read.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Refused(Refusal),
+    Base(BaseError),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<BaseError> for Stop {
+    fn from(error: BaseError) -> Self {
+        Self::Base(error)
+    }
+}
+
+/// Settles names, action and modes of one part.
+pub(crate) fn resolve(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -> Result<Resolved, Stop> {
+    let named = names::settle(edit, base)?;
+    let mode = modes(edit, named.path.as_str())?;
+    if edit.extended.binary {
+        return Err(refuse(RefusalCode::Binary, &named.path, "is a binary patch, which nobody can review"));
+    }
+    let mut resolved = Resolved {
+        action: Action::Modify,
+        mode,
+        base: None,
+        id: None,
+        repairs: named.repairs,
+        path: named.path,
+    };
+    if let Some(from) = named.from {
+        return moved(resolved, from, edit, base, file_bytes);
+    }
+    let entry = base.entry(resolved.path.as_str())?;
+    resolved.action = action(edit, &resolved.path, entry.as_ref(), base)?;
+    if let (Some(entry), Action::Modify | Action::Delete) = (entry, &resolved.action) {
+        let path = resolved.path.clone();
+        let id = entry.id.clone();
+        resolved.base = Some(state(&path, &entry, base, file_bytes)?);
+        resolved.id = Some(id);
+    }
+    check_old_mode(edit, &resolved)?;
+    Ok(resolved)
+}
+
+fn refuse(code: RefusalCode, path: &RepoPath, what: &str) -> Stop {
+    Stop::Refused(Refusal::new(code, format!("`{path}` {what}")).at(path.as_str()))
+}
+
+fn moved(
+    mut resolved: Resolved,
+    from: RepoPath,
+    edit: &FileEdit<'_>,
+    base: &dyn Base,
+    file_bytes: usize,
+) -> Result<Resolved, Stop> {
+    let Some(entry) = base.entry(from.as_str())? else {
+        return Err(refuse(RefusalCode::DoesNotApply, &from, "is not there to be moved"));
+    };
+    if from != resolved.path && base.entry(resolved.path.as_str())?.is_some() {
+        return Err(refuse(RefusalCode::DoesNotApply, &resolved.path, "is there already"));
+    }
+    resolved.base = Some(state(&from, &entry, base, file_bytes)?);
+    resolved.id = Some(entry.id);
+    resolved.action = Action::Move {
+        from,
+        copy: edit.extended.copy,
+    };
+    check_old_mode(edit, &resolved)?;
+    Ok(resolved)
+}
+
+/// The state of a regular file of the base.
+fn state(path: &RepoPath, entry: &Entry, base: &dyn Base, file_bytes: usize) -> Result<FileState, Stop> {
+    let mode = match &entry.kind {
+        EntryKind::File(mode) => *mode,
+        EntryKind::Symlink => {
+            return Err(refuse(RefusalCode::SymlinkTraversal, path, "is a symbolic link"));
+        }
+        EntryKind::Gitlink => return Err(refuse(RefusalCode::Submodule, path, "is a submodule")),
+        EntryKind::Directory => {
+            return Err(refuse(RefusalCode::DoesNotApply, path, "is a directory"));
+        }
+    };
+    let content: Arc<[u8]> = base.read(&entry.id)?;
+    if content.len() > file_bytes {
+        return Err(refuse(RefusalCode::TooLarge, path, "is larger than the limit"));
+    }
+    Ok(FileState { mode, content })
+}
+
+/// What the headers and the hunks say happens to the path.
+fn action(
+    edit: &FileEdit<'_>,
+    path: &RepoPath,
+    entry: Option<&Entry>,
+    base: &dyn Base,
+) -> Result<Action, Stop> {
+    let creates = edit.create || edit.old == Name::Nothing || edit.extended.new_file.is_some();
+    let deletes = edit.delete || edit.new == Name::Nothing || edit.extended.deleted.is_some();
+    let malformed = |what: &str| Err(refuse(RefusalCode::Malformed, path, what));
+    if creates && deletes {
+        return malformed("is created and deleted by the same header");
+    }
+    if creates && edit.hunks().iter().any(has_old) {
+        return malformed("is said to be new, yet its lines are said to be there");
+    }
+    if deletes && edit.hunks().iter().any(has_new) {
+        return malformed("is said to be deleted, yet keeps lines");
+    }
+    match entry {
+        Some(_) if creates => Err(refuse(RefusalCode::DoesNotApply, path, "is said to be new, yet is there already")),
+        Some(_) if deletes => Ok(Action::Delete),
+        Some(_) => Ok(Action::Modify),
+        None if creates => Ok(Action::Create),
+        None if !deletes && describes_new_file(edit) => Ok(Action::Create),
+        None => Err(missing(path, base)?),
+    }
+}
+
+fn missing(path: &RepoPath, base: &dyn Base) -> Result<Stop, Stop> {
+    /// Enough to help.
+    const SHOWN: usize = 3;
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let near = base.paths_ending_with(name, SHOWN)?;
+    let refusal = Refusal::new(RefusalCode::DoesNotApply, format!("`{path}` is not in the repository"));
+    let refusal = if near.is_empty() {
+        refusal
+    } else {
+        refusal.hint(format!("did you mean `{}`?", near.join("`, `")))
+    };
+    Ok(Stop::Refused(refusal.at(path.as_str())))
+}
+
+fn has_old(hunk: &Hunk<'_>) -> bool {
+    hunk.lines.iter().any(|line| line.mark != Mark::Add)
+}
+
+fn has_new(hunk: &Hunk<'_>) -> bool {
+    hunk.lines.iter().any(|line| line.mark != Mark::Remove)
+}
+
+/// Without `/dev/null` or `new file mode`: one hunk of added lines that claims no old line.
+fn describes_new_file(edit: &FileEdit<'_>) -> bool {
+    match &edit.body {
+        Body::Whole(_) => true,
+        Body::Hunks(hunks) => match hunks.as_slice() {
+            [only] => {
+                let stated = only.stated;
+                !has_old(only)
+                    && stated.old_count.is_none_or(|count| count == 0)
+                    && stated.old_start.is_none_or(|start| start == 0)
+            }
+            _ => false,
+        },
+    }
+}
+
+/// Reads the stated modes; only two can be landed.
+fn modes(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, Stop> {
+    let extended = &edit.extended;
+    let mut stated = None;
+    for text in [&extended.new_file, &extended.new_mode, &extended.index_mode, &extended.deleted, &extended.old_mode]
+        .into_iter()
+        .flatten()
+    {
+        let mode = mode(text).map_err(|code| {
+            Refusal::new(code, format!("`{path}` has mode `{text}`, which cannot be landed")).at(path)
+        })?;
+        let new = Some(text) == extended.new_file.as_ref() || Some(text) == extended.new_mode.as_ref();
+        if new && stated.is_none() {
+            stated = Some(mode);
+        }
+    }
+    Ok(stated)
+}
+
+fn mode(text: &str) -> Result<FileMode, RefusalCode> {
+    match text {
+        "100644" => Ok(FileMode::Regular),
+        "100755" => Ok(FileMode::Executable),
+        "160000" => Err(RefusalCode::Submodule),
+        _ => Err(RefusalCode::ModeChange),
+    }
+}
+
+/// A stated old mode must be the real one.
+fn check_old_mode(edit: &FileEdit<'_>, resolved: &Resolved) -> Result<(), Stop> {
+    let (Some(text), Some(base)) = (&edit.extended.old_mode, &resolved.base) else {
+        return Ok(());
+    };
+    if mode(text) == Ok(base.mode) {
+        return Ok(());
+    }
+    let what = format!("has mode {}, not `{text}` as the answer says", base.mode.as_git());
+    Err(refuse(RefusalCode::DoesNotApply, &resolved.path, &what))
+}

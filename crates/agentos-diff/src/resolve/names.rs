@@ -1,0 +1,160 @@
+//! The path that the header lines of one part mean, all together.
+//!
+//! Owns: prefixes, and the agreement of `diff --git`, `---`/`+++` and `rename` lines. Never: guesses between
+//! two files.
+
+use super::Stop;
+use crate::parse::{FileEdit, Name, git_pairs, repair, same_file, without_prefix};
+use crate::{Base, EntryKind, Refusal, RefusalCode, Repair, RepoPath};
+
+/// The names, settled.
+pub(super) struct Named {
+    /// The path that is written.
+    pub path: RepoPath,
+    /// What it is moved or copied from.
+    pub from: Option<RepoPath>,
+    /// What was repaired.
+    pub repairs: Vec<Repair>,
+}
+
+/// Settles the names of one part.
+pub(super) fn settle(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Named, Stop> {
+    if let (Some(from), Some(to)) = (&edit.extended.from, &edit.extended.to) {
+        agree_on_move(edit, from, to)?;
+        return Ok(Named {
+            path: checked(to)?,
+            from: Some(checked(from)?),
+            repairs: Vec::new(),
+        });
+    }
+    if edit.extended.from.is_some() || edit.extended.to.is_some() {
+        return Err(malformed("a rename names one side alone").into());
+    }
+    let (old, new) = pair(edit)?;
+    let mut repairs = Vec::new();
+    let path = match (&old, &new) {
+        (Some(old), Some(new)) if same_file(old, new) => existing(old, new, base, &mut repairs)?,
+        (Some(old), Some(new)) => return one_of_two(old, new, base),
+        (Some(one), None) | (None, Some(one)) => existing(one, one, base, &mut repairs)?,
+        (None, None) => return Err(malformed("a part of the diff names no file").into()),
+    };
+    Ok(Named {
+        path,
+        from: None,
+        repairs,
+    })
+}
+
+fn malformed(what: &str) -> Refusal {
+    Refusal::new(RefusalCode::Malformed, what)
+}
+
+fn disagree(a: &[u8], b: &[u8]) -> Stop {
+    let show = |name: &[u8]| crate::text::excerpt(name, 200);
+    malformed(&format!("the header lines name two files, `{}` and `{}`", show(a), show(b))).into()
+}
+
+/// Old and new name as written, from `---`/`+++` or else from the `diff --git` line.
+fn pair(edit: &FileEdit<'_>) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>), Stop> {
+    let written = |name: &Name| match name {
+        Name::Written(name) => Some(name.clone()),
+        Name::Unstated | Name::Nothing => None,
+    };
+    let (old, new) = (written(&edit.old), written(&edit.new));
+    let Some(git) = &edit.extended.git_line else {
+        return Ok((old, new));
+    };
+    let pairs = git_pairs(git);
+    if old.is_none() && new.is_none() {
+        let mut same = pairs.into_iter().filter(|(a, b)| same_file(a, b));
+        return match (same.next(), same.next()) {
+            (Some((a, b)), None) => Ok((Some(a), Some(b))),
+            (Some(_) | None, _) => Err(malformed("the `diff --git` line does not name one file").into()),
+        };
+    }
+    let fits = |name: &Option<Vec<u8>>, git: &[u8]| {
+        name.as_ref().is_none_or(|name| same_file(name, git))
+    };
+    if pairs.iter().any(|(a, b)| fits(&old, a) && fits(&new, b) && (same_file(a, b) || (old.is_some() && new.is_some()))) {
+        return Ok((old, new));
+    }
+    Err(disagree(git, new.as_ref().or(old.as_ref()).map(Vec::as_slice).unwrap_or_default()))
+}
+
+/// The rename lines against the other headers.
+fn agree_on_move(edit: &FileEdit<'_>, from: &[u8], to: &[u8]) -> Result<(), Stop> {
+    let fits = |name: &Name, wanted: &[u8]| match name {
+        Name::Written(name) => name == wanted || without_prefix(name) == Some(wanted),
+        Name::Unstated => true,
+        Name::Nothing => false,
+    };
+    let git_fits = edit.extended.git_line.as_ref().is_none_or(|git| {
+        git_pairs(git)
+            .iter()
+            .any(|(a, b)| fits(&Name::Written(a.clone()), from) && fits(&Name::Written(b.clone()), to))
+    });
+    if git_fits && fits(&edit.old, from) && fits(&edit.new, to) {
+        return Ok(());
+    }
+    Err(disagree(from, to))
+}
+
+/// The path of a name that both sides share: without the prefix, unless only the name as written is there.
+fn existing(old: &[u8], new: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result<RepoPath, Stop> {
+    let Some(bare) = without_prefix(new).or_else(|| without_prefix(old)) else {
+        repairs.push(repair("no-prefix", "the names have no `a/` and `b/` in front"));
+        return checked(new);
+    };
+    let stripped = checked(bare)?;
+    if old != new || !is_file(base, stripped.as_str())? {
+        // Two prefixes are git's own form. One alone may be a directory's name.
+        if old != new {
+            return Ok(stripped);
+        }
+        let whole = checked(new)?;
+        if is_file(base, whole.as_str())? {
+            return Ok(whole);
+        }
+        return Ok(stripped);
+    }
+    let whole = checked(new)?;
+    if is_file(base, whole.as_str())? {
+        let message = format!("`{whole}` and `{stripped}` are both there: the name could mean either");
+        return Err(Refusal::new(RefusalCode::Ambiguous, message).at(whole.as_str()).into());
+    }
+    Ok(stripped)
+}
+
+/// Two different names without a rename line: a diff against a backup, as `f.orig` and `f`. Only one may exist.
+fn one_of_two(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Named, Stop> {
+    let bare = |name: &'_ [u8]| without_prefix(name).unwrap_or(name).to_vec();
+    let (old_path, new_path) = (checked(&bare(old))?, checked(&bare(new))?);
+    let there = (is_file(base, old_path.as_str())?, is_file(base, new_path.as_str())?);
+    if there == (false, true) {
+        return Ok(Named {
+            path: new_path,
+            from: None,
+            repairs: vec![repair("other-old-name", "the old name is not in the repository; the new one is")],
+        });
+    }
+    Err(disagree(old, new))
+}
+
+fn is_file(base: &dyn Base, path: &str) -> Result<bool, Stop> {
+    Ok(base.entry(path)?.is_some_and(|entry| match entry.kind {
+        EntryKind::File(_) | EntryKind::Symlink | EntryKind::Gitlink => true,
+        EntryKind::Directory => false,
+    }))
+}
+
+/// A name that may be touched.
+fn checked(name: &[u8]) -> Result<RepoPath, Stop> {
+    match std::str::from_utf8(name) {
+        Ok(name) => Ok(RepoPath::new(name)?),
+        Err(_) => {
+            let shown = crate::text::excerpt(name, 200);
+            let message = format!("`{shown}` is not UTF-8");
+            Err(Refusal::new(RefusalCode::Encoding, message).at(shown).into())
+        }
+    }
+}

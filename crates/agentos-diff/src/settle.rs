@@ -1,0 +1,241 @@
+//! One file: from its resolved parts to its new state, hunk by hunk, with the report.
+//!
+//! Owns: what becomes of each hunk. Never: lands a file of which one hunk has no place.
+
+use std::sync::Arc;
+
+use crate::budget::Budget;
+use crate::locate::{Miss, Place, Sought, Target, locate, suggest};
+use crate::parse::{Body, Hunk, HunkLine, Mark};
+use crate::splice::{Splice, join, splices};
+use crate::text::{Line, excerpt, lines};
+use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung};
+
+/// Lines of an excerpt in a report.
+const SHOWN_LINES: usize = 8;
+/// Characters of one line of an excerpt.
+const SHOWN_CHARS: usize = 160;
+
+/// What became of a file's hunks.
+pub(crate) struct Settled {
+    /// One report for each hunk.
+    pub reports: Vec<HunkReport>,
+    /// The splices, if every hunk has its place.
+    pub splices: Option<Vec<Splice>>,
+}
+
+/// Places every hunk of one file.
+pub(crate) fn settle(
+    target: &mut Target<'_>,
+    hunks: &[&Hunk<'_>],
+    budget: &mut Budget,
+) -> Result<Settled, Refusal> {
+    let sought: Vec<Sought<'_, '_>> = hunks.iter().map(|hunk| Sought::new(hunk)).collect();
+    let found = locate(target, &sought, budget)?;
+    let mut reports = Vec::with_capacity(hunks.len());
+    let mut all = Vec::new();
+    let mut complete = true;
+    for (at, (one, found)) in sought.iter().zip(found).enumerate() {
+        let mut report = blank_report(at, one);
+        match found {
+            Ok(place) => {
+                let there = already_there(&target.lines, one, &place);
+                match splices(&target.lines, one.hunk, &place) {
+                    Ok(mut new) if !there => {
+                        land_report(&mut report, one, &place);
+                        all.append(&mut new);
+                    }
+                    Ok(_) => {
+                        complete = false;
+                        there_report(&mut report, place.start);
+                    }
+                    Err(_) => {
+                        complete = false;
+                        miss(target, one, &mut report, Miss::Nowhere, budget)?;
+                    }
+                }
+            }
+            Err(why) => {
+                complete = false;
+                miss(target, one, &mut report, why, budget)?;
+            }
+        }
+        reports.push(report);
+    }
+    all.sort_by_key(|splice| (splice.start, splice.end));
+    Ok(Settled {
+        reports,
+        splices: complete.then_some(all),
+    })
+}
+
+fn blank_report(at: usize, one: &Sought<'_, '_>) -> HunkReport {
+    HunkReport {
+        index: u32::try_from(at + 1).unwrap_or(u32::MAX),
+        status: HunkStatus::Refused,
+        rung: None,
+        stated_line: one.hunk.stated.old_start,
+        found_line: None,
+        candidates: Vec::new(),
+        repairs: one.hunk.repairs.clone(),
+        refusal: None,
+        expected: Vec::new(),
+        actual: Vec::new(),
+    }
+}
+
+fn number(line: usize) -> u64 {
+    line as u64 + 1
+}
+
+fn land_report(report: &mut HunkReport, one: &Sought<'_, '_>, place: &Place) {
+    report.status = HunkStatus::Landed;
+    report.rung = Some(place.rung(one.stated));
+    report.found_line = Some(number(place.start));
+}
+
+fn there_report(report: &mut HunkReport, start: usize) {
+    report.status = HunkStatus::AlreadyThere;
+    report.found_line = Some(number(start));
+    report.refusal = Some(
+        Refusal::new(RefusalCode::Empty, "the result of this hunk is there already").hint("leave this hunk out"),
+    );
+}
+
+/// An insertion at the edge of its context, whose result already stands there: landing it would do it twice.
+fn already_there(lines: &[Line<'_>], one: &Sought<'_, '_>, place: &Place) -> bool {
+    let only_adds = one.hunk.lines.iter().all(|line| line.mark != Mark::Remove);
+    if !only_adds || one.old.is_empty() || one.hunk.lines.iter().all(|line| line.mark == Mark::Context) {
+        return false;
+    }
+    let new: Vec<&HunkLine<'_>> = one.hunk.lines.iter().filter(|line| line.is_new()).collect();
+    let stands_at = |start: usize| {
+        lines
+            .get(start..start + new.len())
+            .is_some_and(|here| here.iter().zip(&new).all(|(line, new)| line.text == new.text.as_ref()))
+    };
+    let end = place.start + one.old.len();
+    (one.trail == 0 && stands_at(place.start))
+        || (one.lead == 0 && end.checked_sub(new.len()).is_some_and(stands_at))
+}
+
+/// Fills the report of a hunk that has no place.
+fn miss(
+    target: &mut Target<'_>,
+    one: &Sought<'_, '_>,
+    report: &mut HunkReport,
+    why: Miss,
+    budget: &mut Budget,
+) -> Result<(), Refusal> {
+    report.expected = one.old.iter().take(SHOWN_LINES).map(|line| excerpt(&line.text, SHOWN_CHARS)).collect();
+    let (code, message, starts) = match why {
+        Miss::Nowhere => {
+            if let Some(start) = result_stands(target, one, budget)? {
+                there_report(report, start);
+                return Ok(());
+            }
+            let starts = suggest(target, one, budget)?;
+            (RefusalCode::DoesNotApply, "the lines this hunk expects are not in the file", starts)
+        }
+        Miss::Several(starts) => (RefusalCode::Ambiguous, "the lines this hunk expects are at several places", starts),
+        Miss::Nothing => (
+            RefusalCode::Ambiguous,
+            "this hunk inserts lines and has no context that says where",
+            Vec::new(),
+        ),
+        Miss::Overlap(starts) => (
+            RefusalCode::Ambiguous,
+            "this hunk overlaps another one of the same file",
+            starts,
+        ),
+    };
+    report.candidates = starts.iter().map(|start| number(*start)).collect();
+    let nearby = starts.first().and_then(|start| target.lines.get(*start..)).unwrap_or_default();
+    report.actual = nearby
+        .iter()
+        .take(SHOWN_LINES.min(one.old.len().max(1)))
+        .map(|line| excerpt(line.text, SHOWN_CHARS))
+        .collect();
+    report.refusal = Some(Refusal::new(code, message).hint(match code {
+        RefusalCode::Ambiguous => "add lines above and below until the place is the only one",
+        _ => "copy the lines exactly as they stand in the file",
+    }));
+    Ok(())
+}
+
+/// The one place at which the new side of a hunk stands, if there is one: it has been applied before.
+fn result_stands(
+    target: &mut Target<'_>,
+    one: &Sought<'_, '_>,
+    budget: &mut Budget,
+) -> Result<Option<usize>, Refusal> {
+    let lines: Vec<HunkLine<'_>> = one
+        .hunk
+        .lines
+        .iter()
+        .filter(|line| line.is_new())
+        .map(|line| HunkLine {
+            mark: Mark::Context,
+            ..line.clone()
+        })
+        .collect();
+    if lines.iter().all(|line| crate::text::trim(&line.text).len() < 2) {
+        return Ok(None);
+    }
+    let result = Hunk {
+        lines,
+        ..Hunk::default()
+    };
+    let places = crate::locate::candidates(target, &Sought::new(&result), budget)?;
+    Ok(match places.as_slice() {
+        [only] => Some(only.start),
+        _ => None,
+    })
+}
+
+/// The content of a new file.
+pub(crate) fn content_of<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a>>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for line in lines {
+        out.extend_from_slice(&line.text);
+        if line.cr {
+            out.push(b'\r');
+        }
+        if !line.bare {
+            out.push(b'\n');
+        }
+    }
+    out
+}
+
+/// The new content of a file that is given as a whole: lines that stay keep their bytes.
+pub(crate) fn whole(base: &[u8], new: &[HunkLine<'_>]) -> (Arc<[u8]>, HunkReport) {
+    let old = lines(base);
+    let texts: Vec<&[u8]> = old.iter().map(|line| line.text).collect();
+    let wanted: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
+    let hunk = Hunk {
+        lines: crate::parse::paired(&texts, &wanted),
+        ..Hunk::default()
+    };
+    let place = Place {
+        start: 0,
+        level: crate::locate::Level::Exact,
+        shift: crate::locate::Shift::default(),
+    };
+    let content = match splices(&old, &hunk, &place) {
+        Ok(splices) => join(&old, &splices),
+        Err(_) => content_of(new.iter()),
+    };
+    let mut report = blank_report(0, &Sought::new(&hunk));
+    report.status = HunkStatus::Landed;
+    report.rung = Some(Rung::WholeFile);
+    (Arc::from(content), report)
+}
+
+/// The hunks of a body; none for a whole file.
+pub(crate) fn hunks_of<'e, 'a>(body: &'e Body<'a>) -> Vec<&'e Hunk<'a>> {
+    match body {
+        Body::Hunks(hunks) => hunks.iter().collect(),
+        Body::Whole(_) => Vec::new(),
+    }
+}

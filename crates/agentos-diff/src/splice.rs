@@ -1,0 +1,206 @@
+//! From a hunk and its place to the exact bytes that change.
+//!
+//! Owns: line endings, the final newline and the shift of added lines. Never: touches a byte outside the lines
+//! a hunk removes or adds.
+
+use crate::locate::Place;
+use crate::parse::{Hunk, HunkLine, Mark};
+use crate::text::{Eol, Line};
+
+/// Lines `start..end` become these bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Splice {
+    /// First line that goes; 0 is the first.
+    pub start: usize,
+    /// One past the last line that goes.
+    pub end: usize,
+    /// What comes.
+    pub bytes: Vec<u8>,
+}
+
+/// The shift that located the hunk cannot be given to one of its added lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unshiftable;
+
+/// The splices of one hunk, ascending.
+pub(crate) fn splices(lines: &[Line<'_>], hunk: &Hunk<'_>, place: &Place) -> Result<Vec<Splice>, Unshiftable> {
+    let ending = Ending::of(lines, hunk, place);
+    let mut out = Vec::new();
+    let mut run = Run::at(place.start);
+    for line in &hunk.lines {
+        match line.mark {
+            Mark::Context => {
+                run.close(&ending, &mut out)?;
+                run = Run::at(run.end + 1);
+            }
+            Mark::Remove => {
+                run.removed.push(line);
+                run.end += 1;
+            }
+            Mark::Add => run.added.push(line),
+        }
+    }
+    run.close(&ending, &mut out)?;
+    Ok(out)
+}
+
+/// Joins splices (ascending, without overlap) and the untouched lines.
+pub(crate) fn join(lines: &[Line<'_>], splices: &[Splice]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    for splice in splices {
+        for line in lines.get(at..splice.start).unwrap_or_default() {
+            line.write(&mut out);
+        }
+        out.extend_from_slice(&splice.bytes);
+        at = splice.end;
+    }
+    for line in lines.get(at..).unwrap_or_default() {
+        line.write(&mut out);
+    }
+    out
+}
+
+/// Removed and added lines without context between them.
+struct Run<'h, 'a> {
+    start: usize,
+    end: usize,
+    removed: Vec<&'h HunkLine<'a>>,
+    added: Vec<&'h HunkLine<'a>>,
+}
+
+impl<'h, 'a> Run<'h, 'a> {
+    fn at(start: usize) -> Self {
+        Self {
+            start,
+            end: start,
+            removed: Vec::new(),
+            added: Vec::new(),
+        }
+    }
+
+    fn close(&self, ending: &Ending<'_, 'h, 'a>, out: &mut Vec<Splice>) -> Result<(), Unshiftable> {
+        if self.removed.is_empty() && self.added.is_empty() {
+            return Ok(());
+        }
+        let at_end = self.end == ending.lines.len();
+        let mut splice = Splice {
+            start: self.start,
+            end: self.end,
+            bytes: Vec::new(),
+        };
+        let unended = ending.lines.get(self.start.wrapping_sub(1)).filter(|line| line.eol == Eol::Missing);
+        if let (Some(last), false) = (unended, self.added.is_empty()) {
+            // Lines come after a last line that has no newline: it needs one now.
+            splice.start -= 1;
+            splice.bytes.extend_from_slice(last.text);
+            splice.bytes.extend_from_slice(ending.usual.bytes());
+        }
+        let last = self.added.len().saturating_sub(1);
+        for (at, line) in self.added.iter().enumerate() {
+            let text = match ending.shifts {
+                true => ending.place.shift.apply(&line.text).ok_or(Unshiftable)?,
+                false => line.text.to_vec(),
+            };
+            splice.bytes.extend_from_slice(&text);
+            let bare = at_end && at == last && !ending.final_newline(self);
+            ending.write(&mut splice.bytes, line, self, at, bare);
+        }
+        out.push(splice);
+        Ok(())
+    }
+}
+
+/// Which line ending added lines get.
+struct Ending<'l, 'h, 'a> {
+    lines: &'l [Line<'l>],
+    place: &'l Place,
+    /// The carriage returns of the hunk are those of the file, so its added lines mean theirs.
+    literal: bool,
+    /// The ending most lines near the hunk have.
+    usual: Eol,
+    /// The hunk says that the old text had no final newline.
+    old_bare: bool,
+    /// The hunk says that the new text has none.
+    new_bare: bool,
+    shifts: bool,
+    hunk: &'h Hunk<'a>,
+}
+
+impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
+    fn of(lines: &'l [Line<'l>], hunk: &'h Hunk<'a>, place: &'l Place) -> Self {
+        let old: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.is_old()).collect();
+        let here = lines.get(place.start..place.start + old.len()).unwrap_or_default();
+        let literal = !old.is_empty()
+            && old
+                .iter()
+                .zip(here)
+                .all(|(old, line)| line.eol == Eol::Missing || old.cr == (line.eol == Eol::CrLf));
+        let added: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.mark == Mark::Add).collect();
+        let last_new = hunk.lines.iter().rev().find(|line| line.is_new());
+        Self {
+            lines,
+            place,
+            literal,
+            usual: usual(lines, here),
+            old_bare: old.iter().any(|line| line.bare),
+            new_bare: last_new.is_some_and(|line| line.bare),
+            shifts: place.shift.applies_to(&added),
+            hunk,
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>, line: &HunkLine<'_>, run: &Run<'_, '_>, at: usize, bare: bool) {
+        if bare {
+            return;
+        }
+        let eol = if self.literal {
+            if line.cr { Eol::CrLf } else { Eol::Lf }
+        } else {
+            self.beside(run, at)
+        };
+        out.extend_from_slice(eol.bytes());
+    }
+
+    /// The ending of the line that is replaced, else of the line above, else the usual one.
+    fn beside(&self, run: &Run<'_, '_>, at: usize) -> Eol {
+        let replaced = (run.start + at < run.end).then_some(run.start + at);
+        let above = run.start.checked_sub(1);
+        replaced
+            .or(above)
+            .and_then(|at| self.lines.get(at))
+            .map(|line| line.eol)
+            .filter(|eol| *eol != Eol::Missing)
+            .unwrap_or(self.usual)
+    }
+
+    /// Whether the new last line ends in a newline. Only a hunk that states a difference changes that.
+    fn final_newline(&self, run: &Run<'_, '_>) -> bool {
+        let has = self.lines.last().is_none_or(|line| line.eol != Eol::Missing);
+        if self.old_bare != self.new_bare {
+            return !self.new_bare;
+        }
+        let rewritten = match (run.removed.last(), run.added.last()) {
+            (Some(removed), Some(added)) => removed.text == added.text,
+            (Some(_) | None, _) => false,
+        };
+        // The same line taken out and put in: what differs is the newline whose marker got lost.
+        has || (rewritten && !self.old_bare && self.hunk.lines.iter().all(|line| !line.bare))
+    }
+}
+
+/// The commoner ending of the hunk's own lines, else of the file's first lines.
+fn usual(lines: &[Line<'_>], here: &[Line<'_>]) -> Eol {
+    /// Enough to see a file's habit.
+    const LOOKED_AT: usize = 1_000;
+    let count = |lines: &[Line<'_>]| {
+        let crlf = lines.iter().filter(|line| line.eol == Eol::CrLf).count();
+        let lf = lines.iter().filter(|line| line.eol == Eol::Lf).count();
+        (crlf, lf)
+    };
+    let (mut crlf, mut lf) = count(here);
+    if crlf == lf {
+        (crlf, lf) = count(lines.get(..LOOKED_AT).unwrap_or(lines));
+    }
+    if crlf > lf { Eol::CrLf } else { Eol::Lf }
+}
