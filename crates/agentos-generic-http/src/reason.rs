@@ -241,3 +241,56 @@ impl From<&NetError> for Reason {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_the_state_of_the_table() {
+        use HealthStatus::{
+            Connected, InvalidToken, ModelMissing, NotConfigured, SchemaMismatch, Unreachable,
+        };
+        use Reason::*;
+        let table: [(&[Reason], HealthStatus); 6] = [
+            (
+                &[MissingUrl, BadUrl, MissingModel, MissingKey, KeyRequired, BadKey],
+                NotConfigured,
+            ),
+            (
+                &[
+                    Dns,
+                    Refused,
+                    ConnectTimeout,
+                    Tls,
+                    TlsCertificate,
+                    ReadTimeout,
+                    Closed,
+                ],
+                Unreachable,
+            ),
+            (
+                &[ProxyAuth, Timeout, Loading, Overloaded, ServerError],
+                Unreachable,
+            ),
+            (
+                &[NotHttp, Redirect, Html, WrongPath, NotJson, ErrorIn200, Fields],
+                SchemaMismatch,
+            ),
+            (&[Unauthorized, Forbidden], InvalidToken),
+            (&[UnknownModel, LoadingOff, LoadFailed, NoModels], ModelMissing),
+        ];
+        for (reasons, status) in table {
+            for reason in reasons {
+                assert_eq!(reason.status(), status, "{reason:?}");
+            }
+        }
+        for reason in [NotLoaded, Quota, RateLimited] {
+            assert_eq!(reason.status(), Connected, "{reason:?}");
+        }
+        // It passes without anybody changing anything: not the network's fault.
+        for reason in [Loading, Overloaded, ServerError, Timeout] {
+            assert_eq!(reason.category(), ErrorCategory::Runtime, "{reason:?}");
+        }
+    }
+}

@@ -19,13 +19,19 @@ pub(crate) fn pause(fault: &Fault, is_loopback: bool, retried: u32) -> Option<Du
         return None;
     }
     let backoff = FIRST_PAUSE * 2_u32.saturating_pow(retried);
-    let pause = match fault.reason {
-        Reason::Refused | Reason::ConnectTimeout if !is_loopback => backoff,
-        Reason::RateLimited => fault.retry_after?,
-        Reason::ServerError | Reason::Overloaded | Reason::Loading | Reason::Timeout => {
-            fault.retry_after.unwrap_or(backoff)
-        }
-        _ => return None,
+    let not_reached = matches!(fault.reason, Reason::Refused | Reason::ConnectTimeout);
+    let busy = matches!(
+        fault.reason,
+        Reason::ServerError | Reason::Overloaded | Reason::Loading | Reason::Timeout
+    );
+    let pause = if fault.reason == Reason::RateLimited {
+        fault.retry_after?
+    } else if busy {
+        fault.retry_after.unwrap_or(backoff)
+    } else if not_reached && !is_loopback {
+        backoff
+    } else {
+        return None;
     };
     (pause <= LONGEST).then_some(pause)
 }

@@ -84,10 +84,15 @@ pub fn judge(response: &Response, key_sent: bool) -> Result<Value, Fault> {
 fn fault(reason: Reason, error: &ApiError, retry_after: Option<Duration>) -> Fault {
     let mut fault = Fault::from(reason);
     fault.retry_after = retry_after;
-    match reason {
-        // These messages repeat a part of the key.
-        Reason::Unauthorized | Reason::Forbidden | Reason::KeyRequired => fault,
-        _ => fault.saying(&error.message),
+    // These messages repeat a part of the key.
+    let about_key = matches!(
+        reason,
+        Reason::Unauthorized | Reason::Forbidden | Reason::KeyRequired
+    );
+    if about_key {
+        fault
+    } else {
+        fault.saying(&error.message)
     }
 }
 
