@@ -1,0 +1,264 @@
+//! The five checks, as decisions over what was seen.
+//!
+//! Owns: A health, B minimal run, C diff valid, D power boundary, E result structure. Never: runs anything or
+//! reads a file; a check without facts is skipped with the reason.
+
+use agentos_tool::{ErrorCategory, HealthStatus, OutputKind, ResultStatus, ToolHealth, ToolResult};
+use serde_json::Value;
+
+use crate::evidence::sha256;
+use crate::gate::GateSpec;
+use crate::results::{Check, CheckStatus};
+use crate::structure;
+
+/// What the program said of the server.
+#[derive(Debug, Clone)]
+pub(crate) enum Health {
+    /// A health.
+    Said(Box<ToolHealth>),
+    /// Nothing that can be read, and why.
+    Unreadable(String),
+}
+
+/// What was seen of one `tool run`.
+#[derive(Debug, Clone)]
+pub(crate) struct Run {
+    /// The printed result, or why it cannot be read.
+    pub(crate) result: Result<Value, String>,
+    /// What the gate's own measurement found changed.
+    pub(crate) written: Vec<String>,
+    /// What git has against the diff.
+    pub(crate) second_opinion: Option<String>,
+}
+
+/// Everything that was seen.
+pub(crate) struct Facts<'a> {
+    /// The gate.
+    pub(crate) spec: &'a GateSpec,
+    /// What the program said of the server.
+    pub(crate) health: &'a Health,
+    /// The smallest task and the task for a diff; empty when the server was not connected.
+    pub(crate) runs: &'a [Run],
+    /// Where the key was found.
+    pub(crate) leaks: &'a [String],
+}
+
+/// How one check ended, and what was seen.
+type Outcome = (CheckStatus, Vec<String>);
+type Decision = fn(&Facts<'_>) -> Outcome;
+
+/// All five, in order.
+pub(crate) fn all(facts: &Facts<'_>) -> Vec<Check> {
+    let (healthy, health_details) = health(facts.health);
+    let blocked = format!("{}-A did not pass", facts.spec.prefix);
+    let mut checks = vec![('A', "the server is up and takes work", (healthy, health_details))];
+    let rest: [(char, &str, Decision); 4] = [
+        ('B', "the smallest task is answered", minimal_run),
+        ('C', "a diff that lands comes back", diff_valid),
+        ('D', "nothing was written or committed", power_boundary),
+        (
+            'E',
+            "the result is complete and holds no secret",
+            result_structure,
+        ),
+    ];
+    for (letter, name, check) in rest {
+        let outcome = match healthy {
+            CheckStatus::Passed => check(facts),
+            CheckStatus::Failed | CheckStatus::Skipped => (CheckStatus::Skipped, vec![blocked.clone()]),
+        };
+        checks.push((letter, name, outcome));
+    }
+    let named = |(letter, name, (status, details)): (char, &str, Outcome)| Check {
+        id: format!("{}-{letter}", facts.spec.prefix),
+        name: name.to_owned(),
+        status,
+        details,
+    };
+    checks.into_iter().map(named).collect()
+}
+
+fn outcome(problems: Vec<String>, seen: String) -> Outcome {
+    if problems.is_empty() {
+        (CheckStatus::Passed, vec![seen])
+    } else {
+        (CheckStatus::Failed, problems)
+    }
+}
+
+/// Connected passes. Nobody there, or nothing set, cannot be judged. Everything else is a server that does not
+/// take our work.
+fn health(health: &Health) -> Outcome {
+    let said = match health {
+        Health::Said(said) => said,
+        Health::Unreadable(reason) => return (CheckStatus::Failed, vec![reason.clone()]),
+    };
+    let place = said
+        .endpoint
+        .as_ref()
+        .map_or_else(|| "no address".to_owned(), ToString::to_string);
+    let details = vec![format!("{} at {place}: {}", said.status, said.details)];
+    if !said.is_connected() && said.error_category.is_none() {
+        return (
+            CheckStatus::Failed,
+            vec![format!("{}, but no error category is given", said.status)],
+        );
+    }
+    match said.status {
+        HealthStatus::Connected => (CheckStatus::Passed, details),
+        HealthStatus::NotConfigured => (CheckStatus::Skipped, details),
+        HealthStatus::Unreachable if said.error_category == Some(ErrorCategory::Network) => {
+            (CheckStatus::Skipped, details)
+        }
+        HealthStatus::Unreachable
+        | HealthStatus::InvalidToken
+        | HealthStatus::ModelMissing
+        | HealthStatus::SchemaMismatch => (CheckStatus::Failed, details),
+    }
+}
+
+fn typed(run: Option<&Run>) -> Result<ToolResult, String> {
+    let value = run.ok_or("it was not run")?.result.clone()?;
+    serde_json::from_value(value).map_err(|error| format!("the result is not a ToolResult: {error}"))
+}
+
+/// True when a model answered: with words, with a diff that lands, or with one that was judged and refused.
+fn answered(result: &ToolResult) -> bool {
+    let worked = matches!(
+        result.status,
+        ResultStatus::Success | ResultStatus::PartialSuccess
+    );
+    worked || result.diff_validation.is_valid || result.diff_validation.code.is_some()
+}
+
+fn minimal_run(facts: &Facts<'_>) -> Outcome {
+    let result = match typed(facts.runs.first()) {
+        Ok(result) => result,
+        Err(reason) => return (CheckStatus::Failed, vec![reason]),
+    };
+    let mut problems = Vec::new();
+    if !answered(&result) {
+        let said = result.error_message.as_deref().unwrap_or("no reason was given");
+        problems.push(format!("no answer: {said}"));
+    }
+    if let Some(reason) = &result.mock {
+        problems.push(format!("the answer was not made by a model: {reason}"));
+    }
+    let model = result.model_id.as_deref().unwrap_or("a model without a name");
+    outcome(problems, format!("{model} answered in {} ms", result.latency_ms))
+}
+
+fn diff_valid(facts: &Facts<'_>) -> Outcome {
+    let Some(run) = facts.runs.get(1) else {
+        return (
+            CheckStatus::Skipped,
+            vec!["the task for a diff was not run".to_owned()],
+        );
+    };
+    let result = match typed(Some(run)) {
+        Ok(result) => result,
+        Err(reason) => return (CheckStatus::Failed, vec![reason]),
+    };
+    let judged = &result.diff_validation;
+    if !answered(&result) {
+        let said = result.error_message.as_deref().unwrap_or("no reason was given");
+        return (
+            CheckStatus::Skipped,
+            vec![format!("there was no answer to judge: {said}")],
+        );
+    }
+    if !judged.is_valid {
+        let code = judged.code.as_deref().unwrap_or("no code");
+        return (
+            CheckStatus::Failed,
+            vec![format!(
+                "the diff does not land ({code}): {}",
+                judged.errors.join("; ")
+            )],
+        );
+    }
+    // A crossed boundary takes the diff out of the result; that is D's finding, not this check's.
+    if result.status == ResultStatus::Failed && (result.wrote_files || result.committed) {
+        return (
+            CheckStatus::Passed,
+            vec!["the diff lands; it was withheld because the boundary was crossed".to_owned()],
+        );
+    }
+    let diff = result.diff.as_deref().unwrap_or_default();
+    let mut problems: Vec<String> = run
+        .second_opinion
+        .iter()
+        .map(|said| format!("git does not take the diff: {said}"))
+        .collect();
+    if result.output_kind != OutputKind::Diff || diff.is_empty() {
+        problems.push("the result is valid but carries no diff".to_owned());
+    }
+    if result.diff_sha256.as_deref() != Some(sha256(diff.as_bytes()).as_str()) {
+        problems.push("the stated hash is not the hash of the diff".to_owned());
+    }
+    outcome(
+        problems,
+        format!(
+            "{} in {} lines lands",
+            result.files_touched.join(", "),
+            result.line_count
+        ),
+    )
+}
+
+fn power_boundary(facts: &Facts<'_>) -> Outcome {
+    let mut problems = Vec::new();
+    for run in facts.runs {
+        problems.extend(
+            run.written
+                .iter()
+                .map(|what| format!("measured by the gate: {what}")),
+        );
+        let Ok(result) = typed(Some(run)) else { continue };
+        if result.wrote_files || result.committed {
+            problems.push(format!(
+                "measured by the program: {}",
+                result.boundary.violations.join(", ")
+            ));
+        }
+        if result.boundary.before.is_none() || result.boundary.after.is_none() {
+            problems.push("the program did not measure the repository before and after".to_owned());
+        }
+        let claimed = (result.wrote_files, result.committed);
+        if claimed != (result.boundary.wrote_files, result.boundary.committed) {
+            problems.push("`wrote_files` or `committed` is not what was measured".to_owned());
+        }
+    }
+    if facts.runs.iter().all(|run| typed(Some(run)).is_err()) {
+        problems.push("no result says what was measured".to_owned());
+    }
+    outcome(
+        problems,
+        "HEAD, refs, index, work tree and the repository's folder are as before".to_owned(),
+    )
+}
+
+fn result_structure(facts: &Facts<'_>) -> Outcome {
+    let mut problems: Vec<String> = facts
+        .leaks
+        .iter()
+        .map(|place| format!("the key is in {place}"))
+        .collect();
+    let mut judged = 0_usize;
+    for run in facts.runs {
+        match &run.result {
+            Ok(value) => {
+                judged += 1;
+                problems.extend(structure::problems(facts.spec.provider, value));
+            }
+            Err(reason) => problems.push(reason.clone()),
+        }
+    }
+    if judged == 0 && problems.is_empty() {
+        return (
+            CheckStatus::Skipped,
+            vec!["there is no result to judge".to_owned()],
+        );
+    }
+    outcome(problems, format!("{judged} results follow the schema"))
+}

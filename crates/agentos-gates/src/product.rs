@@ -1,0 +1,173 @@
+//! The program that is judged, run as a child process.
+//!
+//! Owns: its environment, its arguments, and reading what it prints. Never: trusts what it prints.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use agentos_tool::ToolHealth;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::GateError;
+use crate::gate::GateSpec;
+use crate::options::Options;
+use crate::results::Mode;
+
+/// The program with everything that its calls have in common.
+pub(crate) struct Product<'a> {
+    spec: &'a GateSpec,
+    options: &'a Options,
+    home: PathBuf,
+    key: Option<OsString>,
+}
+
+/// What one call printed.
+#[derive(Debug, Clone)]
+pub(crate) struct Printed {
+    /// The exit code, or none when a signal ended it.
+    pub(crate) code: Option<i32>,
+    /// Standard output.
+    pub(crate) stdout: String,
+    /// Standard error.
+    pub(crate) stderr: String,
+}
+
+#[derive(Deserialize)]
+struct HealthAnswer {
+    tools: Vec<ToolHealth>,
+}
+
+impl<'a> Product<'a> {
+    /// The program with an empty home in `scratch`. Where nobody set a key, it is given one that opens nothing,
+    /// to see that it shows up nowhere.
+    pub(crate) fn new(spec: &'a GateSpec, options: &'a Options, scratch: &Path, canary: &str) -> Self {
+        let own = options.environment.key().cloned();
+        let key = own.or_else(|| match options.mode {
+            Mode::Gate => Some(canary.into()),
+            Mode::Manual => None,
+        });
+        Self {
+            spec,
+            options,
+            home: scratch.join("home"),
+            key,
+        }
+    }
+
+    /// The key that must show up nowhere.
+    pub(crate) fn key(&self) -> Option<String> {
+        self.key
+            .as_ref()
+            .map(|key| key.to_string_lossy().into_owned())
+            .filter(|key| key.len() >= 8)
+    }
+
+    /// `agentos tool health`: the answer for the gate's provider, or why it cannot be read.
+    pub(crate) fn health(
+        &self,
+        directory: &Path,
+    ) -> Result<(Printed, Result<ToolHealth, String>), GateError> {
+        let printed = self.call(
+            directory,
+            &["tool", "health", "--provider", self.spec.provider, "--json"],
+        )?;
+        let health = serde_json::from_str::<HealthAnswer>(&printed.stdout)
+            .map_err(|error| printed.unreadable("tool health", &error))
+            .and_then(|answer| {
+                let found = answer
+                    .tools
+                    .into_iter()
+                    .find(|tool| tool.provider == self.spec.provider);
+                found.ok_or_else(|| format!("`tool health` says nothing of `{}`", self.spec.provider))
+            });
+        Ok((printed, health))
+    }
+
+    /// `agentos tool run`: the result as JSON, or why it cannot be read.
+    pub(crate) fn run(
+        &self,
+        repository: &Path,
+        task: &str,
+        file: Option<&str>,
+    ) -> Result<(Printed, Result<Value, String>), GateError> {
+        let shown = repository.to_string_lossy();
+        let mut args = vec![
+            "tool",
+            "run",
+            "-p",
+            self.spec.provider,
+            task,
+            "--repo",
+            &shown,
+            "--json",
+        ];
+        args.extend(file.into_iter().flat_map(|file| ["--file", file]));
+        let printed = self.call(repository, &args)?;
+        let result =
+            serde_json::from_str(&printed.stdout).map_err(|error| printed.unreadable("tool run", &error));
+        Ok((printed, result))
+    }
+
+    fn call(&self, directory: &Path, args: &[&str]) -> Result<Printed, GateError> {
+        let mut command = Command::new(&self.options.agentos);
+        command.args(args).current_dir(directory).stdin(Stdio::null());
+        if let Some(url) = &self.options.base_url {
+            command.args(["--base-url", url]);
+        }
+        if let Some(model) = &self.options.model {
+            command.args(["--model", model]);
+        }
+        self.environment(&mut command);
+        let output = command.output().map_err(|source| GateError::Start {
+            program: self.options.agentos.clone(),
+            source,
+        })?;
+        Ok(Printed {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    fn environment(&self, command: &mut Command) {
+        let taken = &self.options.environment;
+        match self.options.mode {
+            Mode::Manual => {}
+            Mode::Gate => {
+                command
+                    .env_clear()
+                    .env("HOME", &self.home)
+                    .env("GIT_CONFIG_NOSYSTEM", "1");
+                command.envs(taken.path.iter().map(|path| ("PATH", path)));
+                command.envs(taken.provider.iter().map(|(name, value)| (name, value)));
+            }
+        }
+        command.env("NO_COLOR", "1");
+        if let Some(key) = &self.key {
+            command.env(
+                format!("AGENTOS_{}_API_KEY", self.spec.provider.to_uppercase()),
+                key,
+            );
+        }
+    }
+}
+
+impl Printed {
+    fn unreadable(&self, verb: &str, error: &serde_json::Error) -> String {
+        let code = self
+            .code
+            .map_or_else(|| "a signal".to_owned(), |code| format!("code {code}"));
+        let said: String = self
+            .stderr
+            .trim()
+            .lines()
+            .next_back()
+            .unwrap_or_default()
+            .chars()
+            .take(200)
+            .collect();
+        format!("`{verb}` ended with {code} and printed no JSON that can be read ({error}): {said}")
+    }
+}

@@ -1,0 +1,104 @@
+//! Is a printed `ToolResult` complete?
+//!
+//! Owns: the check against the schema, and what no schema can say. Never: judges the answer in it.
+
+use agentos_tool::{ExecutionMode, OutputKind, ResultStatus, ToolResult};
+use serde_json::Value;
+
+/// Everything that is wrong with it.
+pub(crate) fn problems(provider: &str, value: &Value) -> Vec<String> {
+    let mut problems = against_schema(value);
+    match serde_json::from_value::<ToolResult>(value.clone()) {
+        Ok(result) => problems.extend(beyond_schema(provider, &result)),
+        Err(error) => problems.push(format!("the result is not a ToolResult: {error}")),
+    }
+    problems
+}
+
+fn against_schema(value: &Value) -> Vec<String> {
+    let schema = schemars::schema_for!(ToolResult).to_value();
+    match agentos_schema::check(&schema, value) {
+        Ok(()) => Vec::new(),
+        Err(violations) => violations.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn beyond_schema(provider: &str, result: &ToolResult) -> Vec<String> {
+    let worked = matches!(
+        result.status,
+        ResultStatus::Success | ResultStatus::PartialSuccess
+    );
+    let is_diff = result.output_kind == OutputKind::Diff;
+    let has_diff = result.diff.as_deref().is_some_and(|diff| !diff.is_empty());
+    let host_and_port = result
+        .endpoint
+        .as_ref()
+        .map(|endpoint| is_host_and_port(endpoint.as_str()));
+    let rules = [
+        (
+            result.tool == provider,
+            "`tool` is not the provider that was asked",
+        ),
+        (
+            result.provider == ExecutionMode::Local,
+            "`provider` is not `local`",
+        ),
+        (
+            host_and_port.unwrap_or(false),
+            "`endpoint` is not a host and a port",
+        ),
+        (
+            !worked || result.model_id.as_deref().is_some_and(|id| !id.is_empty()),
+            "`model_id` is missing",
+        ),
+        (
+            is_diff == has_diff,
+            "`output_kind` is `diff` and there is no diff, or the other way round",
+        ),
+        (
+            worked != result.error_category.is_some(),
+            "`error_category` does not fit the status",
+        ),
+        (
+            worked != result.error_message.is_some(),
+            "`error_message` does not fit the status",
+        ),
+    ];
+    rules
+        .iter()
+        .filter(|(holds, _)| !holds)
+        .map(|(_, problem)| (*problem).to_owned())
+        .collect()
+}
+
+fn is_host_and_port(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else {
+        return false;
+    };
+    let host_is_plain = !host.is_empty() && !host.contains(['/', '@', '?', '#', ' ']);
+    host_is_plain && port.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_is_a_host_and_a_port() {
+        for good in ["localhost:1234", "127.0.0.1:8080", "[::1]:80"] {
+            assert!(is_host_and_port(good), "{good}");
+        }
+        for bad in [
+            "localhost",
+            ":80",
+            "http://localhost:80",
+            "u@h:80",
+            "h:0",
+            "h:80/v1",
+            "h:99999",
+            "",
+        ] {
+            assert!(!is_host_and_port(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The gate's own measurement of a repository, and the scratch repository it measures.
+//!
+//! Owns: what counts as the state of a repository, seen by `git` and by reading the files. Never: asks the
+//! program that is judged.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::GateError;
+use crate::evidence::sha256;
+
+/// The state of a repository at one moment. Two equal states mean that nothing was written or committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct State {
+    /// What HEAD names, and the commit.
+    head: String,
+    /// Every ref and its commit.
+    refs: String,
+    /// SHA-256 of the index file.
+    index: String,
+    /// Every file of the work tree: path to kind, size and SHA-256.
+    worktree: BTreeMap<PathBuf, String>,
+    /// The same for the repository's own folder, but for the evidence that the program keeps there.
+    internals: BTreeMap<PathBuf, String>,
+}
+
+/// Makes a repository with one commit in `<scratch>/repository`.
+pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, GateError> {
+    let repository = scratch.join("repository");
+    let source = repository.join("src");
+    std::fs::create_dir_all(&source).map_err(GateError::file(&source))?;
+    let files = [
+        ("README.md", "# adder\n\nA library that adds.\n"),
+        (
+            "src/lib.rs",
+            "pub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\n",
+        ),
+    ];
+    for (name, text) in files {
+        let file = repository.join(name);
+        std::fs::write(&file, text).map_err(GateError::file(&file))?;
+    }
+    git(&repository, &["init", "--quiet", "--initial-branch=main"], None)?;
+    git(&repository, &["add", "--all"], None)?;
+    git(
+        &repository,
+        &["commit", "--quiet", "--message", "an adder that subtracts"],
+        None,
+    )?;
+    Ok(repository)
+}
+
+/// Asks git, as a second opinion, whether a diff applies to the work tree. Changes nothing.
+pub(crate) fn applies(repository: &Path, diff: &str) -> Result<(), GateError> {
+    git(repository, &["apply", "--check", "-"], Some(diff)).map(drop)
+}
+
+impl State {
+    /// Measures now.
+    pub(crate) fn measure(repository: &Path) -> Result<Self, GateError> {
+        let commit = git(repository, &["rev-parse", "HEAD"], None)?;
+        let name = git(repository, &["symbolic-ref", "--quiet", "HEAD"], None)?;
+        let own = repository.join(".git");
+        let index = own.join("index");
+        let mut worktree = BTreeMap::new();
+        list(
+            repository,
+            repository,
+            &|path| path == Path::new(".git"),
+            &mut worktree,
+        )?;
+        let mut internals = BTreeMap::new();
+        list(&own, &own, &|path| path == Path::new("agentos"), &mut internals)?;
+        Ok(Self {
+            head: format!("{} {}", name.trim_end(), commit.trim_end()),
+            refs: git(repository, &["for-each-ref"], None)?,
+            index: sha256(&std::fs::read(&index).map_err(GateError::file(&index))?),
+            worktree,
+            internals,
+        })
+    }
+
+    /// What is different afterwards, in words; empty when nothing is.
+    pub(crate) fn differences(&self, after: &Self) -> Vec<String> {
+        let mut found = Vec::new();
+        let parts = [
+            ("HEAD", &self.head, &after.head),
+            ("refs", &self.refs, &after.refs),
+            ("index", &self.index, &after.index),
+        ];
+        found.extend(
+            parts
+                .iter()
+                .filter(|(_, a, b)| a != b)
+                .map(|(name, ..)| (*name).to_owned()),
+        );
+        found.extend(changed(&self.worktree, &after.worktree).map(|path| format!("work tree: {path}")));
+        found.extend(
+            changed(&self.internals, &after.internals).map(|path| format!("repository folder: {path}")),
+        );
+        found
+    }
+}
+
+fn changed(
+    before: &BTreeMap<PathBuf, String>,
+    after: &BTreeMap<PathBuf, String>,
+) -> impl Iterator<Item = String> {
+    let mut paths: Vec<&PathBuf> = before.keys().chain(after.keys()).collect();
+    paths.sort();
+    paths.dedup();
+    paths.retain(|path| before.get(*path) != after.get(*path));
+    let paths: Vec<String> = paths.into_iter().map(|path| path.display().to_string()).collect();
+    paths.into_iter()
+}
+
+/// The files below a folder that hold these bytes; empty where there is no such folder.
+pub(crate) fn containing(folder: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>, GateError> {
+    if !folder.is_dir() || bytes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut all = BTreeMap::new();
+    list(folder, folder, &|_| false, &mut all)?;
+    let mut found = Vec::new();
+    for path in all
+        .into_iter()
+        .filter(|(_, seen)| seen.starts_with("file"))
+        .map(|(path, _)| path)
+    {
+        let file = folder.join(&path);
+        let text = std::fs::read(&file).map_err(GateError::file(&file))?;
+        if text.windows(bytes.len()).any(|window| window == bytes) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// Lists everything below a folder; a link is listed as what it says, and never followed.
+fn list(
+    top: &Path,
+    folder: &Path,
+    leave_out: &dyn Fn(&Path) -> bool,
+    found: &mut BTreeMap<PathBuf, String>,
+) -> Result<(), GateError> {
+    for entry in std::fs::read_dir(folder).map_err(GateError::file(folder))? {
+        let path = entry.map_err(GateError::file(folder))?.path();
+        let relative = path.strip_prefix(top).unwrap_or(&path).to_path_buf();
+        if leave_out(&relative) {
+            continue;
+        }
+        let about = std::fs::symlink_metadata(&path).map_err(GateError::file(&path))?;
+        let kind = about.file_type();
+        let seen = if kind.is_dir() {
+            list(top, &path, leave_out, found)?;
+            "folder".to_owned()
+        } else if kind.is_symlink() {
+            let target = std::fs::read_link(&path).map_err(GateError::file(&path))?;
+            format!("link to {}", target.display())
+        } else if kind.is_file() {
+            let bytes = std::fs::read(&path).map_err(GateError::file(&path))?;
+            format!("file of {} bytes, {}", bytes.len(), sha256(&bytes))
+        } else {
+            "something else".to_owned()
+        };
+        found.insert(relative, seen);
+    }
+    Ok(())
+}
+
+/// Runs git with a fixed identity and without anybody's configuration.
+fn git(repository: &Path, args: &[&str], input: Option<&str>) -> Result<String, GateError> {
+    let start = |source| GateError::Start {
+        program: PathBuf::from("git"),
+        source,
+    };
+    let mut child = Command::new("git")
+        .args(["-c", "core.fsync=none", "-c", "gc.auto=0"])
+        .args(args)
+        .current_dir(repository)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .envs([
+            ("GIT_AUTHOR_NAME", "Gate"),
+            ("GIT_AUTHOR_EMAIL", "gate@example.com"),
+        ])
+        .envs([
+            ("GIT_COMMITTER_NAME", "Gate"),
+            ("GIT_COMMITTER_EMAIL", "gate@example.com"),
+        ])
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(start)?;
+    let pipe = child.stdin.take();
+    let output = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            use std::io::Write;
+            // Git judges what arrived; a pipe that closed early shows in its exit code.
+            pipe.map(|mut pipe| pipe.write_all(input.unwrap_or_default().as_bytes()))
+        });
+        child.wait_with_output()
+    })
+    .map_err(start)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(GateError::Git {
+        command: args.first().copied().unwrap_or_default().to_owned(),
+        said: String::from_utf8_lossy(&output.stderr).trim_end().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(change: impl FnOnce(&Path)) -> Vec<String> {
+        let scratch = tempfile::TempDir::new().unwrap();
+        let repository = make_repository(scratch.path()).unwrap();
+        let before = State::measure(&repository).unwrap();
+        change(&repository);
+        before.differences(&State::measure(&repository).unwrap())
+    }
+
+    #[test]
+    fn nothing_done_is_nothing_found_and_evidence_is_allowed() {
+        assert_eq!(after(|_| {}), Vec::<String>::new());
+        let evidence = after(|repository| {
+            std::fs::create_dir_all(repository.join(".git/agentos/blobs")).unwrap();
+            std::fs::write(repository.join(".git/agentos/tape.jsonl"), "{}\n").unwrap();
+        });
+        assert_eq!(evidence, Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_way_of_writing_is_found() {
+        let write =
+            |name: &'static str| move |repository: &Path| std::fs::write(repository.join(name), "x").unwrap();
+        assert_eq!(after(write("src/lib.rs")), ["work tree: src/lib.rs"]);
+        assert_eq!(after(write("new.txt")), ["work tree: new.txt"]);
+        assert_eq!(
+            after(write(".git/hooks/post-commit")),
+            ["repository folder: hooks/post-commit"]
+        );
+        assert_eq!(
+            after(write(".git/config.local")),
+            ["repository folder: config.local"]
+        );
+        let folder = after(|repository| std::fs::create_dir_all(repository.join("empty")).unwrap());
+        assert_eq!(folder, ["work tree: empty"]);
+        let branch = after(|repository| drop(git(repository, &["branch", "other"], None).unwrap()));
+        assert!(branch.contains(&"refs".to_owned()), "{branch:?}");
+        let commit = after(|repository| {
+            git(
+                repository,
+                &["commit", "--quiet", "--allow-empty", "--message", "x"],
+                None,
+            )
+            .unwrap();
+        });
+        assert!(commit.contains(&"HEAD".to_owned()), "{commit:?}");
+        let staged = after(|repository| {
+            std::fs::write(repository.join("new.txt"), "x").unwrap();
+            git(repository, &["add", "new.txt"], None).unwrap();
+        });
+        assert!(staged.contains(&"index".to_owned()), "{staged:?}");
+    }
+
+    #[test]
+    fn git_is_a_second_opinion_on_a_diff() {
+        let scratch = tempfile::TempDir::new().unwrap();
+        let repository = make_repository(scratch.path()).unwrap();
+        let good = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n\
+            -    a - b\n+    a + b\n }\n";
+        assert!(applies(&repository, good).is_ok());
+        assert!(applies(&repository, &good.replace("a - b", "a * b")).is_err());
+    }
+}
