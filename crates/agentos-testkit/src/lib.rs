@@ -1,6 +1,8 @@
 //! Test support: temporary repositories, fake servers, recorded fixtures, a redactor; never in a product
 
 pub mod cli;
+pub mod contract;
+pub mod landing;
 pub mod llama;
 pub mod redact;
 pub mod repo;
