@@ -80,7 +80,8 @@ impl Server {
                 }
                 Err(broken) => broken,
             };
-            let wait = pause(&broken.fault, base.is_loopback(), retried).filter(|_| !broken.begun);
+            let may = !broken.begun && retried < settings.retries;
+            let wait = pause(&broken.fault, base.is_loopback(), retried).filter(|_| may);
             let again = match wait {
                 Some(wait) => deadline.wait(wait).await,
                 None => false,

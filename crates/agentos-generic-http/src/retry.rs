@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use crate::{Fault, Reason};
 
-/// Requests after the first.
-pub(crate) const RETRIES: u32 = 2;
 /// The longest wait a server may ask for.
 const LONGEST: Duration = Duration::from_secs(20);
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -15,9 +13,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// How long to wait before the next try; none when another try would only repeat the failure. A server on this
 /// machine that refuses connections is down, not busy.
 pub(crate) fn pause(fault: &Fault, is_loopback: bool, retried: u32) -> Option<Duration> {
-    if retried >= RETRIES {
-        return None;
-    }
     let backoff = FIRST_PAUSE * 2_u32.saturating_pow(retried);
     let not_reached = matches!(fault.reason, Reason::Refused | Reason::ConnectTimeout);
     let busy = matches!(
@@ -47,7 +42,7 @@ mod tests {
         let cases = [
             (Reason::Refused, None, false, 0, half),
             (Reason::Refused, None, false, 1, second),
-            (Reason::Refused, None, false, 2, None),
+            (Reason::Refused, None, false, 2, Some(Duration::from_secs(2))),
             (Reason::Refused, None, true, 0, None),
             (Reason::RateLimited, None, false, 0, None),
             (Reason::RateLimited, second, false, 0, second),

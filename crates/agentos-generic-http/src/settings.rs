@@ -29,6 +29,8 @@ pub struct ServerSettings {
     pub diff_quality: DiffQuality,
     /// Limit of one health check.
     pub probe_timeout: Duration,
+    /// Requests after the first, where asking again can help.
+    pub retries: u32,
     /// Tokens of an answer where the task sets no limit of its own.
     pub max_tokens: Option<u64>,
     /// Sent only when set.
@@ -50,6 +52,7 @@ impl ServerSettings {
             execution_mode,
             diff_quality: DiffQuality::Medium,
             probe_timeout: Duration::from_secs(5),
+            retries: 2,
             max_tokens: None,
             temperature: None,
             context_window: None,

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{ChatWire, LimitField, ModelList};
 
-const OFFICIAL_HOST: &str = "api.openai.com";
+const VENDOR_HOST: &str = "api.openai.com";
 
 const HINTS: Hints = Hints {
     start: "start the server",
@@ -20,25 +20,42 @@ const HINTS: Hints = Hints {
     address: "https://api.openai.com/v1",
 };
 
+/// Whose server it is: they differ in the probe that proves most and in one parameter's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    Vendor,
+    Compatible,
+}
+
 /// OpenAI, or a compatible server.
 #[derive(Debug, Clone)]
 pub struct OpenAi {
     server: Server,
+    dialect: Dialect,
 }
 
 impl OpenAi {
     /// An adapter from settings; nothing is sent yet.
     #[must_use]
     pub fn new(settings: ServerSettings, http: HttpClient) -> Self {
+        let url = settings
+            .base_url
+            .as_deref()
+            .and_then(|url| HttpUrl::parse(url).ok());
+        let dialect = match url {
+            Some(url) if url.host() == VENDOR_HOST => Dialect::Vendor,
+            Some(_) | None => Dialect::Compatible,
+        };
         Self {
             server: Server::new(settings, HINTS, http),
+            dialect,
         }
     }
 
     /// The vendor's own API knows each model by its path; elsewhere only the list is common to all.
     async fn probe(&self, base: &HttpUrl, deadline: &Deadline) -> Result<Found, Fault> {
         let wanted = self.server.settings().named_model();
-        if !is_official(base) {
+        if self.dialect == Dialect::Compatible {
             let list = self.server.get(base.join("models"), deadline).await?;
             return ModelList::read(&list)?.choose(wanted);
         }
@@ -61,7 +78,6 @@ impl OpenAi {
     ) -> Result<ToolOutput, ToolError> {
         let fail = |fault: Fault| self.server.error(&fault, deadline);
         let base = self.server.base().map_err(fail)?;
-        let official = is_official(&base);
         let found = match self.server.settings().named_model() {
             Some(model) => model.to_owned(),
             None => self
@@ -71,19 +87,14 @@ impl OpenAi {
                 .model
                 .unwrap_or_default(),
         };
-        let wire = ChatWire::new(if official {
-            LimitField::MaxCompletionTokens
-        } else {
-            LimitField::MaxTokens
+        let wire = ChatWire::new(match self.dialect {
+            Dialect::Vendor => LimitField::MaxCompletionTokens,
+            Dialect::Compatible => LimitField::MaxTokens,
         });
         self.server
             .ask(&wire, &base, (task, Some(&found)), deadline, progress)
             .await
     }
-}
-
-fn is_official(base: &HttpUrl) -> bool {
-    base.host() == OFFICIAL_HOST
 }
 
 impl Adapter for OpenAi {
@@ -119,3 +130,6 @@ impl Adapter for OpenAi {
         can
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,339 @@
+//! The adapter against recorded answers and against the contract of all adapters.
+
+use std::time::Duration;
+
+use agentos_testkit::contract::{Subject, state_of, task};
+use agentos_testkit::server::{FakeServer, Recorded, Reply};
+use agentos_testkit::wire::Fixture;
+use agentos_tool::{
+    ContextFile, ExecutionMode, FinishReason, HealthStatus, NoProgress, Secret, ToolOutput, Usage,
+};
+use serde_json::json;
+
+use super::*;
+
+const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
+
+fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
+    let mut settings = ServerSettings::new("openai", ExecutionMode::Cloud);
+    settings.base_url = root.map(|root| {
+        if root.starts_with("http:") {
+            format!("{root}/v1")
+        } else {
+            root.to_owned()
+        }
+    });
+    settings.model = Some("gpt-5.4".to_owned());
+    settings.key = key.map(Secret::new);
+    settings.probe_timeout = Duration::from_millis(500);
+    settings
+}
+
+fn http() -> HttpClient {
+    HttpClient::new(agentos_net::NetConfig {
+        max_body_bytes: 1 << 20,
+        ..Default::default()
+    })
+    .unwrap()
+}
+
+fn compatible(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
+    Box::new(OpenAi::new(settings(root, key), http()))
+}
+
+/// Without a second try, which would wait as the recorded answer says.
+fn once(mut settings: ServerSettings) -> ServerSettings {
+    settings.retries = 0;
+    settings
+}
+
+fn vendor(root: &str, key: Option<&str>) -> OpenAi {
+    OpenAi {
+        dialect: Dialect::Vendor,
+        ..OpenAi::new(once(settings(Some(root), key)), http())
+    }
+}
+
+fn chunk(content: &str) -> String {
+    json!({"model": "gpt-5.4", "choices": [{"index": 0, "delta": {"content": content}}]}).to_string()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_contract_holds() {
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+    let whole = json!({"model": "gpt-5.4", "choices": [
+        {"index": 0, "message": {"content": "+a\n+b\n"}, "finish_reason": "stop"},
+    ]});
+    let subject = Subject {
+        make: compatible,
+        run_path: "/v1/chat/completions",
+        events: vec![chunk("+a\n"), chunk("+b\n"), end.to_string(), "[DONE]".to_owned()],
+        whole: whole.to_string(),
+        text: "+a\n+b\n",
+        side: |_| Reply::json(404, &json!({"error": "File Not Found"})),
+    };
+    assert_eq!(subject.violations().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_recorded_state_is_told() {
+    let mut told = 0;
+    let mut recorded = 0;
+    for folder in ["openai", "generic", "derived"] {
+        for fixture in Fixture::all(folder).unwrap() {
+            let Some(wanted) = &fixture.tool_health else {
+                continue;
+            };
+            recorded += 1;
+            let one_model = fixture.request.path.starts_with("/v1/models/");
+            let make = |root: &str, key: Option<&str>| -> Box<dyn Adapter> {
+                if one_model {
+                    Box::new(vendor(root, key))
+                } else {
+                    Box::new(OpenAi::new(once(settings(Some(root), key)), http()))
+                }
+            };
+            let side = |_: &Recorded| Reply::json(500, &json!({}));
+            let found = state_of(&fixture, make, &[], side).await.unwrap();
+            assert_eq!(&found, wanted, "{}", fixture.name());
+            told += 1;
+        }
+    }
+    assert_eq!((told, recorded), (24, 24));
+}
+
+async fn played(folder: &str, case: &str) -> Result<ToolOutput, ToolError> {
+    let reply = Fixture::load(folder, case).unwrap().reply();
+    let server = FakeServer::start(move |_| reply.clone()).unwrap();
+    let mut settings = settings(Some(&server.url()), None);
+    settings.model = Some("tiny-coder".to_owned());
+    OpenAi::new(settings, http())
+        .run(&task(Duration::from_secs(20)), &NoProgress)
+        .await
+}
+
+#[tokio::test]
+async fn recorded_answers_are_read() {
+    use FinishReason::{ContentFilter, Length, Stop, ToolCalls};
+    let cases = [
+        ("openai", "run_chat", Stop, DIFF),
+        ("openai", "run_chat_stream", Stop, DIFF),
+        ("openai", "run_chat_stream_usage", Stop, DIFF),
+        ("openai", "run_chat_length", Length, ""),
+        ("openai", "run_chat_content_filter", ContentFilter, "--- a/src"),
+        ("openai", "run_chat_refusal", ContentFilter, ""),
+        ("openai", "run_chat_tool_call", ToolCalls, ""),
+        ("openai", "run_chat_tool_call_stream", ToolCalls, ""),
+        ("llamacpp", "run_chat", Stop, DIFF),
+        ("llamacpp", "run_chat_stream", Stop, DIFF),
+        ("llamacpp", "run_chat_stream_usage", Stop, DIFF),
+        ("llamacpp", "run_chat_reasoning", Stop, DIFF),
+        ("llamacpp", "run_chat_reasoning_stream", Stop, DIFF),
+        ("lmstudio", "run_chat", Stop, DIFF),
+        ("lmstudio", "run_chat_stream", Stop, DIFF),
+        ("derived", "content_parts", Stop, DIFF),
+        ("derived", "content_null", Stop, ""),
+        ("derived", "stream_crlf_comments", Stop, DIFF),
+        ("derived", "stream_is_json", Stop, DIFF),
+        ("derived", "stream_without_done", Stop, DIFF),
+        ("derived", "usage_missing", Stop, DIFF),
+    ];
+    for (folder, case, finish, text) in cases {
+        let output = played(folder, case)
+            .await
+            .unwrap_or_else(|error| panic!("{folder}/{case}: {error}"));
+        assert_eq!(
+            (output.finish, output.text.as_str()),
+            (finish, text),
+            "{folder}/{case}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn broken_answers_are_none() {
+    let cases = [
+        ("openai", "error_midstream", "broken_stream"),
+        ("openai", "error_context_length", "context_length"),
+        ("openai", "error_max_tokens_unsupported", "rejected"),
+        ("openai", "error_quota_legacy", "quota"),
+        ("openai", "error_rate_limit_request_too_large", "context_length"),
+        ("llamacpp", "error_midstream_chat", "broken_stream"),
+        ("llamacpp", "error_context_overflow_chat", "context_length"),
+        ("derived", "choices_empty", "fields"),
+        ("derived", "empty_body", "not_json"),
+        ("derived", "malformed_json", "not_json"),
+        ("derived", "not_utf8", "not_json"),
+        ("derived", "stream_bad_event", "broken_stream"),
+        ("derived", "stream_cut", "broken_stream"),
+        ("derived", "stream_cut_in_event", "broken_stream"),
+        ("derived", "truncated_json", "closed"),
+    ];
+    for (folder, case, detail) in cases {
+        let error = played(folder, case).await.expect_err(case);
+        assert_eq!(error.detail, detail, "{folder}/{case}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_as_reported_or_unknown() {
+    let cached = played("openai", "run_chat_cached").await.unwrap().usage.unwrap();
+    assert!(
+        cached.cached_tokens.unwrap() > 0 && cached.cached_tokens < cached.input_tokens,
+        "{cached:?}"
+    );
+    let reasoning = played("openai", "run_chat_reasoning")
+        .await
+        .unwrap()
+        .usage
+        .unwrap();
+    assert!(reasoning.reasoning_tokens.unwrap() > 0, "{reasoning:?}");
+    let streamed = played("llamacpp", "run_chat_stream_usage").await.unwrap().usage;
+    assert_ne!(streamed.unwrap_or_default(), Usage::default());
+    assert_eq!(played("derived", "usage_missing").await.unwrap().usage, None);
+    assert_eq!(played("openai", "run_chat_stream").await.unwrap().usage, None);
+}
+
+#[tokio::test]
+async fn another_model_than_the_one_asked_for_is_told() {
+    let other = played("openai", "run_chat").await.unwrap();
+    assert_eq!(other.model_id.as_deref(), Some("gpt-5.4-2026-03-05"));
+    assert_eq!(
+        other.warnings,
+        ["model `tiny-coder` was asked for, `gpt-5.4-2026-03-05` answered"]
+    );
+    assert_eq!(
+        played("llamacpp", "run_chat").await.unwrap().warnings,
+        Vec::<String>::new()
+    );
+}
+
+#[tokio::test]
+async fn the_request_says_what_was_set_and_no_more() {
+    let reply = Fixture::load("openai", "run_chat").unwrap().reply();
+    let server = FakeServer::start(move |_| reply.clone()).unwrap();
+    let mut task = task(Duration::from_secs(20));
+    task.context.push(ContextFile {
+        path: "src/lib.rs".to_owned(),
+        content: "fn add() {}\n".to_owned(),
+    });
+    OpenAi::new(settings(Some(&server.url()), None), http())
+        .run(&task, &NoProgress)
+        .await
+        .unwrap();
+    let mut set = settings(Some(&server.url()), None);
+    (set.temperature, set.max_tokens) = (Some(0.2), Some(256));
+    OpenAi {
+        dialect: Dialect::Vendor,
+        ..OpenAi::new(set, http())
+    }
+    .run(&task, &NoProgress)
+    .await
+    .unwrap();
+    task.limits.max_output_tokens = Some(99);
+    OpenAi::new(settings(Some(&server.url()), None), http())
+        .run(&task, &NoProgress)
+        .await
+        .unwrap();
+
+    let [plain, vendor, limited] = <[_; 3]>::try_from(server.requests())
+        .unwrap()
+        .map(|request| request.json());
+    let keys: Vec<_> = plain.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["messages", "model", "stream", "stream_options"]);
+    assert_eq!(plain["model"], "gpt-5.4");
+    assert!(
+        plain["messages"][1]["content"]
+            .as_str()
+            .unwrap()
+            .contains("fn add() {}")
+    );
+    assert_eq!(
+        (&vendor["temperature"], &vendor["max_completion_tokens"]),
+        (&json!(0.2), &json!(256))
+    );
+    assert_eq!(vendor.get("max_tokens"), None);
+    assert_eq!(limited["max_tokens"], 99);
+}
+
+#[tokio::test]
+async fn nothing_is_sent_without_the_key_a_provider_needs() {
+    let server = FakeServer::start(|_| Reply::json(200, &json!({}))).unwrap();
+    let mut settings = settings(Some(&server.url()), None);
+    settings.requires_key = true;
+    let adapter = OpenAi::new(settings, http());
+    let health = adapter.health_check(Timestamp::from_unix_seconds(0)).await;
+    assert_eq!(
+        (health.status, health.detail.as_deref()),
+        (HealthStatus::NotConfigured, Some("missing_key"))
+    );
+    let error = adapter
+        .run(&task(Duration::from_secs(20)), &NoProgress)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.health, error.detail.as_str()),
+        (Some(HealthStatus::NotConfigured), "missing_key")
+    );
+    assert!(server.requests().is_empty());
+}
+
+#[tokio::test]
+async fn without_a_name_the_only_model_is_used() {
+    let chat = Fixture::load("llamacpp", "run_chat").unwrap().reply();
+    let list = Fixture::load("llamacpp", "models_full").unwrap().reply();
+    let server = FakeServer::start(move |request| {
+        if request.method == "GET" {
+            list.clone()
+        } else {
+            chat.clone()
+        }
+    })
+    .unwrap();
+    let mut settings = settings(Some(&server.url()), None);
+    settings.model = None;
+    let adapter = OpenAi::new(settings, http());
+    let health = adapter.health_check(Timestamp::from_unix_seconds(0)).await;
+    assert_eq!(
+        (health.status, health.model.as_deref()),
+        (HealthStatus::Connected, Some("tiny-coder"))
+    );
+    assert_eq!(health.context_window, Some(4096));
+    adapter
+        .run(&task(Duration::from_secs(20)), &NoProgress)
+        .await
+        .unwrap();
+    assert_eq!(server.requests().last().unwrap().json()["model"], "tiny-coder");
+}
+
+#[tokio::test]
+async fn health_reads_well() {
+    let reply = Fixture::load("openai", "models_configured_missing")
+        .unwrap()
+        .reply();
+    let server = FakeServer::start(move |_| reply.clone()).unwrap();
+    let mut health = compatible(Some(&server.url()), None)
+        .health_check(Timestamp::from_unix_seconds(0))
+        .await;
+    health.latency_ms = 0;
+    let text = serde_json::to_string_pretty(&health)
+        .unwrap()
+        .replace(&server.port().to_string(), "PORT");
+    insta::assert_snapshot!(text, @r#"
+    {
+      "provider": "openai",
+      "status": "model_missing",
+      "error_category": "model",
+      "detail": "unknown_model",
+      "details": "model `gpt-5.4` is not among the models of `127.0.0.1:PORT`",
+      "fix": "name one of its models with `--model`, or load a model on the server",
+      "endpoint": "127.0.0.1:PORT",
+      "model": "gpt-5.4",
+      "models": [
+        "gpt-5.4-mini"
+      ],
+      "latency_ms": 0,
+      "checked_at": "1970-01-01T00:00:00.000Z"
+    }
+    "#);
+}
