@@ -244,8 +244,14 @@ fn did_you_mean(message: &str) -> Option<String> {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = quoted.next()?;
     quoted
-        .map(|known| (strsim::osa_distance(unknown, known), known))
+        .map(|known| {
+            (
+                strsim::osa_distance(unknown, known),
+                unknown.len().abs_diff(known.len()),
+                known,
+            )
+        })
         .min()
-        .filter(|(distance, known)| *distance <= 1 + known.chars().count() / 3)
-        .map(|(_, known)| format!("did you mean `{known}`?"))
+        .filter(|(distance, _, known)| *distance <= 1 + known.chars().count() / 3)
+        .map(|(_, _, known)| format!("did you mean `{known}`?"))
 }

@@ -1,1 +1,24 @@
-//! Provider profiles: typed, validated, layered; pure parsing
+//! Provider profiles: typed, validated, layered; pure parsing.
+//!
+//! Owns: what a profile may say, which of several layers wins, and where each value came from. Never: reads a file
+//! or the environment, holds a key in a profile, or lets a repository send a person's key elsewhere. Start at
+//! [`resolve`].
+
+mod abilities;
+mod builtin;
+mod environment;
+mod error;
+mod file;
+mod key;
+mod place;
+mod profile;
+mod resolve;
+mod stack;
+
+pub use builtin::builtin;
+pub use environment::{EnvNames, env_names};
+pub use error::ProfileError;
+pub use file::{AdapterKind, CapabilitiesFile, Mode, ParamsFile, ProfileFile, parse};
+pub use place::{BaseUrl, BaseUrlFault};
+pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, Resolved};
+pub use resolve::{Flags, Layers, resolve};

@@ -1,0 +1,48 @@
+//! The names of environment variables that a provider answers to.
+//!
+//! Owns: the names. Never: reads one; the caller does.
+
+/// For each setting, the names in the order in which they are looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvNames {
+    /// For the base URL.
+    pub base_url: Vec<String>,
+    /// For the model.
+    pub model: Vec<String>,
+    /// For the key.
+    pub api_key: Vec<String>,
+}
+
+/// The names for a provider: this program's own first, then the vendor's.
+#[must_use]
+pub fn env_names(provider: &str) -> EnvNames {
+    let own = |setting: &str| {
+        let provider: String = provider
+            .chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() {
+                    c.to_ascii_uppercase()
+                } else {
+                    '_'
+                }
+            })
+            .collect();
+        format!("AGENTOS_{provider}_{setting}")
+    };
+    let (base_url, api_key) = match provider {
+        "openai" => (Some("OPENAI_BASE_URL"), Some("OPENAI_API_KEY")),
+        "anthropic" => (Some("ANTHROPIC_BASE_URL"), Some("ANTHROPIC_API_KEY")),
+        "llamacpp" => (None, Some("LLAMA_API_KEY")),
+        _ => (None, None),
+    };
+    let list = |setting: &str, vendor: Option<&str>| {
+        std::iter::once(own(setting))
+            .chain(vendor.map(str::to_owned))
+            .collect()
+    };
+    EnvNames {
+        base_url: list("BASE_URL", base_url),
+        model: list("MODEL", None),
+        api_key: list("API_KEY", api_key),
+    }
+}

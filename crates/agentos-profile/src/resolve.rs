@@ -1,0 +1,214 @@
+//! Lays the sources of a profile over each other: flag, environment, project, user, built-in.
+//!
+//! Owns: the defaults and the ranges of the fields. Never: reads anything.
+
+use std::collections::BTreeMap;
+
+use agentos_tool::{ExecutionMode, Secret};
+
+use crate::abilities::capabilities;
+use crate::key::{key_use, provided_key};
+use crate::stack::{Stack, Value, check, derived, note};
+use crate::{
+    AdapterKind, BaseUrl, Mode, Origin, Params, ParamsFile, Profile, ProfileError, ProfileFile, Resolved,
+};
+
+/// What the command line says.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    /// `--base-url`.
+    pub base_url: Option<String>,
+    /// `--model`.
+    pub model: Option<String>,
+    /// `--timeout`, in seconds.
+    pub timeout_seconds: Option<u64>,
+    /// A key from `--api-key` or standard input.
+    pub api_key: Option<Secret>,
+}
+
+/// Everything above the built-in profile.
+#[derive(Debug, Clone, Default)]
+pub struct Layers {
+    /// The user's own file for the provider.
+    pub user: Option<ProfileFile>,
+    /// The repository's file for the provider. Untrusted.
+    pub project: Option<ProfileFile>,
+    /// The environment, or those variables of it that [`crate::env_names`] names. Empty ones count as not set.
+    pub env: BTreeMap<String, String>,
+    /// The command line.
+    pub flags: Flags,
+}
+
+/// The profile of a provider.
+///
+/// # Errors
+/// No layer knows the provider, or a value is out of its range.
+pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError> {
+    let stack = Stack::new(provider, layers)?;
+    let mut origins = BTreeMap::new();
+    let base_url = base_url(&stack)?;
+    let model = model(&stack, base_url.as_ref())?;
+    let adapter = stack
+        .pick(|file| file.adapter)
+        .unwrap_or_else(|| derived(AdapterKind::of_provider(provider)));
+    let usual_mode = match adapter.value {
+        AdapterKind::Llamacpp => Mode::LlamacppCompletion,
+        AdapterKind::Openai | AdapterKind::Lmstudio => Mode::OpenaiCompatible,
+    };
+    let wants_key = base_url.as_ref().is_some_and(|url| url.value.always_wants_key());
+    let key_use = key_use(provider, &stack, base_url.as_ref());
+    let key_ref = stack.pick(|file| file.api_key_ref.clone());
+    check(
+        key_ref.as_ref(),
+        "api_key_ref",
+        |text| plain_name(text),
+        "must be 1 to 128 letters, digits, `.`, `-` and `_`",
+    )?;
+    let timeout = stack
+        .pick(|file| file.timeout_seconds)
+        .unwrap_or_else(|| derived(60));
+    check(
+        Some(&timeout),
+        "timeout_seconds",
+        |n| (1..=86_400).contains(n),
+        "must be 1 to 86400",
+    )?;
+    let name = stack
+        .pick(|file| file.name.clone())
+        .unwrap_or_else(|| derived(provider.to_owned()));
+    check(
+        Some(&name),
+        "name",
+        |text| short(text, 64),
+        "must be 1 to 64 characters, none of them a control character",
+    )?;
+    let profile = Profile {
+        provider: provider.to_owned(),
+        name: note(&mut origins, "name", name),
+        adapter: note(&mut origins, "adapter", adapter),
+        capabilities: capabilities(&stack, base_url.as_ref(), &mut origins),
+        base_url: base_url.map(|url| note(&mut origins, "base_url", url)),
+        api_key_ref: note(
+            &mut origins,
+            "api_key_ref",
+            key_ref.unwrap_or_else(|| derived(format!("{provider}.api_key"))),
+        ),
+        requires_key: note(
+            &mut origins,
+            "requires_key",
+            stack
+                .pick(|file| file.requires_key)
+                .unwrap_or_else(|| derived(wants_key)),
+        ),
+        model: model.map(|model| note(&mut origins, "model", model)),
+        mode: note(
+            &mut origins,
+            "mode",
+            stack
+                .pick(|file| file.mode)
+                .unwrap_or_else(|| derived(usual_mode)),
+        ),
+        timeout_seconds: note(&mut origins, "timeout_seconds", timeout),
+        params: params(&stack, &mut origins)?,
+    };
+    Ok(Resolved {
+        profile,
+        origins,
+        key: provided_key(provider, layers),
+        key_use,
+    })
+}
+
+fn base_url(stack: &Stack) -> Result<Option<Value<BaseUrl>>, ProfileError> {
+    let Some(text) = stack.pick(|file| file.base_url.clone()) else {
+        return Ok(None);
+    };
+    match BaseUrl::parse(&text.value) {
+        Ok(value) => Ok(Some(Value {
+            value,
+            origin: text.origin,
+        })),
+        Err(fault) => Err(ProfileError::BaseUrl {
+            origin: text.origin,
+            fault,
+        }),
+    }
+}
+
+/// A built-in model name is a fact about a vendor's server: at another place it would be wrong.
+fn model(stack: &Stack, base_url: Option<&Value<BaseUrl>>) -> Result<Option<Value<String>>, ProfileError> {
+    let Some(model) = stack.pick(|file| file.model.clone()) else {
+        return Ok(None);
+    };
+    check(
+        Some(&model),
+        "model",
+        |text| short(text, 256),
+        "must be 1 to 256 characters, none of them a control character",
+    )?;
+    let home = stack
+        .pick_by(|origin, file| file.base_url.clone().filter(|_| *origin == Origin::BuiltIn))
+        .and_then(|text| BaseUrl::parse(&text.value).ok());
+    let elsewhere = match (&home, base_url) {
+        (Some(home), Some(now)) => {
+            home.execution_mode() == ExecutionMode::Cloud && !home.same_place(&now.value)
+        }
+        (None, _) | (_, None) => false,
+    };
+    Ok((model.origin != Origin::BuiltIn || !elsewhere).then_some(model))
+}
+
+fn params(stack: &Stack, origins: &mut BTreeMap<&'static str, Origin>) -> Result<Params, ProfileError> {
+    fn of<T>(stack: &Stack, get: impl Fn(&ParamsFile) -> Option<T>) -> Option<Value<T>> {
+        stack.pick(|file| file.params.as_ref().and_then(&get))
+    }
+    let temperature = of(stack, |params| params.temperature);
+    check(
+        temperature.as_ref(),
+        "params.temperature",
+        |t| (0.0..=2.0).contains(t),
+        "must be 0 to 2",
+    )?;
+    let top_p = of(stack, |params| params.top_p);
+    check(
+        top_p.as_ref(),
+        "params.top_p",
+        |p| *p > 0.0 && *p <= 1.0,
+        "must be above 0 and at most 1",
+    )?;
+    let max_tokens = of(stack, |params| params.max_tokens);
+    check(
+        max_tokens.as_ref(),
+        "params.max_tokens",
+        |n| *n > 0,
+        "must be 1 or more",
+    )?;
+    let stop = of(stack, |params| params.stop.clone());
+    let fits = |stop: &Vec<String>| stop.len() <= 16 && stop.iter().all(|text| !text.is_empty());
+    check(
+        stop.as_ref(),
+        "params.stop",
+        fits,
+        "must be at most 16 texts, none of them empty",
+    )?;
+    Ok(Params {
+        temperature: temperature.map(|value| note(origins, "params.temperature", value)),
+        top_p: top_p.map(|value| note(origins, "params.top_p", value)),
+        max_tokens: max_tokens.map(|value| note(origins, "params.max_tokens", value)),
+        seed: of(stack, |params| params.seed).map(|value| note(origins, "params.seed", value)),
+        stop: stop
+            .map(|value| note(origins, "params.stop", value))
+            .unwrap_or_default(),
+    })
+}
+
+fn short(text: &str, most: usize) -> bool {
+    (1..=most).contains(&text.trim().len()) && !text.chars().any(char::is_control)
+}
+
+fn plain_name(text: &str) -> bool {
+    (1..=128).contains(&text.len())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_'))
+}

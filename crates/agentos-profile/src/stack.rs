@@ -1,0 +1,141 @@
+//! The layers of one profile, strongest first.
+//!
+//! Owns: the order, and finding the strongest layer's value. Never: knows what a field means.
+
+use std::collections::BTreeMap;
+
+use crate::{Layers, Origin, ProfileError, ProfileFile, builtin, env_names, file};
+
+/// A value and where it came from.
+#[derive(Debug, Clone)]
+pub(crate) struct Value<T> {
+    pub(crate) value: T,
+    pub(crate) origin: Origin,
+}
+
+pub(crate) fn derived<T>(value: T) -> Value<T> {
+    Value {
+        value,
+        origin: Origin::Derived,
+    }
+}
+
+pub(crate) fn note<T>(
+    origins: &mut BTreeMap<&'static str, Origin>,
+    field: &'static str,
+    value: Value<T>,
+) -> T {
+    origins.insert(field, value.origin);
+    value.value
+}
+
+/// The layers as files, strongest first. Environment and flags are files that say little.
+pub(crate) struct Stack(Vec<(Origin, ProfileFile)>);
+
+impl Stack {
+    pub(crate) fn new(provider: &str, layers: &Layers) -> Result<Self, ProfileError> {
+        let known = builtin()?;
+        let files = [
+            (Origin::ProjectFile, layers.project.clone()),
+            (Origin::UserFile, layers.user.clone()),
+            (Origin::BuiltIn, known.get(provider).cloned()),
+        ];
+        let mut stack = above_files(provider, layers);
+        let addressed = stack.iter().any(|(_, file)| file.base_url.is_some());
+        if !addressed && files.iter().all(|(_, file)| file.is_none()) {
+            let near = file::nearest(provider, known.keys().map(String::as_str));
+            return Err(ProfileError::Unknown {
+                provider: provider.to_owned(),
+                hint: near.map(|name| format!("did you mean `{name}`?")),
+            });
+        }
+        for (origin, file) in files {
+            let Some(file) = file else { continue };
+            if file.provider != provider {
+                return Err(ProfileError::OtherProvider {
+                    origin,
+                    found: file.provider,
+                    wanted: provider.to_owned(),
+                });
+            }
+            stack.push((origin, file));
+        }
+        Ok(Self(stack))
+    }
+
+    /// The strongest layer's value.
+    pub(crate) fn pick<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>) -> Option<Value<T>> {
+        self.pick_by(|_, file| of(file))
+    }
+
+    /// The value of the strongest layer that is not the repository's.
+    pub(crate) fn pick_trusted<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>) -> Option<Value<T>> {
+        self.pick_by(|origin, file| of(file).filter(|_| *origin != Origin::ProjectFile))
+    }
+
+    /// The first that `of` finds, from the strongest layer down.
+    pub(crate) fn pick_by<T>(&self, of: impl Fn(&Origin, &ProfileFile) -> Option<T>) -> Option<Value<T>> {
+        self.0.iter().find_map(|(origin, file)| {
+            of(origin, file).map(|value| Value {
+                value,
+                origin: origin.clone(),
+            })
+        })
+    }
+}
+
+/// Flags and environment.
+fn above_files(provider: &str, layers: &Layers) -> Vec<(Origin, ProfileFile)> {
+    let flags = ProfileFile {
+        base_url: layers.flags.base_url.clone(),
+        model: layers.flags.model.clone(),
+        timeout_seconds: layers.flags.timeout_seconds,
+        ..ProfileFile::default()
+    };
+    let names = env_names(provider);
+    let mut above = vec![(Origin::Flag, flags)];
+    for (name, text) in set_variables(&names.base_url, &layers.env) {
+        let file = ProfileFile {
+            base_url: Some(text.clone()),
+            ..ProfileFile::default()
+        };
+        above.push((Origin::Environment(name.clone()), file));
+    }
+    for (name, text) in set_variables(&names.model, &layers.env) {
+        let file = ProfileFile {
+            model: Some(text.clone()),
+            ..ProfileFile::default()
+        };
+        above.push((Origin::Environment(name.clone()), file));
+    }
+    above
+}
+
+/// Those of the variables that are set and not empty.
+pub(crate) fn set_variables<'a>(
+    names: &[String],
+    env: &'a BTreeMap<String, String>,
+) -> Vec<(&'a String, &'a String)> {
+    names
+        .iter()
+        .filter_map(|name| env.get_key_value(name))
+        .filter(|(_, text)| !text.trim().is_empty())
+        .collect()
+}
+
+/// Refuses a value that does not fit.
+pub(crate) fn check<T>(
+    value: Option<&Value<T>>,
+    field: &'static str,
+    fits: impl Fn(&T) -> bool,
+    must: &str,
+) -> Result<(), ProfileError> {
+    match value {
+        Some(value) if !fits(&value.value) => Err(ProfileError::Value {
+            field,
+            origin: value.origin.clone(),
+            message: must.to_owned(),
+        }),
+        Some(_) | None => Ok(()),
+    }
+}

@@ -1,0 +1,324 @@
+//! Which layer wins, and what is derived.
+
+use std::collections::BTreeMap;
+
+use agentos_profile::{
+    AdapterKind, BaseUrl, Flags, Layers, Mode, Origin, ProfileFile, Resolved, env_names, parse, resolve,
+};
+use agentos_tool::{Ability, ExecutionMode};
+
+fn file(text: &str) -> Option<ProfileFile> {
+    Some(parse("x.json", text).unwrap())
+}
+
+fn env(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+        .collect()
+}
+
+fn address(base_url: &str) -> Flags {
+    Flags {
+        base_url: Some(base_url.to_owned()),
+        ..Flags::default()
+    }
+}
+
+/// Every origin, one a line.
+fn origins(resolved: &Resolved) -> String {
+    let lines: Vec<String> = resolved
+        .origins
+        .iter()
+        .map(|(field, origin)| format!("{field}: {origin}"))
+        .collect();
+    lines.join("\n")
+}
+
+#[test]
+fn the_built_in_profiles_resolve_by_themselves() {
+    let of = |provider: &str| resolve(provider, &Layers::default()).unwrap().profile;
+    let lmstudio = of("lmstudio");
+    assert_eq!(
+        lmstudio.base_url.as_ref().unwrap().as_str(),
+        "http://localhost:1234/v1"
+    );
+    assert_eq!(lmstudio.model.as_deref(), Some("local-model"));
+    assert_eq!(lmstudio.execution_mode(), ExecutionMode::Local);
+    assert_eq!(lmstudio.capabilities.supports_diff, Ability::Yes);
+    assert_eq!(lmstudio.capabilities.vision, Ability::Unknown);
+    assert_eq!(
+        (lmstudio.adapter, lmstudio.mode),
+        (AdapterKind::Lmstudio, Mode::OpenaiCompatible)
+    );
+    let llamacpp = of("llamacpp");
+    assert_eq!(
+        llamacpp.base_url.as_ref().unwrap().endpoint().as_str(),
+        "localhost:8080"
+    );
+    assert_eq!(
+        (llamacpp.adapter, llamacpp.mode),
+        (AdapterKind::Llamacpp, Mode::LlamacppCompletion)
+    );
+    assert_eq!(
+        (llamacpp.params.temperature, llamacpp.params.max_tokens),
+        (Some(0.2), Some(256))
+    );
+    assert_eq!((llamacpp.model, llamacpp.requires_key), (None, false));
+    assert_eq!(llamacpp.api_key_ref, "llamacpp.api_key");
+    let openai = of("openai");
+    assert_eq!(
+        (openai.model.as_deref(), openai.requires_key),
+        (Some("gpt-4o"), true)
+    );
+    assert_eq!(openai.capabilities.execution_mode, ExecutionMode::Cloud);
+}
+
+#[test]
+fn each_value_comes_from_the_strongest_layer_and_says_so() {
+    let layers = Layers {
+        user: file(
+            r#"{"provider":"openai","model":"user-model","timeout_seconds":10,"params":{"temperature":0.5}}"#,
+        ),
+        project: file(r#"{"provider":"openai","model":"project-model","params":{"max_tokens":99}}"#),
+        env: env(&[
+            ("OPENAI_BASE_URL", "https://vendor.example/v1"),
+            ("AGENTOS_OPENAI_BASE_URL", "http://127.0.0.1:9/v1/"),
+        ]),
+        flags: Flags {
+            model: Some("flag-model".to_owned()),
+            ..Flags::default()
+        },
+    };
+    let resolved = resolve("openai", &layers).unwrap();
+    assert_eq!(
+        resolved.profile.base_url.as_ref().unwrap().as_str(),
+        "http://127.0.0.1:9/v1"
+    );
+    assert_eq!(resolved.profile.execution_mode(), ExecutionMode::Local);
+    insta::assert_snapshot!(origins(&resolved), @r"
+    adapter: derived
+    api_key_ref: built-in
+    base_url: environment AGENTOS_OPENAI_BASE_URL
+    capabilities.execution_mode: derived
+    capabilities.supports_diff: built-in
+    capabilities.supports_health_check: built-in
+    capabilities.supports_patch: built-in
+    mode: derived
+    model: flag
+    name: built-in
+    params.max_tokens: project file
+    params.temperature: user file
+    requires_key: derived
+    timeout_seconds: user file
+    ");
+}
+
+#[test]
+fn an_empty_variable_is_not_set() {
+    let layers = Layers {
+        env: env(&[
+            ("AGENTOS_OPENAI_BASE_URL", " "),
+            ("AGENTOS_OPENAI_API_KEY", ""),
+            ("OPENAI_API_KEY", "sk-vendor"),
+        ]),
+        ..Layers::default()
+    };
+    let resolved = resolve("openai", &layers).unwrap();
+    assert_eq!(resolved.origin("base_url"), Some(&Origin::BuiltIn));
+    assert_eq!(
+        resolved.key.unwrap().origin,
+        Origin::Environment("OPENAI_API_KEY".to_owned())
+    );
+}
+
+#[test]
+fn a_built_in_model_stays_at_its_own_server() {
+    let model = |base_url: &str| {
+        let layers = Layers {
+            flags: address(base_url),
+            ..Layers::default()
+        };
+        resolve("openai", &layers).unwrap().profile.model
+    };
+    assert_eq!(model("https://api.openai.com/v1/"), Some("gpt-4o".to_owned()));
+    assert_eq!(model("http://127.0.0.1:8080/v1"), None);
+    let lmstudio = Layers {
+        flags: address("http://10.0.0.7:1234/v1"),
+        ..Layers::default()
+    };
+    assert_eq!(
+        resolve("lmstudio", &lmstudio).unwrap().profile.model.as_deref(),
+        Some("local-model")
+    );
+}
+
+#[test]
+fn a_provider_without_a_file_needs_only_an_address() {
+    let layers = Layers {
+        flags: address("http://localhost:4000"),
+        ..Layers::default()
+    };
+    let profile = resolve("my-server", &layers).unwrap().profile;
+    assert_eq!(
+        (profile.adapter, profile.mode),
+        (AdapterKind::Openai, Mode::OpenaiCompatible)
+    );
+    assert_eq!(
+        (profile.requires_key, profile.api_key_ref.as_str()),
+        (false, "my-server.api_key")
+    );
+    let error = resolve("lmstduio", &Layers::default()).unwrap_err();
+    assert_eq!(error.to_string(), "there is no profile for `lmstduio`");
+    assert_eq!(error.hint(), Some("did you mean `lmstudio`?"));
+}
+
+#[test]
+fn where_the_work_is_done_follows_from_the_address() {
+    let cases = [
+        ("http://localhost:1/v1", ExecutionMode::Local),
+        ("http://LOCALHOST.:1", ExecutionMode::Local),
+        ("http://127.9.9.9", ExecutionMode::Local),
+        ("http://0x7f000001", ExecutionMode::Local),
+        ("http://[::1]:8080", ExecutionMode::Local),
+        ("http://[::ffff:10.0.0.1]", ExecutionMode::Local),
+        ("http://[fd00::1]", ExecutionMode::Local),
+        ("http://192.168.1.4", ExecutionMode::Local),
+        ("http://gpu.local:1234", ExecutionMode::Local),
+        ("http://172.32.0.1", ExecutionMode::Cloud),
+        ("http://8.8.8.8", ExecutionMode::Cloud),
+        ("http://[2001:db8::1]", ExecutionMode::Cloud),
+        ("http://localhost.example.com", ExecutionMode::Cloud),
+        ("http://127.0.0.1.example.com", ExecutionMode::Cloud),
+        ("https://api.openai.com/v1", ExecutionMode::Cloud),
+        ("http://ollama:11434", ExecutionMode::Cloud),
+    ];
+    for (url, expected) in cases {
+        assert_eq!(BaseUrl::parse(url).unwrap().execution_mode(), expected, "{url}");
+    }
+}
+
+#[test]
+fn what_is_stated_holds_for_the_address_it_was_stated_for() {
+    let local = r#"{"provider":"lmstudio","base_url":"https://gpu.example.com/v1","capabilities":{"execution_mode":"local"}}"#;
+    let cloud = r#"{"provider":"lmstudio","capabilities":{"execution_mode":"cloud"}}"#;
+    let moved = r#"{"provider":"lmstudio","base_url":"https://evil.example/v1"}"#;
+    let cases = [
+        (
+            "user states local for their own server",
+            file(local),
+            None,
+            Flags::default(),
+            ExecutionMode::Local,
+        ),
+        (
+            "repository states local",
+            None,
+            file(local),
+            Flags::default(),
+            ExecutionMode::Cloud,
+        ),
+        (
+            "repository moves the server",
+            None,
+            file(moved),
+            Flags::default(),
+            ExecutionMode::Cloud,
+        ),
+        (
+            "flag moves the server",
+            file(local),
+            None,
+            address("https://other.example"),
+            ExecutionMode::Cloud,
+        ),
+        (
+            "repository states cloud",
+            None,
+            file(cloud),
+            Flags::default(),
+            ExecutionMode::Cloud,
+        ),
+        (
+            "repository undoes what the user states",
+            file(cloud),
+            file(r#"{"provider":"lmstudio","capabilities":{"execution_mode":"local"}}"#),
+            Flags::default(),
+            ExecutionMode::Cloud,
+        ),
+    ];
+    for (what, user, project, flags, expected) in cases {
+        let layers = Layers {
+            user,
+            project,
+            flags,
+            ..Layers::default()
+        };
+        assert_eq!(
+            resolve("lmstudio", &layers).unwrap().profile.execution_mode(),
+            expected,
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn values_out_of_range_are_refused_with_their_origin() {
+    let texts = [
+        r#"{"provider":"openai","base_url":"localhost:8080"}"#,
+        r#"{"provider":"openai","base_url":"ftp://localhost"}"#,
+        r#"{"provider":"openai","base_url":"http://user:canary@localhost"}"#,
+        r#"{"provider":"openai","base_url":"http://localhost/?key=canary"}"#,
+        r#"{"provider":"openai","base_url":"not a url"}"#,
+        r#"{"provider":"openai","timeout_seconds":0}"#,
+        r#"{"provider":"openai","model":""}"#,
+        r#"{"provider":"openai","name":"a\u001b[2J"}"#,
+        r#"{"provider":"openai","api_key_ref":"../x"}"#,
+        r#"{"provider":"openai","params":{"temperature":3}}"#,
+        r#"{"provider":"openai","params":{"top_p":0}}"#,
+        r#"{"provider":"openai","params":{"max_tokens":0}}"#,
+        r#"{"provider":"openai","params":{"stop":[""]}}"#,
+        r#"{"provider":"lmstudio"}"#,
+    ];
+    let all: Vec<String> = texts
+        .into_iter()
+        .map(|text| {
+            let layers = Layers {
+                user: file(text),
+                ..Layers::default()
+            };
+            let error = resolve("openai", &layers).unwrap_err();
+            format!("{error} [{}]", error.hint().unwrap_or("-"))
+        })
+        .collect();
+    assert!(!all.concat().contains("canary"));
+    insta::assert_snapshot!(all.join("\n"), @r"
+    `base_url` (user file): it begins with `localhost:`, and only http and https are spoken [write something like `http://localhost:8080/v1`]
+    `base_url` (user file): it begins with `ftp:`, and only http and https are spoken [write something like `http://localhost:8080/v1`]
+    `base_url` (user file): it holds a user or a password; store a key instead [write something like `http://localhost:8080/v1`]
+    `base_url` (user file): it holds a `?` or a `#` [write something like `http://localhost:8080/v1`]
+    `base_url` (user file): it is not a URL: relative URL without a base [write something like `http://localhost:8080/v1`]
+    `timeout_seconds` (user file): must be 1 to 86400 [-]
+    `model` (user file): must be 1 to 256 characters, none of them a control character [-]
+    `name` (user file): must be 1 to 64 characters, none of them a control character [-]
+    `api_key_ref` (user file): must be 1 to 128 letters, digits, `.`, `-` and `_` [-]
+    `params.temperature` (user file): must be 0 to 2 [-]
+    `params.top_p` (user file): must be above 0 and at most 1 [-]
+    `params.max_tokens` (user file): must be 1 or more [-]
+    `params.stop` (user file): must be at most 16 texts, none of them empty [-]
+    the profile (user file) is for `lmstudio`, not for `openai` [name the file after the provider that it is for]
+    ");
+}
+
+#[test]
+fn the_names_of_variables() {
+    let names = env_names("openai");
+    assert_eq!(names.base_url, ["AGENTOS_OPENAI_BASE_URL", "OPENAI_BASE_URL"]);
+    assert_eq!(names.model, ["AGENTOS_OPENAI_MODEL"]);
+    assert_eq!(names.api_key, ["AGENTOS_OPENAI_API_KEY", "OPENAI_API_KEY"]);
+    assert_eq!(
+        env_names("llamacpp").api_key,
+        ["AGENTOS_LLAMACPP_API_KEY", "LLAMA_API_KEY"]
+    );
+    assert_eq!(env_names("my-server").model, ["AGENTOS_MY_SERVER_MODEL"]);
+}
