@@ -14,6 +14,7 @@ mod schemas;
 mod source;
 mod tests_run;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -57,14 +58,14 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(problem) => {
-            say(&format!("error: {problem}"));
+            complain(&format!("error: {problem}"));
             ExitCode::FAILURE
         }
     }
 }
 
 fn usage(problem: &str) -> ExitCode {
-    say(&format!("error: {problem}\n\n{HELP}"));
+    complain(&format!("error: {problem}\n\n{HELP}"));
     ExitCode::from(2)
 }
 
@@ -74,8 +75,12 @@ fn root() -> PathBuf {
     package.parent().unwrap_or(package).to_path_buf()
 }
 
-/// The one place that prints. A closed pipe ends nothing: the exit code still tells.
+/// Prints a line of the answer. A closed pipe ends nothing: the exit code still tells.
 fn say(line: &str) {
-    use std::io::Write;
     writeln!(std::io::stdout(), "{line}").ok();
+}
+
+/// Prints what went wrong.
+fn complain(line: &str) {
+    writeln!(std::io::stderr(), "{line}").ok();
 }

@@ -5,10 +5,11 @@
 
 /// Arrows inside one layer. Everything else must point to a lower layer.
 pub const SAME_LAYER: &[(&str, &str)] = &[
-    ("agentos-generic-http", "agentos-openai"),
     ("agentos-llamacpp", "agentos-generic-http"),
     ("agentos-llamacpp", "agentos-openai"),
+    ("agentos-lmstudio", "agentos-generic-http"),
     ("agentos-lmstudio", "agentos-openai"),
+    ("agentos-openai", "agentos-generic-http"),
 ];
 
 /// Arrows that no layer may ever allow: the writer knows nothing of the world outside.
@@ -17,6 +18,7 @@ pub const FORBIDDEN: &[(&str, &[&str])] = &[(
     &[
         "agentos-net",
         "agentos-credentials",
+        "agentos-generic-http",
         "agentos-openai",
         "agentos-lmstudio",
         "agentos-llamacpp",
@@ -44,9 +46,9 @@ pub const COMMON_IN_TESTS: &[&str] = &["insta", "proptest", "tempfile", "tokio"]
 pub const OWNED: &[(&str, &[&str])] = &[
     ("anstream", &["agentos"]),
     ("clap", &["agentos"]),
-    ("futures-util", &["agentos-net"]),
     ("git2", &["agentos-executor"]),
     ("globset", &["agentos-policy"]),
+    ("hyper", &["agentos-net"]),
     ("jsonschema", &["agentos-schema"]),
     ("keyring", &["agentos-credentials"]),
     ("keyring-core", &["agentos-credentials"]),
@@ -58,11 +60,14 @@ pub const OWNED: &[(&str, &[&str])] = &[
         "serde_json_canonicalizer",
         &["agentos-evidence", "agentos-gates", "xtask"],
     ),
+    ("sha1", &["agentos-diff"]),
     ("similar", &["agentos-diff"]),
+    ("strsim", &["agentos-policy", "agentos-profile"]),
     ("tempfile", &["agentos-gates", "agentos-testkit"]),
     ("tokio", &["agentos", "agentos-net"]),
     ("toml", &["agentos-policy", "xtask"]),
     ("tracing-subscriber", &["agentos"]),
+    ("unicode-normalization", &["agentos-diff"]),
     ("url", &["agentos-net", "agentos-profile"]),
 ];
 
@@ -113,6 +118,51 @@ pub const SILENCERS: &[&str] = &[
 
 /// Which bans of the root `.clippy.toml` a member's own file may leave out.
 pub const GRANTS: &[(&str, &[&str])] = &[
+    // The one file that reads the environment, and the one that reads the clock.
+    (
+        "crates/agentos-cli",
+        &["std::env::vars", "std::time::SystemTime::now"],
+    ),
+    // The tape, its blobs and its lock.
+    (
+        "crates/agentos-evidence",
+        &[
+            "std::fs::File::create_new",
+            "std::fs::OpenOptions::new",
+            "std::fs::create_dir_all",
+            "std::fs::remove_file",
+            "std::fs::rename",
+        ],
+    ),
+    // The work tree, the journal and the lock.
+    (
+        "crates/agentos-executor",
+        &[
+            "std::fs::File::create_new",
+            "std::fs::OpenOptions::new",
+            "std::fs::create_dir",
+            "std::fs::create_dir_all",
+            "std::fs::remove_dir",
+            "std::fs::remove_file",
+            "std::fs::rename",
+            "std::fs::set_permissions",
+        ],
+    ),
+    // The judged program and git as children, a scratch repository, evidence with times.
+    (
+        "crates/agentos-gates",
+        &[
+            "std::env::var_os",
+            "std::fs::OpenOptions::new",
+            "std::fs::create_dir_all",
+            "std::fs::rename",
+            "std::fs::write",
+            "std::process::Command::new",
+            "std::time::SystemTime::now",
+        ],
+    ),
+    // Latency and deadlines.
+    ("crates/agentos-net", &["std::time::Instant::now"]),
     ("crates/agentos-testkit", TEST_SUPPORT),
     (
         "xtask",
