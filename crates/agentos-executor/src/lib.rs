@@ -1,1 +1,34 @@
-//! The only writer: reads and writes git, everything or nothing
+//! The only writer: reads and writes git, everything or nothing.
+//!
+//! Owns: opening repositories safely, resolving where to land, measuring, and landing an approved change. Never:
+//! decides whether a change may land (it takes nothing but an approval), runs a hook or a filter, prints, or
+//! applies a tool's own diff. Start at [`Repository::land`].
+
+mod base;
+mod create;
+mod disk;
+mod error;
+mod history;
+mod identity;
+mod index;
+mod journal;
+mod land;
+mod measure;
+mod opinion;
+mod preflight;
+mod receipt;
+mod recover;
+mod repository;
+mod splice;
+mod target;
+mod worktree;
+
+pub use base::GitBase;
+pub use error::{ExecError, Operation, RepoError, Unsupported};
+pub use history::{CommitInfo, EVIDENCE_TRAILER, RUN_TRAILER};
+pub use identity::{Identity, IdentityEnv};
+pub use land::LandPlan;
+pub use measure::Measurement;
+pub use receipt::{FileId, Intent, IntentSink, Receipt, ReceiptFile, Recovered, RecoveryOutcome};
+pub use repository::Repository;
+pub use target::{Target, TargetSpec, Writes};

@@ -1,0 +1,159 @@
+//! The base as landing sees it: git objects, read when asked for.
+//!
+//! Owns: answering landing's questions from one tree. Never: looks at the work tree.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use agentos_diff::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode};
+use git2::{ErrorCode, ObjectType, Oid, Tree, TreeEntry};
+
+use crate::{RepoError, Repository, Target};
+
+/// Read access to the tree of a target's base commit.
+pub struct GitBase<'repo> {
+    git: &'repo git2::Repository,
+    tree: Tree<'repo>,
+}
+
+impl std::fmt::Debug for GitBase<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GitBase").field("tree", &self.tree.id()).finish()
+    }
+}
+
+impl Repository {
+    /// Read access to the target's base.
+    ///
+    /// # Errors
+    /// When its tree cannot be read.
+    pub fn base(&self, target: &Target) -> Result<GitBase<'_>, RepoError> {
+        Ok(GitBase {
+            git: &self.git,
+            tree: self.tree(&target.base_tree)?,
+        })
+    }
+}
+
+impl Base for GitBase<'_> {
+    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
+        if path.is_empty() {
+            return Ok(Some(Entry {
+                kind: EntryKind::Directory,
+                id: self.tree.id().to_string(),
+            }));
+        }
+        match lookup(&self.tree, path) {
+            Ok(found) => Ok(found.as_ref().map(entry_of)),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError> {
+        let blob = Oid::from_str(id)
+            .and_then(|id| self.git.find_blob(id))
+            .map_err(|error| failed(&error))?;
+        Ok(Arc::from(blob.content()))
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {
+        let folder;
+        let tree = if dir.is_empty() {
+            &self.tree
+        } else {
+            match lookup(&self.tree, dir).map_err(|error| failed(&error))? {
+                Some(found) if found.kind() == Some(ObjectType::Tree) => {
+                    folder = self.git.find_tree(found.id()).map_err(|error| failed(&error))?;
+                    &folder
+                }
+                Some(_) | None => return Ok(Vec::new()),
+            }
+        };
+        Ok(tree
+            .iter()
+            .map(|found| DirEntry {
+                name: found.name_bytes().to_vec(),
+                entry: entry_of(&found),
+            })
+            .collect())
+    }
+
+    fn blob_by_prefix(&self, prefix: &str) -> Result<Option<(String, Arc<[u8]>)>, BaseError> {
+        let fits = (4..=40).contains(&prefix.len()) && prefix.bytes().all(|b| b.is_ascii_hexdigit());
+        let Some(short) = fits.then(|| Oid::from_str(prefix).ok()).flatten() else {
+            return Ok(None);
+        };
+        let odb = self.git.odb().map_err(|error| failed(&error))?;
+        let full = match odb.exists_prefix(short, prefix.len()) {
+            Ok(full) => full,
+            Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::Ambiguous) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(failed(&error)),
+        };
+        match self.git.find_blob(full) {
+            Ok(blob) => Ok(Some((full.to_string(), Arc::from(blob.content())))),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn paths_ending_with(&self, suffix: &str, limit: usize) -> Result<Vec<String>, BaseError> {
+        let mut found = Vec::new();
+        let last = suffix.rsplit('/').next().unwrap_or(suffix);
+        let mut folders = vec![(String::new(), self.tree.id())];
+        while let Some((prefix, id)) = folders.pop() {
+            let folder = self.git.find_tree(id).map_err(|error| failed(&error))?;
+            for entry in &folder {
+                let Ok(name) = std::str::from_utf8(entry.name_bytes()) else {
+                    continue;
+                };
+                let path = format!("{prefix}{name}");
+                if entry.kind() == Some(ObjectType::Tree) {
+                    folders.push((path + "/", entry.id()));
+                } else if entry.kind() == Some(ObjectType::Blob)
+                    && name == last
+                    && path
+                        .strip_suffix(suffix)
+                        .is_some_and(|above| above.is_empty() || above.ends_with('/'))
+                {
+                    found.push(path);
+                    if found.len() >= limit {
+                        return Ok(found);
+                    }
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+}
+
+/// What stands at a path of a tree.
+pub(crate) fn lookup(tree: &Tree<'_>, path: &str) -> Result<Option<TreeEntry<'static>>, git2::Error> {
+    if path.contains('\0') || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Ok(None);
+    }
+    match tree.get_path(Path::new(path)) {
+        Ok(entry) => Ok(Some(entry)),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn entry_of(found: &TreeEntry<'_>) -> Entry {
+    let kind = match found.filemode() {
+        0o120_000 => EntryKind::Symlink,
+        0o160_000 => EntryKind::Gitlink,
+        0o040_000 => EntryKind::Directory,
+        0o100_755 => EntryKind::File(FileMode::Executable),
+        _ => EntryKind::File(FileMode::Regular),
+    };
+    Entry {
+        kind,
+        id: found.id().to_string(),
+    }
+}
+
+fn failed(error: &git2::Error) -> BaseError {
+    BaseError(error.message().to_owned())
+}

@@ -1,0 +1,422 @@
+//! Why a repository cannot be read, or nothing was written.
+//!
+//! Owns: the errors, their stable codes and hints. Never: shows libgit2's words where we know better ones.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The repository is not in a state to be read or landed on.
+#[derive(Debug, thiserror::Error)]
+pub enum RepoError {
+    /// No repository here or above.
+    #[error("`{}` is not in a git repository", .0.display())]
+    NotARepository(PathBuf),
+    /// Somebody else's repository; its configuration is not trusted.
+    #[error("the repository `{}` belongs to another user", .0.display())]
+    NotOwned(PathBuf),
+    /// The repository's work tree is not where its git directory is.
+    #[error("the repository's configuration puts its work tree elsewhere, at `{}`", .0.display())]
+    WorkTreeElsewhere(PathBuf),
+    /// A format we cannot keep safe.
+    #[error("the repository uses {0}, which is not supported")]
+    Unsupported(Unsupported),
+    /// Bare, and no branch is named.
+    #[error("the repository is bare: there is no checked-out branch to land on")]
+    Bare,
+    /// Only the work tree is to be written, and there is none.
+    #[error("the repository is bare: there is no work tree to write to")]
+    NoWorkTree,
+    /// No commit yet.
+    #[error("the branch `{0}` has no commit yet")]
+    UnbornBranch(String),
+    /// HEAD names a commit, not a branch.
+    #[error("HEAD is detached: there is no branch to land on")]
+    DetachedHead,
+    /// A merge or the like is under way.
+    #[error("a {} is in progress", .0.as_str())]
+    InProgress(Operation),
+    /// The branch is another work tree's.
+    #[error("the branch `{branch}` is checked out at `{}`", at.display())]
+    BranchCheckedOut {
+        /// The branch.
+        branch: String,
+        /// The other work tree.
+        at: PathBuf,
+    },
+    /// Not a branch name.
+    #[error("`{0}` is not a valid branch name")]
+    BadBranchName(String),
+    /// The branch is another name for a ref.
+    #[error("the branch `{0}` is a symbolic ref")]
+    SymbolicBranch(String),
+    /// Nobody to name as author.
+    #[error("there is no name and e-mail address for the commit")]
+    NoIdentity,
+    /// A rule file of the base commit cannot be used.
+    #[error("the policy file `{path}` {why}")]
+    UnreadablePolicy {
+        /// Its path.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A file cannot be read.
+    #[error("cannot read `{}`: {source}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Git's data cannot be read.
+    #[error("cannot {action}: {why}")]
+    Git {
+        /// What was tried.
+        action: &'static str,
+        /// What libgit2 says.
+        why: String,
+    },
+}
+
+/// A repository format that is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsupported {
+    /// `extensions.refStorage = reftable`.
+    Reftable,
+    /// `extensions.objectFormat = sha256`.
+    Sha256,
+    /// An index in two files.
+    SplitIndex,
+    /// An index with folders in it.
+    SparseIndex,
+    /// Objects that are fetched when they are needed.
+    PartialClone,
+    /// A work tree with parts left out.
+    SparseCheckout,
+    /// Anything newer.
+    Extension,
+}
+
+impl Unsupported {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Reftable => "reftable",
+            Self::Sha256 => "sha256-repository",
+            Self::SplitIndex => "split-index",
+            Self::SparseIndex => "sparse-index",
+            Self::PartialClone => "partial-clone",
+            Self::SparseCheckout => "sparse-checkout",
+            Self::Extension => "unsupported-extension",
+        }
+    }
+}
+
+impl std::fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Reftable => "the reftable format",
+            Self::Sha256 => "SHA-256 object names",
+            Self::SplitIndex => "a split index",
+            Self::SparseIndex => "a sparse index",
+            Self::PartialClone => "a partial clone",
+            Self::SparseCheckout => "a sparse checkout",
+            Self::Extension => "a format extension",
+        })
+    }
+}
+
+/// What git is in the middle of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// `git merge`.
+    Merge,
+    /// `git revert`.
+    Revert,
+    /// `git cherry-pick`.
+    CherryPick,
+    /// `git bisect`.
+    Bisect,
+    /// `git rebase`.
+    Rebase,
+    /// `git am`.
+    ApplyMailbox,
+}
+
+impl Operation {
+    /// As git calls it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Revert => "revert",
+            Self::CherryPick => "cherry-pick",
+            Self::Bisect => "bisect",
+            Self::Rebase => "rebase",
+            Self::ApplyMailbox => "mailbox application",
+        }
+    }
+
+    fn code(self) -> &'static str {
+        match self {
+            Self::Merge => "merge-in-progress",
+            Self::Revert => "revert-in-progress",
+            Self::CherryPick => "cherry-pick-in-progress",
+            Self::Bisect => "bisect-in-progress",
+            Self::Rebase => "rebase-in-progress",
+            Self::ApplyMailbox => "mailbox-in-progress",
+        }
+    }
+}
+
+impl RepoError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotARepository(_) => "not-a-repository",
+            Self::NotOwned(_) => "not-owned",
+            Self::WorkTreeElsewhere(_) => "work-tree-elsewhere",
+            Self::Unsupported(what) => what.code(),
+            Self::Bare => "bare-without-branch",
+            Self::NoWorkTree => "no-work-tree",
+            Self::UnbornBranch(_) => "unborn-branch",
+            Self::DetachedHead => "detached-head",
+            Self::InProgress(operation) => operation.code(),
+            Self::BranchCheckedOut { .. } => "branch-checked-out",
+            Self::BadBranchName(_) => "bad-branch-name",
+            Self::SymbolicBranch(_) => "symbolic-branch",
+            Self::NoIdentity => "no-identity",
+            Self::UnreadablePolicy { .. } => "unreadable-policy",
+            Self::Io { .. } => "unreadable-file",
+            Self::Git { .. } => "unreadable-repository",
+        }
+    }
+
+    /// What to do next, where there is something to do.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NotARepository(_) => Some("go to a repository, or name one with `--repo DIR`"),
+            Self::NotOwned(_) => Some("if you trust it, add it to git's `safe.directory`"),
+            Self::WorkTreeElsewhere(_) => Some("unset `core.worktree` in the repository's configuration"),
+            Self::Unsupported(Unsupported::SparseCheckout) => {
+                Some("land on another branch with `--branch NAME`, or run `git sparse-checkout disable`")
+            }
+            Self::Unsupported(Unsupported::SplitIndex) => Some("run `git update-index --no-split-index`"),
+            Self::Unsupported(Unsupported::SparseIndex) => {
+                Some("run `git sparse-checkout init --no-sparse-index`")
+            }
+            Self::Bare => Some("name a branch with `--branch NAME`"),
+            Self::UnbornBranch(_) => Some("make a first commit, as with `git commit --allow-empty -m start`"),
+            Self::DetachedHead => Some("switch to a branch, or name one with `--branch NAME`"),
+            Self::InProgress(_) => Some("finish or abort it first; `git status` says how"),
+            Self::BranchCheckedOut { .. } => {
+                Some("run the command in that work tree, or name another branch")
+            }
+            Self::NoIdentity => {
+                Some("run `git config user.name \"Your Name\"` and `git config user.email you@example.com`")
+            }
+            Self::Unsupported(_)
+            | Self::NoWorkTree
+            | Self::BadBranchName(_)
+            | Self::SymbolicBranch(_)
+            | Self::UnreadablePolicy { .. }
+            | Self::Io { .. }
+            | Self::Git { .. } => None,
+        }
+    }
+
+    /// Wraps libgit2's error, in our words where a format is not supported.
+    pub(crate) fn git(action: &'static str) -> impl FnOnce(git2::Error) -> Self {
+        move |error| match unsupported(error.message()) {
+            Some(what) => Self::Unsupported(what),
+            None => Self::Git {
+                action,
+                why: error.message().to_owned(),
+            },
+        }
+    }
+
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}
+
+fn unsupported(message: &str) -> Option<Unsupported> {
+    let message = message.to_ascii_lowercase();
+    let has = |words: &str| message.contains(words);
+    if has("refstorage") || has("reftable") {
+        Some(Unsupported::Reftable)
+    } else if has("objectformat") || has("object format") {
+        Some(Unsupported::Sha256)
+    } else if has("mandatory extension: 'link'") {
+        Some(Unsupported::SplitIndex)
+    } else if has("mandatory extension: 'sdir'") {
+        Some(Unsupported::SparseIndex)
+    } else if has("unsupported extension") || has("unsupported repository version") {
+        Some(Unsupported::Extension)
+    } else {
+        None
+    }
+}
+
+/// Nothing was written, unless the error says what was.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecError {
+    /// The repository is not in a state to land.
+    #[error(transparent)]
+    Repo(#[from] RepoError),
+    /// The approval was given for something else.
+    #[error("the approval is void: it was given for another {what} (`{approved}`, now `{found}`)")]
+    ApprovalVoid {
+        /// What differs.
+        what: &'static str,
+        /// As approved.
+        approved: String,
+        /// As found.
+        found: String,
+    },
+    /// The branch moved after the change was judged.
+    #[error("`{refname}` moved from `{expected}` to `{found}`")]
+    BaseMoved {
+        /// The ref.
+        refname: String,
+        /// The commit the change was judged against.
+        expected: String,
+        /// Where it stands; empty when it is gone.
+        found: String,
+    },
+    /// Nothing would change.
+    #[error("the change is empty")]
+    Empty,
+    /// The change was made for another state of a file.
+    #[error("`{0}` is not in the state that the change was made for")]
+    BaseDiffers(String),
+    /// A path leads through or over a link.
+    #[error("`{0}` leads through a symbolic link")]
+    SymlinkTraversal(String),
+    /// Work that is not committed is in the way.
+    #[error("uncommitted work is in the way: {}", quoted(.0))]
+    DirtyOverlap(Vec<String>),
+    /// A filter or conversion stands between the commit and the work tree.
+    #[error("`{path}` is converted on checkout ({by}), which is not supported")]
+    FilteredPath {
+        /// The path.
+        path: String,
+        /// The attribute or setting.
+        by: String,
+    },
+    /// Another program works on the index.
+    #[error("the index is locked by `{}`", .0.display())]
+    IndexLocked(PathBuf),
+    /// Two independent ways to the result do not agree. A fault of ours or of libgit2; nothing was written.
+    #[error("the two ways to compute the result do not agree: {0}")]
+    SecondOpinion(String),
+    /// The intent could not be recorded, so nothing was written.
+    #[error("the intent could not be recorded: {0}")]
+    EvidenceNotDurable(String),
+    /// Another landing left a journal that cannot be read.
+    #[error("the journal `{}` cannot be read", .0.display())]
+    BadJournal(PathBuf),
+    /// Something could not be written; what had been begun was taken back.
+    #[error("cannot {action} `{}`: {source}", path.display())]
+    Write {
+        /// What was tried.
+        action: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Git's objects or refs could not be written; what had been begun was taken back.
+    #[error("cannot {action}: {why}")]
+    Git {
+        /// What was tried.
+        action: &'static str,
+        /// What libgit2 says.
+        why: String,
+    },
+    /// The change is made and recorded, but the work tree is not yet wholly updated.
+    #[error("the change is made, but the work tree could not be brought up to it: {0}")]
+    Unfinished(Box<ExecError>),
+}
+
+impl ExecError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Repo(error) => error.code(),
+            Self::ApprovalVoid { .. } => "approval-void",
+            Self::BaseMoved { .. } => "base-moved",
+            Self::Empty => "empty",
+            Self::BaseDiffers(_) => "stale",
+            Self::SymlinkTraversal(_) => "symlink-traversal",
+            Self::DirtyOverlap(_) => "dirty-overlap",
+            Self::FilteredPath { .. } => "filtered-path",
+            Self::IndexLocked(_) => "index-locked",
+            Self::SecondOpinion(_) => "second-opinion",
+            Self::EvidenceNotDurable(_) => "evidence-not-durable",
+            Self::BadJournal(_) => "bad-journal",
+            Self::Write { .. } | Self::Git { .. } => "write-failed",
+            Self::Unfinished(_) => "unfinished",
+        }
+    }
+
+    /// What to do next, where there is something to do.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Repo(error) => error.hint(),
+            Self::BaseMoved { .. } => Some("run the command again: it lands on the new base"),
+            Self::DirtyOverlap(_) => {
+                Some("commit or stash this work first, or land on another branch with `--branch NAME`")
+            }
+            Self::FilteredPath { .. } => {
+                Some("land on another branch with `--branch NAME`, then merge with git")
+            }
+            Self::IndexLocked(_) => Some("wait for the other program; if there is none, remove the file"),
+            Self::SymlinkTraversal(_) => Some("remove the link, or name the real path"),
+            Self::BadJournal(_) => Some("compare the work tree with `git status`, then remove the file"),
+            Self::Write { .. } | Self::Git { .. } => Some("free some space, or make the folder writable"),
+            Self::Unfinished(_) => {
+                Some("put right what stands in the way and run any command: it is finished first")
+            }
+            Self::ApprovalVoid { .. }
+            | Self::Empty
+            | Self::BaseDiffers(_)
+            | Self::SecondOpinion(_)
+            | Self::EvidenceNotDurable(_) => None,
+        }
+    }
+
+    /// True for faults of ours, as opposed to a repository that is not in a state to land.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        matches!(self, Self::SecondOpinion(_) | Self::ApprovalVoid { .. })
+    }
+
+    pub(crate) fn git(action: &'static str) -> impl FnOnce(git2::Error) -> Self {
+        move |error| Self::Git {
+            action,
+            why: error.message().to_owned(),
+        }
+    }
+
+    pub(crate) fn write(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Write { action, path, source }
+    }
+}
+
+fn quoted(paths: &[String]) -> String {
+    let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
+    let more = paths.len().saturating_sub(shown.len());
+    let tail = if more == 0 {
+        String::new()
+    } else {
+        format!(" and {more} more")
+    };
+    shown.join(", ") + &tail
+}

@@ -1,0 +1,105 @@
+//! Commits that carry our trailers.
+//!
+//! Owns: reading them back from the history. Never: judges them; the evidence does.
+
+use git2::{Oid, Sort};
+
+use crate::{RepoError, Repository};
+
+/// The trailer that ties a commit to its intent record.
+pub const EVIDENCE_TRAILER: &str = "AgentOS-Evidence";
+/// The trailer that names the run.
+pub const RUN_TRAILER: &str = "AgentOS-Run";
+
+/// What a commit says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// Its id.
+    pub id: String,
+    /// Its tree.
+    pub tree: String,
+    /// Its parents, in order.
+    pub parents: Vec<String>,
+    /// The first line of its message.
+    pub subject: String,
+    /// Its trailers, in order.
+    pub trailers: Vec<(String, String)>,
+}
+
+impl CommitInfo {
+    /// The last value of a trailer; names do not depend on case.
+    #[must_use]
+    pub fn trailer(&self, name: &str) -> Option<&str> {
+        let found = self
+            .trailers
+            .iter()
+            .rfind(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+impl Repository {
+    /// A commit by its full id, wherever it is in the object store; none when it is not there.
+    #[must_use]
+    pub fn commit(&self, id: &str) -> Option<CommitInfo> {
+        let id = Oid::from_str(id).ok()?;
+        self.git.find_commit(id).ok().map(|commit| info(&commit))
+    }
+
+    /// The commits with the evidence trailer that can be reached from HEAD or a branch, newest first, looking at no
+    /// more than `limit` commits.
+    ///
+    /// # Errors
+    /// When the history cannot be read.
+    pub fn agentos_commits(&self, limit: usize) -> Result<Vec<CommitInfo>, RepoError> {
+        let mut walk = self.git.revwalk().map_err(RepoError::git("read the history"))?;
+        walk.set_sorting(Sort::TIME)
+            .map_err(RepoError::git("read the history"))?;
+        walk.push_glob("refs/heads/*")
+            .map_err(RepoError::git("read the history"))?;
+        if self.git.head().is_ok() {
+            walk.push_head().map_err(RepoError::git("read the history"))?;
+        }
+        let mut found = Vec::new();
+        for id in walk.take(limit) {
+            let id = id.map_err(RepoError::git("read the history"))?;
+            let commit = self
+                .git
+                .find_commit(id)
+                .map_err(RepoError::git("read the history"))?;
+            let message = commit.message_bytes();
+            let named = EVIDENCE_TRAILER.as_bytes();
+            if !message
+                .windows(named.len())
+                .any(|window| window.eq_ignore_ascii_case(named))
+            {
+                continue;
+            }
+            let commit = info(&commit);
+            if commit.trailer(EVIDENCE_TRAILER).is_some() {
+                found.push(commit);
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn info(commit: &git2::Commit<'_>) -> CommitInfo {
+    let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+    let trailers = git2::message_trailers_strs(&message).map_or_else(
+        |_| Vec::new(),
+        |found| {
+            found
+                .iter()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect()
+        },
+    );
+    CommitInfo {
+        id: commit.id().to_string(),
+        tree: commit.tree_id().to_string(),
+        parents: commit.parent_ids().map(|id| id.to_string()).collect(),
+        subject: message.lines().next().unwrap_or_default().to_owned(),
+        trailers,
+    }
+}

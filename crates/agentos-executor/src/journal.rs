@@ -1,0 +1,178 @@
+//! What is needed to finish or take back a landing that was cut short, and the lock that keeps landers apart.
+//!
+//! Owns: `agentos/journal.json` and `agentos/lock` in the common git directory. Never: decides what to do with a
+//! journal; recovery does.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use agentos_diff::RepoPath;
+use serde::{Deserialize, Serialize};
+
+use crate::disk;
+use crate::{ExecError, ReceiptFile, Repository, Writes};
+
+/// One landing under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Journal {
+    pub v: u32,
+    pub run: String,
+    pub writes: Writes,
+    pub refname: String,
+    /// The commit before.
+    pub parent: String,
+    /// The commit that the ref is moved to; none for `--no-commit`.
+    pub commit: Option<String>,
+    /// True once the change counts as made although no ref moves.
+    pub decided: bool,
+    /// The work tree that is written; it may be another one than the reader's.
+    pub work_dir: Option<PathBuf>,
+    pub files: Vec<JournalFile>,
+}
+
+/// One file of a landing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JournalFile {
+    pub file: ReceiptFile,
+    /// Where its new content waits, relative to the work tree.
+    pub temp: Option<String>,
+}
+
+impl JournalFile {
+    /// A temporary name must be one of ours: it is removed without further questions.
+    fn is_sound(&self) -> bool {
+        self.temp.as_deref().is_none_or(|temp| {
+            let name = temp.rsplit('/').next().unwrap_or(temp);
+            RepoPath::new(temp).is_ok() && name.starts_with(".agentos-") && name.ends_with(".tmp")
+        })
+    }
+}
+
+/// Held while a landing is under way. Dies with its holder.
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Repository {
+    /// Waits for other landings to end.
+    pub(crate) fn lock(&self) -> Result<Lock, ExecError> {
+        let dir = self.own_dir()?;
+        let path = dir.join("lock");
+        if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a file");
+            return Err(ExecError::Write {
+                action: "use",
+                path,
+                source,
+            });
+        }
+        let open = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path);
+        let file = open.map_err(ExecError::write("open", &path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                tracing::info!("another landing is under way in this repository; waiting for it");
+                file.lock().map_err(ExecError::write("lock", &path))?;
+            }
+            Err(TryLockError::Error(source)) => {
+                return Err(ExecError::Write {
+                    action: "lock",
+                    path,
+                    source,
+                });
+            }
+        }
+        Ok(Lock { _file: file })
+    }
+
+    /// The folder for our own state, made if it is not there. A link in its place would lead us elsewhere.
+    fn own_dir(&self) -> Result<PathBuf, ExecError> {
+        let dir = self.state_dir();
+        match fs::symlink_metadata(&dir) {
+            Ok(found) if found.is_dir() => return Ok(dir),
+            Ok(_) => {
+                let source = io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder");
+                return Err(ExecError::Write {
+                    action: "use",
+                    path: dir,
+                    source,
+                });
+            }
+            Err(_) => {}
+        }
+        match fs::create_dir(&dir) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => {
+                return Err(ExecError::Write {
+                    action: "make",
+                    path: dir,
+                    source,
+                });
+            }
+        }
+        Ok(dir)
+    }
+
+    fn journal_path(&self) -> PathBuf {
+        self.state_dir().join("journal.json")
+    }
+
+    pub(crate) fn read_journal(&self) -> Result<Option<Journal>, ExecError> {
+        let path = self.journal_path();
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => {
+                return Err(ExecError::Write {
+                    action: "read",
+                    path,
+                    source,
+                });
+            }
+        };
+        let journal = serde_json::from_slice::<Journal>(&bytes).ok();
+        let journal =
+            journal.filter(|journal| journal.v == 1 && journal.files.iter().all(JournalFile::is_sound));
+        journal.map(Some).ok_or(ExecError::BadJournal(path))
+    }
+
+    /// Writes the journal in one durable step.
+    pub(crate) fn write_journal(&self, journal: &Journal) -> Result<(), ExecError> {
+        let path = self.journal_path();
+        let written = serde_json::to_vec(journal)
+            .map_err(io::Error::other)
+            .and_then(|text| {
+                let temp = path.with_extension("json.tmp");
+                // What a crash left there is ours; a link that somebody put there must not be written through.
+                remove_if_there(&temp)?;
+                let mut file = OpenOptions::new().write(true).create_new(true).open(&temp)?;
+                file.write_all(&text)?;
+                file.sync_all()?;
+                fs::rename(&temp, &path)?;
+                disk::sync_dir(path.parent().unwrap_or(Path::new(".")))
+            });
+        written.map_err(ExecError::write("write", &path))
+    }
+
+    pub(crate) fn clear_journal(&self) -> Result<(), ExecError> {
+        let path = self.journal_path();
+        remove_if_there(&path).map_err(ExecError::write("remove", &path))?;
+        disk::sync_dir(&self.state_dir()).map_err(ExecError::write("sync", &path))
+    }
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,454 @@
+//! Landing an approved change: everything or nothing.
+//!
+//! Owns: the order. Approval and base are checked, objects written, the result compared with a second opinion, the
+//! intent recorded, the journal written, the ref moved, and last index and work tree brought up to it. Before the
+//! ref moves, nothing is visible; after it, everything can be redone from the journal. Never: decides whether a
+//! change may land.
+
+use std::path::Path;
+
+use agentos_diff::{Change, FileChange, FileMode, FileState};
+use agentos_policy::{Approved, Hashes};
+use git2::{ErrorCode, ObjectType, Oid, Signature, Time, Tree};
+use sha2::{Digest, Sha256};
+
+use crate::base::lookup;
+use crate::disk;
+use crate::history::{EVIDENCE_TRAILER, RUN_TRAILER};
+use crate::journal::{Journal, JournalFile};
+use crate::measure::hex;
+use crate::splice::{mode_bits, oid, splice};
+use crate::{
+    ExecError, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile, RepoError, Repository, Target,
+    Writes, opinion, preflight, worktree,
+};
+
+/// How a change shall land.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandPlan {
+    /// Where.
+    pub target: Target,
+    /// SHA-256 of the policy set in force now.
+    pub policy_sha256: String,
+    /// Subject and body of the commit, without trailers.
+    pub message: String,
+    /// Trailers to add before our own, in order.
+    pub trailers: Vec<(String, String)>,
+    /// Author and committer; needed only where a commit is made.
+    pub identity: Option<Identity>,
+    /// Seconds since 1970 for author and committer.
+    pub time_unix: i64,
+    /// Minutes that their clock is ahead of UTC.
+    pub utc_offset_minutes: i32,
+    /// The run.
+    pub run: String,
+}
+
+/// What is computed before anything visible is written.
+struct Prepared {
+    files: Vec<ReceiptFile>,
+    tree: Oid,
+    /// Every object written.
+    objects: Vec<Oid>,
+}
+
+impl Repository {
+    /// Lands an approved change. Other landings on this repository are waited for; what one of them left unfinished
+    /// is brought to an end first.
+    ///
+    /// # Errors
+    /// When nothing was written, and why; [`ExecError::Unfinished`] alone says that the change is made, and that
+    /// work tree and index will follow with the next call.
+    pub fn land(
+        &self,
+        approved: Approved<Change>,
+        plan: &LandPlan,
+        intents: &mut dyn IntentSink,
+    ) -> Result<Receipt, ExecError> {
+        let (change, hashes) = approved.into_parts();
+        check_approval(&change, &hashes, plan)?;
+        if plan.target.writes == Writes::Nothing {
+            return self.rehearse(&change, plan);
+        }
+        let _lock = self.lock()?;
+        let recovered = self.recover_locked()?;
+        self.check_target(&plan.target)?;
+        let author = self.author(plan)?;
+        let base = self.base_tree(&plan.target)?;
+        let files = receipt_files(&base, &change)?;
+        if plan.target.writes.touches_work_tree() {
+            preflight::check(self, self.work_dir().ok_or(RepoError::NoWorkTree)?, &files)?;
+        }
+        let prepared = prepare(&self.git, &base, &change, files)?;
+        disk::sync_objects(self.common_dir(), &prepared.objects)
+            .map_err(ExecError::write("sync", self.common_dir()))?;
+        let intent = intent_of(plan, &change, &prepared);
+        let pin = intents.intent(&intent).map_err(ExecError::EvidenceNotDurable)?;
+        let commit = match &author {
+            Some(author) => Some(self.write_commit(plan, author, prepared.tree, &pin)?),
+            None => None,
+        };
+        let kept = self.publish(plan, &prepared, commit)?;
+        let mut receipt = receipt_of(plan, &change, prepared);
+        receipt.commit = commit.map(|id| id.to_string());
+        receipt.work_tree_updated = plan.target.writes.touches_work_tree();
+        receipt.kept = kept;
+        receipt.recovered = recovered;
+        Ok(receipt)
+    }
+
+    /// A dry run: everything up to the resulting tree, with the objects in memory alone.
+    fn rehearse(&self, change: &Change, plan: &LandPlan) -> Result<Receipt, ExecError> {
+        let git = git2::Repository::open(self.git.path()).map_err(RepoError::git("open the repository"))?;
+        let objects = git.odb().map_err(RepoError::git("open the object store"))?;
+        let _memory = objects
+            .add_new_mempack_backend(1000)
+            .map_err(RepoError::git("open the object store"))?;
+        let base = git
+            .find_tree(oid(&plan.target.base_tree)?)
+            .map_err(RepoError::git("read the base"))?;
+        let files = receipt_files(&base, change)?;
+        let prepared = prepare(&git, &base, change, files)?;
+        Ok(receipt_of(plan, change, prepared))
+    }
+
+    /// The ref must stand where it stood when the change was judged.
+    fn check_target(&self, target: &Target) -> Result<(), ExecError> {
+        let head = self.head_ref().unwrap_or_else(|| "HEAD".to_owned());
+        if target.writes.touches_work_tree() && head != target.refname {
+            return Err(moved("HEAD", &target.refname, head));
+        }
+        let now = self.tip(&target.refname);
+        let fits = match &now {
+            Some(now) => !target.creates_branch && *now == target.base_commit,
+            None => target.creates_branch,
+        };
+        if fits {
+            Ok(())
+        } else {
+            Err(moved(
+                &target.refname,
+                &target.base_commit,
+                now.unwrap_or_default(),
+            ))
+        }
+    }
+
+    fn tip(&self, refname: &str) -> Option<String> {
+        let reference = self
+            .git
+            .find_reference(refname)
+            .and_then(|reference| reference.resolve())
+            .ok()?;
+        reference.target().map(|id| id.to_string())
+    }
+
+    fn base_tree(&self, target: &Target) -> Result<Tree<'_>, ExecError> {
+        let commit = self
+            .git
+            .find_commit(oid(&target.base_commit)?)
+            .map_err(RepoError::git("read the base"))?;
+        Ok(commit.tree().map_err(RepoError::git("read the base"))?)
+    }
+
+    fn author(&self, plan: &LandPlan) -> Result<Option<Signature<'static>>, ExecError> {
+        if !plan.target.writes.commits() {
+            return Ok(None);
+        }
+        let identity = plan.identity.as_ref().ok_or(RepoError::NoIdentity)?;
+        let time = Time::new(plan.time_unix, plan.utc_offset_minutes);
+        let author = Signature::new(&identity.name, &identity.email, &time);
+        author.map(Some).map_err(|_| RepoError::NoIdentity.into())
+    }
+
+    fn write_commit(
+        &self,
+        plan: &LandPlan,
+        author: &Signature<'_>,
+        tree: Oid,
+        pin: &str,
+    ) -> Result<Oid, ExecError> {
+        let parent = self.git.find_commit(oid(&plan.target.base_commit)?);
+        let parent = parent.map_err(ExecError::git("read the base"))?;
+        let tree = self
+            .git
+            .find_tree(tree)
+            .map_err(ExecError::git("read the new tree"))?;
+        let message = message(plan, pin);
+        let id = self.git.commit(None, author, author, &message, &tree, &[&parent]);
+        let id = id.map_err(ExecError::git("write the commit"))?;
+        disk::sync_objects(self.common_dir(), &[id]).map_err(ExecError::write("sync", self.common_dir()))?;
+        Ok(id)
+    }
+
+    /// Journal, staged files, ref, work tree, index, journal cleared.
+    fn publish(
+        &self,
+        plan: &LandPlan,
+        prepared: &Prepared,
+        commit: Option<Oid>,
+    ) -> Result<Vec<String>, ExecError> {
+        let target = &plan.target;
+        let root = self.work_dir().filter(|_| target.writes.touches_work_tree());
+        let files = prepared.files.iter().map(|file| JournalFile {
+            file: file.clone(),
+            temp: None,
+        });
+        let mut journal = Journal {
+            v: 1,
+            run: plan.run.clone(),
+            writes: target.writes,
+            refname: target.refname.clone(),
+            parent: target.base_commit.clone(),
+            commit: commit.map(|id| id.to_string()),
+            decided: false,
+            work_dir: root.map(Path::to_owned),
+            files: files.collect(),
+        };
+        if let Some(root) = root {
+            worktree::plan_temps(root, &plan.run, &mut journal.files)?;
+        }
+        self.write_journal(&journal)?;
+        if let Err(error) = self.decide(plan, &mut journal, root, commit) {
+            self.take_back(root, &journal)?;
+            return Err(error);
+        }
+        self.complete(&journal, root)
+            .map_err(|error| ExecError::Unfinished(Box::new(error)))
+    }
+
+    /// What follows once the change is made; gives the paths that were left to somebody's later work.
+    fn complete(&self, journal: &Journal, root: Option<&Path>) -> Result<Vec<String>, ExecError> {
+        if journal.commit.is_some() {
+            let synced = disk::sync_ref(self.common_dir(), &journal.refname);
+            synced.map_err(ExecError::write("sync", self.common_dir()))?;
+        }
+        let kept = match root {
+            Some(root) => worktree::settle_unless_edited(self, root, &journal.files)?,
+            None => Vec::new(),
+        };
+        self.clear_journal()?;
+        Ok(kept)
+    }
+
+    /// The one step after which the change is made.
+    fn decide(
+        &self,
+        plan: &LandPlan,
+        journal: &mut Journal,
+        root: Option<&Path>,
+        commit: Option<Oid>,
+    ) -> Result<(), ExecError> {
+        if let Some(root) = root {
+            worktree::stage(self, root, &journal.files)?;
+        }
+        if let Some(commit) = commit {
+            return self.move_ref(plan, commit);
+        }
+        journal.decided = true;
+        let written = self.write_journal(journal);
+        if written.is_err() {
+            journal.decided = false;
+        }
+        written
+    }
+
+    fn take_back(&self, root: Option<&Path>, journal: &Journal) -> Result<(), ExecError> {
+        if let Some(root) = root {
+            worktree::discard(root, &journal.files)?;
+        }
+        self.clear_journal()
+    }
+
+    /// Moves the ref if it still stands at the base.
+    fn move_ref(&self, plan: &LandPlan, commit: Oid) -> Result<(), ExecError> {
+        let target = &plan.target;
+        let log = format!("agentos: {}", subject(&plan.message));
+        let result = if target.creates_branch {
+            self.git.reference(&target.refname, commit, false, &log)
+        } else {
+            let base = oid(&target.base_commit)?;
+            self.git
+                .reference_matching(&target.refname, commit, true, base, &log)
+        };
+        match result {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let now = self.tip(&target.refname).unwrap_or_default();
+                let expected = if target.creates_branch {
+                    ""
+                } else {
+                    target.base_commit.as_str()
+                };
+                if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) || now != expected {
+                    return Err(moved(&target.refname, expected, now));
+                }
+                Err(ExecError::git("move the branch")(error))
+            }
+        }
+    }
+}
+
+/// The four hashes once more: nothing may have changed since the approval.
+fn check_approval(change: &Change, hashes: &Hashes, plan: &LandPlan) -> Result<(), ExecError> {
+    if change.is_empty() {
+        return Err(ExecError::Empty);
+    }
+    let diff = hex(&Sha256::digest(change.canonical_diff()));
+    let pairs = [
+        ("change", &hashes.diff_sha256, &diff),
+        ("base commit", &hashes.base_commit, &plan.target.base_commit),
+        ("policy", &hashes.policy_sha256, &plan.policy_sha256),
+        ("target ref", &hashes.target_ref, &plan.target.refname),
+    ];
+    match pairs.into_iter().find(|(_, approved, found)| approved != found) {
+        None => Ok(()),
+        Some((what, approved, found)) => Err(ExecError::ApprovalVoid {
+            what,
+            approved: approved.clone(),
+            found: found.clone(),
+        }),
+    }
+}
+
+/// The files of a change, after each old state was found to be the base's.
+fn receipt_files(base: &Tree<'_>, change: &Change) -> Result<Vec<ReceiptFile>, ExecError> {
+    change
+        .files()
+        .iter()
+        .map(|file| receipt_file(base, file))
+        .collect()
+}
+
+fn receipt_file(base: &Tree<'_>, file: &FileChange) -> Result<ReceiptFile, ExecError> {
+    let path = file.path.as_str();
+    for above in preflight::ancestors(path) {
+        match lookup(base, above)
+            .map_err(RepoError::git("read the base"))?
+            .map(|entry| entry.filemode())
+        {
+            Some(0o120_000) => return Err(ExecError::SymlinkTraversal(path.to_owned())),
+            Some(0o160_000) => return Err(ExecError::BaseDiffers(path.to_owned())),
+            Some(_) | None => {}
+        }
+    }
+    let old = file.old.as_ref().map(file_id).transpose()?;
+    let new = file.new.as_ref().map(file_id).transpose()?;
+    let found = lookup(base, path).map_err(RepoError::git("read the base"))?;
+    let fits = match (&found, &old) {
+        (None, None) => true,
+        // Room is made by deletions of the same change; building the tree checks that.
+        (Some(found), None) => found.kind() == Some(ObjectType::Tree),
+        (None, Some(_)) => false,
+        (Some(found), Some(old)) => {
+            found.id().to_string() == old.oid && found.filemode() == mode_bits(old.mode)
+        }
+    };
+    if fits {
+        Ok(ReceiptFile {
+            path: file.path.clone(),
+            old,
+            new,
+        })
+    } else {
+        Err(ExecError::BaseDiffers(path.to_owned()))
+    }
+}
+
+fn file_id(state: &FileState) -> Result<FileId, ExecError> {
+    let id = Oid::hash_object(ObjectType::Blob, &state.content).map_err(ExecError::git("hash a file"))?;
+    Ok(FileId {
+        oid: id.to_string(),
+        mode: FileMode::clone(&state.mode),
+    })
+}
+
+/// Writes blobs and trees, which nothing refers to yet, and has the result checked.
+fn prepare(
+    git: &git2::Repository,
+    base: &Tree<'_>,
+    change: &Change,
+    files: Vec<ReceiptFile>,
+) -> Result<Prepared, ExecError> {
+    let mut objects = Vec::new();
+    for state in change.files().iter().filter_map(|file| file.new.as_ref()) {
+        objects.push(
+            git.blob(&state.content)
+                .map_err(ExecError::git("write a file's content"))?,
+        );
+    }
+    let tree = splice(git, base, &files, &mut objects)?;
+    opinion::check(git, base, tree, change, &files)?;
+    Ok(Prepared { files, tree, objects })
+}
+
+fn intent_of(plan: &LandPlan, change: &Change, prepared: &Prepared) -> Intent {
+    Intent {
+        run: plan.run.clone(),
+        refname: plan.target.refname.clone(),
+        writes: plan.target.writes,
+        parent: plan.target.base_commit.clone(),
+        tree: prepared.tree.to_string(),
+        diff_sha256: change.sha256().to_owned(),
+        policy_sha256: plan.policy_sha256.clone(),
+        files: prepared.files.clone(),
+    }
+}
+
+fn receipt_of(plan: &LandPlan, change: &Change, prepared: Prepared) -> Receipt {
+    Receipt {
+        run: plan.run.clone(),
+        commit: None,
+        tree: prepared.tree.to_string(),
+        parent: plan.target.base_commit.clone(),
+        refname: plan.target.refname.clone(),
+        writes: plan.target.writes,
+        diff_sha256: change.sha256().to_owned(),
+        files: prepared.files,
+        work_tree_updated: false,
+        kept: Vec::new(),
+        recovered: None,
+    }
+}
+
+/// The message with its trailers as the last paragraph: what the text itself may hold is no trailer any more.
+fn message(plan: &LandPlan, pin: &str) -> String {
+    let body: String = plan
+        .message
+        .chars()
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .collect();
+    let body = body.trim();
+    let mut text = if body.is_empty() {
+        "Apply a change".to_owned()
+    } else {
+        body.to_owned()
+    };
+    text.push_str("\n\n");
+    let own = [(RUN_TRAILER, plan.run.as_str()), (EVIDENCE_TRAILER, pin)];
+    let given = plan
+        .trailers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    for (name, value) in given.chain(own) {
+        let value: String = value
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        text.push_str(&format!("{name}: {}\n", value.trim()));
+    }
+    text
+}
+
+fn subject(message: &str) -> String {
+    let line = message.trim().lines().next().unwrap_or_default();
+    line.chars().filter(|c| !c.is_control()).collect()
+}
+
+fn moved(refname: &str, expected: &str, found: String) -> ExecError {
+    ExecError::BaseMoved {
+        refname: refname.to_owned(),
+        expected: expected.to_owned(),
+        found,
+    }
+}

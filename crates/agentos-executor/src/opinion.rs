@@ -1,0 +1,213 @@
+//! Two independent opinions on the result, before anything visible is written.
+//!
+//! Owns: applying the approved diff's hunks through libgit2, and comparing the resulting tree with the change file by
+//! file. Never: feeds libgit2 anything but text hunks of our own canonical diff, under neutral names: its patch
+//! reader hangs on cut binary patches, drops modes and misreads some names.
+
+use std::fmt::Write as _;
+
+use agentos_diff::Change;
+use git2::{Delta, Diff, DiffOptions, Oid, Repository, Tree};
+
+use crate::splice::{mode_bits, oid};
+use crate::{ExecError, ReceiptFile};
+
+/// Checks that the approved diff leads to the new content, and that the tree differs from the base by exactly the
+/// change.
+pub(crate) fn check(
+    git: &Repository,
+    base: &Tree<'_>,
+    tree: Oid,
+    change: &Change,
+    files: &[ReceiptFile],
+) -> Result<(), ExecError> {
+    check_hunks(git, change, files)?;
+    check_tree(git, base, tree, files)
+}
+
+/// The approved diff, applied by libgit2 to the old content, must give the new content.
+fn check_hunks(git: &Repository, change: &Change, files: &[ReceiptFile]) -> Result<(), ExecError> {
+    let sections = sections(change.canonical_diff());
+    if sections.len() != files.len() {
+        return Err(disagree("the diff does not have one part for each file"));
+    }
+    let mut patch = Vec::new();
+    let mut before = git
+        .treebuilder(None)
+        .map_err(ExecError::git("compare the result"))?;
+    let mut expected = Vec::new();
+    for (number, (section, file)) in sections.iter().zip(files).enumerate() {
+        let Some(hunks) = section.hunks else {
+            check_without_hunks(section, file)?;
+            continue;
+        };
+        let name = format!("f{number}");
+        patch.extend_from_slice(header(&name, file).as_bytes());
+        patch.extend_from_slice(hunks);
+        if let Some(old) = &file.old {
+            before
+                .insert(&name, oid(&old.oid)?, 0o100_644)
+                .map_err(ExecError::git("compare the result"))?;
+        }
+        expected.push((name, file.new.as_ref().map(|new| oid(&new.oid)).transpose()?));
+    }
+    if patch.is_empty() {
+        return Ok(());
+    }
+    let before = before
+        .write()
+        .and_then(|id| git.find_tree(id))
+        .map_err(ExecError::git("compare the result"))?;
+    let applied = Diff::from_buffer(&patch).and_then(|diff| git.apply_to_tree(&before, &diff, None));
+    let applied = applied.map_err(|error| disagree(error.message()))?;
+    for (name, id) in expected {
+        let found = applied.get_path(name.as_ref(), 0).map(|entry| entry.id);
+        if found != id {
+            return Err(disagree("a hunk gives other content than the change"));
+        }
+    }
+    Ok(())
+}
+
+/// A part without text hunks: the content stays as it is, is empty, or is told as binary.
+fn check_without_hunks(section: &Section<'_>, file: &ReceiptFile) -> Result<(), ExecError> {
+    let empty =
+        Oid::hash_object(git2::ObjectType::Blob, b"").map_err(ExecError::git("compare the result"))?;
+    let empty = empty.to_string();
+    let content = |id: &Option<crate::FileId>| id.as_ref().map_or_else(|| empty.clone(), |id| id.oid.clone());
+    if section.binary || content(&file.old) == content(&file.new) {
+        return Ok(());
+    }
+    Err(disagree(
+        "the diff shows no hunk for a file whose content changes",
+    ))
+}
+
+/// The new tree must differ from the base by the files of the change and nothing else.
+fn check_tree(git: &Repository, base: &Tree<'_>, tree: Oid, files: &[ReceiptFile]) -> Result<(), ExecError> {
+    let tree = git
+        .find_tree(tree)
+        .map_err(ExecError::git("compare the result"))?;
+    let mut options = DiffOptions::new();
+    options.skip_binary_check(true);
+    let diff = git.diff_tree_to_tree(Some(base), Some(&tree), Some(&mut options));
+    let diff = diff.map_err(ExecError::git("compare the result"))?;
+    let mut found: Vec<String> = diff
+        .deltas()
+        .map(|delta| {
+            let (old, new) = (delta.old_file(), delta.new_file());
+            let path = new.path_bytes().or(old.path_bytes()).unwrap_or_default();
+            let old = (delta.status() != Delta::Added).then(|| (old.id(), i32::from(old.mode())));
+            let new = (delta.status() != Delta::Deleted).then(|| (new.id(), i32::from(new.mode())));
+            line(&String::from_utf8_lossy(path), old, new)
+        })
+        .collect();
+    let mut expected = Vec::with_capacity(files.len());
+    for file in files {
+        let [old, new] = [&file.old, &file.new].map(|id| {
+            id.as_ref()
+                .map(|id| Ok::<_, ExecError>((oid(&id.oid)?, mode_bits(id.mode))))
+                .transpose()
+        });
+        expected.push(line(file.path.as_str(), old?, new?));
+    }
+    found.sort();
+    expected.sort();
+    if found == expected {
+        Ok(())
+    } else {
+        Err(disagree(
+            "the resulting tree differs from the base by other files than the change",
+        ))
+    }
+}
+
+fn line(path: &str, old: Option<(Oid, i32)>, new: Option<(Oid, i32)>) -> String {
+    let mut text = path.to_owned();
+    for side in [old, new] {
+        match side {
+            Some((id, mode)) => {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "\0{mode:o} {id}");
+            }
+            None => text.push_str("\0none"),
+        }
+    }
+    text
+}
+
+/// One file's part of the canonical diff.
+struct Section<'a> {
+    /// From the first `@@` to the end of the part.
+    hunks: Option<&'a [u8]>,
+    binary: bool,
+}
+
+/// Splits a canonical diff. No line of a hunk can begin with `diff --git `: each begins with a blank, a plus, a
+/// minus or a backslash.
+fn sections(diff: &[u8]) -> Vec<Section<'_>> {
+    let mut starts = Vec::new();
+    let mut at = 0;
+    for line in diff.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(b"diff --git ") {
+            starts.push(at);
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([diff.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .filter_map(|(start, end)| diff.get(*start..end))
+        .map(section)
+        .collect()
+}
+
+fn section(text: &[u8]) -> Section<'_> {
+    let mut at = 0;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(b"@@ ") {
+            return Section {
+                hunks: text.get(at..),
+                binary: false,
+            };
+        }
+        if line.starts_with(b"GIT binary patch") || line.starts_with(b"Binary files ") {
+            return Section {
+                hunks: None,
+                binary: true,
+            };
+        }
+        at += line.len();
+    }
+    Section {
+        hunks: None,
+        binary: false,
+    }
+}
+
+/// A header in the form that libgit2 reads right. Modes and names are compared elsewhere.
+fn header(name: &str, file: &ReceiptFile) -> String {
+    let (kind, from, to) = match (&file.old, &file.new) {
+        (None, _) => (
+            "new file mode 100644\n",
+            "/dev/null".to_owned(),
+            format!("b/{name}"),
+        ),
+        (Some(_), None) => (
+            "deleted file mode 100644\n",
+            format!("a/{name}"),
+            "/dev/null".to_owned(),
+        ),
+        (Some(_), Some(_)) => (
+            "index 1111111..2222222 100644\n",
+            format!("a/{name}"),
+            format!("b/{name}"),
+        ),
+    };
+    format!("diff --git a/{name} b/{name}\n{kind}--- {from}\n+++ {to}\n")
+}
+
+fn disagree(detail: &str) -> ExecError {
+    ExecError::SecondOpinion(detail.to_owned())
+}

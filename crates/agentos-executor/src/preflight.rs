@@ -1,0 +1,267 @@
+//! What a user has in index and work tree is never lost: everything a change touches must be as the base has it.
+//!
+//! Owns: finding uncommitted work, links and conversions at or above a touched path. Never: writes. Another program
+//! can still change a file between this look and the write; each file is looked at again right before it is
+//! replaced.
+
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use agentos_diff::FileMode;
+use git2::{AttrCheckFlags, AttrValue, Index, IndexEntryExtendedFlag, ObjectType, Oid};
+
+use crate::error::Unsupported;
+use crate::splice::mode_bits;
+use crate::worktree::is_executable;
+use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
+
+/// Paths named in one refusal.
+const MAX_NAMED: usize = 50;
+
+/// Looks at every path of a change.
+pub(crate) fn check(repository: &Repository, root: &Path, files: &[ReceiptFile]) -> Result<(), ExecError> {
+    let lock = repository.git.path().join("index.lock");
+    if fs::symlink_metadata(&lock).is_ok() {
+        return Err(ExecError::IndexLocked(lock));
+    }
+    let mut index = repository.git.index().map_err(RepoError::git("read the index"))?;
+    index.read(false).map_err(RepoError::git("read the index"))?;
+    let deleted = files
+        .iter()
+        .filter(|file| file.new.is_none())
+        .map(|file| file.path.as_str())
+        .collect();
+    let look = Look {
+        repository,
+        root,
+        index: &index,
+        deleted,
+    };
+    let mut dirty = BTreeSet::new();
+    for file in files {
+        look.conversion(file.path.as_str())?;
+        dirty.extend(look.staged(file)?);
+        dirty.extend(look.on_disk(file)?);
+    }
+    if dirty.is_empty() {
+        return Ok(());
+    }
+    Err(ExecError::DirtyOverlap(
+        dirty.into_iter().take(MAX_NAMED).collect(),
+    ))
+}
+
+struct Look<'a> {
+    repository: &'a Repository,
+    root: &'a Path,
+    index: &'a Index,
+    deleted: BTreeSet<&'a str>,
+}
+
+impl Look<'_> {
+    /// A filter or conversion would make the work tree's bytes other than the commit's.
+    fn conversion(&self, path: &str) -> Result<(), ExecError> {
+        let refuse = |by: String| {
+            Err(ExecError::FilteredPath {
+                path: path.to_owned(),
+                by,
+            })
+        };
+        for name in ["filter", "working-tree-encoding", "ident"] {
+            match self.attribute(path, name)? {
+                Attribute::Unspecified | Attribute::Off => {}
+                Attribute::On => return refuse(name.to_owned()),
+                Attribute::Value(value) => return refuse(format!("{name}={value}")),
+            }
+        }
+        let text = self.attribute(path, "text")?;
+        let eol = self.attribute(path, "eol")?;
+        let auto = self
+            .repository
+            .setting("core.autocrlf")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let auto_crlf = matches!(auto.as_str(), "true" | "1" | "yes" | "on");
+        let ends_crlf = self
+            .repository
+            .setting("core.eol")
+            .is_some_and(|eol| eol.eq_ignore_ascii_case("crlf"));
+        match (text, eol) {
+            (Attribute::Off, _) => Ok(()),
+            (_, Attribute::Value(value)) if value == "crlf" => refuse("eol=crlf".to_owned()),
+            (_, Attribute::Value(value)) if value == "lf" => Ok(()),
+            (_, _) if auto_crlf => refuse("core.autocrlf=true".to_owned()),
+            (Attribute::On | Attribute::Value(_), _) if ends_crlf && auto != "input" => {
+                refuse("core.eol=crlf".to_owned())
+            }
+            (_, _) => Ok(()),
+        }
+    }
+
+    fn attribute(&self, path: &str, name: &str) -> Result<Attribute, ExecError> {
+        let flags = AttrCheckFlags::FILE_THEN_INDEX;
+        let found = self.repository.git.get_attr(Path::new(path), name, flags);
+        let found = found.map_err(RepoError::git("read the attributes"))?;
+        Ok(match AttrValue::from_string(found) {
+            AttrValue::True => Attribute::On,
+            AttrValue::False => Attribute::Off,
+            AttrValue::String(value) => Attribute::Value(value.to_owned()),
+            AttrValue::Bytes(value) => Attribute::Value(String::from_utf8_lossy(value).into_owned()),
+            AttrValue::Unspecified => Attribute::Unspecified,
+        })
+    }
+
+    /// Staged work: the index must hold what the base holds.
+    fn staged(&self, file: &ReceiptFile) -> Result<Option<String>, ExecError> {
+        let path = file.path.as_str();
+        let dirty = Ok(Some(path.to_owned()));
+        if (1..=3).any(|stage| self.index.get_path(Path::new(path), stage).is_some()) {
+            return dirty;
+        }
+        let Some(entry) = self.index.get_path(Path::new(path), 0) else {
+            if file.old.is_some() {
+                return dirty;
+            }
+            return Ok(self.staged_around(path));
+        };
+        let flags = IndexEntryExtendedFlag::from_bits_truncate(entry.flags_extended);
+        if flags.is_skip_worktree() {
+            return Err(RepoError::Unsupported(Unsupported::SparseCheckout).into());
+        }
+        let same = file.old.as_ref().is_some_and(|old| {
+            entry.id.to_string() == old.oid && i64::from(entry.mode) == i64::from(mode_bits(old.mode))
+        });
+        if same && !flags.is_intent_to_add() {
+            Ok(None)
+        } else {
+            dirty
+        }
+    }
+
+    /// For a new path: a staged file above it, or staged files below it, that this change does not delete.
+    fn staged_around(&self, path: &str) -> Option<String> {
+        let above = ancestors(path).find(|above| {
+            self.index.get_path(Path::new(above), 0).is_some() && !self.deleted.contains(above)
+        });
+        if let Some(above) = above {
+            return Some(above.to_owned());
+        }
+        let prefix = format!("{path}/");
+        let mut at = self.index.find_prefix(prefix.as_str()).ok()?;
+        while let Some(entry) = self.index.get(at) {
+            let found = String::from_utf8_lossy(&entry.path).into_owned();
+            if !found.starts_with(&prefix) {
+                return None;
+            }
+            if !self.deleted.contains(found.as_str()) {
+                return Some(found);
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// Work that is not staged, and files that git does not know.
+    fn on_disk(&self, file: &ReceiptFile) -> Result<Vec<String>, ExecError> {
+        let path = file.path.as_str();
+        for above in ancestors(path) {
+            match look_at(&self.root.join(above))? {
+                Some(found) if found.is_symlink() => {
+                    return Err(ExecError::SymlinkTraversal(path.to_owned()));
+                }
+                Some(found) if found.is_dir() => {}
+                Some(_) if self.deleted.contains(above) => return Ok(Vec::new()),
+                Some(_) => return Ok(vec![above.to_owned()]),
+                None => return Ok(file.old.iter().map(|_| path.to_owned()).collect()),
+            }
+        }
+        let full = self.root.join(path);
+        let is_clean = match (look_at(&full)?, &file.old) {
+            (None, None) => true,
+            (Some(found), None) if found.is_dir() => return self.unknown_below(path),
+            (Some(found), Some(old)) if found.is_file() => self.is_base(&full, &found, old)?,
+            (None, Some(_)) | (Some(_), Some(_) | None) => false,
+        };
+        Ok(if is_clean {
+            Vec::new()
+        } else {
+            vec![path.to_owned()]
+        })
+    }
+
+    fn is_base(&self, full: &Path, found: &Metadata, old: &FileId) -> Result<bool, ExecError> {
+        Ok(self.mode_fits(found, old) && content_is(full, &old.oid)?)
+    }
+
+    fn mode_fits(&self, found: &Metadata, old: &FileId) -> bool {
+        let trusts_mode = self
+            .repository
+            .setting("core.filemode")
+            .is_none_or(|value| value != "false");
+        let wanted = old.mode == FileMode::Executable;
+        !trusts_mode || is_executable(found).is_none_or(|executable| executable == wanted)
+    }
+
+    /// Files below a folder that must make room and that this change does not delete.
+    fn unknown_below(&self, path: &str) -> Result<Vec<String>, ExecError> {
+        let mut unknown = Vec::new();
+        let mut folders = vec![path.to_owned()];
+        while let Some(folder) = folders.pop() {
+            let full = self.root.join(&folder);
+            for entry in fs::read_dir(&full).map_err(RepoError::io(&full))? {
+                let entry = entry.map_err(RepoError::io(&full))?;
+                let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(name);
+                } else if !self.deleted.contains(name.as_str()) {
+                    unknown.push(name);
+                    if unknown.len() >= MAX_NAMED {
+                        return Ok(unknown);
+                    }
+                }
+            }
+        }
+        Ok(unknown)
+    }
+}
+
+enum Attribute {
+    Unspecified,
+    On,
+    Off,
+    Value(String),
+}
+
+/// The folders above a path, outermost first.
+pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').filter_map(|(at, _)| path.get(..at))
+}
+
+/// What stands at a place, without following a link; none if nothing does.
+pub(crate) fn look_at(path: &Path) -> Result<Option<Metadata>, ExecError> {
+    match fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(source) => Err(RepoError::Io {
+            path: PathBuf::from(path),
+            source,
+        }
+        .into()),
+    }
+}
+
+/// Does a regular file hold exactly this blob?
+pub(crate) fn content_is(path: &Path, id: &str) -> Result<bool, ExecError> {
+    let bytes = fs::read(path).map_err(RepoError::io(path))?;
+    let found = Oid::hash_object(ObjectType::Blob, &bytes).map_err(RepoError::git("hash a file"))?;
+    Ok(found.to_string() == id)
+}

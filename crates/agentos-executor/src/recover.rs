@@ -1,0 +1,102 @@
+//! Finishing or taking back what a killed landing left.
+//!
+//! Owns: the decision, from the journal and where the ref stands. Never: overwrites what somebody edited since.
+
+use std::path::Path;
+
+use crate::journal::Journal;
+use crate::splice::oid;
+use crate::worktree;
+use crate::{ExecError, Recovered, RecoveryOutcome, Repository};
+
+impl Repository {
+    /// Finishes or takes back a landing that did not come to its end. None when there is nothing to do.
+    ///
+    /// # Errors
+    /// When it cannot be finished; the journal stays, and the next call tries again.
+    pub fn recover(&self) -> Result<Option<Recovered>, ExecError> {
+        if self.read_journal()?.is_none() {
+            return Ok(None);
+        }
+        let _lock = self.lock()?;
+        self.recover_locked()
+    }
+
+    /// The same, for a caller that holds the lock.
+    pub(crate) fn recover_locked(&self) -> Result<Option<Recovered>, ExecError> {
+        let Some(journal) = self.read_journal()? else {
+            return Ok(None);
+        };
+        let outcome = self.outcome(&journal)?;
+        let mut kept = Vec::new();
+        if let Some(owner) = self.work_tree_of(&journal)
+            && let Some(root) = owner.work_dir()
+        {
+            worktree::discard(root, &journal.files)?;
+            if outcome == RecoveryOutcome::Finished && journal.writes.touches_work_tree() {
+                kept = finish(&owner, root, &journal)?;
+            }
+        }
+        self.clear_journal()?;
+        tracing::info!(run = journal.run, ?outcome, "an earlier landing was cut short");
+        let made = matches!(outcome, RecoveryOutcome::Finished | RecoveryOutcome::Superseded);
+        let commit = journal.commit.filter(|_| made);
+        Ok(Some(Recovered {
+            run: journal.run,
+            outcome,
+            commit,
+            kept,
+        }))
+    }
+
+    fn outcome(&self, journal: &Journal) -> Result<RecoveryOutcome, ExecError> {
+        let Some(commit) = &journal.commit else {
+            return Ok(if journal.decided {
+                RecoveryOutcome::Finished
+            } else {
+                RecoveryOutcome::RolledBack
+            });
+        };
+        let now = self
+            .git
+            .find_reference(&journal.refname)
+            .ok()
+            .and_then(|reference| reference.target());
+        let Some(now) = now else {
+            return Ok(RecoveryOutcome::RolledBack);
+        };
+        let commit = oid(commit)?;
+        if now == commit {
+            return Ok(RecoveryOutcome::Finished);
+        }
+        let followed = self.git.graph_descendant_of(now, commit).unwrap_or(false);
+        Ok(if followed {
+            RecoveryOutcome::Superseded
+        } else {
+            RecoveryOutcome::RolledBack
+        })
+    }
+
+    /// The work tree a journal names, if it is one of this repository's. A journal is a file that a repository from
+    /// elsewhere may bring along: it must not lead us out.
+    fn work_tree_of(&self, journal: &Journal) -> Option<Repository> {
+        let root = journal.work_dir.as_deref()?;
+        let git = git2::Repository::open(root).ok()?;
+        let found = Self::checked(git).ok()?;
+        let same = |a: &Path, b: &Path| {
+            a.canonicalize()
+                .ok()
+                .is_some_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+        };
+        let is_ours = same(found.common_dir(), self.common_dir()) && same(found.work_dir()?, root);
+        is_ours.then_some(found)
+    }
+}
+
+/// Brings work tree and index to the landed state; gives the paths that hold somebody's later work.
+fn finish(owner: &Repository, root: &Path, journal: &Journal) -> Result<Vec<String>, ExecError> {
+    let mut files = journal.files.clone();
+    worktree::plan_temps(root, &journal.run, &mut files)?;
+    worktree::stage(owner, root, &files)?;
+    worktree::settle_unless_edited(owner, root, &files)
+}

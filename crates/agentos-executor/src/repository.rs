@@ -1,0 +1,177 @@
+//! Opening a repository, safely: what we can keep whole, and nothing else.
+//!
+//! Owns: discovery, the refusal of formats, and what is read from the base commit's tree. Never: runs a hook or
+//! a filter, or trusts another user's configuration (libgit2's check of the owner stays on).
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorCode, ObjectType, RepositoryOpenFlags};
+
+use crate::error::Unsupported;
+use crate::{RepoError, Target};
+
+/// A policy file longer than this is not one.
+const MAX_POLICY_FILE: usize = 1 << 20;
+const POLICY_FOLDER: &str = ".agentos/policy";
+
+/// A repository that can be read and landed on.
+pub struct Repository {
+    pub(crate) git: git2::Repository,
+    common: PathBuf,
+    work: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Repository {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Repository")
+            .field("common", &self.common)
+            .field("work", &self.work)
+            .finish()
+    }
+}
+
+impl Repository {
+    /// The repository that holds a folder.
+    ///
+    /// # Errors
+    /// When there is none, it is another user's, or of a format that is not supported.
+    pub fn discover(path: &Path) -> Result<Self, RepoError> {
+        let none: [&OsStr; 0] = [];
+        let git =
+            git2::Repository::open_ext(path, RepositoryOpenFlags::empty(), none).map_err(
+                |error| match error.code() {
+                    ErrorCode::NotFound => RepoError::NotARepository(path.to_owned()),
+                    ErrorCode::Owner => RepoError::NotOwned(path.to_owned()),
+                    _ => RepoError::git("open the repository")(error),
+                },
+            )?;
+        Self::checked(git)
+    }
+
+    pub(crate) fn checked(git: git2::Repository) -> Result<Self, RepoError> {
+        let common = git.commondir().to_owned();
+        let work = git.workdir().map(Path::to_owned);
+        if let Some(work) = &work
+            && !holds(work, git.path())
+        {
+            return Err(RepoError::WorkTreeElsewhere(work.clone()));
+        }
+        let repository = Self { git, common, work };
+        if repository.has_setting("extensions.partialclone") {
+            return Err(RepoError::Unsupported(Unsupported::PartialClone));
+        }
+        Ok(repository)
+    }
+
+    /// The git directory that all work trees share.
+    #[must_use]
+    pub fn common_dir(&self) -> &Path {
+        &self.common
+    }
+
+    /// The folder for our own state: evidence, journal, lock.
+    #[must_use]
+    pub fn state_dir(&self) -> PathBuf {
+        self.common.join("agentos")
+    }
+
+    /// The work tree; none for a bare repository.
+    #[must_use]
+    pub fn work_dir(&self) -> Option<&Path> {
+        self.work.as_deref()
+    }
+
+    /// True when there is no work tree.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.work.is_none()
+    }
+
+    /// The repository's rule files as the target's base commit has them, sorted by path. Never those of the work
+    /// tree: a change that edits the policy is judged by the policy before it.
+    ///
+    /// # Errors
+    /// When one of them is not readable text: then nothing may be allowed.
+    pub fn policy_files(&self, target: &Target) -> Result<Vec<(String, String)>, RepoError> {
+        let root = self.tree(&target.base_tree)?;
+        let folder = match root.get_path(Path::new(POLICY_FOLDER)) {
+            Ok(entry) => entry,
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(RepoError::git("read the policy folder")(error)),
+        };
+        let unreadable = |path: String, why| RepoError::UnreadablePolicy { path, why };
+        if folder.kind() != Some(ObjectType::Tree) {
+            return Err(unreadable(POLICY_FOLDER.to_owned(), "is not a folder"));
+        }
+        let folder = self
+            .git
+            .find_tree(folder.id())
+            .map_err(RepoError::git("read the policy folder"))?;
+        let mut files = Vec::new();
+        for entry in folder.iter() {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            if !name.ends_with(".toml") {
+                continue;
+            }
+            let path = format!("{POLICY_FOLDER}/{name}");
+            if !matches!(entry.filemode(), 0o100_644 | 0o100_755) {
+                return Err(unreadable(path, "is not a regular file"));
+            }
+            let blob = self
+                .git
+                .find_blob(entry.id())
+                .map_err(RepoError::git("read a policy file"))?;
+            if blob.size() > MAX_POLICY_FILE {
+                return Err(unreadable(path, "is too large"));
+            }
+            match String::from_utf8(blob.content().to_vec()) {
+                Ok(text) => files.push((path, text)),
+                Err(_) => return Err(unreadable(path, "is not UTF-8 text")),
+            }
+        }
+        Ok(files)
+    }
+
+    pub(crate) fn tree(&self, id: &str) -> Result<git2::Tree<'_>, RepoError> {
+        let id = git2::Oid::from_str(id).map_err(RepoError::git("read a tree"))?;
+        self.git.find_tree(id).map_err(RepoError::git("read a tree"))
+    }
+
+    /// A setting that is on; settings that cannot be read count as off.
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        self.git
+            .config()
+            .and_then(|config| config.get_bool(name))
+            .unwrap_or(false)
+    }
+
+    pub(crate) fn setting(&self, name: &str) -> Option<String> {
+        self.git
+            .config()
+            .and_then(|mut config| config.snapshot()?.get_string(name))
+            .ok()
+    }
+
+    fn has_setting(&self, name: &str) -> bool {
+        self.setting(name).is_some()
+    }
+}
+
+/// Is the git directory the one that `.git` in the work tree is or names? A configuration that says otherwise
+/// would make us write somewhere else.
+fn holds(work: &Path, git_dir: &Path) -> bool {
+    let Ok(git_dir) = git_dir.canonicalize() else {
+        return false;
+    };
+    let dot_git = work.join(".git");
+    if dot_git.is_file() {
+        let named = std::fs::read_to_string(&dot_git).unwrap_or_default();
+        let named = named.strip_prefix("gitdir:").map(str::trim).unwrap_or_default();
+        return work
+            .join(named)
+            .canonicalize()
+            .is_ok_and(|named| named == git_dir);
+    }
+    dot_git.canonicalize().is_ok_and(|found| found == git_dir)
+}

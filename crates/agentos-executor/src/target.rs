@@ -1,0 +1,244 @@
+//! Where a change shall land: the branch, the commit it is judged against, and what will be written.
+//!
+//! Owns: resolving what the user asked for, and every refusal that follows from the repository's state. Never:
+//! changes anything.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorCode, ReferenceType, RepositoryState};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Operation, Unsupported};
+use crate::{RepoError, Repository};
+
+/// What the user asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TargetSpec {
+    /// The checked-out branch, with index and work tree.
+    CurrentBranch,
+    /// A branch by its name; made from HEAD if it is not there.
+    Branch(String),
+    /// Index and work tree, no commit.
+    WorkTreeOnly,
+    /// Nothing: what would happen.
+    DryRun,
+}
+
+/// What landing writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Writes {
+    /// A commit on the checked-out branch, index and work tree.
+    CommitAndWorkTree,
+    /// A commit on another branch.
+    CommitOnly,
+    /// Index and work tree, no commit.
+    WorkTreeOnly,
+    /// Nothing.
+    Nothing,
+}
+
+impl Writes {
+    /// Is a commit made?
+    #[must_use]
+    pub fn commits(self) -> bool {
+        matches!(self, Self::CommitAndWorkTree | Self::CommitOnly)
+    }
+
+    /// Are index and work tree written?
+    #[must_use]
+    pub fn touches_work_tree(self) -> bool {
+        matches!(self, Self::CommitAndWorkTree | Self::WorkTreeOnly)
+    }
+}
+
+/// Where a change shall land, resolved at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// The ref, as in `refs/heads/main`; `HEAD` where no branch moves and none is checked out.
+    pub refname: String,
+    /// The commit the change is judged against, and will be the parent.
+    pub base_commit: String,
+    /// Its tree.
+    pub base_tree: String,
+    /// The branch is not there yet.
+    pub creates_branch: bool,
+    /// What will be written.
+    pub writes: Writes,
+}
+
+impl Repository {
+    /// Resolves a target. Called again after the branch moved, it gives the new base.
+    ///
+    /// # Errors
+    /// When the repository is not in a state to land there.
+    pub fn resolve(&self, spec: &TargetSpec) -> Result<Target, RepoError> {
+        match spec {
+            TargetSpec::CurrentBranch => self.current_branch(),
+            TargetSpec::Branch(name) => self.named_branch(name),
+            TargetSpec::WorkTreeOnly => {
+                if self.is_bare() {
+                    return Err(RepoError::NoWorkTree);
+                }
+                self.check_work_tree_state()?;
+                self.at_head(Writes::WorkTreeOnly)
+            }
+            TargetSpec::DryRun => self.at_head(Writes::Nothing),
+        }
+    }
+
+    fn current_branch(&self) -> Result<Target, RepoError> {
+        if self.is_bare() {
+            return Err(RepoError::Bare);
+        }
+        self.check_work_tree_state()?;
+        let target = self.at_head(Writes::CommitAndWorkTree)?;
+        if target.refname == "HEAD" {
+            return Err(RepoError::DetachedHead);
+        }
+        self.check_direct(&target.refname)?;
+        Ok(target)
+    }
+
+    fn named_branch(&self, name: &str) -> Result<Target, RepoError> {
+        let refname = format!("refs/heads/{name}");
+        let fits = !name.starts_with('-') && name != "HEAD" && git2::Reference::is_valid_name(&refname);
+        if !fits {
+            return Err(RepoError::BadBranchName(name.to_owned()));
+        }
+        if !self.is_bare() && self.head_ref().as_deref() == Some(refname.as_str()) {
+            return self.current_branch();
+        }
+        if let Some(at) = self.checked_out_at(&refname)? {
+            return Err(RepoError::BranchCheckedOut {
+                branch: name.to_owned(),
+                at,
+            });
+        }
+        match self.git.find_reference(&refname) {
+            Ok(reference) => {
+                self.check_direct(&refname)?;
+                let commit = reference
+                    .peel_to_commit()
+                    .map_err(RepoError::git("read the branch"))?;
+                Target::new(refname, &commit, false, Writes::CommitOnly)
+            }
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                let head = self.head_commit()?;
+                Target::new(refname, &head, true, Writes::CommitOnly)
+            }
+            Err(error) => Err(RepoError::git("read the branch")(error)),
+        }
+    }
+
+    fn at_head(&self, writes: Writes) -> Result<Target, RepoError> {
+        let commit = self.head_commit()?;
+        let refname = self.head_ref().unwrap_or_else(|| "HEAD".to_owned());
+        Target::new(refname, &commit, false, writes)
+    }
+
+    fn head_commit(&self) -> Result<git2::Commit<'_>, RepoError> {
+        let head = self.git.head().map_err(|error| match error.code() {
+            ErrorCode::UnbornBranch | ErrorCode::NotFound => {
+                let branch = self.head_ref().unwrap_or_default();
+                RepoError::UnbornBranch(branch.trim_start_matches("refs/heads/").to_owned())
+            }
+            _ => RepoError::git("read HEAD")(error),
+        })?;
+        head.peel_to_commit().map_err(RepoError::git("read HEAD"))
+    }
+
+    /// The ref that HEAD names; none when it is detached.
+    pub(crate) fn head_ref(&self) -> Option<String> {
+        let head = self.git.find_reference("HEAD").ok()?;
+        head.symbolic_target().ok().flatten().map(str::to_owned)
+    }
+
+    /// The ref must hold a commit itself: moving a symbolic one would move another.
+    fn check_direct(&self, refname: &str) -> Result<(), RepoError> {
+        let reference = self
+            .git
+            .find_reference(refname)
+            .map_err(RepoError::git("read the branch"))?;
+        if reference.kind() == Some(ReferenceType::Direct) {
+            return Ok(());
+        }
+        Err(RepoError::SymbolicBranch(
+            refname.trim_start_matches("refs/heads/").to_owned(),
+        ))
+    }
+
+    fn check_work_tree_state(&self) -> Result<(), RepoError> {
+        let operation = match self.git.state() {
+            RepositoryState::Clean => None,
+            RepositoryState::Merge => Some(Operation::Merge),
+            RepositoryState::Revert | RepositoryState::RevertSequence => Some(Operation::Revert),
+            RepositoryState::CherryPick | RepositoryState::CherryPickSequence => Some(Operation::CherryPick),
+            RepositoryState::Bisect => Some(Operation::Bisect),
+            RepositoryState::Rebase | RepositoryState::RebaseInteractive | RepositoryState::RebaseMerge => {
+                Some(Operation::Rebase)
+            }
+            RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => {
+                Some(Operation::ApplyMailbox)
+            }
+        };
+        if let Some(operation) = operation {
+            return Err(RepoError::InProgress(operation));
+        }
+        if self.is_on("core.sparsecheckout") {
+            return Err(RepoError::Unsupported(Unsupported::SparseCheckout));
+        }
+        self.git
+            .index()
+            .map(|_| ())
+            .map_err(RepoError::git("read the index"))
+    }
+
+    /// The work tree, other than this one, whose HEAD names a branch.
+    fn checked_out_at(&self, refname: &str) -> Result<Option<PathBuf>, RepoError> {
+        let common = self.common_dir();
+        let mut heads = Vec::new();
+        let main_is_bare = self.is_on("core.bare");
+        if !main_is_bare {
+            heads.push((common.join("HEAD"), common.parent().unwrap_or(common).to_owned()));
+        }
+        let linked = common.join("worktrees");
+        if linked.is_dir() {
+            for entry in fs::read_dir(&linked).map_err(RepoError::io(&linked))? {
+                let folder = entry.map_err(RepoError::io(&linked))?.path();
+                heads.push((folder.join("HEAD"), work_tree_of(&folder)));
+            }
+        }
+        let named = format!("ref: {refname}");
+        let found = heads
+            .into_iter()
+            .find(|(head, _)| fs::read_to_string(head).is_ok_and(|text| text.trim_end() == named));
+        Ok(found.map(|(_, at)| at))
+    }
+}
+
+impl Target {
+    fn new(
+        refname: String,
+        commit: &git2::Commit<'_>,
+        creates_branch: bool,
+        writes: Writes,
+    ) -> Result<Self, RepoError> {
+        Ok(Self {
+            refname,
+            base_commit: commit.id().to_string(),
+            base_tree: commit.tree_id().to_string(),
+            creates_branch,
+            writes,
+        })
+    }
+}
+
+/// Where the work tree of a folder in `worktrees/` is.
+fn work_tree_of(folder: &Path) -> PathBuf {
+    let dot_git = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
+    let dot_git = PathBuf::from(dot_git.trim_end());
+    dot_git.parent().map_or_else(|| folder.to_owned(), Path::to_owned)
+}

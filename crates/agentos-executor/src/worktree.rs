@@ -1,0 +1,262 @@
+//! Writing the work tree: each file under a temporary name first, then renamed to its place.
+//!
+//! Owns: files, folders and modes of the work tree. Never: follows a link, or writes into a file that is there: a
+//! rename replaces the name, so content that another name shares stays as it is. Every part of a path is looked at
+//! right before it is used; a link that another program plants in between is a race that cannot be closed with
+//! path names alone, and that program could have written the same file itself.
+
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use agentos_diff::FileMode;
+
+use crate::disk;
+use crate::index;
+use crate::journal::JournalFile;
+use crate::preflight::{ancestors, content_is, look_at};
+use crate::splice::oid;
+use crate::{ExecError, FileId, ReceiptFile, Repository};
+
+/// Names where the new content of each file will wait: in the innermost folder that is already there.
+pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> Result<(), ExecError> {
+    let run: String = run
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
+        .collect();
+    for (number, file) in files.iter_mut().enumerate() {
+        if file.file.new.is_none() {
+            continue;
+        }
+        let mut folder = "";
+        for above in ancestors(file.file.path.as_str()) {
+            match look_at(&root.join(above))? {
+                Some(found) if found.is_dir() => folder = above,
+                Some(_) | None => break,
+            }
+        }
+        let name = format!(".agentos-{run}-{number}.tmp");
+        file.temp = Some(if folder.is_empty() {
+            name
+        } else {
+            format!("{folder}/{name}")
+        });
+    }
+    Ok(())
+}
+
+/// Writes the new content of each file under its temporary name.
+pub(crate) fn stage(repository: &Repository, root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
+    for JournalFile { file, temp } in files {
+        let (Some(new), Some(temp)) = (&file.new, temp) else {
+            continue;
+        };
+        let blob = repository
+            .git
+            .find_blob(oid(&new.oid)?)
+            .map_err(ExecError::git("read a new file"))?;
+        let temp = safe(root, temp)?;
+        write_new(&temp, blob.content(), new.mode).map_err(ExecError::write("write", &temp))?;
+    }
+    Ok(())
+}
+
+/// Brings what is staged to its places, and the index up to it. A file that is no longer as the base has it, and not
+/// yet as the change has it, holds somebody's later work: it is left alone and named.
+pub(crate) fn settle_unless_edited(
+    repository: &Repository,
+    root: &Path,
+    files: &[JournalFile],
+) -> Result<Vec<String>, ExecError> {
+    let (mut open, mut kept, mut done) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in files {
+        match state_of(root, &entry.file)? {
+            OnDisk::Old => open.push(entry.clone()),
+            OnDisk::New => done.push(entry.clone()),
+            OnDisk::Other => {
+                kept.push(entry.file.path.as_str().to_owned());
+                done.push(entry.clone());
+            }
+        }
+    }
+    settle(root, &open)?;
+    discard(root, &done)?;
+    let files: Vec<_> = files.iter().map(|entry| entry.file.clone()).collect();
+    index::update(repository, root, &files, &kept)?;
+    Ok(kept)
+}
+
+/// What a path holds.
+enum OnDisk {
+    New,
+    Old,
+    Other,
+}
+
+fn state_of(root: &Path, file: &ReceiptFile) -> Result<OnDisk, ExecError> {
+    let path = file.path.as_str();
+    if holds(root, path, file.new.as_ref())? {
+        return Ok(OnDisk::New);
+    }
+    Ok(if holds(root, path, file.old.as_ref())? {
+        OnDisk::Old
+    } else {
+        OnDisk::Other
+    })
+}
+
+/// Does the path hold exactly this file, or no file?
+fn holds(root: &Path, path: &str, id: Option<&FileId>) -> Result<bool, ExecError> {
+    let place = root.join(path);
+    match (look_at(&place)?, id) {
+        (None, None) => Ok(true),
+        // A folder is no file: one that came instead, or one that must still make room.
+        (Some(found), None) => Ok(found.is_dir()),
+        (Some(found), Some(id)) if found.is_file() => {
+            let wanted = id.mode == FileMode::Executable;
+            let mode_fits = is_executable(&found).is_none_or(|executable| executable == wanted);
+            Ok(mode_fits && content_is(&place, &id.oid)?)
+        }
+        (None | Some(_), Some(_)) => Ok(false),
+    }
+}
+
+/// The owner's executable bit, where the system has one.
+#[cfg(unix)]
+pub(crate) fn is_executable(found: &Metadata) -> Option<bool> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(found.permissions().mode() & 0o100 != 0)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_executable(_found: &Metadata) -> Option<bool> {
+    None
+}
+
+/// Brings the staged files to their places and removes the deleted ones. Can be repeated after a crash.
+fn settle(root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
+    let mut folders = BTreeSet::new();
+    for JournalFile { file, .. } in files.iter().filter(|file| file.file.new.is_none()) {
+        let path = file.path.as_str();
+        let place = safe(root, path)?;
+        if look_at(&place)?.is_some_and(|found| !found.is_dir()) {
+            fs::remove_file(&place).map_err(ExecError::write("remove", &place))?;
+        }
+        folders.insert(prune(root, path));
+    }
+    for JournalFile { file, temp } in files {
+        let (Some(_), Some(temp)) = (&file.new, temp) else {
+            continue;
+        };
+        let temp = safe(root, temp)?;
+        let place = make_room(root, file.path.as_str(), &mut folders)?;
+        fs::rename(&temp, &place).map_err(ExecError::write("replace", &place))?;
+        folders.extend(place.parent().map(Path::to_owned));
+        folders.extend(temp.parent().map(Path::to_owned));
+    }
+    for folder in folders {
+        disk::sync_dir(&folder).map_err(ExecError::write("sync", &folder))?;
+    }
+    Ok(())
+}
+
+/// Removes what was staged, as far as it is there.
+pub(crate) fn discard(root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
+    for temp in files.iter().filter_map(|file| file.temp.as_deref()) {
+        let Ok(temp) = safe(root, temp) else {
+            continue;
+        };
+        match fs::remove_file(&temp) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => {
+                return Err(ExecError::Write {
+                    action: "remove",
+                    path: temp,
+                    source,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The full path, after every folder above it was seen to be no link.
+fn safe(root: &Path, path: &str) -> Result<PathBuf, ExecError> {
+    for above in ancestors(path) {
+        if look_at(&root.join(above))?.is_some_and(|found| found.is_symlink()) {
+            return Err(ExecError::SymlinkTraversal(path.to_owned()));
+        }
+    }
+    Ok(root.join(path))
+}
+
+/// Makes the folders above a path, and takes away an empty folder in its place.
+fn make_room(root: &Path, path: &str, folders: &mut BTreeSet<PathBuf>) -> Result<PathBuf, ExecError> {
+    for above in ancestors(path) {
+        let folder = root.join(above);
+        match look_at(&folder)? {
+            Some(found) if found.is_dir() => {}
+            Some(found) if found.is_symlink() => return Err(ExecError::SymlinkTraversal(path.to_owned())),
+            Some(_) => return Err(ExecError::DirtyOverlap(vec![above.to_owned()])),
+            None => {
+                fs::create_dir(&folder).map_err(ExecError::write("make", &folder))?;
+                folders.extend(folder.parent().map(Path::to_owned));
+            }
+        }
+    }
+    let place = root.join(path);
+    if look_at(&place)?.is_some_and(|found| found.is_dir()) {
+        remove_empty(&place).map_err(ExecError::write("remove", &place))?;
+    }
+    Ok(place)
+}
+
+/// Removes a folder that holds nothing but folders.
+fn remove_empty(folder: &Path) -> io::Result<()> {
+    let mut order = vec![folder.to_owned()];
+    let mut at = 0;
+    while let Some(folder) = order.get(at).cloned() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                order.push(entry.path());
+            }
+        }
+        at += 1;
+    }
+    order.iter().rev().try_for_each(fs::remove_dir)
+}
+
+/// Removes the folders above a deleted file that are empty now; gives the innermost that stays.
+fn prune(root: &Path, path: &str) -> PathBuf {
+    let above: Vec<&str> = ancestors(path).collect();
+    for folder in above.iter().rev() {
+        let folder = root.join(folder);
+        // A folder that is not empty stays; so does one that cannot be removed, which loses nothing.
+        if fs::remove_dir(&folder).is_err() && folder.is_dir() {
+            return folder;
+        }
+    }
+    root.to_owned()
+}
+
+fn write_new(path: &Path, bytes: &[u8], mode: FileMode) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // The user's umask takes its share, as it does for git.
+        options.mode(match mode {
+            FileMode::Regular => 0o666,
+            FileMode::Executable => 0o777,
+        });
+    }
+    #[cfg(not(unix))]
+    let _ = mode;
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

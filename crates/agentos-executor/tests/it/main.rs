@@ -1,0 +1,1 @@
+//! The executor against real repositories, with the real git as the judge.
