@@ -20,6 +20,14 @@ pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<String, EvidenceError> {
     }
     let folder = path.parent().unwrap_or(dir);
     make_dir(folder)?;
+    if fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink()) {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link");
+        return Err(EvidenceError::Io {
+            action: "use",
+            path: folder.to_owned(),
+            source,
+        });
+    }
     let temp = path.with_extension("tmp");
     let written = write_durably(&temp, bytes).and_then(|()| fs::rename(&temp, &path));
     if let Err(source) = written {
@@ -105,12 +113,13 @@ fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Makes a new file in place of whatever a crash left there. A link is removed, never written through.
 fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(path)
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    OpenOptions::new().write(true).create_new(true).open(path)
 }
 
 /// Makes a folder and those above it.
