@@ -175,3 +175,6 @@ impl Adapter for LlamaCpp {
         can
     }
 }
+
+#[cfg(test)]
+mod tests;

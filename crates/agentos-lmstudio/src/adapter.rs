@@ -114,3 +114,6 @@ impl Adapter for LmStudio {
         can
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,269 @@
+//! The adapter against recorded answers and against the contract of all adapters, on both of its wires.
+
+use std::time::Duration;
+
+use agentos_testkit::contract::{Subject, state_of, task};
+use agentos_testkit::server::{FakeServer, Recorded, Reply};
+use agentos_testkit::wire::Fixture;
+use agentos_tool::{ExecutionMode, FinishReason, HealthStatus, NoProgress, Secret};
+use serde_json::json;
+
+use super::*;
+
+const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
+
+fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
+    let mut settings = ServerSettings::new("llamacpp", ExecutionMode::Local);
+    settings.base_url = root.map(str::to_owned);
+    settings.key = key.map(Secret::new);
+    settings.probe_timeout = Duration::from_millis(500);
+    settings
+}
+
+fn http() -> HttpClient {
+    HttpClient::new(agentos_net::NetConfig {
+        max_body_bytes: 1 << 20,
+        ..Default::default()
+    })
+    .unwrap()
+}
+
+fn native(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
+    Box::new(LlamaCpp::new(
+        settings(root, key),
+        LlamaCppMode::Completion,
+        http(),
+    ))
+}
+
+fn chat(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
+    Box::new(LlamaCpp::new(settings(root, key), LlamaCppMode::OpenAi, http()))
+}
+
+fn fixture(case: &str) -> Reply {
+    Fixture::load("llamacpp", case).unwrap().reply()
+}
+
+/// A server in good health.
+fn healthy(request: &Recorded) -> Reply {
+    match request.path.as_str() {
+        "/health" => fixture("health_ok"),
+        "/props" => fixture("props"),
+        "/v1/models" => fixture("models_full"),
+        _ => fixture("error_unknown_path"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_contract_holds_on_the_native_wire() {
+    let piece = |content: &str| json!({"content": content, "stop": false}).to_string();
+    let end = json!({"content": "", "stop": true, "stop_type": "eos", "model": "tiny-coder"});
+    let whole = json!({"content": "+a\n+b\n", "stop": true, "stop_type": "eos"});
+    let subject = Subject {
+        make: native,
+        run_path: "/completion",
+        events: vec![piece("+a\n"), piece("+b\n"), end.to_string()],
+        whole: whole.to_string(),
+        text: "+a\n+b\n",
+        side: healthy,
+    };
+    assert_eq!(subject.violations().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_contract_holds_on_the_chat_wire() {
+    let chunk = |content: &str| json!({"choices": [{"delta": {"content": content}}]}).to_string();
+    let end = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+    let whole = json!({"choices": [{"message": {"content": "+a\n+b\n"}, "finish_reason": "stop"}]});
+    let subject = Subject {
+        make: chat,
+        run_path: "/v1/chat/completions",
+        events: vec![chunk("+a\n"), chunk("+b\n"), end.to_string()],
+        whole: whole.to_string(),
+        text: "+a\n+b\n",
+        side: healthy,
+    };
+    assert_eq!(subject.violations().await, Vec::<String>::new());
+}
+
+/// The path a recording stands on; those of other services and paths are played on all.
+fn stands_for(fixture: &Fixture) -> &'static [&'static str] {
+    match fixture.request.path.as_str() {
+        "/health" | "/v1/health" => &["/health"],
+        "/props" => &["/props"],
+        "/v1/models" | "/models" => &["/v1/models"],
+        "/completion" => &["/completion"],
+        "/v1/chat/completions" | "/v1/messages" => &["/v1/chat/completions"],
+        _ => &[],
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_recorded_state_is_told() {
+    let (mut told, mut recorded) = (0, 0);
+    for folder in ["llamacpp", "generic", "derived"] {
+        for fixture in Fixture::all(folder).unwrap() {
+            let Some(wanted) = &fixture.tool_health else {
+                continue;
+            };
+            recorded += 1;
+            let named = fixture.case == "models_configured_missing";
+            let on_chat = stands_for(&fixture) == ["/v1/chat/completions"];
+            let make = |root: &str, key: Option<&str>| -> Box<dyn Adapter> {
+                let mut settings = settings(Some(root), key);
+                settings.retries = 0;
+                settings.model = named.then(|| "other-model".to_owned());
+                let mode = if on_chat {
+                    LlamaCppMode::OpenAi
+                } else {
+                    LlamaCppMode::Completion
+                };
+                Box::new(LlamaCpp::new(settings, mode, http()))
+            };
+            let found = state_of(&fixture, make, stands_for(&fixture), healthy)
+                .await
+                .unwrap();
+            assert_eq!(&found, wanted, "{}", fixture.name());
+            told += 1;
+        }
+    }
+    assert_eq!((told, recorded), (28, 28));
+}
+
+#[tokio::test]
+async fn health_ok_alone_is_not_healthy() {
+    // T11: a health path of status 200 proves neither service nor key nor model.
+    for (case, status) in [
+        ("error_unknown_path", HealthStatus::SchemaMismatch),
+        ("auth_bad_key", HealthStatus::NotConfigured),
+        ("loading_models", HealthStatus::Unreachable),
+    ] {
+        let server = FakeServer::start(move |request| {
+            if request.path == "/health" {
+                fixture("health_ok")
+            } else {
+                fixture(case)
+            }
+        })
+        .unwrap();
+        let health = native(Some(&server.url()), None)
+            .health_check(Timestamp::from_unix_seconds(0))
+            .await;
+        assert_eq!(health.status, status, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn the_loaded_context_is_told() {
+    let server = FakeServer::start(healthy).unwrap();
+    // A base URL for the chat wire has a version; the native paths lie beside it.
+    for base in [server.url(), format!("{}/v1", server.url())] {
+        let health = native(Some(&base), None)
+            .health_check(Timestamp::from_unix_seconds(0))
+            .await;
+        assert_eq!(
+            (health.status, health.context_window),
+            (HealthStatus::Connected, Some(4096))
+        );
+        assert_eq!(
+            (health.model.as_deref(), health.models),
+            (Some("tiny-coder"), vec!["tiny-coder".to_owned()])
+        );
+    }
+}
+
+async fn played(case: &'static str) -> Result<ToolOutput, ToolError> {
+    let server = FakeServer::start(move |request| {
+        if request.path == "/completion" {
+            fixture(case)
+        } else {
+            healthy(request)
+        }
+    })
+    .unwrap();
+    native(Some(&server.url()), None)
+        .run(&task(Duration::from_secs(20)), &NoProgress)
+        .await
+}
+
+#[tokio::test]
+async fn recorded_answers_are_read() {
+    use FinishReason::{Length, Stop};
+    let cases = [
+        ("run_completion", Stop, DIFF),
+        ("run_completion_stream", Stop, DIFF),
+        (
+            "run_completion_limit",
+            Length,
+            "--- a/src/lib.rs\n+++ b/src/lib.r",
+        ),
+        (
+            "run_completion_stop_word",
+            Stop,
+            "--- a/src/lib.rs\n+++ b/src/lib.rs\n",
+        ),
+        ("run_completion_stream_full", Length, "--- a/src/lib.rs"),
+        ("run_completion_grammar_cut", Length, "--- a/src/lib.rs\n+++"),
+    ];
+    for (case, finish, text) in cases {
+        let output = played(case)
+            .await
+            .unwrap_or_else(|error| panic!("{case}: {error}"));
+        assert_eq!((output.finish, output.text.as_str()), (finish, text), "{case}");
+        let usage = output.usage.unwrap();
+        assert!(
+            usage.input_tokens.is_some() && usage.output_tokens.is_some(),
+            "{case}"
+        );
+        assert!(output.model_id.is_some(), "{case}");
+    }
+}
+
+#[tokio::test]
+async fn broken_answers_are_none() {
+    let cases = [
+        ("error_midstream_completion", "broken_stream"),
+        ("error_context_overflow_completion", "context_length"),
+        ("error_no_prompt", "rejected"),
+        // Without `content` it is another wire: the source system's own check.
+        ("run_completion_context_full", "fields"),
+        ("run_chat", "fields"),
+    ];
+    for (case, detail) in cases {
+        let error = played(case).await.expect_err(case);
+        assert_eq!(error.detail, detail, "{case}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn the_servers_own_template_makes_the_prompt() {
+    let cases = [
+        (true, "<turn>Fix add() in src/lib.rs.</turn>"),
+        (false, "Task:\nFix add() in src/lib.rs."),
+    ];
+    for (has_template, wanted) in cases {
+        let server = FakeServer::start(move |request| match request.path.as_str() {
+            "/completion" => fixture("run_completion_stream"),
+            "/apply-template" if has_template => {
+                Reply::json(200, &json!({"prompt": "<turn>Fix add() in src/lib.rs.</turn>"}))
+            }
+            _ => healthy(request),
+        })
+        .unwrap();
+        let mut settings = settings(Some(&server.url()), None);
+        (settings.max_tokens, settings.temperature) = (Some(256), Some(0.2));
+        let adapter = LlamaCpp::new(settings, LlamaCppMode::Completion, http());
+        adapter
+            .run(&task(Duration::from_secs(20)), &NoProgress)
+            .await
+            .unwrap();
+        let body = server.requests().last().unwrap().json();
+        assert!(body["prompt"].as_str().unwrap().contains(wanted), "{body}");
+        assert_eq!(
+            (&body["n_predict"], &body["temperature"]),
+            (&json!(256), &json!(0.2))
+        );
+        assert_eq!(body.get("max_tokens"), None);
+        assert_eq!(body.get("stop").is_some(), !has_template);
+    }
+}
