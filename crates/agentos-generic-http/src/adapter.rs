@@ -124,3 +124,6 @@ impl Adapter for GenericHttp {
         self.server.settings().capabilities()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -139,3 +139,68 @@ impl Place<'_> {
             .map_or_else(|| "the model".to_owned(), |name| format!("model `{name}`"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use agentos_tool::ExecutionMode;
+
+    use super::*;
+
+    #[test]
+    fn every_state_comes_with_what_was_seen_and_what_to_do() {
+        let settings = ServerSettings::new("lmstudio", ExecutionMode::Local);
+        let hints = Hints {
+            start: "start it",
+            load: "load a model",
+            address: "http://localhost:1234/v1",
+        };
+        let place = Place {
+            settings: &settings,
+            hints: &hints,
+            at: "localhost:1234",
+        };
+        let said = |reason, said| (place.details(reason, said), place.fix(reason).unwrap_or_default());
+        let cases = [
+            (
+                Reason::MissingUrl,
+                None,
+                "no base URL is set",
+                "`http://localhost:1234/v1`",
+            ),
+            (
+                Reason::MissingKey,
+                None,
+                "`lmstudio` needs a key",
+                "auth set --provider lmstudio",
+            ),
+            (Reason::Refused, Some("nobody there"), "nobody there", "start it"),
+            (
+                Reason::NoModels,
+                None,
+                "`localhost:1234` has no model",
+                "load a model",
+            ),
+            (
+                Reason::Html,
+                None,
+                "answers with a web page",
+                "check that `lmstudio` listens there",
+            ),
+            (
+                Reason::Rejected,
+                Some("bad field"),
+                "does not take the request: bad field",
+                "parameters",
+            ),
+            (Reason::NotLoaded, None, "the first request loads it", ""),
+        ];
+        for (reason, server_said, seen, todo) in cases {
+            let (details, fix) = said(reason, server_said);
+            assert!(details.contains(seen) && fix.contains(todo), "{details} / {fix}");
+            assert!(
+                !details.ends_with('.') && !fix.ends_with('.'),
+                "{details} / {fix}"
+            );
+        }
+    }
+}
