@@ -177,4 +177,6 @@ impl Adapter for LlamaCpp {
 }
 
 #[cfg(test)]
+mod real;
+#[cfg(test)]
 mod tests;

@@ -1,0 +1,197 @@
+//! The adapter against a real llama.cpp server on loopback, with a model that always gives one answer. Where the
+//! server is not installed these tests say so and check nothing.
+
+use std::time::Duration;
+
+use agentos_generic_http::ANY_MODEL;
+use agentos_openai::OpenAi;
+use agentos_testkit::contract::task;
+use agentos_testkit::llama::{LlamaOptions, LlamaServer};
+use agentos_tool::{ContextFile, ExecutionMode, FinishReason, HealthStatus, NoProgress, Progress, Secret};
+
+use super::*;
+
+const ANSWER: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1 +1 @@\n-a - b é\n+a + b é\n";
+const KEY: &str = "sk-local-0123456789abcdef";
+
+fn settings(base: &str, key: Option<&str>) -> ServerSettings {
+    let mut settings = ServerSettings::new("llamacpp", ExecutionMode::Local);
+    settings.base_url = Some(base.to_owned());
+    settings.key = key.map(Secret::new);
+    settings.max_tokens = Some(256);
+    settings
+}
+
+fn http() -> HttpClient {
+    HttpClient::new(agentos_net::NetConfig::default()).unwrap()
+}
+
+/// The same server through its native wire, its chat wire, and as any OpenAI-compatible server.
+fn adapters(url: &str, key: Option<&str>) -> [(&'static str, Box<dyn Adapter>); 3] {
+    let mut compatible = settings(&format!("{url}/v1"), key);
+    compatible.model = Some(ANY_MODEL.to_owned());
+    [
+        (
+            "native",
+            Box::new(LlamaCpp::new(
+                settings(url, key),
+                LlamaCppMode::Completion,
+                http(),
+            )),
+        ),
+        (
+            "chat",
+            Box::new(LlamaCpp::new(settings(url, key), LlamaCppMode::OpenAi, http())),
+        ),
+        ("compatible", Box::new(OpenAi::new(compatible, http()))),
+    ]
+}
+
+fn small_task() -> ToolTask {
+    let mut task = task(Duration::from_secs(20));
+    task.context.push(ContextFile {
+        path: "src/lib.rs".to_owned(),
+        content: "a - b é\n".to_owned(),
+    });
+    task
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_unix_seconds(0)
+}
+
+#[tokio::test]
+async fn each_wire_gives_the_models_answer() {
+    let options = LlamaOptions {
+        answer: ANSWER,
+        api_key: Some(KEY),
+        ..LlamaOptions::default()
+    };
+    let Some(server) = LlamaServer::start(options).unwrap() else {
+        return;
+    };
+    for (name, adapter) in adapters(server.url(), Some(KEY)) {
+        let health = adapter.health_check(now()).await;
+        assert_eq!(
+            health.status,
+            HealthStatus::Connected,
+            "{name}: {}",
+            health.details
+        );
+        assert_eq!(health.model.as_deref(), Some("tiny-coder"), "{name}");
+        assert!(health.context_window.unwrap() >= 512, "{name}");
+
+        let output = adapter.run(&small_task(), &NoProgress).await.unwrap();
+        assert_eq!(
+            (output.text.as_str(), output.finish),
+            (ANSWER, FinishReason::Stop),
+            "{name}"
+        );
+        assert_eq!(output.model_id.as_deref(), Some("tiny-coder"), "{name}");
+        assert_eq!(output.warnings, Vec::<String>::new(), "{name}");
+        let usage = output.usage.unwrap();
+        assert!(
+            usage.input_tokens.unwrap() > 10 && usage.output_tokens.unwrap() > 3,
+            "{name}: {usage:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_key_a_missing_key_and_a_stopped_server_are_told() {
+    let options = LlamaOptions {
+        api_key: Some(KEY),
+        ..LlamaOptions::default()
+    };
+    let Some(mut server) = LlamaServer::start(options).unwrap() else {
+        return;
+    };
+    let wrong = Some("sk-local-wrong-0123456789");
+    let cases = [
+        (wrong, HealthStatus::InvalidToken),
+        (None, HealthStatus::NotConfigured),
+    ];
+    for (key, status) in cases {
+        for (name, adapter) in adapters(server.url(), key) {
+            assert_eq!(adapter.health_check(now()).await.status, status, "{name}");
+            let error = adapter.run(&small_task(), &NoProgress).await.unwrap_err();
+            assert_eq!(error.health, Some(status), "{name}: {error}");
+        }
+    }
+    let url = server.url().to_owned();
+    server.stop();
+    for (name, adapter) in adapters(&url, Some(KEY)) {
+        let health = adapter.health_check(now()).await;
+        assert_eq!(
+            (health.status, health.detail.as_deref()),
+            (HealthStatus::Unreachable, Some("refused")),
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_limit_is_a_cut_answer_and_a_full_context_is_told() {
+    let options = LlamaOptions {
+        answer: ANSWER,
+        server_args: &["--ctx-size", "2048"],
+        ..LlamaOptions::default()
+    };
+    let Some(server) = LlamaServer::start(options).unwrap() else {
+        return;
+    };
+    let mut cut = small_task();
+    cut.limits.max_output_tokens = Some(4);
+    let mut long = small_task();
+    long.instruction = "Fix add(). ".repeat(2000);
+    for (name, adapter) in adapters(server.url(), None) {
+        let output = adapter.run(&cut, &NoProgress).await.unwrap();
+        assert_eq!(output.finish, FinishReason::Length, "{name}");
+        assert!(ANSWER.starts_with(&output.text), "{name}");
+        let error = adapter.run(&long, &NoProgress).await.unwrap_err();
+        assert_eq!(error.detail, "context_length", "{name}: {error}");
+    }
+}
+
+#[derive(Default)]
+struct Begun(tokio::sync::Notify);
+
+impl ProgressSink for Begun {
+    fn progress(&self, progress: Progress) {
+        if matches!(progress, Progress::Text(_)) {
+            self.0.notify_one();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_run_frees_the_slot() {
+    let options = LlamaOptions {
+        answer: ANSWER,
+        model_args: &["--endless"],
+        server_args: &["--parallel", "1"],
+        ..LlamaOptions::default()
+    };
+    let Some(server) = LlamaServer::start(options).unwrap() else {
+        return;
+    };
+    let slots = HttpUrl::parse(server.url()).unwrap().join("slots");
+    let probe = Server::new(settings(server.url(), None), HINTS, http());
+    let mut task = small_task();
+    task.limits.max_output_tokens = Some(1_000_000);
+    for (name, adapter) in adapters(server.url(), None) {
+        let begun = Begun::default();
+        tokio::select! {
+            ended = adapter.run(&task, &begun) => panic!("{name} ended by itself: {ended:?}"),
+            () = begun.0.notified() => {}
+        }
+        let deadline = Deadline::after(Duration::from_secs(20));
+        loop {
+            let slots = probe.get(slots.clone(), &deadline).await.unwrap();
+            if slots.pointer("/0/is_processing") == Some(&Value::Bool(false)) {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
