@@ -25,6 +25,9 @@ pub const FORBIDDEN: &[(&str, &[&str])] = &[(
     ],
 )];
 
+/// Members that may use nothing of the product but these: what judges from outside must not link what it judges.
+pub const ONLY: &[(&str, &[&str])] = &[("agentos-gates", &["agentos-schema", "agentos-tool"])];
+
 /// The one member that only tests may depend on.
 pub const DEV_ONLY: &str = "agentos-testkit";
 

@@ -75,6 +75,14 @@ fn judge((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<String> {
     {
         return Some(format!("`{from}` must never depend on `{to}`"));
     }
+    if rules::ONLY
+        .iter()
+        .any(|(owner, only)| *owner == from && !only.contains(&to))
+    {
+        return Some(format!(
+            "`{from}` judges from outside and must not depend on `{to}`"
+        ));
+    }
     match (a, b) {
         (Layer::Product(high), Layer::Product(low)) if high > low => None,
         (Layer::Product(same), Layer::Product(other)) if same == other => {
@@ -152,7 +160,7 @@ mod tests {
 
     #[test]
     fn an_arrow_that_points_up_or_aside_is_found() {
-        let cases: [(&str, &[super::super::doctored::Member<'_>]); 7] = [
+        let cases: [(&str, &[super::super::doctored::Member<'_>]); 8] = [
             (
                 "(layer 1) depends on `b` (layer 2)",
                 &[("a", json!(1), &[("b", None)]), ("b", json!(2), &[])],
@@ -172,6 +180,13 @@ mod tests {
                 &[
                     ("a", json!(1), &[(rules::DEV_ONLY, None)]),
                     (rules::DEV_ONLY, json!("dev"), &[]),
+                ],
+            ),
+            (
+                "judges from outside",
+                &[
+                    ("agentos-gates", json!(5), &[("agentos-engine", None)]),
+                    ("agentos-engine", json!(4), &[]),
                 ],
             ),
             (
