@@ -45,6 +45,12 @@ impl Env {
         &self.vars
     }
 
+    /// Names the author of commits, as `GIT_AUTHOR_*` would. Only this value changes, not the process.
+    pub fn with_identity(&mut self, name: &str, email: &str) {
+        self.vars.insert("GIT_AUTHOR_NAME".to_owned(), name.to_owned());
+        self.vars.insert("GIT_AUTHOR_EMAIL".to_owned(), email.to_owned());
+    }
+
     /// The user's home folder.
     pub fn home(&self) -> Option<PathBuf> {
         self.get("HOME").or_else(|| self.get("USERPROFILE")).map(PathBuf::from)

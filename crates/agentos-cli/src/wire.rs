@@ -3,6 +3,7 @@
 //! Owns: the only place where executor, evidence, credentials, network and adapters meet. Never: decides.
 
 pub mod consent;
+pub mod keys;
 pub mod paths;
 pub mod progress;
 pub mod repository;

@@ -50,6 +50,10 @@ pub struct TargetInfo {
     pub refname: String,
     /// The commit the change is judged against.
     pub base_commit: String,
+    /// That commit's tree.
+    pub base_tree: String,
+    /// The branch is not there yet.
+    pub creates_branch: bool,
     /// What will be written.
     pub writes: Writes,
 }
@@ -86,7 +90,7 @@ pub struct LandOrder {
     pub run: String,
     /// Commit message without trailers.
     pub message: String,
-    /// Trailers besides the evidence hash.
+    /// Trailers besides run and evidence hash.
     pub trailers: Vec<(String, String)>,
     /// Now.
     pub now: Timestamp,

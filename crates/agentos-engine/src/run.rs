@@ -139,7 +139,7 @@ pub async fn run(
         if !again {
             return outcome;
         }
-        feedback = outcome.report.as_ref().map(agentos_diff::LandingReport::feedback);
+        feedback = outcome.report.as_ref().map(|r| format!("{:?}", r.refusal));
         attempt += 1;
     }
 }

@@ -40,7 +40,7 @@ pub struct Proposal<'a> {
     pub tool: ToolFacts,
     /// Commit message without trailers.
     pub message: String,
-    /// Trailers besides run and evidence.
+    /// Trailers besides run and evidence, which the executor adds.
     pub trailers: Vec<(String, String)>,
     /// 1 for the first answer of a run.
     pub attempt: u32,
@@ -277,12 +277,10 @@ fn write(
     approved: agentos_policy::Approved<Change>,
 ) -> Result<(Landed, Option<String>), EffectError> {
     let hashes = approved.hashes().clone();
-    let mut trailers = vec![("AgentOS-Run".to_owned(), proposal.run.to_string())];
-    trailers.extend(proposal.trailers.iter().cloned());
     let order = LandOrder {
         run: proposal.run.to_string(),
         message: proposal.message.clone(),
-        trailers,
+        trailers: proposal.trailers.clone(),
         now: deps.clock.now(),
     };
     let mut intent = None;

@@ -70,6 +70,7 @@ fn placed(hunk: &HunkReport) -> String {
             Some(stated) => format!("the answer said {stated}; exactly one place fits"),
             None => "exactly one place fits".to_owned(),
         },
+        Some(Rung::Blanks) => "but for blanks".to_owned(),
         Some(Rung::TrailingBlanks) => "but for blanks at line ends".to_owned(),
         Some(Rung::Indentation) => "but for the indentation".to_owned(),
         Some(Rung::Typography) => "but for look-alike characters".to_owned(),

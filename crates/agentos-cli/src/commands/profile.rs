@@ -1,0 +1,89 @@
+//! `agentos profile show|validate`.
+//!
+//! Owns: showing where each value comes from. Never: changes a profile, or shows a key.
+
+use std::collections::BTreeMap;
+
+use agentos_profile::{Resolved, parse};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::app::{App, Done, output_failed};
+use crate::args::tool::{OverrideFlags, ProfileShowArgs, ProfileValidateArgs};
+use crate::commands::health::tools;
+use crate::escape;
+use crate::exit::Exit;
+use crate::input;
+use crate::render::columns;
+use crate::wire::tools::bad_profile;
+
+#[derive(Serialize)]
+struct Shown {
+    version: u32,
+    provider: String,
+    values: BTreeMap<&'static str, ShownValue>,
+}
+
+#[derive(Serialize)]
+struct ShownValue {
+    value: Value,
+    origin: String,
+}
+
+/// Shows one profile.
+pub fn show(app: &App, args: &ProfileShowArgs) -> Done {
+    let resolved = tools(app)?.resolved(app, &args.provider, &OverrideFlags::default())?;
+    let shown = shown(&args.provider, &resolved);
+    if app.printer.json {
+        app.printer.json(&shown).map_err(|error| output_failed(&error))?;
+        return Ok(Exit::Done);
+    }
+    let rows: Vec<Vec<String>> = shown
+        .values
+        .iter()
+        .map(|(field, value)| {
+            let text = value.value.as_str().map_or_else(|| value.value.to_string(), str::to_owned);
+            vec![(*field).to_owned(), escape::line(&text), value.origin.clone()]
+        })
+        .collect();
+    app.printer.data(&columns(&rows)).map_err(|error| output_failed(&error))?;
+    Ok(Exit::Done)
+}
+
+fn shown(provider: &str, resolved: &Resolved) -> Shown {
+    let profile = &resolved.profile;
+    let capabilities = serde_json::to_value(&profile.capabilities).unwrap_or_default();
+    let mut values = BTreeMap::new();
+    for (field, origin) in &resolved.origins {
+        let value = match *field {
+            "name" => profile.name.clone().into(),
+            "adapter" => serde_json::to_value(profile.adapter).unwrap_or_default(),
+            "base_url" => profile.base_url.as_ref().map(ToString::to_string).into(),
+            "api_key_ref" => profile.api_key_ref.clone().into(),
+            "requires_key" => profile.requires_key.into(),
+            "model" => profile.model.clone().into(),
+            "mode" => serde_json::to_value(profile.mode).unwrap_or_default(),
+            "timeout_seconds" => profile.timeout_seconds.into(),
+            "params.temperature" => profile.params.temperature.into(),
+            "params.top_p" => profile.params.top_p.into(),
+            "params.max_tokens" => profile.params.max_tokens.into(),
+            "params.seed" => profile.params.seed.into(),
+            "params.stop" => profile.params.stop.clone().into(),
+            other => match other.strip_prefix("capabilities.") {
+                Some(ability) => capabilities.get(ability).cloned().unwrap_or_default(),
+                None => Value::Null,
+            },
+        };
+        values.insert(*field, ShownValue { value, origin: origin.to_string() });
+    }
+    Shown { version: 1, provider: provider.to_owned(), values }
+}
+
+/// Checks one file.
+pub fn validate(app: &App, args: &ProfileValidateArgs) -> Done {
+    let name = args.file.display().to_string();
+    let text = input::text_file(&app.env.cwd.join(&args.file), 1 << 20)?;
+    let profile = parse(&name, &text).map_err(|error| bad_profile(&error))?;
+    app.printer.note(&format!("`{}` is a valid profile of `{}`", escape::line(&name), escape::line(&profile.provider)));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,80 @@
+//! `agentos tool list`: the providers known here.
+//!
+//! Owns: the table. Never: asks a provider anything.
+
+use agentos_tool::ExecutionMode;
+use serde::Serialize;
+
+use crate::app::{App, Done, output_failed};
+use crate::args::tool::OverrideFlags;
+use crate::commands::health::tools;
+use crate::escape;
+use crate::exit::Exit;
+use crate::render::columns;
+use crate::wire::tools::{REPLAY, key_place};
+
+#[derive(Serialize)]
+struct Listed {
+    provider: String,
+    execution_mode: Option<ExecutionMode>,
+    base_url: Option<String>,
+    model: Option<String>,
+    key: String,
+    problem: Option<String>,
+}
+
+#[derive(Serialize)]
+struct List {
+    version: u32,
+    tools: Vec<Listed>,
+}
+
+/// Runs the verb.
+pub fn list(app: &App) -> Done {
+    let tools = tools(app)?;
+    let mut list = List { version: 1, tools: Vec::new() };
+    for provider in tools.providers() {
+        list.tools.push(listed(app, &tools, provider));
+    }
+    if app.printer.json {
+        app.printer.json(&list).map_err(|error| output_failed(&error))?;
+        return Ok(Exit::Done);
+    }
+    let mut rows = vec![["PROVIDER", "WHERE", "ADDRESS", "MODEL", "KEY"].map(str::to_owned).to_vec()];
+    for tool in &list.tools {
+        rows.push(vec![
+            escape::line(&tool.provider),
+            tool.execution_mode.map_or("-", ExecutionMode::as_str).to_owned(),
+            tool.problem.as_deref().or(tool.base_url.as_deref()).map_or_else(|| "-".to_owned(), escape::line),
+            tool.model.as_deref().map_or_else(|| "-".to_owned(), escape::line),
+            escape::line(&tool.key),
+        ]);
+    }
+    app.printer.data(&columns(&rows)).map_err(|error| output_failed(&error))?;
+    Ok(Exit::Done)
+}
+
+fn listed(app: &App, tools: &crate::wire::tools::Tools, provider: &str) -> Listed {
+    let mut listed = Listed {
+        provider: provider.to_owned(),
+        execution_mode: None,
+        base_url: None,
+        model: None,
+        key: "none".to_owned(),
+        problem: None,
+    };
+    if provider == REPLAY {
+        listed.execution_mode = Some(ExecutionMode::Local);
+        return listed;
+    }
+    match tools.resolved(app, provider, &OverrideFlags::default()) {
+        Ok(resolved) => {
+            listed.execution_mode = Some(resolved.profile.execution_mode());
+            listed.base_url = resolved.profile.base_url.as_ref().map(ToString::to_string);
+            listed.model.clone_from(&resolved.profile.model);
+            listed.key = key_place(app, &resolved).to_string();
+        }
+        Err(error) => listed.problem = Some(error.message),
+    }
+    listed
+}

@@ -1,0 +1,260 @@
+//! The executor as the engine's port.
+//!
+//! Owns: the translation of targets, errors and receipts, and the layers of policy. Never: writes by itself.
+
+use std::any::Any;
+use std::path::{Path, PathBuf};
+
+use agentos_diff::{Base, Change};
+use agentos_engine::Cause;
+use agentos_engine::ports::{self, EffectError, IntentFn, LandOrder, Landed, Measured, TargetInfo, Writes};
+use agentos_evidence::{CommitInfo, CommitLookup};
+use agentos_executor::{
+    ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, RepoError, Repository, Target, TargetSpec,
+};
+use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
+use agentos_tool::StateMeasurement;
+
+use crate::app::{App, usage};
+use crate::input;
+
+/// Finds the repository that is meant.
+pub fn open(app: &App) -> Result<Repository, EffectError> {
+    Repository::discover(&app.repo_dir()).map_err(|error| unusable(&error))
+}
+
+/// A repository that cannot be read or landed on.
+pub fn unusable(error: &RepoError) -> EffectError {
+    let effect = EffectError::new(Cause::Repository, error.code(), error.to_string());
+    match error.hint() {
+        Some(hint) => effect.hint(hint),
+        None => effect,
+    }
+}
+
+/// The repository with one target, for one run.
+pub struct RepositoryPort {
+    repo: Repository,
+    spec: TargetSpec,
+    identity: IdentityEnv,
+    layers: Vec<PolicySource>,
+}
+
+impl RepositoryPort {
+    /// A port for this target.
+    ///
+    /// # Errors
+    /// When a policy file outside the repository cannot be read.
+    pub fn new(app: &App, repo: Repository, spec: TargetSpec) -> Result<Self, EffectError> {
+        let identity = IdentityEnv {
+            name: app.env.get("GIT_AUTHOR_NAME").map(str::to_owned),
+            email: app.env.get("GIT_AUTHOR_EMAIL").map(str::to_owned),
+        };
+        Ok(Self { repo, spec, identity, layers: outer_layers(app)? })
+    }
+
+    /// The repository behind it.
+    pub fn repo(&self) -> &Repository {
+        &self.repo
+    }
+}
+
+impl ports::Repository for RepositoryPort {
+    fn target(&self) -> Result<TargetInfo, EffectError> {
+        let target = self.repo.resolve(&self.spec).map_err(|error| unusable(&error))?;
+        let info = info(&target);
+        if target.writes.commits() {
+            // Said now, before a model is asked for nothing.
+            self.repo.identity(&self.identity).map_err(|error| unusable(&error))?;
+        }
+        Ok(info)
+    }
+
+    fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {
+        let base = self.repo.base(&back(target)).map_err(|error| unusable(&error))?;
+        Ok(Box::new(base))
+    }
+
+    fn policy(&self, target: &TargetInfo) -> Result<PolicySet, EffectError> {
+        let mut sources = self.layers.clone();
+        for (name, text) in self.repo.policy_files(&back(target)).map_err(|error| unusable(&error))? {
+            sources.push(PolicySource { layer: Layer::Repository, name, text });
+        }
+        PolicySet::load(&sources).map_err(|error| {
+            EffectError::new(Cause::Policy, "policy-error", error.to_string())
+                .hint("a policy that cannot be read allows nothing; mend the file or take it away")
+        })
+    }
+
+    fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
+        let measured = self.repo.measure().map_err(|error| unusable(&error))?;
+        Ok(Box::new(MeasuredState(measured)))
+    }
+
+    fn land(
+        &self,
+        approved: Approved<Change>,
+        target: &TargetInfo,
+        order: &LandOrder,
+        intent: IntentFn<'_>,
+    ) -> Result<Landed, EffectError> {
+        let target = back(target);
+        let identity = match target.writes.commits() {
+            true => Some(self.repo.identity(&self.identity).map_err(|error| unusable(&error))?),
+            false => None,
+        };
+        let policy_sha256 = approved.hashes().policy_sha256.clone();
+        let plan = LandPlan {
+            run: order.run.clone(),
+            message: order.message.clone(),
+            trailers: order.trailers.clone(),
+            identity,
+            time_unix: order.now.unix_seconds(),
+            utc_offset_minutes: 0,
+            policy_sha256,
+            target,
+        };
+        let mut sink = Sink { intent, failed: None };
+        let receipt = self.repo.land(approved, &plan, &mut sink);
+        let receipt = match (receipt, sink.failed) {
+            (Ok(receipt), _) => receipt,
+            (Err(_), Some(error)) => return Err(error),
+            (Err(error), None) => return Err(failed(&error)),
+        };
+        let json = serde_json::to_value(&receipt)
+            .map_err(|error| EffectError::new(Cause::Internal, "receipt", error.to_string()))?;
+        Ok(Landed { commit: receipt.commit, tree: receipt.tree, receipt: json })
+    }
+}
+
+/// Nothing was written, and why.
+pub fn failed(error: &ExecError) -> EffectError {
+    let cause = match error {
+        ExecError::EvidenceNotDurable(_) => Cause::Evidence,
+        other if other.is_internal() => Cause::Internal,
+        _ => Cause::Repository,
+    };
+    let mut effect = EffectError::new(cause, error.code(), error.to_string());
+    effect.hint = error.hint().map(str::to_owned);
+    effect.base_moved = matches!(error, ExecError::BaseMoved { .. });
+    effect
+}
+
+struct Sink<'a> {
+    intent: IntentFn<'a>,
+    failed: Option<EffectError>,
+}
+
+impl IntentSink for Sink<'_> {
+    fn intent(&mut self, intent: &Intent) -> Result<String, String> {
+        let json = serde_json::to_value(intent).map_err(|error| error.to_string())?;
+        (self.intent)(json).map_err(|error| {
+            let message = error.message.clone();
+            self.failed = Some(error);
+            message
+        })
+    }
+}
+
+struct MeasuredState(Measurement);
+
+impl Measured for MeasuredState {
+    fn state(&self) -> StateMeasurement {
+        self.0.state().clone()
+    }
+
+    fn changed_paths(&self, later: &dyn Measured, limit: usize) -> Vec<String> {
+        later.as_any().downcast_ref::<Self>().map(|later| self.0.changed_paths(&later.0, limit)).unwrap_or_default()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The commits of a repository, for the verification of its evidence.
+pub struct History<'a>(pub &'a Repository);
+
+/// Commits looked at when evidence is verified; far above what a repository of ours holds.
+const MOST_COMMITS: usize = 1_000_000;
+
+impl CommitLookup for History<'_> {
+    fn commit(&self, id: &str) -> Option<CommitInfo> {
+        self.0.commit(id).map(told)
+    }
+
+    fn pinned(&self) -> Vec<CommitInfo> {
+        self.0.agentos_commits(MOST_COMMITS).unwrap_or_default().into_iter().map(told).collect()
+    }
+}
+
+fn told(commit: agentos_executor::CommitInfo) -> CommitInfo {
+    CommitInfo { id: commit.id, tree: commit.tree, trailers: commit.trailers }
+}
+
+fn info(target: &Target) -> TargetInfo {
+    TargetInfo {
+        refname: target.refname.clone(),
+        base_commit: target.base_commit.clone(),
+        base_tree: target.base_tree.clone(),
+        creates_branch: target.creates_branch,
+        writes: match target.writes {
+            agentos_executor::Writes::CommitAndWorkTree => Writes::CommitAndWorkTree,
+            agentos_executor::Writes::CommitOnly => Writes::CommitOnly,
+            agentos_executor::Writes::WorkTreeOnly => Writes::WorkTreeOnly,
+            agentos_executor::Writes::Nothing => Writes::Nothing,
+        },
+    }
+}
+
+fn back(target: &TargetInfo) -> Target {
+    Target {
+        refname: target.refname.clone(),
+        base_commit: target.base_commit.clone(),
+        base_tree: target.base_tree.clone(),
+        creates_branch: target.creates_branch,
+        writes: match target.writes {
+            Writes::CommitAndWorkTree => agentos_executor::Writes::CommitAndWorkTree,
+            Writes::CommitOnly => agentos_executor::Writes::CommitOnly,
+            Writes::WorkTreeOnly => agentos_executor::Writes::WorkTreeOnly,
+            Writes::Nothing => agentos_executor::Writes::Nothing,
+        },
+    }
+}
+
+/// A policy file larger than this is not one.
+const LARGEST_POLICY: u64 = 1 << 20;
+
+/// Machine-wide and user policy. The built-in layer is in every set; the repository's comes with the target.
+fn outer_layers(app: &App) -> Result<Vec<PolicySource>, EffectError> {
+    let mut layers = Vec::new();
+    let user = app.env.config_dir().map(|dir| dir.join("policy"));
+    let places = [(Layer::Machine, Some(app.env.machine_policy_dir())), (Layer::User, user)];
+    for (layer, dir) in places {
+        for file in rule_files(dir.as_deref())? {
+            let text = input::text_file(&file, LARGEST_POLICY)?;
+            layers.push(PolicySource { layer, name: file.display().to_string(), text });
+        }
+    }
+    Ok(layers)
+}
+
+/// The rule files of a folder, sorted; none where there is no folder.
+fn rule_files(dir: Option<&Path>) -> Result<Vec<PathBuf>, EffectError> {
+    let Some(dir) = dir else { return Ok(Vec::new()) };
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(usage(format!("cannot read the policy folder `{}`: {error}", dir.display()))),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        // A folder that cannot be read to its end might hide a rule that denies.
+        let entry = entry.map_err(|error| usage(format!("cannot read `{}`: {error}", dir.display())))?;
+        if entry.path().extension().is_some_and(|extension| extension == "toml") {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}

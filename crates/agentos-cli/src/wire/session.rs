@@ -1,0 +1,137 @@
+//! One run with its repository, tape, person and clock.
+//!
+//! Owns: opening them in the right order, and taking up what a killed process left. Never: outlives the verb.
+
+use std::path::{Path, PathBuf};
+
+use agentos_engine::ports::EffectError;
+use agentos_engine::ports::{Clock, Evidence};
+use agentos_engine::settle::Deps;
+use agentos_evidence::{RecordKind, Store};
+use agentos_executor::{RecoveryOutcome, Repository, TargetSpec};
+use agentos_tool::RunId;
+
+use super::consent::Asker;
+use super::repository::{self, RepositoryPort};
+use super::tape::{Tape, broken};
+use crate::app::App;
+use crate::args::land::TargetFlags;
+use crate::clock::SystemClock;
+
+/// What the flags ask for.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Commit on this branch.
+    pub branch: Option<String>,
+    /// No commit.
+    pub no_commit: bool,
+    /// Nothing.
+    pub dry_run: bool,
+    /// Consent beforehand.
+    pub yes: bool,
+    /// Nobody is to be asked, even at a terminal.
+    pub headless: bool,
+}
+
+impl Wanted {
+    /// Nothing is to be written.
+    pub fn nothing() -> Self {
+        Self { dry_run: true, headless: true, ..Self::default() }
+    }
+
+    fn spec(&self) -> TargetSpec {
+        match (&self.branch, self.no_commit, self.dry_run) {
+            (_, _, true) => TargetSpec::DryRun,
+            (Some(branch), _, false) => TargetSpec::Branch(branch.clone()),
+            (None, true, false) => TargetSpec::WorkTreeOnly,
+            (None, false, false) => TargetSpec::CurrentBranch,
+        }
+    }
+}
+
+impl From<&TargetFlags> for Wanted {
+    fn from(flags: &TargetFlags) -> Self {
+        Self {
+            branch: flags.branch.clone(),
+            no_commit: flags.no_commit,
+            dry_run: flags.dry_run,
+            yes: flags.yes,
+            headless: false,
+        }
+    }
+}
+
+/// One run's effects.
+pub struct Session {
+    port: RepositoryPort,
+    work_dir: PathBuf,
+    store: Store,
+    tape: Tape,
+    asker: Asker,
+}
+
+impl Session {
+    /// Opens the repository and its tape.
+    ///
+    /// # Errors
+    /// When there is no repository, or its evidence cannot be opened.
+    pub fn open(app: &App, wanted: &Wanted, run: &RunId) -> Result<Self, EffectError> {
+        let repo = repository::open(app)?;
+        let dir = repo.state_dir();
+        let work_dir = repo.work_dir().map_or_else(|| repo.common_dir().to_owned(), Path::to_owned);
+        let open = || Store::open(&dir).map_err(|error| broken(&error));
+        let mut tape = Tape::new(open()?, run);
+        recover(app, &repo, &mut tape)?;
+        Ok(Self {
+            port: RepositoryPort::new(app, repo, wanted.spec())?,
+            work_dir,
+            store: open()?,
+            tape,
+            asker: asker(app, wanted),
+        })
+    }
+
+    /// The effects, for the engine.
+    pub fn deps(&mut self) -> Deps<'_> {
+        Deps { repo: &self.port, evidence: &mut self.tape, consent: &mut self.asker, clock: &SystemClock }
+    }
+
+    /// The evidence, for reading.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The repository.
+    pub fn repo(&self) -> &Repository {
+        self.port.repo()
+    }
+
+    /// The work tree; of a bare repository, its own folder.
+    pub fn work_dir(&self) -> &Path {
+        &self.work_dir
+    }
+}
+
+fn asker(app: &App, wanted: &Wanted) -> Asker {
+    let who = app.env.user();
+    match (wanted.yes, app.env.can_ask && !app.printer.json && !wanted.headless) {
+        (true, _) => Asker::Yes { who },
+        (false, true) => Asker::Terminal { who },
+        (false, false) => Asker::Nobody,
+    }
+}
+
+/// Finishes or rolls back what a killed process left, says so, and records it.
+fn recover(app: &App, repo: &Repository, tape: &mut Tape) -> Result<(), EffectError> {
+    let Some(recovered) = repo.recover().map_err(|error| repository::failed(&error))? else { return Ok(()) };
+    let what = match recovered.outcome {
+        RecoveryOutcome::RolledBack => "was cut short before it wrote anything; what it had prepared is gone",
+        RecoveryOutcome::Finished => "was cut short after its commit; index and work tree now hold it",
+        RecoveryOutcome::Superseded => "was cut short, and the branch has moved on since; nothing was changed",
+    };
+    app.printer.note(&format!("recovered: run {} {what}", crate::escape::line(&recovered.run)));
+    let body = serde_json::to_value(&recovered).unwrap_or_default();
+    tape.append(RecordKind::Recovered, body)?;
+    tracing::debug!(at = %SystemClock.now(), run = %recovered.run, "recovered");
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! Adapters made from profiles and keys.
+//!
+//! Owns: which layers a profile has, where a key is looked for, and the one place that turns an adapter kind
+//! into an adapter. Never: sends anything by itself, or gives a key to an address the user did not choose.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agentos_engine::ports::EffectError;
+use agentos_engine::{Cause, Replay};
+use agentos_generic_http::ServerSettings;
+use agentos_llamacpp::{LlamaCpp, LlamaCppMode};
+use agentos_lmstudio::LmStudio;
+use agentos_net::{HttpClient, NetConfig};
+use agentos_openai::OpenAi;
+use agentos_profile::{AdapterKind, Flags, KeyUse, Layers, Mode, ProfileError, ProfileFile, Resolved, builtin, parse, resolve};
+use agentos_tool::{Adapter, Secret};
+
+use super::keys::{KeyPlace, Keys};
+use crate::app::{App, usage};
+use crate::args::tool::{OverrideFlags, ProviderFlags};
+use crate::input;
+
+/// A provider that plays back a file and has no profile.
+pub const REPLAY: &str = "replay";
+
+/// A profile file larger than this is not one.
+const LARGEST_PROFILE: u64 = 1 << 20;
+
+/// A tool that is ready to be asked.
+pub struct Tool {
+    /// The adapter.
+    pub adapter: Box<dyn Adapter>,
+    /// The model that is configured.
+    pub model: Option<String>,
+    /// Seconds for one answer.
+    pub timeout_seconds: u64,
+}
+
+/// Every provider that is known here.
+pub struct Tools {
+    user_dir: Option<PathBuf>,
+    project_dir: Option<PathBuf>,
+    providers: BTreeSet<String>,
+}
+
+impl Tools {
+    /// Looks which profiles there are.
+    ///
+    /// # Errors
+    /// When a profile folder cannot be read.
+    pub fn read(app: &App, work_dir: Option<&Path>) -> Result<Self, EffectError> {
+        let mut providers: BTreeSet<String> =
+            builtin().map_err(|error| bad_profile(&error))?.into_keys().collect();
+        providers.insert(REPLAY.to_owned());
+        let user_dir = app.env.config_dir().map(|dir| dir.join("profiles"));
+        let project_dir = work_dir.map(|dir| dir.join(".agentos").join("profiles"));
+        for dir in [&user_dir, &project_dir].into_iter().flatten() {
+            providers.extend(profile_names(dir)?);
+        }
+        Ok(Self { user_dir, project_dir, providers })
+    }
+
+    /// The providers, sorted.
+    pub fn providers(&self) -> impl Iterator<Item = &str> {
+        self.providers.iter().map(String::as_str)
+    }
+
+    /// The tool that the flags of `run` name.
+    ///
+    /// # Errors
+    /// When there is no such provider, its profile is wrong, or its recording cannot be read.
+    pub fn tool(&self, app: &App, flags: &ProviderFlags) -> Result<Tool, EffectError> {
+        if flags.provider == REPLAY {
+            return replay(app, flags.replay.as_deref());
+        }
+        if flags.replay.is_some() {
+            return Err(usage("`--replay` belongs to the provider `replay`"));
+        }
+        let resolved = self.resolved(app, &flags.provider, &flags.over)?;
+        self.made(app, &resolved)
+    }
+
+    /// The tool of a provider, for health.
+    ///
+    /// # Errors
+    /// As [`Tools::tool`].
+    pub fn probe(&self, app: &App, provider: &str, over: &OverrideFlags) -> Result<Tool, EffectError> {
+        if provider == REPLAY {
+            return replay(app, None);
+        }
+        let resolved = self.resolved(app, provider, over)?;
+        self.made(app, &resolved)
+    }
+
+    /// The profile of a provider, with where each value came from.
+    ///
+    /// # Errors
+    /// When there is no such provider, or a layer of its profile is wrong.
+    pub fn resolved(&self, app: &App, provider: &str, over: &OverrideFlags) -> Result<Resolved, EffectError> {
+        self.known(provider)?;
+        let layers = Layers {
+            user: layer(self.user_dir.as_deref(), provider)?,
+            project: layer(self.project_dir.as_deref(), provider)?,
+            env: app.env.vars().clone(),
+            flags: Flags {
+                base_url: over.base_url.clone(),
+                model: over.model.clone(),
+                timeout_seconds: over.timeout,
+                api_key: None,
+            },
+        };
+        resolve(provider, &layers).map_err(|error| bad_profile(&error))
+    }
+
+    /// Checks that a provider is known.
+    ///
+    /// # Errors
+    /// When it is not; the known ones are named.
+    pub fn known(&self, provider: &str) -> Result<(), EffectError> {
+        if self.providers.contains(provider) {
+            return Ok(());
+        }
+        let known: Vec<&str> = self.providers().collect();
+        Err(usage(format!("there is no provider `{provider}`"))
+            .hint(format!("known are: {}; a new one is a file `profiles/{provider}.json`", known.join(", "))))
+    }
+
+    fn made(&self, app: &App, resolved: &Resolved) -> Result<Tool, EffectError> {
+        let profile = &resolved.profile;
+        let key = Keys::new(app).find(resolved);
+        let http = HttpClient::new(NetConfig::default())
+            .map_err(|error| EffectError::new(Cause::Internal, "http", error.to_string()))?;
+        let settings = settings(resolved, key.secret);
+        // A new wire is one crate and one line here.
+        let adapter: Box<dyn Adapter> = match profile.adapter {
+            AdapterKind::Openai => Box::new(OpenAi::new(settings, http)),
+            AdapterKind::Lmstudio => Box::new(LmStudio::new(settings, http)),
+            AdapterKind::Llamacpp => Box::new(LlamaCpp::new(settings, llamacpp_mode(profile.mode), http)),
+        };
+        Ok(Tool { adapter, model: profile.model.clone(), timeout_seconds: profile.timeout_seconds })
+    }
+}
+
+fn llamacpp_mode(mode: Mode) -> LlamaCppMode {
+    match mode {
+        Mode::LlamacppCompletion => LlamaCppMode::Completion,
+        Mode::OpenaiCompatible => LlamaCppMode::OpenAi,
+    }
+}
+
+fn settings(resolved: &Resolved, key: Option<Secret>) -> ServerSettings {
+    let profile = &resolved.profile;
+    let key = match &resolved.key_use {
+        KeyUse::Allowed => key,
+        KeyUse::Forbidden(_) => None,
+    };
+    ServerSettings {
+        base_url: profile.base_url.as_ref().map(ToString::to_string),
+        model: profile.model.clone(),
+        key,
+        requires_key: profile.requires_key,
+        diff_quality: profile.capabilities.diff_quality,
+        max_tokens: profile.params.max_tokens,
+        temperature: profile.params.temperature,
+        context_window: profile.capabilities.context_window,
+        probe_timeout: Duration::from_secs(profile.timeout_seconds.min(5)),
+        ..ServerSettings::new(&profile.provider, profile.execution_mode())
+    }
+}
+
+fn replay(app: &App, file: Option<&Path>) -> Result<Tool, EffectError> {
+    let recording = match file {
+        Some(file) => Some(input::text_file(&app.env.cwd.join(file), input::LARGEST_ANSWER)?),
+        None => None,
+    };
+    Ok(Tool { adapter: Box::new(Replay::new(recording)), model: Some("recorded".to_owned()), timeout_seconds: 60 })
+}
+
+/// One layer of a provider's profile; none where there is no file.
+fn layer(dir: Option<&Path>, provider: &str) -> Result<Option<ProfileFile>, EffectError> {
+    let Some(dir) = dir else { return Ok(None) };
+    let path = dir.join(format!("{provider}.json"));
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = input::text_file(&path, LARGEST_PROFILE)?;
+    let name = path.display().to_string();
+    parse(&name, &text).map(Some).map_err(|error| bad_profile(&error))
+}
+
+fn profile_names(dir: &Path) -> Result<Vec<String>, EffectError> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(usage(format!("cannot read the profile folder `{}`: {error}", dir.display()))),
+    };
+    let names = entries.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let is_profile = path.extension().is_some_and(|extension| extension == "json");
+        is_profile.then(|| path.file_stem()?.to_str().map(str::to_owned))?
+    });
+    // A file name that no provider can have is not offered; naming it says why.
+    Ok(names.filter(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')).collect())
+}
+
+/// A profile that cannot be used.
+pub fn bad_profile(error: &ProfileError) -> EffectError {
+    let mut effect = match error {
+        ProfileError::BaseUrl { .. } => EffectError::new(Cause::Tool, "bad_url", error.to_string()),
+        _ => EffectError::new(Cause::Usage, "bad-profile", error.to_string()),
+    };
+    effect.hint = error.hint().map(str::to_owned);
+    effect
+}
+
+/// Where a provider's key comes from, for `tool list` and `auth status`.
+pub fn key_place(app: &App, resolved: &Resolved) -> KeyPlace {
+    Keys::new(app).find(resolved).place
+}

@@ -1,0 +1,94 @@
+//! `agentos evidence`: what a reviewer sees, and that spoiled evidence is found.
+
+use agentos_testkit::repo::{TestRepo, read_file, write_file};
+
+use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, pipe_in, run_in, seen, small_repo};
+
+fn with_two_runs() -> TestRepo {
+    let repo = small_repo();
+    assert_eq!(pipe_in(&repo, &["apply"], SLOPPY_FIX).code, Some(0));
+    assert_eq!(pipe_in(&repo, &["apply"], WORKFLOW_EDIT).code, Some(4));
+    repo
+}
+
+#[test]
+fn runs_are_listed_with_how_they_ended() {
+    let repo = with_two_runs();
+    let output = run_in(&repo, &["evidence", "list", "--json"]);
+    let json = output.json().unwrap();
+    assert_eq!(json["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(json["runs"][0]["commit"], repo.git(&["rev-parse", "HEAD"]));
+    assert_eq!(json["runs"][1]["last"], "refusal");
+}
+
+#[test]
+fn a_run_is_told_as_a_story() {
+    let repo = with_two_runs();
+    let json = run_in(&repo, &["evidence", "list", "--json"]).json().unwrap();
+    let run = json["runs"][0]["run"].as_str().unwrap();
+    let output = run_in(&repo, &["evidence", "show", run]);
+    let story: String = seen(&output, &repo).lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    let story: String = story.lines().map(|line| format!("{}\n", without_time(line))).collect();
+    insta::assert_snapshot!(story, @"");
+}
+
+/// The time of day at the start of a line.
+fn without_time(line: &str) -> &str {
+    match line.split_once(' ') {
+        Some((time, rest)) if time.contains(':') && time.len() == 12 => rest,
+        Some(_) | None => line,
+    }
+}
+
+#[test]
+fn evidence_that_holds_is_said_to_hold() {
+    let repo = with_two_runs();
+    let output = run_in(&repo, &["evidence", "verify", "--json"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    let json = output.json().unwrap();
+    assert_eq!(json["ok"], true);
+    assert_eq!(json["commits"], 1);
+}
+
+#[test]
+fn any_changed_byte_is_found_and_ends_with_seven() {
+    let repo = with_two_runs();
+    let tape = repo.path().join(".git/agentos/tape.jsonl");
+    let good = read_file(&tape);
+    // Ten places spread over the tape, each in a record of its own.
+    for tenth in 0..10 {
+        let mut bad = good.clone();
+        let at = good.len() * tenth / 10 + 7;
+        bad[at] ^= 1;
+        write_file(&tape, &bad);
+        let output = run_in(&repo, &["evidence", "verify"]);
+        assert_eq!(output.code, Some(7), "byte {at}: {output}");
+    }
+    write_file(&tape, &good);
+    assert_eq!(run_in(&repo, &["evidence", "verify"]).code, Some(0));
+}
+
+#[test]
+fn a_commit_whose_evidence_is_gone_is_found() {
+    let repo = with_two_runs();
+    agentos_testkit::repo::remove_file(&repo.path().join(".git/agentos/tape.jsonl"));
+    agentos_testkit::repo::remove_file(&repo.path().join(".git/agentos/head.json"));
+    let output = run_in(&repo, &["evidence", "verify", "--json"]);
+    assert_eq!(output.code, Some(7), "{output}");
+    assert_eq!(output.json().unwrap()["findings"][0]["tampering"], "commit-without-record");
+}
+
+#[test]
+fn nothing_lands_on_a_broken_tape() {
+    let repo = with_two_runs();
+    let tape = repo.path().join(".git/agentos/tape.jsonl");
+    let mut bytes = read_file(&tape);
+    let at = bytes.len() - 20;
+    bytes[at] ^= 1;
+    write_file(&tape, &bytes);
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let other = SLOPPY_FIX.replace("a - b", "a * b").replace("a + b", "b * a").replace("add(", "multiply(");
+    let output = pipe_in(&repo, &["apply"], &other);
+    assert_eq!(output.code, Some(7), "{output}");
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+}

@@ -1,0 +1,24 @@
+//! The command line from outside: the built program, real repositories, real servers on loopback.
+//!
+//! Owns: what a user sees and what a repository looks like afterwards. Never: looks inside a crate.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    missing_docs,
+    reason = "tests: a panic is the failure, and a skipped test says so on screen"
+)]
+
+mod apply;
+mod boundary;
+mod corpus;
+mod demo;
+mod evidence;
+mod exit_codes;
+mod llama;
+mod pipeline;
+mod providers;
+mod secrets;
+mod support;

@@ -1,0 +1,128 @@
+//! `agentos tool list`, `health`, `auth`: what a user learns about providers.
+
+use agentos_testkit::server::{FakeServer, Reply, closed_port};
+use serde_json::json;
+
+use crate::support::{agentos, chat_server, seen, small_repo};
+
+fn health(args: &[&str]) -> (Option<i32>, serde_json::Value) {
+    let mut all = vec!["tool", "health", "--json"];
+    all.extend(args);
+    let output = agentos().run(&all).unwrap();
+    let json = output.json().unwrap_or_else(|error| panic!("{error}: {output}"));
+    (output.code, json["tools"][0].clone())
+}
+
+#[test]
+fn every_provider_is_listed() {
+    let output = agentos().run(&["tool", "list"]).unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    insta::assert_snapshot!(output.stdout, @"");
+}
+
+#[test]
+fn the_six_states_are_told_apart_for_every_provider() {
+    let page = FakeServer::start(|_| Reply::http(200, &[("content-type", "text/html")], b"<html>hello</html>")).unwrap();
+    let empty = FakeServer::start(|_| Reply::json(200, &json!({ "object": "list", "data": [] }))).unwrap();
+    let locked = FakeServer::start(|_| {
+        Reply::json(401, &json!({ "error": { "message": "Invalid API Key", "type": "authentication_error", "code": 401 } }))
+    })
+    .unwrap();
+    let closed = closed_port().unwrap();
+    for (provider, path) in [("openai", "/v1"), ("lmstudio", "/v1"), ("llamacpp", "")] {
+        let cases = [
+            (format!("{closed}{path}"), "unreachable", "network"),
+            (format!("{}{path}", page.url()), "schema_mismatch", "schema"),
+            (format!("{}{path}", locked.url()), "invalid_token", "auth"),
+            ("not a url".to_owned(), "not_configured", "config"),
+        ];
+        for (url, state, category) in cases {
+            let cli = agentos().env("AGENTOS_OPENAI_API_KEY", "sk-wrong-000000000000");
+            let cli = cli.env("AGENTOS_LMSTUDIO_API_KEY", "lm-wrong-000000000000");
+            let cli = cli.env("AGENTOS_LLAMACPP_API_KEY", "ll-wrong-000000000000");
+            let args = ["tool", "health", "--json", "-p", provider, "--base-url", &url, "--model", "tiny"];
+            let output = cli.run(&args).unwrap();
+            assert_eq!(output.code, Some(5), "{provider} {state}: {output}");
+            let tool = &output.json().unwrap()["tools"][0];
+            assert_eq!(tool["status"], state, "{provider}: {tool}");
+            assert_eq!(tool["error_category"], category, "{provider}: {tool}");
+            assert!(tool["fix"].is_string(), "{provider} {state}: {tool}");
+            assert!(!output.to_string().contains("wrong-0000"), "{output}");
+        }
+    }
+    for provider in ["openai", "lmstudio"] {
+        let url = format!("{}/v1", empty.url());
+        let (code, tool) = health(&["-p", provider, "--base-url", &url, "--model", "tiny"]);
+        assert_eq!((code, &tool["status"]), (Some(5), &json!("model_missing")), "{provider}: {tool}");
+    }
+}
+
+#[test]
+fn a_server_that_answers_as_it_should_is_connected() {
+    let server = chat_server("ok", || {});
+    let url = format!("{}/v1", server.url());
+    let (code, tool) = health(&["-p", "openai", "--base-url", &url, "--model", "tiny-coder"]);
+    assert_eq!(code, Some(0), "{tool}");
+    assert_eq!(tool["status"], "connected");
+    assert_eq!(tool["models"], json!(["tiny-coder"]));
+    assert!(tool.get("error_category").is_none());
+    let (code, tool) = health(&["-p", "openai", "--base-url", &url, "--model", "another"]);
+    assert_eq!((code, &tool["status"]), (Some(5), &json!("model_missing")), "{tool}");
+}
+
+#[test]
+fn health_for_a_person_says_what_to_do() {
+    let closed = closed_port().unwrap();
+    let output = agentos().run(&["tool", "health", "-p", "llamacpp", "--base-url", &closed]).unwrap();
+    let repo = small_repo();
+    insta::assert_snapshot!(seen(&output, &repo), @"");
+}
+
+#[test]
+fn a_key_is_set_used_shown_by_its_hint_and_forgotten() {
+    let server = chat_server("ok", || {});
+    let url = format!("{}/v1", server.url());
+    let cli = agentos().env("AGENTOS_OPENAI_BASE_URL", &url).env("AGENTOS_OPENAI_MODEL", "tiny-coder");
+    let key = "sk-test-0123456789abcdefWXYZ";
+    let set = cli
+        .run_with_input(&["tool", "auth", "set", "--provider", "openai", "--store", "file"], key.as_bytes())
+        .unwrap();
+    assert_eq!(set.code, Some(0), "{set}");
+    assert!(!set.to_string().contains(key), "{set}");
+
+    let status = cli.run(&["tool", "auth", "status"]).unwrap();
+    assert_eq!(status.code, Some(0), "{status}");
+    assert!(status.stdout.contains("WXYZ"), "{status}");
+    assert!(!status.to_string().contains("0123456789"), "{status}");
+
+    assert_eq!(cli.run(&["tool", "health", "-p", "openai"]).unwrap().code, Some(0));
+    let bearer = format!("Bearer {key}");
+    assert!(server.requests().iter().all(|request| request.header("authorization") == Some(bearer.as_str())));
+
+    assert_eq!(cli.run(&["tool", "auth", "clear", "--provider", "openai"]).unwrap().code, Some(0));
+    let before = server.requests().len();
+    let _ = cli.run(&["tool", "health", "-p", "openai"]).unwrap();
+    let after = server.requests();
+    assert!(after[before..].iter().all(|request| request.header("authorization").is_none()), "forgotten means not sent");
+}
+
+#[test]
+fn a_repository_cannot_send_a_users_key_to_another_host() {
+    let server = chat_server("ok", || {});
+    let repo = small_repo();
+    let profile = json!({ "provider": "openai", "name": "openai", "base_url": format!("{}/v1", server.url()), "model": "tiny-coder", "timeout_seconds": 5 });
+    repo.write(".agentos/profiles/openai.json", profile.to_string());
+    let key = "sk-test-0123456789abcdefWXYZ";
+    let cli = agentos().env("OPENAI_API_KEY", key).in_dir(repo.path());
+    let output = cli.run(&["tool", "health", "-p", "openai"]).unwrap();
+    for request in server.requests() {
+        assert_eq!(request.header("authorization"), None, "{output}");
+    }
+}
+
+#[test]
+fn an_unknown_provider_is_a_usage_error_that_names_the_known_ones() {
+    let output = agentos().run(&["tool", "health", "-p", "lmstudo"]).unwrap();
+    assert_eq!(output.code, Some(2), "{output}");
+    assert!(output.stderr.contains("lmstudio"), "{output}");
+}

@@ -1,0 +1,128 @@
+//! What the tests share: the program, a small repository, answers.
+
+use agentos_testkit::cli::{Cli, CliOutput};
+use agentos_testkit::redact::Redactor;
+use agentos_testkit::repo::TestRepo;
+use agentos_testkit::server::{FakeServer, Reply};
+use serde_json::json;
+
+/// The source file of the small repository.
+pub const LIB: &str = "\
+//! A small library.
+
+/// The sum of two numbers.
+pub fn add(a: i64, b: i64) -> i64 {
+    a - b
+}
+
+/// The product of two numbers.
+pub fn multiply(a: i64, b: i64) -> i64 {
+    a * b
+}
+";
+
+/// The same file after the intended change.
+pub const LIB_FIXED: &str = "\
+//! A small library.
+
+/// The sum of two numbers.
+pub fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// The product of two numbers.
+pub fn multiply(a: i64, b: i64) -> i64 {
+    a * b
+}
+";
+
+/// A model's reply that means that change: prose, a fence, no prefixes, wrong line numbers and counts.
+pub const SLOPPY_FIX: &str = "\
+You are right, `add` subtracts. Here is the fix:
+
+```diff
+--- src/lib.rs
++++ src/lib.rs
+@@ -90,9 +90,9 @@
+ pub fn add(a: i64, b: i64) -> i64 {
+-    a - b
++    a + b
+ }
+```
+
+Anything else?
+";
+
+/// A change to CI, which the built-in policy asks about.
+pub const WORKFLOW_EDIT: &str = "\
+--- /dev/null
++++ b/.github/workflows/ci.yml
+@@ -0,0 +1 @@
++on: [push]
+";
+
+/// The program under test in a world of its own.
+pub fn agentos() -> Cli {
+    Cli::new(env!("CARGO_BIN_EXE_agentos")).unwrap()
+}
+
+/// A repository with one source file, committed.
+pub fn small_repo() -> TestRepo {
+    let repo = TestRepo::new();
+    repo.write("src/lib.rs", LIB);
+    repo.write("README.md", "# small\n");
+    repo.commit_all("first");
+    repo
+}
+
+/// Runs the program in a repository.
+pub fn run_in(repo: &TestRepo, args: &[&str]) -> CliOutput {
+    agentos().in_dir(repo.path()).run(args).unwrap()
+}
+
+/// Runs the program in a repository with an answer on standard input.
+pub fn pipe_in(repo: &TestRepo, args: &[&str], answer: &str) -> CliOutput {
+    agentos().in_dir(repo.path()).run_with_input(args, answer.as_bytes()).unwrap()
+}
+
+/// What a person sees, with what differs from run to run replaced.
+pub fn seen(output: &CliOutput, repo: &TestRepo) -> String {
+    Redactor::new().unwrap().path(repo.path(), "[REPO]").redact(&output.to_string())
+}
+
+/// Everything in a repository that a refusal must leave as it is.
+pub fn state(repo: &TestRepo) -> Vec<String> {
+    vec![
+        repo.git(&["rev-parse", "HEAD"]),
+        repo.git(&["for-each-ref"]),
+        repo.git(&["status", "--porcelain=v2", "--ignored", "--untracked-files=all"]),
+        repo.git(&["ls-files", "--stage"]),
+        String::from_utf8_lossy(&repo.read("src/lib.rs")).into_owned(),
+    ]
+}
+
+/// A server that speaks just enough of the OpenAI chat wire: one model, and this answer to every task. `during`
+/// runs while the answer is being made.
+pub fn chat_server(answer: &str, during: impl Fn() + Send + Sync + 'static) -> FakeServer {
+    let answer = answer.to_owned();
+    FakeServer::start(move |request| {
+        if request.path.ends_with("/models") {
+            return Reply::json(200, &json!({ "object": "list", "data": [{ "id": "tiny-coder", "object": "model" }] }));
+        }
+        during();
+        Reply::json(
+            200,
+            &json!({
+                "id": "chatcmpl-1", "object": "chat.completion", "model": "tiny-coder",
+                "choices": [{ "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": answer } }],
+                "usage": { "prompt_tokens": 11, "completion_tokens": 7 },
+            }),
+        )
+    })
+    .unwrap()
+}
+
+/// The flags that point `openai` at a server.
+pub fn openai_at(url: &str) -> Vec<String> {
+    ["-p", "openai", "--base-url", &format!("{url}/v1"), "--model", "tiny-coder"].map(str::to_owned).to_vec()
+}
