@@ -97,7 +97,8 @@ fn health(health: &Health) -> Outcome {
         .endpoint
         .as_ref()
         .map_or_else(|| "no address".to_owned(), ToString::to_string);
-    let details = vec![format!("{} at {place}: {}", said.status, said.details)];
+    let mut details = vec![format!("{} at {place}: {}", said.status, said.details)];
+    details.extend(said.fix.iter().map(|fix| format!("next: {fix}")));
     if !said.is_connected() && said.error_category.is_none() {
         return (
             CheckStatus::Failed,

@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod evidence;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod stand_in;
 #[cfg(test)]
 mod verdicts;

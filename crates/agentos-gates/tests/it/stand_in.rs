@@ -116,22 +116,9 @@ impl StandIn {
         read(&self.out().join("reports/gate_results.json"))
     }
 
-    /// `A passed, B failed …`, as in `PPFPS`.
+    /// The verdict as one letter a check.
     pub fn letters(&self) -> String {
-        let verdict = self.verdict();
-        let checks = verdict["checks"].as_array().unwrap();
-        checks
-            .iter()
-            .map(|check| {
-                check["status"]
-                    .as_str()
-                    .unwrap()
-                    .to_uppercase()
-                    .chars()
-                    .next()
-                    .unwrap()
-            })
-            .collect()
+        letters(&self.verdict())
     }
 
     fn program(&self) -> PathBuf {
@@ -177,6 +164,13 @@ fn result() -> Value {
         },
         "wrote_files": false, "committed": false,
     })
+}
+
+/// One letter a check, A to E, as in `PPFPS`: passed, failed or skipped.
+pub fn letters(verdict: &Value) -> String {
+    let checks = verdict["checks"].as_array().unwrap();
+    let letter = |check: &Value| check["status"].as_str().unwrap().chars().next().unwrap();
+    checks.iter().map(letter).collect::<String>().to_uppercase()
 }
 
 /// Reads a report.
