@@ -116,9 +116,18 @@ impl StandIn {
         read(&self.out().join("reports/gate_results.json"))
     }
 
+    /// The verdict of one run as one letter a check, and the exit code.
+    pub fn judged(&self) -> (String, Option<i32>) {
+        let code = self.run().status.code();
+        (
+            letters(&read(&self.out().join("reports/gate_results.json"))),
+            code,
+        )
+    }
+
     /// The verdict as one letter a check.
     pub fn letters(&self) -> String {
-        letters(&self.verdict())
+        self.judged().0
     }
 
     fn program(&self) -> PathBuf {
