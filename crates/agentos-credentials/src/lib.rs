@@ -1,1 +1,16 @@
-//! Keys: keyring first, an owner-only file on request
+//! Keys: the system's keyring first, an owner-only file on request.
+//!
+//! Owns: storing, finding and removing keys by the name a profile gives them (`api_key_ref`). Never: falls back to
+//! the file when asked for the keyring, shows a key, reads a key from the environment, or writes anything but the
+//! file it was given. Start at [`find`].
+
+mod error;
+mod file;
+mod keyring_store;
+mod owner_only;
+mod store;
+
+pub use error::CredentialError;
+pub use file::FileStore;
+pub use keyring_store::KeyringStore;
+pub use store::{Found, KeyStatus, Lookup, Store, StoreKind, find, status};

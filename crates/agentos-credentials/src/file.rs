@@ -1,0 +1,201 @@
+//! Keys in one file that only its owner can read: `{"version":1,"keys":{"openai.api_key":"…"}}`.
+//!
+//! Owns: reading and replacing the file as a whole, under a lock. Never: writes in place, follows a link, or reads
+//! a file that others can reach.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use agentos_tool::Secret;
+use serde::{Deserialize, Serialize};
+
+use crate::{CredentialError, owner_only};
+
+/// More than this is not a file of keys.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Keys in a file.
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    path: PathBuf,
+}
+
+/// The file's content. No `Debug`: it holds keys.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    version: u32,
+    keys: BTreeMap<String, String>,
+}
+
+impl FileStore {
+    /// The file at `path`, which need not be there yet.
+    #[must_use]
+    pub fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Where the keys are.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The names of the keys in the file.
+    ///
+    /// # Errors
+    /// The file is exposed, damaged or cannot be read.
+    pub fn names(&self) -> Result<Vec<String>, CredentialError> {
+        Ok(self.read()?.into_keys().collect())
+    }
+
+    pub(crate) fn set(&self, name: &str, key: &Secret) -> Result<(), CredentialError> {
+        let folder = self.folder();
+        owner_only::create_folder(folder).map_err(|source| at(folder, "make", source))?;
+        let _lock = self.lock()?;
+        let mut keys = self.read()?;
+        keys.insert(name.to_owned(), key.expose().to_owned());
+        self.replace(keys)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Result<Option<Secret>, CredentialError> {
+        Ok(self.read()?.get(name).map(|key| Secret::new(key)))
+    }
+
+    pub(crate) fn clear(&self, name: &str) -> Result<bool, CredentialError> {
+        if metadata(&self.path)?.is_none() {
+            return Ok(false);
+        }
+        let _lock = self.lock()?;
+        let mut keys = self.read()?;
+        if keys.remove(name).is_none() {
+            return Ok(false);
+        }
+        self.replace(keys)?;
+        Ok(true)
+    }
+
+    fn folder(&self) -> &Path {
+        match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            Some(_) | None => Path::new("."),
+        }
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
+        let mut name = self.path.file_name().unwrap_or_default().to_owned();
+        name.push(ending);
+        self.folder().join(name)
+    }
+
+    /// Held until dropped, so that two commands at once lose no key.
+    fn lock(&self) -> Result<File, CredentialError> {
+        let folder = self.folder();
+        let found = fs::metadata(folder).map_err(|source| at(folder, "look at", source))?;
+        owner_only::check_folder(folder, &found)?;
+        let path = self.beside(".lock");
+        let file = owner_only::lock_file(&path).map_err(|source| at(&path, "open", source))?;
+        file.lock().map_err(|source| at(&path, "lock", source))?;
+        Ok(file)
+    }
+
+    fn read(&self) -> Result<BTreeMap<String, String>, CredentialError> {
+        let Some(named) = metadata(&self.path)? else {
+            return Ok(BTreeMap::new());
+        };
+        let folder_path = self.folder();
+        let folder = fs::metadata(folder_path).map_err(|source| at(folder_path, "look at", source))?;
+        owner_only::check_folder(folder_path, &folder)?;
+        owner_only::check_file(&self.path, &named, &folder)?;
+        let file = owner_only::open(&self.path).map_err(|source| at(&self.path, "read", source))?;
+        let opened = file
+            .metadata()
+            .map_err(|source| at(&self.path, "look at", source))?;
+        // What was opened may be another file than the one that was looked at.
+        owner_only::check_file(&self.path, &opened, &folder)?;
+        if opened.len() > MOST_BYTES {
+            return Err(self.damaged("it is too large"));
+        }
+        let mut text = String::new();
+        file.take(MOST_BYTES)
+            .read_to_string(&mut text)
+            .map_err(|source| at(&self.path, "read", source))?;
+        let content: Content = serde_json::from_str(&text).map_err(|error| {
+            // The parser's own message may quote a value, and a value may be a key.
+            self.damaged(&format!(
+                "it stops making sense at line {} column {}",
+                error.line(),
+                error.column()
+            ))
+        })?;
+        if content.version != 1 {
+            return Err(self.damaged(&format!(
+                "its version is {}, and only 1 is known",
+                content.version
+            )));
+        }
+        Ok(content.keys)
+    }
+
+    fn replace(&self, keys: BTreeMap<String, String>) -> Result<(), CredentialError> {
+        let path = self.beside(".new");
+        let content = Content { version: 1, keys };
+        let mut text =
+            serde_json::to_vec_pretty(&content).map_err(|_| self.damaged("it cannot be written as JSON"))?;
+        text.push(b'\n');
+        remove_left_over(&path).map_err(|source| at(&path, "remove", source))?;
+        let mut file = owner_only::create_new(&path).map_err(|source| at(&path, "make", source))?;
+        let written = file.write_all(&text).and_then(|()| file.sync_all());
+        let moved = written.and_then(|()| fs::rename(&path, &self.path));
+        if let Err(source) = moved {
+            // Half a file of keys must not stay; that the first failure is told matters more than a second one.
+            let _ = remove_left_over(&path);
+            return Err(at(&self.path, "write", source));
+        }
+        sync_folder(self.folder()).map_err(|source| at(self.folder(), "write", source))
+    }
+
+    fn damaged(&self, reason: &str) -> CredentialError {
+        CredentialError::Format {
+            path: self.path.clone(),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+/// What stands at a path, without following a link.
+fn metadata(path: &Path) -> Result<Option<Metadata>, CredentialError> {
+    match fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(at(path, "look at", source)),
+    }
+}
+
+/// A command that was killed may have left one.
+fn remove_left_over(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    owner_only::open(path)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+fn at(path: &Path, doing: &'static str, source: io::Error) -> CredentialError {
+    CredentialError::Io {
+        doing,
+        path: path.to_owned(),
+        source,
+    }
+}
