@@ -132,11 +132,10 @@ impl Server {
         deadline: &Deadline,
     ) -> ToolOutput {
         let mut warnings = answer.warnings;
-        if let (Some(asked), Some(answered)) = (asked, answer.model.as_deref()) {
-            // A dated snapshot of the asked model is that model.
-            if !answered.starts_with(asked) {
-                warnings.push(format!("model `{asked}` was asked for, `{answered}` answered"));
-            }
+        if let (Some(asked), Some(answered)) = (asked, answer.model.as_deref())
+            && !is_same_model(asked, answered)
+        {
+            warnings.push(format!("model `{asked}` was asked for, `{answered}` answered"));
         }
         ToolOutput {
             text: answer.text,
@@ -148,6 +147,21 @@ impl Server {
             warnings,
         }
     }
+}
+
+/// True for the asked name itself, a dated snapshot of it (`gpt-5` and `gpt-5-2026-03-05`), and a name that only
+/// lacks a tag (`qwen` and `qwen:latest`).
+fn is_same_model(asked: &str, answered: &str) -> bool {
+    let snapshot = |rest: &str| {
+        rest.strip_prefix('-')
+            .is_some_and(|date| date.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let tag = |rest: &str| rest.starts_with(':');
+    asked == answered
+        || answered
+            .strip_prefix(asked)
+            .is_some_and(|rest| snapshot(rest) || tag(rest))
+        || asked.strip_prefix(answered).is_some_and(tag)
 }
 
 async fn read_stream(
@@ -190,5 +204,26 @@ fn in_stream(fault: Fault) -> Fault {
         }
     } else {
         fault
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_same_model;
+
+    #[test]
+    fn a_snapshot_is_the_model_and_a_sibling_is_not() {
+        let cases = [
+            ("gpt-5.4", "gpt-5.4", true),
+            ("gpt-5.4", "gpt-5.4-2026-03-05", true),
+            ("gpt-5.4", "gpt-5.4-mini", false),
+            ("gpt-5.4-mini", "gpt-5.4", false),
+            ("qwen", "qwen:latest", true),
+            ("qwen:2", "qwen", true),
+            ("other", "tiny-coder", false),
+        ];
+        for (asked, answered, same) in cases {
+            assert_eq!(is_same_model(asked, answered), same, "{asked} {answered}");
+        }
     }
 }

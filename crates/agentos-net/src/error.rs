@@ -69,28 +69,13 @@ impl NetError {
         self.endpoint.as_ref()
     }
 
-    /// True when no request can have reached the other side, so that asking again repeats nothing.
-    #[must_use]
-    pub fn is_before_request(&self) -> bool {
-        match self.kind {
-            NetErrorKind::Dns | NetErrorKind::Refused | NetErrorKind::ConnectTimeout => true,
-            NetErrorKind::BadUrl
-            | NetErrorKind::BadHeader
-            | NetErrorKind::Setup
-            | NetErrorKind::Tls
-            | NetErrorKind::TlsCertificate
-            | NetErrorKind::ReadTimeout
-            | NetErrorKind::Closed
-            | NetErrorKind::NotHttp
-            | NetErrorKind::TooLarge => false,
-        }
-    }
-
     pub(crate) fn at(kind: NetErrorKind, endpoint: &Endpoint) -> Self {
         let message = match kind {
             NetErrorKind::BadUrl => format!("`{endpoint}` cannot be called"),
             NetErrorKind::BadHeader => "the key holds characters that cannot be sent in a header".to_owned(),
-            NetErrorKind::Setup => "the HTTP client could not be set up".to_owned(),
+            NetErrorKind::Setup => {
+                format!("this machine has no certificate authorities to check `{endpoint}` with")
+            }
             NetErrorKind::Dns => format!("the host of `{endpoint}` does not resolve"),
             NetErrorKind::Refused => format!("`{endpoint}` does not take connections"),
             NetErrorKind::ConnectTimeout => format!("`{endpoint}` did not take the connection in time"),

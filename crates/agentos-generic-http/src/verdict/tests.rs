@@ -19,134 +19,149 @@ fn error(code: &str, kind: &str, message: &str) -> String {
     json!({"error": {"code": code, "type": kind, "message": message}}).to_string()
 }
 
+fn check(cases: &[(u16, &str, Reason)]) {
+    for (status, body, reason) in cases {
+        let found = judge(&response(*status, "application/json", body), true).unwrap_err();
+        assert_eq!(found.reason, *reason, "{status} {body}");
+    }
+}
+
 #[test]
-fn status_and_body_together_decide() {
-    use Reason::*;
+fn a_key_is_refused_missing_or_not_the_matter() {
     let plain = error("", "", "no");
-    let not_found = error("", "not_found_error", "File Not Found");
-    let unexpected = json!({"error": "Unexpected endpoint or method. (GET /x)"}).to_string();
-    let param = json!({"error": {"type": "NotFoundError", "param": "model", "message": "no"}}).to_string();
-    let cases: Vec<(u16, String, bool, Reason)> = vec![
-        (301, String::new(), true, Redirect),
-        (302, PAGE.to_owned(), true, Redirect),
-        (401, PAGE.to_owned(), true, Html),
-        (403, PAGE.to_owned(), true, Html),
-        (401, plain.clone(), false, KeyRequired),
-        (401, plain.clone(), true, Unauthorized),
-        (
-            401,
-            json!({"error": "Unauthorized"}).to_string(),
-            true,
-            Unauthorized,
-        ),
-        (403, plain.clone(), true, Forbidden),
+    check(&[
+        (301, "", Reason::Redirect),
+        (302, PAGE, Reason::Redirect),
+        (401, PAGE, Reason::Html),
+        (403, PAGE, Reason::Html),
+        (401, &plain, Reason::Unauthorized),
+        (401, r#"{"error":"Unauthorized"}"#, Reason::Unauthorized),
+        (403, &plain, Reason::Forbidden),
         (
             400,
-            error("", "no_db_connection", "No connected db."),
-            true,
-            Unauthorized,
+            &error("", "no_db_connection", "No connected db."),
+            Reason::Unauthorized,
         ),
-        (407, PAGE.to_owned(), true, ProxyAuth),
-        (404, error("model_not_found", "", "gone"), true, UnknownModel),
+        (407, PAGE, Reason::ProxyAuth),
+    ]);
+    let unsent = judge(&response(401, "application/json", &plain), false).unwrap_err();
+    assert_eq!(unsent.reason, Reason::KeyRequired);
+}
+
+#[test]
+fn a_missing_model_is_told_from_a_wrong_path() {
+    let param = r#"{"error":{"type":"NotFoundError","param":"model","message":"no"}}"#;
+    check(&[
+        (404, &error("model_not_found", "", "gone"), Reason::UnknownModel),
         (
             404,
-            error("", "not_found_error", "model: claude-0"),
-            true,
-            UnknownModel,
+            &error("", "not_found_error", "model: claude-0"),
+            Reason::UnknownModel,
         ),
-        (404, param, true, UnknownModel),
-        (
-            404,
-            json!({"error": "model 'x' not found"}).to_string(),
-            true,
-            UnknownModel,
-        ),
-        (400, error("400", "", "model 'x' not found"), true, UnknownModel),
+        (404, param, Reason::UnknownModel),
+        (404, r#"{"error":"model 'x' not found"}"#, Reason::UnknownModel),
         (
             400,
-            error("", "", "Invalid model name passed in model=x"),
-            true,
-            UnknownModel,
+            &error("400", "", "model 'x' not found"),
+            Reason::UnknownModel,
         ),
-        (400, error("", "", "model is not loaded"), true, LoadingOff),
+        (
+            400,
+            &error("", "", "Invalid model name passed in model=x"),
+            Reason::UnknownModel,
+        ),
+        (400, &error("", "", "model is not loaded"), Reason::LoadingOff),
         (
             404,
-            error("", "", "No models loaded. Please load a model"),
-            true,
-            LoadingOff,
-        ),
-        (404, error("", "", "Failed to load model \"x\""), true, LoadFailed),
-        (404, not_found, true, WrongPath),
-        (404, PAGE.to_owned(), true, WrongPath),
-        (405, plain.clone(), true, WrongPath),
-        (501, PAGE.to_owned(), true, Html),
-        (402, plain.clone(), true, Quota),
-        (429, error("insufficient_quota", "", ""), true, Quota),
-        (
-            429,
-            error("credit_balance_exhausted", "insufficient_quota", ""),
-            true,
-            Quota,
+            &error("", "", "No models loaded. Please load a model"),
+            Reason::LoadingOff,
         ),
         (
+            404,
+            &error("", "", "Failed to load model \"x\""),
+            Reason::LoadFailed,
+        ),
+        (
+            404,
+            &error("", "not_found_error", "File Not Found"),
+            Reason::WrongPath,
+        ),
+        (404, PAGE, Reason::WrongPath),
+        (405, &error("", "", "no"), Reason::WrongPath),
+    ]);
+}
+
+#[test]
+fn limits_and_failures_are_told_apart() {
+    let plain = error("", "", "no");
+    check(&[
+        (501, PAGE, Reason::Html),
+        (402, &plain, Reason::Quota),
+        (429, &error("insufficient_quota", "", ""), Reason::Quota),
+        (
             429,
-            error("", "", "Budget has been exceeded! Current cost: 1"),
-            true,
-            Quota,
+            &error("credit_balance_exhausted", "insufficient_quota", ""),
+            Reason::Quota,
         ),
         (
             429,
-            error("rate_limit_exceeded", "tokens", "Request too large for x"),
-            true,
-            ContextLength,
+            &error("", "", "Budget has been exceeded! Current cost: 1"),
+            Reason::Quota,
         ),
         (
             429,
-            error("rate_limit_exceeded", "", "slow down"),
-            true,
-            RateLimited,
+            &error("rate_limit_exceeded", "", "Request too large for x"),
+            Reason::ContextLength,
         ),
-        (408, plain.clone(), true, Timeout),
-        (504, PAGE.to_owned(), true, Timeout),
+        (
+            429,
+            &error("rate_limit_exceeded", "", "slow down"),
+            Reason::RateLimited,
+        ),
+        (408, &plain, Reason::Timeout),
+        (504, PAGE, Reason::Timeout),
         (
             503,
-            error("503", "unavailable_error", "Loading model"),
-            true,
-            Loading,
+            &error("503", "unavailable_error", "Loading model"),
+            Reason::Loading,
         ),
-        (503, PAGE.to_owned(), true, Overloaded),
-        (529, plain.clone(), true, Overloaded),
-        (500, plain.clone(), true, ServerError),
-        (502, PAGE.to_owned(), true, ServerError),
-        (501, plain.clone(), true, ServerError),
+        (503, PAGE, Reason::Overloaded),
+        (529, &plain, Reason::Overloaded),
+        (500, &plain, Reason::ServerError),
+        (502, PAGE, Reason::ServerError),
+        (501, &plain, Reason::ServerError),
         (
             400,
-            error("context_length_exceeded", "", "too long"),
-            true,
-            ContextLength,
+            &error("context_length_exceeded", "", "too long"),
+            Reason::ContextLength,
         ),
         (
             400,
-            error("400", "exceed_context_size_error", "too long"),
-            true,
-            ContextLength,
+            &error("400", "exceed_context_size_error", "too long"),
+            Reason::ContextLength,
         ),
-        (400, error("unsupported_parameter", "", "no"), true, Rejected),
-        (422, plain.clone(), true, Rejected),
-        (200, String::new(), true, NotJson),
-        (200, "{\"data\": [".to_owned(), true, NotJson),
-        (200, PAGE.to_owned(), true, Html),
-        (204, String::new(), true, NotJson),
-        (200, unexpected, true, ErrorIn200),
-        (200, plain, true, ErrorIn200),
-        (200, error("401", "", "no"), true, Unauthorized),
-        (200, error("402", "", "no credits"), true, Quota),
-        (200, error("502", "", "upstream"), true, ServerError),
-    ];
-    for (status, body, key_sent, reason) in cases {
-        let found = judge(&response(status, "application/json", &body), key_sent).unwrap_err();
-        assert_eq!(found.reason, reason, "{status} {body}");
-    }
+        (400, &error("unsupported_parameter", "", "no"), Reason::Rejected),
+        (422, &plain, Reason::Rejected),
+    ]);
+}
+
+#[test]
+fn status_200_is_not_yet_a_good_answer() {
+    check(&[
+        (200, "", Reason::NotJson),
+        (200, "{\"data\": [", Reason::NotJson),
+        (200, PAGE, Reason::Html),
+        (204, "", Reason::NotJson),
+        (
+            200,
+            r#"{"error":"Unexpected endpoint or method. (GET /x)"}"#,
+            Reason::ErrorIn200,
+        ),
+        (200, &error("", "", "no"), Reason::ErrorIn200),
+        (200, &error("401", "", "no"), Reason::Unauthorized),
+        (200, &error("402", "", "no credits"), Reason::Quota),
+        (200, &error("502", "", "upstream"), Reason::ServerError),
+    ]);
 }
 
 #[test]

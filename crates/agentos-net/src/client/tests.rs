@@ -34,89 +34,74 @@ async fn failure(url: &str, deadline: Deadline) -> NetErrorKind {
     error.kind()
 }
 
+fn raw(reply: Reply) -> FakeServer {
+    FakeServer::start_raw(reply).unwrap()
+}
+
+fn over_tls(url: &str) -> String {
+    url.replace("http:", "https:")
+}
+
 #[tokio::test]
-async fn each_way_to_fail_has_its_kind() {
-    let raw = |reply| FakeServer::start_raw(reply).unwrap();
-    let silent = raw(Reply::Hang(Vec::new()));
-    let closing = raw(Reply::Bytes(Vec::new()));
+async fn each_way_not_to_connect_has_its_kind() {
     let garbage = raw(Reply::Bytes(b"220 mail.example.com ESMTP\r\n".to_vec()));
     let tls = raw(Reply::Bytes(vec![0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]));
-    let headers = raw(Reply::Flood(
-        b"HTTP/1.1 200 OK\r\n".to_vec(),
-        b"x-bomb: 0123456789\r\n".repeat(200),
-    ));
-    let one_header = raw(Reply::Flood(
-        b"HTTP/1.1 200 OK\r\nx-bomb: ".to_vec(),
-        vec![b'x'; 4096],
-    ));
-    let body = raw(Reply::Flood(head(200, &[], None), vec![b'x'; 4096]));
-    let cut = raw(Reply::Bytes(
-        b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc".to_vec(),
-    ));
-    let drip = raw(Reply::Drip(head(200, &[], None)));
-    let short = || Deadline::after(Duration::from_millis(300));
+    let closed = closed_port().unwrap();
     let cases = [
-        (
-            "closed port",
-            closed_port().unwrap(),
-            deadline(),
-            NetErrorKind::Refused,
-        ),
+        ("closed port", closed.clone(), NetErrorKind::Refused),
         (
             "no such name",
             "http://name.invalid".to_owned(),
-            deadline(),
             NetErrorKind::Dns,
         ),
-        ("silence", silent.url(), short(), NetErrorKind::ReadTimeout),
+        ("http to a tls port", tls.url(), NetErrorKind::Tls),
         (
-            "closed without an answer",
-            closing.url(),
-            deadline(),
-            NetErrorKind::Closed,
-        ),
-        (
-            "another protocol",
-            garbage.url(),
-            deadline(),
-            NetErrorKind::NotHttp,
-        ),
-        ("http to a tls port", tls.url(), deadline(), NetErrorKind::Tls),
-        (
-            "tls to an http port",
-            garbage.url().replace("http:", "https:"),
-            deadline(),
+            "tls to another protocol",
+            over_tls(&garbage.url()),
             NetErrorKind::Tls,
         ),
-        (
-            "tls to a closed port",
-            closed_port().unwrap().replace("http:", "https:"),
-            deadline(),
-            NetErrorKind::Refused,
-        ),
-        (
-            "endless headers",
-            headers.url(),
-            deadline(),
-            NetErrorKind::TooLarge,
-        ),
-        (
-            "one endless header",
-            one_header.url(),
-            deadline(),
-            NetErrorKind::TooLarge,
-        ),
-        ("endless body", body.url(), deadline(), NetErrorKind::TooLarge),
-        ("a body that is cut", cut.url(), deadline(), NetErrorKind::Closed),
-        (
-            "a body that never ends",
-            drip.url(),
-            short(),
-            NetErrorKind::ReadTimeout,
-        ),
+        ("tls to a closed port", over_tls(&closed), NetErrorKind::Refused),
     ];
-    for (name, url, deadline, kind) in cases {
-        assert_eq!(failure(&url, deadline).await, kind, "{name}");
+    for (name, url, kind) in cases {
+        assert_eq!(failure(&url, deadline()).await, kind, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn each_way_not_to_answer_has_its_kind() {
+    let endless_head = Reply::Flood(
+        b"HTTP/1.1 200 OK\r\n".to_vec(),
+        b"x-bomb: 0123456789\r\n".repeat(200),
+    );
+    let long_header = Reply::Flood(b"HTTP/1.1 200 OK\r\nx-bomb: ".to_vec(), vec![b'x'; 4096]);
+    let endless_body = Reply::Flood(head(200, &[], None), vec![b'x'; 4096]);
+    let cut_body = Reply::Bytes(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc".to_vec());
+    let another = Reply::Bytes(b"220 mail.example.com ESMTP\r\n".to_vec());
+    let cases = [
+        ("closed at once", Reply::Bytes(Vec::new()), NetErrorKind::Closed),
+        ("another protocol", another, NetErrorKind::NotHttp),
+        ("endless headers", endless_head, NetErrorKind::TooLarge),
+        ("one endless header", long_header, NetErrorKind::TooLarge),
+        ("endless body", endless_body, NetErrorKind::TooLarge),
+        ("a body that is cut", cut_body, NetErrorKind::Closed),
+    ];
+    for (name, reply, kind) in cases {
+        assert_eq!(failure(&raw(reply).url(), deadline()).await, kind, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_whole_answer_has_to_come_in_time() {
+    for (name, reply) in [
+        ("silence", Reply::Hang(Vec::new())),
+        ("a drip", Reply::Drip(head(200, &[], None))),
+    ] {
+        let limit = Deadline::after(Duration::from_millis(300));
+        assert_eq!(
+            failure(&raw(reply).url(), limit).await,
+            NetErrorKind::ReadTimeout,
+            "{name}"
+        );
     }
 }
 
