@@ -37,12 +37,14 @@ impl Drop for Server {
 /// The Python that has the server: the one `AGENTOS_LLAMA_PYTHON` names, else the prepared one.
 #[must_use]
 pub fn python(root: &Path) -> Option<PathBuf> {
-    let named = std::env::var_os("AGENTOS_LLAMA_PYTHON")
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from);
-    let python = named.unwrap_or_else(|| root.join(".venv-llama/bin/python"));
+    let python = named().unwrap_or_else(|| root.join(".venv-llama/bin/python"));
     let look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('xllamacpp') is None)";
     quiet(Command::new(&python).args(["-c", look])).then_some(python)
+}
+
+fn named() -> Option<PathBuf> {
+    let value = std::env::var_os("AGENTOS_LLAMA_PYTHON")?;
+    (!value.is_empty()).then(|| PathBuf::from(value))
 }
 
 /// Makes the virtual environment where it is missing.
@@ -53,7 +55,7 @@ pub fn prepare(root: &Path) -> Result<String, String> {
     if let Some(python) = python(root) {
         return Ok(format!("found: {}", python.display()));
     }
-    if std::env::var_os("AGENTOS_LLAMA_PYTHON").is_some() {
+    if named().is_some() {
         return Err("`AGENTOS_LLAMA_PYTHON` names a Python that cannot import `xllamacpp`".to_owned());
     }
     let base = ["python3", "python3.13", "python3.12", "python3.11"]

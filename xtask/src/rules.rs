@@ -126,6 +126,16 @@ pub const GRANTS: &[(&str, &[&str])] = &[
         "crates/agentos-cli",
         &["std::env::vars", "std::time::SystemTime::now"],
     ),
+    // The file of keys, for its owner alone.
+    (
+        "crates/agentos-credentials",
+        &[
+            "std::fs::DirBuilder::new",
+            "std::fs::OpenOptions::new",
+            "std::fs::remove_file",
+            "std::fs::rename",
+        ],
+    ),
     // The tape, its blobs and its lock.
     (
         "crates/agentos-evidence",
