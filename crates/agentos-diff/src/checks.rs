@@ -2,31 +2,123 @@
 //!
 //! Owns: what a path's surroundings forbid. Never: judges the name itself; `path` does.
 
+use std::collections::{HashMap, HashSet};
+
+use crate::path::skeleton;
 use crate::plan::States;
-use crate::{Base, BaseError, EntryKind, Refusal, RefusalCode};
+use crate::{Base, BaseError, EntryKind, Refusal, RefusalCode, RepoPath};
 
 /// The first reason why these states cannot stand in the base.
 pub(crate) fn check(states: &States, base: &dyn Base) -> Result<Option<Refusal>, BaseError> {
-    for (path, _, new) in states {
-        let gone = |path: &str| states.iter().any(|(other, _, new)| new.is_none() && other.as_str() == path);
-        let mut end = 0;
-        while let Some(at) = path.as_str().get(end..).and_then(|rest| rest.find('/')) {
-            end += at;
-            let above = path.as_str().get(..end).unwrap_or_default();
-            end += 1;
-            let Some(entry) = base.entry(above)? else { break };
+    let mut checker = Checker {
+        base,
+        gone: states
+            .iter()
+            .filter(|(_, _, new)| new.is_none())
+            .map(|(path, _, _)| path.as_str())
+            .collect(),
+        names: HashMap::new(),
+        made: HashMap::new(),
+    };
+    for (path, old, new) in states {
+        let refusal = match (old, new) {
+            (_, None) | (Some(_), Some(_)) => checker.above(path)?,
+            (None, Some(_)) => match checker.above(path)? {
+                Some(refusal) => Some(refusal),
+                None => checker.collision(path)?,
+            },
+        };
+        if refusal.is_some() {
+            return Ok(refusal);
+        }
+    }
+    Ok(None)
+}
+
+struct Checker<'a> {
+    base: &'a dyn Base,
+    /// Paths that the change deletes.
+    gone: HashSet<&'a str>,
+    /// Names in directories of the base, by skeleton.
+    names: HashMap<String, HashMap<String, Vec<String>>>,
+    /// Paths that the change makes, directories too, by skeleton.
+    made: HashMap<String, String>,
+}
+
+/// The directories above a path, outermost first.
+fn parents(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').filter_map(|(at, _)| path.get(..at))
+}
+
+impl Checker<'_> {
+    /// Nothing above the path may be anything but a directory.
+    fn above(&self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
+        for above in parents(path.as_str()) {
+            let Some(entry) = self.base.entry(above)? else { break };
             let (code, what) = match entry.kind {
                 EntryKind::Directory => continue,
                 EntryKind::Symlink => (RefusalCode::SymlinkTraversal, "is a symbolic link"),
                 EntryKind::Gitlink => (RefusalCode::Submodule, "is a submodule"),
-                EntryKind::File(_) if gone(above) => break,
+                EntryKind::File(_) if self.gone.contains(above) => break,
                 EntryKind::File(_) => (RefusalCode::DoesNotApply, "is a file, not a directory"),
             };
-            return Ok(Some(
-                Refusal::new(code, format!("`{path}` cannot be written: `{above}` {what}")).at(path.as_str()),
-            ));
+            let message = format!("`{path}` cannot be written: `{above}` {what}");
+            return Ok(Some(Refusal::new(code, message).at(path.as_str())));
         }
-        let _ = new;
+        Ok(None)
     }
-    Ok(None)
+
+    /// A new name must differ from its neighbours by more than case, normal form or look-alike letters.
+    fn collision(&mut self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
+        let full = path.as_str();
+        for part in parents(full).chain([full]) {
+            if let Some(other) = self.among_made(part) {
+                return Ok(Some(collides(path, &other)));
+            }
+            if self.base.entry(part)?.is_some() {
+                continue;
+            }
+            let (dir, name) = part.rsplit_once('/').unwrap_or(("", part));
+            if let Some(other) = self.in_base(dir, name)? {
+                return Ok(Some(collides(path, &other)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn among_made(&mut self, part: &str) -> Option<String> {
+        let made = self.made.entry(skeleton(part)).or_insert_with(|| part.to_owned());
+        (made != part).then(|| made.clone())
+    }
+
+    fn in_base(&mut self, dir: &str, name: &str) -> Result<Option<String>, BaseError> {
+        if !self.names.contains_key(dir) {
+            let mut by_skeleton: HashMap<String, Vec<String>> = HashMap::new();
+            for entry in self.base.list(dir)? {
+                let name = String::from_utf8_lossy(&entry.name).into_owned();
+                by_skeleton.entry(skeleton(&name)).or_default().push(name);
+            }
+            self.names.insert(dir.to_owned(), by_skeleton);
+        }
+        let others = self.names.get(dir).and_then(|names| names.get(&skeleton(name)));
+        for other in others.into_iter().flatten() {
+            let full = if dir.is_empty() {
+                other.clone()
+            } else {
+                format!("{dir}/{other}")
+            };
+            if other != name && !self.gone.contains(full.as_str()) {
+                return Ok(Some(full));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn collides(path: &RepoPath, other: &str) -> Refusal {
+    Refusal::new(
+        RefusalCode::CaseCollision,
+        format!("`{path}` and `{other}` differ only by case, form or look-alike letters"),
+    )
+    .at(path.as_str())
 }

@@ -10,7 +10,7 @@ mod suggest;
 
 use crate::budget::Budget;
 use crate::parse::{Hunk, HunkLine, Mark};
-use crate::text::Line;
+use crate::text::{Line, lines};
 use crate::{Refusal, Rung};
 
 pub(crate) use indent::Shift;
@@ -20,16 +20,19 @@ pub(crate) use suggest::suggest;
 
 /// A file to find places in.
 pub(crate) struct Target<'b> {
+    /// Its bytes.
+    pub content: &'b [u8],
     /// Its lines.
     pub lines: Vec<Line<'b>>,
     index: Index,
 }
 
 impl<'b> Target<'b> {
-    /// Over these lines.
-    pub(crate) fn new(lines: Vec<Line<'b>>) -> Self {
+    /// Over this content.
+    pub(crate) fn new(content: &'b [u8]) -> Self {
         Self {
-            lines,
+            content,
+            lines: lines(content),
             index: Index::default(),
         }
     }

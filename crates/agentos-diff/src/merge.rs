@@ -74,7 +74,7 @@ pub(crate) fn carried(
     report: &mut FileReport,
 ) -> Result<Arc<[u8]>, Stop> {
     budget.grow(seen.len());
-    let mut target = Target::new(lines(seen));
+    let mut target = Target::new(seen);
     let settled = settle(&mut target, hunks, budget)?;
     report.hunks = settled.reports;
     let Some(splices) = settled.splices else {

@@ -1,16 +1,22 @@
 //! From the bytes of an answer to files with hunks, in whatever dialect it was written.
 //!
-//! Owns: detection. An answer is read in one dialect; what another would find in it as well is a
-//! contradiction only where it touches the same text. Never: looks at the base.
+//! Owns: detection. Each dialect takes its lines away from the ones that are asked after it, so that no text
+//! is read twice. Never: looks at the base.
 
+mod blocks;
 mod cursor;
+mod envelope;
 mod hunk;
+mod json;
 mod model;
 mod name;
 mod pair;
+mod title;
 mod unified;
+mod whole;
 
-pub(crate) use model::{Body, Extended, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, repair};
+pub use json::{JsonEdit, JsonEdits};
+pub(crate) use model::{Body, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, repair};
 pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::paired;
 
@@ -33,7 +39,13 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
         last.eol = Eol::CrLf;
     }
     let mut parsed = Parsed::default();
+    json::parse(&mut lines, &mut parsed)?;
+    envelope::parse(&mut lines, &mut parsed)?;
+    blocks::parse(&mut lines, &mut parsed)?;
     unified::parse(&lines, &mut parsed)?;
+    if parsed.files.is_empty() {
+        whole::parse(&lines, &mut parsed)?;
+    }
     check_parsed(&parsed, limits)?;
     Ok(parsed)
 }

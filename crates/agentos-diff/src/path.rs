@@ -2,12 +2,17 @@
 //!
 //! Owns: what a safe name is, on every system a repository may be checked out on. Never: looks at a disk.
 
+mod fold;
+mod rules;
+
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Refusal, RefusalCode};
+use crate::Refusal;
+
+pub(crate) use fold::skeleton;
 
 /// A path inside a repository that may be touched: relative, normal, `/` between parts, safe everywhere.
 /// There is no way to make one without the checks.
@@ -21,7 +26,7 @@ impl RepoPath {
     /// # Errors
     /// The refusal says which rule it breaks.
     pub fn new(path: &str) -> Result<Self, Refusal> {
-        check(path).map_err(|refusal| refusal.at(path))?;
+        rules::check(path).map_err(|refusal| refusal.at(path))?;
         Ok(Self(path.to_owned()))
     }
 
@@ -43,24 +48,4 @@ impl<'de> Deserialize<'de> for RepoPath {
         let text = String::deserialize(from)?;
         Self::new(&text).map_err(serde::de::Error::custom)
     }
-}
-
-fn check(path: &str) -> Result<(), Refusal> {
-    let escapes = path.is_empty()
-        || path.starts_with('/')
-        || path.contains('\\')
-        || path.split('/').any(|part| matches!(part, "" | "." | ".."));
-    if escapes {
-        return Err(Refusal::new(
-            RefusalCode::PathEscape,
-            format!("`{path}` is not a plain path inside the repository"),
-        ));
-    }
-    if path.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
-        return Err(Refusal::new(
-            RefusalCode::GitDir,
-            format!("`{path}` reaches git's own files"),
-        ));
-    }
-    Ok(())
 }

@@ -10,7 +10,6 @@ use crate::locate::Target;
 use crate::parse::{Body, FileEdit, Hunk, Parsed};
 use crate::resolve::{Action, Resolved, Stop, resolve};
 use crate::settle::{self, content_of, hunks_of};
-use crate::text::lines;
 use crate::{
     Base, BaseError, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal, RefusalCode,
     RepoPath, merge,
@@ -203,7 +202,7 @@ fn deleted(
     if hunks.is_empty() && known {
         return Ok(());
     }
-    let mut target = Target::new(lines(&old.content));
+    let mut target = Target::new(&old.content);
     let settled = settle::settle(&mut target, &hunks, budget)?;
     report.hunks = settled.reports;
     let all_go = settled.splices.is_some_and(|splices| {
@@ -238,7 +237,7 @@ fn modified(
     let content = match parts {
         [(edit, _)] => match &edit.body {
             Body::Whole(new) => {
-                let (content, hunk) = settle::whole(&old.content, new);
+                let (content, hunk) = settle::whole(&old.content, new)?;
                 report.hunks.push(hunk);
                 content
             }
@@ -269,7 +268,7 @@ fn edited(
     if let Some(seen) = merge::seen(parts, old, base, options)? {
         return merge::carried(&seen, old, &hunks, budget, report);
     }
-    let mut target = Target::new(lines(&old.content));
+    let mut target = Target::new(&old.content);
     let settled = settle::settle(&mut target, &hunks, budget)?;
     let (reports, splices) = match settled.splices {
         Some(splices) => (settled.reports, Some(splices)),

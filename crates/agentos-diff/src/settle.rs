@@ -9,7 +9,7 @@ use crate::locate::{Miss, Place, Sought, Target, locate, suggest};
 use crate::parse::{Body, Hunk, HunkLine, Mark};
 use crate::splice::{Splice, join, splices};
 use crate::text::{Line, excerpt, lines};
-use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung};
+use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
 
 /// Lines of an excerpt in a report.
 const SHOWN_LINES: usize = 8;
@@ -31,6 +31,11 @@ pub(crate) fn settle(
     budget: &mut Budget,
 ) -> Result<Settled, Refusal> {
     let sought: Vec<Sought<'_, '_>> = hunks.iter().map(|hunk| Sought::new(hunk)).collect();
+    match inline::find(&target.lines, target.content, hunks) {
+        inline::Found::Once(splices) => return Ok(inline_settled(&sought, splices)),
+        inline::Found::Several(index, starts) => return inline_several(target, &sought, index, starts, budget),
+        inline::Found::Lines => {}
+    }
     let found = locate(target, &sought, budget)?;
     let mut reports = Vec::with_capacity(hunks.len());
     let mut all = Vec::new();
@@ -66,6 +71,42 @@ pub(crate) fn settle(
     Ok(Settled {
         reports,
         splices: complete.then_some(all),
+    })
+}
+
+/// Texts that were found by themselves, wherever in a line.
+fn inline_settled(sought: &[Sought<'_, '_>], splices: Vec<(usize, Splice)>) -> Settled {
+    let mut reports = Vec::with_capacity(sought.len());
+    let mut all = Vec::with_capacity(sought.len());
+    for (at, (one, (line, splice))) in sought.iter().zip(splices).enumerate() {
+        let mut report = blank_report(at, one);
+        report.status = HunkStatus::Landed;
+        report.rung = Some(Rung::ExactMoved);
+        report.found_line = Some(number(line));
+        reports.push(report);
+        all.push(splice);
+    }
+    all.sort_by_key(|splice| splice.start);
+    Settled {
+        reports,
+        splices: Some(all),
+    }
+}
+
+fn inline_several(
+    target: &mut Target<'_>,
+    sought: &[Sought<'_, '_>],
+    index: usize,
+    starts: Vec<usize>,
+    budget: &mut Budget,
+) -> Result<Settled, Refusal> {
+    let mut reports: Vec<HunkReport> = sought.iter().enumerate().map(|(at, one)| blank_report(at, one)).collect();
+    if let (Some(one), Some(report)) = (sought.get(index), reports.get_mut(index)) {
+        miss(target, one, report, Miss::Several(starts), budget)?;
+    }
+    Ok(Settled {
+        reports,
+        splices: None,
     })
 }
 
@@ -209,14 +250,22 @@ pub(crate) fn content_of<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a
 }
 
 /// The new content of a file that is given as a whole: lines that stay keep their bytes.
-pub(crate) fn whole(base: &[u8], new: &[HunkLine<'_>]) -> (Arc<[u8]>, HunkReport) {
+pub(crate) fn whole(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, HunkReport), Refusal> {
     let old = lines(base);
     let texts: Vec<&[u8]> = old.iter().map(|line| line.text).collect();
     let wanted: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
+    if let Some(line) = wanted.iter().find(|line| elides(line) && !texts.contains(line)) {
+        let message = format!("the file is given with a part left out: `{}`", excerpt(line, SHOWN_CHARS));
+        return Err(Refusal::new(RefusalCode::Malformed, message).hint("give the whole file, or a diff"));
+    }
     let hunk = Hunk {
         lines: crate::parse::paired(&texts, &wanted),
         ..Hunk::default()
     };
+    if is_excerpt(&hunk.lines) {
+        let message = "the block holds a part of the file, word for word: an example, or all of the new file";
+        return Err(Refusal::new(RefusalCode::Ambiguous, message).hint("give a diff"));
+    }
     let place = Place {
         start: 0,
         level: crate::locate::Level::Exact,
@@ -229,7 +278,22 @@ pub(crate) fn whole(base: &[u8], new: &[HunkLine<'_>]) -> (Arc<[u8]>, HunkReport
     let mut report = blank_report(0, &Sought::new(&hunk));
     report.status = HunkStatus::Landed;
     report.rung = Some(Rung::WholeFile);
-    (Arc::from(content), report)
+    Ok((Arc::from(content), report))
+}
+
+/// Lines that stand for others: `...`, or a comment that says that the rest stays.
+fn elides(line: &[u8]) -> bool {
+    const WORDS: [&str; 7] = ["existing", "rest of", "unchanged", "remain", "same as", "omitted", "previous"];
+    let text = String::from_utf8_lossy(crate::text::trim(line)).to_lowercase();
+    let dots = text.contains("...") || text.contains('…');
+    text == "..." || text == "…" || (dots && WORDS.iter().any(|word| text.contains(word)))
+}
+
+/// Nothing is added, and what stays begins below the file's first line: as an excerpt would be.
+fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
+    lines.iter().all(|line| line.mark != Mark::Add)
+        && lines.first().is_some_and(|line| line.mark == Mark::Remove)
+        && lines.iter().any(|line| line.mark == Mark::Context)
 }
 
 /// The hunks of a body; none for a whole file.

@@ -50,11 +50,6 @@ impl<'l, 'a> Cursor<'l, 'a> {
     pub(crate) fn cr(&self, index: usize) -> bool {
         self.lines.get(index).is_some_and(|line| line.eol == Eol::CrLf)
     }
-
-    /// How many lines there are.
-    pub(crate) fn len(&self) -> usize {
-        self.lines.len()
-    }
 }
 
 /// Splits a line into what may be a margin (blanks and `>` marks of quoted mail) and the rest.

@@ -5,7 +5,7 @@
 
 use super::Stop;
 use crate::parse::{FileEdit, Name, git_pairs, repair, same_file, without_prefix};
-use crate::{Base, EntryKind, Refusal, RefusalCode, Repair, RepoPath};
+use crate::{Base, Dialect, EntryKind, Refusal, RefusalCode, Repair, RepoPath};
 
 /// The names, settled.
 pub(super) struct Named {
@@ -33,6 +33,9 @@ pub(super) fn settle(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Named, Stop
     let (old, new) = pair(edit)?;
     let mut repairs = Vec::new();
     let path = match (&old, &new) {
+        (Some(old), Some(new)) if edit.dialect != Dialect::UnifiedDiff && old == new => {
+            as_written(new, base, &mut repairs)?
+        }
         (Some(old), Some(new)) if same_file(old, new) => existing(old, new, base, &mut repairs)?,
         (Some(old), Some(new)) => return one_of_two(old, new, base),
         (Some(one), None) | (None, Some(one)) => existing(one, one, base, &mut repairs)?,
@@ -97,6 +100,22 @@ fn agree_on_move(edit: &FileEdit<'_>, from: &[u8], to: &[u8]) -> Result<(), Stop
         return Ok(());
     }
     Err(disagree(from, to))
+}
+
+/// A name in a dialect without prefixes, unless only the name without its prefix is there.
+fn as_written(name: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result<RepoPath, Stop> {
+    let name = name.strip_prefix(b"./").unwrap_or(name);
+    let whole = checked(name)?;
+    if !is_file(base, whole.as_str())?
+        && let Some(bare) = without_prefix(name)
+    {
+        let bare = checked(bare)?;
+        if is_file(base, bare.as_str())? {
+            repairs.push(repair("extra-prefix", "the name has a prefix that is not part of it"));
+            return Ok(bare);
+        }
+    }
+    Ok(whole)
 }
 
 /// The path of a name that both sides share: without the prefix, unless only the name as written is there.

@@ -1,0 +1,144 @@
+//! Search/replace blocks: `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`, in a fence or out of it, the path
+//! above or on the fence.
+//!
+//! Owns: the blocks and whose they are. Never: looks for the text.
+
+use super::cursor::fence;
+use super::model::{Body, FileEdit, Hunk, Name, Parsed};
+use super::pair::paired;
+use super::title::{fence_title, title};
+use crate::text::{Eol, Line, trim_end};
+use crate::{Dialect, Refusal, RefusalCode};
+
+/// Reads every block, and takes its lines away from what other dialects may read.
+pub(crate) fn parse<'a>(lines: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
+    let mut at = 0;
+    let mut last: Option<(usize, Vec<u8>)> = None;
+    while at < lines.len() {
+        let Some(length) = lines.get(at).and_then(|line| opens(line.text)) else {
+            at += 1;
+            continue;
+        };
+        let (middle, end) = borders(lines, at, length)?;
+        let path = match path_above(lines, at) {
+            Some(path) => path,
+            None => match &last {
+                // Blocks in a row are of one file, as long as nothing but fences is between them.
+                Some((from, path)) if only_fences(lines, *from, at) => path.clone(),
+                Some(_) | None => {
+                    return Err(Refusal::new(
+                        RefusalCode::Malformed,
+                        "a search/replace block has no path above it",
+                    )
+                    .hint("write the file's path alone on the line above the block"));
+                }
+            },
+        };
+        parsed.files.push(block(lines, at, middle, end, &path));
+        last = Some((end + 1, path));
+        for line in lines.get_mut(at..=end).unwrap_or_default() {
+            *line = blank();
+        }
+        at = end + 1;
+    }
+    Ok(())
+}
+
+fn blank<'a>() -> Line<'a> {
+    Line {
+        text: b"",
+        eol: Eol::Lf,
+        full: b"\n",
+    }
+}
+
+/// How many marks an opening line has.
+fn opens(text: &[u8]) -> Option<usize> {
+    let text = trim_end(text);
+    [(b'<', b" SEARCH".as_slice()), (b'<', b" ORIGINAL"), (b'-', b" SEARCH")]
+        .iter()
+        .find_map(|(mark, word)| marks(text, *mark, word))
+}
+
+fn closes(text: &[u8], length: usize) -> bool {
+    let text = trim_end(text);
+    [(b'>', b" REPLACE".as_slice()), (b'>', b" UPDATED"), (b'+', b" REPLACE")]
+        .iter()
+        .any(|(mark, word)| marks(text, *mark, word) == Some(length))
+}
+
+fn divides(text: &[u8], length: usize) -> bool {
+    marks(trim_end(text), b'=', b"") == Some(length)
+}
+
+/// Five to nine marks, then exactly this word.
+fn marks(text: &[u8], mark: u8, word: &[u8]) -> Option<usize> {
+    let count = text.iter().take_while(|byte| **byte == mark).count();
+    ((5..=9).contains(&count) && text.get(count..) == Some(word)).then_some(count)
+}
+
+/// The lines of the divider and of the end.
+fn borders(lines: &[Line<'_>], start: usize, length: usize) -> Result<(usize, usize), Refusal> {
+    let malformed = |what: &str| Err(Refusal::new(RefusalCode::Malformed, what));
+    let mut middle = None;
+    for (at, line) in lines.iter().enumerate().skip(start + 1) {
+        if divides(line.text, length) {
+            if middle.is_some() {
+                return malformed("a search/replace block has two dividers: it can be read in two ways");
+            }
+            middle = Some(at);
+        } else if closes(line.text, length) {
+            return match middle {
+                Some(middle) => Ok((middle, at)),
+                None => malformed("a search/replace block has no divider"),
+            };
+        } else if opens(line.text).is_some() {
+            return malformed("a search/replace block begins inside another one");
+        }
+    }
+    malformed("a search/replace block has no end: the answer may have been cut off")
+}
+
+/// The path on the fence or on the nearest line above that says something.
+fn path_above(lines: &[Line<'_>], start: usize) -> Option<Vec<u8>> {
+    /// A path stands close to its block.
+    const REACH: usize = 4;
+    for line in lines.get(..start)?.iter().rev().take(REACH) {
+        if line.text.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match fence(trim_end(line.text)) {
+            Some(fence) if fence.info.is_empty() => continue,
+            Some(fence) => match fence_title(fence.info) {
+                Some(title) => return Some(title.path),
+                None => continue,
+            },
+            None => return title(line.text).map(|title| title.path),
+        }
+    }
+    None
+}
+
+fn only_fences(lines: &[Line<'_>], from: usize, to: usize) -> bool {
+    lines
+        .get(from..to)
+        .unwrap_or_default()
+        .iter()
+        .all(|line| line.text.iter().all(u8::is_ascii_whitespace) || fence(line.text).is_some())
+}
+
+fn block<'a>(lines: &[Line<'a>], start: usize, middle: usize, end: usize, path: &[u8]) -> FileEdit<'a> {
+    let texts = |from: usize, to: usize| -> Vec<&[u8]> {
+        lines.get(from..to).unwrap_or_default().iter().map(|line| line.text).collect()
+    };
+    let search = texts(start + 1, middle);
+    let replace = texts(middle + 1, end);
+    let mut edit = FileEdit::new(Dialect::SearchReplace);
+    edit.old = Name::Written(path.to_vec());
+    edit.new = Name::Written(path.to_vec());
+    edit.body = Body::Hunks(vec![Hunk {
+        lines: paired(&search, &replace),
+        ..Hunk::default()
+    }]);
+    edit
+}

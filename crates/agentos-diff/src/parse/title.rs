@@ -1,0 +1,141 @@
+//! The path that stands above a block, as models write it: alone, in bold, in backticks, in a heading, after
+//! `File:`, or on the fence itself.
+//!
+//! Owns: reading that line. Never: takes a sentence for a path.
+
+use super::name::strip_marks;
+use crate::text::trim;
+
+/// A path and how sure it is that it was meant as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Title {
+    /// The path as written.
+    pub path: Vec<u8>,
+    /// It has a slash or an extension, or is marked as a name.
+    pub sure: bool,
+}
+
+/// Reads the line above a block.
+pub(crate) fn title(line: &[u8]) -> Option<Title> {
+    let line = without_bullet(trim(line));
+    let line = line.strip_suffix(b":").unwrap_or(line);
+    let line = without_label(trim(line));
+    let bare = strip_marks(line);
+    let bare = strip_marks(bare.strip_suffix(b":").unwrap_or(bare));
+    let marked = bare.len() < line.len();
+    if is_path(bare, marked) {
+        return Some(Title {
+            sure: marked || looks_like_path(bare),
+            path: bare.to_vec(),
+        });
+    }
+    let quoted = only_quoted(line)?;
+    (is_path(quoted, true) && looks_like_path(quoted)).then(|| Title {
+        path: quoted.to_vec(),
+        sure: true,
+    })
+}
+
+/// Reads the rest of an opening fence line: `rust src/a.rs`, `rust:src/a.rs`, `src/a.rs`, `title="src/a.rs"`.
+pub(crate) fn fence_title(info: &[u8]) -> Option<Title> {
+    let word = info.split(|byte| *byte == b' ').next_back()?;
+    let word = [b"title=".as_slice(), b"file=", b"path=", b"filename="]
+        .iter()
+        .find_map(|label| word.strip_prefix(*label))
+        .unwrap_or(word);
+    let word = word
+        .strip_prefix(b"\"")
+        .and_then(|rest| rest.strip_suffix(b"\""))
+        .unwrap_or(word);
+    let word = match word.iter().position(|byte| *byte == b':') {
+        Some(at) => word.get(at + 1..).unwrap_or_default(),
+        None => word,
+    };
+    (is_path(word, false) && looks_like_path(word)).then(|| Title {
+        path: word.to_vec(),
+        sure: true,
+    })
+}
+
+fn without_bullet(line: &[u8]) -> &[u8] {
+    let hashes = line.iter().take_while(|byte| **byte == b'#').count();
+    let line = trim(line.get(hashes..).unwrap_or_default());
+    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let rest = line.get(digits..).unwrap_or_default();
+    if digits > 0
+        && let Some(rest) = rest.strip_prefix(b". ").or_else(|| rest.strip_prefix(b") "))
+    {
+        return trim(rest);
+    }
+    [b"- ".as_slice(), b"* ", b"// ", b"-- "]
+        .iter()
+        .find_map(|mark| line.strip_prefix(*mark))
+        .map_or(line, trim)
+}
+
+fn without_label(line: &[u8]) -> &[u8] {
+    const LABELS: [&[u8]; 8] = [
+        b"file:", b"path:", b"filename:", b"file path:", b"filepath:", b"**file:**", b"**path:**", b"file name:",
+    ];
+    let lower = line.to_ascii_lowercase();
+    LABELS
+        .iter()
+        .find(|label| lower.starts_with(label))
+        .and_then(|label| line.get(label.len()..))
+        .map_or(line, trim)
+}
+
+/// The one text between backticks on a line.
+fn only_quoted(line: &[u8]) -> Option<&[u8]> {
+    let mut parts = line.split(|byte| *byte == b'`');
+    let (_, quoted, _) = (parts.next()?, parts.next()?, parts.next()?);
+    parts.next().is_none().then_some(quoted)
+}
+
+fn is_path(name: &[u8], marked: bool) -> bool {
+    /// A path is not longer.
+    const LONGEST: usize = 4_096;
+    !name.is_empty()
+        && name.len() <= LONGEST
+        && (marked || !name.contains(&b' '))
+        && !name.iter().any(|byte| b"`<>()[]{};,=".contains(byte))
+        && !name.ends_with(b"/")
+        && name.iter().any(u8::is_ascii_alphanumeric)
+}
+
+/// A slash, or an extension.
+fn looks_like_path(name: &[u8]) -> bool {
+    let last = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let dot = last.iter().rposition(|byte| *byte == b'.');
+    let extension = dot.and_then(|dot| last.get(dot + 1..)).unwrap_or_default();
+    name.contains(&b'/') || (!extension.is_empty() && extension.iter().all(u8::is_ascii_alphanumeric))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_above_a_block_names_its_file() {
+        let cases: [(&str, Option<&str>); 14] = [
+            ("src/a.rs", Some("src/a.rs")),
+            ("**src/a.rs**", Some("src/a.rs")),
+            ("`src/a.rs`:", Some("src/a.rs")),
+            ("### `src/a.rs`", Some("src/a.rs")),
+            ("1. **File:** `src/a.rs`", Some("src/a.rs")),
+            ("File: src/a.rs", Some("src/a.rs")),
+            ("Next, update `build/probe.rs`:", Some("build/probe.rs")),
+            ("`my notes.txt`", Some("my notes.txt")),
+            ("../escape.txt", Some("../escape.txt")),
+            ("Makefile", Some("Makefile")),
+            ("Run this", None),
+            ("Use `a` and `b` here", None),
+            ("Call `main()` first:", None),
+            ("", None),
+        ];
+        for (line, path) in cases {
+            let found = title(line.as_bytes()).map(|title| String::from_utf8(title.path).expect("text"));
+            assert_eq!(found.as_deref(), path, "{line:?}");
+        }
+    }
+}

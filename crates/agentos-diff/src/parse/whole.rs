@@ -1,0 +1,90 @@
+//! Whole files: a path, and a fence with the new text.
+//!
+//! Owns: telling a file from an example. Never: runs where the answer has edits in another dialect, since the
+//! other blocks are examples then.
+
+use std::borrow::Cow;
+
+use super::cursor::{Fence, closes, fence, split_margin};
+use super::model::{Body, FileEdit, HunkLine, Mark, Name, Parsed};
+use super::title::{fence_title, title};
+use crate::text::Line;
+use crate::{Dialect, Refusal, RefusalCode};
+
+/// Blocks of these kinds show something else than a file.
+const NOT_FILES: [&[u8]; 6] = [b"diff", b"patch", b"console", b"output", b"shell-session", b"terminal"];
+
+/// Reads every fence under a path.
+pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        let (margin, text) = split_margin(line.text);
+        let Some(open) = fence(text).filter(|_| margin.is_empty()) else {
+            at += 1;
+            continue;
+        };
+        let path = path_of(lines, at, &open);
+        let end = end_of(lines, at + 1, &open, path.is_some())?;
+        if let Some(path) = path {
+            parsed.files.push(file(lines.get(at + 1..end).unwrap_or_default(), path));
+        } else {
+            parsed.notes.push("a block without a path was set aside".to_owned());
+        }
+        at = end + 1;
+    }
+    Ok(())
+}
+
+fn path_of(lines: &[Line<'_>], at: usize, open: &Fence<'_>) -> Option<Vec<u8>> {
+    let kind = open.info.split(|byte| *byte == b' ').next().unwrap_or_default();
+    if NOT_FILES.contains(&kind) {
+        return None;
+    }
+    if let Some(title) = fence_title(open.info) {
+        return Some(title.path);
+    }
+    let above = lines.get(..at)?.iter().rev().take(2).find(|line| !line.text.iter().all(u8::is_ascii_whitespace))?;
+    title(above.text).filter(|title| title.sure).map(|title| title.path)
+}
+
+/// The closing fence. A second opening fence inside a file's block could close it in two ways.
+fn end_of(lines: &[Line<'_>], from: usize, open: &Fence<'_>, is_file: bool) -> Result<usize, Refusal> {
+    for (at, line) in lines.iter().enumerate().skip(from) {
+        if closes(open, line.text) {
+            return Ok(at);
+        }
+        let nested = fence(line.text).is_some_and(|inner| inner.mark == open.mark && inner.count >= open.count);
+        if nested && is_file {
+            return Err(Refusal::new(
+                RefusalCode::Malformed,
+                "a file's block has another fence in it: where it ends can be read in two ways",
+            )
+            .hint("use a longer fence around the file"));
+        }
+    }
+    if is_file {
+        return Err(Refusal::new(
+            RefusalCode::Malformed,
+            "a file's block has no end: the answer was cut off",
+        ));
+    }
+    Ok(lines.len())
+}
+
+fn file<'a>(lines: &[Line<'a>], path: Vec<u8>) -> FileEdit<'a> {
+    let mut edit = FileEdit::new(Dialect::WholeFile);
+    edit.old = Name::Written(path.clone());
+    edit.new = Name::Written(path);
+    edit.body = Body::Whole(
+        lines
+            .iter()
+            .map(|line| HunkLine {
+                mark: Mark::Add,
+                text: Cow::Borrowed(line.text),
+                cr: false,
+                bare: false,
+            })
+            .collect(),
+    );
+    edit
+}

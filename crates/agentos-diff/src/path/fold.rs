@@ -1,0 +1,87 @@
+//! What file systems and readers take for the same name.
+//!
+//! Owns: case, normal form, ignorable characters, and letters that look alike. Never: decides what follows
+//! from two names being one.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// A name as the most forgiving file system sees it: ignorable characters gone, one normal form, one case.
+pub(crate) fn folded(name: &str) -> String {
+    if name.is_ascii() {
+        return name.to_ascii_lowercase();
+    }
+    name.chars()
+        .filter(|character| !ignorable(*character))
+        .nfkd()
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .nfc()
+        .collect()
+}
+
+/// A folded name with look-alike letters as their Latin ones: equal for names a reader cannot tell apart.
+pub(crate) fn skeleton(name: &str) -> String {
+    folded(name).chars().map(look_alike).collect()
+}
+
+/// Characters that HFS+ and others leave out when they compare names, and such that nobody can see.
+pub(crate) fn ignorable(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Cyrillic, Greek and Armenian small letters that are drawn like Latin ones.
+fn look_alike(character: char) -> char {
+    match character {
+        'а' | 'α' => 'a',
+        'в' => 'b',
+        'с' | 'ϲ' => 'c',
+        'ԁ' => 'd',
+        'е' | 'ҽ' => 'e',
+        'ɡ' | 'ց' => 'g',
+        'һ' | 'н' | 'հ' => 'h',
+        'і' | 'ι' | 'ı' | 'ӏ' => 'i',
+        'ј' => 'j',
+        'к' | 'κ' => 'k',
+        'ⅼ' => 'l',
+        'м' => 'm',
+        'ո' | 'п' => 'n',
+        'о' | 'ο' | 'օ' => 'o',
+        'р' | 'ρ' => 'p',
+        'ԛ' | 'զ' => 'q',
+        'г' => 'r',
+        'ѕ' => 's',
+        'т' | 'τ' => 't',
+        'υ' | 'ս' => 'u',
+        'ν' | 'ѵ' => 'v',
+        'ԝ' | 'ѡ' => 'w',
+        'х' | 'χ' => 'x',
+        'у' | 'γ' => 'y',
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_some_system_takes_for_one_fold_to_one() {
+        let same = [
+            ("README.md", "readme.md"),
+            ("caf\u{e9}", "cafe\u{301}"),
+            ("stra\u{df}e", "STRASSE"),
+            (".g\u{200c}it", ".git"),
+            ("\u{212a}elvin", "kelvin"),
+            ("\u{fb01}le", "file"),
+        ];
+        for (a, b) in same {
+            assert_eq!(folded(a), folded(b), "{a:?} {b:?}");
+        }
+        assert_ne!(folded("a.rs"), folded("b.rs"));
+        assert_eq!(skeleton("\u{441}onfig"), skeleton("config"));
+        assert_ne!(folded("\u{441}onfig"), folded("config"));
+    }
+}

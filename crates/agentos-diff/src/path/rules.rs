@@ -1,0 +1,169 @@
+//! The rules for one path, part by part.
+//!
+//! Owns: escape, git's own files, reserved names, characters nobody can see. Never: knows the base.
+
+use super::fold::{folded, ignorable};
+use crate::{Refusal, RefusalCode};
+
+/// No file system has longer names.
+const MAX_PART: usize = 255;
+/// Nor longer paths that all tools can open.
+const MAX_PATH: usize = 4_096;
+
+/// Checks a path; the first broken rule is the answer.
+pub(super) fn check(path: &str) -> Result<(), Refusal> {
+    let refuse = |code, what: &str| Err(Refusal::new(code, format!("`{path}` {what}")));
+    if path.len() > MAX_PATH {
+        return Err(Refusal::new(RefusalCode::ReservedName, "a path is longer than any system can open"));
+    }
+    if path.chars().any(|character| character.is_control() && character != '\t') {
+        return Err(Refusal::new(RefusalCode::Encoding, "a path has control characters in it")
+            .hint("name the file without them"));
+    }
+    // Both separators count: what is one name here is a walk elsewhere.
+    let parts = || path.split(['/', '\\']);
+    if path.is_empty() || path.starts_with('/') || parts().any(|part| is_dots(part)) {
+        return refuse(RefusalCode::PathEscape, "is not a plain path inside the repository");
+    }
+    if is_drive(path) {
+        return refuse(RefusalCode::PathEscape, "names a drive");
+    }
+    if parts().any(is_git_dir) {
+        return refuse(RefusalCode::GitDir, "reaches git's own files");
+    }
+    if parts().any(is_git_modules) {
+        return refuse(RefusalCode::Submodule, "is git's list of submodules");
+    }
+    if path.contains('\\') {
+        return refuse(RefusalCode::PathEscape, "has a backslash, which is a separator on other systems");
+    }
+    if path.split('/').any(str::is_empty) {
+        return refuse(RefusalCode::PathEscape, "is not a plain path inside the repository");
+    }
+    if path.split('/').any(has_invisible) {
+        return refuse(RefusalCode::Encoding, "has characters in it that nobody can see");
+    }
+    path.split('/').try_for_each(|part| match reserved(part) {
+        Some(why) => refuse(RefusalCode::ReservedName, why),
+        None => Ok(()),
+    })
+}
+
+/// `.`, `..` and what Windows makes of dots with blanks behind them.
+fn is_dots(part: &str) -> bool {
+    let bare = part.trim_end_matches(' ');
+    matches!(bare, "." | "..") || (bare.len() > 2 && bare.chars().all(|character| character == '.'))
+}
+
+fn is_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
+}
+
+/// A part as file systems see it that drop the stream behind a colon, and dots and blanks at the end.
+fn seen(part: &str) -> String {
+    let folded = folded(part);
+    let name = folded.split(':').next().unwrap_or_default();
+    name.trim_end_matches(['.', ' ']).to_owned()
+}
+
+fn is_git_dir(part: &str) -> bool {
+    let seen = seen(part);
+    seen == ".git" || is_short_name(&seen, "git")
+}
+
+/// `.gitmodules`, and the short names that NTFS may give it.
+fn is_git_modules(part: &str) -> bool {
+    let seen = seen(part);
+    seen == ".gitmodules" || is_short_name(&seen, "gitmod") || is_short_name(&seen, "gi7eba")
+}
+
+/// `stem~1`, as in `GIT~1`.
+fn is_short_name(name: &str, stem: &str) -> bool {
+    name.strip_prefix(stem)
+        .and_then(|rest| rest.strip_prefix('~'))
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Characters that cannot be seen. Joiners and variation selectors are part of writing systems and of emoji,
+/// and may stand beside other characters than ASCII.
+fn has_invisible(part: &str) -> bool {
+    let mut before = '\0';
+    for character in part.chars() {
+        let joins = matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
+        if ignorable(character) && !(joins && !before.is_ascii()) {
+            return true;
+        }
+        if matches!(character, '\u{2028}' | '\u{2029}') {
+            return true;
+        }
+        before = character;
+    }
+    false
+}
+
+/// Why a part cannot exist on every system.
+fn reserved(part: &str) -> Option<&'static str> {
+    if part.len() > MAX_PART {
+        return Some("has a part that is longer than any system allows");
+    }
+    if part.ends_with(['.', ' ']) || part.starts_with(' ') {
+        return Some("begins or ends with a blank or a dot, which Windows takes away");
+    }
+    if part.contains(['<', '>', ':', '"', '|', '?', '*']) {
+        return Some("has a character that cannot be in a name on Windows");
+    }
+    let folded = folded(part);
+    let stem = folded.split('.').next().unwrap_or_default().trim_end_matches(' ');
+    is_device(stem).then_some("is the name of a device on Windows")
+}
+
+fn is_device(stem: &str) -> bool {
+    if matches!(stem, "con" | "prn" | "aux" | "nul" | "conin$" | "conout$") {
+        return true;
+    }
+    let port = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"));
+    // Superscript digits fold to plain ones, and Windows takes them for the same.
+    port.is_some_and(|rest| matches!(rest.as_bytes(), [b'0'..=b'9']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(path: &str) -> Option<RefusalCode> {
+        check(path).err().map(|refusal| refusal.code)
+    }
+
+    #[test]
+    fn names_that_are_unsafe_somewhere_are_refused_everywhere() {
+        use RefusalCode::{Encoding, GitDir, PathEscape, ReservedName, Submodule};
+        let cases = [
+            (PathEscape, vec!["", "/etc/x", "../x", "a/../x", "a//b", "./x", "a/.", "x/", "C:/x", "c:x", "..\\x",
+                "a\\b", ".../x", ".. /x", "\\\\host\\x", "d/ ../..  /x"]),
+            (GitDir, vec![".git", ".git/config", "a/.GIT/hooks/x", "git~1/x", "GIT~2", ".git./x", ".git /x",
+                ".git::$INDEX_ALLOCATION/x", ".g\u{200c}it/x", "\u{feff}.git/x", "a\\.git\\x", ".\u{ff27}it/x",
+                ".g\u{131}t/x", ".GIT.. /x"]),
+            (Submodule, vec![".gitmodules", ".GitModules", "gitmod~1", "GI7EBA~1", ".gitmodules:x", ".gitmodules "]),
+            (Encoding, vec!["a\nb", "a\u{1b}[2Jb", "a\u{7f}", "a\u{202e}b", "a\u{200b}b", "a\u{200d}b", "a\u{2028}b",
+                "\u{e0041}x", "a\u{85}b"]),
+            (ReservedName, vec!["aux.md", "a/NUL", "con .txt", "COM1", "lpt9.x.y", "com\u{b9}", "a.", "a ", "a?b",
+                "a:b", "a|b", "x/ y", "conin$"]),
+        ];
+        for (wanted, paths) in cases {
+            for path in paths {
+                assert_eq!(code(path), Some(wanted), "{path:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_only_look_unsafe_are_fine() {
+        let paths = ["a..b/c...d", "..foo", "--- a", "git/hooks/x", ".gitkeep", "x.git/y", ".git-blame-ignore-revs",
+            ".gitignore", ".gitattributes", "docs/console.md", "com10.rs", "auxiliary.rs", "with\ttab", "a b/c d",
+            "日本語 naïve.md", "\u{2764}\u{fe0f}.md", "\u{645}\u{6cc}\u{200c}\u{62e}.md", "git~x", "legit~1", "com.rs",
+            "nullable.rs", ".github/workflows/ci.yml", "'q'", "a~1"];
+        for path in paths {
+            assert_eq!(code(path), None, "{path:?}");
+        }
+    }
+}
