@@ -3,89 +3,128 @@
 //! Owns: the text and the line counts. Never: depends on how an answer was written. Renames are shown as a
 //! deletion and a creation, so that no header carries meaning.
 
-use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
+mod name;
+mod rename;
 
-use crate::change::ChangeError;
-use crate::{FileChange, FileState, LineStats, RepoPath};
+use std::ops::Range;
 
-type States = Vec<(RepoPath, Option<FileState>, Option<FileState>)>;
+use sha1::{Digest, Sha1};
+
+use crate::change::hex;
+use crate::compare::{Edit, edits};
+use crate::plan::States;
+use crate::{FileChange, FileMode, FileState, LineStats, RepoPath};
+
+/// Context lines around an edit, as git has them.
+const CONTEXT: usize = 3;
 
 /// Renders sorted states.
-pub(crate) fn render(states: States) -> Result<(Vec<FileChange>, Vec<u8>), ChangeError> {
+pub(crate) fn render(states: States) -> (Vec<FileChange>, Vec<u8>) {
+    let renames = rename::find(&states);
     let mut files = Vec::with_capacity(states.len());
     let mut out = Vec::new();
-    for (path, old, new) in states {
+    for ((path, old, new), renamed_from) in states.into_iter().zip(renames) {
         let stats = file(&mut out, &path, old.as_ref(), new.as_ref());
         files.push(FileChange {
             path,
             old,
             new,
             stats,
-            renamed_from: None,
+            renamed_from,
         });
     }
-    Ok((files, out))
+    (files, out)
+}
+
+fn line(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'\n');
 }
 
 fn file(out: &mut Vec<u8>, path: &RepoPath, old: Option<&FileState>, new: Option<&FileState>) -> LineStats {
-    let name = path.as_str();
-    out.extend_from_slice(format!("diff --git a/{name} b/{name}\n").as_bytes());
-    match (old, new) {
-        (None, Some(new)) => {
-            out.extend_from_slice(format!("new file mode {}\n", new.mode.as_git()).as_bytes())
+    let (a, b) = (name::quoted("a/", path.as_str()), name::quoted("b/", path.as_str()));
+    line(out, &format!("diff --git {a} {b}"));
+    match (old.map(|old| old.mode), new.map(|new| new.mode)) {
+        (None, Some(mode)) => line(out, &format!("new file mode {}", mode.as_git())),
+        (Some(mode), None) => line(out, &format!("deleted file mode {}", mode.as_git())),
+        (Some(before), Some(after)) if before != after => {
+            line(out, &format!("old mode {}", before.as_git()));
+            line(out, &format!("new mode {}", after.as_git()));
         }
-        (Some(old), None) => {
-            out.extend_from_slice(format!("deleted file mode {}\n", old.mode.as_git()).as_bytes())
-        }
-        (Some(old), Some(new)) if old.mode != new.mode => out.extend_from_slice(
-            format!("old mode {}\nnew mode {}\n", old.mode.as_git(), new.mode.as_git()).as_bytes(),
-        ),
         (Some(_), Some(_)) | (None, None) => {}
     }
-    let before = lines(old);
-    let after = lines(new);
-    if before == after {
+    if let (Some(old), Some(new)) = (old, new)
+        && old.content == new.content
+    {
         return LineStats::default();
     }
-    let from = if old.is_some() {
-        format!("a/{name}")
-    } else {
-        "/dev/null".to_owned()
+    line(out, &index_line(old, new));
+    line(out, &format!("--- {}", if old.is_some() { &a } else { "/dev/null" }));
+    line(out, &format!("+++ {}", if new.is_some() { &b } else { "/dev/null" }));
+    let (before, after) = (lines(old), lines(new));
+    hunks(out, &before, &after)
+}
+
+/// `index old..new`, with the mode where it stays: some readers set the mode from it.
+fn index_line(old: Option<&FileState>, new: Option<&FileState>) -> String {
+    let id = |state: Option<&FileState>| state.map_or_else(|| "0".repeat(40), |state| blob_id(&state.content));
+    let mode: Option<FileMode> = match (old, new) {
+        (Some(old), Some(new)) if old.mode == new.mode => Some(old.mode),
+        (Some(_) | None, _) => None,
     };
-    let to = if new.is_some() {
-        format!("b/{name}")
-    } else {
-        "/dev/null".to_owned()
-    };
-    out.extend_from_slice(format!("--- {from}\n+++ {to}\n").as_bytes());
-    let ops = capture_diff_slices(Algorithm::Myers, &before, &after);
+    let mode = mode.map(|mode| format!(" {}", mode.as_git())).unwrap_or_default();
+    format!("index {}..{}{mode}", id(old), id(new))
+}
+
+/// Git's id of a blob.
+fn blob_id(content: &[u8]) -> String {
+    let mut hash = Sha1::new();
+    hash.update(format!("blob {}\0", content.len()));
+    hash.update(content);
+    hex(&hash.finalize())
+}
+
+fn lines(state: Option<&FileState>) -> Vec<&[u8]> {
+    state.map_or_else(Vec::new, |state| {
+        state.content.split_inclusive(|byte| *byte == b'\n').collect()
+    })
+}
+
+fn hunks(out: &mut Vec<u8>, before: &[&[u8]], after: &[&[u8]]) -> LineStats {
+    let edits = edits(before, after);
     let mut stats = LineStats::default();
-    for group in similar::group_diff_ops(ops, 3) {
-        hunk(out, &group, &before, &after, &mut stats);
+    for edit in &edits {
+        stats.removed += edit.old.len() as u64;
+        stats.added += edit.new.len() as u64;
+    }
+    for group in edits.chunk_by(|a, b| b.old.start - a.old.end <= 2 * CONTEXT) {
+        hunk(out, group, before, after);
     }
     stats
 }
 
-fn hunk(out: &mut Vec<u8>, ops: &[DiffOp], before: &[&[u8]], after: &[&[u8]], stats: &mut LineStats) {
-    let (Some(first), Some(last)) = (ops.first(), ops.last()) else {
+/// One hunk of edits that stand close together.
+fn hunk(out: &mut Vec<u8>, edits: &[Edit], before: &[&[u8]], after: &[&[u8]]) {
+    let (Some(first), Some(last)) = (edits.first(), edits.last()) else {
         return;
     };
-    let old = first.old_range().start..last.old_range().end;
-    let new = first.new_range().start..last.new_range().end;
-    out.extend_from_slice(format!("@@ -{} +{} @@\n", span(&old), span(&new)).as_bytes());
-    for change in ops.iter().flat_map(|op| op.iter_changes(before, after)) {
-        let mark = match change.tag() {
-            ChangeTag::Equal => b' ',
-            ChangeTag::Delete => {
-                stats.removed += 1;
-                b'-'
-            }
-            ChangeTag::Insert => {
-                stats.added += 1;
-                b'+'
-            }
-        };
-        let line: &[u8] = change.value();
+    let lead = first.old.start.min(CONTEXT);
+    let trail = (before.len() - last.old.end).min(CONTEXT);
+    let old = first.old.start - lead..last.old.end + trail;
+    let new = first.new.start - lead..last.new.end + trail;
+    line(out, &format!("@@ -{} +{} @@", span(&old), span(&new)));
+    let mut at = old.start;
+    for edit in edits {
+        marked(out, b' ', before.get(at..edit.old.start));
+        marked(out, b'-', before.get(edit.old.clone()));
+        marked(out, b'+', after.get(edit.new.clone()));
+        at = edit.old.end;
+    }
+    marked(out, b' ', before.get(at..old.end));
+}
+
+fn marked(out: &mut Vec<u8>, mark: u8, lines: Option<&[&[u8]]>) {
+    for line in lines.unwrap_or_default() {
         out.push(mark);
         out.extend_from_slice(line);
         if !line.ends_with(b"\n") {
@@ -94,21 +133,11 @@ fn hunk(out: &mut Vec<u8>, ops: &[DiffOp], before: &[&[u8]], after: &[&[u8]], st
     }
 }
 
-fn span(range: &std::ops::Range<usize>) -> String {
-    let start = if range.is_empty() {
-        range.start
-    } else {
-        range.start + 1
-    };
+fn span(range: &Range<usize>) -> String {
+    let start = if range.is_empty() { range.start } else { range.start + 1 };
     if range.len() == 1 {
         start.to_string()
     } else {
         format!("{start},{}", range.len())
     }
-}
-
-fn lines(state: Option<&FileState>) -> Vec<&[u8]> {
-    state.map_or_else(Vec::new, |state| {
-        state.content.split_inclusive(|byte| *byte == b'\n').collect()
-    })
 }

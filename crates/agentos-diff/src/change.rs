@@ -2,12 +2,14 @@
 //!
 //! Owns: `Change` and its SHA-256. Never: remembers how the answer was written.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::plan::States;
 use crate::{RepoPath, canonical};
 
 /// The modes a regular file can have in git. Links and submodules cannot be expressed.
@@ -143,7 +145,8 @@ impl Change {
             return Err(ChangeError::Nowhere(nowhere.0.clone()));
         }
         states.retain(|(_, old, new)| old != new);
-        let (files, diff) = canonical::render(states)?;
+        check_directories(&states)?;
+        let (files, diff) = canonical::render(states);
         let sha256 = hex(&Sha256::digest(&diff));
         Ok(Self { files, diff, sha256 })
     }
@@ -195,6 +198,19 @@ impl Change {
                 .collect(),
         )
     }
+}
+
+/// No path of the result may be a directory of another one.
+fn check_directories(states: &States) -> Result<(), ChangeError> {
+    let there = states.iter().filter(|(_, _, new)| new.is_some()).map(|(path, _, _)| path);
+    let paths: HashSet<&str> = there.clone().map(RepoPath::as_str).collect();
+    for path in there {
+        let mut parents = path.as_str().match_indices('/').filter_map(|(at, _)| path.as_str().get(..at));
+        if parents.any(|parent| paths.contains(parent)) {
+            return Err(ChangeError::FileAndDirectory(path.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// Lower-case hexadecimal.

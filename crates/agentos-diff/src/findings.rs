@@ -2,10 +2,15 @@
 //!
 //! Owns: what is looked for. Never: refuses anything, or repeats a secret it found.
 
+mod invisible;
+mod secrets;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Change, RepoPath};
+use crate::compare::edits;
+use crate::text::lines;
+use crate::{Change, FileChange, RepoPath};
 
 /// One finding in an added line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,15 +28,64 @@ pub struct Finding {
 pub struct Findings {
     /// Credentials.
     pub secrets: Vec<Finding>,
-    /// Bidirectional controls, invisible and tag characters.
+    /// Direction-changing and tag characters: what is shown is not what is there.
     pub bidi: Vec<Finding>,
     /// NUL bytes.
     pub nul: Vec<Finding>,
+    /// Characters of no width, which hide text but do not change what the rest shows.
+    pub invisible: Vec<Finding>,
 }
 
-/// Looks at the added lines of a change.
+/// Looks at the added lines of a change. Lines that a renamed file brings along are not added.
 #[must_use]
 pub fn findings(change: &Change) -> Findings {
-    let _ = change;
-    Findings::default()
+    let mut found = Findings::default();
+    for file in change.files() {
+        let Some(new) = &file.new else { continue };
+        let old = before(change, file);
+        let (old, new) = (lines(old), lines(&new.content));
+        let texts = |lines: &[crate::text::Line<'_>]| -> Vec<Vec<u8>> {
+            lines.iter().map(|line| line.text.to_vec()).collect()
+        };
+        let (old, new) = (texts(&old), texts(&new));
+        let old: Vec<&[u8]> = old.iter().map(Vec::as_slice).collect();
+        let new: Vec<&[u8]> = new.iter().map(Vec::as_slice).collect();
+        for edit in edits(&old, &new) {
+            let first = edit.new.start;
+            let added = new.get(edit.new).unwrap_or_default();
+            look(&mut found, &file.path, first, added);
+        }
+    }
+    found
+}
+
+fn before<'c>(change: &'c Change, file: &'c FileChange) -> &'c [u8] {
+    let source = file
+        .renamed_from
+        .as_ref()
+        .and_then(|from| change.files().iter().find(|other| other.path == *from));
+    source
+        .unwrap_or(file)
+        .old
+        .as_ref()
+        .map(|state| state.content.as_ref())
+        .unwrap_or_default()
+}
+
+fn look(found: &mut Findings, path: &RepoPath, first: usize, added: &[&[u8]]) {
+    for (at, text) in added.iter().enumerate() {
+        let finding = |kind: &str| Finding {
+            path: path.clone(),
+            line: (first + at) as u64 + 1,
+            kind: kind.to_owned(),
+        };
+        let following = added.get(at + 1..).unwrap_or_default();
+        found.secrets.extend(secrets::kinds(text, following).into_iter().map(finding));
+        if text.contains(&0) {
+            found.nul.push(finding("nul"));
+        }
+        let seen = invisible::look(text, first + at == 0);
+        found.bidi.extend(seen.bidi.map(finding));
+        found.invisible.extend(seen.invisible.map(finding));
+    }
 }

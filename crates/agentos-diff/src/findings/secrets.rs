@@ -1,0 +1,280 @@
+//! Credentials by their shape: well-known key forms, private keys, passwords in addresses, and values that are
+//! both named like a secret and random like one.
+//!
+//! Owns: the shapes, and what is a documented example or a placeholder. Never: keeps or shows what it matched.
+
+/// A key form: how it begins, and what follows.
+struct Shape {
+    kind: &'static str,
+    start: &'static str,
+    /// Characters that may follow.
+    allowed: fn(u8) -> bool,
+    /// How many must follow at least.
+    least: usize,
+    /// How many may at most.
+    most: usize,
+}
+
+fn word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+fn dashed(byte: u8) -> bool {
+    word(byte) || byte == b'-'
+}
+
+fn dotted(byte: u8) -> bool {
+    dashed(byte) || byte == b'.'
+}
+
+fn upper(byte: u8) -> bool {
+    byte.is_ascii_uppercase() || byte.is_ascii_digit()
+}
+
+const fn shape(
+    kind: &'static str,
+    start: &'static str,
+    allowed: fn(u8) -> bool,
+    least: usize,
+    most: usize,
+) -> Shape {
+    Shape {
+        kind,
+        start,
+        allowed,
+        least,
+        most,
+    }
+}
+
+const SHAPES: [Shape; 32] = [
+    shape("aws-access-key", "AKIA", upper, 16, 16),
+    shape("aws-access-key", "ASIA", upper, 16, 16),
+    shape("aws-access-key", "ABIA", upper, 16, 16),
+    shape("aws-access-key", "ACCA", upper, 16, 16),
+    shape("github-token", "ghp_", word, 36, 255),
+    shape("github-token", "gho_", word, 36, 255),
+    shape("github-token", "ghu_", word, 36, 255),
+    shape("github-token", "ghs_", word, 36, 255),
+    shape("github-token", "ghr_", word, 36, 255),
+    shape("github-token", "github_pat_", word, 60, 255),
+    shape("gitlab-token", "glpat-", dashed, 20, 255),
+    shape("slack-token", "xoxb-", dashed, 20, 255),
+    shape("slack-token", "xoxa-", dashed, 20, 255),
+    shape("slack-token", "xoxp-", dashed, 20, 255),
+    shape("slack-token", "xoxr-", dashed, 20, 255),
+    shape("slack-token", "xoxs-", dashed, 20, 255),
+    shape("slack-token", "xapp-", dashed, 20, 255),
+    shape("stripe-key", "sk_live_", word, 16, 255),
+    shape("stripe-key", "rk_live_", word, 16, 255),
+    shape("anthropic-key", "sk-ant-", dashed, 32, 255),
+    shape("openai-key", "sk-proj-", dashed, 32, 255),
+    shape("openai-key", "sk-svcacct-", dashed, 32, 255),
+    shape("openai-key", "sk-", word, 40, 255),
+    shape("google-key", "AIza", dashed, 35, 35),
+    shape("google-oauth-secret", "GOCSPX-", dashed, 28, 28),
+    shape("npm-token", "npm_", word, 36, 36),
+    shape("pypi-token", "pypi-AgE", dashed, 50, 1_000),
+    shape("huggingface-token", "hf_", word, 34, 40),
+    shape("digitalocean-token", "dop_v1_", word, 64, 64),
+    shape("sendgrid-key", "SG.", dotted, 60, 80),
+    shape("vault-token", "hvs.", dashed, 24, 255),
+    shape("age-secret-key", "AGE-SECRET-KEY-1", upper, 58, 58),
+];
+
+/// What a line holds; `following` are the added lines below it.
+pub(super) fn kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str> {
+    let text = String::from_utf8_lossy(text);
+    let mut kinds = Vec::new();
+    for shape in &SHAPES {
+        if has_shape(&text, shape) && !kinds.contains(&shape.kind) {
+            kinds.push(shape.kind);
+        }
+    }
+    if is_private_key(&text, following) {
+        kinds.push("private-key");
+    }
+    if has_password_in_address(&text) {
+        kinds.push("password-in-address");
+    }
+    if kinds.is_empty() && is_named_secret(&text) {
+        kinds.push("named-secret");
+    }
+    kinds
+}
+
+fn has_shape(text: &str, shape: &Shape) -> bool {
+    text.match_indices(shape.start).any(|(at, start)| {
+        let before = text.as_bytes().get(at.wrapping_sub(1)).copied();
+        let rest = text.get(at + start.len()..).unwrap_or_default();
+        let length = rest.bytes().take_while(|byte| (shape.allowed)(*byte)).count();
+        let value = rest.get(..length).unwrap_or_default();
+        let free = before.is_none_or(|byte| !word(byte));
+        free && (shape.least..=shape.most).contains(&length) && is_real(value)
+    })
+}
+
+/// Neither a documented example nor a placeholder.
+fn is_real(value: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "example", "placeholder", "changeme", "change_me", "dummy", "xxxx", "redacted", "sample", "your_", "your-",
+        "fake", "notreal",
+    ];
+    let lower = value.to_ascii_lowercase();
+    let mut different: Vec<u8> = lower.bytes().collect();
+    different.sort_unstable();
+    different.dedup();
+    different.len() >= 8 && !WORDS.iter().any(|word| lower.contains(word))
+}
+
+/// A PEM header with key material behind it or on the lines below; a header alone is a word about keys.
+fn is_private_key(text: &str, following: &[&[u8]]) -> bool {
+    let Some((_, rest)) = text.split_once("-----BEGIN ") else {
+        return false;
+    };
+    let Some((label, rest)) = rest.split_once("-----") else {
+        return false;
+    };
+    if !label.ends_with("PRIVATE KEY") && label != "PGP PRIVATE KEY BLOCK" {
+        return false;
+    }
+    /// Headers of an encrypted key may stand between.
+    const REACH: usize = 6;
+    let material = |text: &str| longest_run(text, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)) >= 32;
+    material(rest)
+        || following
+            .iter()
+            .take(REACH)
+            .any(|line| material(&String::from_utf8_lossy(line)))
+}
+
+fn longest_run(text: &str, allowed: fn(u8) -> bool) -> usize {
+    let mut longest = 0;
+    let mut run = 0;
+    for byte in text.bytes() {
+        run = if allowed(byte) { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+/// `scheme://user:password@host`, with a password that is not a word of documentation.
+fn has_password_in_address(text: &str) -> bool {
+    text.match_indices("://").any(|(at, _)| {
+        let rest = text.get(at + 3..).unwrap_or_default();
+        let end = rest
+            .find(|character: char| character.is_whitespace() || "\"'`<>/)".contains(character))
+            .unwrap_or(rest.len());
+        let authority = rest.get(..end).unwrap_or_default();
+        let Some((user, _host)) = authority.rsplit_once('@') else {
+            return false;
+        };
+        user.split_once(':').is_some_and(|(_, password)| looks_random(password, 8) && !password.contains('$'))
+    })
+}
+
+/// Long enough, letters and digits, and no word that a person would put there.
+fn looks_random(value: &str, least: usize) -> bool {
+    const WORDS: [&str; 6] = ["pass", "secret", "token", "user", "test", "key"];
+    let lower = value.to_ascii_lowercase();
+    value.len() >= least
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && !value.contains(['{', '}', '<', '*', '%'])
+        && !WORDS.iter().any(|word| lower.contains(word))
+        && distinct_enough(&lower, least)
+        && is_real_short(&lower)
+}
+
+fn is_real_short(lower: &str) -> bool {
+    const WORDS: [&str; 7] = ["example", "placeholder", "changeme", "dummy", "xxxx", "redacted", "your"];
+    !WORDS.iter().any(|word| lower.contains(word))
+}
+
+fn distinct_enough(value: &str, least: usize) -> bool {
+    let mut different: Vec<u8> = value.bytes().collect();
+    different.sort_unstable();
+    different.dedup();
+    different.len() * 2 >= least
+}
+
+/// `name = "value"`, the name a secret's and the value of three kinds of characters without any order.
+fn is_named_secret(text: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "password", "passwd", "secret", "token", "api_key", "apikey", "api-key", "access_key", "private_key", "_auth",
+    ];
+    let Some(at) = text.find(['=', ':']) else {
+        return false;
+    };
+    let (name, value) = text.split_at_checked(at).unwrap_or((text, ""));
+    let name = name.to_ascii_lowercase();
+    if !NAMES.iter().any(|wanted| name.contains(wanted)) {
+        return false;
+    }
+    let value = value
+        .trim_start_matches(['=', ':', ' ', '\t', '>'])
+        .trim_start_matches(['"', '\'', '`']);
+    let length = value
+        .bytes()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte))
+        .count();
+    let value = value.get(..length).unwrap_or_default();
+    /// Shorter values are words more often than keys.
+    const LEAST: usize = 20;
+    value.bytes().any(|byte| byte.is_ascii_uppercase())
+        && value.bytes().any(|byte| byte.is_ascii_lowercase())
+        && value.bytes().filter(u8::is_ascii_digit).count() >= 2
+        && value.len() >= LEAST
+        && is_real(value)
+        && looks_random(value, LEAST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Put together here, so that no key-shaped text is in the file.
+    fn key(start: &str, length: usize) -> String {
+        let letters = "Zq7RkT2mWx9LpB4vNs6JdH8fGc3YtE5a".as_bytes();
+        let rest: String = (0..length).map(|at| char::from(letters[at * 7 % letters.len()])).collect();
+        format!("{start}{rest}")
+    }
+
+    #[test]
+    fn credentials_are_found_by_their_shape() {
+        let cases = [
+            ("github-token", format!("token: {}", key("ghp_", 36))),
+            ("aws-access-key", format!("id = {}", key("AKIA", 16).to_uppercase())),
+            ("anthropic-key", key("sk-ant-api03-", 60)),
+            ("google-key", format!("\"{}\"", key("AIza", 35))),
+            ("password-in-address", format!("postgres://app:{}@db.internal/x", key("", 12))),
+            ("named-secret", format!("client_secret = \"{}\"", key("", 40))),
+        ];
+        for (kind, line) in cases {
+            assert_eq!(kinds(line.as_bytes(), &[]), [kind], "{line}");
+        }
+        let pem = format!("-----BEGIN {} KEY-----", "RSA PRIVATE");
+        assert_eq!(kinds(pem.as_bytes(), &[key("MII", 60).as_bytes()]), ["private-key"]);
+        assert!(kinds(pem.as_bytes(), &[b"..."]).is_empty(), "a header alone is only a word");
+    }
+
+    #[test]
+    fn documented_examples_placeholders_and_digests_are_fine() {
+        let lines = [
+            "aws_access_key_id = AKIAIOSFODNN7EXAMPLE",
+            "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "api_key = \"YOUR_API_KEY_HERE\"",
+            "password = os.environ[\"DB_PASSWORD\"]",
+            "sha256 = 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+            "token = 7d444840-9dc0-11d1-b245-5ffdce74fad2",
+            "postgres://user:password@localhost/db",
+            "https://$USER:$TOKEN@host/x",
+            "export GITHUB_TOKEN=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            "let tokens: HashMap<String, AccessTokenResponse> = HashMap::new();",
+            "fn token_for_request_with_long_name_2() -> TokenForRequest2 {",
+        ];
+        for line in lines {
+            assert!(kinds(line.as_bytes(), &[]).is_empty(), "{line}: {:?}", kinds(line.as_bytes(), &[]));
+        }
+    }
+}
