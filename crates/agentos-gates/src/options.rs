@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::error::GateError;
 use crate::gate::GateSpec;
@@ -15,7 +16,7 @@ pub(crate) enum Request {
     /// The text of `--help`.
     Help(String),
     /// A run.
-    Run(Options),
+    Run(Box<Options>),
 }
 
 /// The settings of one run.
@@ -31,6 +32,8 @@ pub(crate) struct Options {
     pub(crate) out: PathBuf,
     /// Where the scratch repository and the empty home are made; none means a temporary folder.
     pub(crate) scratch: Option<PathBuf>,
+    /// How long one call of the program may take.
+    pub(crate) time_limit: Duration,
     /// A skip fails.
     pub(crate) require_live: bool,
     /// With whose settings the program runs.
@@ -88,6 +91,7 @@ impl Options {
             model: None,
             out: PathBuf::from("outputs/gates").join(spec.name),
             scratch: None,
+            time_limit: Duration::from_secs(300),
             require_live: false,
             mode: mode(environment.gate_mode.as_ref())?,
             environment,
@@ -106,6 +110,7 @@ impl Options {
                 "--out" => options.out = value()?.into(),
                 "--scratch" => options.scratch = Some(value()?.into()),
                 "--base-url" => options.base_url = Some(text(&name, value()?)?),
+                "--time-limit" => options.time_limit = seconds(&text(&name, value()?)?)?,
                 "--model" => options.model = Some(text(&name, value()?)?),
                 _ => {
                     return Err(GateError::Usage(format!(
@@ -119,7 +124,7 @@ impl Options {
                 "no program to judge: give `--agentos PATH` or set `AGENTOS_BIN`".to_owned(),
             ));
         }
-        Ok(Request::Run(options))
+        Ok(Request::Run(Box::new(options)))
     }
 }
 
@@ -127,6 +132,15 @@ fn text(name: &str, value: OsString) -> Result<String, GateError> {
     value
         .into_string()
         .map_err(|_| GateError::Usage(format!("the value of `{name}` is not UTF-8")))
+}
+
+fn seconds(value: &str) -> Result<Duration, GateError> {
+    match value.parse::<u64>() {
+        Ok(number @ 1..=86_400) => Ok(Duration::from_secs(number)),
+        Ok(_) | Err(_) => Err(GateError::Usage(format!(
+            "`{value}` is not a number of seconds from 1 to 86400"
+        ))),
+    }
 }
 
 fn mode(variable: Option<&OsString>) -> Result<Mode, GateError> {
@@ -162,6 +176,7 @@ Options:
   --model NAME     the model to ask; default: what the program is set to
   --out DIR        where the evidence goes; default: outputs/gates/{name}
   --scratch DIR    where the scratch repository is made; default: a temporary folder
+  --time-limit N   seconds that one call of the program may take; default: 300
   --require-live   a check that had to be skipped fails the gate
   -h, --help       this text
 
@@ -181,7 +196,7 @@ mod tests {
 
     fn parse(args: &[&str], environment: Environment) -> Result<Options, String> {
         match Options::parse(&LMSTUDIO, args.iter().map(OsString::from), environment) {
-            Ok(Request::Run(options)) => Ok(options),
+            Ok(Request::Run(options)) => Ok(*options),
             Ok(Request::Help(text)) => Err(text),
             Err(error) => Err(error.to_string()),
         }
@@ -220,6 +235,7 @@ mod tests {
         let cases = [
             (&["--what"][..], "`--what` is not understood"),
             (&["--out"], "`--out` needs a value"),
+            (&["--time-limit", "soon"], "`soon` is not a number of seconds"),
             (&[], "no program to judge"),
             (&["--help"], "Usage: tl_r2_lmstudio"),
         ];

@@ -3,8 +3,12 @@
 //! Owns: its environment, its arguments, and reading what it prints. Never: trusts what it prints.
 
 use std::ffi::OsString;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use agentos_tool::ToolHealth;
 use serde::Deserialize;
@@ -32,6 +36,8 @@ pub(crate) struct Printed {
     pub(crate) stdout: String,
     /// Standard error.
     pub(crate) stderr: String,
+    /// It did not end by itself within the limit.
+    pub(crate) out_of_time: bool,
 }
 
 #[derive(Deserialize)]
@@ -120,15 +126,12 @@ impl<'a> Product<'a> {
             command.args(["--model", model]);
         }
         self.environment(&mut command);
-        let output = command.output().map_err(|source| GateError::Start {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let start = |source| GateError::Start {
             program: self.options.agentos.clone(),
             source,
-        })?;
-        Ok(Printed {
-            code: output.status.code(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+        };
+        finish(command.spawn().map_err(start)?, self.options.time_limit).map_err(start)
     }
 
     fn environment(&self, command: &mut Command) {
@@ -154,8 +157,47 @@ impl<'a> Product<'a> {
     }
 }
 
+/// Reads both streams to their ends, then the exit code. A child that takes too long is ended.
+fn finish(mut child: Child, limit: Duration) -> io::Result<Printed> {
+    let (done, ended) = mpsc::channel();
+    let out = child.stdout.take().map(|pipe| read_aside(pipe, done.clone()));
+    let err = child.stderr.take().map(|pipe| read_aside(pipe, done));
+    let mut out_of_time = false;
+    for _ in [&out, &err] {
+        if !out_of_time && ended.recv_timeout(limit).is_err() {
+            out_of_time = true;
+            child.kill()?;
+        }
+    }
+    let code = child.wait()?.code();
+    // After a kill, something the child started may hold a stream open: what was read by then is not waited for.
+    let text = |reader: Option<JoinHandle<String>>| match reader {
+        Some(reader) if !out_of_time => reader.join().unwrap_or_default(),
+        Some(_) | None => String::new(),
+    };
+    Ok(Printed {
+        code,
+        stdout: text(out),
+        stderr: text(err),
+        out_of_time,
+    })
+}
+
+fn read_aside(mut pipe: impl Read + Send + 'static, done: mpsc::Sender<()>) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A stream that breaks ends like one that closes; what arrived is judged.
+        pipe.read_to_end(&mut bytes).ok();
+        done.send(()).ok();
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
 impl Printed {
     fn unreadable(&self, verb: &str, error: &serde_json::Error) -> String {
+        if self.out_of_time {
+            return format!("`{verb}` did not end within the time limit");
+        }
         let code = self
             .code
             .map_or_else(|| "a signal".to_owned(), |code| format!("code {code}"));
@@ -169,5 +211,38 @@ impl Printed {
             .take(200)
             .collect();
         format!("`{verb}` ended with {code} and printed no JSON that can be read ({error}): {said}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished(script: &str, limit: Duration) -> Printed {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        finish(command.spawn().unwrap(), limit).unwrap()
+    }
+
+    #[test]
+    fn a_child_is_read_to_its_end() {
+        let printed = finished("echo out; echo err >&2; exit 3", Duration::from_secs(600));
+        assert_eq!((printed.code, printed.out_of_time), (Some(3), false));
+        assert_eq!(
+            (printed.stdout.as_str(), printed.stderr.as_str()),
+            ("out\n", "err\n")
+        );
+    }
+
+    #[test]
+    fn a_child_that_never_ends_is_ended() {
+        let printed = finished("exec tail -f /dev/null", Duration::from_millis(20));
+        assert_eq!((printed.code, printed.out_of_time), (None, true));
+        let error = serde_json::from_str::<Value>("").unwrap_err();
+        assert_eq!(
+            printed.unreadable("tool run", &error),
+            "`tool run` did not end within the time limit"
+        );
     }
 }
