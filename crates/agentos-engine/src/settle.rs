@@ -264,7 +264,10 @@ fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
         }
         None => format!("{lead}: no rule allows it"),
     };
-    outcome.hint = reason.and_then(|reason| reason.fix.clone());
+    outcome.hint = reason.and_then(|reason| reason.fix.clone()).or_else(|| {
+        let asks = decision.effect() == Effect::Ask;
+        asks.then(|| "look at the change, then run this again with `--yes` to consent to it".to_owned())
+    });
     outcome.code = decision.code().map(|code| code.to_string());
     outcome.decision = Some(decision);
     outcome

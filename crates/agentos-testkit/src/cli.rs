@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -140,6 +140,13 @@ impl Cli {
         })?;
         Ok(CliOutput::from(output))
     }
+}
+
+/// Sends Ctrl-C's signal to a running program; true if it was sent.
+#[must_use]
+pub fn interrupt(child: &Child) -> bool {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    sent.is_ok_and(|status| status.success())
 }
 
 impl CliOutput {

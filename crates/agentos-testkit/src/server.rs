@@ -97,6 +97,7 @@ type Answer = dyn Fn(&Recorded) -> Reply + Send + Sync;
 struct Shared {
     stopping: AtomicBool,
     requests: Mutex<Vec<Recorded>>,
+    asked: Condvar,
     open: Mutex<Vec<TcpStream>>,
     hang_ups: Mutex<usize>,
     hung_up: Condvar,
@@ -168,6 +169,17 @@ impl FakeServer {
         lock(&self.shared.requests).clone()
     }
 
+    /// Waits until something was asked, at most `limit`.
+    #[must_use]
+    pub fn saw_request(&self, limit: Duration) -> bool {
+        let requests = lock(&self.shared.requests);
+        let waited = self
+            .shared
+            .asked
+            .wait_timeout_while(requests, limit, |requests| requests.is_empty());
+        waited.is_ok_and(|(requests, _)| !requests.is_empty())
+    }
+
     /// Waits until the other side has closed a connection that was left hanging, at most `limit`.
     #[must_use]
     pub fn saw_hang_up(&self, limit: Duration) -> bool {
@@ -215,6 +227,7 @@ fn serve(
 ) {
     let Ok(request) = read(&mut stream) else { return };
     lock(&shared.requests).push(request.clone());
+    shared.asked.notify_all();
     let hung_up = match answer(&request) {
         Reply::Bytes(bytes) => {
             let _ = stream.write_all(&bytes).and_then(|()| stream.flush());

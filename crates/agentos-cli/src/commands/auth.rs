@@ -2,21 +2,124 @@
 //!
 //! Owns: reading a key and saying where one is. Never: prints one.
 
-use crate::app::{App, Done, usage};
-use crate::args::tool::{AuthClearArgs, AuthSetArgs};
-use crate::exit::Exit;
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Read};
 
-/// Keeps a key.
-pub fn set(_app: &App, args: &AuthSetArgs) -> Done {
-    Err(usage(format!("{:?}", args.store)))
+use agentos_engine::ports::EffectError;
+use agentos_profile::env_names;
+use agentos_tool::Secret;
+use serde::Serialize;
+
+use crate::app::{App, Done, output_failed, usage};
+use crate::args::tool::{AuthClearArgs, AuthSetArgs, OverrideFlags, StoreArg};
+use crate::commands::health::tools;
+use crate::escape;
+use crate::exit::Exit;
+use crate::render::columns;
+use crate::wire::keys::{self, KeyStatus};
+use crate::wire::tools::{REPLAY, Tools};
+
+/// Keys up to this size; some providers use signed tokens.
+const LONGEST_KEY: u64 = 64 << 10;
+
+#[derive(Serialize)]
+struct Report {
+    version: u32,
+    keys: BTreeMap<String, KeyStatus>,
 }
 
-/// Shows where keys come from.
-pub fn status(_app: &App) -> Done {
+/// Keeps a key.
+pub fn set(app: &App, args: &AuthSetArgs) -> Done {
+    let name = key_name(app, &tools(app)?, &args.provider)?;
+    let key = match &args.api_key {
+        Some(key) => Secret::new(key),
+        None => read_key(&args.provider)?,
+    };
+    if key.is_empty() {
+        return Err(usage("the key is empty").hint("pipe it in, or type it when asked"));
+    }
+    keys::keep(app, args.store, &name, &key)?;
+    let place = match args.store {
+        StoreArg::Keyring => "the system's keyring".to_owned(),
+        StoreArg::File => app.env.credentials_file().map(|path| path.display().to_string()).unwrap_or_default(),
+    };
+    app.printer.note(&format!("the key of `{}` is kept in {}", escape::line(&args.provider), escape::line(&place)));
     Ok(Exit::Done)
 }
 
+/// Shows where each provider's key comes from.
+pub fn status(app: &App) -> Done {
+    let tools = tools(app)?;
+    let mut report = Report { version: 1, keys: BTreeMap::new() };
+    for provider in tools.providers().filter(|provider| *provider != REPLAY) {
+        let status = match tools.resolved(app, provider, &OverrideFlags::default()) {
+            Ok(resolved) => keys::status(app, &resolved),
+            Err(error) => KeyStatus { problems: vec![error.message], ..KeyStatus::default() },
+        };
+        report.keys.insert(provider.to_owned(), status);
+    }
+    if app.printer.json {
+        app.printer.json(&report).map_err(|error| output_failed(&error))?;
+        return Ok(Exit::Done);
+    }
+    app.printer.data(&table(&report)).map_err(|error| output_failed(&error))?;
+    Ok(Exit::Done)
+}
+
+fn table(report: &Report) -> String {
+    let mut rows = vec![["PROVIDER", "KEY FROM", "ENDS IN", "READ FIRST FROM"].map(str::to_owned).to_vec()];
+    let mut remarks = String::new();
+    for (provider, status) in &report.keys {
+        rows.push(vec![
+            escape::line(provider),
+            escape::line(&status.words()),
+            status.hint.as_deref().map_or_else(|| "-".to_owned(), |hint| format!("…{}", escape::line(hint))),
+            env_names(provider).api_key.join(", "),
+        ]);
+        for remark in status.withheld.iter().chain(&status.problems) {
+            remarks.push_str(&format!("{}: {}\n", escape::line(provider), escape::line(remark)));
+        }
+    }
+    format!("{}{remarks}", columns(&rows))
+}
+
 /// Forgets a key.
-pub fn clear(_app: &App, args: &AuthClearArgs) -> Done {
-    Err(usage(args.provider.clone()))
+pub fn clear(app: &App, args: &AuthClearArgs) -> Done {
+    let name = key_name(app, &tools(app)?, &args.provider)?;
+    let provider = escape::line(&args.provider);
+    let words = match keys::forget(app, &name)? {
+        true => format!("the key of `{provider}` is forgotten"),
+        false => format!("there was no stored key of `{provider}`"),
+    };
+    app.printer.note(&words);
+    Ok(Exit::Done)
+}
+
+/// The name under which a provider's key is kept.
+fn key_name(app: &App, tools: &Tools, provider: &str) -> Result<String, EffectError> {
+    tools.known(provider)?;
+    if provider == REPLAY {
+        return Err(usage("`replay` plays back a file and has no key"));
+    }
+    Ok(tools.resolved(app, provider, &OverrideFlags::default())?.profile.api_key_ref)
+}
+
+/// From standard input, or typed without echo.
+fn read_key(provider: &str) -> Result<Secret, EffectError> {
+    if std::io::stdin().is_terminal() {
+        let prompt = format!("key of {}: ", escape::line(provider));
+        return rpassword::prompt_password(prompt)
+            .map(|key| Secret::new(&key))
+            .map_err(|error| usage(format!("cannot read the key: {error}")));
+    }
+    let mut key = String::new();
+    std::io::stdin()
+        .lock()
+        .take(LONGEST_KEY + 1)
+        .read_to_string(&mut key)
+        .map_err(|error| usage(format!("cannot read the key: {error}")))?;
+    if key.len() as u64 > LONGEST_KEY {
+        return Err(usage(format!("the key is longer than {LONGEST_KEY} bytes")));
+    }
+    Ok(Secret::new(&key))
 }

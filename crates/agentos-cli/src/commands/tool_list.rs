@@ -11,7 +11,8 @@ use crate::commands::health::tools;
 use crate::escape;
 use crate::exit::Exit;
 use crate::render::columns;
-use crate::wire::tools::{REPLAY, key_place};
+use crate::wire::keys;
+use crate::wire::tools::{REPLAY, Tools};
 
 #[derive(Serialize)]
 struct Listed {
@@ -54,7 +55,7 @@ pub fn list(app: &App) -> Done {
     Ok(Exit::Done)
 }
 
-fn listed(app: &App, tools: &crate::wire::tools::Tools, provider: &str) -> Listed {
+fn listed(app: &App, tools: &Tools, provider: &str) -> Listed {
     let mut listed = Listed {
         provider: provider.to_owned(),
         execution_mode: None,
@@ -72,7 +73,7 @@ fn listed(app: &App, tools: &crate::wire::tools::Tools, provider: &str) -> Liste
             listed.execution_mode = Some(resolved.profile.execution_mode());
             listed.base_url = resolved.profile.base_url.as_ref().map(ToString::to_string);
             listed.model.clone_from(&resolved.profile.model);
-            listed.key = key_place(app, &resolved).to_string();
+            listed.key = keys::status(app, &resolved).words();
         }
         Err(error) => listed.problem = Some(error.message),
     }

@@ -169,19 +169,19 @@ fn received(body: &Value) -> String {
 pub fn verified(report: &VerifyReport) -> String {
     let mut out = String::new();
     if report.ok {
-        let commits = report.commits.map(|count| format!(", {count} commits")).unwrap_or_default();
+        let commits = report.commits.map(|count| format!(", {}", counted(count, "commit"))).unwrap_or_default();
         out.push_str(&format!(
-            "{} {} records, {} blobs{commits}: nothing was changed, dropped, reordered or cut off\n",
+            "{} {}, {}{commits}: nothing was changed, dropped, reordered or cut off\n",
             paint(style::GOOD, "verified"),
-            report.records,
-            report.blobs
+            counted(report.records, "record"),
+            counted(report.blobs, "blob"),
         ));
     } else {
         out.push_str(&format!(
-            "{} {} found wrong in {} records\n",
+            "{} {} found wrong in {}\n",
             paint(style::BAD, "broken"),
-            if report.findings.len() == 1 { "1 thing".to_owned() } else { format!("{} things", report.findings.len()) },
-            report.records
+            counted(report.findings.len() as u64, "thing"),
+            counted(report.records, "record"),
         ));
         for finding in report.findings.iter().take(20) {
             let line = finding.line.map(|line| format!("line {line}: ")).unwrap_or_default();
@@ -192,6 +192,10 @@ pub fn verified(report: &VerifyReport) -> String {
         out.push_str(&paint(style::DIM, &format!("  note: {}\n", escape::line(note))));
     }
     out
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 fn kind(finding: &agentos_evidence::Finding) -> &'static str {

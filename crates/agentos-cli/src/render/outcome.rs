@@ -39,8 +39,12 @@ fn headline(outcome: &Outcome) -> String {
     match outcome.outcome {
         OutcomeKind::Landed => format!("{}\n", paint(style::GOOD, &message)),
         OutcomeKind::Refused => format!("{}{code} {message}\n", paint(style::BAD, "refused")),
+        // The reasons follow, one line each, the first of them is the message.
+        OutcomeKind::Denied if outcome.decision.is_some() => format!("{}{code} by policy\n", paint(style::BAD, "denied")),
         OutcomeKind::Denied => format!("{}{code} {message}\n", paint(style::BAD, "denied")),
-        OutcomeKind::ConsentNeeded => format!("{}{code} {message}\n", paint(style::WARN, "consent needed")),
+        OutcomeKind::ConsentNeeded => {
+            format!("{}{code} nothing was landed; policy asks for a person\n", paint(style::WARN, "consent needed"))
+        }
         OutcomeKind::NothingToDo => format!("{}{code} {message}\n", paint(style::WARN, "nothing to do")),
         OutcomeKind::Failed => format!("{}{code} {message}\n", paint(style::BAD, "failed")),
     }

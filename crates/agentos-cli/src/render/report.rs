@@ -2,7 +2,7 @@
 //!
 //! Owns: one line for each hunk, and what stood there where it failed. Never: shows more than a screen of it.
 
-use agentos_diff::{FileReport, HunkReport, HunkStatus, LandingReport, Rung};
+use agentos_diff::{FileReport, HunkReport, HunkStatus, LandingReport, Repair, Rung};
 
 use crate::escape;
 use crate::printer::{paint, style};
@@ -36,9 +36,7 @@ fn file_lines(out: &mut String, file: &FileReport, left: &mut usize) {
     if let Some(refusal) = &file.refusal {
         out.push_str(&format!("    {} {}\n", paint(style::BAD, refusal.code.as_str()), escape::line(&refusal.message)));
     }
-    for repair in &file.repairs {
-        out.push_str(&paint(style::DIM, &format!("    repaired: {}\n", escape::line(&repair.detail))));
-    }
+    repairs(out, "    ", &file.repairs);
     for hunk in &file.hunks {
         if *left == 0 {
             return;
@@ -55,11 +53,17 @@ fn hunk_lines(out: &mut String, hunk: &HunkReport) {
         HunkStatus::Refused => (paint(style::BAD, "x"), refused(hunk)),
     };
     out.push_str(&format!("    {mark} hunk {}: {words}\n", hunk.index));
-    for repair in &hunk.repairs {
-        out.push_str(&paint(style::DIM, &format!("        repaired: {}\n", escape::line(&repair.detail))));
-    }
+    repairs(out, "        ", &hunk.repairs);
     excerpt(out, "the answer expects", &hunk.expected);
     excerpt(out, "the file has", &hunk.actual);
+}
+
+fn repairs(out: &mut String, indent: &str, repairs: &[Repair]) {
+    if repairs.is_empty() {
+        return;
+    }
+    let details: Vec<String> = repairs.iter().map(|repair| escape::line(&repair.detail)).collect();
+    out.push_str(&paint(style::DIM, &format!("{indent}repaired: {}\n", details.join("; "))));
 }
 
 fn placed(hunk: &HunkReport) -> String {

@@ -1,57 +1,131 @@
 //! Where a provider's key is looked for: flag, environment, keyring, file.
 //!
-//! Owns: that order. Never: shows a key.
+//! Owns: that order, and how long the keyring may take. Never: shows a key, or asks a store for one that may not
+//! be sent anyway.
 
-use std::fmt;
+use std::time::Duration;
 
-use agentos_profile::Resolved;
+use agentos_credentials::{FileStore, KeyringStore, Store, StoreKind, find};
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_profile::{KeyUse, Resolved};
 use agentos_tool::Secret;
+use serde::Serialize;
 
 use crate::app::App;
+use crate::args::tool::StoreArg;
 
-/// Where a key comes from, in words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyPlace {
-    /// There is none.
-    None,
-    /// From here.
-    From(String),
+/// For looking: a keyring that wants to be unlocked first must not hold up a health check.
+const LOOKING: Duration = Duration::from_secs(2);
+/// For storing: a person may have to unlock it.
+const STORING: Duration = Duration::from_secs(60);
+
+/// What may be shown of a provider's key.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct KeyStatus {
+    /// Where it comes from; none when there is none.
+    pub source: Option<String>,
+    /// Its last four characters, where it is long enough to show them.
+    pub hint: Option<String>,
+    /// Why it is not sent, although there is one.
+    pub withheld: Option<String>,
+    /// Stores that could not be asked.
+    pub problems: Vec<String>,
 }
 
-impl fmt::Display for KeyPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.write_str("none"),
-            Self::From(place) => f.write_str(place),
+impl KeyStatus {
+    /// A few words for a table.
+    pub fn words(&self) -> String {
+        match (&self.source, &self.withheld) {
+            (Some(source), None) => source.clone(),
+            (Some(source), Some(_)) => format!("{source}, not sent"),
+            (None, _) => "none".to_owned(),
         }
     }
 }
 
-/// A key and where it was found.
-pub struct FoundKey {
-    /// The key.
-    pub secret: Option<Secret>,
-    /// Where it was found.
-    pub place: KeyPlace,
-}
-
-/// Looks for keys.
-pub struct Keys<'a> {
-    app: &'a App,
-}
-
-impl<'a> Keys<'a> {
-    /// Looks in this call's environment and the user's stores.
-    pub fn new(app: &'a App) -> Self {
-        Self { app }
+/// The user's stores, in the order in which they are asked.
+fn stores(app: &App) -> Vec<Store> {
+    let mut stores = vec![Store::Keyring(KeyringStore::system(LOOKING))];
+    if let Some(path) = app.env.credentials_file() {
+        stores.push(Store::File(FileStore::new(path)));
     }
+    stores
+}
 
-    /// The key of a provider.
-    pub fn find(&self, resolved: &Resolved) -> FoundKey {
-        let _ = self.app;
-        match &resolved.key {
-            Some(given) => FoundKey { secret: Some(given.key.clone()), place: KeyPlace::From(given.origin.to_string()) },
-            None => FoundKey { secret: None, place: KeyPlace::None },
+/// The key that may be sent for this profile, if there is one.
+pub fn usable(app: &App, resolved: &Resolved) -> Option<Secret> {
+    match &resolved.key_use {
+        KeyUse::Allowed => {}
+        KeyUse::Forbidden(_) => return None,
+    }
+    if let Some(given) = &resolved.key {
+        return Some(given.key.clone());
+    }
+    find(&stores(app), &resolved.profile.api_key_ref).found.map(|found| found.key)
+}
+
+/// What may be shown of this profile's key.
+pub fn status(app: &App, resolved: &Resolved) -> KeyStatus {
+    let withheld = match &resolved.key_use {
+        KeyUse::Allowed => None,
+        KeyUse::Forbidden(why) => Some(why.clone()),
+    };
+    if let Some(given) = &resolved.key {
+        return KeyStatus {
+            source: Some(given.origin.to_string()),
+            hint: given.key.hint(),
+            withheld,
+            problems: Vec::new(),
+        };
+    }
+    let lookup = find(&stores(app), &resolved.profile.api_key_ref);
+    // No keyring at all is the usual state of a server; it is worth telling only to one who wants to use it.
+    let problems = lookup.problems.iter().filter(|(kind, _)| *kind == StoreKind::File);
+    KeyStatus {
+        source: lookup.found.as_ref().map(|found| found.store.to_string()),
+        hint: lookup.found.as_ref().and_then(|found| found.key.hint()),
+        withheld: lookup.found.as_ref().and(withheld),
+        problems: problems.map(|(_, problem)| problem.to_string()).collect(),
+    }
+}
+
+/// Keeps a key in the store that was named.
+///
+/// # Errors
+/// When the store cannot be used.
+pub fn keep(app: &App, store: StoreArg, name: &str, key: &Secret) -> Result<(), EffectError> {
+    let store = match store {
+        StoreArg::Keyring => Store::Keyring(KeyringStore::system(STORING)),
+        StoreArg::File => Store::File(FileStore::new(app.env.credentials_file().ok_or_else(no_home)?)),
+    };
+    store.set(name, key).map_err(|error| {
+        let mut effect = EffectError::new(Cause::Tool, "key-not-stored", error.to_string());
+        effect.hint = error.hint();
+        effect
+    })
+}
+
+/// Forgets a key in every store; true when there was one.
+///
+/// # Errors
+/// When the file cannot be read or written. No keyring is no error: there is nothing in it.
+pub fn forget(app: &App, name: &str) -> Result<bool, EffectError> {
+    let mut gone = false;
+    for store in stores(app) {
+        match store.clear(name) {
+            Ok(was_there) => gone |= was_there,
+            Err(error) if store.kind() == StoreKind::File => {
+                let mut effect = EffectError::new(Cause::Tool, "key-not-cleared", error.to_string());
+                effect.hint = error.hint();
+                return Err(effect);
+            }
+            Err(error) => tracing::debug!(%error, "the keyring was not asked"),
         }
     }
+    Ok(gone)
+}
+
+fn no_home() -> EffectError {
+    EffectError::new(Cause::Usage, "no-home", "there is no home folder to keep keys in").hint("set `HOME`")
 }

@@ -14,10 +14,10 @@ use agentos_llamacpp::{LlamaCpp, LlamaCppMode};
 use agentos_lmstudio::LmStudio;
 use agentos_net::{HttpClient, NetConfig};
 use agentos_openai::OpenAi;
-use agentos_profile::{AdapterKind, Flags, KeyUse, Layers, Mode, ProfileError, ProfileFile, Resolved, builtin, parse, resolve};
+use agentos_profile::{AdapterKind, Flags, Layers, Mode, ProfileError, ProfileFile, Resolved, builtin, parse, resolve};
 use agentos_tool::{Adapter, Secret};
 
-use super::keys::{KeyPlace, Keys};
+use super::keys;
 use crate::app::{App, usage};
 use crate::args::tool::{OverrideFlags, ProviderFlags};
 use crate::input;
@@ -129,10 +129,9 @@ impl Tools {
 
     fn made(&self, app: &App, resolved: &Resolved) -> Result<Tool, EffectError> {
         let profile = &resolved.profile;
-        let key = Keys::new(app).find(resolved);
         let http = HttpClient::new(NetConfig::default())
             .map_err(|error| EffectError::new(Cause::Internal, "http", error.to_string()))?;
-        let settings = settings(resolved, key.secret);
+        let settings = settings(resolved, keys::usable(app, resolved));
         // A new wire is one crate and one line here.
         let adapter: Box<dyn Adapter> = match profile.adapter {
             AdapterKind::Openai => Box::new(OpenAi::new(settings, http)),
@@ -152,10 +151,6 @@ fn llamacpp_mode(mode: Mode) -> LlamaCppMode {
 
 fn settings(resolved: &Resolved, key: Option<Secret>) -> ServerSettings {
     let profile = &resolved.profile;
-    let key = match &resolved.key_use {
-        KeyUse::Allowed => key,
-        KeyUse::Forbidden(_) => None,
-    };
     ServerSettings {
         base_url: profile.base_url.as_ref().map(ToString::to_string),
         model: profile.model.clone(),
@@ -213,9 +208,4 @@ pub fn bad_profile(error: &ProfileError) -> EffectError {
     };
     effect.hint = error.hint().map(str::to_owned);
     effect
-}
-
-/// Where a provider's key comes from, for `tool list` and `auth status`.
-pub fn key_place(app: &App, resolved: &Resolved) -> KeyPlace {
-    Keys::new(app).find(resolved).place
 }

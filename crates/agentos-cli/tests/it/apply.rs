@@ -187,6 +187,8 @@ fn undo_restores_the_tree_in_a_commit_of_its_own_and_can_be_undone() {
 #[test]
 fn no_identity_is_one_clear_refusal_before_anything_is_written() {
     let repo = small_repo();
+    repo.git(&["config", "--unset", "user.name"]);
+    repo.git(&["config", "--unset", "user.email"]);
     let before = state(&repo);
     let cli = agentos().without_identity().unwrap().in_dir(repo.path());
     let output = cli.run_with_input(&["apply", "-"], SLOPPY_FIX.as_bytes()).unwrap();

@@ -11,7 +11,7 @@ use crate::support::agentos;
 #[test]
 fn the_landing_corpus_through_the_program() {
     let corpus = Corpus::read().unwrap();
-    let mut counts: BTreeMap<(String, &str), u32> = BTreeMap::new();
+    let mut counts: BTreeMap<(String, &str), usize> = BTreeMap::new();
     let mut wrong = Vec::new();
     for base in corpus.bases() {
         let repo = corpus.repository(base);
@@ -41,7 +41,7 @@ fn the_landing_corpus_through_the_program() {
         assert_eq!(repo.status(), "");
     }
     assert_eq!(wrong, Vec::<String>::new());
-    let exact_clean: u32 =
+    let exact_clean: usize =
         counts.iter().filter(|((class, result), _)| class.starts_with("clean") && *result == "exact").map(|(_, n)| n).sum();
     assert_eq!(exact_clean, corpus.count(|class| class.starts_with("clean")), "{counts:?}");
 }

@@ -23,7 +23,11 @@ fn every_provider_is_listed() {
 #[test]
 fn the_six_states_are_told_apart_for_every_provider() {
     let page = FakeServer::start(|_| Reply::http(200, &[("content-type", "text/html")], b"<html>hello</html>")).unwrap();
-    let empty = FakeServer::start(|_| Reply::json(200, &json!({ "object": "list", "data": [] }))).unwrap();
+    let empty = FakeServer::start(|request| match request.path.as_str() {
+        "/api/v1/models" => Reply::json(200, &json!({ "models": [] })),
+        _ => Reply::json(200, &json!({ "object": "list", "data": [] })),
+    })
+    .unwrap();
     let locked = FakeServer::start(|_| {
         Reply::json(401, &json!({ "error": { "message": "Invalid API Key", "type": "authentication_error", "code": 401 } }))
     })
