@@ -221,6 +221,9 @@ fn install_crypto_provider() {
 
 fn builder(config: &NetConfig) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
+        // A server may close a kept connection at the moment the next request goes out, and that request must
+        // not be sent twice. One connection for each costs a local server nothing worth counting.
+        .pool_max_idle_per_host(0)
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .no_proxy()

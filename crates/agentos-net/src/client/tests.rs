@@ -237,3 +237,15 @@ async fn dropping_a_call_hangs_up() {
     let seen = tokio::task::spawn_blocking(move || server.saw_hang_up(Duration::from_secs(20)));
     assert!(seen.await.unwrap());
 }
+
+#[tokio::test]
+async fn a_connection_is_used_once() {
+    // The server promises to keep the connection and then closes it, as servers do after some time.
+    let kept = b"HTTP/1.1 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\n{}".to_vec();
+    let server = FakeServer::start(move |_| Reply::Bytes(kept.clone())).unwrap();
+    let client = client();
+    for _ in 0..50 {
+        client.send(&get(&server.url()), &deadline()).await.unwrap();
+    }
+    assert_eq!(server.requests().len(), 50);
+}
