@@ -1,7 +1,7 @@
 //! The adapter for a local model server of which only a wire is known.
 //!
-//! Owns: its health: `/health` first where there is one, else a probe request. Never: takes a `/health` of
-//! 200 for proof that the wire fits.
+//! Owns: its health: `/health` first where there is one, then a request for one token, since nothing else is known
+//! of such a server. Never: takes a `/health` of 200 for proof that the wire fits.
 
 use agentos_net::HttpClient;
 use agentos_tool::{

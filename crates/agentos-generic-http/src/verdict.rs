@@ -136,6 +136,7 @@ fn judge_failure(status: u16, error: &ApiError, page: bool, key_sent: bool) -> R
         429 if error.is_billing() => Reason::Quota,
         429 if error.is_too_long() => Reason::ContextLength,
         429 => Reason::RateLimited,
+        500 if error.says("failed to load") => Reason::LoadFailed,
         503 if error.says("loading model") => Reason::Loading,
         503 | 529 => Reason::Overloaded,
         500..=599 => Reason::ServerError,
@@ -200,7 +201,7 @@ impl ApiError {
 
     /// Servers disagree on status and code for the same thing, so the words have to decide.
     fn about_model(&self) -> Option<Reason> {
-        if self.says("failed to load model") {
+        if self.says("failed to load") {
             return Some(Reason::LoadFailed);
         }
         if self.says("no models loaded") || self.says("model is not loaded") {
@@ -219,6 +220,7 @@ impl ApiError {
         self.code == "context_length_exceeded"
             || self.kind == "exceed_context_size_error"
             || self.says("context window")
+            || self.says("maximum context length")
             || self.says("request too large")
     }
 
@@ -231,8 +233,7 @@ impl ApiError {
             "organization_usage_limit_exceeded",
             "billing_error",
         ];
-        CODES.iter().any(|code| self.code == *code || self.kind == *code)
-            || self.says("budget has been exceeded")
+        CODES.iter().any(|code| self.code == *code || self.kind == *code) || self.says("budget")
     }
 }
 

@@ -60,6 +60,9 @@ impl LlamaCpp {
         let props = Props::read(&self.server.get(root.join("props"), deadline).await?)?;
         let list = ModelList::read(&self.server.get(root.join("v1/models"), deadline).await?)?;
         let found = list.choose(self.server.settings().named_model())?;
+        if found.remark == Some(Reason::NotLoaded) && !props.loads_on_demand {
+            return Err(Fault::from(Reason::LoadingOff).listing(found.models));
+        }
         Ok(Found {
             context_window: props.context_window.or(found.context_window),
             ..found

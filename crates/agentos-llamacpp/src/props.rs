@@ -9,6 +9,8 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Props {
     pub(crate) context_window: Option<u64>,
+    /// A router that loads a model when it is first asked for.
+    pub(crate) loads_on_demand: bool,
 }
 
 impl Props {
@@ -24,7 +26,11 @@ impl Props {
         let context_window = settings
             .and_then(|settings| settings.get("n_ctx")?.as_u64())
             .filter(|window| !is_router && *window > 0);
-        Ok(Self { context_window })
+        let loads_on_demand = json.get("models_autoload").and_then(Value::as_bool) != Some(false);
+        Ok(Self {
+            context_window,
+            loads_on_demand,
+        })
     }
 }
 

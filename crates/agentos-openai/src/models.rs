@@ -80,9 +80,14 @@ impl ListedModel {
         let id = entry.get("id")?.as_str()?.to_owned();
         let names = entry.get("aliases").and_then(Value::as_array);
         let status = entry.get("status");
-        let context = entry
-            .pointer("/meta/n_ctx")
-            .or_else(|| entry.get("max_model_len"));
+        let context = [
+            "/meta/n_ctx",
+            "/max_model_len",
+            "/context_length",
+            "/max_input_tokens",
+        ]
+        .iter()
+        .find_map(|field| entry.pointer(field)?.as_u64());
         Some(Self {
             id,
             aliases: names
@@ -100,7 +105,7 @@ impl ListedModel {
             failed: status
                 .and_then(|status| status.get("failed")?.as_bool())
                 .unwrap_or(false),
-            context_window: context.and_then(Value::as_u64),
+            context_window: context,
         })
     }
 

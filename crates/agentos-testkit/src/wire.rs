@@ -186,9 +186,19 @@ mod tests {
 
     #[test]
     fn every_recording_is_read() {
-        let folders = ["derived", "generic", "llamacpp", "lmstudio", "openai"];
+        let folders = [
+            "derived",
+            "generic",
+            "litellm",
+            "llamacpp",
+            "llamacpp_router",
+            "lmstudio",
+            "openai",
+            "openrouter",
+            "vllm",
+        ];
         let counts = folders.map(|folder| Fixture::all(folder).unwrap().len());
-        assert_eq!(counts, [21, 4, 87, 28, 38]);
+        assert_eq!(counts, [21, 4, 37, 87, 13, 28, 38, 10, 11]);
     }
 
     #[test]

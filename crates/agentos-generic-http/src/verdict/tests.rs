@@ -146,6 +146,27 @@ fn limits_and_failures_are_told_apart() {
 }
 
 #[test]
+fn words_decide_where_codes_do_not() {
+    check(&[
+        (
+            429,
+            &error("429", "internal_server_error", "crossed budget: Exceeded budget"),
+            Reason::Quota,
+        ),
+        (
+            500,
+            &error("500", "server_error", "model name=x failed to load"),
+            Reason::LoadFailed,
+        ),
+        (
+            400,
+            &error("400", "BadRequestError", "the maximum context length is 1"),
+            Reason::ContextLength,
+        ),
+    ]);
+}
+
+#[test]
 fn status_200_is_not_yet_a_good_answer() {
     check(&[
         (200, "", Reason::NotJson),

@@ -130,6 +130,47 @@ async fn every_recorded_state_is_told() {
     assert_eq!((told, recorded), (28, 28));
 }
 
+/// A router over several models; `list` is what it lists.
+async fn routed(list: Reply, props: Reply, model: Option<&str>) -> ToolHealth {
+    let server = FakeServer::start(move |request| match request.path.as_str() {
+        "/health" => fixture("health_ok"),
+        "/props" => props.clone(),
+        "/v1/models" => list.clone(),
+        _ => fixture("error_unknown_path"),
+    })
+    .unwrap();
+    let mut settings = settings(Some(&server.url()), None);
+    settings.model = model.map(str::to_owned);
+    let adapter = LlamaCpp::new(settings, LlamaCppMode::Completion, http());
+    adapter.health_check(Timestamp::from_unix_seconds(0)).await
+}
+
+#[tokio::test]
+async fn a_router_tells_the_state_of_each_model() {
+    let coder = "Qwen3-Coder-30B-Q4_K_M";
+    let router = |case: &str| Fixture::load("llamacpp_router", case).unwrap();
+    for case in ["models", "models_empty", "models_failed", "models_loading"] {
+        let health = routed(router(case).reply(), router("props").reply(), Some(coder)).await;
+        assert_eq!(
+            Some(health.status.to_string()),
+            router(case).tool_health,
+            "{case}"
+        );
+    }
+    let unloaded = json!({"data": [{"id": "a", "status": {"value": "unloaded"}}]});
+    for (autoload, status) in [
+        (true, HealthStatus::Connected),
+        (false, HealthStatus::ModelMissing),
+    ] {
+        let props = json!({"role": "router", "models_autoload": autoload});
+        let health = routed(Reply::json(200, &unloaded), Reply::json(200, &props), Some("a")).await;
+        assert_eq!(
+            (health.status, health.detail.as_deref()),
+            (status, Some("not_loaded"))
+        );
+    }
+}
+
 #[tokio::test]
 async fn health_ok_alone_is_not_healthy() {
     // T11: a health path of status 200 proves neither service nor key nor model.

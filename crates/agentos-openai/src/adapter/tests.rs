@@ -102,6 +102,38 @@ async fn every_recorded_state_is_told() {
     assert_eq!((told, recorded), (24, 24));
 }
 
+/// Other compatible servers, as far as this wire reaches: a key of another form and paths that are not probed
+/// are left out by name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn compatible_servers_are_told_alike() {
+    const OTHER_PROBES: [&str; 3] = ["litellm/auth_malformed", "vllm/health_ok", "openrouter/key_ok"];
+    let models = [
+        ("litellm", "peer-coder"),
+        ("vllm", "Qwen/Qwen3-Coder-30B-A3B-Instruct"),
+        ("openrouter", "anthropic/claude-sonnet-4.5"),
+    ];
+    let mut told = 0;
+    for (folder, model) in models {
+        for fixture in Fixture::all(folder).unwrap() {
+            let Some(wanted) = &fixture.tool_health else {
+                continue;
+            };
+            if OTHER_PROBES.contains(&fixture.name().as_str()) {
+                continue;
+            }
+            let make = |root: &str, key: Option<&str>| -> Box<dyn Adapter> {
+                let mut settings = once(settings(Some(root), key));
+                settings.model = Some(model.to_owned());
+                Box::new(OpenAi::new(settings, http()))
+            };
+            let found = state_of(&fixture, make, &[], |_| Reply::json(500, &json!({}))).await;
+            assert_eq!(&found.unwrap(), wanted, "{}", fixture.name());
+            told += 1;
+        }
+    }
+    assert_eq!(told, 20);
+}
+
 async fn played(folder: &str, case: &str) -> Result<ToolOutput, ToolError> {
     let reply = Fixture::load(folder, case).unwrap().reply();
     let server = FakeServer::start(move |_| reply.clone()).unwrap();
@@ -131,6 +163,15 @@ async fn recorded_answers_are_read() {
         ("llamacpp", "run_chat_reasoning_stream", Stop, DIFF),
         ("lmstudio", "run_chat", Stop, DIFF),
         ("lmstudio", "run_chat_stream", Stop, DIFF),
+        ("litellm", "run_chat", Stop, DIFF),
+        ("litellm", "run_chat_stream", Stop, DIFF),
+        ("litellm", "run_chat_stream_usage", Stop, DIFF),
+        ("litellm", "run_chat_real_stream", Stop, DIFF),
+        ("openrouter", "run_chat", Stop, DIFF),
+        ("openrouter", "run_chat_stream", Stop, DIFF),
+        ("vllm", "run_chat", Stop, DIFF),
+        ("vllm", "run_chat_stream", Stop, DIFF),
+        ("vllm", "run_chat_tool_call", ToolCalls, ""),
         ("derived", "content_parts", Stop, DIFF),
         ("derived", "content_null", Stop, ""),
         ("derived", "stream_crlf_comments", Stop, DIFF),
@@ -160,6 +201,13 @@ async fn broken_answers_are_none() {
         ("openai", "error_rate_limit_request_too_large", "context_length"),
         ("llamacpp", "error_midstream_chat", "broken_stream"),
         ("llamacpp", "error_context_overflow_chat", "context_length"),
+        ("litellm", "error_budget_exceeded", "quota"),
+        ("litellm", "error_context_window", "context_length"),
+        ("litellm", "error_rate_limit", "rate_limited"),
+        ("openrouter", "error_midstream", "broken_stream"),
+        ("openrouter", "error_no_credits", "quota"),
+        ("vllm", "error_midstream", "broken_stream"),
+        ("vllm", "error_context_length", "context_length"),
         ("derived", "choices_empty", "fields"),
         ("derived", "empty_body", "not_json"),
         ("derived", "malformed_json", "not_json"),
