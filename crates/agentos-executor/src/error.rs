@@ -248,6 +248,8 @@ fn unsupported(message: &str) -> Option<Unsupported> {
     let has = |words: &str| message.contains(words);
     if has("refstorage") || has("reftable") {
         Some(Unsupported::Reftable)
+    } else if has("partialclone") {
+        Some(Unsupported::PartialClone)
     } else if has("objectformat") || has("object format") {
         Some(Unsupported::Sha256)
     } else if has("mandatory extension: 'link'") {

@@ -16,6 +16,7 @@ mod land;
 mod measure;
 mod opinion;
 mod preflight;
+mod rebuild;
 mod receipt;
 mod recover;
 mod repository;

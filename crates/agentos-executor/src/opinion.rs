@@ -7,8 +7,9 @@
 use std::fmt::Write as _;
 
 use agentos_diff::Change;
-use git2::{Delta, Diff, DiffOptions, Oid, Repository, Tree};
+use git2::{Delta, Diff, DiffOptions, ObjectType, Oid, Repository, Tree};
 
+use crate::rebuild::rebuild;
 use crate::splice::{mode_bits, oid};
 use crate::{ExecError, ReceiptFile};
 
@@ -41,6 +42,10 @@ fn check_hunks(git: &Repository, change: &Change, files: &[ReceiptFile]) -> Resu
             check_without_hunks(section, file)?;
             continue;
         };
+        if hunks.contains(&0) {
+            check_by_hand(git, hunks, file)?;
+            continue;
+        }
         let name = format!("f{number}");
         patch.extend_from_slice(header(&name, file).as_bytes());
         patch.extend_from_slice(hunks);
@@ -69,10 +74,30 @@ fn check_hunks(git: &Repository, change: &Change, files: &[ReceiptFile]) -> Resu
     Ok(())
 }
 
+/// libgit2 ends a line at a NUL: such hunks are applied by our own few lines instead.
+fn check_by_hand(git: &Repository, hunks: &[u8], file: &ReceiptFile) -> Result<(), ExecError> {
+    let failed = ExecError::git("compare the result");
+    let old = match &file.old {
+        Some(old) => git.find_blob(oid(&old.oid)?).map_err(failed)?.content().to_vec(),
+        None => Vec::new(),
+    };
+    let rebuilt = rebuild(&old, hunks).ok_or_else(|| disagree("a hunk does not fit the old content"))?;
+    let rebuilt =
+        Oid::hash_object(ObjectType::Blob, &rebuilt).map_err(ExecError::git("compare the result"))?;
+    let expected = match &file.new {
+        Some(new) => oid(&new.oid)?,
+        None => Oid::hash_object(ObjectType::Blob, b"").map_err(ExecError::git("compare the result"))?,
+    };
+    if rebuilt == expected {
+        Ok(())
+    } else {
+        Err(disagree("a hunk gives other content than the change"))
+    }
+}
+
 /// A part without text hunks: the content stays as it is, is empty, or is told as binary.
 fn check_without_hunks(section: &Section<'_>, file: &ReceiptFile) -> Result<(), ExecError> {
-    let empty =
-        Oid::hash_object(git2::ObjectType::Blob, b"").map_err(ExecError::git("compare the result"))?;
+    let empty = Oid::hash_object(ObjectType::Blob, b"").map_err(ExecError::git("compare the result"))?;
     let empty = empty.to_string();
     let content = |id: &Option<crate::FileId>| id.as_ref().map_or_else(|| empty.clone(), |id| id.oid.clone());
     if section.binary || content(&file.old) == content(&file.new) {

@@ -58,7 +58,7 @@ impl Repository {
             return Err(RepoError::WorkTreeElsewhere(work.clone()));
         }
         let repository = Self { git, common, work };
-        if repository.has_setting("extensions.partialclone") {
+        if repository.has_promisor() {
             return Err(RepoError::Unsupported(Unsupported::PartialClone));
         }
         Ok(repository)
@@ -153,8 +153,15 @@ impl Repository {
             .ok()
     }
 
-    fn has_setting(&self, name: &str) -> bool {
-        self.setting(name).is_some()
+    /// Does a remote promise objects that are not here yet? Reading one would mean to fetch it.
+    fn has_promisor(&self) -> bool {
+        let Ok(config) = self.git.config() else {
+            return false;
+        };
+        let Ok(mut found) = config.entries(Some("^remote\\..*\\.(promisor|partialclonefilter)$")) else {
+            return false;
+        };
+        found.next().is_some()
     }
 }
 

@@ -156,7 +156,11 @@ fn settle(root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
         folders.extend(temp.parent().map(Path::to_owned));
     }
     for folder in folders {
-        disk::sync_dir(&folder).map_err(ExecError::write("sync", &folder))?;
+        match disk::sync_dir(&folder) {
+            // It was emptied and removed after it was noted; the folder above it was noted then.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            synced => synced.map_err(ExecError::write("sync", &folder))?,
+        }
     }
     Ok(())
 }

@@ -1,0 +1,134 @@
+//! A boundary that is crossed is seen, and named.
+
+use agentos_testkit::repo::{TestRepo, set_mode};
+
+use crate::support::{example, open};
+
+#[test]
+fn reading_changes_nothing() {
+    let repo = example();
+    let repository = open(&repo);
+    let before = repository.measure().unwrap();
+    let _ = (repo.read("a.txt"), repo.git(&["log", "--oneline"]));
+    let after = repository.measure().unwrap();
+    assert_eq!(before, after);
+    assert!(before.changed_paths(&after, 10).is_empty());
+}
+
+#[test]
+fn each_kind_of_write_shows_in_its_part() {
+    type Write = fn(&TestRepo);
+    let cases: [(&str, Write, &str, &[&str]); 14] = [
+        ("edit", |r| r.write("a.txt", "x"), "worktree", &["a.txt"]),
+        (
+            "same bytes",
+            |r| r.write("a.txt", "one\ntwo\nthree\n"),
+            "worktree",
+            &["a.txt"],
+        ),
+        (
+            "new file",
+            |r| r.write("dir/n.txt", "x"),
+            "worktree",
+            &["dir/n.txt"],
+        ),
+        (
+            "new ignored",
+            |r| r.write("target/x.o", "x"),
+            "worktree",
+            &["target/x.o"],
+        ),
+        (
+            "mode",
+            |r| set_mode(&r.path().join("a.txt"), 0o755),
+            "worktree",
+            &["a.txt"],
+        ),
+        (
+            "removed",
+            |r| agentos_testkit::repo::remove_file(&r.path().join("dir/b.txt")),
+            "worktree",
+            &["dir/b.txt"],
+        ),
+        (
+            "staged",
+            |r| drop(r.git(&["rm", "--quiet", "--cached", "a.txt"])),
+            "index",
+            &[],
+        ),
+        ("branch", |r| drop(r.git(&["branch", "other"])), "refs", &[]),
+        ("tag", |r| drop(r.git(&["tag", "t"])), "refs", &[]),
+        (
+            "switch",
+            |r| drop(r.git(&["symbolic-ref", "HEAD", "refs/heads/none"])),
+            "head",
+            &[],
+        ),
+        (
+            "commit",
+            |r| drop(r.git(&["commit", "--quiet", "--allow-empty", "-m", "x"])),
+            "head refs",
+            &[],
+        ),
+        (
+            "configuration",
+            |r| drop(r.git(&["config", "x.y", "z"])),
+            "git_files",
+            &[],
+        ),
+        (
+            "hook",
+            |r| r.write(".git/hooks/post-commit", "x"),
+            "git_files",
+            &[],
+        ),
+        (
+            "our own state",
+            |r| r.write(".git/agentos/tape.jsonl", "x"),
+            "",
+            &[],
+        ),
+    ];
+    for (name, write, parts, paths) in cases {
+        let repo = example();
+        let repository = open(&repo);
+        let before = repository.measure().unwrap();
+        write(&repo);
+        let after = repository.measure().unwrap();
+        let (b, a) = (before.state(), after.state());
+        let differ = [
+            ("head", b.head != a.head),
+            ("refs", b.refs != a.refs),
+            ("index", b.index != a.index),
+            ("worktree", b.worktree != a.worktree),
+            ("git_files", b.git_files != a.git_files),
+        ];
+        let found: Vec<&str> = differ
+            .iter()
+            .filter(|(_, differs)| *differs)
+            .map(|(part, _)| *part)
+            .collect();
+        assert_eq!(found.join(" "), parts, "{name}");
+        assert_eq!(before.changed_paths(&after, 10), paths, "{name}");
+        assert_eq!(after.changed_paths(&before, 10), paths, "{name}");
+    }
+}
+
+#[test]
+fn no_more_paths_are_named_than_asked_for() {
+    let repo = example();
+    let repository = open(&repo);
+    let before = repository.measure().unwrap();
+    for n in 0..20 {
+        repo.write(&format!("n{n:02}"), "x");
+    }
+    let after = repository.measure().unwrap();
+    assert_eq!(before.changed_paths(&after, 2), ["n00", "n01"]);
+}
+
+#[test]
+fn a_bare_repository_can_be_measured() {
+    let repo = TestRepo::bare();
+    let state = open(&repo).measure().unwrap();
+    assert_eq!(state.state().head, "refs/heads/main no commit");
+}

@@ -1,0 +1,145 @@
+//! What a killed landing leaves is finished or taken back.
+
+use agentos_executor::{ExecError, RecoveryOutcome, Repository, TargetSpec, Writes};
+use agentos_testkit::repo::{TestRepo, remove_file};
+use serde_json::json;
+
+use crate::support::{Sink, accept, assert_sound, example, land, land_in, open, program, text};
+
+/// Lands a change whose last step fails: a file stands where a folder must be made, put there at the last moment.
+fn cut_short(repo: &TestRepo, spec: &TargetSpec) -> ExecError {
+    let mut sink = Sink(|intent: &_| {
+        repo.write("z", "in the way");
+        accept(intent)
+    });
+    let edits = [
+        ("a.txt", program("x\n")),
+        ("dir/b.txt", None),
+        ("n/m", text("m\n")),
+        ("z/y", text("y\n")),
+    ];
+    land_in(&open(repo), spec, &edits, &mut sink).unwrap_err()
+}
+
+#[test]
+fn a_change_that_is_made_is_finished_by_the_next_call() {
+    for spec in [TargetSpec::CurrentBranch, TargetSpec::WorkTreeOnly] {
+        let repo = example();
+        let error = cut_short(&repo, &spec);
+        assert_eq!(error.code(), "unfinished", "{error}");
+        remove_file(&repo.path().join("z"));
+        let recovered = open(&repo).recover().unwrap().unwrap();
+        assert_eq!(
+            (recovered.run.as_str(), recovered.outcome),
+            ("run-1", RecoveryOutcome::Finished)
+        );
+        assert_eq!(recovered.kept, Vec::<String>::new());
+        let staged = if spec == TargetSpec::WorkTreeOnly {
+            "M  a.txt\nD  dir/b.txt\nA  n/m\nA  z/y"
+        } else {
+            ""
+        };
+        assert_eq!(repo.status(), staged);
+        assert!(repo.git(&["ls-files", "--stage", "a.txt"]).starts_with("100755"));
+        assert_eq!(open(&repo).recover().unwrap(), None);
+        assert_sound(&repo);
+    }
+}
+
+#[test]
+fn the_next_landing_finishes_it_first_and_tells() {
+    let repo = example();
+    cut_short(&repo, &TargetSpec::CurrentBranch);
+    remove_file(&repo.path().join("z"));
+    let receipt = land(&repo, &TargetSpec::CurrentBranch, &[("next.txt", text("n\n"))]).unwrap();
+    assert_eq!(
+        receipt.recovered.map(|recovered| recovered.outcome),
+        Some(RecoveryOutcome::Finished)
+    );
+    assert_eq!(repo.status(), "");
+    assert_sound(&repo);
+}
+
+#[test]
+fn what_a_user_edited_since_is_kept() {
+    let repo = example();
+    cut_short(&repo, &TargetSpec::CurrentBranch);
+    remove_file(&repo.path().join("z"));
+    repo.write("n/m", "edited since\n");
+    let recovered = open(&repo).recover().unwrap().unwrap();
+    assert_eq!(recovered.kept, ["n/m"]);
+    assert_eq!(repo.read("n/m"), b"edited since\n");
+    assert_eq!(repo.status(), " M n/m");
+    assert_sound(&repo);
+}
+
+#[test]
+fn a_branch_that_moved_on_is_left_alone() {
+    let repo = example();
+    cut_short(&repo, &TargetSpec::CurrentBranch);
+    repo.git(&["commit", "--quiet", "--allow-empty", "-m", "moved on"]);
+    let before = repo.status().replace("?? .agentos-run-1-3.tmp\n", "");
+    let recovered = open(&repo).recover().unwrap().unwrap();
+    assert_eq!(recovered.outcome, RecoveryOutcome::Superseded);
+    assert_eq!(repo.status(), before);
+    assert_sound(&repo);
+}
+
+#[test]
+fn a_change_that_was_not_made_is_taken_back() {
+    let repo = example();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let tree = repo.git(&["rev-parse", "HEAD^{tree}"]);
+    let planned = repo.git(&["commit-tree", &tree, "-p", &head, "-m", "planned"]);
+    repo.write(".agentos-run-9-0.tmp", "half a fi");
+    let old = json!({ "oid": repo.git(&["rev-parse", "HEAD:a.txt"]), "mode": "regular" });
+    let file = json!({ "path": "a.txt", "old": old, "new": { "oid": "0".repeat(40), "mode": "regular" } });
+    for (writes, commit) in [
+        (Writes::CommitAndWorkTree, Some(planned)),
+        (Writes::WorkTreeOnly, None),
+    ] {
+        let journal = json!({
+            "v": 1, "run": "run-9", "writes": writes, "refname": "refs/heads/main", "parent": head,
+            "commit": commit, "decided": false, "work_dir": open(&repo).work_dir(),
+            "files": [{ "file": file, "temp": ".agentos-run-9-0.tmp" }],
+        });
+        repo.write(".git/agentos/journal.json", journal.to_string());
+        let recovered = open(&repo).recover().unwrap().unwrap();
+        assert_eq!(
+            (recovered.outcome, recovered.commit),
+            (RecoveryOutcome::RolledBack, None)
+        );
+        assert_eq!(repo.status(), "");
+        assert_sound(&repo);
+    }
+}
+
+#[test]
+fn another_work_tree_can_finish_it() {
+    let repo = example();
+    let linked = repo.outside().join("linked");
+    repo.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "-b",
+        "side",
+        linked.to_str().unwrap(),
+    ]);
+    cut_short(&repo, &TargetSpec::CurrentBranch);
+    remove_file(&repo.path().join("z"));
+    let recovered = Repository::discover(&linked).unwrap().recover().unwrap().unwrap();
+    assert_eq!(recovered.outcome, RecoveryOutcome::Finished);
+    assert_eq!(repo.status(), "");
+    assert_eq!(repo.git_in(&linked, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_stops_everything() {
+    let repo = example();
+    repo.write(".git/agentos/journal.json", "{");
+    assert_eq!(open(&repo).recover().unwrap_err().code(), "bad-journal");
+    let error = land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).unwrap_err();
+    assert_eq!(error.code(), "bad-journal");
+    assert_eq!(repo.status(), "");
+}

@@ -1,0 +1,296 @@
+//! Every state in which nothing is written, with its code.
+
+use agentos_executor::{ExecError, Repository, TargetSpec};
+use agentos_testkit::repo::{TestRepo, make_dir, write_file};
+
+use crate::support::{Sink, accept, approved, assert_sound, change, example, land, open, plan, text};
+
+fn code(repo: &TestRepo, spec: &TargetSpec) -> String {
+    match Repository::discover(repo.path()).and_then(|repository| repository.resolve(spec)) {
+        Ok(target) => format!("lands on {}", target.refname),
+        Err(error) => error.code().to_owned(),
+    }
+}
+
+fn branch(name: &str) -> TargetSpec {
+    TargetSpec::Branch(name.to_owned())
+}
+
+#[test]
+fn a_repository_that_is_not_ready_is_refused_by_name() {
+    type Spoil = fn(&TestRepo);
+    let conflict: Spoil = |r| {
+        r.git(&["checkout", "--quiet", "-b", "side"]);
+        r.write("a.txt", "side\n");
+        r.commit_all("side");
+        r.git(&["checkout", "--quiet", "main"]);
+        r.write("a.txt", "main\n");
+        r.commit_all("main");
+    };
+    let cases: [(&str, Spoil); 10] = [
+        ("detached-head", |r| {
+            drop(r.git(&["checkout", "--quiet", "--detach"]))
+        }),
+        ("unborn-branch", |r| {
+            drop(r.git(&["checkout", "--quiet", "--orphan", "fresh"]))
+        }),
+        ("merge-in-progress", |r| {
+            r.git_ok(&["merge", "side"]);
+        }),
+        ("rebase-in-progress", |r| {
+            r.git_ok(&["rebase", "side"]);
+        }),
+        ("cherry-pick-in-progress", |r| {
+            r.git_ok(&["cherry-pick", "side"]);
+        }),
+        ("revert-in-progress", |r| {
+            r.git_ok(&["revert", "--no-edit", "main^"]);
+        }),
+        ("bisect-in-progress", |r| drop(r.git(&["bisect", "start"]))),
+        ("sparse-checkout", |r| {
+            drop(r.git(&["sparse-checkout", "set", "--no-cone", "dir"]))
+        }),
+        ("partial-clone", |r| {
+            drop(r.git(&["config", "remote.origin.promisor", "true"]))
+        }),
+        ("partial-clone", |r| {
+            r.git(&["config", "core.repositoryformatversion", "1"]);
+            r.git(&["config", "extensions.partialclone", "origin"]);
+        }),
+    ];
+    for (expected, spoil) in cases {
+        let repo = example();
+        conflict(&repo);
+        spoil(&repo);
+        assert_eq!(code(&repo, &TargetSpec::CurrentBranch), expected);
+    }
+}
+
+#[test]
+fn what_is_in_progress_here_does_not_hinder_another_branch() {
+    let repo = example();
+    repo.git(&["checkout", "--quiet", "--detach"]);
+    assert_eq!(code(&repo, &branch("main")), "lands on refs/heads/main");
+    assert_eq!(code(&repo, &TargetSpec::WorkTreeOnly), "lands on HEAD");
+    assert_eq!(code(&repo, &TargetSpec::DryRun), "lands on HEAD");
+}
+
+#[test]
+fn an_unsupported_format_is_refused_by_name() {
+    let cases = [
+        ("reftable", vec!["init", "--quiet", "--ref-format=reftable"]),
+        (
+            "sha256-repository",
+            vec!["init", "--quiet", "--object-format=sha256"],
+        ),
+    ];
+    for (expected, mut init) in cases {
+        let repo = TestRepo::new();
+        let dir = repo.outside().join("other");
+        make_dir(&dir);
+        init.push(".");
+        repo.git_in(&dir, &init);
+        assert_eq!(Repository::discover(&dir).unwrap_err().code(), expected);
+    }
+    let repo = example();
+    repo.git(&["update-index", "--split-index"]);
+    assert_eq!(code(&repo, &TargetSpec::CurrentBranch), "split-index");
+    repo.git(&["config", "core.repositoryformatversion", "1"]);
+    repo.git(&["config", "extensions.fromthefuture", "1"]);
+    assert_eq!(code(&repo, &TargetSpec::CurrentBranch), "unsupported-extension");
+}
+
+#[test]
+fn a_branch_that_cannot_move_is_refused_by_name() {
+    let repo = example();
+    let linked = repo.outside().join("linked");
+    repo.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "-b",
+        "side",
+        linked.to_str().unwrap(),
+    ]);
+    repo.git(&["symbolic-ref", "refs/heads/alias", "refs/heads/main"]);
+    let cases = [
+        ("side", "branch-checked-out"),
+        ("alias", "symbolic-branch"),
+        ("-x", "bad-branch-name"),
+        ("HEAD", "bad-branch-name"),
+        ("a..b", "bad-branch-name"),
+        ("a b", "bad-branch-name"),
+        ("", "bad-branch-name"),
+    ];
+    for (name, expected) in cases {
+        assert_eq!(code(&repo, &branch(name)), expected, "{name}");
+    }
+    let from_linked = Repository::discover(&linked)
+        .unwrap()
+        .resolve(&branch("main"))
+        .unwrap_err();
+    assert_eq!(from_linked.code(), "branch-checked-out");
+    assert!(from_linked.to_string().contains(repo.path().to_str().unwrap()));
+}
+
+#[test]
+fn a_bare_repository_has_no_work_tree_and_no_current_branch() {
+    let from = example();
+    let bare = TestRepo::bare();
+    from.git(&["push", "--quiet", bare.path().to_str().unwrap(), "main"]);
+    assert_eq!(code(&bare, &TargetSpec::CurrentBranch), "bare-without-branch");
+    assert_eq!(code(&bare, &TargetSpec::WorkTreeOnly), "no-work-tree");
+    assert_eq!(code(&bare, &branch("main")), "lands on refs/heads/main");
+}
+
+#[test]
+fn a_folder_outside_any_repository_is_told() {
+    let repo = TestRepo::new();
+    let error = Repository::discover(repo.outside()).unwrap_err();
+    assert_eq!(error.code(), "not-a-repository");
+    assert!(error.hint().is_some());
+}
+
+#[test]
+fn a_file_that_git_converts_is_refused_in_a_work_tree() {
+    let cases = [
+        ("a.txt filter=lfs\n", "", "filter=lfs"),
+        ("a.txt ident\n", "", "ident"),
+        (
+            "a.txt working-tree-encoding=UTF-16\n",
+            "",
+            "working-tree-encoding=UTF-16",
+        ),
+        ("a.txt text eol=crlf\n", "", "eol=crlf"),
+        ("", "core.autocrlf=true", "core.autocrlf=true"),
+        ("* text=auto\n", "core.eol=crlf", "core.eol=crlf"),
+    ];
+    for (attributes, setting, by) in cases {
+        let repo = example();
+        if let Some((name, value)) = setting.split_once('=') {
+            repo.git(&["config", name, value]);
+        }
+        write_file(&repo.path().join(".git/info/attributes"), attributes);
+        let error = land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).unwrap_err();
+        let expected = format!("`a.txt` is converted on checkout ({by}), which is not supported");
+        assert_eq!((error.code(), error.to_string()), ("filtered-path", expected));
+        assert!(land(&repo, &branch("other"), &[("a.txt", text("x\n"))]).is_ok());
+    }
+    let plain = [
+        ("a.txt -text\n", "core.autocrlf=true"),
+        ("* text=auto\n", "core.autocrlf=input"),
+    ];
+    for (attributes, setting) in plain {
+        let repo = example();
+        let (name, value) = setting.split_once('=').unwrap();
+        repo.git(&["config", name, value]);
+        write_file(&repo.path().join(".git/info/attributes"), attributes);
+        assert!(
+            land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).is_ok(),
+            "{attributes}"
+        );
+        assert_eq!(repo.status(), "");
+    }
+}
+
+#[test]
+fn a_locked_index_is_told_before_anything_is_written() {
+    let repo = example();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    repo.write(".git/index.lock", "");
+    let error = land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).unwrap_err();
+    assert_eq!(error.code(), "index-locked");
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(repo.read("a.txt"), b"one\ntwo\nthree\n");
+}
+
+#[test]
+fn an_approval_is_good_for_exactly_what_it_was_given_for() {
+    let repo = example();
+    let repository = open(&repo);
+    let target = repository.resolve(&TargetSpec::CurrentBranch).unwrap();
+    let other_base = {
+        repo.git(&["commit", "--quiet", "--allow-empty", "-m", "second"]);
+        repository.resolve(&TargetSpec::CurrentBranch).unwrap()
+    };
+    let other_ref = repository.resolve(&branch("topic")).unwrap();
+    let mut other_policy = plan(&target);
+    other_policy.policy_sha256 = "0".repeat(64);
+    let cases = [
+        (other_policy, "approval-void"),
+        (plan(&other_base), "approval-void"),
+        (plan(&other_ref), "approval-void"),
+        (plan(&target), "base-moved"),
+    ];
+    for (plan, expected) in cases {
+        let change = change(&repository, &target, &[("a.txt", text("x\n"))]);
+        let error = repository
+            .land(approved(change, &target), &plan, &mut Sink(accept))
+            .unwrap_err();
+        assert_eq!(error.code(), expected);
+    }
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn a_branch_that_moves_while_a_change_lands_is_not_overwritten() {
+    let repo = example();
+    let repository = open(&repo);
+    let target = repository.resolve(&TargetSpec::CurrentBranch).unwrap();
+    let change = change(&repository, &target, &[("a.txt", text("x\n"))]);
+    let mut sink = Sink(|intent: &_| {
+        repo.git(&["commit", "--quiet", "--allow-empty", "-m", "theirs"]);
+        accept(intent)
+    });
+    let error = repository
+        .land(approved(change, &target), &plan(&target), &mut sink)
+        .unwrap_err();
+    assert!(matches!(error, ExecError::BaseMoved { .. }), "{error}");
+    assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "theirs");
+    assert_eq!(
+        (repo.status(), repo.read("a.txt")),
+        (String::new(), b"one\ntwo\nthree\n".to_vec())
+    );
+    assert_sound(&repo);
+}
+
+#[test]
+fn without_a_durable_intent_nothing_is_written() {
+    let repo = example();
+    let repository = open(&repo);
+    let before = repository.measure().unwrap();
+    for spec in [
+        TargetSpec::CurrentBranch,
+        branch("topic"),
+        TargetSpec::WorkTreeOnly,
+    ] {
+        let target = repository.resolve(&spec).unwrap();
+        let change = change(&repository, &target, &[("a.txt", text("x\n"))]);
+        let mut full = Sink(|_: &_| Err("the disk is full".to_owned()));
+        let error = repository
+            .land(approved(change, &target), &plan(&target), &mut full)
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the intent could not be recorded: the disk is full"
+        );
+        assert_eq!(repository.measure().unwrap(), before);
+    }
+}
+
+#[test]
+fn a_commit_needs_an_identity_and_a_work_tree_change_does_not() {
+    let repo = example();
+    let repository = open(&repo);
+    for (spec, expected) in [
+        (TargetSpec::CurrentBranch, Some("no-identity")),
+        (TargetSpec::WorkTreeOnly, None),
+    ] {
+        let target = repository.resolve(&spec).unwrap();
+        let change = change(&repository, &target, &[("a.txt", text("x\n"))]);
+        let mut plan = plan(&target);
+        plan.identity = None;
+        let landed = repository.land(approved(change, &target), &plan, &mut Sink(accept));
+        assert_eq!(landed.err().map(|error| error.code()), expected);
+    }
+}
