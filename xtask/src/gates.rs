@@ -47,6 +47,10 @@ impl Options {
         Ok(options)
     }
 
+    fn wants_live(&self) -> bool {
+        ALL.iter().any(|gate| *gate != BOUNDARY && self.wants(gate))
+    }
+
     fn wants(&self, gate: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|name| name == gate)
     }
@@ -54,37 +58,48 @@ impl Options {
 
 /// Runs them. True when none failed, and with `--require-live` none was skipped.
 ///
-/// # Errors
-/// When a gate could not judge at all.
-pub fn run(root: &Path, options: &Options) -> Result<bool, String> {
+/// A gate that cannot judge has failed, and the others still run.
+pub fn run(root: &Path, options: &Options) -> bool {
     if options.list {
         ALL.iter().for_each(|name| say(name));
-        return Ok(true);
+        return true;
     }
+    let binaries = options.wants_live().then(|| build(root, options.built));
     let mut verdicts = Vec::new();
-    if options.wants(BOUNDARY) {
+    for gate in ALL.iter().filter(|gate| options.wants(gate)) {
         let started = Instant::now();
-        let results = GateResults::new(BOUNDARY, &timestamp(SystemTime::now()), boundary::run(root)?);
-        results.write(&evidence(root, BOUNDARY))?;
+        let results = match &binaries {
+            Some(Err(problem)) if *gate != BOUNDARY => Err(problem.clone()),
+            Some(Ok(binaries)) if *gate != BOUNDARY => judge(root, binaries, gate),
+            Some(_) | None => judge_tree(root),
+        };
+        let results = results.unwrap_or_else(|problem| broken(gate, problem));
         verdicts.push(show(&results, started));
-    }
-    let live: Vec<&str> = [LMSTUDIO, LLAMACPP]
-        .into_iter()
-        .filter(|gate| options.wants(gate))
-        .collect();
-    if !live.is_empty() {
-        let binaries = build(root, options.built)?;
-        for gate in live {
-            let started = Instant::now();
-            verdicts.push(show(&judge(root, &binaries, gate)?, started));
-        }
     }
     let accepted = |status: &Status| match status {
         Status::Passed => true,
         Status::Failed => false,
         Status::Skipped => !options.require_live,
     };
-    Ok(verdicts.iter().all(accepted))
+    verdicts.iter().all(accepted)
+}
+
+fn judge_tree(root: &Path) -> Result<GateResults, String> {
+    let began = timestamp(SystemTime::now());
+    let results = GateResults::new(BOUNDARY, &began, boundary::run(root)?);
+    results.write(&evidence(root, BOUNDARY))?;
+    Ok(results)
+}
+
+/// A gate that could not judge has failed; the others still run.
+fn broken(gate: &str, problem: String) -> GateResults {
+    let check = Check {
+        id: "gate".to_owned(),
+        name: "the gate can judge".to_owned(),
+        status: Status::Failed,
+        details: vec![problem],
+    };
+    GateResults::new(gate, &timestamp(SystemTime::now()), vec![check])
 }
 
 /// Builds the product and the gate binaries; the folder they are in.

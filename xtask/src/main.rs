@@ -45,11 +45,11 @@ fn main() -> ExitCode {
             say(HELP.trim_end());
             Ok(true)
         }
-        ["ci"] => ci::run(&root),
+        ["ci"] => Ok(ci::run(&root)),
         ["schemas"] => schemas::run(&root, false),
         ["schemas", "--check"] => schemas::run(&root, true),
         ["gates", rest @ ..] => match gates::Options::parse(rest) {
-            Ok(options) => gates::run(&root, &options),
+            Ok(options) => Ok(gates::run(&root, &options)),
             Err(problem) => return usage(&problem),
         },
         [other, ..] => return usage(&format!("`{other}` is not understood here")),

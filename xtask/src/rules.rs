@@ -57,6 +57,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("keyring-core", &["agentos-credentials"]),
     ("regex", &["agentos-testkit"]),
     ("reqwest", &["agentos-net"]),
+    ("rpassword", &["agentos"]),
     ("rustls", &["agentos-net"]),
     ("secrecy", &["agentos-tool"]),
     (
