@@ -193,22 +193,26 @@ fn show(results: &GateResults, started: Instant) -> Status {
         counts.failed,
         counts.skipped
     ));
-    results
-        .checks
-        .iter()
-        .flat_map(reasons)
-        .for_each(|line| say(&line));
+    reasons(&results.checks).iter().for_each(|line| say(line));
     results.status
 }
 
-fn reasons(check: &Check) -> Vec<String> {
-    match check.status {
-        Status::Passed => Vec::new(),
-        Status::Failed | Status::Skipped => {
-            let line = |reason: &String| format!("      {} {}: {reason}", check.status.word(), check.id);
-            check.details.iter().map(line).collect()
+/// Why checks did not pass; checks that follow each other with the same reason share a line.
+fn reasons(checks: &[Check]) -> Vec<String> {
+    let mut grouped: Vec<(String, Status, &str)> = Vec::new();
+    for check in checks.iter().filter(|check| check.status != Status::Passed) {
+        for reason in &check.details {
+            match grouped.last_mut() {
+                Some((ids, status, last)) if *status == check.status && *last == reason.as_str() => {
+                    ids.push_str(&format!(", {}", check.id));
+                }
+                Some(_) | None => grouped.push((check.id.clone(), check.status, reason)),
+            }
         }
     }
+    let line =
+        |(ids, status, reason): (String, Status, &str)| format!("      {} {ids}: {reason}", status.word());
+    grouped.into_iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -235,5 +239,28 @@ mod tests {
             SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000)
         ));
         assert!(fresh(&results, SystemTime::UNIX_EPOCH));
+    }
+
+    #[test]
+    fn checks_with_the_same_reason_share_a_line() {
+        let check = |id: &str, status, reason: &str| Check {
+            id: id.to_owned(),
+            name: String::new(),
+            status,
+            details: vec![reason.to_owned()],
+        };
+        let checks = [
+            check("A", Status::Skipped, "nobody there"),
+            check("B", Status::Skipped, "A did not pass"),
+            check("C", Status::Skipped, "A did not pass"),
+            check("D", Status::Failed, "A did not pass"),
+            check("E", Status::Passed, "fine"),
+        ];
+        let expected = [
+            "      SKIP A: nobody there",
+            "      SKIP B, C: A did not pass",
+            "      FAIL D: A did not pass",
+        ];
+        assert_eq!(reasons(&checks), expected);
     }
 }
