@@ -43,6 +43,11 @@ const CHECKS: &[(&str, &str, Rule)] = &[
         closure::check,
     ),
     (
+        "features",
+        "no feature of an outside crate opens a door",
+        closure::features,
+    ),
+    (
         "packages",
         "packages are named and set up alike",
         manifests::check,

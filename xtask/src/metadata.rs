@@ -46,6 +46,12 @@ pub struct Dependency {
     pub name: String,
     /// None for a normal one, else `dev` or `build`.
     pub kind: Option<String>,
+    /// The features asked for, here or in the workspace.
+    #[serde(default)]
+    pub features: Vec<String>,
+    /// The crate's default features are on.
+    #[serde(default)]
+    pub uses_default_features: bool,
 }
 
 /// The resolved graph.

@@ -1,6 +1,7 @@
 //! What the inner crates reach, however many steps away.
 //!
-//! Owns: the transitive ban, on the resolved graph. Never: counts what only tests use.
+//! Owns: the transitive ban, on the resolved graph, and the features that would open a door. Never: counts what
+//! only tests use.
 
 use super::Tree;
 use crate::rules;
@@ -27,6 +28,29 @@ pub fn check(tree: &Tree) -> Vec<String> {
                 .filter_map(|banned| closure.get(*banned))
                 .cloned(),
         );
+    }
+    problems
+}
+
+/// Features that no member may ask for, and defaults that must stay off.
+pub fn features(tree: &Tree) -> Vec<String> {
+    let mut problems = Vec::new();
+    for member in tree.metadata.members() {
+        for dependency in member
+            .dependencies
+            .iter()
+            .filter(|dependency| !dependency.is_dev())
+        {
+            let (from, to) = (&member.name, dependency.name.as_str());
+            let closed = rules::CLOSED_FEATURES.iter().find(|(name, _)| *name == to);
+            let asked = closed.iter().flat_map(|(_, closed)| *closed);
+            let open = asked.filter(|feature| dependency.features.iter().any(|on| on == *feature));
+            problems
+                .extend(open.map(|feature| format!("`{from}` turns on the feature `{feature}` of `{to}`")));
+            if rules::NO_DEFAULTS.contains(&to) && dependency.uses_default_features {
+                problems.push(format!("`{from}` uses the default features of `{to}`"));
+            }
+        }
     }
     problems
 }
@@ -68,5 +92,27 @@ mod tests {
     #[test]
     fn a_crate_that_left_the_workspace_is_told() {
         assert!(says(&check(&workspace(&[])), "not in the workspace"));
+    }
+
+    #[test]
+    fn a_feature_that_opens_a_door_is_told() {
+        let mut tree = workspace(&[("agentos-net", json!(2), &[("tokio", None), ("reqwest", None)])]);
+        assert_eq!(features(&tree), Vec::<String>::new());
+        for dependency in tree
+            .metadata
+            .packages
+            .iter_mut()
+            .flat_map(|package| &mut package.dependencies)
+        {
+            dependency.features = vec!["rt".to_owned(), "process".to_owned()];
+            dependency.uses_default_features = true;
+        }
+        assert_eq!(
+            features(&tree),
+            [
+                "`agentos-net` turns on the feature `process` of `tokio`",
+                "`agentos-net` uses the default features of `reqwest`"
+            ]
+        );
     }
 }
