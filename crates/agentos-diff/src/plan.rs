@@ -114,6 +114,9 @@ fn file(
     let mode = parts.iter().find_map(|(_, resolved)| resolved.mode);
     match (&resolved.action, &resolved.base) {
         (Action::Create, _) | (_, None) => {
+            if let Body::Whole(lines) = &first.body {
+                settle::complete(lines, &[])?;
+            }
             let content = created(first);
             let mode = mode.unwrap_or(FileMode::Regular);
             report.hunks.push(whole_report());

@@ -254,10 +254,7 @@ pub(crate) fn whole(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, Hun
     let old = lines(base);
     let texts: Vec<&[u8]> = old.iter().map(|line| line.text).collect();
     let wanted: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
-    if let Some(line) = wanted.iter().find(|line| elides(line) && !texts.contains(line)) {
-        let message = format!("the file is given with a part left out: `{}`", excerpt(line, SHOWN_CHARS));
-        return Err(Refusal::new(RefusalCode::Malformed, message).hint("give the whole file, or a diff"));
-    }
+    complete(new, &texts)?;
     let hunk = Hunk {
         lines: crate::parse::paired(&texts, &wanted),
         ..Hunk::default()
@@ -279,6 +276,17 @@ pub(crate) fn whole(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, Hun
     report.status = HunkStatus::Landed;
     report.rung = Some(Rung::WholeFile);
     Ok((Arc::from(content), report))
+}
+
+/// A whole file must be whole: no line of it, other than those of the base, may stand for others.
+pub(crate) fn complete(new: &[HunkLine<'_>], base: &[&[u8]]) -> Result<(), Refusal> {
+    match new.iter().find(|line| elides(&line.text) && !base.contains(&line.text.as_ref())) {
+        Some(line) => {
+            let message = format!("the file is given with a part left out: `{}`", excerpt(&line.text, SHOWN_CHARS));
+            Err(Refusal::new(RefusalCode::Malformed, message).hint("give the whole file, or a diff"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Lines that stand for others: `...`, or a comment that says that the rest stays.

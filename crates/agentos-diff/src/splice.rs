@@ -131,7 +131,8 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
     fn of(lines: &'l [Line<'l>], hunk: &'h Hunk<'a>, place: &'l Place) -> Self {
         let old: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.is_old()).collect();
         let here = lines.get(place.start..place.start + old.len()).unwrap_or_default();
-        let literal = !old.is_empty()
+        // Nothing contradicts a hunk that fills an empty file.
+        let literal = (!old.is_empty() || lines.is_empty())
             && old
                 .iter()
                 .zip(here)
@@ -162,9 +163,10 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
         out.extend_from_slice(eol.bytes());
     }
 
-    /// The ending of the line that is replaced, else of the line above, else the usual one.
+    /// The ending of the line that is replaced (of the last one, for more lines than were), else of the line
+    /// above, else the usual one.
     fn beside(&self, run: &Run<'_, '_>, at: usize) -> Eol {
-        let replaced = (run.start + at < run.end).then_some(run.start + at);
+        let replaced = (run.start < run.end).then(|| (run.start + at).min(run.end - 1));
         let above = run.start.checked_sub(1);
         replaced
             .or(above)

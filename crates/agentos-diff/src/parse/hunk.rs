@@ -98,7 +98,9 @@ impl Count {
 }
 
 /// Reads the body after the header line `cursor.at - 1` and moves past it.
-pub(crate) fn body<'a>(cursor: &mut Cursor<'_, 'a>, stated: Stated, fenced: bool) -> Hunk<'a> {
+///
+/// A carriage return on the header line came with the transport of the answer: then those of the body mean nothing.
+pub(crate) fn body<'a>(cursor: &mut Cursor<'_, 'a>, stated: Stated, fenced: bool, transport: bool) -> Hunk<'a> {
     let start = cursor.at;
     let (end, full) = extent(cursor, stated, fenced);
     let mut hunk = Hunk {
@@ -119,7 +121,7 @@ pub(crate) fn body<'a>(cursor: &mut Cursor<'_, 'a>, stated: Stated, fenced: bool
     }
     for index in start..cut {
         let Some(line) = cursor.line(index) else { break };
-        push(&mut hunk, line, cursor.cr(index));
+        push(&mut hunk, line, cursor.cr(index) && !transport);
     }
     cursor.at = end;
     hunk
@@ -141,6 +143,10 @@ fn push<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
         Shape::NoNewline => {
             if let Some(last) = hunk.lines.last_mut() {
                 last.bare = true;
+                if std::mem::take(&mut last.cr) {
+                    // No line feed follows in the file, so the carriage return is content.
+                    last.text.to_mut().push(b'\r');
+                }
             }
             return;
         }
@@ -155,6 +161,7 @@ fn push<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
 
 /// Where the structure ends the body, and where the stated counts do, if they do anywhere before.
 fn extent(cursor: &Cursor<'_, '_>, stated: Stated, fenced: bool) -> (usize, Option<usize>) {
+    let counted_end = counted_end(cursor, stated);
     let mut count = Count::default();
     let mut full = None;
     let mut index = cursor.at;
@@ -163,7 +170,8 @@ fn extent(cursor: &Cursor<'_, '_>, stated: Stated, fenced: bool) -> (usize, Opti
         if full.is_none() && !matches!(shape, Shape::NoNewline) && counted(count, stated) && index > cursor.at {
             full = Some(index);
         }
-        if ends(cursor, index, line, fenced, open_counts(count, stated)) {
+        let inside = counted_end.is_some_and(|end| index < end && !header_at_end(cursor, index, end));
+        if !inside && ends(cursor, index, line, fenced) {
             break;
         }
         count.take(&shape);
@@ -175,20 +183,50 @@ fn extent(cursor: &Cursor<'_, '_>, stated: Stated, fenced: bool) -> (usize, Opti
     (index, full)
 }
 
+/// Where the counts alone end the body: every line up to there has a mark, and what follows begins another part.
+/// Work ends at the next `@@`, which no body line begins with.
+fn counted_end(cursor: &Cursor<'_, '_>, stated: Stated) -> Option<usize> {
+    let mut count = Count::default();
+    let mut index = cursor.at;
+    while !counted(count, stated) {
+        let shape = shape(cursor.line(index)?);
+        if matches!(shape, Shape::Unmarked(_)) {
+            return None;
+        }
+        count.take(&shape);
+        index += 1;
+    }
+    while cursor.line(index).is_some_and(|line| line.starts_with(b"\\")) {
+        index += 1;
+    }
+    let clean = cursor.line(index).is_none_or(|line| {
+        line.is_empty()
+            || line.starts_with(b"@@")
+            || is_header(line)
+            || super::cursor::fence(line).is_some()
+            || starts_file(cursor, index)
+            || is_signature(cursor, index, line)
+    });
+    clean.then_some(index)
+}
+
+/// The last two counted lines are names, and a hunk follows: then the counts are two too many, and this is the
+/// header of the next file.
+fn header_at_end(cursor: &Cursor<'_, '_>, index: usize, end: usize) -> bool {
+    index + 2 == end
+        && cursor.line(end).is_some_and(|line| line.starts_with(b"@@"))
+        && matches!(names(cursor, index), Some((old, new)) if one_file(&old, &new))
+}
+
 fn counted(count: Count, stated: Stated) -> bool {
     stated.old_count == Some(count.old) && stated.new_count == Some(count.new)
 }
 
-/// One removed and one added line would make the stated counts full.
-fn open_counts(count: Count, stated: Stated) -> bool {
-    stated.old_count == Some(count.old + 1) && stated.new_count == Some(count.new + 1)
-}
-
 /// True when this line is no longer part of a body.
-fn ends(cursor: &Cursor<'_, '_>, index: usize, line: &[u8], fenced: bool, two_open: bool) -> bool {
+fn ends(cursor: &Cursor<'_, '_>, index: usize, line: &[u8], fenced: bool) -> bool {
     match line.first() {
         None | Some(b' ' | b'+' | b'\\') => false,
-        Some(b'-') => starts_file(cursor, index, two_open) || is_signature(cursor, index, line),
+        Some(b'-') => starts_file(cursor, index) || is_signature(cursor, index, line),
         Some(b'@') if line.starts_with(b"@@") => true,
         Some(b'`' | b'~') if super::cursor::fence(line).is_some() => true,
         Some(_) => !fenced || is_header(line),
@@ -217,22 +255,27 @@ fn is_header(line: &[u8]) -> bool {
 }
 
 /// `--- x` and `+++ y` inside a body are a removed and an added line, unless they are plainly a header.
-pub(crate) fn starts_file(cursor: &Cursor<'_, '_>, index: usize, two_open: bool) -> bool {
-    let names = |at: usize, mark: &[u8]| {
-        cursor
-            .line(at)
-            .and_then(|line| line.strip_prefix(mark))
-            .and_then(header_name)
-    };
-    let (Some(old), Some(new)) = (names(index, b"--- "), names(index + 1, b"+++ ")) else {
+pub(crate) fn starts_file(cursor: &Cursor<'_, '_>, index: usize) -> bool {
+    let Some((old, new)) = names(cursor, index) else {
         return false;
     };
     let hunk_follows = cursor.line(index + 2).is_some_and(|line| line.starts_with(b"@@"));
+    let path = matches!(&old, Name::Written(old) if old.contains(&b'/'));
+    hunk_follows || (one_file(&old, &new) && (path || old == Name::Nothing || new == Name::Nothing))
+}
+
+/// The two names of a header that begins here.
+fn names(cursor: &Cursor<'_, '_>, index: usize) -> Option<(Name, Name)> {
+    let old = cursor.line(index)?.strip_prefix(b"--- ").and_then(header_name)?;
+    let new = cursor.line(index + 1)?.strip_prefix(b"+++ ").and_then(header_name)?;
+    (old != Name::Unstated && new != Name::Unstated).then_some((old, new))
+}
+
+/// Both names are of one file.
+fn one_file(old: &Name, new: &Name) -> bool {
     match (old, new) {
         (Name::Nothing, Name::Written(_)) | (Name::Written(_), Name::Nothing) => true,
-        (Name::Written(a), Name::Written(b)) => {
-            (same_file(&a, &b) && (hunk_follows || a.contains(&b'/'))) || (hunk_follows && !two_open)
-        }
+        (Name::Written(old), Name::Written(new)) => same_file(old, new),
         (Name::Unstated, _) | (_, Name::Unstated) | (Name::Nothing, Name::Nothing) => false,
     }
 }

@@ -4,7 +4,7 @@
 
 use super::cursor::{Cursor, Fence, closes, fence, split_margin};
 use super::hunk;
-use super::model::{Body, Extended, FileEdit, Hunk, Name, Parsed, repair};
+use super::model::{Body, Extended, FileEdit, Name, Parsed, repair};
 use super::name::{header_name, plain_name};
 use crate::text::{Line, trim};
 use crate::{Dialect, Refusal, RefusalCode};
@@ -57,6 +57,11 @@ impl<'a> Reader<'_, 'a> {
         }
         if self.starts_part(line) || self.finds_margin(raw) {
             return self.part();
+        }
+        if !self.fresh && begins_with_mode(line) {
+            // Only the `diff --git` line got lost.
+            self.finish()?;
+            self.begin();
         }
         if self.open.is_some() && self.extended(line)? {
             self.cursor.at += 1;
@@ -163,10 +168,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn hunk_here(&mut self, stated: super::model::Stated) -> Result<(), Refusal> {
         let header_cr = self.cursor.at > 0 && self.cursor.cr(self.cursor.at - 1);
-        let mut hunk = hunk::body(&mut self.cursor, stated, self.fence.is_some());
-        if header_cr {
-            undo_transport(&mut hunk);
-        }
+        let hunk = hunk::body(&mut self.cursor, stated, self.fence.is_some(), header_cr);
         self.fresh = false;
         if hunk.lines.is_empty() {
             return Err(Refusal::new(RefusalCode::Malformed, "a hunk has no lines")
@@ -236,11 +238,12 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// A carriage return on the header line came with the transport of the answer and is on every line.
-fn undo_transport(hunk: &mut Hunk<'_>) {
-    for line in &mut hunk.lines {
-        line.cr = false;
-    }
+/// A mode line, which stands above the names.
+fn begins_with_mode(line: &[u8]) -> bool {
+    let mode = |rest: &[u8]| trim(rest).len() == 6 && trim(rest).iter().all(u8::is_ascii_digit);
+    [b"new file mode ".as_slice(), b"deleted file mode ", b"old mode "]
+        .iter()
+        .any(|label| line.strip_prefix(*label).is_some_and(mode))
 }
 
 fn says_something(extended: &Extended) -> bool {

@@ -1,0 +1,135 @@
+//! The report as text for a model: what did not land, the real lines nearby, and what to change.
+//!
+//! Owns: the wording. Never: gives instructions that the repository's content wrote; that content is quoted in
+//! fences longer than any it holds.
+
+use std::fmt::Write;
+
+use crate::{FileReport, HunkReport, HunkStatus, LandingReport, Refusal, RefusalCode};
+
+/// More files than this are not spelled out.
+const FILES: usize = 20;
+/// Nor more hunks of one file.
+const HUNKS: usize = 10;
+
+impl LandingReport {
+    /// Text that a model can act on: why nothing was changed, hunk by hunk, with the real lines nearby.
+    #[must_use]
+    pub fn feedback(&self) -> String {
+        let mut out = String::new();
+        let Some(refusal) = &self.refusal else {
+            return "The change landed.\n".to_owned();
+        };
+        push(&mut out, &format!("Nothing was changed. {}.", sentence(&refusal.message)));
+        if let Some(hint) = &refusal.hint {
+            push(&mut out, &format!("{}.", sentence(hint)));
+        }
+        let told = self.files.iter().filter(|file| tells(file));
+        for file in told.take(FILES) {
+            self::file(&mut out, file);
+        }
+        push(&mut out, "");
+        push(&mut out, advice(refusal.code));
+        out
+    }
+}
+
+fn push(out: &mut String, line: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{line}");
+}
+
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
+    first + characters.as_str()
+}
+
+fn tells(file: &FileReport) -> bool {
+    file.refusal.is_some() || file.hunks.iter().any(|hunk| hunk.refusal.is_some())
+}
+
+fn file(out: &mut String, file: &FileReport) {
+    push(out, "");
+    push(out, &format!("File `{}`:", file.path));
+    if let Some(refusal) = &file.refusal
+        && file.hunks.iter().all(|hunk| hunk.refusal.is_none())
+    {
+        push(out, &format!("- {}.", reason(refusal)));
+    }
+    let landed = file.hunks.iter().filter(|hunk| hunk.status == HunkStatus::Landed).count();
+    if landed > 0 {
+        push(out, &format!("- {landed} of its {} hunks would land; keep them as they are.", file.hunks.len()));
+    }
+    for one in file.hunks.iter().filter(|hunk| hunk.refusal.is_some()).take(HUNKS) {
+        hunk(out, one);
+    }
+}
+
+fn reason(refusal: &Refusal) -> String {
+    match &refusal.hint {
+        Some(hint) => format!("{}; {hint}", sentence(&refusal.message)),
+        None => sentence(&refusal.message),
+    }
+}
+
+fn hunk(out: &mut String, hunk: &HunkReport) {
+    let Some(refusal) = &hunk.refusal else { return };
+    push(out, &format!("- Hunk {}: {}.", hunk.index, reason(refusal)));
+    if !hunk.expected.is_empty() {
+        push(out, "  It expects these lines:");
+        quoted(out, &hunk.expected);
+    }
+    let lines: Vec<String> = hunk.candidates.iter().map(u64::to_string).collect();
+    if let (Some(first), false) = (lines.first(), hunk.actual.is_empty()) {
+        if refusal.code == RefusalCode::Ambiguous {
+            push(out, &format!("  They are at lines {}.", lines.join(", ")));
+        } else {
+            push(out, &format!("  The file has these lines from line {first} on:"));
+            quoted(out, &hunk.actual);
+        }
+    }
+}
+
+/// Lines between fences that none of them can close.
+fn quoted(out: &mut String, lines: &[String]) {
+    let longest = lines
+        .iter()
+        .map(|line| line.chars().take_while(|character| *character == '`').count())
+        .max()
+        .unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    push(out, &fence);
+    for line in lines {
+        push(out, line);
+    }
+    push(out, &fence);
+}
+
+fn advice(code: RefusalCode) -> &'static str {
+    match code {
+        RefusalCode::NoDiff => {
+            "Answer with one unified diff (`--- a/path`, `+++ b/path`, `@@` hunks) or with search/replace blocks."
+        }
+        RefusalCode::Malformed | RefusalCode::Encoding | RefusalCode::Binary | RefusalCode::TooLarge => {
+            "Send the whole change again in one well-formed answer."
+        }
+        RefusalCode::DoesNotApply | RefusalCode::Stale => {
+            "Send the whole change again, with context and removed lines copied exactly from the file."
+        }
+        RefusalCode::Ambiguous => {
+            "Send the whole change again, with enough lines around each edit that it has only one place."
+        }
+        RefusalCode::Empty => "Nothing needs to be done if the file is already as it should be.",
+        RefusalCode::PathEscape
+        | RefusalCode::GitDir
+        | RefusalCode::SymlinkTraversal
+        | RefusalCode::Submodule
+        | RefusalCode::ModeChange
+        | RefusalCode::CaseCollision
+        | RefusalCode::ReservedName
+        | RefusalCode::Secret
+        | RefusalCode::Bidi
+        | RefusalCode::ProtectedPath => "This is not allowed. Send the change without it.",
+    }
+}

@@ -1,0 +1,92 @@
+//! One edit in every dialect, and the bytes it must come to.
+//!
+//! Owns: the table. Never: repeats what the public corpus shows.
+
+use agentos_diff::{LandOptions, land};
+
+use crate::memory::Memory;
+
+const BASE: &[u8] = b"use std;\n\nfn one() {\n    work();\n}\n\nfn two() {\n    work();\n}\n";
+
+fn after(answer: &str, files: &[(&str, &[u8])]) -> Vec<(String, String)> {
+    let base = Memory::of(files);
+    let landed = land(answer.as_bytes(), &base, &LandOptions::default())
+        .unwrap_or_else(|error| panic!("{error}: {error:?}\n{answer}"));
+    base.after(&landed.change)
+        .into_iter()
+        .map(|(path, (_, content))| (path, String::from_utf8_lossy(&content).into_owned()))
+        .collect()
+}
+
+#[test]
+fn one_edit_in_every_dialect_comes_to_the_same_bytes() {
+    let wanted = String::from_utf8_lossy(BASE).replacen("    work();\n}\n\nfn two", "    rest();\n}\n\nfn two", 1);
+    let answers = [
+        "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -3,3 +3,3 @@\n fn one() {\n-    work();\n+    rest();\n }\n",
+        "> --- a/src/a.rs\n> +++ b/src/a.rs\n> @@ @@\n>  fn one() {\n> -    work();\n> +    rest();\n>  }\n",
+        "--- a/src/a.rs\n+++ b/src/a.rs\n fn one() {\n-    work();\n+    rest();\n }\n",
+        "src/a.rs\n```rust\n<<<<<<< SEARCH\nfn one() {\n    work();\n=======\nfn one() {\n    rest();\n>>>>>>> REPLACE\n```\n",
+        "```rust src/a.rs\n<<<<<<< SEARCH\nfn one() {\n    work();\n=======\nfn one() {\n    rest();\n>>>>>>> REPLACE\n```\n",
+        "### `src/a.rs`\n<<<<<<< SEARCH\nfn one() {\n    work();\n=======\nfn one() {\n    rest();\n>>>>>>> REPLACE\n",
+        "*** Begin Patch\n*** Update File: src/a.rs\n@@ fn one() {\n-    work();\n+    rest();\n }\n \n*** End Patch\n",
+        "{\"edits\":[{\"path\":\"src/a.rs\",\"search\":\"one() {\\n    work\",\"replace\":\"one() {\\n    rest\"}]}",
+        "Sure:\n\n```json\n{\"edits\": [{\"path\": \"src/a.rs\", \"search\": \"fn one() {\\n  work();\\n\", \"replace\": \"fn one() {\\n  rest();\\n\"}]}\n```\n",
+        "src/a.rs\n```rust\nuse std;\n\nfn one() {\n    rest();\n}\n\nfn two() {\n    work();\n}\n```\n",
+    ];
+    for answer in answers {
+        if answer.contains("  work") && answer.contains("json") {
+            // The indentation differs by no one rule: refused, not guessed.
+            let base = Memory::of(&[("src/a.rs", BASE)]);
+            assert!(land(answer.as_bytes(), &base, &LandOptions::default()).is_err());
+            continue;
+        }
+        assert_eq!(after(answer, &[("src/a.rs", BASE)]), [("src/a.rs".to_owned(), wanted.clone())], "{answer}");
+    }
+}
+
+#[test]
+fn files_are_created_deleted_and_moved_in_the_envelope() {
+    let answer = "*** Begin Patch\n*** Add File: new.txt\n+one\n+two\n*** Delete File: old.txt\n\
+                  *** Update File: from.txt\n*** Move to: to.txt\n@@\n-a\n+A\n b\n*** End Patch";
+    assert_eq!(
+        after(answer, &[("old.txt", b"x\n"), ("from.txt", b"a\nb\n")]),
+        [("new.txt".to_owned(), "one\ntwo\n".to_owned()), ("to.txt".to_owned(), "A\nb\n".to_owned())]
+    );
+}
+
+#[test]
+fn bytes_outside_the_edit_stay_and_added_lines_take_the_files_ways() {
+    let cases: [(&str, &[u8], &str); 8] = [
+        ("mixed line ends", b"a\r\nb\nc\r\n", "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n+BB\n c\n"),
+        ("crlf", b"a\r\nb\r\n", "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n"),
+        ("byte order mark", b"\xef\xbb\xbfa\nb\n", "--- a/f\n+++ b/f\n@@ @@\n-b\n+B\n"),
+        ("no final newline", b"a\nb", "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n"),
+        ("added after the last line", b"a\nb", "--- a/f\n+++ b/f\n@@ @@\n a\n b\n+c\n"),
+        ("not utf-8", b"caf\xe9\nb\n", "--- a/f\n+++ b/f\n@@ @@\n-b\n+B\n"),
+        ("deeper", b"if x:\n    a\n    b\n", "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n+  c\n"),
+        ("tabs", b"\tx {\n\t\ty\n\t}\n", "--- a/f\n+++ b/f\n@@ @@\n     x {\n-        y\n+        z\n     }\n"),
+    ];
+    let results: Vec<String> = cases
+        .iter()
+        .map(|(name, base, answer)| format!("{name}: {:?}", after(answer, &[("f", base)])[0].1))
+        .collect();
+    insta::assert_snapshot!(results.join("\n"), @r#"
+    mixed line ends: "a\r\nB\nBB\nc\r\n"
+    crlf: "a\r\nB\r\n"
+    byte order mark: "\u{feff}a\nB\n"
+    no final newline: "a\nB"
+    added after the last line: "a\nb\nc"
+    not utf-8: "caf�\nB\n"
+    deeper: "if x:\n    a\n    B\n      c\n"
+    tabs: "\tx {\n\t\tz\n\t}\n"
+    "#);
+}
+
+#[test]
+fn the_order_of_hunks_makes_a_place_unique_and_their_lines_decide_only_together() {
+    let base = b"a\nx\nb\nx\nc\nx\n";
+    let between = "--- a/f\n+++ b/f\n@@ @@\n-b\n+B\n@@ @@\n-x\n+X\n@@ @@\n-c\n+C\n";
+    assert_eq!(after(between, &[("f", base)])[0].1, "a\nx\nB\nX\nC\nx\n");
+    let stated = "--- a/f\n+++ b/f\n@@ -4 +4 @@\n-x\n+X\n";
+    assert_eq!(after(stated, &[("f", base)])[0].1, "a\nx\nb\nX\nc\nx\n");
+}
