@@ -149,3 +149,6 @@ fn fail(result: &mut ToolResult, category: ErrorCategory, message: String) {
     result.error_category = Some(category);
     result.error_message = Some(message);
 }
+
+#[cfg(test)]
+mod tests;
