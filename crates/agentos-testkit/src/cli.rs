@@ -145,7 +145,9 @@ impl Cli {
 /// Sends Ctrl-C's signal to a running program; true if it was sent.
 #[must_use]
 pub fn interrupt(child: &Child) -> bool {
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
     sent.is_ok_and(|status| status.success())
 }
 
