@@ -177,8 +177,10 @@ pub(crate) enum Kind {
 pub(crate) enum FindingKind {
     /// A credential.
     Secret,
-    /// Invisible or direction-changing characters.
+    /// Direction-changing and tag characters: what is shown is not what is there.
     Bidi,
+    /// Characters of no width.
+    Invisible,
     /// NUL bytes.
     Nul,
 }

@@ -16,14 +16,62 @@ pub(crate) fn fold(text: &str) -> String {
         .collect()
 }
 
-/// A glob over folded paths. Folding the pattern keeps the library's fast ways of matching plain names, which its
-/// own case switch turns off.
-pub(crate) fn compile(pattern: &str) -> Result<Glob, globset::Error> {
-    GlobBuilder::new(&fold(pattern))
-        .literal_separator(true)
-        .backslash_escape(false)
-        .empty_alternates(true)
-        .build()
+/// A glob over folded paths, as one or more that match the same together. Folding the pattern keeps the library's
+/// fast ways of matching plain names, which its own case switch turns off; so does writing out the alternatives of
+/// a plain name.
+pub(crate) fn compile(pattern: &str) -> Result<Vec<Glob>, globset::Error> {
+    let folded = fold(pattern);
+    let written_out = if is_plain(&folded) {
+        write_out(&folded)
+    } else {
+        None
+    };
+    written_out
+        .unwrap_or_else(|| vec![folded])
+        .iter()
+        .map(|pattern| {
+            GlobBuilder::new(pattern)
+                .literal_separator(true)
+                .backslash_escape(false)
+                .empty_alternates(true)
+                .build()
+        })
+        .collect()
+}
+
+/// Whether the pattern without its alternatives is a name, an ending or a folder that the library looks up.
+fn is_plain(pattern: &str) -> bool {
+    let rest = match (pattern.strip_prefix("**/"), pattern.strip_suffix("/**")) {
+        (Some(_), Some(_)) => return false,
+        (Some(name), None) => name
+            .strip_prefix('*')
+            .filter(|ending| ending.starts_with('.'))
+            .unwrap_or(name),
+        (None, Some(folder)) => folder,
+        (None, None) => pattern,
+    };
+    !rest.contains(['*', '?', '['])
+}
+
+/// `a{b,c}` as `ab` and `ac`. None where there are no alternatives, too many, or braces that do not match.
+fn write_out(pattern: &str) -> Option<Vec<String>> {
+    let mut open = vec![pattern.to_owned()];
+    let mut done = Vec::new();
+    while let Some(next) = open.pop() {
+        let Some((before, rest)) = next.split_once('{') else {
+            if next.contains('}') {
+                return None;
+            }
+            done.push(next);
+            continue;
+        };
+        let (inside, after) = rest.split_once('}')?;
+        if inside.contains('{') || open.len() + done.len() > 64 {
+            return None;
+        }
+        open.extend(inside.split(',').map(|choice| format!("{before}{choice}{after}")));
+    }
+    Some(done)
 }
 
 /// What is wrong with a pattern for a path, before it is compiled.
@@ -42,5 +90,40 @@ pub(crate) fn objection(pattern: &str) -> Option<&'static str> {
         Some("begins with `!`; write it into `except_paths`")
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_some_file_system_takes_for_one_fold_to_one() {
+        for name in [
+            ".GitHub/Workflows",
+            ".github/workflow\u{17f}",
+            ".g\u{131}thub/wor\u{212a}flows",
+        ] {
+            assert_eq!(fold(name), ".github/workflows", "{name}");
+        }
+    }
+
+    #[test]
+    fn alternatives_of_plain_names_are_written_out() {
+        let cases = [
+            ("**/cargo.{toml,lock}", 2),
+            ("**/{a,b}.{c,d}", 4),
+            ("{,.github/}codeowners", 2),
+            ("**/*.{pem,key}", 2),
+            (".{gitea,forgejo}/workflows/**", 2),
+            ("**/.{a,b}/**", 1),
+            ("**/{a,b}*.txt", 1),
+            ("plain", 1),
+        ];
+        for (pattern, count) in cases {
+            assert_eq!(compile(pattern).unwrap().len(), count, "{pattern}");
+        }
+        assert!(compile("a{b").is_err());
+        assert!(compile("a{b,{c,d}}").is_ok());
     }
 }

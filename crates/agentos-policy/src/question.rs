@@ -129,6 +129,7 @@ pub(crate) fn findings_by_path(findings: &Findings) -> HashMap<&str, Bits<Findin
     let lists = [
         (FindingKind::Secret, &findings.secrets),
         (FindingKind::Bidi, &findings.bidi),
+        (FindingKind::Invisible, &findings.invisible),
         (FindingKind::Nul, &findings.nul),
     ];
     let mut by_path: HashMap<&str, Bits<FindingKind>> = HashMap::new();

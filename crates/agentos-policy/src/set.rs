@@ -209,8 +209,10 @@ impl PolicySet {
                 (PathList::Except, &text.except_paths),
             ] {
                 for pattern in patterns.iter().flatten() {
-                    globs.add(path_glob(rule, pattern)?);
-                    owners.push((index, list));
+                    for glob in path_globs(rule, pattern)? {
+                        globs.add(glob);
+                        owners.push((index, list));
+                    }
                 }
             }
         }
@@ -318,7 +320,7 @@ fn check_id(rule: &Rule, earlier: &[Rule]) -> Result<(), PolicyError> {
     }
 }
 
-fn path_glob(rule: &Rule, pattern: &str) -> Result<globset::Glob, PolicyError> {
+fn path_globs(rule: &Rule, pattern: &str) -> Result<Vec<globset::Glob>, PolicyError> {
     let fault = |message: String| PolicyError::Rule {
         source_name: rule.source.clone(),
         line: rule.line,
@@ -351,6 +353,7 @@ fn digest(sources: &[PolicySource]) -> String {
 fn finding_words(findings: Bits<FindingKind>) -> Vec<String> {
     [
         (FindingKind::Bidi, "bidi"),
+        (FindingKind::Invisible, "invisible"),
         (FindingKind::Nul, "nul"),
         (FindingKind::Secret, "secret"),
     ]

@@ -116,13 +116,17 @@ impl TouchTable {
         let mut owners = Vec::new();
         for (touch, patterns) in TABLE {
             for pattern in *patterns {
-                globs.add(glob::compile(pattern)?);
-                owners.push(*touch);
+                for glob in glob::compile(pattern)? {
+                    globs.add(glob);
+                    owners.push(*touch);
+                }
             }
         }
         let mut exceptions = GlobSetBuilder::new();
         for pattern in NOT_SECRET {
-            exceptions.add(glob::compile(pattern)?);
+            for glob in glob::compile(pattern)? {
+                exceptions.add(glob);
+            }
         }
         Ok(Self {
             globs: globs.build()?,

@@ -150,7 +150,6 @@ fn size_is_judged_once_for_the_whole_change() {
         ("51 deletions", gone(51), "ask too-large"),
         ("50000 lines", lines(50_000), "allow"),
         ("50001 lines", lines(50_001), "ask too-large"),
-        ("1000001 lines", lines(1_000_001), "deny too-large"),
     ];
     for (what, change, expected) in cases {
         assert_eq!(word(&set.decide(&change, &local())), expected, "{what}");
@@ -260,7 +259,7 @@ fn the_explanation_names_rule_file_and_line() {
     insta::assert_snapshot!(decision.explanation(), @r"
     deny
       deny .github/workflows/ci.yml: a cloud model may not edit workflows (no-cloud-ci, .agentos/policy/team.toml:3)
-      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:111)
+      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:122)
       allow the change: a change whose paths are allowed may land (default.land, built-in/default.toml:14)
       allow .github/workflows/ci.yml and 2 more: ordinary files may be edited (default.edit, built-in/default.toml:5)
       fix: edit the workflow by hand
@@ -300,6 +299,7 @@ fn every_built_in_answer_explains_itself() {
     deny default.read-keys: files that usually hold keys do not leave this machine
     ask default.mode: it changes whether a file can be started as a program
     ask default.new-executable: it adds a file that can be started as a program
+    ask default.invisible: it adds characters of no width, which can hide text from a reader
     ask default.many-files: it changes more than 400 files
     ask default.many-lines: it changes more than 50000 lines
     ask default.many-deletions: it deletes more than 50 files

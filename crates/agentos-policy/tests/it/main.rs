@@ -7,6 +7,8 @@ mod approval;
 #[cfg(test)]
 mod decisions;
 #[cfg(test)]
+mod findings;
+#[cfg(test)]
 mod mistakes;
 #[cfg(test)]
 mod properties;

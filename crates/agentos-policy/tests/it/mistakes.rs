@@ -111,7 +111,7 @@ fn mistakes_in_a_rule() {
     team.toml:7:15: unknown variant `sandbox`, expected `kernel` or `observed`
     team.toml:7:12: unknown variant `dependency`, expected one of `dependencies`, `ci`, `build`, `hooks`, `agents`, `editor`, `policy`, `git-attributes`, `licence`, `tests`, `secrets-files`
       hint: did you mean `dependencies`?
-    team.toml:7:13: unknown variant `secrets`, expected one of `secret`, `bidi`, `nul`
+    team.toml:7:13: unknown variant `secrets`, expected one of `secret`, `bidi`, `invisible`, `nul`
       hint: did you mean `secret`?
     team.toml:7:13: invalid value: integer `-1`, expected a whole number of 0 or more
     team.toml:7:13: invalid type: string "ten", expected a whole number of 0 or more

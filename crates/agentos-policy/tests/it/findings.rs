@@ -1,0 +1,38 @@
+//! What is found in added text is denied, whatever else allows the change.
+
+use crate::support::*;
+
+#[test]
+fn a_credential_is_denied_whatever_else_allows_it() {
+    let set = with("[[rule]]\nid = \"all\"\neffect = \"allow\"\nwhy = \"w\"\n");
+    // Put together here, so that no scanner of this repository takes it for a leak.
+    let key = format!(
+        "let key = \"{}_{}\";
+",
+        "ghp", "0123456789abcdefghijklmnopqrstuvwxyz"
+    );
+    let decision = set.decide(&change(&[("src/key.rs", None, Some(&key))]), &local());
+    assert_eq!(word(&decision), "deny secret");
+    assert_eq!(decision.facts().findings, ["secret"]);
+}
+
+#[test]
+fn invisible_direction_marks_are_denied() {
+    let set = PolicySet::builtin().unwrap();
+    let edit = change(&[("src/a.rs", Some("a\n"), Some("if x {\u{202e} } // ok\n"))]);
+    assert_eq!(word(&set.decide(&edit, &local())), "deny bidi");
+}
+
+#[test]
+fn characters_of_no_width_need_a_person() {
+    let set = PolicySet::builtin().unwrap();
+    let edit = change(&[("src/a.js", Some("a\n"), Some("let \u{3164} = f();\n"))]);
+    assert_eq!(word(&set.decide(&edit, &local())), "ask bidi");
+}
+
+#[test]
+fn nul_bytes_are_denied() {
+    let set = PolicySet::builtin().unwrap();
+    let edit = change(&[("data.bin", None, Some("a\0b\n"))]);
+    assert_eq!(word(&set.decide(&edit, &local())), "deny binary");
+}
