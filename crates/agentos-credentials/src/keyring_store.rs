@@ -95,7 +95,12 @@ fn open(store: Option<Arc<CredentialStore>>) -> Result<Arc<CredentialStore>, Cre
     // Asking for the status opens the system's store; opening an entry would hide the reason of a failure.
     if let Err(error) = keyring::Entry::store_status() {
         return Err(CredentialError::NoKeyring {
-            reason: one_line(&error.to_string()),
+            reason: match error {
+                Error::PlatformFailure(source) | Error::NoStorageAccess(source) => {
+                    one_line(&source.to_string())
+                }
+                other => one_line(&other.to_string()),
+            },
         });
     }
     keyring_core::get_default_store().ok_or_else(|| CredentialError::NoKeyring {
