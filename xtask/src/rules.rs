@@ -58,6 +58,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("regex", &["agentos-testkit"]),
     ("reqwest", &["agentos-net"]),
     ("rpassword", &["agentos"]),
+    ("rpassword", &["agentos"]),
     ("rustls", &["agentos-net"]),
     ("secrecy", &["agentos-tool"]),
     (
@@ -136,7 +137,7 @@ pub const GRANTS: &[(&str, &[&str])] = &[
     // The one file that reads the environment, and the one that reads the clock.
     (
         "crates/agentos-cli",
-        &["std::env::vars", "std::time::SystemTime::now"],
+        &["std::env::vars_os", "std::time::SystemTime::now"],
     ),
     // The file of keys, for its owner alone.
     (
@@ -209,6 +210,7 @@ const TEST_SUPPORT: &[&str] = &[
     "std::env::var",
     "std::env::var_os",
     "std::env::vars",
+    "std::env::vars_os",
     "std::fs::DirBuilder::new",
     "std::fs::File::create",
     "std::fs::File::create_new",

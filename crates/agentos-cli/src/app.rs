@@ -41,7 +41,9 @@ impl App {
     /// Shows the end of a verb that lands.
     pub fn finish(&self, outcome: &Outcome) -> Done {
         if self.printer.json {
-            self.printer.json(outcome).map_err(|error| output_failed(&error))?;
+            self.printer
+                .json(outcome)
+                .map_err(|error| output_failed(&error))?;
         } else {
             let text = render::outcome::outcome(outcome, self.common.verbose > 0);
             self.show(text.trim_end(), outcome.is_done());
@@ -75,7 +77,11 @@ impl App {
             escape::line(&error.message)
         );
         if let Some(hint) = &error.hint {
-            text.push_str(&format!("\n  {} {}", paint(style::BOLD, "next:"), escape::line(hint)));
+            text.push_str(&format!(
+                "\n  {} {}",
+                paint(style::BOLD, "next:"),
+                escape::line(hint)
+            ));
         }
         self.printer.error(&text);
         Exit::from(error.cause)
@@ -84,7 +90,11 @@ impl App {
 
 /// Standard output could not be written.
 pub fn output_failed(error: &std::io::Error) -> EffectError {
-    EffectError::new(Cause::Internal, "output", format!("cannot write to standard output: {error}"))
+    EffectError::new(
+        Cause::Internal,
+        "output",
+        format!("cannot write to standard output: {error}"),
+    )
 }
 
 /// The call itself is wrong.

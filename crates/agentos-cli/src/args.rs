@@ -12,7 +12,12 @@ use clap::{Args, Parser, Subcommand};
 
 /// Point any model at a git repository, certain that a tool can only propose a diff.
 #[derive(Debug, Parser)]
-#[command(name = "agentos", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    name = "agentos",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
 #[command(after_help = crate::exit::table())]
 pub struct Cli {
     /// Flags of every verb.

@@ -34,7 +34,10 @@ impl Env {
 
     /// A variable; an empty one counts as unset.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.vars
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
     }
 
     /// All variables, for the profile's own lookups.
@@ -50,7 +53,9 @@ impl Env {
 
     /// The user's home folder.
     pub fn home(&self) -> Option<PathBuf> {
-        self.get("HOME").or_else(|| self.get("USERPROFILE")).map(PathBuf::from)
+        self.get("HOME")
+            .or_else(|| self.get("USERPROFILE"))
+            .map(PathBuf::from)
     }
 
     /// The user's settings: `$XDG_CONFIG_HOME/agentos`, else `~/.config/agentos`.
@@ -74,6 +79,10 @@ impl Env {
 
     /// A name for the person at the terminal, for consent records.
     pub fn user(&self) -> String {
-        self.get("USER").or_else(|| self.get("LOGNAME")).or_else(|| self.get("USERNAME")).unwrap_or("unknown").to_owned()
+        self.get("USER")
+            .or_else(|| self.get("LOGNAME"))
+            .or_else(|| self.get("USERNAME"))
+            .unwrap_or("unknown")
+            .to_owned()
     }
 }

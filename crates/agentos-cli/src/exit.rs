@@ -93,6 +93,8 @@ impl From<Exit> for ExitCode {
 
 /// The table as shown at the end of the help text.
 pub fn table() -> String {
-    let rows = Exit::ALL.iter().map(|exit| format!("  {:>3}  {}\n", *exit as u8, exit.meaning()));
+    let rows = Exit::ALL
+        .iter()
+        .map(|exit| format!("  {:>3}  {}\n", *exit as u8, exit.meaning()));
     format!("Exit codes:\n{}", rows.collect::<String>())
 }

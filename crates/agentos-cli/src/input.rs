@@ -21,7 +21,9 @@ pub const LARGEST_ANSWER: u64 = 64 << 20;
 pub fn answer(path: &Path, cwd: &Path) -> Result<Vec<u8>, EffectError> {
     if path == Path::new("-") {
         if std::io::stdin().is_terminal() {
-            return Err(usage("no file is named and nothing is piped in").hint("try: agentos apply fix.patch"));
+            return Err(
+                usage("no file is named and nothing is piped in").hint("try: agentos apply fix.patch")
+            );
         }
         return bounded(std::io::stdin().lock(), "standard input", LARGEST_ANSWER);
     }

@@ -25,7 +25,10 @@ use crate::printer::Printer;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let printer = Printer { quiet: cli.common.quiet, json: cli.common.json };
+    let printer = Printer {
+        quiet: cli.common.quiet,
+        json: cli.common.json,
+    };
     let env = match env::Env::read() {
         Ok(env) => env,
         Err(error) => {
@@ -34,7 +37,11 @@ fn main() -> ExitCode {
         }
     };
     start_log(&env, cli.common.verbose);
-    let app = App { env, printer, common: cli.common };
+    let app = App {
+        env,
+        printer,
+        common: cli.common,
+    };
     commands::run(&app, &cli.verb).into()
 }
 
@@ -46,5 +53,8 @@ fn start_log(env: &env::Env, verbose: u8) {
         (None, _) => "agentos=debug".to_owned(),
     };
     let filter = tracing_subscriber::EnvFilter::try_new(filter).unwrap_or_default();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
 }

@@ -42,7 +42,11 @@ impl Printer {
     /// # Errors
     /// When standard output cannot be written for another reason (a full disk).
     pub fn data(&self, text: &str) -> io::Result<()> {
-        let choice = if self.json { ColorChoice::Never } else { AutoStream::choice(&io::stdout()) };
+        let choice = if self.json {
+            ColorChoice::Never
+        } else {
+            AutoStream::choice(&io::stdout())
+        };
         let mut out = AutoStream::new(io::stdout().lock(), choice);
         forgive_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }

@@ -43,33 +43,44 @@ pub fn gather(
     for path in paths {
         let decision = policy.decide_read(path, tool);
         if decision.effect() != Effect::Allow {
-            context.withheld.push(Withheld { path: path.clone(), why: first_reason(&decision) });
+            context.withheld.push(Withheld {
+                path: path.clone(),
+                why: first_reason(&decision),
+            });
             continue;
         }
-        context.files.push(ContextFile { path: path.clone(), content: text_of(path, base)? });
+        context.files.push(ContextFile {
+            path: path.clone(),
+            content: text_of(path, base)?,
+        });
     }
     Ok(context)
 }
 
 fn first_reason(decision: &Decision) -> String {
-    decision
-        .deciding()
-        .next()
-        .map_or_else(|| "no rule allows it".to_owned(), |reason| format!("{} ({})", reason.why, reason.rule))
+    decision.deciding().next().map_or_else(
+        || "no rule allows it".to_owned(),
+        |reason| format!("{} ({})", reason.why, reason.rule),
+    )
 }
 
 fn text_of(path: &str, base: &dyn Base) -> Result<String, EffectError> {
     let usage = |message: String| EffectError::new(Cause::Usage, "no-such-file", message);
-    let unreadable =
-        |error: agentos_diff::BaseError| EffectError::new(Cause::Repository, "unreadable-base", error.to_string());
+    let unreadable = |error: agentos_diff::BaseError| {
+        EffectError::new(Cause::Repository, "unreadable-base", error.to_string())
+    };
     let entry = base.entry(path).map_err(unreadable)?;
     let Some(entry) = entry else {
-        return Err(usage(format!("`{path}` is not in the commit that the change would be made on"))
-            .hint("name a committed file; paths are relative to the folder you are in"));
+        return Err(usage(format!(
+            "`{path}` is not in the commit that the change would be made on"
+        ))
+        .hint("name a committed file; paths are relative to the folder you are in"));
     };
     match entry.kind {
         EntryKind::File(_) => {}
-        EntryKind::Directory => return Err(usage(format!("`{path}` is a folder")).hint("name its files one by one")),
+        EntryKind::Directory => {
+            return Err(usage(format!("`{path}` is a folder")).hint("name its files one by one"));
+        }
         EntryKind::Symlink | EntryKind::Gitlink => {
             return Err(usage(format!("`{path}` is a link or a submodule, not a file")));
         }

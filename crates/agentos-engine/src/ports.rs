@@ -32,7 +32,13 @@ impl EffectError {
     /// A failed effect.
     #[must_use]
     pub fn new(cause: Cause, code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), cause, message: message.into(), hint: None, base_moved: false }
+        Self {
+            code: code.to_owned(),
+            cause,
+            message: message.into(),
+            hint: None,
+            base_moved: false,
+        }
     }
 
     /// Says what to do next.

@@ -129,7 +129,10 @@ pub(crate) fn write<T: Serialize>(
         return evidence.append(kind, value(&text)?);
     }
     let body_sha256 = evidence.blob(text.as_bytes())?;
-    let spilled = json(&Spilled { body_sha256: &body_sha256, body_bytes: text.len() })?;
+    let spilled = json(&Spilled {
+        body_sha256: &body_sha256,
+        body_bytes: text.len(),
+    })?;
     evidence.append(kind, value(&spilled)?)
 }
 
@@ -143,10 +146,17 @@ fn value(text: &str) -> Result<Value, EffectError> {
 }
 
 fn inexpressible(error: &serde_json::Error) -> EffectError {
-    EffectError::new(Cause::Internal, "record", format!("a record cannot be written as JSON: {error}"))
+    EffectError::new(
+        Cause::Internal,
+        "record",
+        format!("a record cannot be written as JSON: {error}"),
+    )
 }
 
 /// The refusal of a report that has one.
 pub(crate) fn refusal_of(report: &LandingReport) -> Refusal {
-    report.refusal.clone().unwrap_or_else(|| Refusal::new(agentos_diff::RefusalCode::Malformed, "the answer does not land"))
+    report
+        .refusal
+        .clone()
+        .unwrap_or_else(|| Refusal::new(agentos_diff::RefusalCode::Malformed, "the answer does not land"))
 }

@@ -3,8 +3,8 @@
 //! Owns: the `replay` provider. Never: reads a file; the recording comes in as text.
 
 use agentos_tool::{
-    Adapter, BoxFuture, DiffQuality, ErrorCategory, ExecutionMode, FinishReason, HealthStatus, Progress, ProgressSink,
-    Timestamp, ToolCapabilities, ToolError, ToolFailure, ToolHealth, ToolOutput, ToolTask,
+    Adapter, BoxFuture, DiffQuality, ErrorCategory, ExecutionMode, FinishReason, HealthStatus, Progress,
+    ProgressSink, Timestamp, ToolCapabilities, ToolError, ToolFailure, ToolHealth, ToolOutput, ToolTask,
 };
 
 /// Plays back one recorded answer, whatever the task.
@@ -34,9 +34,14 @@ impl Adapter for Replay {
                 format!("a recorded answer of {} bytes is ready", text.len()),
                 now,
             ),
-            None => ToolHealth::new("replay", HealthStatus::NotConfigured, "no recorded answer is named", now)
-                .with_detail("missing_recording")
-                .with_fix("name one: --replay FILE"),
+            None => ToolHealth::new(
+                "replay",
+                HealthStatus::NotConfigured,
+                "no recorded answer is named",
+                now,
+            )
+            .with_detail("missing_recording")
+            .with_fix("name one: --replay FILE"),
         };
         Box::pin(std::future::ready(health))
     }

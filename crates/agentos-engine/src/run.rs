@@ -11,8 +11,8 @@ use agentos_diff::{LandError, LandOptions, RepoPath, SeenFile, land};
 use agentos_evidence::RecordKind;
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Adapter, Boundary, EditFormat, Enforcement, ErrorCategory, ProgressSink, ResultStatus, RunId, TaskLimits, ToolError,
-    ToolFailure, ToolOutput, ToolResult, ToolTask,
+    Adapter, Boundary, EditFormat, Enforcement, ErrorCategory, ProgressSink, ResultStatus, RunId, TaskLimits,
+    ToolError, ToolFailure, ToolOutput, ToolResult, ToolTask,
 };
 
 use crate::context::{Context, gather};
@@ -100,13 +100,28 @@ pub async fn propose(
     };
     let result = judge(deps, &target, &call, &answer, &context, boundary)?;
     // The diff itself is a blob of the landing record; here its hash is enough.
-    let slim = ToolResult { diff: None, ..result.clone() };
-    records::write(deps.evidence, RecordKind::ToolResult, &Called { attempt, result: &slim })?;
+    let slim = ToolResult {
+        diff: None,
+        ..result.clone()
+    };
+    records::write(
+        deps.evidence,
+        RecordKind::ToolResult,
+        &Called {
+            attempt,
+            result: &slim,
+        },
+    )?;
     let (answer, error) = match answer {
         Ok(output) => (Some(output), None),
         Err(error) => (None, Some(error)),
     };
-    Ok(Proposed { result, answer, context, error })
+    Ok(Proposed {
+        result,
+        answer,
+        context,
+        error,
+    })
 }
 
 /// Takes a task to its end: a commit, or one clear reason why not.
@@ -195,20 +210,28 @@ fn judge(
         Err(error) => return Ok(verdict(call, Err(error), &Judged::Nothing, boundary)),
     };
     let base = deps.repo.base(target)?;
-    let options = LandOptions { seen: seen(context), ..LandOptions::default() };
+    let options = LandOptions {
+        seen: seen(context),
+        ..LandOptions::default()
+    };
     match land(output.text.as_bytes(), base.as_ref(), &options) {
         Ok(found) => Ok(verdict(call, Ok(output), &Judged::Lands(&found), boundary)),
         Err(LandError::Refused(report)) => Ok(verdict(call, Ok(output), &Judged::Refused(&report), boundary)),
-        Err(LandError::Base(error)) => {
-            Err(EffectError::new(Cause::Repository, "unreadable-base", error.to_string()))
-        }
+        Err(LandError::Base(error)) => Err(EffectError::new(
+            Cause::Repository,
+            "unreadable-base",
+            error.to_string(),
+        )),
     }
 }
 
 fn seen(context: &Context) -> Vec<SeenFile> {
     let files = context.files.iter().filter_map(|file| {
         let path = RepoPath::new(&file.path).ok()?;
-        Some(SeenFile { path, content: Arc::from(file.content.as_bytes()) })
+        Some(SeenFile {
+            path,
+            content: Arc::from(file.content.as_bytes()),
+        })
     });
     files.collect()
 }
@@ -223,7 +246,11 @@ fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
     };
     if !result.boundary.held() {
         let message = result.error_message.clone().unwrap_or_default();
-        let mut outcome = failed(Cause::Policy, "boundary", format!("{message}; nothing was landed"));
+        let mut outcome = failed(
+            Cause::Policy,
+            "boundary",
+            format!("{message}; nothing was landed"),
+        );
         outcome.hint = Some(
             "a tool may only propose; if you edited files yourself meanwhile, run the task again".to_owned(),
         );
@@ -239,25 +266,46 @@ fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
         outcome.hint.clone_from(&error.fix);
         return Some(outcome);
     }
-    let cut = proposed.answer.as_ref().is_some_and(|answer| answer.finish == agentos_tool::FinishReason::Length);
+    let cut = proposed
+        .answer
+        .as_ref()
+        .is_some_and(|answer| answer.finish == agentos_tool::FinishReason::Length);
     let judged = result.diff_validation.code.is_some();
     if result.status != ResultStatus::Success && (cut || !judged) {
         let message = result.error_message.clone().unwrap_or_default();
-        let mut outcome = failed(if cut { Cause::Limit } else { Cause::Tool }, "unfinished-answer", message);
-        outcome.hint = cut.then(|| "raise the limit with --max-output-tokens, or ask for less at once".to_owned());
+        let mut outcome = failed(
+            if cut { Cause::Limit } else { Cause::Tool },
+            "unfinished-answer",
+            message,
+        );
+        outcome.hint =
+            cut.then(|| "raise the limit with --max-output-tokens, or ask for less at once".to_owned());
         return Some(outcome);
     }
     None
 }
 
-fn proposal<'a>(request: &'a Request<'_>, proposed: &'a Proposed, attempt: u32, message: &str) -> Proposal<'a> {
+fn proposal<'a>(
+    request: &'a Request<'_>,
+    proposed: &'a Proposed,
+    attempt: u32,
+    message: &str,
+) -> Proposal<'a> {
     let provider = request.adapter.provider();
-    let model = proposed.result.model_id.as_deref().or(request.model.as_deref()).unwrap_or("unknown");
+    let model = proposed
+        .result
+        .model_id
+        .as_deref()
+        .or(request.model.as_deref())
+        .unwrap_or("unknown");
     // A model's name comes from the server: it must not be able to begin a trailer of its own.
     let model: String = model.chars().filter(|c| !c.is_control()).take(100).collect();
     Proposal {
         run: request.run,
-        answer: proposed.answer.as_ref().map_or(b"", |answer| answer.text.as_bytes()),
+        answer: proposed
+            .answer
+            .as_ref()
+            .map_or(b"", |answer| answer.text.as_bytes()),
         seen: seen(&proposed.context),
         tool: facts(request, attempt),
         message: message.to_owned(),
@@ -300,4 +348,3 @@ async fn race<T>(mut work: agentos_tool::BoxFuture<'_, T>, cancel: &mut Cancel<'
     })
     .await
 }
-

@@ -3,13 +3,19 @@
 //! Owns: the order of these stations and what happens when one says no. Never: lets a change reach the
 //! executor without `Approved`, or lets anything be written before its intent is durable.
 
-use agentos_diff::{Change, LandError, LandOptions, Landed as Found, LandingReport, RefusalCode, SeenFile, land};
+use agentos_diff::{
+    Change, LandError, LandOptions, Landed as Found, LandingReport, RefusalCode, SeenFile, land,
+};
 use agentos_evidence::RecordKind;
 use agentos_policy::{Consent, Decision, Effect, Hashes, NotApproved, PolicySet, ToolFacts, approve};
 use agentos_tool::RunId;
 
-use crate::ports::{Answer, Clock, ConsentPort, EffectError, Evidence, LandOrder, Landed, Repository, TargetInfo, Writes};
-use crate::records::{self, Answered, Begin, ConsentBody, DecisionBody, IntentBody, LandingBody, RefusalBody};
+use crate::ports::{
+    Answer, Clock, ConsentPort, EffectError, Evidence, LandOrder, Landed, Repository, TargetInfo, Writes,
+};
+use crate::records::{
+    self, Answered, Begin, ConsentBody, DecisionBody, IntentBody, LandingBody, RefusalBody,
+};
 use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
 
 /// How often an answer is landed again because the branch moved.
@@ -71,7 +77,12 @@ pub(crate) fn close(deps: &mut Deps<'_>, mut outcome: Outcome) -> Outcome {
 ///
 /// # Errors
 /// When the target cannot be resolved, policy cannot be read, or the record cannot be made durable.
-pub fn begin(deps: &mut Deps<'_>, verb: &str, tool: &ToolFacts, instruction: &str) -> Result<TargetInfo, EffectError> {
+pub fn begin(
+    deps: &mut Deps<'_>,
+    verb: &str,
+    tool: &ToolFacts,
+    instruction: &str,
+) -> Result<TargetInfo, EffectError> {
     let target = deps.repo.target()?;
     let policy = deps.repo.policy(&target)?;
     let record = Begin {
@@ -93,7 +104,11 @@ pub fn begin(deps: &mut Deps<'_>, verb: &str, tool: &ToolFacts, instruction: &st
 /// When it cannot be made durable.
 pub fn record_answer(deps: &mut Deps<'_>, answer: &[u8], attempt: u32) -> Result<(), EffectError> {
     let answer_sha256 = deps.evidence.blob(answer)?;
-    let record = Answered { attempt, answer_sha256: &answer_sha256, bytes: answer.len() };
+    let record = Answered {
+        attempt,
+        answer_sha256: &answer_sha256,
+        bytes: answer.len(),
+    };
     records::write(deps.evidence, RecordKind::Answer, &record)?;
     Ok(())
 }
@@ -133,12 +148,19 @@ fn locate(
     target: &TargetInfo,
 ) -> Result<Result<Found, Box<LandingReport>>, EffectError> {
     let base = deps.repo.base(target)?;
-    let options = LandOptions { seen: proposal.seen.clone(), ..LandOptions::default() };
+    let options = LandOptions {
+        seen: proposal.seen.clone(),
+        ..LandOptions::default()
+    };
     let found = match land(proposal.answer, base.as_ref(), &options) {
         Ok(found) => Ok(found),
         Err(LandError::Refused(report)) => Err(report),
         Err(LandError::Base(error)) => {
-            return Err(EffectError::new(Cause::Repository, "unreadable-base", error.to_string()));
+            return Err(EffectError::new(
+                Cause::Repository,
+                "unreadable-base",
+                error.to_string(),
+            ));
         }
     };
     drop(base);
@@ -161,7 +183,11 @@ fn locate(
 
 fn refused(proposal: &Proposal<'_>, target: TargetInfo, report: LandingReport) -> Outcome {
     let refusal = records::refusal_of(&report);
-    let kind = if refusal.code == RefusalCode::Empty { OutcomeKind::NothingToDo } else { OutcomeKind::Refused };
+    let kind = if refusal.code == RefusalCode::Empty {
+        OutcomeKind::NothingToDo
+    } else {
+        OutcomeKind::Refused
+    };
     let mut outcome = Outcome::new(proposal.run, kind, Cause::Landing, refusal.message);
     outcome.code = Some(refusal.code.to_string());
     outcome.hint = refusal.hint;
@@ -187,7 +213,12 @@ fn decide_and_land(
     };
     records::write(deps.evidence, RecordKind::Decision, &record)?;
     let mut outcome = Outcome::new(proposal.run, OutcomeKind::Landed, Cause::Done, String::new());
-    outcome.files = found.change.files().iter().map(|file| file.path.to_string()).collect();
+    outcome.files = found
+        .change
+        .files()
+        .iter()
+        .map(|file| file.path.to_string())
+        .collect();
     outcome.diff_sha256 = Some(found.change.sha256().to_owned());
     outcome.report = Some(found.report);
     outcome.target = Some(target.clone());
@@ -200,14 +231,26 @@ fn decide_and_land(
             return Ok(explained(outcome, decision, why));
         }
     };
-    let approved = match approve(found.change, &decision, &target.base_commit, &target.refname, consent.as_ref()) {
+    let approved = match approve(
+        found.change,
+        &decision,
+        &target.base_commit,
+        &target.refname,
+        consent.as_ref(),
+    ) {
         Ok(approved) => approved,
         Err(NotApproved::Denied) => {
             outcome.outcome = OutcomeKind::Denied;
             outcome.cause = Cause::Policy;
             return Ok(explained(outcome, decision, "policy denies it"));
         }
-        Err(other) => return Err(EffectError::new(Cause::Internal, "not-approved", other.to_string())),
+        Err(other) => {
+            return Err(EffectError::new(
+                Cause::Internal,
+                "not-approved",
+                other.to_string(),
+            ));
+        }
     };
     let (landed, intent) = write(deps, proposal, target, approved)?;
     outcome.message = landed_message(target, &landed, &outcome.files);
@@ -246,7 +289,11 @@ fn consent(
         Answer::Yes(consent) => (true, Some(consent)),
         Answer::No | Answer::Nobody => (false, None),
     };
-    let record = ConsentBody { given, hashes: &hashes, consent };
+    let record = ConsentBody {
+        given,
+        hashes: &hashes,
+        consent,
+    };
     records::write(deps.evidence, RecordKind::Consent, &record)?;
     Ok(match answer {
         Answer::Yes(consent) => Consented::Given(consent),
@@ -259,7 +306,11 @@ fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
     let reason = decision.deciding().next();
     outcome.message = match reason {
         Some(reason) => {
-            let place = reason.path.as_ref().map(|path| format!("`{path}`: ")).unwrap_or_default();
+            let place = reason
+                .path
+                .as_ref()
+                .map(|path| format!("`{path}`: "))
+                .unwrap_or_default();
             format!("{lead}: {place}{} (rule {})", reason.why, reason.rule)
         }
         None => format!("{lead}: no rule allows it"),
@@ -289,7 +340,14 @@ fn write(
     let mut intent = None;
     let evidence = &mut *deps.evidence;
     let landed = deps.repo.land(approved, target, &order, &mut |plan| {
-        let hash = records::write(evidence, RecordKind::Intent, &IntentBody { plan, hashes: &hashes })?;
+        let hash = records::write(
+            evidence,
+            RecordKind::Intent,
+            &IntentBody {
+                plan,
+                hashes: &hashes,
+            },
+        )?;
         intent = Some(hash.clone());
         Ok(hash)
     })?;
@@ -297,9 +355,20 @@ fn write(
 }
 
 fn landed_message(target: &TargetInfo, landed: &Landed, files: &[String]) -> String {
-    let count = if files.len() == 1 { "1 file".to_owned() } else { format!("{} files", files.len()) };
-    let branch = target.refname.strip_prefix("refs/heads/").unwrap_or(&target.refname);
-    let short = landed.commit.as_deref().and_then(|commit| commit.get(..10)).unwrap_or_default();
+    let count = if files.len() == 1 {
+        "1 file".to_owned()
+    } else {
+        format!("{} files", files.len())
+    };
+    let branch = target
+        .refname
+        .strip_prefix("refs/heads/")
+        .unwrap_or(&target.refname);
+    let short = landed
+        .commit
+        .as_deref()
+        .and_then(|commit| commit.get(..10))
+        .unwrap_or_default();
     match target.writes {
         Writes::CommitAndWorkTree | Writes::CommitOnly => format!("landed {count} on {branch} as {short}"),
         Writes::WorkTreeOnly => format!("landed {count} in the work tree, without a commit"),

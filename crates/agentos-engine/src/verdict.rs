@@ -4,8 +4,8 @@
 
 use agentos_diff::{HunkStatus, LandingReport, RefusalCode};
 use agentos_tool::{
-    Boundary, DiffValidation, ErrorCategory, ExecutionMode, FinishReason, OutputKind, ResultStatus, RunId, Timestamp,
-    ToolError, ToolFailure, ToolOutput, ToolResult,
+    Boundary, DiffValidation, ErrorCategory, ExecutionMode, FinishReason, OutputKind, ResultStatus, RunId,
+    Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult,
 };
 
 /// What landing made of an answer, as far as the verdict needs it.
@@ -43,7 +43,8 @@ pub(crate) fn verdict(
         diff_sha256: None,
         files_touched: Vec::new(),
         line_count: 0,
-        tool_run_id: RunId::parse(&format!("{}.{}", call.run, call.attempt)).unwrap_or_else(|| call.run.clone()),
+        tool_run_id: RunId::parse(&format!("{}.{}", call.run, call.attempt))
+            .unwrap_or_else(|| call.run.clone()),
         task_id: call.run.clone(),
         timestamp: call.began.clone(),
         model_id: None,
@@ -53,7 +54,13 @@ pub(crate) fn verdict(
         latency_ms: 0,
         error_category: None,
         error_message: None,
-        diff_validation: DiffValidation { is_valid: false, code: None, errors: Vec::new(), warnings: Vec::new(), hunks: 0 },
+        diff_validation: DiffValidation {
+            is_valid: false,
+            code: None,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            hunks: 0,
+        },
         wrote_files: boundary.wrote_files,
         committed: boundary.committed,
         boundary,
@@ -65,7 +72,11 @@ pub(crate) fn verdict(
     }
     if !result.boundary.held() {
         let what = result.boundary.violations.join(", ");
-        fail(&mut result, ErrorCategory::Runtime, format!("the repository changed while the tool ran: {what}"));
+        fail(
+            &mut result,
+            ErrorCategory::Runtime,
+            format!("the repository changed while the tool ran: {what}"),
+        );
     }
     result
 }
@@ -83,7 +94,12 @@ fn answered(result: &mut ToolResult, output: &ToolOutput, judged: &Judged<'_>) {
             result.diff = String::from_utf8(found.change.canonical_diff().to_vec()).ok();
             result.output_kind = OutputKind::Diff;
             result.diff_sha256 = Some(found.change.sha256().to_owned());
-            result.files_touched = found.change.files().iter().map(|file| file.path.to_string()).collect();
+            result.files_touched = found
+                .change
+                .files()
+                .iter()
+                .map(|file| file.path.to_string())
+                .collect();
             result.line_count = stats.added + stats.removed;
             result.diff_validation.is_valid = true;
             describe(&mut result.diff_validation, &found.report);
@@ -93,13 +109,25 @@ fn answered(result: &mut ToolResult, output: &ToolOutput, judged: &Judged<'_>) {
     match output.finish {
         FinishReason::Stop | FinishReason::Unknown => {}
         FinishReason::Length => {
-            fail(result, ErrorCategory::Runtime, "the answer was cut off by the token limit".to_owned());
+            fail(
+                result,
+                ErrorCategory::Runtime,
+                "the answer was cut off by the token limit".to_owned(),
+            );
         }
         FinishReason::ContentFilter => {
-            fail(result, ErrorCategory::Runtime, "the provider filtered or refused the answer".to_owned());
+            fail(
+                result,
+                ErrorCategory::Runtime,
+                "the provider filtered or refused the answer".to_owned(),
+            );
         }
         FinishReason::ToolCalls => {
-            fail(result, ErrorCategory::Runtime, "the model asked for a tool instead of answering".to_owned());
+            fail(
+                result,
+                ErrorCategory::Runtime,
+                "the model asked for a tool instead of answering".to_owned(),
+            );
         }
     }
 }
@@ -116,13 +144,27 @@ fn refused(result: &mut ToolResult, report: &LandingReport) {
 }
 
 fn describe(validation: &mut DiffValidation, report: &LandingReport) {
-    validation.hunks = report.files.iter().map(|file| u32::try_from(file.hunks.len()).unwrap_or(u32::MAX)).sum();
+    validation.hunks = report
+        .files
+        .iter()
+        .map(|file| u32::try_from(file.hunks.len()).unwrap_or(u32::MAX))
+        .sum();
     for file in &report.files {
-        let repairs = file.repairs.iter().chain(file.hunks.iter().flat_map(|hunk| hunk.repairs.iter()));
-        validation.warnings.extend(repairs.map(|repair| format!("{}: {}", file.path, repair.detail)));
-        let refused = file.hunks.iter().filter(|hunk| hunk.status == HunkStatus::Refused);
+        let repairs = file
+            .repairs
+            .iter()
+            .chain(file.hunks.iter().flat_map(|hunk| hunk.repairs.iter()));
+        validation
+            .warnings
+            .extend(repairs.map(|repair| format!("{}: {}", file.path, repair.detail)));
+        let refused = file
+            .hunks
+            .iter()
+            .filter(|hunk| hunk.status == HunkStatus::Refused);
         validation.errors.extend(
-            refused.filter_map(|hunk| hunk.refusal.as_ref()).map(|refusal| format!("{}: {}", file.path, refusal.message)),
+            refused
+                .filter_map(|hunk| hunk.refusal.as_ref())
+                .map(|refusal| format!("{}: {}", file.path, refusal.message)),
         );
     }
 }

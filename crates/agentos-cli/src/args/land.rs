@@ -38,8 +38,10 @@ pub struct DemoArgs {
 
 /// Arguments of `apply`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  agentos apply fix.patch\n  pbpaste | agentos apply - --dry-run\n  \
-                        agentos apply reply.md --branch ai/fix --json")]
+#[command(
+    after_help = "Examples:\n  agentos apply fix.patch\n  pbpaste | agentos apply - --dry-run\n  \
+                        agentos apply reply.md --branch ai/fix --json"
+)]
 pub struct ApplyArgs {
     /// The diff or reply; `-` reads standard input
     #[arg(value_name = "FILE", default_value = "-")]
@@ -67,8 +69,10 @@ pub enum EditFormatArg {
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  agentos run -p lmstudio \"add a --version flag\" --file src/main.rs\n  \
-                        agentos run -p openai --base-url http://localhost:8000/v1 --model qwen \"fix the typo\" --file README.md")]
+#[command(
+    after_help = "Examples:\n  agentos run -p lmstudio \"add a --version flag\" --file src/main.rs\n  \
+                        agentos run -p openai --base-url http://localhost:8000/v1 --model qwen \"fix the typo\" --file README.md"
+)]
 pub struct RunArgs {
     /// What to do, in your words
     #[arg(value_name = "TASK")]

@@ -58,8 +58,10 @@ pub enum ToolVerb {
 
 /// Arguments of `tool health`.
 #[derive(Debug, Args)]
-#[command(after_help = "Ends with 0 when every provider named with --provider is connected; without --provider, \
-                        when at least one is.")]
+#[command(
+    after_help = "Ends with 0 when every provider named with --provider is connected; without --provider, \
+                        when at least one is."
+)]
 pub struct HealthArgs {
     /// Only this provider; may be given more than once
     #[arg(short, long = "provider", value_name = "NAME")]

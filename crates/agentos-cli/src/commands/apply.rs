@@ -25,7 +25,11 @@ pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
         answer: &answer,
         seen: Vec::new(),
         tool: patch_facts(),
-        message: args.target.message.clone().unwrap_or_else(|| format!("Apply {what}")),
+        message: args
+            .target
+            .message
+            .clone()
+            .unwrap_or_else(|| format!("Apply {what}")),
         trailers: Vec::new(),
         attempt: 1,
     };
@@ -47,9 +51,12 @@ pub fn patch_facts() -> ToolFacts {
 /// The answer's name, for the commit message and the tape: never more than a file name.
 fn described(file: &Path) -> String {
     match file.file_name() {
-        Some(name) if file != Path::new("-") => {
-            name.to_string_lossy().chars().filter(|c| !c.is_control()).take(60).collect()
-        }
+        Some(name) if file != Path::new("-") => name
+            .to_string_lossy()
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(60)
+            .collect(),
         Some(_) | None => "a change from standard input".to_owned(),
     }
 }

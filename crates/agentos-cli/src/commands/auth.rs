@@ -41,20 +41,34 @@ pub fn set(app: &App, args: &AuthSetArgs) -> Done {
     keys::keep(app, args.store, &name, &key)?;
     let place = match args.store {
         StoreArg::Keyring => "the system's keyring".to_owned(),
-        StoreArg::File => app.env.credentials_file().map(|path| path.display().to_string()).unwrap_or_default(),
+        StoreArg::File => app
+            .env
+            .credentials_file()
+            .map(|path| path.display().to_string())
+            .unwrap_or_default(),
     };
-    app.printer.note(&format!("the key of `{}` is kept in {}", escape::line(&args.provider), escape::line(&place)));
+    app.printer.note(&format!(
+        "the key of `{}` is kept in {}",
+        escape::line(&args.provider),
+        escape::line(&place)
+    ));
     Ok(Exit::Done)
 }
 
 /// Shows where each provider's key comes from.
 pub fn status(app: &App) -> Done {
     let tools = tools(app)?;
-    let mut report = Report { version: 1, keys: BTreeMap::new() };
+    let mut report = Report {
+        version: 1,
+        keys: BTreeMap::new(),
+    };
     for provider in tools.providers().filter(|provider| *provider != REPLAY) {
         let status = match tools.resolved(app, provider, &OverrideFlags::default()) {
             Ok(resolved) => keys::status(app, &resolved),
-            Err(error) => KeyStatus { problems: vec![error.message], ..KeyStatus::default() },
+            Err(error) => KeyStatus {
+                problems: vec![error.message],
+                ..KeyStatus::default()
+            },
         };
         report.keys.insert(provider.to_owned(), status);
     }
@@ -62,18 +76,27 @@ pub fn status(app: &App) -> Done {
         app.printer.json(&report).map_err(|error| output_failed(&error))?;
         return Ok(Exit::Done);
     }
-    app.printer.data(&table(&report)).map_err(|error| output_failed(&error))?;
+    app.printer
+        .data(&table(&report))
+        .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 
 fn table(report: &Report) -> String {
-    let mut rows = vec![["PROVIDER", "KEY FROM", "ENDS IN", "READ FIRST FROM"].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        ["PROVIDER", "KEY FROM", "ENDS IN", "READ FIRST FROM"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
     let mut remarks = String::new();
     for (provider, status) in &report.keys {
         rows.push(vec![
             escape::line(provider),
             escape::line(&status.words()),
-            status.hint.as_deref().map_or_else(|| "-".to_owned(), |hint| format!("…{}", escape::line(hint))),
+            status
+                .hint
+                .as_deref()
+                .map_or_else(|| "-".to_owned(), |hint| format!("…{}", escape::line(hint))),
             env_names(provider).api_key.join(", "),
         ]);
         for remark in status.withheld.iter().chain(&status.problems) {
@@ -101,7 +124,10 @@ fn key_name(app: &App, tools: &Tools, provider: &str) -> Result<String, EffectEr
     if provider == REPLAY {
         return Err(usage("`replay` plays back a file and has no key"));
     }
-    Ok(tools.resolved(app, provider, &OverrideFlags::default())?.profile.api_key_ref)
+    Ok(tools
+        .resolved(app, provider, &OverrideFlags::default())?
+        .profile
+        .api_key_ref)
 }
 
 /// From standard input, or typed without echo.

@@ -28,7 +28,10 @@ const LIB: &str = include_str!("../../demo/lib.rs.txt");
 const CI: &str = include_str!("../../demo/ci.yml.txt");
 const ANSWER: &str = include_str!("../../demo/answer.md");
 const HOSTILE: [(&str, &str); 3] = [
-    ("a file beside the repository", include_str!("../../demo/escape.md")),
+    (
+        "a file beside the repository",
+        include_str!("../../demo/escape.md"),
+    ),
     ("a hook that git would run", include_str!("../../demo/hook.md")),
     ("more rights for CI", include_str!("../../demo/workflow.md")),
 ];
@@ -37,7 +40,9 @@ const TASK: &str = "total() ignores the count of each item; fix it and add a tes
 /// Runs the verb.
 pub fn demo(app: &App, args: &DemoArgs) -> Done {
     let dir = place(app, args)?;
-    let demo = Demo { app: &inside(app, &dir) };
+    let demo = Demo {
+        app: &inside(app, &dir),
+    };
     demo.create(&dir)?;
     demo.say(&format!("A small shop in {}", dir.display()), "")?;
     let good = demo.recorded_answer()?;
@@ -57,19 +62,31 @@ struct Demo<'a> {
 
 impl Demo<'_> {
     fn create(&self, dir: &Path) -> Result<(), EffectError> {
-        let identity = Identity { name: "AgentOS demo".to_owned(), email: "demo@agentos.invalid".to_owned() };
+        let identity = Identity {
+            name: "AgentOS demo".to_owned(),
+            email: "demo@agentos.invalid".to_owned(),
+        };
         let files: [(&str, &[u8]); 3] = [
             ("src/lib.rs", LIB.as_bytes()),
             (".github/workflows/ci.yml", CI.as_bytes()),
             ("README.md", b"# A small shop\n\nPrices and baskets.\n"),
         ];
-        Repository::create(dir, &files, &identity, "A small shop", SystemClock.now().unix_seconds())
-            .map(drop)
-            .map_err(|error| failed(&error))
+        Repository::create(
+            dir,
+            &files,
+            &identity,
+            "A small shop",
+            SystemClock.now().unix_seconds(),
+        )
+        .map(drop)
+        .map_err(|error| failed(&error))
     }
 
     fn recorded_answer(&self) -> Result<Outcome, EffectError> {
-        self.say("1  A model's answer: prose around it, no prefixes, line numbers off by a hundred", ANSWER)?;
+        self.say(
+            "1  A model's answer: prose around it, no prefixes, line numbers off by a hundred",
+            ANSWER,
+        )?;
         let run = new_run();
         let mut session = Session::open(self.app, &headless(), &run)?;
         let adapter = Replay::new(Some(ANSWER.to_owned()));
@@ -80,13 +97,23 @@ impl Demo<'_> {
             instruction: TASK,
             files: &["src/lib.rs".to_owned()],
             edit_format: EditFormat::UnifiedDiff,
-            limits: TaskLimits { timeout_seconds: 10, max_output_tokens: None },
+            limits: TaskLimits {
+                timeout_seconds: 10,
+                max_output_tokens: None,
+            },
             attempts: 1,
             mock: None,
         };
         let outcome = runtime::block_on(async {
             let mut never: Cancel<'_> = Box::pin(std::future::pending());
-            flow::run(&mut session.deps(), &request, "Count every item in total()", &NoProgress, &mut never).await
+            flow::run(
+                &mut session.deps(),
+                &request,
+                "Count every item in total()",
+                &NoProgress,
+                &mut never,
+            )
+            .await
         })?;
         self.show(&outcome)?;
         Ok(outcome)
@@ -112,14 +139,22 @@ impl Demo<'_> {
 
     /// Verifies the evidence, then spoils one byte of a copy; true when the first holds and the second is found.
     fn evidence(&self) -> Result<bool, EffectError> {
-        self.say("3  The evidence: every step above, refusals too, in one hash-chained tape", "")?;
+        self.say(
+            "3  The evidence: every step above, refusals too, in one hash-chained tape",
+            "",
+        )?;
         let repo = crate::wire::repository::open(self.app)?;
         let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
-        let whole = store.verify(Some(&History(&repo))).map_err(|error| broken(&error))?;
+        let whole = store
+            .verify(Some(&History(&repo)))
+            .map_err(|error| broken(&error))?;
         self.print(&render::evidence::verified(&whole))?;
         let copy = repo.state_dir().join("drill");
         let spoiled = store.drill(&copy, SPOILED_BYTE).map_err(|error| broken(&error))?;
-        self.say(&format!("4  One bit of byte {SPOILED_BYTE} is flipped in a copy of the tape"), "")?;
+        self.say(
+            &format!("4  One bit of byte {SPOILED_BYTE} is flipped in a copy of the tape"),
+            "",
+        )?;
         self.print(&render::evidence::verified(&spoiled))?;
         Ok(whole.ok && !spoiled.ok)
     }
@@ -136,7 +171,10 @@ impl Demo<'_> {
     fn say(&self, title: &str, quoted: &str) -> Result<(), EffectError> {
         let mut text = format!("\n{}\n", paint(style::BOLD, title));
         for line in quoted.lines() {
-            text.push_str(&paint(style::DIM, &format!("  | {}\n", crate::escape::line(line))));
+            text.push_str(&paint(
+                style::DIM,
+                &format!("  | {}\n", crate::escape::line(line)),
+            ));
         }
         self.print(&text)
     }
@@ -154,7 +192,10 @@ impl Demo<'_> {
 const SPOILED_BYTE: usize = 1000;
 
 fn headless() -> Wanted {
-    Wanted { headless: true, ..Wanted::default() }
+    Wanted {
+        headless: true,
+        ..Wanted::default()
+    }
 }
 
 /// The same call, in the demo's repository, with git's identity given: a fresh machine may have none.
@@ -173,10 +214,15 @@ fn place(app: &App, args: &DemoArgs) -> Result<PathBuf, EffectError> {
         None => std::env::temp_dir().join(format!("agentos-demo-{}", new_run())),
     };
     if std::fs::symlink_metadata(&dir).is_ok() {
-        return Err(usage(format!("`{}` is there already", dir.display())).hint("name a folder that is not there yet"));
+        return Err(usage(format!("`{}` is there already", dir.display()))
+            .hint("name a folder that is not there yet"));
     }
     match dir.parent().filter(|parent| parent.is_dir()) {
         Some(_) => Ok(dir),
-        None => Err(EffectError::new(Cause::Usage, "no-folder", format!("the folder above `{}` is not there", dir.display()))),
+        None => Err(EffectError::new(
+            Cause::Usage,
+            "no-folder",
+            format!("the folder above `{}` is not there", dir.display()),
+        )),
     }
 }

@@ -33,11 +33,19 @@ pub fn list(app: &App, args: &EvidenceListArgs) -> Done {
     let mut runs = store.runs().map_err(|error| broken(&error))?;
     runs.drain(..runs.len().saturating_sub(args.limit));
     if app.printer.json {
-        app.printer.json(&RunList { version: 1, runs: &runs }).map_err(|error| output_failed(&error))?;
+        app.printer
+            .json(&RunList {
+                version: 1,
+                runs: &runs,
+            })
+            .map_err(|error| output_failed(&error))?;
     } else if runs.is_empty() {
-        app.printer.note("no runs yet; `agentos apply` and `agentos run` leave evidence here");
+        app.printer
+            .note("no runs yet; `agentos apply` and `agentos run` leave evidence here");
     } else {
-        app.printer.data(&render::evidence::list(&runs)).map_err(|error| output_failed(&error))?;
+        app.printer
+            .data(&render::evidence::list(&runs))
+            .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
 }
@@ -51,13 +59,20 @@ pub fn show(app: &App, args: &EvidenceShowArgs) -> Done {
     };
     let records = store.run(&run).map_err(|error| broken(&error))?;
     if records.is_empty() {
-        return Err(usage(format!("there is no run `{run}` on the tape")).hint("`agentos evidence list` shows the runs"));
+        return Err(usage(format!("there is no run `{run}` on the tape"))
+            .hint("`agentos evidence list` shows the runs"));
     }
     if app.printer.json {
-        let shown = RunRecords { version: 1, run: &run, records: &records };
+        let shown = RunRecords {
+            version: 1,
+            run: &run,
+            records: &records,
+        };
         app.printer.json(&shown).map_err(|error| output_failed(&error))?;
     } else {
-        app.printer.data(&render::evidence::story(&records)).map_err(|error| output_failed(&error))?;
+        app.printer
+            .data(&render::evidence::story(&records))
+            .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
 }
@@ -74,7 +89,11 @@ pub fn verify(app: &App) -> Done {
         let text = render::evidence::verified(&report);
         app.printer.data(&text).map_err(|error| output_failed(&error))?;
     }
-    Ok(if report.ok { Exit::Done } else { Exit::EvidenceBroken })
+    Ok(if report.ok {
+        Exit::Done
+    } else {
+        Exit::EvidenceBroken
+    })
 }
 
 fn store(app: &App) -> Result<Store, EffectError> {

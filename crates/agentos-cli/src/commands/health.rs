@@ -23,7 +23,9 @@ pub fn health(app: &App, args: &HealthArgs) -> Done {
     let over = &args.over;
     let overrides = over.base_url.is_some() || over.model.is_some() || over.timeout.is_some();
     if overrides && args.providers.len() != 1 {
-        return Err(usage("`--base-url`, `--model` and `--timeout` need exactly one `--provider`"));
+        return Err(usage(
+            "`--base-url`, `--model` and `--timeout` need exactly one `--provider`",
+        ));
     }
     let tools = tools(app)?;
     let mut names = args.providers.clone();
@@ -37,11 +39,22 @@ pub fn health(app: &App, args: &HealthArgs) -> Done {
     }
     let found = runtime::block_on(probe_all(app, &tools, &names, over))?;
     let connected = found.iter().filter(|tool| tool.is_connected()).count();
-    let good = if all { connected > 0 } else { connected == found.len() };
-    if app.printer.json {
-        app.printer.json(&HealthReport { version: 1, tools: found }).map_err(|error| output_failed(&error))?;
+    let good = if all {
+        connected > 0
     } else {
-        app.printer.data(&render::health::health(&found)).map_err(|error| output_failed(&error))?;
+        connected == found.len()
+    };
+    if app.printer.json {
+        app.printer
+            .json(&HealthReport {
+                version: 1,
+                tools: found,
+            })
+            .map_err(|error| output_failed(&error))?;
+    } else {
+        app.printer
+            .data(&render::health::health(&found))
+            .map_err(|error| output_failed(&error))?;
     }
     Ok(if good { Exit::Done } else { Exit::ToolUnavailable })
 }
@@ -53,8 +66,10 @@ pub fn tools(app: &App) -> Result<Tools, EffectError> {
 }
 
 async fn probe_all(app: &App, tools: &Tools, names: &[String], over: &OverrideFlags) -> Vec<ToolHealth> {
-    let ready: Vec<(&String, Result<Tool, EffectError>)> =
-        names.iter().map(|name| (name, tools.probe(app, name, over))).collect();
+    let ready: Vec<(&String, Result<Tool, EffectError>)> = names
+        .iter()
+        .map(|name| (name, tools.probe(app, name, over)))
+        .collect();
     let probes = ready.iter().map(|(name, tool)| -> BoxFuture<'_, ToolHealth> {
         match tool {
             Ok(tool) => tool.adapter.health_check(SystemClock.now()),
@@ -65,12 +80,17 @@ async fn probe_all(app: &App, tools: &Tools, names: &[String], over: &OverrideFl
 }
 
 fn misconfigured(provider: &str, error: &EffectError) -> ToolHealth {
-    let health = ToolHealth::new(provider, HealthStatus::NotConfigured, error.message.clone(), SystemClock.now())
-        .with_detail(&error.code)
-        .with_category(match error.cause {
-            Cause::Internal => ErrorCategory::Runtime,
-            _ => ErrorCategory::Config,
-        });
+    let health = ToolHealth::new(
+        provider,
+        HealthStatus::NotConfigured,
+        error.message.clone(),
+        SystemClock.now(),
+    )
+    .with_detail(&error.code)
+    .with_category(match error.cause {
+        Cause::Internal => ErrorCategory::Runtime,
+        _ => ErrorCategory::Config,
+    });
     match &error.hint {
         Some(hint) => health.with_fix(hint),
         None => health.with_fix("see `agentos profile show`, and mend the value that is named"),

@@ -42,11 +42,16 @@ pub fn show(app: &App, args: &ProfileShowArgs) -> Done {
         .values
         .iter()
         .map(|(field, value)| {
-            let text = value.value.as_str().map_or_else(|| value.value.to_string(), str::to_owned);
+            let text = value
+                .value
+                .as_str()
+                .map_or_else(|| value.value.to_string(), str::to_owned);
             vec![(*field).to_owned(), escape::line(&text), value.origin.clone()]
         })
         .collect();
-    app.printer.data(&columns(&rows)).map_err(|error| output_failed(&error))?;
+    app.printer
+        .data(&columns(&rows))
+        .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 
@@ -74,9 +79,19 @@ fn shown(provider: &str, resolved: &Resolved) -> Shown {
                 None => Value::Null,
             },
         };
-        values.insert(*field, ShownValue { value, origin: origin.to_string() });
+        values.insert(
+            *field,
+            ShownValue {
+                value,
+                origin: origin.to_string(),
+            },
+        );
     }
-    Shown { version: 1, provider: provider.to_owned(), values }
+    Shown {
+        version: 1,
+        provider: provider.to_owned(),
+        values,
+    }
 }
 
 /// Checks one file.
@@ -84,6 +99,10 @@ pub fn validate(app: &App, args: &ProfileValidateArgs) -> Done {
     let name = args.file.display().to_string();
     let text = input::text_file(&app.env.cwd.join(&args.file), 1 << 20)?;
     let profile = parse(&name, &text).map_err(|error| bad_profile(&error))?;
-    app.printer.note(&format!("`{}` is a valid profile of `{}`", escape::line(&name), escape::line(&profile.provider)));
+    app.printer.note(&format!(
+        "`{}` is a valid profile of `{}`",
+        escape::line(&name),
+        escape::line(&profile.provider)
+    ));
     Ok(Exit::Done)
 }

@@ -19,7 +19,11 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
     let mut session = Session::open(app, &Wanted::from(&args.target), run)?;
     let tool = Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?;
     let files = paths::inside(&app.repo_dir(), session.work_dir(), &args.files)?;
-    let message = args.target.message.clone().unwrap_or_else(|| commit_message(&args.task));
+    let message = args
+        .target
+        .message
+        .clone()
+        .unwrap_or_else(|| commit_message(&args.task));
     let request = Request {
         run,
         adapter: tool.adapter.as_ref(),
@@ -33,7 +37,14 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
     };
     let outcome = runtime::block_on(async {
         let mut cancel: Cancel<'_> = Box::pin(runtime::interrupted());
-        flow::run(&mut session.deps(), &request, &message, progress(app).as_ref(), &mut cancel).await
+        flow::run(
+            &mut session.deps(),
+            &request,
+            &message,
+            progress(app).as_ref(),
+            &mut cancel,
+        )
+        .await
     })?;
     app.finish(&outcome)
 }
@@ -59,7 +70,10 @@ pub fn edit_format(arg: EditFormatArg) -> EditFormat {
 
 /// Bounds on one call.
 pub fn limits(flags: &ProviderFlags, timeout_seconds: u64) -> TaskLimits {
-    TaskLimits { timeout_seconds, max_output_tokens: flags.max_output_tokens }
+    TaskLimits {
+        timeout_seconds,
+        max_output_tokens: flags.max_output_tokens,
+    }
 }
 
 /// A commit message from a task: its first line, cut at a word if it is long, and the rest below.
@@ -93,7 +107,8 @@ mod tests {
     fn a_long_task_becomes_a_short_subject_and_a_whole_body() {
         assert_eq!(commit_message("  fix the typo\n"), "fix the typo");
         assert_eq!(commit_message("  \n"), "Apply a tool's change");
-        let long = "rename the function so that its name says what it does and mend every place that calls it";
+        let long =
+            "rename the function so that its name says what it does and mend every place that calls it";
         let message = commit_message(long);
         let subject = message.lines().next().unwrap();
         assert!(subject.chars().count() <= 72, "{subject}");

@@ -58,5 +58,7 @@ pub fn schema(app: &App, args: &SchemaArgs) -> Done {
 }
 
 fn generate<T: JsonSchema>() -> Schema {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
+    SchemaSettings::draft2020_12()
+        .into_generator()
+        .into_root_schema_for::<T>()
 }

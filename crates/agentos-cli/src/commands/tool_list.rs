@@ -33,7 +33,10 @@ struct List {
 /// Runs the verb.
 pub fn list(app: &App) -> Done {
     let tools = tools(app)?;
-    let mut list = List { version: 1, tools: Vec::new() };
+    let mut list = List {
+        version: 1,
+        tools: Vec::new(),
+    };
     for provider in tools.providers() {
         list.tools.push(listed(app, &tools, provider));
     }
@@ -41,17 +44,26 @@ pub fn list(app: &App) -> Done {
         app.printer.json(&list).map_err(|error| output_failed(&error))?;
         return Ok(Exit::Done);
     }
-    let mut rows = vec![["PROVIDER", "WHERE", "ADDRESS", "MODEL", "KEY"].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        ["PROVIDER", "WHERE", "ADDRESS", "MODEL", "KEY"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
     for tool in &list.tools {
         rows.push(vec![
             escape::line(&tool.provider),
             tool.execution_mode.map_or("-", ExecutionMode::as_str).to_owned(),
-            tool.problem.as_deref().or(tool.base_url.as_deref()).map_or_else(|| "-".to_owned(), escape::line),
+            tool.problem
+                .as_deref()
+                .or(tool.base_url.as_deref())
+                .map_or_else(|| "-".to_owned(), escape::line),
             tool.model.as_deref().map_or_else(|| "-".to_owned(), escape::line),
             escape::line(&tool.key),
         ]);
     }
-    app.printer.data(&columns(&rows)).map_err(|error| output_failed(&error))?;
+    app.printer
+        .data(&columns(&rows))
+        .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 

@@ -45,11 +45,16 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
 
 fn show(app: &App, proposed: &Proposed) -> Result<(), agentos_engine::ports::EffectError> {
     if app.printer.json {
-        return app.printer.json(&proposed.result).map_err(|error| output_failed(&error));
+        return app
+            .printer
+            .json(&proposed.result)
+            .map_err(|error| output_failed(&error));
     }
-    app.printer.note(render::result::result(&proposed.result).trim_end());
+    app.printer
+        .note(render::result::result(&proposed.result).trim_end());
     if let Some(hint) = proposed.error.as_ref().and_then(|error| error.fix.as_ref()) {
-        app.printer.error(&format!("  next: {}", crate::escape::line(hint)));
+        app.printer
+            .error(&format!("  next: {}", crate::escape::line(hint)));
     }
     let text = match (&proposed.result.diff, &proposed.answer) {
         (Some(diff), _) => render::result::diff(diff),

@@ -18,9 +18,20 @@ use crate::wire::tape::broken;
 
 /// Runs the verb.
 pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
-    let mut session = Session::open(app, &Wanted { dry_run: args.dry_run, yes: args.yes, ..Wanted::default() }, run)?;
+    let mut session = Session::open(
+        app,
+        &Wanted {
+            dry_run: args.dry_run,
+            yes: args.yes,
+            ..Wanted::default()
+        },
+        run,
+    )?;
     let receipt = receipt(session.store(), args.run.as_deref())?;
-    let change = session.repo().change_of(&receipt.files).map_err(|error| repository::failed(&error))?;
+    let change = session
+        .repo()
+        .change_of(&receipt.files)
+        .map_err(|error| repository::failed(&error))?;
     let inverse = change
         .inverse()
         .map_err(|error| EffectError::new(Cause::Internal, "no-way-back", error.to_string()))?;
@@ -36,7 +47,9 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
     };
     let mut outcome = settle::apply(&mut session.deps(), "undo", &instruction, &proposal);
     if outcome.cause == Cause::Landing {
-        outcome.hint = Some("the files have changed since; take the later change back first, or edit by hand".to_owned());
+        outcome.hint = Some(
+            "the files have changed since; take the later change back first, or edit by hand".to_owned(),
+        );
     }
     app.finish(&outcome)
 }
@@ -66,12 +79,25 @@ fn receipt(store: &Store, run: Option<&str>) -> Result<Receipt, EffectError> {
         }
     }
     match run {
-        Some(run) => found.into_iter().rev().find(|receipt| receipt.run == run).ok_or_else(|| {
-            usage(format!("run `{run}` has landed nothing")).hint("`agentos evidence list` shows what each run ended with")
-        }),
-        None => found.into_iter().rev().find(|receipt| receipt.commit.is_some()).ok_or_else(|| {
-            EffectError::new(Cause::Usage, "nothing-to-undo", "no run has landed a commit here yet")
-        }),
+        Some(run) => found
+            .into_iter()
+            .rev()
+            .find(|receipt| receipt.run == run)
+            .ok_or_else(|| {
+                usage(format!("run `{run}` has landed nothing"))
+                    .hint("`agentos evidence list` shows what each run ended with")
+            }),
+        None => found
+            .into_iter()
+            .rev()
+            .find(|receipt| receipt.commit.is_some())
+            .ok_or_else(|| {
+                EffectError::new(
+                    Cause::Usage,
+                    "nothing-to-undo",
+                    "no run has landed a commit here yet",
+                )
+            }),
     }
 }
 
@@ -85,5 +111,6 @@ fn read(store: &Store, record: &Record) -> Result<Receipt, EffectError> {
         }
         None => record.body.clone(),
     };
-    serde_json::from_value(body).map_err(|error| torn(format!("record {} is not a receipt: {error}", record.seq)))
+    serde_json::from_value(body)
+        .map_err(|error| torn(format!("record {} is not a receipt: {error}", record.seq)))
 }

@@ -12,7 +12,12 @@ use crate::printer::{paint, style};
 
 /// One line for each run.
 pub fn list(runs: &[RunSummary]) -> String {
-    let mut rows = vec![vec!["RUN".to_owned(), "BEGAN".to_owned(), "RECORDS".to_owned(), "ENDED WITH".to_owned()]];
+    let mut rows = vec![vec![
+        "RUN".to_owned(),
+        "BEGAN".to_owned(),
+        "RECORDS".to_owned(),
+        "ENDED WITH".to_owned(),
+    ]];
     for run in runs {
         let end = match (&run.commit, run.last) {
             (Some(commit), _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
@@ -44,22 +49,55 @@ pub fn story(records: &[Record]) -> String {
     }
     if let (Some(first), Some(last)) = (records.first(), records.last()) {
         let hash = last.hash.get(..23).unwrap_or(&last.hash);
-        out.push_str(&paint(style::DIM, &format!("records {} to {}, head {}\n", first.seq, last.seq, escape::line(hash))));
+        out.push_str(&paint(
+            style::DIM,
+            &format!(
+                "records {} to {}, head {}\n",
+                first.seq,
+                last.seq,
+                escape::line(hash)
+            ),
+        ));
     }
     out
 }
 
 fn station(record: &Record) -> (&'static str, String) {
     let body = &record.body;
-    let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |pointer: &str| {
+        body.pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let short = |pointer: &str| text(pointer).chars().take(10).collect::<String>();
     match record.kind {
         RecordKind::Task => (
             style::BOLD,
-            format!("{} by {} on {}: {}", text("/verb"), text("/provider"), branch(&text("/target/refname")), text("/instruction")),
+            format!(
+                "{} by {} on {}: {}",
+                text("/verb"),
+                text("/provider"),
+                branch(&text("/target/refname")),
+                text("/instruction")
+            ),
         ),
-        RecordKind::Attempt => (style::BOLD, format!("attempt {}, shown: {}", number(body, "/attempt"), names(body, "/context"))),
-        RecordKind::Answer => (style::BOLD, format!("{} bytes, blob {}", number(body, "/bytes"), short("/answer_sha256"))),
+        RecordKind::Attempt => (
+            style::BOLD,
+            format!(
+                "attempt {}, shown: {}",
+                number(body, "/attempt"),
+                names(body, "/context")
+            ),
+        ),
+        RecordKind::Answer => (
+            style::BOLD,
+            format!(
+                "{} bytes, blob {}",
+                number(body, "/bytes"),
+                short("/answer_sha256")
+            ),
+        ),
         RecordKind::ToolResult => (style::BOLD, called(body)),
         RecordKind::Boundary => (style::BOLD, String::new()),
         RecordKind::Landing => landing(body),
@@ -73,9 +111,15 @@ fn station(record: &Record) -> (&'static str, String) {
             };
             (if given { style::GOOD } else { style::WARN }, words)
         }
-        RecordKind::Intent => (style::BOLD, format!("about to write tree {}", short("/plan/tree"))),
+        RecordKind::Intent => (
+            style::BOLD,
+            format!("about to write tree {}", short("/plan/tree")),
+        ),
         RecordKind::Receipt => (style::GOOD, received(body)),
-        RecordKind::Refusal => (style::BAD, format!("{} [{}] {}", text("/outcome"), text("/code"), text("/message"))),
+        RecordKind::Refusal => (
+            style::BAD,
+            format!("{} [{}] {}", text("/outcome"), text("/code"), text("/message")),
+        ),
         RecordKind::Undo => (style::BOLD, format!("takes back run {}", text("/undone"))),
         RecordKind::Recovered => (style::WARN, body.to_string()),
         RecordKind::Checkpoint => (style::DIM, text("/head")),
@@ -91,24 +135,40 @@ fn number(body: &Value, pointer: &str) -> u64 {
 }
 
 fn names(body: &Value, pointer: &str) -> String {
-    let names: Vec<&str> =
-        body.pointer(pointer).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    if names.is_empty() { "no files".to_owned() } else { names.join(", ") }
+    let names: Vec<&str> = body
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    if names.is_empty() {
+        "no files".to_owned()
+    } else {
+        names.join(", ")
+    }
 }
 
 fn called(body: &Value) -> String {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let mut words = format!("{} from {} {}", text("/result/status"), text("/result/tool"), text("/result/model_id"));
+    let mut words = format!(
+        "{} from {} {}",
+        text("/result/status"),
+        text("/result/tool"),
+        text("/result/model_id")
+    );
     if let Some(message) = body.pointer("/result/error_message").and_then(Value::as_str) {
         words.push_str(&format!(": {message}"));
     }
     let changed = |pointer: &str| body.pointer(pointer).and_then(Value::as_bool) == Some(true);
-    words.push_str(match (changed("/result/wrote_files"), changed("/result/committed")) {
-        (false, false) => "; the repository was untouched",
-        (true, false) => "; FILES WERE WRITTEN during the call",
-        (false, true) => "; A REF MOVED during the call",
-        (true, true) => "; FILES WERE WRITTEN AND A REF MOVED during the call",
-    });
+    words.push_str(
+        match (changed("/result/wrote_files"), changed("/result/committed")) {
+            (false, false) => "; the repository was untouched",
+            (true, false) => "; FILES WERE WRITTEN during the call",
+            (false, true) => "; A REF MOVED during the call",
+            (true, true) => "; FILES WERE WRITTEN AND A REF MOVED during the call",
+        },
+    );
     words
 }
 
@@ -116,10 +176,16 @@ fn landing(body: &Value) -> (&'static str, String) {
     match body.pointer("/report/refusal") {
         Some(refusal) if !refusal.is_null() => {
             let text = |name: &str| refusal.get(name).and_then(Value::as_str).unwrap_or_default();
-            (style::BAD, format!("refused [{}] {}", text("code"), text("message")))
+            (
+                style::BAD,
+                format!("refused [{}] {}", text("code"), text("message")),
+            )
         }
         Some(_) | None => {
-            let files = body.pointer("/report/files").and_then(Value::as_array).map_or(0, Vec::len);
+            let files = body
+                .pointer("/report/files")
+                .and_then(Value::as_array)
+                .map_or(0, Vec::len);
             let rungs: Vec<String> = body
                 .pointer("/report/files")
                 .and_then(Value::as_array)
@@ -132,13 +198,19 @@ fn landing(body: &Value) -> (&'static str, String) {
                 .map(str::to_owned)
                 .collect();
             let noun = if files == 1 { "file" } else { "files" };
-            (style::GOOD, format!("{files} {noun} found ({})", rungs.join(", ")))
+            (
+                style::GOOD,
+                format!("{files} {noun} found ({})", rungs.join(", ")),
+            )
         }
     }
 }
 
 fn decided(body: &Value) -> String {
-    let effect = body.pointer("/decision/effect").and_then(Value::as_str).unwrap_or_default();
+    let effect = body
+        .pointer("/decision/effect")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let rules: Vec<String> = body
         .pointer("/decision/reasons")
         .and_then(Value::as_array)
@@ -151,12 +223,21 @@ fn decided(body: &Value) -> String {
         .into_iter()
         .take(6)
         .collect();
-    format!("{effect} by {}", if rules.is_empty() { "default".to_owned() } else { rules.join(", ") })
+    format!(
+        "{effect} by {}",
+        if rules.is_empty() {
+            "default".to_owned()
+        } else {
+            rules.join(", ")
+        }
+    )
 }
 
 fn received(body: &Value) -> String {
     let short = |pointer: &str| {
-        body.pointer(pointer).and_then(Value::as_str).map(|id| id.chars().take(10).collect::<String>())
+        body.pointer(pointer)
+            .and_then(Value::as_str)
+            .map(|id| id.chars().take(10).collect::<String>())
     };
     let tree = short("/tree").unwrap_or_default();
     match short("/commit") {
@@ -169,7 +250,10 @@ fn received(body: &Value) -> String {
 pub fn verified(report: &VerifyReport) -> String {
     let mut out = String::new();
     if report.ok {
-        let commits = report.commits.map(|count| format!(", {}", counted(count, "commit"))).unwrap_or_default();
+        let commits = report
+            .commits
+            .map(|count| format!(", {}", counted(count, "commit")))
+            .unwrap_or_default();
         out.push_str(&format!(
             "{} {}, {}{commits}: nothing was changed, dropped, reordered or cut off\n",
             paint(style::GOOD, "verified"),
@@ -184,8 +268,15 @@ pub fn verified(report: &VerifyReport) -> String {
             counted(report.records, "record"),
         ));
         for finding in report.findings.iter().take(20) {
-            let line = finding.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            out.push_str(&format!("  {} {line}{}\n", paint(style::BAD, kind(finding)), escape::line(&finding.detail)));
+            let line = finding
+                .line
+                .map(|line| format!("line {line}: "))
+                .unwrap_or_default();
+            out.push_str(&format!(
+                "  {} {line}{}\n",
+                paint(style::BAD, kind(finding)),
+                escape::line(&finding.detail)
+            ));
         }
     }
     for note in &report.notes {
@@ -195,7 +286,11 @@ pub fn verified(report: &VerifyReport) -> String {
 }
 
 fn counted(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
 }
 
 fn kind(finding: &agentos_evidence::Finding) -> &'static str {

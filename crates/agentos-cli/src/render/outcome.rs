@@ -23,7 +23,11 @@ pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
     }
     reasons(&mut out, outcome, verbose);
     if let Some(hint) = &outcome.hint {
-        out.push_str(&format!("  {} {}\n", paint(style::BOLD, "next:"), escape::line(hint)));
+        out.push_str(&format!(
+            "  {} {}\n",
+            paint(style::BOLD, "next:"),
+            escape::line(hint)
+        ));
     }
     let mut about = format!("  run {}", outcome.run);
     if let Some(result) = &outcome.result {
@@ -35,15 +39,24 @@ pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
 
 fn headline(outcome: &Outcome) -> String {
     let message = escape::line(&outcome.message);
-    let code = outcome.code.as_deref().map(|code| format!(" [{}]", escape::line(code))).unwrap_or_default();
+    let code = outcome
+        .code
+        .as_deref()
+        .map(|code| format!(" [{}]", escape::line(code)))
+        .unwrap_or_default();
     match outcome.outcome {
         OutcomeKind::Landed => format!("{}\n", paint(style::GOOD, &message)),
         OutcomeKind::Refused => format!("{}{code} {message}\n", paint(style::BAD, "refused")),
         // The reasons follow, one line each, the first of them is the message.
-        OutcomeKind::Denied if outcome.decision.is_some() => format!("{}{code} by policy\n", paint(style::BAD, "denied")),
+        OutcomeKind::Denied if outcome.decision.is_some() => {
+            format!("{}{code} by policy\n", paint(style::BAD, "denied"))
+        }
         OutcomeKind::Denied => format!("{}{code} {message}\n", paint(style::BAD, "denied")),
         OutcomeKind::ConsentNeeded => {
-            format!("{}{code} nothing was landed; policy asks for a person\n", paint(style::WARN, "consent needed"))
+            format!(
+                "{}{code} nothing was landed; policy asks for a person\n",
+                paint(style::WARN, "consent needed")
+            )
         }
         OutcomeKind::NothingToDo => format!("{}{code} {message}\n", paint(style::WARN, "nothing to do")),
         OutcomeKind::Failed => format!("{}{code} {message}\n", paint(style::BAD, "failed")),
@@ -56,7 +69,8 @@ fn repaired(outcome: &Outcome) -> bool {
         report.files.iter().any(|file| {
             !file.repairs.is_empty()
                 || file.hunks.iter().any(|hunk| {
-                    !hunk.repairs.is_empty() || (hunk.stated_line.is_some() && hunk.stated_line != hunk.found_line)
+                    !hunk.repairs.is_empty()
+                        || (hunk.stated_line.is_some() && hunk.stated_line != hunk.found_line)
                 })
         })
     })
@@ -64,20 +78,36 @@ fn repaired(outcome: &Outcome) -> bool {
 
 fn reasons(out: &mut String, outcome: &Outcome, verbose: bool) {
     let Some(decision) = &outcome.decision else { return };
-    let shown: Vec<_> = decision.reasons().iter().filter(|r| verbose || r.effect != Effect::Allow).take(20).collect();
+    let shown: Vec<_> = decision
+        .reasons()
+        .iter()
+        .filter(|r| verbose || r.effect != Effect::Allow)
+        .take(20)
+        .collect();
     for reason in shown {
         let style = match reason.effect {
             Effect::Allow => style::GOOD,
             Effect::Ask => style::WARN,
             Effect::Deny => style::BAD,
         };
-        let place = reason.path.as_deref().map(|path| format!("{}: ", escape::line(path))).unwrap_or_default();
+        let place = reason
+            .path
+            .as_deref()
+            .map(|path| format!("{}: ", escape::line(path)))
+            .unwrap_or_default();
         let line = reason.line.map(|line| format!(":{line}")).unwrap_or_default();
         out.push_str(&format!(
             "  {} {place}{} {}\n",
             paint(style, reason.effect.as_str()),
             escape::line(&reason.why),
-            paint(style::DIM, &format!("({}, {}{line})", escape::line(&reason.rule), escape::line(&reason.source))),
+            paint(
+                style::DIM,
+                &format!(
+                    "({}, {}{line})",
+                    escape::line(&reason.rule),
+                    escape::line(&reason.source)
+                )
+            ),
         ));
     }
 }

@@ -17,9 +17,17 @@ pub fn report(report: &LandingReport) -> String {
     for file in &report.files {
         file_lines(&mut out, file, &mut left);
     }
-    let hidden: usize = report.files.iter().map(|file| file.hunks.len()).sum::<usize>().saturating_sub(MOST_HUNKS);
+    let hidden: usize = report
+        .files
+        .iter()
+        .map(|file| file.hunks.len())
+        .sum::<usize>()
+        .saturating_sub(MOST_HUNKS);
     if hidden > 0 {
-        out.push_str(&paint(style::DIM, &format!("  and {hidden} more; --json shows all\n")));
+        out.push_str(&paint(
+            style::DIM,
+            &format!("  and {hidden} more; --json shows all\n"),
+        ));
     }
     for note in &report.notes {
         out.push_str(&paint(style::DIM, &format!("  note: {}\n", escape::line(note))));
@@ -30,11 +38,18 @@ pub fn report(report: &LandingReport) -> String {
 fn file_lines(out: &mut String, file: &FileReport, left: &mut usize) {
     out.push_str(&format!("  {}", escape::line(&file.path)));
     if let Some(written) = &file.written_as {
-        out.push_str(&paint(style::DIM, &format!("  (written as {})", escape::line(written))));
+        out.push_str(&paint(
+            style::DIM,
+            &format!("  (written as {})", escape::line(written)),
+        ));
     }
     out.push('\n');
     if let Some(refusal) = &file.refusal {
-        out.push_str(&format!("    {} {}\n", paint(style::BAD, refusal.code.as_str()), escape::line(&refusal.message)));
+        out.push_str(&format!(
+            "    {} {}\n",
+            paint(style::BAD, refusal.code.as_str()),
+            escape::line(&refusal.message)
+        ));
     }
     repairs(out, "    ", &file.repairs);
     for hunk in &file.hunks {
@@ -62,12 +77,21 @@ fn repairs(out: &mut String, indent: &str, repairs: &[Repair]) {
     if repairs.is_empty() {
         return;
     }
-    let details: Vec<String> = repairs.iter().map(|repair| escape::line(&repair.detail)).collect();
-    out.push_str(&paint(style::DIM, &format!("{indent}repaired: {}\n", details.join("; "))));
+    let details: Vec<String> = repairs
+        .iter()
+        .map(|repair| escape::line(&repair.detail))
+        .collect();
+    out.push_str(&paint(
+        style::DIM,
+        &format!("{indent}repaired: {}\n", details.join("; ")),
+    ));
 }
 
 fn placed(hunk: &HunkReport) -> String {
-    let found = hunk.found_line.map(|line| format!("line {line}")).unwrap_or_default();
+    let found = hunk
+        .found_line
+        .map(|line| format!("line {line}"))
+        .unwrap_or_default();
     let how = match hunk.rung {
         Some(Rung::ExactStated) => "as stated".to_owned(),
         Some(Rung::ExactMoved) => match hunk.stated_line {
@@ -108,6 +132,10 @@ fn excerpt(out: &mut String, title: &str, lines: &[String]) {
     }
     out.push_str(&paint(style::DIM, &format!("        {title}\n")));
     for line in lines {
-        out.push_str(&format!("        {} {}\n", paint(style::DIM, "|"), escape::line(line)));
+        out.push_str(&format!(
+            "        {} {}\n",
+            paint(style::DIM, "|"),
+            escape::line(line)
+        ));
     }
 }

@@ -27,7 +27,11 @@ pub fn result(result: &ToolResult) -> String {
         out.push_str(&paint(style::DIM, &format!("  {}\n", escape::line(warning))));
     }
     for violation in &result.boundary.violations {
-        out.push_str(&format!("  {} {}\n", paint(style::BAD, "changed during the call:"), escape::line(violation)));
+        out.push_str(&format!(
+            "  {} {}\n",
+            paint(style::BAD, "changed during the call:"),
+            escape::line(violation)
+        ));
     }
     out
 }
@@ -37,13 +41,19 @@ pub fn diff(text: &str) -> String {
     let mut out = String::new();
     for line in escape::block(text).lines() {
         let style = match line.as_bytes().first() {
-            _ if line.starts_with("+++") || line.starts_with("---") || line.starts_with("diff ") => style::BOLD,
+            _ if line.starts_with("+++") || line.starts_with("---") || line.starts_with("diff ") => {
+                style::BOLD
+            }
             Some(b'+') => style::GOOD,
             Some(b'-') => style::BAD,
             Some(b'@') => style::DIM,
             Some(_) | None => "",
         };
-        out.push_str(&if style.is_empty() { line.to_owned() } else { paint(style, line) });
+        out.push_str(&if style.is_empty() {
+            line.to_owned()
+        } else {
+            paint(style, line)
+        });
         out.push('\n');
     }
     out
@@ -72,5 +82,9 @@ fn tokens(usage: &Usage) -> String {
     if usage.is_unknown() {
         return String::new();
     }
-    format!(", {} tokens in, {} out", number(usage.input_tokens), number(usage.output_tokens))
+    format!(
+        ", {} tokens in, {} out",
+        number(usage.input_tokens),
+        number(usage.output_tokens)
+    )
 }

@@ -32,13 +32,22 @@ pub enum Asker {
 impl ConsentPort for Asker {
     fn ask(&mut self, change: &Change, decision: &Decision, hashes: &Hashes) -> Answer {
         let yes = |who: &str, how: &str| {
-            Answer::Yes(Consent { who: who.to_owned(), when: SystemClock.now(), how: how.to_owned(), hashes: hashes.clone() })
+            Answer::Yes(Consent {
+                who: who.to_owned(),
+                when: SystemClock.now(),
+                how: how.to_owned(),
+                hashes: hashes.clone(),
+            })
         };
         match self {
             Self::Nobody => Answer::Nobody,
             Self::Yes { who } => yes(who, "--yes"),
             Self::Terminal { who } => {
-                if ask_terminal(change, decision) { yes(who, "terminal") } else { Answer::No }
+                if ask_terminal(change, decision) {
+                    yes(who, "terminal")
+                } else {
+                    Answer::No
+                }
             }
         }
     }
@@ -48,12 +57,22 @@ fn ask_terminal(change: &Change, decision: &Decision) -> bool {
     let mut out = anstream::stderr().lock();
     let mut text = format!("{}\n", paint(style::WARN, "policy asks for your consent"));
     for reason in decision.deciding().take(20) {
-        let place = reason.path.as_deref().map(|path| format!("{}: ", escape::line(path))).unwrap_or_default();
-        text.push_str(&format!("  {place}{} ({})\n", escape::line(&reason.why), escape::line(&reason.rule)));
+        let place = reason
+            .path
+            .as_deref()
+            .map(|path| format!("{}: ", escape::line(path)))
+            .unwrap_or_default();
+        text.push_str(&format!(
+            "  {place}{} ({})\n",
+            escape::line(&reason.why),
+            escape::line(&reason.rule)
+        ));
     }
     let _ = out.write_all(text.as_bytes());
     loop {
-        let _ = out.write_all(b"land it? [y]es, [n]o, [s]how the diff: ").and_then(|()| out.flush());
+        let _ = out
+            .write_all(b"land it? [y]es, [n]o, [s]how the diff: ")
+            .and_then(|()| out.flush());
         let mut line = String::new();
         match std::io::stdin().lock().read_line(&mut line) {
             Ok(0) | Err(_) => return false,

@@ -62,7 +62,9 @@ pub fn usable(app: &App, resolved: &Resolved) -> Option<Secret> {
     if let Some(given) = &resolved.key {
         return Some(given.key.clone());
     }
-    find(&stores(app), &resolved.profile.api_key_ref).found.map(|found| found.key)
+    find(&stores(app), &resolved.profile.api_key_ref)
+        .found
+        .map(|found| found.key)
 }
 
 /// What may be shown of this profile's key.
@@ -81,7 +83,10 @@ pub fn status(app: &App, resolved: &Resolved) -> KeyStatus {
     }
     let lookup = find(&stores(app), &resolved.profile.api_key_ref);
     // No keyring at all is the usual state of a server; it is worth telling only to one who wants to use it.
-    let problems = lookup.problems.iter().filter(|(kind, _)| *kind == StoreKind::File);
+    let problems = lookup
+        .problems
+        .iter()
+        .filter(|(kind, _)| *kind == StoreKind::File);
     KeyStatus {
         source: lookup.found.as_ref().map(|found| found.store.to_string()),
         hint: lookup.found.as_ref().and_then(|found| found.key.hint()),

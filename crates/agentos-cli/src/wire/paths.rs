@@ -19,10 +19,21 @@ pub fn inside(from: &Path, work_dir: &Path, typed: &[String]) -> Result<Vec<Stri
 fn one(from: &Path, work_dir: &Path, typed: &str) -> Result<String, EffectError> {
     let outside = || usage(format!("`{typed}` is outside the repository"));
     let full = normal(&from.join(typed)).ok_or_else(outside)?;
-    let inside = full.strip_prefix(normal(work_dir).ok_or_else(outside)?).map_err(|_| outside())?;
-    let parts: Option<Vec<&str>> = inside.components().map(|part| part.as_os_str().to_str()).collect();
-    let path = parts.ok_or_else(|| usage(format!("`{typed}` is not UTF-8")))?.join("/");
-    if path.is_empty() { Err(usage(format!("`{typed}` is a folder"))) } else { Ok(path) }
+    let inside = full
+        .strip_prefix(normal(work_dir).ok_or_else(outside)?)
+        .map_err(|_| outside())?;
+    let parts: Option<Vec<&str>> = inside
+        .components()
+        .map(|part| part.as_os_str().to_str())
+        .collect();
+    let path = parts
+        .ok_or_else(|| usage(format!("`{typed}` is not UTF-8")))?
+        .join("/");
+    if path.is_empty() {
+        Err(usage(format!("`{typed}` is a folder")))
+    } else {
+        Ok(path)
+    }
 }
 
 /// Without `.` and `..`; none when it climbs above the root.

@@ -10,7 +10,8 @@ use agentos_engine::Cause;
 use agentos_engine::ports::{self, EffectError, IntentFn, LandOrder, Landed, Measured, TargetInfo, Writes};
 use agentos_evidence::{CommitInfo, CommitLookup};
 use agentos_executor::{
-    ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, RepoError, Repository, Target, TargetSpec,
+    ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, RepoError, Repository, Target,
+    TargetSpec,
 };
 use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
 use agentos_tool::StateMeasurement;
@@ -50,7 +51,12 @@ impl RepositoryPort {
             name: app.env.get("GIT_AUTHOR_NAME").map(str::to_owned),
             email: app.env.get("GIT_AUTHOR_EMAIL").map(str::to_owned),
         };
-        Ok(Self { repo, spec, identity, layers: outer_layers(app)? })
+        Ok(Self {
+            repo,
+            spec,
+            identity,
+            layers: outer_layers(app)?,
+        })
     }
 
     /// The repository behind it.
@@ -65,7 +71,9 @@ impl ports::Repository for RepositoryPort {
         let info = info(&target);
         if target.writes.commits() {
             // Said now, before a model is asked for nothing.
-            self.repo.identity(&self.identity).map_err(|error| unusable(&error))?;
+            self.repo
+                .identity(&self.identity)
+                .map_err(|error| unusable(&error))?;
         }
         Ok(info)
     }
@@ -77,8 +85,16 @@ impl ports::Repository for RepositoryPort {
 
     fn policy(&self, target: &TargetInfo) -> Result<PolicySet, EffectError> {
         let mut sources = self.layers.clone();
-        for (name, text) in self.repo.policy_files(&back(target)).map_err(|error| unusable(&error))? {
-            sources.push(PolicySource { layer: Layer::Repository, name, text });
+        for (name, text) in self
+            .repo
+            .policy_files(&back(target))
+            .map_err(|error| unusable(&error))?
+        {
+            sources.push(PolicySource {
+                layer: Layer::Repository,
+                name,
+                text,
+            });
         }
         PolicySet::load(&sources).map_err(|error| {
             EffectError::new(Cause::Policy, "policy-error", error.to_string())
@@ -100,7 +116,11 @@ impl ports::Repository for RepositoryPort {
     ) -> Result<Landed, EffectError> {
         let target = back(target);
         let identity = match target.writes.commits() {
-            true => Some(self.repo.identity(&self.identity).map_err(|error| unusable(&error))?),
+            true => Some(
+                self.repo
+                    .identity(&self.identity)
+                    .map_err(|error| unusable(&error))?,
+            ),
             false => None,
         };
         let policy_sha256 = approved.hashes().policy_sha256.clone();
@@ -123,7 +143,11 @@ impl ports::Repository for RepositoryPort {
         };
         let json = serde_json::to_value(&receipt)
             .map_err(|error| EffectError::new(Cause::Internal, "receipt", error.to_string()))?;
-        Ok(Landed { commit: receipt.commit, tree: receipt.tree, receipt: json })
+        Ok(Landed {
+            commit: receipt.commit,
+            tree: receipt.tree,
+            receipt: json,
+        })
     }
 }
 
@@ -164,7 +188,11 @@ impl Measured for MeasuredState {
     }
 
     fn changed_paths(&self, later: &dyn Measured, limit: usize) -> Vec<String> {
-        later.as_any().downcast_ref::<Self>().map(|later| self.0.changed_paths(&later.0, limit)).unwrap_or_default()
+        later
+            .as_any()
+            .downcast_ref::<Self>()
+            .map(|later| self.0.changed_paths(&later.0, limit))
+            .unwrap_or_default()
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -184,12 +212,21 @@ impl CommitLookup for History<'_> {
     }
 
     fn pinned(&self) -> Vec<CommitInfo> {
-        self.0.agentos_commits(MOST_COMMITS).unwrap_or_default().into_iter().map(told).collect()
+        self.0
+            .agentos_commits(MOST_COMMITS)
+            .unwrap_or_default()
+            .into_iter()
+            .map(told)
+            .collect()
     }
 }
 
 fn told(commit: agentos_executor::CommitInfo) -> CommitInfo {
-    CommitInfo { id: commit.id, tree: commit.tree, trailers: commit.trailers }
+    CommitInfo {
+        id: commit.id,
+        tree: commit.tree,
+        trailers: commit.trailers,
+    }
 }
 
 fn info(target: &Target) -> TargetInfo {
@@ -229,11 +266,18 @@ const LARGEST_POLICY: u64 = 1 << 20;
 fn outer_layers(app: &App) -> Result<Vec<PolicySource>, EffectError> {
     let mut layers = Vec::new();
     let user = app.env.config_dir().map(|dir| dir.join("policy"));
-    let places = [(Layer::Machine, Some(app.env.machine_policy_dir())), (Layer::User, user)];
+    let places = [
+        (Layer::Machine, Some(app.env.machine_policy_dir())),
+        (Layer::User, user),
+    ];
     for (layer, dir) in places {
         for file in rule_files(dir.as_deref())? {
             let text = input::text_file(&file, LARGEST_POLICY)?;
-            layers.push(PolicySource { layer, name: file.display().to_string(), text });
+            layers.push(PolicySource {
+                layer,
+                name: file.display().to_string(),
+                text,
+            });
         }
     }
     Ok(layers)
@@ -245,13 +289,22 @@ fn rule_files(dir: Option<&Path>) -> Result<Vec<PathBuf>, EffectError> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(usage(format!("cannot read the policy folder `{}`: {error}", dir.display()))),
+        Err(error) => {
+            return Err(usage(format!(
+                "cannot read the policy folder `{}`: {error}",
+                dir.display()
+            )));
+        }
     };
     let mut files = Vec::new();
     for entry in entries {
         // A folder that cannot be read to its end might hide a rule that denies.
         let entry = entry.map_err(|error| usage(format!("cannot read `{}`: {error}", dir.display())))?;
-        if entry.path().extension().is_some_and(|extension| extension == "toml") {
+        if entry
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
             files.push(entry.path());
         }
     }

@@ -12,10 +12,20 @@ use agentos_engine::ports::EffectError;
 /// # Errors
 /// When the system refuses a runtime.
 pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        EffectError::new(Cause::Internal, "runtime", format!("cannot start the asynchronous runtime: {error}"))
-    })?;
-    Ok(runtime.block_on(future))
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            EffectError::new(
+                Cause::Internal,
+                "runtime",
+                format!("cannot start the asynchronous runtime: {error}"),
+            )
+        })?;
+    let value = runtime.block_on(future);
+    // A name look-up may still block a thread of the runtime; nobody needs its answer any more.
+    runtime.shutdown_background();
+    Ok(value)
 }
 
 /// Ready when the user presses Ctrl-C; never, when that cannot be watched.

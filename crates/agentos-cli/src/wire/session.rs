@@ -36,7 +36,11 @@ pub struct Wanted {
 impl Wanted {
     /// Nothing is to be written.
     pub fn nothing() -> Self {
-        Self { dry_run: true, headless: true, ..Self::default() }
+        Self {
+            dry_run: true,
+            headless: true,
+            ..Self::default()
+        }
     }
 
     fn spec(&self) -> TargetSpec {
@@ -78,7 +82,9 @@ impl Session {
     pub fn open(app: &App, wanted: &Wanted, run: &RunId) -> Result<Self, EffectError> {
         let repo = repository::open(app)?;
         let dir = repo.state_dir();
-        let work_dir = repo.work_dir().map_or_else(|| repo.common_dir().to_owned(), Path::to_owned);
+        let work_dir = repo
+            .work_dir()
+            .map_or_else(|| repo.common_dir().to_owned(), Path::to_owned);
         let open = || Store::open(&dir).map_err(|error| broken(&error));
         let mut tape = Tape::new(open()?, run);
         recover(app, &repo, &mut tape)?;
@@ -93,7 +99,12 @@ impl Session {
 
     /// The effects, for the engine.
     pub fn deps(&mut self) -> Deps<'_> {
-        Deps { repo: &self.port, evidence: &mut self.tape, consent: &mut self.asker, clock: &SystemClock }
+        Deps {
+            repo: &self.port,
+            evidence: &mut self.tape,
+            consent: &mut self.asker,
+            clock: &SystemClock,
+        }
     }
 
     /// The evidence, for reading.
@@ -114,7 +125,10 @@ impl Session {
 
 fn asker(app: &App, wanted: &Wanted) -> Asker {
     let who = app.env.user();
-    match (wanted.yes, app.env.can_ask && !app.printer.json && !wanted.headless) {
+    match (
+        wanted.yes,
+        app.env.can_ask && !app.printer.json && !wanted.headless,
+    ) {
         (true, _) => Asker::Yes { who },
         (false, true) => Asker::Terminal { who },
         (false, false) => Asker::Nobody,
@@ -123,13 +137,20 @@ fn asker(app: &App, wanted: &Wanted) -> Asker {
 
 /// Finishes or rolls back what a killed process left, says so, and records it.
 fn recover(app: &App, repo: &Repository, tape: &mut Tape) -> Result<(), EffectError> {
-    let Some(recovered) = repo.recover().map_err(|error| repository::failed(&error))? else { return Ok(()) };
+    let Some(recovered) = repo.recover().map_err(|error| repository::failed(&error))? else {
+        return Ok(());
+    };
     let what = match recovered.outcome {
         RecoveryOutcome::RolledBack => "was cut short before it wrote anything; what it had prepared is gone",
         RecoveryOutcome::Finished => "was cut short after its commit; index and work tree now hold it",
-        RecoveryOutcome::Superseded => "was cut short, and the branch has moved on since; nothing was changed",
+        RecoveryOutcome::Superseded => {
+            "was cut short, and the branch has moved on since; nothing was changed"
+        }
     };
-    app.printer.note(&format!("recovered: run {} {what}", crate::escape::line(&recovered.run)));
+    app.printer.note(&format!(
+        "recovered: run {} {what}",
+        crate::escape::line(&recovered.run)
+    ));
     let body = serde_json::to_value(&recovered).unwrap_or_default();
     tape.append(RecordKind::Recovered, body)?;
     tracing::debug!(at = %SystemClock.now(), run = %recovered.run, "recovered");

@@ -18,14 +18,20 @@ pub struct Tape {
 impl Tape {
     /// A run on this store's tape.
     pub fn new(store: Store, run: &RunId) -> Self {
-        Self { store, run: run.clone() }
+        Self {
+            store,
+            run: run.clone(),
+        }
     }
 }
 
 impl Evidence for Tape {
     fn append(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError> {
         let now = SystemClock.now();
-        let record = self.store.append(self.run.as_str(), kind, body, now.as_str()).map_err(|error| broken(&error))?;
+        let record = self
+            .store
+            .append(self.run.as_str(), kind, body, now.as_str())
+            .map_err(|error| broken(&error))?;
         Ok(record.hash)
     }
 
@@ -36,6 +42,7 @@ impl Evidence for Tape {
 
 /// A tape that cannot be read or written.
 pub fn broken(error: &EvidenceError) -> EffectError {
-    EffectError::new(Cause::Evidence, error.code(), error.to_string())
-        .hint("nothing is landed without evidence; `agentos evidence verify` says what is wrong with the tape")
+    EffectError::new(Cause::Evidence, error.code(), error.to_string()).hint(
+        "nothing is landed without evidence; `agentos evidence verify` says what is wrong with the tape",
+    )
 }

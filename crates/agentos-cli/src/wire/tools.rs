@@ -14,7 +14,9 @@ use agentos_llamacpp::{LlamaCpp, LlamaCppMode};
 use agentos_lmstudio::LmStudio;
 use agentos_net::{HttpClient, NetConfig};
 use agentos_openai::OpenAi;
-use agentos_profile::{AdapterKind, Flags, Layers, Mode, ProfileError, ProfileFile, Resolved, builtin, parse, resolve};
+use agentos_profile::{
+    AdapterKind, Flags, Layers, Mode, ProfileError, ProfileFile, Resolved, builtin, parse, resolve,
+};
 use agentos_tool::{Adapter, Secret};
 
 use super::keys;
@@ -51,15 +53,21 @@ impl Tools {
     /// # Errors
     /// When a profile folder cannot be read.
     pub fn read(app: &App, work_dir: Option<&Path>) -> Result<Self, EffectError> {
-        let mut providers: BTreeSet<String> =
-            builtin().map_err(|error| bad_profile(&error))?.into_keys().collect();
+        let mut providers: BTreeSet<String> = builtin()
+            .map_err(|error| bad_profile(&error))?
+            .into_keys()
+            .collect();
         providers.insert(REPLAY.to_owned());
         let user_dir = app.env.config_dir().map(|dir| dir.join("profiles"));
         let project_dir = work_dir.map(|dir| dir.join(".agentos").join("profiles"));
         for dir in [&user_dir, &project_dir].into_iter().flatten() {
             providers.extend(profile_names(dir)?);
         }
-        Ok(Self { user_dir, project_dir, providers })
+        Ok(Self {
+            user_dir,
+            project_dir,
+            providers,
+        })
     }
 
     /// The providers, sorted.
@@ -123,8 +131,10 @@ impl Tools {
             return Ok(());
         }
         let known: Vec<&str> = self.providers().collect();
-        Err(usage(format!("there is no provider `{provider}`"))
-            .hint(format!("known are: {}; a new one is a file `profiles/{provider}.json`", known.join(", "))))
+        Err(usage(format!("there is no provider `{provider}`")).hint(format!(
+            "known are: {}; a new one is a file `profiles/{provider}.json`",
+            known.join(", ")
+        )))
     }
 
     fn made(&self, app: &App, resolved: &Resolved) -> Result<Tool, EffectError> {
@@ -138,7 +148,11 @@ impl Tools {
             AdapterKind::Lmstudio => Box::new(LmStudio::new(settings, http)),
             AdapterKind::Llamacpp => Box::new(LlamaCpp::new(settings, llamacpp_mode(profile.mode), http)),
         };
-        Ok(Tool { adapter, model: profile.model.clone(), timeout_seconds: profile.timeout_seconds })
+        Ok(Tool {
+            adapter,
+            model: profile.model.clone(),
+            timeout_seconds: profile.timeout_seconds,
+        })
     }
 }
 
@@ -170,7 +184,11 @@ fn replay(app: &App, file: Option<&Path>) -> Result<Tool, EffectError> {
         Some(file) => Some(input::text_file(&app.env.cwd.join(file), input::LARGEST_ANSWER)?),
         None => None,
     };
-    Ok(Tool { adapter: Box::new(Replay::new(recording)), model: Some("recorded".to_owned()), timeout_seconds: 60 })
+    Ok(Tool {
+        adapter: Box::new(Replay::new(recording)),
+        model: Some("recorded".to_owned()),
+        timeout_seconds: 60,
+    })
 }
 
 /// One layer of a provider's profile; none where there is no file.
@@ -189,7 +207,12 @@ fn profile_names(dir: &Path) -> Result<Vec<String>, EffectError> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(usage(format!("cannot read the profile folder `{}`: {error}", dir.display()))),
+        Err(error) => {
+            return Err(usage(format!(
+                "cannot read the profile folder `{}`: {error}",
+                dir.display()
+            )));
+        }
     };
     let names = entries.filter_map(|entry| {
         let path = entry.ok()?.path();
@@ -197,7 +220,12 @@ fn profile_names(dir: &Path) -> Result<Vec<String>, EffectError> {
         is_profile.then(|| path.file_stem()?.to_str().map(str::to_owned))?
     });
     // A file name that no provider can have is not offered; naming it says why.
-    Ok(names.filter(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')).collect())
+    Ok(names
+        .filter(|name| {
+            name.bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        })
+        .collect())
 }
 
 /// A profile that cannot be used.

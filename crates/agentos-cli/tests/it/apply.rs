@@ -1,6 +1,8 @@
 //! `agentos apply`: what lands, where, and what does not.
 
-use crate::support::{LIB_FIXED, SLOPPY_FIX, WORKFLOW_EDIT, agentos, pipe_in, run_in, seen, small_repo, state};
+use crate::support::{
+    LIB_FIXED, SLOPPY_FIX, WORKFLOW_EDIT, agentos, pipe_in, run_in, seen, small_repo, state,
+};
 
 #[test]
 fn a_sloppy_reply_becomes_a_commit_with_exactly_the_intended_tree() {
@@ -13,7 +15,10 @@ fn a_sloppy_reply_becomes_a_commit_with_exactly_the_intended_tree() {
     assert_eq!(repo.git(&["rev-list", "--count", "HEAD"]), "2");
     assert!(repo.git_ok(&["fsck", "--strict"]));
     let message = repo.git(&["log", "-1", "--format=%B"]);
-    assert!(message.starts_with("Apply a change from standard input\n"), "{message}");
+    assert!(
+        message.starts_with("Apply a change from standard input\n"),
+        "{message}"
+    );
     assert!(message.contains("AgentOS-Run: "), "{message}");
     assert!(message.contains("AgentOS-Evidence: sha256:"), "{message}");
 }
@@ -44,10 +49,19 @@ fn a_program_gets_one_json_document_with_the_whole_story() {
 fn a_refusal_changes_nothing_and_says_why() {
     let cases = [
         ("no-diff", "I would rather not.\n"),
-        ("does-not-apply", "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,1 +1,1 @@\n-no such line\n+x\n"),
-        ("ambiguous", "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -60,1 +60,1 @@\n-}\n+} // end\n"),
+        (
+            "does-not-apply",
+            "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,1 +1,1 @@\n-no such line\n+x\n",
+        ),
+        (
+            "ambiguous",
+            "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -60,1 +60,1 @@\n-}\n+} // end\n",
+        ),
         ("path-escape", "--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n"),
-        ("git-dir", "--- /dev/null\n+++ b/.git/hooks/post-commit\n@@ -0,0 +1 @@\n+x\n"),
+        (
+            "git-dir",
+            "--- /dev/null\n+++ b/.git/hooks/post-commit\n@@ -0,0 +1 @@\n+x\n",
+        ),
     ];
     for (code, answer) in cases {
         let repo = small_repo();
@@ -120,7 +134,11 @@ fn a_dry_run_writes_nothing_but_evidence() {
     let json = output.json().unwrap();
     assert_eq!(json["commit"], serde_json::Value::Null);
     assert_eq!(pipe_in(&repo, &["apply"], SLOPPY_FIX).code, Some(0));
-    assert_eq!(json["tree"], repo.git(&["rev-parse", "HEAD^{tree}"]), "the tree that was promised");
+    assert_eq!(
+        json["tree"],
+        repo.git(&["rev-parse", "HEAD^{tree}"]),
+        "the tree that was promised"
+    );
 }
 
 #[test]
@@ -151,7 +169,14 @@ fn the_repository_may_be_named_from_elsewhere() {
     repo.write("fix.md", SLOPPY_FIX);
     let patch = repo.path().join("fix.md");
     let output = agentos()
-        .run(&["apply", patch.to_str().unwrap(), "--repo", repo.path().to_str().unwrap(), "-m", "Fix add"])
+        .run(&[
+            "apply",
+            patch.to_str().unwrap(),
+            "--repo",
+            repo.path().to_str().unwrap(),
+            "-m",
+            "Fix add",
+        ])
         .unwrap();
     assert_eq!(output.code, Some(0), "{output}");
     assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "Fix add");
@@ -191,10 +216,14 @@ fn no_identity_is_one_clear_refusal_before_anything_is_written() {
     repo.git(&["config", "--unset", "user.email"]);
     let before = state(&repo);
     let cli = agentos().without_identity().unwrap().in_dir(repo.path());
-    let output = cli.run_with_input(&["apply", "-"], SLOPPY_FIX.as_bytes()).unwrap();
+    let output = cli
+        .run_with_input(&["apply", "-"], SLOPPY_FIX.as_bytes())
+        .unwrap();
     assert_eq!(output.code, Some(8), "{output}");
     assert!(output.stderr.contains("git config"), "{output}");
     assert_eq!(state(&repo), before);
-    let output = cli.run_with_input(&["apply", "-", "--no-commit"], SLOPPY_FIX.as_bytes()).unwrap();
+    let output = cli
+        .run_with_input(&["apply", "-", "--no-commit"], SLOPPY_FIX.as_bytes())
+        .unwrap();
     assert_eq!(output.code, Some(0), "{output}");
 }

@@ -19,7 +19,11 @@ fn run_against(repo: &TestRepo, misdeed: impl Fn() + Send + Sync + 'static) -> C
 fn last_result(repo: &TestRepo) -> Value {
     let json = run_in(repo, &["evidence", "show", "--json"]).json().unwrap();
     let records = json["records"].as_array().unwrap();
-    records.iter().find(|record| record["kind"] == "tool_result").unwrap()["body"]["result"].clone()
+    records
+        .iter()
+        .find(|record| record["kind"] == "tool_result")
+        .unwrap()["body"]["result"]
+        .clone()
 }
 
 fn caught(repo: &TestRepo, head: &str, output: &CliOutput, wrote: bool, committed: bool, word: &str) {
@@ -32,7 +36,10 @@ fn caught(repo: &TestRepo, head: &str, output: &CliOutput, wrote: bool, committe
     assert_eq!(result["status"], "failed");
     assert_eq!(result["wrote_files"], wrote, "{result}");
     assert_eq!(result["committed"], committed, "{result}");
-    assert!(result["boundary"]["violations"].to_string().contains(word), "{result}");
+    assert!(
+        result["boundary"]["violations"].to_string().contains(word),
+        "{result}"
+    );
     // The tool's own proposal did not land.
     assert!(!repo.git(&["log", "--all", "--format=%B"]).contains("AgentOS-Run"));
     assert!(!head.is_empty());
@@ -48,7 +55,9 @@ fn small() -> (TestRepo, PathBuf, String) {
 #[test]
 fn a_tool_that_writes_a_file_is_caught() {
     let (repo, path, head) = small();
-    let output = run_against(&repo, move || write_file(&path.join("src/planted.rs"), "fn planted() {}\n"));
+    let output = run_against(&repo, move || {
+        write_file(&path.join("src/planted.rs"), "fn planted() {}\n")
+    });
     caught(&repo, &head, &output, true, false, "src/planted.rs");
 }
 
@@ -63,14 +72,18 @@ fn a_tool_that_edits_a_file_is_caught() {
 fn a_tool_that_moves_a_branch_is_caught() {
     let (repo, path, head) = small();
     let planted = head.clone();
-    let output = run_against(&repo, move || write_file(&path.join(".git/refs/heads/planted"), format!("{planted}\n")));
+    let output = run_against(&repo, move || {
+        write_file(&path.join(".git/refs/heads/planted"), format!("{planted}\n"))
+    });
     caught(&repo, &head, &output, false, true, "refs");
 }
 
 #[test]
 fn a_tool_that_plants_a_hook_is_caught() {
     let (repo, path, head) = small();
-    let output = run_against(&repo, move || write_file(&path.join(".git/hooks/post-commit"), "#!/bin/sh\n"));
+    let output = run_against(&repo, move || {
+        write_file(&path.join(".git/hooks/post-commit"), "#!/bin/sh\n")
+    });
     caught(&repo, &head, &output, true, false, "hooks");
 }
 

@@ -18,14 +18,33 @@ fn the_landing_corpus_through_the_program() {
         let head = repo.git(&["rev-parse", "HEAD"]);
         for input in corpus.inputs(base) {
             let patch = repo.outside().join("input.txt");
-            write_file(&patch, input.text.replace("{{OUTER}}", &repo.outside().display().to_string()));
-            let branch = format!("case-{}", input.id.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+            write_file(
+                &patch,
+                input
+                    .text
+                    .replace("{{OUTER}}", &repo.outside().display().to_string()),
+            );
+            let branch = format!(
+                "case-{}",
+                input.id.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+            );
             let output = agentos()
                 .in_dir(repo.path())
-                .run(&["apply", patch.to_str().unwrap(), "--yes", "-q", "--branch", &branch])
+                .run(&[
+                    "apply",
+                    patch.to_str().unwrap(),
+                    "--yes",
+                    "-q",
+                    "--branch",
+                    &branch,
+                ])
                 .unwrap();
             let made = repo.git_ok(&["rev-parse", "-q", "--verify", &format!("refs/heads/{branch}")]);
-            let tree = if made { repo.git(&["rev-parse", &format!("{branch}^{{tree}}")]) } else { String::new() };
+            let tree = if made {
+                repo.git(&["rev-parse", &format!("{branch}^{{tree}}")])
+            } else {
+                String::new()
+            };
             let result = match (output.code, input.expect) {
                 (Some(0), Expect::Land | Expect::Either) if tree == input.expected_tree => "exact",
                 (Some(code), _) if code != 0 && code != 1 && !made => "refused",
@@ -41,14 +60,23 @@ fn the_landing_corpus_through_the_program() {
         assert_eq!(repo.status(), "");
     }
     assert_eq!(wrong, Vec::<String>::new());
-    let exact_clean: usize =
-        counts.iter().filter(|((class, result), _)| class.starts_with("clean") && *result == "exact").map(|(_, n)| n).sum();
-    assert_eq!(exact_clean, corpus.count(|class| class.starts_with("clean")), "{counts:?}");
+    let exact_clean: usize = counts
+        .iter()
+        .filter(|((class, result), _)| class.starts_with("clean") && *result == "exact")
+        .map(|(_, n)| n)
+        .sum();
+    assert_eq!(
+        exact_clean,
+        corpus.count(|class| class.starts_with("clean")),
+        "{counts:?}"
+    );
 }
 
 fn outside_is_clean(outside: &Path) -> bool {
-    let mut names: Vec<String> =
-        std::fs::read_dir(outside).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = std::fs::read_dir(outside)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
     names.retain(|name| name != "input.txt");
     names.len() == 1
 }

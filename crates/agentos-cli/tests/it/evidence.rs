@@ -27,8 +27,14 @@ fn a_run_is_told_as_a_story() {
     let json = run_in(&repo, &["evidence", "list", "--json"]).json().unwrap();
     let run = json["runs"][0]["run"].as_str().unwrap();
     let output = run_in(&repo, &["evidence", "show", run]);
-    let story: String = seen(&output, &repo).lines().map(|line| format!("{}\n", line.trim_end())).collect();
-    let story: String = story.lines().map(|line| format!("{}\n", without_time(line))).collect();
+    let story: String = seen(&output, &repo)
+        .lines()
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect();
+    let story: String = story
+        .lines()
+        .map(|line| format!("{}\n", without_time(line)))
+        .collect();
     insta::assert_snapshot!(story, @"");
 }
 
@@ -75,7 +81,10 @@ fn a_commit_whose_evidence_is_gone_is_found() {
     agentos_testkit::repo::remove_file(&repo.path().join(".git/agentos/head.json"));
     let output = run_in(&repo, &["evidence", "verify", "--json"]);
     assert_eq!(output.code, Some(7), "{output}");
-    assert_eq!(output.json().unwrap()["findings"][0]["tampering"], "commit-without-record");
+    assert_eq!(
+        output.json().unwrap()["findings"][0]["tampering"],
+        "commit-without-record"
+    );
 }
 
 #[test]
@@ -87,7 +96,10 @@ fn nothing_lands_on_a_broken_tape() {
     bytes[at] ^= 1;
     write_file(&tape, &bytes);
     let head = repo.git(&["rev-parse", "HEAD"]);
-    let other = SLOPPY_FIX.replace("a - b", "a * b").replace("a + b", "b * a").replace("add(", "multiply(");
+    let other = SLOPPY_FIX
+        .replace("a - b", "a * b")
+        .replace("a + b", "b * a")
+        .replace("add(", "multiply(");
     let output = pipe_in(&repo, &["apply"], &other);
     assert_eq!(output.code, Some(7), "{output}");
     assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);

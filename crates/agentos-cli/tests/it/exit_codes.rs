@@ -13,7 +13,10 @@ fn every_verb_ends_with_the_documented_code() {
     let closed = closed_port().unwrap();
     let nothing = "prose only";
     let misplaced = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,1 +1,1 @@\n-no such line\n+x\n";
-    let key = format!("--- /dev/null\n+++ b/k.txt\n@@ -0,0 +1 @@\n+{}{}\n", "AKIA", "Z7QHN3W5K2PLX4TD");
+    let key = format!(
+        "--- /dev/null\n+++ b/k.txt\n@@ -0,0 +1 @@\n+{}{}\n",
+        "AKIA", "Z7QHN3W5K2PLX4TD"
+    );
     // Each case: the code, the arguments, standard input.
     let cases: &[(i32, &[&str], &str)] = &[
         (0, &["apply"], SLOPPY_FIX),
@@ -26,7 +29,11 @@ fn every_verb_ends_with_the_documented_code() {
         (6, &["apply"], nothing),
         (8, &["apply", "--branch", "bad..name"], SLOPPY_FIX),
         (0, &["run", "-p", "replay", "--replay", "good.md", "task"], ""),
-        (2, &["run", "-p", "replay", "--replay", "no-such-file.md", "task"], ""),
+        (
+            2,
+            &["run", "-p", "replay", "--replay", "no-such-file.md", "task"],
+            "",
+        ),
         (2, &["run", "-p", "no-such-provider", "task"], ""),
         (2, &["run", "-p", "replay"], ""),
         (4, &["run", "-p", "replay", "--replay", "workflow.md", "task"], ""),
@@ -34,17 +41,45 @@ fn every_verb_ends_with_the_documented_code() {
         (5, &["run", "-p", "llamacpp", "--base-url", &closed, "task"], ""),
         (6, &["run", "-p", "replay", "--replay", "prose.md", "task"], ""),
         (0, &["tool", "list"], ""),
-        (5, &["tool", "health", "-p", "llamacpp", "--base-url", &closed], ""),
+        (
+            5,
+            &["tool", "health", "-p", "llamacpp", "--base-url", &closed],
+            "",
+        ),
         (5, &["tool", "health", "-p", "replay"], ""),
         (2, &["tool", "health", "-p", "no-such-provider"], ""),
-        (0, &["tool", "run", "-p", "replay", "--replay", "good.md", "task"], ""),
-        (0, &["tool", "run", "-p", "replay", "--replay", "prose.md", "task"], ""),
-        (6, &["tool", "run", "-p", "replay", "--replay", "misplaced.md", "task"], ""),
-        (5, &["tool", "run", "-p", "llamacpp", "--base-url", &closed, "task"], ""),
+        (
+            0,
+            &["tool", "run", "-p", "replay", "--replay", "good.md", "task"],
+            "",
+        ),
+        (
+            0,
+            &["tool", "run", "-p", "replay", "--replay", "prose.md", "task"],
+            "",
+        ),
+        (
+            6,
+            &["tool", "run", "-p", "replay", "--replay", "misplaced.md", "task"],
+            "",
+        ),
+        (
+            5,
+            &["tool", "run", "-p", "llamacpp", "--base-url", &closed, "task"],
+            "",
+        ),
         (0, &["tool", "auth", "status"], ""),
         (2, &["tool", "auth", "set", "-p", "openai", "--store", "file"], ""),
-        (0, &["tool", "auth", "set", "-p", "openai", "--store", "file"], "sk-test-0123456789abcdef"),
-        (2, &["tool", "auth", "set", "-p", "no-such-provider", "--store", "file"], "sk-test-0123456789abcdef"),
+        (
+            0,
+            &["tool", "auth", "set", "-p", "openai", "--store", "file"],
+            "sk-test-0123456789abcdef",
+        ),
+        (
+            2,
+            &["tool", "auth", "set", "-p", "no-such-provider", "--store", "file"],
+            "sk-test-0123456789abcdef",
+        ),
         (2, &["tool", "auth", "clear", "-p", "no-such-provider"], ""),
         (0, &["evidence", "list"], ""),
         (0, &["evidence", "verify"], ""),
@@ -64,7 +99,12 @@ fn every_verb_ends_with_the_documented_code() {
     ];
     for (code, args, input) in cases {
         let repo = small_repo();
-        for (name, text) in [("good.md", SLOPPY_FIX), ("workflow.md", WORKFLOW_EDIT), ("prose.md", nothing), ("misplaced.md", misplaced)] {
+        for (name, text) in [
+            ("good.md", SLOPPY_FIX),
+            ("workflow.md", WORKFLOW_EDIT),
+            ("prose.md", nothing),
+            ("misplaced.md", misplaced),
+        ] {
             write_file(&repo.path().join(name), text);
         }
         let output = pipe_in(&repo, args, input);
@@ -76,10 +116,18 @@ fn every_verb_ends_with_the_documented_code() {
 
 #[test]
 fn outside_a_repository_everything_says_so() {
-    for args in [vec!["apply"], vec!["undo"], vec!["evidence", "list"], vec!["evidence", "verify"]] {
+    for args in [
+        vec!["apply"],
+        vec!["undo"],
+        vec!["evidence", "list"],
+        vec!["evidence", "verify"],
+    ] {
         let output = agentos().run_with_input(&args, SLOPPY_FIX.as_bytes()).unwrap();
         assert_eq!(output.code, Some(8), "{args:?}\n{output}");
-        assert!(output.stderr.contains("not in a git repository"), "{args:?}\n{output}");
+        assert!(
+            output.stderr.contains("not in a git repository"),
+            "{args:?}\n{output}"
+        );
     }
 }
 
@@ -123,16 +171,29 @@ fn ctrl_c_hangs_up_leaves_nothing_and_ends_with_130() {
     let mut args = vec!["run", "task"];
     args.extend(flags.iter().map(String::as_str));
     let cli = agentos().in_dir(repo.path());
-    let mut child = cli.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = cli
+        .command(&args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     // The request is on the wire before the user loses patience.
     assert!(server.saw_request(Duration::from_secs(30)));
     assert!(agentos_testkit::cli::interrupt(&child));
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(server.saw_hang_up(Duration::from_secs(30)), "the connection is closed");
+    assert!(
+        server.saw_hang_up(Duration::from_secs(30)),
+        "the connection is closed"
+    );
     assert_eq!(repo.status(), "");
     assert_eq!(repo.git(&["rev-list", "--count", "--all"]), "1");
-    let json = pipe_in(&repo, &["evidence", "show", "--json"], "").json().unwrap();
-    assert_eq!(json["records"].as_array().unwrap().last().unwrap()["body"]["cause"], "interrupted");
+    let json = pipe_in(&repo, &["evidence", "show", "--json"], "")
+        .json()
+        .unwrap();
+    assert_eq!(
+        json["records"].as_array().unwrap().last().unwrap()["body"]["cause"],
+        "interrupted"
+    );
 }
 
 #[test]
@@ -140,8 +201,18 @@ fn a_closed_pipe_is_no_failure() {
     let server = chat_server("ok", || {});
     drop(server);
     let cli = agentos();
-    let mut child = cli.command(&["schema", "outcome"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = cli
+        .command(&["schema", "outcome"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

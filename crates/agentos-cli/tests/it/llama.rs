@@ -10,8 +10,13 @@ use crate::support::{LIB_FIXED, SLOPPY_FIX, agentos, run_in, small_repo};
 const KEY: &str = "local-llama-key-0123456789";
 
 fn server(api_key: Option<&str>) -> Option<LlamaServer> {
-    LlamaServer::start(LlamaOptions { answer: SLOPPY_FIX, api_key, alias: "tiny-coder", ..LlamaOptions::default() })
-        .unwrap()
+    LlamaServer::start(LlamaOptions {
+        answer: SLOPPY_FIX,
+        api_key,
+        alias: "tiny-coder",
+        ..LlamaOptions::default()
+    })
+    .unwrap()
 }
 
 fn landed(repo: &TestRepo, args: &[&str]) {
@@ -30,7 +35,19 @@ fn landed(repo: &TestRepo, args: &[&str]) {
 fn a_task_becomes_a_commit_on_the_native_wire() {
     let Some(server) = server(None) else { return };
     let repo = small_repo();
-    landed(&repo, &["run", "-p", "llamacpp", "--base-url", server.url(), "make add add", "--file", "src/lib.rs"]);
+    landed(
+        &repo,
+        &[
+            "run",
+            "-p",
+            "llamacpp",
+            "--base-url",
+            server.url(),
+            "make add add",
+            "--file",
+            "src/lib.rs",
+        ],
+    );
 }
 
 #[test]
@@ -40,13 +57,26 @@ fn a_task_becomes_a_commit_on_the_openai_wire() {
     let url = format!("{}/v1", server.url());
     landed(
         &repo,
-        &["run", "-p", "openai", "--base-url", &url, "--model", "tiny-coder", "make add add", "--file", "src/lib.rs"],
+        &[
+            "run",
+            "-p",
+            "openai",
+            "--base-url",
+            &url,
+            "--model",
+            "tiny-coder",
+            "make add add",
+            "--file",
+            "src/lib.rs",
+        ],
     );
 }
 
 #[test]
 fn right_key_wrong_key_no_key_and_no_server_are_told_apart() {
-    let Some(mut server) = server(Some(KEY)) else { return };
+    let Some(mut server) = server(Some(KEY)) else {
+        return;
+    };
     let repo = small_repo();
     let root = server.url().to_owned();
     let openai = format!("{root}/v1");
@@ -56,25 +86,59 @@ fn right_key_wrong_key_no_key_and_no_server_are_told_apart() {
     ];
     let state = |provider: &str, url: &str, name: &str, key: &str| {
         let cli = agentos().env(name, key).in_dir(repo.path());
-        let health =
-            cli.run(&["tool", "health", "-p", provider, "--base-url", url, "--model", "tiny-coder", "--json"]).unwrap();
-        let run = cli
-            .run(&["run", "-p", provider, "--base-url", url, "--model", "tiny-coder", "x", "--branch", provider, "--json"])
+        let health = cli
+            .run(&[
+                "tool",
+                "health",
+                "-p",
+                provider,
+                "--base-url",
+                url,
+                "--model",
+                "tiny-coder",
+                "--json",
+            ])
             .unwrap();
-        let status = health.json().unwrap()["tools"][0]["status"].as_str().unwrap().to_owned();
+        let run = cli
+            .run(&[
+                "run",
+                "-p",
+                provider,
+                "--base-url",
+                url,
+                "--model",
+                "tiny-coder",
+                "x",
+                "--branch",
+                provider,
+                "--json",
+            ])
+            .unwrap();
+        let status = health.json().unwrap()["tools"][0]["status"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         (health.code, status, run.code, run.json().unwrap()["code"].clone())
     };
     for (provider, url, name) in cases {
         let (health, status, _, _) = state(provider, url, name, KEY);
         assert_eq!((health, status.as_str()), (Some(0), "connected"), "{provider}");
         let (health, status, run, code) = state(provider, url, name, "wrong-key-0123456789");
-        assert_eq!((health, status.as_str(), run), (Some(5), "invalid_token", Some(5)), "{provider}");
+        assert_eq!(
+            (health, status.as_str(), run),
+            (Some(5), "invalid_token", Some(5)),
+            "{provider}"
+        );
         assert_eq!(code, "unauthorized", "{provider}");
     }
     server.stop();
     for (provider, url, name) in cases {
         let (health, status, run, _) = state(provider, url, name, KEY);
-        assert_eq!((health, status.as_str(), run), (Some(5), "unreachable", Some(5)), "{provider}");
+        assert_eq!(
+            (health, status.as_str(), run),
+            (Some(5), "unreachable", Some(5)),
+            "{provider}"
+        );
     }
 }
 
@@ -83,10 +147,39 @@ fn a_model_that_is_not_there_and_a_page_on_the_port_are_told_apart() {
     let Some(server) = server(None) else { return };
     let url = format!("{}/v1", server.url());
     let output = agentos()
-        .run(&["tool", "health", "-p", "openai", "--base-url", &url, "--model", "no-such-model", "--json"])
+        .run(&[
+            "tool",
+            "health",
+            "-p",
+            "openai",
+            "--base-url",
+            &url,
+            "--model",
+            "no-such-model",
+            "--json",
+        ])
         .unwrap();
-    assert_eq!(output.json().unwrap()["tools"][0]["status"], "model_missing", "{output}");
-    let page = FakeServer::start(|_| Reply::http(200, &[("content-type", "text/html")], b"<html></html>")).unwrap();
-    let output = agentos().run(&["tool", "health", "-p", "llamacpp", "--base-url", &page.url(), "--json"]).unwrap();
-    assert_eq!(output.json().unwrap()["tools"][0]["status"], "schema_mismatch", "{output}");
+    assert_eq!(
+        output.json().unwrap()["tools"][0]["status"],
+        "model_missing",
+        "{output}"
+    );
+    let page =
+        FakeServer::start(|_| Reply::http(200, &[("content-type", "text/html")], b"<html></html>")).unwrap();
+    let output = agentos()
+        .run(&[
+            "tool",
+            "health",
+            "-p",
+            "llamacpp",
+            "--base-url",
+            &page.url(),
+            "--json",
+        ])
+        .unwrap();
+    assert_eq!(
+        output.json().unwrap()["tools"][0]["status"],
+        "schema_mismatch",
+        "{output}"
+    );
 }

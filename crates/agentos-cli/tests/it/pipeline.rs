@@ -6,12 +6,23 @@ use crate::support::{
     LIB, LIB_FIXED, SLOPPY_FIX, WORKFLOW_EDIT, agentos, chat_server, openai_at, run_in, seen, small_repo,
 };
 
-fn replayed(answer: &str, extra: &[&str]) -> (agentos_testkit::repo::TestRepo, agentos_testkit::cli::CliOutput) {
+fn replayed(
+    answer: &str,
+    extra: &[&str],
+) -> (agentos_testkit::repo::TestRepo, agentos_testkit::cli::CliOutput) {
     let repo = small_repo();
     let recording = repo.outside().join("answer.md");
     write_file(&recording, answer);
-    let mut args =
-        vec!["run", "-p", "replay", "--replay", recording.to_str().unwrap(), "make add add", "--file", "src/lib.rs"];
+    let mut args = vec![
+        "run",
+        "-p",
+        "replay",
+        "--replay",
+        recording.to_str().unwrap(),
+        "make add add",
+        "--file",
+        "src/lib.rs",
+    ];
     args.extend(extra);
     let output = agentos().in_dir(repo.path()).run(&args).unwrap();
     (repo, output)
@@ -23,18 +34,34 @@ fn a_replayed_answer_lands_like_any_other() {
     assert_eq!(output.code, Some(0), "{output}");
     assert_eq!(repo.read("src/lib.rs"), LIB_FIXED.as_bytes());
     assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "make add add");
-    assert!(repo.git(&["log", "-1", "--format=%B"]).contains("Assisted-by: replay:recorded"));
+    assert!(
+        repo.git(&["log", "-1", "--format=%B"])
+            .contains("Assisted-by: replay:recorded")
+    );
 }
 
 #[test]
 fn the_tape_tells_every_station_in_order() {
     let (repo, _) = replayed(SLOPPY_FIX, &[]);
     let json = run_in(&repo, &["evidence", "show", "--json"]).json().unwrap();
-    let kinds: Vec<&str> =
-        json["records"].as_array().unwrap().iter().map(|record| record["kind"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = json["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|record| record["kind"].as_str().unwrap())
+        .collect();
     assert_eq!(
         kinds,
-        ["task", "attempt", "answer", "tool_result", "landing", "decision", "intent", "receipt"]
+        [
+            "task",
+            "attempt",
+            "answer",
+            "tool_result",
+            "landing",
+            "decision",
+            "intent",
+            "receipt"
+        ]
     );
 }
 
@@ -43,8 +70,13 @@ fn consent_is_a_station_of_its_own() {
     let (repo, output) = replayed(WORKFLOW_EDIT, &["--yes"]);
     assert_eq!(output.code, Some(0), "{output}");
     let json = run_in(&repo, &["evidence", "show", "--json"]).json().unwrap();
-    let consent =
-        json["records"].as_array().unwrap().iter().find(|record| record["kind"] == "consent").unwrap()["body"].clone();
+    let consent = json["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|record| record["kind"] == "consent")
+        .unwrap()["body"]
+        .clone();
     assert_eq!(consent["given"], true);
     assert_eq!(consent["consent"]["how"], "--yes");
     assert_eq!(consent["hashes"]["target_ref"], "refs/heads/main");
@@ -53,7 +85,10 @@ fn consent_is_a_station_of_its_own() {
 #[test]
 fn an_answer_that_does_not_land_is_asked_for_again_with_the_reason() {
     let repo = small_repo();
-    let server = chat_server("--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,1 +1,1 @@\n-no such line\n+x\n", || {});
+    let server = chat_server(
+        "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,1 +1,1 @@\n-no such line\n+x\n",
+        || {},
+    );
     let flags = openai_at(&server.url());
     let mut args = vec!["run", "fix add", "--file", "src/lib.rs", "--json"];
     args.extend(flags.iter().map(String::as_str));
@@ -70,7 +105,11 @@ fn an_answer_that_does_not_land_is_asked_for_again_with_the_reason() {
         .collect();
     assert_eq!(asked.len(), 2);
     assert!(!asked[0].contains("no such line"));
-    assert!(asked[1].contains("no such line"), "the second request says what was wrong: {}", asked[1]);
+    assert!(
+        asked[1].contains("no such line"),
+        "the second request says what was wrong: {}",
+        asked[1]
+    );
 }
 
 #[test]
@@ -84,7 +123,10 @@ fn the_tool_sees_the_commit_not_the_users_unfinished_work() {
     let output = agentos().in_dir(repo.path()).run(&args).unwrap();
     assert_eq!(output.code, Some(0), "{output}");
     let requests = server.requests();
-    let asked = requests.iter().find(|request| request.path.ends_with("/chat/completions")).unwrap();
+    let asked = requests
+        .iter()
+        .find(|request| request.path.ends_with("/chat/completions"))
+        .unwrap();
     let body = String::from_utf8_lossy(&asked.body);
     assert!(body.contains("The sum of two numbers"));
     assert!(!body.contains("secret plans"));
@@ -109,7 +151,10 @@ fn tool_run_prints_the_verdict_and_lands_nothing() {
     assert_eq!(result["model_id"], "tiny-coder");
     assert_eq!(result["files_touched"], serde_json::json!(["src/lib.rs"]));
     assert_eq!(result["endpoint"], server.url().trim_start_matches("http://"));
-    assert_eq!(result["usage"], serde_json::json!({ "input_tokens": 11, "output_tokens": 7 }));
+    assert_eq!(
+        result["usage"],
+        serde_json::json!({ "input_tokens": 11, "output_tokens": 7 })
+    );
     assert_eq!(repo.git(&["rev-list", "--count", "HEAD"]), "1");
     assert_eq!(repo.read("src/lib.rs"), LIB.as_bytes());
 }
@@ -135,7 +180,16 @@ fn a_file_that_is_not_committed_cannot_be_shown() {
     let (_, output) = {
         let output = agentos()
             .in_dir(repo.path())
-            .run(&["run", "-p", "replay", "--replay", "README.md", "x", "--file", "nope.rs"])
+            .run(&[
+                "run",
+                "-p",
+                "replay",
+                "--replay",
+                "README.md",
+                "x",
+                "--file",
+                "nope.rs",
+            ])
             .unwrap();
         ((), output)
     };

@@ -22,7 +22,9 @@ fn every_provider_is_listed() {
 
 #[test]
 fn the_six_states_are_told_apart_for_every_provider() {
-    let page = FakeServer::start(|_| Reply::http(200, &[("content-type", "text/html")], b"<html>hello</html>")).unwrap();
+    let page =
+        FakeServer::start(|_| Reply::http(200, &[("content-type", "text/html")], b"<html>hello</html>"))
+            .unwrap();
     let empty = FakeServer::start(|request| match request.path.as_str() {
         "/api/v1/models" => Reply::json(200, &json!({ "models": [] })),
         _ => Reply::json(200, &json!({ "object": "list", "data": [] })),
@@ -44,7 +46,17 @@ fn the_six_states_are_told_apart_for_every_provider() {
             let cli = agentos().env("AGENTOS_OPENAI_API_KEY", "sk-wrong-000000000000");
             let cli = cli.env("AGENTOS_LMSTUDIO_API_KEY", "lm-wrong-000000000000");
             let cli = cli.env("AGENTOS_LLAMACPP_API_KEY", "ll-wrong-000000000000");
-            let args = ["tool", "health", "--json", "-p", provider, "--base-url", &url, "--model", "tiny"];
+            let args = [
+                "tool",
+                "health",
+                "--json",
+                "-p",
+                provider,
+                "--base-url",
+                &url,
+                "--model",
+                "tiny",
+            ];
             let output = cli.run(&args).unwrap();
             assert_eq!(output.code, Some(5), "{provider} {state}: {output}");
             let tool = &output.json().unwrap()["tools"][0];
@@ -57,7 +69,11 @@ fn the_six_states_are_told_apart_for_every_provider() {
     for provider in ["openai", "lmstudio"] {
         let url = format!("{}/v1", empty.url());
         let (code, tool) = health(&["-p", provider, "--base-url", &url, "--model", "tiny"]);
-        assert_eq!((code, &tool["status"]), (Some(5), &json!("model_missing")), "{provider}: {tool}");
+        assert_eq!(
+            (code, &tool["status"]),
+            (Some(5), &json!("model_missing")),
+            "{provider}: {tool}"
+        );
     }
 }
 
@@ -71,13 +87,19 @@ fn a_server_that_answers_as_it_should_is_connected() {
     assert_eq!(tool["models"], json!(["tiny-coder"]));
     assert!(tool.get("error_category").is_none());
     let (code, tool) = health(&["-p", "openai", "--base-url", &url, "--model", "another"]);
-    assert_eq!((code, &tool["status"]), (Some(5), &json!("model_missing")), "{tool}");
+    assert_eq!(
+        (code, &tool["status"]),
+        (Some(5), &json!("model_missing")),
+        "{tool}"
+    );
 }
 
 #[test]
 fn health_for_a_person_says_what_to_do() {
     let closed = closed_port().unwrap();
-    let output = agentos().run(&["tool", "health", "-p", "llamacpp", "--base-url", &closed]).unwrap();
+    let output = agentos()
+        .run(&["tool", "health", "-p", "llamacpp", "--base-url", &closed])
+        .unwrap();
     let repo = small_repo();
     insta::assert_snapshot!(seen(&output, &repo), @"");
 }
@@ -86,10 +108,15 @@ fn health_for_a_person_says_what_to_do() {
 fn a_key_is_set_used_shown_by_its_hint_and_forgotten() {
     let server = chat_server("ok", || {});
     let url = format!("{}/v1", server.url());
-    let cli = agentos().env("AGENTOS_OPENAI_BASE_URL", &url).env("AGENTOS_OPENAI_MODEL", "tiny-coder");
+    let cli = agentos()
+        .env("AGENTOS_OPENAI_BASE_URL", &url)
+        .env("AGENTOS_OPENAI_MODEL", "tiny-coder");
     let key = "sk-test-0123456789abcdefWXYZ";
     let set = cli
-        .run_with_input(&["tool", "auth", "set", "--provider", "openai", "--store", "file"], key.as_bytes())
+        .run_with_input(
+            &["tool", "auth", "set", "--provider", "openai", "--store", "file"],
+            key.as_bytes(),
+        )
         .unwrap();
     assert_eq!(set.code, Some(0), "{set}");
     assert!(!set.to_string().contains(key), "{set}");
@@ -99,15 +126,33 @@ fn a_key_is_set_used_shown_by_its_hint_and_forgotten() {
     assert!(status.stdout.contains("WXYZ"), "{status}");
     assert!(!status.to_string().contains("0123456789"), "{status}");
 
-    assert_eq!(cli.run(&["tool", "health", "-p", "openai"]).unwrap().code, Some(0));
+    assert_eq!(
+        cli.run(&["tool", "health", "-p", "openai"]).unwrap().code,
+        Some(0)
+    );
     let bearer = format!("Bearer {key}");
-    assert!(server.requests().iter().all(|request| request.header("authorization") == Some(bearer.as_str())));
+    assert!(
+        server
+            .requests()
+            .iter()
+            .all(|request| request.header("authorization") == Some(bearer.as_str()))
+    );
 
-    assert_eq!(cli.run(&["tool", "auth", "clear", "--provider", "openai"]).unwrap().code, Some(0));
+    assert_eq!(
+        cli.run(&["tool", "auth", "clear", "--provider", "openai"])
+            .unwrap()
+            .code,
+        Some(0)
+    );
     let before = server.requests().len();
     let _ = cli.run(&["tool", "health", "-p", "openai"]).unwrap();
     let after = server.requests();
-    assert!(after[before..].iter().all(|request| request.header("authorization").is_none()), "forgotten means not sent");
+    assert!(
+        after[before..]
+            .iter()
+            .all(|request| request.header("authorization").is_none()),
+        "forgotten means not sent"
+    );
 }
 
 #[test]

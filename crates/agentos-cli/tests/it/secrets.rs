@@ -17,7 +17,11 @@ fn leaks(dir: &Path) -> Vec<String> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(leaks(&path));
-        } else if path.is_file() && read_file(&path).windows(CANARY.len()).any(|part| part == CANARY.as_bytes()) {
+        } else if path.is_file()
+            && read_file(&path)
+                .windows(CANARY.len())
+                .any(|part| part == CANARY.as_bytes())
+        {
             found.push(path.display().to_string());
         }
     }
@@ -34,7 +38,9 @@ fn the_key_reaches_the_wire_and_nothing_else() {
         Reply::json(401, &json!({ "error": { "message": format!("Incorrect API key provided: {key}"), "type": "x", "code": "invalid_api_key" } }))
     })
     .unwrap();
-    let cli = agentos().env("AGENTOS_OPENAI_API_KEY", CANARY).in_dir(repo.path());
+    let cli = agentos()
+        .env("AGENTOS_OPENAI_API_KEY", CANARY)
+        .in_dir(repo.path());
     for server in [&echo, &good] {
         let url = format!("{}/v1", server.url());
         for verb in [
@@ -52,8 +58,17 @@ fn the_key_reaches_the_wire_and_nothing_else() {
         }
     }
     let bearer = format!("Bearer {CANARY}");
-    assert!(good.requests().iter().any(|request| request.header("authorization") == Some(bearer.as_str())));
-    for verb in [vec!["evidence", "show"], vec!["evidence", "show", "--json"], vec!["tool", "auth", "status"], vec!["tool", "list", "--json"]] {
+    assert!(
+        good.requests()
+            .iter()
+            .any(|request| request.header("authorization") == Some(bearer.as_str()))
+    );
+    for verb in [
+        vec!["evidence", "show"],
+        vec!["evidence", "show", "--json"],
+        vec!["tool", "auth", "status"],
+        vec!["tool", "list", "--json"],
+    ] {
         let output = cli.run(&verb).unwrap();
         assert!(!output.to_string().contains(CANARY), "{verb:?}: {output}");
     }

@@ -82,12 +82,18 @@ pub fn run_in(repo: &TestRepo, args: &[&str]) -> CliOutput {
 
 /// Runs the program in a repository with an answer on standard input.
 pub fn pipe_in(repo: &TestRepo, args: &[&str], answer: &str) -> CliOutput {
-    agentos().in_dir(repo.path()).run_with_input(args, answer.as_bytes()).unwrap()
+    agentos()
+        .in_dir(repo.path())
+        .run_with_input(args, answer.as_bytes())
+        .unwrap()
 }
 
 /// What a person sees, with what differs from run to run replaced.
 pub fn seen(output: &CliOutput, repo: &TestRepo) -> String {
-    Redactor::new().unwrap().path(repo.path(), "[REPO]").redact(&output.to_string())
+    Redactor::new()
+        .unwrap()
+        .path(repo.path(), "[REPO]")
+        .redact(&output.to_string())
 }
 
 /// Everything in a repository that a refusal must leave as it is.
@@ -124,5 +130,14 @@ pub fn chat_server(answer: &str, during: impl Fn() + Send + Sync + 'static) -> F
 
 /// The flags that point `openai` at a server.
 pub fn openai_at(url: &str) -> Vec<String> {
-    ["-p", "openai", "--base-url", &format!("{url}/v1"), "--model", "tiny-coder"].map(str::to_owned).to_vec()
+    [
+        "-p",
+        "openai",
+        "--base-url",
+        &format!("{url}/v1"),
+        "--model",
+        "tiny-coder",
+    ]
+    .map(str::to_owned)
+    .to_vec()
 }

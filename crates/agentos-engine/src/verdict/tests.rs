@@ -19,7 +19,12 @@ fn state(head: &str, worktree: &str) -> StateMeasurement {
 }
 
 fn boundary(after: StateMeasurement) -> Boundary {
-    Boundary::between(Enforcement::Observed, state("main", "w"), after, &["src/a.rs".to_owned()])
+    Boundary::between(
+        Enforcement::Observed,
+        state("main", "w"),
+        after,
+        &["src/a.rs".to_owned()],
+    )
 }
 
 fn output(text: &str, finish: FinishReason) -> ToolOutput {
@@ -45,9 +50,16 @@ fn report(code: Option<RefusalCode>) -> LandingReport {
 
 fn landed() -> Landed {
     let path = RepoPath::new("src/a.rs").unwrap();
-    let change =
-        Change::new(vec![(path, Some(FileState::regular(b"a\n")), Some(FileState::regular(b"b\n")))]).unwrap();
-    Landed { change, report: report(None) }
+    let change = Change::new(vec![(
+        path,
+        Some(FileState::regular(b"a\n")),
+        Some(FileState::regular(b"b\n")),
+    )])
+    .unwrap();
+    Landed {
+        change,
+        report: report(None),
+    }
 }
 
 fn judge(answer: Result<&ToolOutput, &ToolError>, judged: &Judged<'_>, boundary: Boundary) -> ToolResult {
@@ -71,8 +83,14 @@ fn a_diff_that_lands_is_a_success_of_kind_diff() {
         &Judged::Lands(&found),
         boundary(state("main", "w")),
     );
-    assert_eq!((result.status, result.output_kind), (ResultStatus::Success, OutputKind::Diff));
-    assert_eq!(result.diff.as_deref().map(str::as_bytes), Some(found.change.canonical_diff()));
+    assert_eq!(
+        (result.status, result.output_kind),
+        (ResultStatus::Success, OutputKind::Diff)
+    );
+    assert_eq!(
+        result.diff.as_deref().map(str::as_bytes),
+        Some(found.change.canonical_diff())
+    );
     assert_eq!(result.files_touched, ["src/a.rs"]);
     assert_eq!(result.line_count, 2);
     assert_eq!(result.tool_run_id.as_str(), "run-1.2");
@@ -81,7 +99,10 @@ fn a_diff_that_lands_is_a_success_of_kind_diff() {
 
 #[test]
 fn words_are_a_success_without_a_diff_and_a_misplaced_diff_is_a_failure() {
-    let cases = [(RefusalCode::NoDiff, ResultStatus::Success), (RefusalCode::DoesNotApply, ResultStatus::Failed)];
+    let cases = [
+        (RefusalCode::NoDiff, ResultStatus::Success),
+        (RefusalCode::DoesNotApply, ResultStatus::Failed),
+    ];
     for (code, status) in cases {
         let refused = report(Some(code));
         let result = judge(
@@ -99,9 +120,16 @@ fn words_are_a_success_without_a_diff_and_a_misplaced_diff_is_a_failure() {
 #[test]
 fn an_answer_that_was_cut_off_carries_no_diff_even_if_what_is_there_lands() {
     let found = landed();
-    for finish in [FinishReason::Length, FinishReason::ContentFilter, FinishReason::ToolCalls] {
-        let result =
-            judge(Ok(&output("x", finish)), &Judged::Lands(&found), boundary(state("main", "w")));
+    for finish in [
+        FinishReason::Length,
+        FinishReason::ContentFilter,
+        FinishReason::ToolCalls,
+    ] {
+        let result = judge(
+            Ok(&output("x", finish)),
+            &Judged::Lands(&found),
+            boundary(state("main", "w")),
+        );
         assert_eq!(result.status, ResultStatus::Failed, "{}", finish.as_str());
         assert_eq!(result.diff, None);
         assert_eq!(result.error_category, Some(ErrorCategory::Runtime));
@@ -111,21 +139,34 @@ fn an_answer_that_was_cut_off_carries_no_diff_even_if_what_is_there_lands() {
 #[test]
 fn a_crossed_boundary_fails_the_best_answer() {
     let found = landed();
-    let cases = [(state("main", "changed"), true, false), (state("moved", "w"), false, true)];
+    let cases = [
+        (state("main", "changed"), true, false),
+        (state("moved", "w"), false, true),
+    ];
     for (after, wrote, committed) in cases {
-        let result = judge(Ok(&output("x", FinishReason::Stop)), &Judged::Lands(&found), boundary(after));
+        let result = judge(
+            Ok(&output("x", FinishReason::Stop)),
+            &Judged::Lands(&found),
+            boundary(after),
+        );
         assert_eq!(result.status, ResultStatus::Failed);
         assert_eq!((result.wrote_files, result.committed), (wrote, committed));
         assert_eq!(result.diff, None);
-        assert!(result.error_message.unwrap().contains("changed while the tool ran"));
+        assert!(
+            result
+                .error_message
+                .unwrap()
+                .contains("changed while the tool ran")
+        );
     }
 }
 
 #[test]
 fn a_call_without_an_answer_keeps_its_evidence() {
-    for (failure, status) in
-        [(ToolFailure::Failed, ResultStatus::Failed), (ToolFailure::Timeout, ResultStatus::Timeout)]
-    {
+    for (failure, status) in [
+        (ToolFailure::Failed, ResultStatus::Failed),
+        (ToolFailure::Timeout, ResultStatus::Timeout),
+    ] {
         let error = ToolError {
             failure,
             category: ErrorCategory::Network,
