@@ -312,6 +312,9 @@ pub enum ExecError {
     /// Another program works on the index.
     #[error("the index is locked by `{}`", .0.display())]
     IndexLocked(PathBuf),
+    /// Another program works on the branch.
+    #[error("`{0}` is locked by another program")]
+    RefLocked(String),
     /// Two independent ways to the result do not agree. A fault of ours or of libgit2; nothing was written.
     #[error("the two ways to compute the result do not agree: {0}")]
     SecondOpinion(String),
@@ -358,6 +361,7 @@ impl ExecError {
             Self::DirtyOverlap(_) => "dirty-overlap",
             Self::FilteredPath { .. } => "filtered-path",
             Self::IndexLocked(_) => "index-locked",
+            Self::RefLocked(_) => "ref-locked",
             Self::SecondOpinion(_) => "second-opinion",
             Self::EvidenceNotDurable(_) => "evidence-not-durable",
             Self::BadJournal(_) => "bad-journal",
@@ -379,6 +383,9 @@ impl ExecError {
                 Some("land on another branch with `--branch NAME`, then merge with git")
             }
             Self::IndexLocked(_) => Some("wait for the other program; if there is none, remove the file"),
+            Self::RefLocked(_) => {
+                Some("wait for the other program; if there is none, remove the ref's `.lock` file")
+            }
             Self::SymlinkTraversal(_) => Some("remove the link, or name the real path"),
             Self::BadJournal(_) => Some("compare the work tree with `git status`, then remove the file"),
             Self::Write { .. } | Self::Git { .. } => Some("free some space, or make the folder writable"),

@@ -273,6 +273,9 @@ impl Repository {
         };
         match result {
             Ok(_) => Ok(()),
+            Err(error) if error.code() == ErrorCode::Locked => {
+                Err(ExecError::RefLocked(target.refname.clone()))
+            }
             Err(error) => {
                 let now = self.tip(&target.refname).unwrap_or_default();
                 let expected = if target.creates_branch {

@@ -205,6 +205,19 @@ fn a_locked_index_is_told_before_anything_is_written() {
 }
 
 #[test]
+fn a_locked_branch_is_told_and_what_was_begun_is_taken_back() {
+    let repo = example();
+    repo.write(".git/refs/heads/main.lock", "");
+    let error = land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).unwrap_err();
+    assert_eq!(error.code(), "ref-locked", "{error}");
+    assert_eq!(
+        (repo.status(), repo.read("a.txt")),
+        (String::new(), b"one\ntwo\nthree\n".to_vec())
+    );
+    assert_sound(&repo);
+}
+
+#[test]
 fn an_approval_is_good_for_exactly_what_it_was_given_for() {
     let repo = example();
     let repository = open(&repo);
