@@ -153,7 +153,6 @@ pub const GRANTS: &[(&str, &[&str])] = &[
     (
         "crates/agentos-evidence",
         &[
-            "std::fs::File::create_new",
             "std::fs::OpenOptions::new",
             "std::fs::create_dir_all",
             "std::fs::remove_file",
@@ -164,14 +163,12 @@ pub const GRANTS: &[(&str, &[&str])] = &[
     (
         "crates/agentos-executor",
         &[
-            "std::fs::File::create_new",
             "std::fs::OpenOptions::new",
             "std::fs::create_dir",
             "std::fs::create_dir_all",
             "std::fs::remove_dir",
             "std::fs::remove_file",
             "std::fs::rename",
-            "std::fs::set_permissions",
         ],
     ),
     // The judged program and git as children, a scratch repository, evidence with times.
