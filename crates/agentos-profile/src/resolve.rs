@@ -8,7 +8,7 @@ use agentos_tool::{ExecutionMode, Secret};
 
 use crate::abilities::capabilities;
 use crate::key::{key_use, provided_key};
-use crate::stack::{Stack, Value, check, derived, note};
+use crate::stack::{Stack, Value, check, note};
 use crate::{
     AdapterKind, BaseUrl, Mode, Origin, Params, ParamsFile, Profile, ProfileError, ProfileFile, Resolved,
 };
@@ -48,67 +48,22 @@ pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError
     let mut origins = BTreeMap::new();
     let base_url = base_url(&stack)?;
     let model = model(&stack, base_url.as_ref())?;
-    let adapter = stack
-        .pick(|file| file.adapter)
-        .unwrap_or_else(|| derived(AdapterKind::of_provider(provider)));
-    let usual_mode = match adapter.value {
-        AdapterKind::Llamacpp => Mode::LlamacppCompletion,
-        AdapterKind::Openai | AdapterKind::Lmstudio => Mode::OpenaiCompatible,
-    };
-    let wants_key = base_url.as_ref().is_some_and(|url| url.value.always_wants_key());
     let key_use = key_use(provider, &stack, base_url.as_ref());
-    let key_ref = stack.pick(|file| file.api_key_ref.clone());
-    check(
-        key_ref.as_ref(),
-        "api_key_ref",
-        |text| plain_name(text),
-        "must be 1 to 128 letters, digits, `.`, `-` and `_`",
-    )?;
-    let timeout = stack
-        .pick(|file| file.timeout_seconds)
-        .unwrap_or_else(|| derived(60));
-    check(
-        Some(&timeout),
-        "timeout_seconds",
-        |n| (1..=86_400).contains(n),
-        "must be 1 to 86400",
-    )?;
-    let name = stack
-        .pick(|file| file.name.clone())
-        .unwrap_or_else(|| derived(provider.to_owned()));
-    check(
-        Some(&name),
-        "name",
-        |text| short(text, 64),
-        "must be 1 to 64 characters, none of them a control character",
-    )?;
+    let adapter = stack.pick_or(|file| file.adapter, AdapterKind::of_provider(provider));
+    let mode = stack.pick_or(|file| file.mode, usual_mode(adapter.value));
+    let wants_key = base_url.as_ref().is_some_and(|url| url.value.always_wants_key());
+    let requires_key = stack.pick_or(|file| file.requires_key, wants_key);
     let profile = Profile {
         provider: provider.to_owned(),
-        name: note(&mut origins, "name", name),
+        name: note(&mut origins, "name", name(provider, &stack)?),
         adapter: note(&mut origins, "adapter", adapter),
         capabilities: capabilities(&stack, base_url.as_ref(), &mut origins),
         base_url: base_url.map(|url| note(&mut origins, "base_url", url)),
-        api_key_ref: note(
-            &mut origins,
-            "api_key_ref",
-            key_ref.unwrap_or_else(|| derived(format!("{provider}.api_key"))),
-        ),
-        requires_key: note(
-            &mut origins,
-            "requires_key",
-            stack
-                .pick(|file| file.requires_key)
-                .unwrap_or_else(|| derived(wants_key)),
-        ),
+        api_key_ref: note(&mut origins, "api_key_ref", api_key_ref(provider, &stack)?),
+        requires_key: note(&mut origins, "requires_key", requires_key),
         model: model.map(|model| note(&mut origins, "model", model)),
-        mode: note(
-            &mut origins,
-            "mode",
-            stack
-                .pick(|file| file.mode)
-                .unwrap_or_else(|| derived(usual_mode)),
-        ),
-        timeout_seconds: note(&mut origins, "timeout_seconds", timeout),
+        mode: note(&mut origins, "mode", mode),
+        timeout_seconds: note(&mut origins, "timeout_seconds", timeout_seconds(&stack)?),
         params: params(&stack, &mut origins)?,
     };
     Ok(Resolved {
@@ -117,6 +72,38 @@ pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError
         key: provided_key(provider, layers),
         key_use,
     })
+}
+
+fn usual_mode(adapter: AdapterKind) -> Mode {
+    match adapter {
+        AdapterKind::Llamacpp => Mode::LlamacppCompletion,
+        AdapterKind::Openai | AdapterKind::Lmstudio => Mode::OpenaiCompatible,
+    }
+}
+
+fn name(provider: &str, stack: &Stack) -> Result<Value<String>, ProfileError> {
+    let name = stack.pick_or(|file| file.name.clone(), provider.to_owned());
+    let must = "must be 1 to 64 characters, none of them a control character";
+    check(Some(&name), "name", |text| short(text, 64), must)?;
+    Ok(name)
+}
+
+fn api_key_ref(provider: &str, stack: &Stack) -> Result<Value<String>, ProfileError> {
+    let name = stack.pick_or(|file| file.api_key_ref.clone(), format!("{provider}.api_key"));
+    let must = "must be 1 to 128 letters, digits, `.`, `-` and `_`";
+    check(Some(&name), "api_key_ref", |text| plain_name(text), must)?;
+    Ok(name)
+}
+
+fn timeout_seconds(stack: &Stack) -> Result<Value<u64>, ProfileError> {
+    let seconds = stack.pick_or(|file| file.timeout_seconds, 60);
+    check(
+        Some(&seconds),
+        "timeout_seconds",
+        |n| (1..=86_400).contains(n),
+        "must be 1 to 86400",
+    )?;
+    Ok(seconds)
 }
 
 fn base_url(stack: &Stack) -> Result<Option<Value<BaseUrl>>, ProfileError> {

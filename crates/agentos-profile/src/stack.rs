@@ -68,6 +68,11 @@ impl Stack {
         self.pick_by(|_, file| of(file))
     }
 
+    /// The strongest layer's value, or one that follows from other values.
+    pub(crate) fn pick_or<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>, other: T) -> Value<T> {
+        self.pick(of).unwrap_or_else(|| derived(other))
+    }
+
     /// The value of the strongest layer that is not the repository's.
     pub(crate) fn pick_trusted<T>(&self, of: impl Fn(&ProfileFile) -> Option<T>) -> Option<Value<T>> {
         self.pick_by(|origin, file| of(file).filter(|_| *origin != Origin::ProjectFile))
