@@ -43,6 +43,9 @@ pub struct DirEntry {
 #[error("cannot read the base: {0}")]
 pub struct BaseError(pub String);
 
+/// A blob that is in the object store: its full id and its content.
+pub type KnownBlob = (String, Arc<[u8]>);
+
 /// Read access to one state of a repository. Calls cost what they touch, not the size of the repository,
 /// except [`Base::paths_ending_with`].
 pub trait Base {
@@ -69,7 +72,7 @@ pub trait Base {
     ///
     /// # Errors
     /// When the store cannot be read.
-    fn blob_by_prefix(&self, prefix: &str) -> Result<Option<(String, Arc<[u8]>)>, BaseError>;
+    fn blob_by_prefix(&self, prefix: &str) -> Result<Option<KnownBlob>, BaseError>;
 
     /// Paths of files whose last parts are `suffix`, at most `limit`. May walk the whole state; asked only when
     /// a named path is not there.

@@ -42,7 +42,10 @@ fn line(out: &mut Vec<u8>, text: &str) {
 }
 
 fn file(out: &mut Vec<u8>, path: &RepoPath, old: Option<&FileState>, new: Option<&FileState>) -> LineStats {
-    let (a, b) = (name::quoted("a/", path.as_str()), name::quoted("b/", path.as_str()));
+    let (a, b) = (
+        name::quoted("a/", path.as_str()),
+        name::quoted("b/", path.as_str()),
+    );
     line(out, &format!("diff --git {a} {b}"));
     match (old.map(|old| old.mode), new.map(|new| new.mode)) {
         (None, Some(mode)) => line(out, &format!("new file mode {}", mode.as_git())),
@@ -59,15 +62,22 @@ fn file(out: &mut Vec<u8>, path: &RepoPath, old: Option<&FileState>, new: Option
         return LineStats::default();
     }
     line(out, &index_line(old, new));
-    line(out, &format!("--- {}", if old.is_some() { &a } else { "/dev/null" }));
-    line(out, &format!("+++ {}", if new.is_some() { &b } else { "/dev/null" }));
+    line(
+        out,
+        &format!("--- {}", if old.is_some() { &a } else { "/dev/null" }),
+    );
+    line(
+        out,
+        &format!("+++ {}", if new.is_some() { &b } else { "/dev/null" }),
+    );
     let (before, after) = (lines(old), lines(new));
     hunks(out, &before, &after)
 }
 
 /// `index old..new`, with the mode where it stays: some readers set the mode from it.
 fn index_line(old: Option<&FileState>, new: Option<&FileState>) -> String {
-    let id = |state: Option<&FileState>| state.map_or_else(|| "0".repeat(40), |state| blob_id(&state.content));
+    let id =
+        |state: Option<&FileState>| state.map_or_else(|| "0".repeat(40), |state| blob_id(&state.content));
     let mode: Option<FileMode> = match (old, new) {
         (Some(old), Some(new)) if old.mode == new.mode => Some(old.mode),
         (Some(_) | None, _) => None,
@@ -134,7 +144,11 @@ fn marked(out: &mut Vec<u8>, mark: u8, lines: Option<&[&[u8]]>) {
 }
 
 fn span(range: &Range<usize>) -> String {
-    let start = if range.is_empty() { range.start } else { range.start + 1 };
+    let start = if range.is_empty() {
+        range.start
+    } else {
+        range.start + 1
+    };
     if range.len() == 1 {
         start.to_string()
     } else {

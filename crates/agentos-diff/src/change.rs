@@ -202,10 +202,16 @@ impl Change {
 
 /// No path of the result may be a directory of another one.
 fn check_directories(states: &States) -> Result<(), ChangeError> {
-    let there = states.iter().filter(|(_, _, new)| new.is_some()).map(|(path, _, _)| path);
+    let there = states
+        .iter()
+        .filter(|(_, _, new)| new.is_some())
+        .map(|(path, _, _)| path);
     let paths: HashSet<&str> = there.clone().map(RepoPath::as_str).collect();
     for path in there {
-        let mut parents = path.as_str().match_indices('/').filter_map(|(at, _)| path.as_str().get(..at));
+        let mut parents = path
+            .as_str()
+            .match_indices('/')
+            .filter_map(|(at, _)| path.as_str().get(..at));
         if parents.any(|parent| paths.contains(parent)) {
             return Err(ChangeError::FileAndDirectory(path.clone()));
         }

@@ -54,7 +54,9 @@ impl Checker<'_> {
     /// Nothing above the path may be anything but a directory.
     fn above(&self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
         for above in parents(path.as_str()) {
-            let Some(entry) = self.base.entry(above)? else { break };
+            let Some(entry) = self.base.entry(above)? else {
+                break;
+            };
             let (code, what) = match entry.kind {
                 EntryKind::Directory => continue,
                 EntryKind::Symlink => (RefusalCode::SymlinkTraversal, "is a symbolic link"),

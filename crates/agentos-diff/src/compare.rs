@@ -119,11 +119,23 @@ fn full(old: &[u32], new: &[u32], old_range: Range<usize>, new_range: Range<usiz
 }
 
 /// Lines that are unique on both sides, in the longest common order.
-fn anchors(old: &[u32], new: &[u32], old_range: &Range<usize>, new_range: &Range<usize>) -> Vec<(usize, usize)> {
+fn anchors(
+    old: &[u32],
+    new: &[u32],
+    old_range: &Range<usize>,
+    new_range: &Range<usize>,
+) -> Vec<(usize, usize)> {
     let unique = |lines: &[u32], range: &Range<usize>| {
         let mut seen: HashMap<u32, Option<usize>> = HashMap::new();
-        for (line, at) in lines.get(range.clone()).unwrap_or_default().iter().zip(range.clone()) {
-            seen.entry(*line).and_modify(|place| *place = None).or_insert(Some(at));
+        for (line, at) in lines
+            .get(range.clone())
+            .unwrap_or_default()
+            .iter()
+            .zip(range.clone())
+        {
+            seen.entry(*line)
+                .and_modify(|place| *place = None)
+                .or_insert(Some(at));
         }
         seen
     };
@@ -194,7 +206,10 @@ mod tests {
     fn the_edits_of_large_texts_still_make_the_new_one() {
         let line = |seed: usize| format!("{}", seed * 7919 % 5003).into_bytes();
         let old: Vec<Vec<u8>> = (0..6_000).map(line).collect();
-        let new: Vec<Vec<u8>> = (0..6_000).filter(|at| at % 97 != 3).map(|at| line(at + at / 1_000)).collect();
+        let new: Vec<Vec<u8>> = (0..6_000)
+            .filter(|at| at % 97 != 3)
+            .map(|at| line(at + at / 1_000))
+            .collect();
         let old: Vec<&[u8]> = old.iter().map(Vec::as_slice).collect();
         let new: Vec<&[u8]> = new.iter().map(Vec::as_slice).collect();
         assert_eq!(apply(&old, &new), new);

@@ -20,7 +20,10 @@ impl LandingReport {
         let Some(refusal) = &self.refusal else {
             return "The change landed.\n".to_owned();
         };
-        push(&mut out, &format!("Nothing was changed. {}.", sentence(&refusal.message)));
+        push(
+            &mut out,
+            &format!("Nothing was changed. {}.", sentence(&refusal.message)),
+        );
         if let Some(hint) = &refusal.hint {
             push(&mut out, &format!("{}.", sentence(hint)));
         }
@@ -41,7 +44,11 @@ fn push(out: &mut String, line: &str) {
 
 fn sentence(text: &str) -> String {
     let mut characters = text.chars();
-    let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let first: String = characters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .collect();
     first + characters.as_str()
 }
 
@@ -57,11 +64,26 @@ fn file(out: &mut String, file: &FileReport) {
     {
         push(out, &format!("- {}.", reason(refusal)));
     }
-    let landed = file.hunks.iter().filter(|hunk| hunk.status == HunkStatus::Landed).count();
+    let landed = file
+        .hunks
+        .iter()
+        .filter(|hunk| hunk.status == HunkStatus::Landed)
+        .count();
     if landed > 0 {
-        push(out, &format!("- {landed} of its {} hunks would land; keep them as they are.", file.hunks.len()));
+        push(
+            out,
+            &format!(
+                "- {landed} of its {} hunks would land; keep them as they are.",
+                file.hunks.len()
+            ),
+        );
     }
-    for one in file.hunks.iter().filter(|hunk| hunk.refusal.is_some()).take(HUNKS) {
+    for one in file
+        .hunks
+        .iter()
+        .filter(|hunk| hunk.refusal.is_some())
+        .take(HUNKS)
+    {
         hunk(out, one);
     }
 }

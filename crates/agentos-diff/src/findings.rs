@@ -80,7 +80,9 @@ fn look(found: &mut Findings, path: &RepoPath, first: usize, added: &[&[u8]]) {
             kind: kind.to_owned(),
         };
         let following = added.get(at + 1..).unwrap_or_default();
-        found.secrets.extend(secrets::kinds(text, following).into_iter().map(finding));
+        found
+            .secrets
+            .extend(secrets::kinds(text, following).into_iter().map(finding));
         if text.contains(&0) {
             found.nul.push(finding("nul"));
         }

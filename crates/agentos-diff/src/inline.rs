@@ -29,10 +29,10 @@ pub(crate) fn find(lines: &[Line<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> F
     }
     let mut found: Vec<(usize, usize, &[u8])> = Vec::new();
     for (index, hunk) in hunks.iter().enumerate() {
-        let Some((search, replace)) = &hunk.inline else {
+        let Some(inline) = &hunk.inline else {
             return Found::Lines;
         };
-        let Ok(search) = std::str::from_utf8(search) else {
+        let Ok(search) = std::str::from_utf8(&inline.search) else {
             return Found::Lines;
         };
         /// Enough candidates for a report.
@@ -40,7 +40,7 @@ pub(crate) fn find(lines: &[Line<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> F
         let hits: Vec<usize> = overlapping(text, search).take(SHOWN).collect();
         match hits.as_slice() {
             [] => return Found::Lines,
-            [only] => found.push((*only, only + search.len(), replace)),
+            [only] => found.push((*only, only + search.len(), &inline.replace)),
             several => {
                 return Found::Several(index, several.iter().map(|at| line_at(&starts, *at)).collect());
             }
@@ -65,14 +65,23 @@ fn line_at(starts: &[usize], offset: usize) -> usize {
 }
 
 /// Byte ranges as whole lines; none when two touch the same line.
-fn splices(content: &[u8], starts: &[usize], found: &[(usize, usize, &[u8])]) -> Option<Vec<(usize, Splice)>> {
+fn splices(
+    content: &[u8],
+    starts: &[usize],
+    found: &[(usize, usize, &[u8])],
+) -> Option<Vec<(usize, Splice)>> {
     let mut out = Vec::with_capacity(found.len());
     for (from, to, replace) in found {
         let first = line_at(starts, *from);
         let last = line_at(starts, to.saturating_sub(1).max(*from));
         let line_start = *starts.get(first)?;
         let line_end = starts.get(last + 1).copied().unwrap_or(content.len());
-        let bytes = [content.get(line_start..*from)?, replace, content.get(*to..line_end)?].concat();
+        let bytes = [
+            content.get(line_start..*from)?,
+            replace,
+            content.get(*to..line_end)?,
+        ]
+        .concat();
         out.push((
             first,
             Splice {

@@ -119,7 +119,10 @@ fn refused(mut report: LandingReport, refusal: Refusal) -> Result<Landed, LandEr
 fn first_refusal(report: &LandingReport) -> Refusal {
     let reasons = || report.files.iter().filter_map(|file| file.refusal.clone());
     let landed = report.files.iter().any(|file| file.refusal.is_none());
-    match reasons().find(|refusal| refusal.code != RefusalCode::Empty).or_else(|| reasons().next()) {
+    match reasons()
+        .find(|refusal| refusal.code != RefusalCode::Empty)
+        .or_else(|| reasons().next())
+    {
         Some(mut refusal) if landed && refusal.code == RefusalCode::Empty => {
             // Other files would change: the answer was made for another state.
             refusal.code = RefusalCode::DoesNotApply;

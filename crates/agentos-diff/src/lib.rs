@@ -26,7 +26,7 @@ mod settle;
 mod splice;
 mod text;
 
-pub use base::{Base, BaseError, DirEntry, Entry, EntryKind};
+pub use base::{Base, BaseError, DirEntry, Entry, EntryKind, KnownBlob};
 pub use change::{Change, ChangeError, ChangeKind, FileChange, FileMode, FileState, LineStats};
 pub use findings::{Finding, Findings, findings};
 pub use land::{LandError, LandOptions, Landed, Limits, SeenFile, land};

@@ -2,8 +2,8 @@
 //!
 //! Owns: the ladder and the uniqueness rule. Never: lands by similarity.
 
-mod index;
 mod indent;
+mod index;
 mod key;
 mod order;
 mod suggest;
@@ -173,7 +173,10 @@ fn fits_exactly(target: &Target<'_>, one: &Sought<'_, '_>, start: usize) -> bool
         return false;
     };
     (!one.at_end || end == target.lines.len())
-        && lines.iter().zip(&one.old).all(|(line, old)| line.text == old.text.as_ref())
+        && lines
+            .iter()
+            .zip(&one.old)
+            .all(|(line, old)| line.text == old.text.as_ref())
 }
 
 /// The places of one hunk on the first rung that has any.
@@ -229,7 +232,9 @@ fn below_anchors(
     }
     let mut from = 0;
     for anchor in &one.hunk.anchors {
-        let hits = target.index.places_of(Level::Indent, &target.lines, anchor, budget)?;
+        let hits = target
+            .index
+            .places_of(Level::Indent, &target.lines, anchor, budget)?;
         budget.spend(hits.len())?;
         let mut below = hits.iter().filter(|hit| **hit as usize >= from);
         match (below.next(), below.next()) {

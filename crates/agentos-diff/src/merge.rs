@@ -12,9 +12,7 @@ use crate::resolve::{Resolved, Stop};
 use crate::settle::settle;
 use crate::splice::{Splice, join};
 use crate::text::{Line, lines};
-use crate::{
-    Base, FileReport, FileState, HunkStatus, LandOptions, Refusal, RefusalCode, Rung,
-};
+use crate::{Base, FileReport, FileState, HunkStatus, LandOptions, Refusal, RefusalCode, Rung};
 
 /// The content the tool saw, where that is known and is not the base.
 pub(crate) fn seen(
@@ -35,7 +33,10 @@ pub(crate) fn seen(
         let Some((id, _)) = &edit.extended.index else {
             continue;
         };
-        let is_base = resolved.id.as_ref().is_some_and(|base| base.starts_with(id.as_str()));
+        let is_base = resolved
+            .id
+            .as_ref()
+            .is_some_and(|base| base.starts_with(id.as_str()));
         if is_base || id.bytes().all(|byte| byte == b'0') {
             continue;
         }
@@ -53,9 +54,9 @@ pub(crate) fn seen(
 fn source_of(resolved: &Resolved) -> &str {
     match &resolved.action {
         crate::resolve::Action::Move { from, .. } => from.as_str(),
-        crate::resolve::Action::Create
-        | crate::resolve::Action::Modify
-        | crate::resolve::Action::Delete => resolved.path.as_str(),
+        crate::resolve::Action::Create | crate::resolve::Action::Modify | crate::resolve::Action::Delete => {
+            resolved.path.as_str()
+        }
     }
 }
 
@@ -78,7 +79,11 @@ pub(crate) fn carried(
     let settled = settle(&mut target, hunks, budget)?;
     report.hunks = settled.reports;
     let Some(splices) = settled.splices else {
-        return Err(stale(&report.path, "the change does not fit what the tool saw, nor is that the base").into());
+        return Err(stale(
+            &report.path,
+            "the change does not fit what the tool saw, nor is that the base",
+        )
+        .into());
     };
     let base_lines = lines(&old.content);
     let since = edits(&whole_lines(&target.lines), &whole_lines(&base_lines));

@@ -20,7 +20,7 @@ pub(crate) use model::{Body, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, repai
 pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::paired;
 
-use crate::text::{Eol, lines};
+use crate::text::{BOM, Eol, lines};
 use crate::{Limits, Refusal, RefusalCode};
 
 /// More lines than this are no answer.
@@ -29,7 +29,7 @@ const MAX_LINES: usize = 2_000_000;
 /// Reads an answer.
 pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Refusal> {
     check_size(answer, limits)?;
-    let mut lines = lines(answer);
+    let mut lines = lines(answer.strip_prefix(BOM).unwrap_or(answer));
     // The last line of an answer that ends in a carriage return was cut between it and its line feed.
     if let Some(last) = lines.last_mut()
         && last.eol == Eol::Missing
@@ -73,8 +73,10 @@ fn check_size(answer: &[u8], limits: &Limits) -> Result<(), Refusal> {
 
 fn check_parsed(parsed: &Parsed<'_>, limits: &Limits) -> Result<(), Refusal> {
     if parsed.files.is_empty() {
-        return Err(Refusal::new(RefusalCode::NoDiff, "no edit was found in the answer")
-            .hint("answer with a unified diff, or with search/replace blocks under the file's path"));
+        return Err(
+            Refusal::new(RefusalCode::NoDiff, "no edit was found in the answer")
+                .hint("answer with a unified diff, or with search/replace blocks under the file's path"),
+        );
     }
     let hunks: usize = parsed.files.iter().map(|file| file.hunks().len()).sum();
     if parsed.files.len() > limits.files || hunks > limits.hunks {

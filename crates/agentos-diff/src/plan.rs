@@ -11,8 +11,8 @@ use crate::parse::{Body, FileEdit, Hunk, Parsed};
 use crate::resolve::{Action, Resolved, Stop, resolve};
 use crate::settle::{self, content_of, hunks_of};
 use crate::{
-    Base, BaseError, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal, RefusalCode,
-    RepoPath, merge,
+    Base, BaseError, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
+    RefusalCode, RepoPath, merge,
 };
 
 /// Old and new state of one path.
@@ -47,15 +47,19 @@ pub(crate) fn plan(
         match resolve(edit, base, options.limits.file_bytes) {
             Ok(resolved) => {
                 let at = reports.len();
-                let group = groups.entry(resolved.path.as_str().to_owned()).or_insert_with(|| Group {
-                    parts: Vec::new(),
-                    report: at,
-                });
+                let group = groups
+                    .entry(resolved.path.as_str().to_owned())
+                    .or_insert_with(|| Group {
+                        parts: Vec::new(),
+                        report: at,
+                    });
                 if group.report == at {
                     reports.push(file_report(resolved.path.as_str().to_owned(), edit));
                 }
                 if let Some(report) = reports.get_mut(group.report) {
-                    report.repairs.extend(edit.repairs.iter().chain(&resolved.repairs).cloned());
+                    report
+                        .repairs
+                        .extend(edit.repairs.iter().chain(&resolved.repairs).cloned());
                 }
                 group.parts.push((edit, resolved));
             }
@@ -71,7 +75,9 @@ pub(crate) fn plan(
     }
     let mut states = Vec::new();
     for group in groups.values() {
-        let Some(report) = reports.get_mut(group.report) else { continue };
+        let Some(report) = reports.get_mut(group.report) else {
+            continue;
+        };
         match file(group, base, options, budget, report) {
             Ok(new) => states.extend(new),
             Err(Stop::Refused(refusal)) => {
@@ -149,15 +155,21 @@ fn file(
 fn distinct<'g, 'e, 'a>(group: &'g Group<'e, 'a>) -> Result<Vec<(&'e FileEdit<'a>, &'g Resolved)>, Stop> {
     let mut parts: Vec<(&'e FileEdit<'a>, &'g Resolved)> = Vec::new();
     for (edit, resolved) in &group.parts {
-        if !parts.iter().any(|(other, _)| other.body == edit.body && other.extended == edit.extended) {
+        if !parts
+            .iter()
+            .any(|(other, _)| other.body == edit.body && other.extended == edit.extended)
+        {
             parts.push((edit, resolved));
         }
     }
-    let all_modify = parts.iter().all(|(edit, resolved)| {
-        resolved.action == Action::Modify && matches!(edit.body, Body::Hunks(_))
-    });
+    let all_modify = parts
+        .iter()
+        .all(|(edit, resolved)| resolved.action == Action::Modify && matches!(edit.body, Body::Hunks(_)));
     if parts.len() > 1 && !all_modify {
-        let path = parts.first().map(|(_, resolved)| resolved.path.as_str()).unwrap_or_default();
+        let path = parts
+            .first()
+            .map(|(_, resolved)| resolved.path.as_str())
+            .unwrap_or_default();
         return Err(Refusal::new(
             RefusalCode::Malformed,
             format!("two parts of the answer contradict each other about `{path}`"),
@@ -216,7 +228,9 @@ fn deleted(
         return Ok(());
     }
     let message = format!("`{}` is not what the answer deletes", resolved.path);
-    Err(Refusal::new(RefusalCode::DoesNotApply, message).at(resolved.path.as_str()).into())
+    Err(Refusal::new(RefusalCode::DoesNotApply, message)
+        .at(resolved.path.as_str())
+        .into())
 }
 
 /// The `index` line names the blob of the base.
@@ -249,7 +263,11 @@ fn modified(
         _ => edited(parts, old, base, options, budget, report)?,
     };
     if content.len() > options.limits.file_bytes {
-        return Err(Refusal::new(RefusalCode::TooLarge, "the file would become larger than the limit").into());
+        return Err(Refusal::new(
+            RefusalCode::TooLarge,
+            "the file would become larger than the limit",
+        )
+        .into());
     }
     Ok(FileState { mode, content })
 }
@@ -297,7 +315,11 @@ fn once(
     let mut kept: Vec<&Hunk<'_>> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for hunk in hunks {
-        let text: Vec<_> = hunk.lines.iter().map(|line| (line.is_old(), line.is_new(), &line.text)).collect();
+        let text: Vec<_> = hunk
+            .lines
+            .iter()
+            .map(|line| (line.is_old(), line.is_new(), &line.text))
+            .collect();
         if seen.insert(text) {
             kept.push(hunk);
         }
@@ -323,24 +345,42 @@ fn why(report: &FileReport) -> Refusal {
         HunkStatus::Landed | HunkStatus::Refused => false,
     });
     if all_there {
-        return Refusal::new(RefusalCode::Empty, format!("`{}` has this change already", report.path))
-            .at(&report.path);
+        return Refusal::new(
+            RefusalCode::Empty,
+            format!("`{}` has this change already", report.path),
+        )
+        .at(&report.path);
     }
-    let refused = report.hunks.iter().find(|hunk| hunk.status == HunkStatus::Refused);
-    let there = report.hunks.iter().find(|hunk| hunk.status == HunkStatus::AlreadyThere);
-    match refused.or(there).and_then(|hunk| Some((hunk.index, hunk.refusal.clone()?))) {
+    let refused = report
+        .hunks
+        .iter()
+        .find(|hunk| hunk.status == HunkStatus::Refused);
+    let there = report
+        .hunks
+        .iter()
+        .find(|hunk| hunk.status == HunkStatus::AlreadyThere);
+    match refused
+        .or(there)
+        .and_then(|hunk| Some((hunk.index, hunk.refusal.clone()?)))
+    {
         Some((index, refusal)) => {
             let code = match refusal.code {
                 // Some hunks are there and others are not: not the state that the answer was made for.
                 RefusalCode::Empty => RefusalCode::DoesNotApply,
                 other => other,
             };
-            let message = format!("hunk {index} of `{}` does not land: {}", report.path, refusal.message);
+            let message = format!(
+                "hunk {index} of `{}` does not land: {}",
+                report.path, refusal.message
+            );
             let mut out = Refusal::new(code, message).at(&report.path);
             out.hint = refusal.hint;
             out
         }
-        None => Refusal::new(RefusalCode::DoesNotApply, format!("`{}` does not land", report.path))
-            .at(&report.path),
+        None => Refusal::new(
+            RefusalCode::DoesNotApply,
+            format!("`{}` does not land", report.path),
+        )
+        .at(&report.path),
     }
 }

@@ -69,7 +69,11 @@ pub(crate) fn resolve(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -
     let named = names::settle(edit, base)?;
     let mode = modes(edit, named.path.as_str())?;
     if edit.extended.binary {
-        return Err(refuse(RefusalCode::Binary, &named.path, "is a binary patch, which nobody can review"));
+        return Err(refuse(
+            RefusalCode::Binary,
+            &named.path,
+            "is a binary patch, which nobody can review",
+        ));
     }
     let mut resolved = Resolved {
         action: Action::Modify,
@@ -106,10 +110,18 @@ fn moved(
     file_bytes: usize,
 ) -> Result<Resolved, Stop> {
     let Some(entry) = base.entry(from.as_str())? else {
-        return Err(refuse(RefusalCode::DoesNotApply, &from, "is not there to be moved"));
+        return Err(refuse(
+            RefusalCode::DoesNotApply,
+            &from,
+            "is not there to be moved",
+        ));
     };
     if from != resolved.path && base.entry(resolved.path.as_str())?.is_some() {
-        return Err(refuse(RefusalCode::DoesNotApply, &resolved.path, "is there already"));
+        return Err(refuse(
+            RefusalCode::DoesNotApply,
+            &resolved.path,
+            "is there already",
+        ));
     }
     resolved.base = Some(state(&from, &entry, base, file_bytes)?);
     resolved.id = Some(entry.id);
@@ -160,7 +172,11 @@ fn action(
         return malformed("is said to be deleted, yet keeps lines");
     }
     match entry {
-        Some(_) if creates => Err(refuse(RefusalCode::DoesNotApply, path, "is said to be new, yet is there already")),
+        Some(_) if creates => Err(refuse(
+            RefusalCode::DoesNotApply,
+            path,
+            "is said to be new, yet is there already",
+        )),
         Some(_) if deletes => Ok(Action::Delete),
         Some(_) => Ok(Action::Modify),
         None if creates => Ok(Action::Create),
@@ -174,7 +190,10 @@ fn missing(path: &RepoPath, base: &dyn Base) -> Result<Stop, Stop> {
     const SHOWN: usize = 3;
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     let near = base.paths_ending_with(name, SHOWN)?;
-    let refusal = Refusal::new(RefusalCode::DoesNotApply, format!("`{path}` is not in the repository"));
+    let refusal = Refusal::new(
+        RefusalCode::DoesNotApply,
+        format!("`{path}` is not in the repository"),
+    );
     let refusal = if near.is_empty() {
         refusal
     } else {
@@ -211,12 +230,22 @@ fn describes_new_file(edit: &FileEdit<'_>) -> bool {
 fn modes(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, Stop> {
     let extended = &edit.extended;
     let mut stated = None;
-    for text in [&extended.new_file, &extended.new_mode, &extended.index_mode, &extended.deleted, &extended.old_mode]
-        .into_iter()
-        .flatten()
+    for text in [
+        &extended.new_file,
+        &extended.new_mode,
+        &extended.index_mode,
+        &extended.deleted,
+        &extended.old_mode,
+    ]
+    .into_iter()
+    .flatten()
     {
         let mode = mode(text).map_err(|code| {
-            Refusal::new(code, format!("`{path}` has mode `{text}`, which cannot be landed")).at(path)
+            Refusal::new(
+                code,
+                format!("`{path}` has mode `{text}`, which cannot be landed"),
+            )
+            .at(path)
         })?;
         let new = Some(text) == extended.new_file.as_ref() || Some(text) == extended.new_mode.as_ref();
         if new && stated.is_none() {

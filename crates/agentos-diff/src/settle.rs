@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::locate::{Miss, Place, Sought, Target, locate, suggest};
 use crate::parse::{Body, Hunk, HunkLine, Mark};
 use crate::splice::{Splice, join, splices};
-use crate::text::{Line, excerpt, lines};
+use crate::text::{BOM, Line, excerpt, lines};
 use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
 
 /// Lines of an excerpt in a report.
@@ -33,7 +33,9 @@ pub(crate) fn settle(
     let sought: Vec<Sought<'_, '_>> = hunks.iter().map(|hunk| Sought::new(hunk)).collect();
     match inline::find(&target.lines, target.content, hunks) {
         inline::Found::Once(splices) => return Ok(inline_settled(&sought, splices)),
-        inline::Found::Several(index, starts) => return inline_several(target, &sought, index, starts, budget),
+        inline::Found::Several(index, starts) => {
+            return inline_several(target, &sought, index, starts, budget);
+        }
         inline::Found::Lines => {}
     }
     let found = locate(target, &sought, budget)?;
@@ -100,7 +102,11 @@ fn inline_several(
     starts: Vec<usize>,
     budget: &mut Budget,
 ) -> Result<Settled, Refusal> {
-    let mut reports: Vec<HunkReport> = sought.iter().enumerate().map(|(at, one)| blank_report(at, one)).collect();
+    let mut reports: Vec<HunkReport> = sought
+        .iter()
+        .enumerate()
+        .map(|(at, one)| blank_report(at, one))
+        .collect();
     if let (Some(one), Some(report)) = (sought.get(index), reports.get_mut(index)) {
         miss(target, one, report, Miss::Several(starts), budget)?;
     }
@@ -139,7 +145,8 @@ fn there_report(report: &mut HunkReport, start: usize) {
     report.status = HunkStatus::AlreadyThere;
     report.found_line = Some(number(start));
     report.refusal = Some(
-        Refusal::new(RefusalCode::Empty, "the result of this hunk is there already").hint("leave this hunk out"),
+        Refusal::new(RefusalCode::Empty, "the result of this hunk is there already")
+            .hint("leave this hunk out"),
     );
 }
 
@@ -151,9 +158,11 @@ fn already_there(lines: &[Line<'_>], one: &Sought<'_, '_>, place: &Place) -> boo
     }
     let new: Vec<&HunkLine<'_>> = one.hunk.lines.iter().filter(|line| line.is_new()).collect();
     let stands_at = |start: usize| {
-        lines
-            .get(start..start + new.len())
-            .is_some_and(|here| here.iter().zip(&new).all(|(line, new)| line.text == new.text.as_ref()))
+        lines.get(start..start + new.len()).is_some_and(|here| {
+            here.iter()
+                .zip(&new)
+                .all(|(line, new)| line.text == new.text.as_ref())
+        })
     };
     let end = place.start + one.old.len();
     (one.trail == 0 && stands_at(place.start))
@@ -168,7 +177,12 @@ fn miss(
     why: Miss,
     budget: &mut Budget,
 ) -> Result<(), Refusal> {
-    report.expected = one.old.iter().take(SHOWN_LINES).map(|line| excerpt(&line.text, SHOWN_CHARS)).collect();
+    report.expected = one
+        .old
+        .iter()
+        .take(SHOWN_LINES)
+        .map(|line| excerpt(&line.text, SHOWN_CHARS))
+        .collect();
     let (code, message, starts) = match why {
         Miss::Nowhere => {
             if let Some(start) = result_stands(target, one, budget)? {
@@ -176,9 +190,17 @@ fn miss(
                 return Ok(());
             }
             let starts = suggest(target, one, budget)?;
-            (RefusalCode::DoesNotApply, "the lines this hunk expects are not in the file", starts)
+            (
+                RefusalCode::DoesNotApply,
+                "the lines this hunk expects are not in the file",
+                starts,
+            )
         }
-        Miss::Several(starts) => (RefusalCode::Ambiguous, "the lines this hunk expects are at several places", starts),
+        Miss::Several(starts) => (
+            RefusalCode::Ambiguous,
+            "the lines this hunk expects are at several places",
+            starts,
+        ),
         Miss::Nothing => (
             RefusalCode::Ambiguous,
             "this hunk inserts lines and has no context that says where",
@@ -191,7 +213,10 @@ fn miss(
         ),
     };
     report.candidates = starts.iter().map(|start| number(*start)).collect();
-    let nearby = starts.first().and_then(|start| target.lines.get(*start..)).unwrap_or_default();
+    let nearby = starts
+        .first()
+        .and_then(|start| target.lines.get(*start..))
+        .unwrap_or_default();
     report.actual = nearby
         .iter()
         .take(SHOWN_LINES.min(one.old.len().max(1)))
@@ -253,7 +278,13 @@ pub(crate) fn content_of<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a
 pub(crate) fn whole(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, HunkReport), Refusal> {
     let old = lines(base);
     let texts: Vec<&[u8]> = old.iter().map(|line| line.text).collect();
-    let wanted: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
+    let mut wanted: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
+    let marked = wanted.first().map(|first| [BOM, first].concat());
+    if let (true, Some(first), Some(marked)) = (base.starts_with(BOM), wanted.first_mut(), &marked)
+        && !first.starts_with(BOM)
+    {
+        *first = marked;
+    }
     complete(new, &texts)?;
     let hunk = Hunk {
         lines: crate::parse::paired(&texts, &wanted),
@@ -280,9 +311,15 @@ pub(crate) fn whole(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, Hun
 
 /// A whole file must be whole: no line of it, other than those of the base, may stand for others.
 pub(crate) fn complete(new: &[HunkLine<'_>], base: &[&[u8]]) -> Result<(), Refusal> {
-    match new.iter().find(|line| elides(&line.text) && !base.contains(&line.text.as_ref())) {
+    match new
+        .iter()
+        .find(|line| elides(&line.text) && !base.contains(&line.text.as_ref()))
+    {
         Some(line) => {
-            let message = format!("the file is given with a part left out: `{}`", excerpt(&line.text, SHOWN_CHARS));
+            let message = format!(
+                "the file is given with a part left out: `{}`",
+                excerpt(&line.text, SHOWN_CHARS)
+            );
             Err(Refusal::new(RefusalCode::Malformed, message).hint("give the whole file, or a diff"))
         }
         None => Ok(()),
@@ -291,7 +328,15 @@ pub(crate) fn complete(new: &[HunkLine<'_>], base: &[&[u8]]) -> Result<(), Refus
 
 /// Lines that stand for others: `...`, or a comment that says that the rest stays.
 fn elides(line: &[u8]) -> bool {
-    const WORDS: [&str; 7] = ["existing", "rest of", "unchanged", "remain", "same as", "omitted", "previous"];
+    const WORDS: [&str; 7] = [
+        "existing",
+        "rest of",
+        "unchanged",
+        "remain",
+        "same as",
+        "omitted",
+        "previous",
+    ];
     let text = String::from_utf8_lossy(crate::text::trim(line)).to_lowercase();
     let dots = text.contains("...") || text.contains('…');
     text == "..." || text == "…" || (dots && WORDS.iter().any(|word| text.contains(word)))

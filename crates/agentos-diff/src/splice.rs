@@ -5,7 +5,7 @@
 
 use crate::locate::Place;
 use crate::parse::{Hunk, HunkLine, Mark};
-use crate::text::{Eol, Line};
+use crate::text::{BOM, Eol, Line};
 
 /// Lines `start..end` become these bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,11 @@ pub(crate) struct Splice {
 pub(crate) struct Unshiftable;
 
 /// The splices of one hunk, ascending.
-pub(crate) fn splices(lines: &[Line<'_>], hunk: &Hunk<'_>, place: &Place) -> Result<Vec<Splice>, Unshiftable> {
+pub(crate) fn splices(
+    lines: &[Line<'_>],
+    hunk: &Hunk<'_>,
+    place: &Place,
+) -> Result<Vec<Splice>, Unshiftable> {
     let ending = Ending::of(lines, hunk, place);
     let mut out = Vec::new();
     let mut run = Run::at(place.start);
@@ -89,12 +93,19 @@ impl<'h, 'a> Run<'h, 'a> {
             end: self.end,
             bytes: Vec::new(),
         };
-        let unended = ending.lines.get(self.start.wrapping_sub(1)).filter(|line| line.eol == Eol::Missing);
+        let unended = ending
+            .lines
+            .get(self.start.wrapping_sub(1))
+            .filter(|line| line.eol == Eol::Missing);
         if let (Some(last), false) = (unended, self.added.is_empty()) {
             // Lines come after a last line that has no newline: it needs one now.
             splice.start -= 1;
             splice.bytes.extend_from_slice(last.text);
             splice.bytes.extend_from_slice(ending.usual.bytes());
+        }
+        let marked = ending.byte_order_mark(self);
+        if marked {
+            splice.bytes.extend_from_slice(BOM);
         }
         let last = self.added.len().saturating_sub(1);
         for (at, line) in self.added.iter().enumerate() {
@@ -105,6 +116,13 @@ impl<'h, 'a> Run<'h, 'a> {
             splice.bytes.extend_from_slice(&text);
             let bare = at_end && at == last && !ending.final_newline(self);
             ending.write(&mut splice.bytes, line, self, at, bare);
+        }
+        if let (true, true, Some(first)) = (marked, self.removed.is_empty(), ending.lines.first()) {
+            // The mark moved up to the new first line.
+            splice.end = 1;
+            splice
+                .bytes
+                .extend_from_slice(first.full.strip_prefix(BOM).unwrap_or(first.full));
         }
         out.push(splice);
         Ok(())
@@ -130,7 +148,9 @@ struct Ending<'l, 'h, 'a> {
 impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
     fn of(lines: &'l [Line<'l>], hunk: &'h Hunk<'a>, place: &'l Place) -> Self {
         let old: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.is_old()).collect();
-        let here = lines.get(place.start..place.start + old.len()).unwrap_or_default();
+        let here = lines
+            .get(place.start..place.start + old.len())
+            .unwrap_or_default();
         // Nothing contradicts a hunk that fills an empty file.
         let literal = (!old.is_empty() || lines.is_empty())
             && old
@@ -174,6 +194,13 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
             .map(|line| line.eol)
             .filter(|eol| *eol != Eol::Missing)
             .unwrap_or(self.usual)
+    }
+
+    /// The file begins with a byte order mark that the hunk does not know of, and its first line is written anew.
+    fn byte_order_mark(&self, run: &Run<'_, '_>) -> bool {
+        let has = |text: Option<&[u8]>| text.is_some_and(|text| text.starts_with(BOM));
+        let known = self.hunk.lines.iter().any(|line| line.text.starts_with(BOM));
+        run.start == 0 && !run.added.is_empty() && !known && has(self.lines.first().map(|line| line.text))
     }
 
     /// Whether the new last line ends in a newline. Only a hunk that states a difference changes that.

@@ -26,6 +26,9 @@ impl Eol {
     }
 }
 
+/// The byte order mark of UTF-8.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+
 /// One line without its ending.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {
@@ -107,13 +110,16 @@ pub(crate) fn trim(text: &[u8]) -> &[u8] {
 
 /// The blanks a line begins with.
 pub(crate) fn indent(text: &[u8]) -> &[u8] {
-    text.get(..text.len() - trim_start(text).len()).unwrap_or_default()
+    text.get(..text.len() - trim_start(text).len())
+        .unwrap_or_default()
 }
 
 /// Text for a message: lossy UTF-8, cut after `limit` characters.
 pub(crate) fn excerpt(text: &[u8], limit: usize) -> String {
     // Four bytes are the most a character takes, so a longer slice cannot be needed.
-    let head = text.get(..text.len().min(limit.saturating_mul(4))).unwrap_or(text);
+    let head = text
+        .get(..text.len().min(limit.saturating_mul(4)))
+        .unwrap_or(text);
     let lossy: Cow<'_, str> = String::from_utf8_lossy(head);
     let mut out: String = lossy.chars().take(limit).collect();
     if out.len() < text.len() && lossy.chars().count() > limit || head.len() < text.len() {

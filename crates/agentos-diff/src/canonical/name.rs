@@ -6,7 +6,9 @@ use std::fmt::Write;
 
 /// The name behind its prefix, in quotes where any byte needs them.
 pub(super) fn quoted(prefix: &str, name: &str) -> String {
-    let plain = name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
+    let plain = name
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
     if plain {
         return format!("{prefix}{name}");
     }

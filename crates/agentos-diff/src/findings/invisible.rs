@@ -30,8 +30,16 @@ pub(super) fn look(text: &[u8], first_line: bool) -> Seen {
                 seen.bidi = Some("bidi-control");
             }
             '\u{feff}' if at_start => {}
-            '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{180e}'
-            | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{e0100}'..='\u{e01ef}' => {
+            '\u{200b}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{206a}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{180e}'
+            | '\u{115f}'
+            | '\u{1160}'
+            | '\u{3164}'
+            | '\u{ffa0}'
+            | '\u{e0100}'..='\u{e01ef}' => {
                 seen.invisible = Some("invisible-character");
             }
             _ => in_flag = false,
@@ -48,10 +56,18 @@ mod tests {
     #[test]
     fn what_hides_is_found_and_what_writing_needs_is_not() {
         let cases = [
-            ("/*\u{202e} } \u{2066}if admin\u{2069} */", Some("bidi-control"), None),
+            (
+                "/*\u{202e} } \u{2066}if admin\u{2069} */",
+                Some("bidi-control"),
+                None,
+            ),
             ("a\u{e0041}b", Some("tag-character"), None),
             ("zero\u{200b}width", None, Some("invisible-character")),
-            ("\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}", None, None),
+            (
+                "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+                None,
+                None,
+            ),
             ("\u{5e9}\u{5dc}\u{5d5}\u{5dd}", None, None),
             ("\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}", None, None),
             ("\u{1f469}\u{200d}\u{1f4bb} \u{2764}\u{fe0f}", None, None),

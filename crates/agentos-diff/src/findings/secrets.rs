@@ -117,8 +117,18 @@ fn has_shape(text: &str, shape: &Shape) -> bool {
 /// Neither a documented example nor a placeholder.
 fn is_real(value: &str) -> bool {
     const WORDS: [&str; 12] = [
-        "example", "placeholder", "changeme", "change_me", "dummy", "xxxx", "redacted", "sample", "your_", "your-",
-        "fake", "notreal",
+        "example",
+        "placeholder",
+        "changeme",
+        "change_me",
+        "dummy",
+        "xxxx",
+        "redacted",
+        "sample",
+        "your_",
+        "your-",
+        "fake",
+        "notreal",
     ];
     let lower = value.to_ascii_lowercase();
     let mut different: Vec<u8> = lower.bytes().collect();
@@ -140,7 +150,11 @@ fn is_private_key(text: &str, following: &[&[u8]]) -> bool {
     }
     /// Headers of an encrypted key may stand between.
     const REACH: usize = 6;
-    let material = |text: &str| longest_run(text, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)) >= 32;
+    let material = |text: &str| {
+        longest_run(text, |byte| {
+            byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)
+        }) >= 32
+    };
     material(rest)
         || following
             .iter()
@@ -169,7 +183,8 @@ fn has_password_in_address(text: &str) -> bool {
         let Some((user, _host)) = authority.rsplit_once('@') else {
             return false;
         };
-        user.split_once(':').is_some_and(|(_, password)| looks_random(password, 8) && !password.contains('$'))
+        user.split_once(':')
+            .is_some_and(|(_, password)| looks_random(password, 8) && !password.contains('$'))
     })
 }
 
@@ -187,7 +202,15 @@ fn looks_random(value: &str, least: usize) -> bool {
 }
 
 fn is_real_short(lower: &str) -> bool {
-    const WORDS: [&str; 7] = ["example", "placeholder", "changeme", "dummy", "xxxx", "redacted", "your"];
+    const WORDS: [&str; 7] = [
+        "example",
+        "placeholder",
+        "changeme",
+        "dummy",
+        "xxxx",
+        "redacted",
+        "your",
+    ];
     !WORDS.iter().any(|word| lower.contains(word))
 }
 
@@ -201,7 +224,16 @@ fn distinct_enough(value: &str, least: usize) -> bool {
 /// `name = "value"`, the name a secret's and the value of three kinds of characters without any order.
 fn is_named_secret(text: &str) -> bool {
     const NAMES: [&str; 10] = [
-        "password", "passwd", "secret", "token", "api_key", "apikey", "api-key", "access_key", "private_key", "_auth",
+        "password",
+        "passwd",
+        "secret",
+        "token",
+        "api_key",
+        "apikey",
+        "api-key",
+        "access_key",
+        "private_key",
+        "_auth",
     ];
     let Some(at) = text.find(['=', ':']) else {
         return false;
@@ -236,7 +268,9 @@ mod tests {
     /// Put together here, so that no key-shaped text is in the file.
     fn key(start: &str, length: usize) -> String {
         let letters = "Zq7RkT2mWx9LpB4vNs6JdH8fGc3YtE5a".as_bytes();
-        let rest: String = (0..length).map(|at| char::from(letters[at * 7 % letters.len()])).collect();
+        let rest: String = (0..length)
+            .map(|at| char::from(letters[at * 7 % letters.len()]))
+            .collect();
         format!("{start}{rest}")
     }
 
@@ -244,18 +278,30 @@ mod tests {
     fn credentials_are_found_by_their_shape() {
         let cases = [
             ("github-token", format!("token: {}", key("ghp_", 36))),
-            ("aws-access-key", format!("id = {}", key("AKIA", 16).to_uppercase())),
+            (
+                "aws-access-key",
+                format!("id = {}", key("AKIA", 16).to_uppercase()),
+            ),
             ("anthropic-key", key("sk-ant-api03-", 60)),
             ("google-key", format!("\"{}\"", key("AIza", 35))),
-            ("password-in-address", format!("postgres://app:{}@db.internal/x", key("", 12))),
+            (
+                "password-in-address",
+                format!("postgres://app:{}@db.internal/x", key("", 12)),
+            ),
             ("named-secret", format!("client_secret = \"{}\"", key("", 40))),
         ];
         for (kind, line) in cases {
             assert_eq!(kinds(line.as_bytes(), &[]), [kind], "{line}");
         }
         let pem = format!("-----BEGIN {} KEY-----", "RSA PRIVATE");
-        assert_eq!(kinds(pem.as_bytes(), &[key("MII", 60).as_bytes()]), ["private-key"]);
-        assert!(kinds(pem.as_bytes(), &[b"..."]).is_empty(), "a header alone is only a word");
+        assert_eq!(
+            kinds(pem.as_bytes(), &[key("MII", 60).as_bytes()]),
+            ["private-key"]
+        );
+        assert!(
+            kinds(pem.as_bytes(), &[b"..."]).is_empty(),
+            "a header alone is only a word"
+        );
     }
 
     #[test]
@@ -274,7 +320,11 @@ mod tests {
             "fn token_for_request_with_long_name_2() -> TokenForRequest2 {",
         ];
         for line in lines {
-            assert!(kinds(line.as_bytes(), &[]).is_empty(), "{line}: {:?}", kinds(line.as_bytes(), &[]));
+            assert!(
+                kinds(line.as_bytes(), &[]).is_empty(),
+                "{line}: {:?}",
+                kinds(line.as_bytes(), &[])
+            );
         }
     }
 }

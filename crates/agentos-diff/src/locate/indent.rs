@@ -48,22 +48,30 @@ pub(crate) fn shift(level: Level, old: &[&HunkLine<'_>], lines: &[Line<'_>]) -> 
 fn prefix(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<Shift> {
     let (hunk, file) = pairs.first()?;
     if let Some(extra) = file.strip_suffix(hunk.as_slice()) {
-        let all = pairs.iter().all(|(hunk, file)| file.strip_prefix(extra) == Some(hunk.as_slice()));
+        let all = pairs
+            .iter()
+            .all(|(hunk, file)| file.strip_prefix(extra) == Some(hunk.as_slice()));
         if all && !extra.is_empty() {
             return Some(Shift::Deeper(extra.to_vec()));
         }
     }
     let extra = hunk.strip_suffix(file.as_slice())?;
-    let all = pairs.iter().all(|(hunk, file)| hunk.strip_prefix(extra) == Some(file.as_slice()));
+    let all = pairs
+        .iter()
+        .all(|(hunk, file)| hunk.strip_prefix(extra) == Some(file.as_slice()));
     (all && !extra.is_empty()).then(|| Shift::Shallower(extra.to_vec()))
 }
 
 /// Tabs on one side are spaces on the other, at one width.
 fn tabs(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<Shift> {
-    let width = [4, 2, 8, 3, 1]
-        .into_iter()
-        .find(|width| pairs.iter().all(|(hunk, file)| columns(hunk, *width) == columns(file, *width)))?;
-    let to_tabs = pairs.iter().any(|(hunk, file)| hunk != file && file.contains(&b'\t'));
+    let width = [4, 2, 8, 3, 1].into_iter().find(|width| {
+        pairs
+            .iter()
+            .all(|(hunk, file)| columns(hunk, *width) == columns(file, *width))
+    })?;
+    let to_tabs = pairs
+        .iter()
+        .any(|(hunk, file)| hunk != file && file.contains(&b'\t'));
     Some(if to_tabs {
         Shift::ToTabs(width)
     } else {

@@ -65,7 +65,10 @@ impl Index {
         if !self.tables.contains_key(&level) {
             budget.spend(lines.len())?;
         }
-        Ok(self.tables.entry(level).or_insert_with(|| Table::new(level, lines)))
+        Ok(self
+            .tables
+            .entry(level)
+            .or_insert_with(|| Table::new(level, lines)))
     }
 }
 
@@ -97,8 +100,16 @@ impl Table {
 
     /// Starts from the wanted line that is rarest in the file.
     fn search(&self, wanted: &[u32], budget: &mut Budget) -> Result<Vec<usize>, Refusal> {
-        let places = |number: &u32| self.places.get(*number as usize).map(Vec::as_slice).unwrap_or_default();
-        let rarest = wanted.iter().enumerate().min_by_key(|(_, number)| places(number).len());
+        let places = |number: &u32| {
+            self.places
+                .get(*number as usize)
+                .map(Vec::as_slice)
+                .unwrap_or_default()
+        };
+        let rarest = wanted
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, number)| places(number).len());
         let Some((offset, number)) = rarest else {
             return Ok(Vec::new());
         };

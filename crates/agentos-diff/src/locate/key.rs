@@ -57,10 +57,7 @@ pub(crate) fn indentation(level: Level, text: &[u8]) -> Cow<'_, [u8]> {
 /// Runs of blanks as one space.
 fn collapse(text: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
-    let tidy = text
-        .windows(2)
-        .all(|pair| !pair.iter().all(blank))
-        && !text.contains(&b'\t');
+    let tidy = text.windows(2).all(|pair| !pair.iter().all(blank)) && !text.contains(&b'\t');
     if tidy {
         return text;
     }
@@ -115,7 +112,11 @@ mod tests {
             ("a = 1  ", "a = 1", Level::Trailing),
             ("\ta = 1", "a = 1", Level::Indent),
             ("a  = 1", "a = 1", Level::Blanks),
-            ("say \u{201c}a\u{201d}\u{a0}\u{2014} b", "say \"a\" - b", Level::Typography),
+            (
+                "say \u{201c}a\u{201d}\u{a0}\u{2014} b",
+                "say \"a\" - b",
+                Level::Typography,
+            ),
         ];
         for (a, b, first) in cases {
             for level in Level::ALL {

@@ -32,7 +32,11 @@ fn follows(a: Span, b: Span) -> bool {
 
 /// True when places at these starts do not touch each other's changes, in whatever order they come.
 pub(crate) fn disjoint(sought: &[Sought<'_, '_>], starts: &[usize]) -> bool {
-    let mut spans: Vec<Span> = sought.iter().zip(starts).map(|(one, start)| span(one, *start)).collect();
+    let mut spans: Vec<Span> = sought
+        .iter()
+        .zip(starts)
+        .map(|(one, start)| span(one, *start))
+        .collect();
     spans.sort_by_key(|span| (span.core_start, span.core_end));
     spans
         .windows(2)
@@ -47,7 +51,11 @@ pub(crate) fn settle(
     budget: &mut Budget,
 ) -> Result<Vec<Result<Place, Miss>>, Refusal> {
     if found.iter().any(Vec::is_empty) {
-        return Ok(sought.iter().zip(found).map(|(one, places)| alone(one, places, length)).collect());
+        return Ok(sought
+            .iter()
+            .zip(found)
+            .map(|(one, places)| alone(one, places, length))
+            .collect());
     }
     if let Some(stated) = coherent(sought, found) {
         return Ok(stated.into_iter().map(Ok).collect());
@@ -137,7 +145,8 @@ fn feasible(
             .iter()
             .filter(|place| {
                 let this = span(one, place.start);
-                above.is_none_or(|above| follows(above, this)) && below.is_none_or(|below| follows(this, below))
+                above.is_none_or(|above| follows(above, this))
+                    && below.is_none_or(|below| follows(this, below))
             })
             .cloned()
             .collect();
@@ -173,7 +182,10 @@ fn choose(
             if disjoint(sought, &at) {
                 return ok(places);
             }
-            found.iter().map(|places| Err(Miss::Overlap(starts(places)))).collect()
+            found
+                .iter()
+                .map(|places| Err(Miss::Overlap(starts(places))))
+                .collect()
         }
         (Some(_) | None, Some(_) | None) => undecided(found, by_answer),
     }

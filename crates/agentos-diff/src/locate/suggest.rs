@@ -24,7 +24,9 @@ pub(crate) fn suggest(
         if crate::text::trim(&line.text).len() < 2 {
             continue;
         }
-        let places = target.index.places_of(Level::Typography, &target.lines, &line.text, budget)?;
+        let places = target
+            .index
+            .places_of(Level::Typography, &target.lines, &line.text, budget)?;
         budget.spend(places.len().min(COMMON) + 1)?;
         if places.len() > COMMON {
             continue;

@@ -55,16 +55,24 @@ fn blank<'a>() -> Line<'a> {
 /// How many marks an opening line has.
 fn opens(text: &[u8]) -> Option<usize> {
     let text = trim_end(text);
-    [(b'<', b" SEARCH".as_slice()), (b'<', b" ORIGINAL"), (b'-', b" SEARCH")]
-        .iter()
-        .find_map(|(mark, word)| marks(text, *mark, word))
+    [
+        (b'<', b" SEARCH".as_slice()),
+        (b'<', b" ORIGINAL"),
+        (b'-', b" SEARCH"),
+    ]
+    .iter()
+    .find_map(|(mark, word)| marks(text, *mark, word))
 }
 
 fn closes(text: &[u8], length: usize) -> bool {
     let text = trim_end(text);
-    [(b'>', b" REPLACE".as_slice()), (b'>', b" UPDATED"), (b'+', b" REPLACE")]
-        .iter()
-        .any(|(mark, word)| marks(text, *mark, word) == Some(length))
+    [
+        (b'>', b" REPLACE".as_slice()),
+        (b'>', b" UPDATED"),
+        (b'+', b" REPLACE"),
+    ]
+    .iter()
+    .any(|(mark, word)| marks(text, *mark, word) == Some(length))
 }
 
 fn divides(text: &[u8], length: usize) -> bool {
@@ -129,7 +137,12 @@ fn only_fences(lines: &[Line<'_>], from: usize, to: usize) -> bool {
 
 fn block<'a>(lines: &[Line<'a>], start: usize, middle: usize, end: usize, path: &[u8]) -> FileEdit<'a> {
     let texts = |from: usize, to: usize| -> Vec<&[u8]> {
-        lines.get(from..to).unwrap_or_default().iter().map(|line| line.text).collect()
+        lines
+            .get(from..to)
+            .unwrap_or_default()
+            .iter()
+            .map(|line| line.text)
+            .collect()
     };
     let search = texts(start + 1, middle);
     let replace = texts(middle + 1, end);

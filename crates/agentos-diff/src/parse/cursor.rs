@@ -89,7 +89,6 @@ pub(crate) fn fence(text: &[u8]) -> Option<Fence<'_>> {
 
 /// True when `text` closes `open`.
 pub(crate) fn closes(open: &Fence<'_>, text: &[u8]) -> bool {
-    fence(text).is_some_and(|close| {
-        close.mark == open.mark && close.count >= open.count && close.info.is_empty()
-    })
+    fence(text)
+        .is_some_and(|close| close.mark == open.mark && close.count >= open.count && close.info.is_empty())
 }

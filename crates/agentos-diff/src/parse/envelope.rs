@@ -69,7 +69,9 @@ fn envelope<'a>(cursor: &mut Cursor<'_, 'a>, begun: bool, parsed: &mut Parsed<'a
     loop {
         let Some(line) = cursor.line(cursor.at) else {
             return if begun {
-                Err(malformed("the patch has no `*** End Patch`: the answer may have been cut off"))
+                Err(malformed(
+                    "the patch has no `*** End Patch`: the answer may have been cut off",
+                ))
             } else {
                 Ok(())
             };
@@ -112,7 +114,10 @@ fn file<'a>(cursor: &mut Cursor<'_, 'a>, kind: Kind, path: &[u8]) -> Result<File
         }
         Kind::Delete => edit.delete = true,
         Kind::Update => {
-            if let Some(to) = cursor.line(cursor.at).and_then(|line| line.strip_prefix(b"*** Move to:")) {
+            if let Some(to) = cursor
+                .line(cursor.at)
+                .and_then(|line| line.strip_prefix(b"*** Move to:"))
+            {
                 edit.extended.from = Some(path.to_vec());
                 edit.extended.to = Some(trim(to).to_vec());
                 edit.new = Name::Written(trim(to).to_vec());
@@ -190,7 +195,11 @@ fn hunks<'a>(cursor: &mut Cursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refusal> {
 
 /// Files a hunk away. A header line without a body is one more anchor of the next hunk.
 fn close<'a>(open: &mut Hunk<'a>, hunks: &mut Vec<Hunk<'a>>) {
-    while open.lines.last().is_some_and(|line| line.mark == Mark::Context && line.text.is_empty() && line.bare) {
+    while open
+        .lines
+        .last()
+        .is_some_and(|line| line.mark == Mark::Context && line.text.is_empty() && line.bare)
+    {
         open.lines.pop();
     }
     for line in &mut open.lines {
@@ -212,7 +221,10 @@ fn body_line<'a>(open: &mut Hunk<'a>, line: &'a [u8]) {
             ..line_of(Mark::Context, line)
         },
         Some(_) => {
-            open.repairs.push(repair("missing-mark", "a line without a mark in front was read as context"));
+            open.repairs.push(repair(
+                "missing-mark",
+                "a line without a mark in front was read as context",
+            ));
             line_of(Mark::Context, line)
         }
     };

@@ -97,18 +97,27 @@ impl Count {
     }
 }
 
+/// What is known about the text around a hunk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Around {
+    /// It stands in a fence: there is no prose.
+    pub fenced: bool,
+    /// Its file began with a `diff --git` line, so the next one does, too: names in a body are body lines.
+    pub git: bool,
+    /// Its header line ends in a carriage return: that came with the transport, and those of the body mean nothing.
+    pub transport: bool,
+}
+
 /// Reads the body after the header line `cursor.at - 1` and moves past it.
-///
-/// A carriage return on the header line came with the transport of the answer: then those of the body mean nothing.
-pub(crate) fn body<'a>(cursor: &mut Cursor<'_, 'a>, stated: Stated, fenced: bool, transport: bool) -> Hunk<'a> {
+pub(crate) fn body<'a>(cursor: &mut Cursor<'_, 'a>, stated: Stated, around: Around) -> Hunk<'a> {
     let start = cursor.at;
-    let (end, full) = extent(cursor, stated, fenced);
+    let (end, full) = extent(cursor, stated, around);
     let mut hunk = Hunk {
         stated,
         ..Hunk::default()
     };
     let cut = match full {
-        Some(full) if rest_is_prose(cursor, full, end, fenced) => full,
+        Some(full) if rest_is_prose(cursor, full, end, around.fenced) => full,
         _ => without_trailing_empty(cursor, start, end),
     };
     if let (Some(old), Some(new)) = (stated.old_count, stated.new_count)
@@ -121,7 +130,7 @@ pub(crate) fn body<'a>(cursor: &mut Cursor<'_, 'a>, stated: Stated, fenced: bool
     }
     for index in start..cut {
         let Some(line) = cursor.line(index) else { break };
-        push(&mut hunk, line, cursor.cr(index) && !transport);
+        push(&mut hunk, line, cursor.cr(index) && !around.transport);
     }
     cursor.at = end;
     hunk
@@ -160,18 +169,20 @@ fn push<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
 }
 
 /// Where the structure ends the body, and where the stated counts do, if they do anywhere before.
-fn extent(cursor: &Cursor<'_, '_>, stated: Stated, fenced: bool) -> (usize, Option<usize>) {
-    let counted_end = counted_end(cursor, stated);
+fn extent(cursor: &Cursor<'_, '_>, stated: Stated, around: Around) -> (usize, Option<usize>) {
+    let counted_end = counted_end(cursor, stated, around);
     let mut count = Count::default();
     let mut full = None;
     let mut index = cursor.at;
     while let Some(line) = cursor.line(index) {
         let shape = shape(line);
-        if full.is_none() && !matches!(shape, Shape::NoNewline) && counted(count, stated) && index > cursor.at {
+        if full.is_none() && !matches!(shape, Shape::NoNewline) && counted(count, stated) && index > cursor.at
+        {
             full = Some(index);
         }
-        let inside = counted_end.is_some_and(|end| index < end && !header_at_end(cursor, index, end));
-        if !inside && ends(cursor, index, line, fenced) {
+        let inside =
+            counted_end.is_some_and(|end| index < end && (around.git || !header_at_end(cursor, index, end)));
+        if !inside && ends(cursor, index, line, around) {
             break;
         }
         count.take(&shape);
@@ -185,7 +196,7 @@ fn extent(cursor: &Cursor<'_, '_>, stated: Stated, fenced: bool) -> (usize, Opti
 
 /// Where the counts alone end the body: every line up to there has a mark, and what follows begins another part.
 /// Work ends at the next `@@`, which no body line begins with.
-fn counted_end(cursor: &Cursor<'_, '_>, stated: Stated) -> Option<usize> {
+fn counted_end(cursor: &Cursor<'_, '_>, stated: Stated, around: Around) -> Option<usize> {
     let mut count = Count::default();
     let mut index = cursor.at;
     while !counted(count, stated) {
@@ -204,7 +215,7 @@ fn counted_end(cursor: &Cursor<'_, '_>, stated: Stated) -> Option<usize> {
             || line.starts_with(b"@@")
             || is_header(line)
             || super::cursor::fence(line).is_some()
-            || starts_file(cursor, index)
+            || (!around.git && starts_file(cursor, index))
             || is_signature(cursor, index, line)
     });
     clean.then_some(index)
@@ -223,13 +234,13 @@ fn counted(count: Count, stated: Stated) -> bool {
 }
 
 /// True when this line is no longer part of a body.
-fn ends(cursor: &Cursor<'_, '_>, index: usize, line: &[u8], fenced: bool) -> bool {
+fn ends(cursor: &Cursor<'_, '_>, index: usize, line: &[u8], around: Around) -> bool {
     match line.first() {
         None | Some(b' ' | b'+' | b'\\') => false,
-        Some(b'-') => starts_file(cursor, index) || is_signature(cursor, index, line),
+        Some(b'-') => (!around.git && starts_file(cursor, index)) || is_signature(cursor, index, line),
         Some(b'@') if line.starts_with(b"@@") => true,
         Some(b'`' | b'~') if super::cursor::fence(line).is_some() => true,
-        Some(_) => !fenced || is_header(line),
+        Some(_) => !around.fenced || is_header(line),
     }
 }
 
@@ -267,7 +278,10 @@ pub(crate) fn starts_file(cursor: &Cursor<'_, '_>, index: usize) -> bool {
 /// The two names of a header that begins here.
 fn names(cursor: &Cursor<'_, '_>, index: usize) -> Option<(Name, Name)> {
     let old = cursor.line(index)?.strip_prefix(b"--- ").and_then(header_name)?;
-    let new = cursor.line(index + 1)?.strip_prefix(b"+++ ").and_then(header_name)?;
+    let new = cursor
+        .line(index + 1)?
+        .strip_prefix(b"+++ ")
+        .and_then(header_name)?;
     (old != Name::Unstated && new != Name::Unstated).then_some((old, new))
 }
 

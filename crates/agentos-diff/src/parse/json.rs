@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cursor::{closes, fence};
-use super::model::{Body, FileEdit, Hunk, Name, Parsed};
+use super::model::{Body, FileEdit, Hunk, Inline, Name, Parsed};
 use super::pair::paired;
 use crate::text::{Eol, Line, lines};
 use crate::{Dialect, Refusal, RefusalCode};
@@ -35,7 +35,9 @@ pub struct JsonEdits {
 
 /// Reads the answer if it is JSON as a whole, and every fence that is.
 pub(crate) fn parse<'a>(all: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
-    let first = all.iter().find(|line| !line.text.iter().all(u8::is_ascii_whitespace));
+    let first = all
+        .iter()
+        .find(|line| !line.text.iter().all(u8::is_ascii_whitespace));
     if first.is_some_and(|line| crate::text::trim(line.text).starts_with(b"{")) {
         return object(all, 0, all.len(), parsed);
     }
@@ -46,7 +48,10 @@ pub(crate) fn parse<'a>(all: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Result
             continue;
         };
         let rest = all.get(at..).unwrap_or_default();
-        let length = rest.iter().position(|line| closes(&open, line.text)).unwrap_or(rest.len());
+        let length = rest
+            .iter()
+            .position(|line| closes(&open, line.text))
+            .unwrap_or(rest.len());
         let begins = rest
             .iter()
             .take(length)
@@ -71,7 +76,10 @@ fn object<'a>(all: &mut [Line<'a>], from: usize, to: usize, parsed: &mut Parsed<
         return Ok(());
     }
     let answer: JsonEdits = serde_json::from_slice(&text).map_err(|error| {
-        let message = format!("the edits are not valid JSON of the agreed shape (line {})", error.line());
+        let message = format!(
+            "the edits are not valid JSON of the agreed shape (line {})",
+            error.line()
+        );
         Refusal::new(RefusalCode::Malformed, message)
     })?;
     for edit in &answer.edits {
@@ -89,7 +97,10 @@ fn object<'a>(all: &mut [Line<'a>], from: usize, to: usize, parsed: &mut Parsed<
 
 fn file<'a>(edit: &JsonEdit) -> FileEdit<'a> {
     let texts = |text: &str| -> Vec<Vec<u8>> {
-        lines(text.as_bytes()).iter().map(|line| line.text.to_vec()).collect()
+        lines(text.as_bytes())
+            .iter()
+            .map(|line| line.text.to_vec())
+            .collect()
     };
     let (search, replace) = (texts(&edit.search), texts(&edit.replace));
     let old: Vec<&[u8]> = search.iter().map(Vec::as_slice).collect();
@@ -102,10 +113,10 @@ fn file<'a>(edit: &JsonEdit) -> FileEdit<'a> {
         ..Hunk::default()
     };
     if !edit.search.is_empty() {
-        hunk.inline = Some((
-            Cow::Owned(edit.search.clone().into_bytes()),
-            Cow::Owned(edit.replace.clone().into_bytes()),
-        ));
+        hunk.inline = Some(Inline {
+            search: Cow::Owned(edit.search.clone().into_bytes()),
+            replace: Cow::Owned(edit.replace.clone().into_bytes()),
+        });
     }
     out.body = Body::Hunks(vec![hunk]);
     out

@@ -61,6 +61,15 @@ pub(crate) struct Stated {
     pub new_count: Option<u64>,
 }
 
+/// A search text and its replacement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Inline<'a> {
+    /// What stands in the file, maybe as a part of a line.
+    pub search: Cow<'a, [u8]>,
+    /// What takes its place.
+    pub replace: Cow<'a, [u8]>,
+}
+
 /// One hunk, or one search/replace pair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hunk<'a> {
@@ -72,8 +81,8 @@ pub(crate) struct Hunk<'a> {
     pub anchors: Vec<Cow<'a, [u8]>>,
     /// It says that it ends at the end of the file.
     pub at_end: bool,
-    /// A search text and its replacement, where the text may also be a part of a line.
-    pub inline: Option<(Cow<'a, [u8]>, Cow<'a, [u8]>)>,
+    /// The same edit as text, where it may also be a part of a line.
+    pub inline: Option<Inline<'a>>,
     /// What was repaired while reading.
     pub repairs: Vec<Repair>,
 }

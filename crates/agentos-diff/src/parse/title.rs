@@ -75,7 +75,14 @@ fn without_bullet(line: &[u8]) -> &[u8] {
 
 fn without_label(line: &[u8]) -> &[u8] {
     const LABELS: [&[u8]; 8] = [
-        b"file:", b"path:", b"filename:", b"file path:", b"filepath:", b"**file:**", b"**path:**", b"file name:",
+        b"file:",
+        b"path:",
+        b"filename:",
+        b"file path:",
+        b"filepath:",
+        b"**file:**",
+        b"**path:**",
+        b"file name:",
     ];
     let lower = line.to_ascii_lowercase();
     LABELS

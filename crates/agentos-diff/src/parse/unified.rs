@@ -6,7 +6,7 @@ use super::cursor::{Cursor, Fence, closes, fence, split_margin};
 use super::hunk;
 use super::model::{Body, Extended, FileEdit, Name, Parsed, repair};
 use super::name::{header_name, plain_name};
-use crate::text::{Line, trim};
+use crate::text::{Line, is_blank, trim};
 use crate::{Dialect, Refusal, RefusalCode};
 
 /// Reads every unified diff in these lines.
@@ -58,7 +58,7 @@ impl<'a> Reader<'_, 'a> {
         if self.starts_part(line) || self.finds_margin(raw) {
             return self.part();
         }
-        if !self.fresh && begins_with_mode(line) {
+        if self.names_read() && begins_with_mode(line) {
             // Only the `diff --git` line got lost.
             self.finish()?;
             self.begin();
@@ -87,7 +87,7 @@ impl<'a> Reader<'_, 'a> {
     /// True when the line begins a file or a hunk.
     fn starts_part(&self, line: &[u8]) -> bool {
         line.starts_with(b"diff --git ")
-            || (line.starts_with(b"@@") && (self.open.is_some() || self.fence.is_some()))
+            || (is_hunk_header(line) && (self.open.is_some() || self.fence.is_some()))
             || self.starts_names(line)
     }
 
@@ -106,9 +106,10 @@ impl<'a> Reader<'_, 'a> {
             return false;
         }
         let before = std::mem::replace(&mut self.cursor.margin, margin);
-        let found = self.cursor.line(self.cursor.at).is_some_and(|line| {
-            line.starts_with(b"diff --git ") || self.starts_names(line)
-        });
+        let found = self
+            .cursor
+            .line(self.cursor.at)
+            .is_some_and(|line| line.starts_with(b"diff --git ") || self.starts_names(line));
         if !found {
             self.cursor.margin = before;
         }
@@ -135,7 +136,12 @@ impl<'a> Reader<'_, 'a> {
 
     fn names(&mut self, line: &'a [u8]) -> Result<(), Refusal> {
         let malformed = || Refusal::new(RefusalCode::Malformed, "a name in a diff header cannot be read");
-        if !(self.fresh && self.open.as_ref().is_some_and(|open| open.old == Name::Unstated && open.new == Name::Unstated)) {
+        if !(self.fresh
+            && self
+                .open
+                .as_ref()
+                .is_some_and(|open| open.old == Name::Unstated && open.new == Name::Unstated))
+        {
             self.finish()?;
             self.begin();
         }
@@ -160,6 +166,12 @@ impl<'a> Reader<'_, 'a> {
         self.open.insert(FileEdit::new(Dialect::UnifiedDiff))
     }
 
+    /// Mode lines stand above the names, so that none belongs to the open file once those are read.
+    fn names_read(&self) -> bool {
+        let open = self.open.as_ref().filter(|_| self.fresh);
+        open.is_none_or(|open| open.new != Name::Unstated)
+    }
+
     /// A body that begins right after `+++`, without any `@@`.
     fn implicit_hunk(&self, line: &[u8]) -> bool {
         let names_just_read = self.open.as_ref().is_some_and(|open| open.new != Name::Unstated);
@@ -168,7 +180,15 @@ impl<'a> Reader<'_, 'a> {
 
     fn hunk_here(&mut self, stated: super::model::Stated) -> Result<(), Refusal> {
         let header_cr = self.cursor.at > 0 && self.cursor.cr(self.cursor.at - 1);
-        let hunk = hunk::body(&mut self.cursor, stated, self.fence.is_some(), header_cr);
+        let around = hunk::Around {
+            fenced: self.fence.is_some(),
+            git: self
+                .open
+                .as_ref()
+                .is_some_and(|open| open.extended.git_line.is_some()),
+            transport: header_cr,
+        };
+        let hunk = hunk::body(&mut self.cursor, stated, around);
         self.fresh = false;
         if hunk.lines.is_empty() {
             return Err(Refusal::new(RefusalCode::Malformed, "a hunk has no lines")
@@ -212,7 +232,8 @@ impl<'a> Reader<'_, 'a> {
                 .hint("the answer may have been cut off"));
         }
         if edit.extended.git_line.is_none() {
-            edit.repairs.push(repair("no-git-header", "there is no `diff --git` line"));
+            edit.repairs
+                .push(repair("no-git-header", "there is no `diff --git` line"));
         }
         self.files.push(edit);
         Ok(())
@@ -238,6 +259,14 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
+/// `@@`, then nothing or a blank: other words that begin so are code.
+fn is_hunk_header(line: &[u8]) -> bool {
+    let rest = line
+        .strip_prefix(b"@@")
+        .map(|rest| rest.strip_prefix(b"@").unwrap_or(rest));
+    rest.is_some_and(|rest| rest.first().is_none_or(|byte| is_blank(*byte)))
+}
+
 /// A mode line, which stands above the names.
 fn begins_with_mode(line: &[u8]) -> bool {
     let mode = |rest: &[u8]| trim(rest).len() == 6 && trim(rest).iter().all(u8::is_ascii_digit);
@@ -261,36 +290,54 @@ fn extended_line(extended: &mut Extended, line: &[u8]) -> Result<bool, Refusal> 
             .ok_or_else(|| Refusal::new(RefusalCode::Malformed, "a name in a diff header cannot be read"))
     };
     if let Some(rest) = line.strip_prefix(b"new file mode ") {
-        extended.new_file = Some(text(rest));
+        set(&mut extended.new_file, text(rest))?;
     } else if let Some(rest) = line.strip_prefix(b"deleted file mode ") {
-        extended.deleted = Some(text(rest));
+        set(&mut extended.deleted, text(rest))?;
     } else if let Some(rest) = line.strip_prefix(b"old mode ") {
-        extended.old_mode = Some(text(rest));
+        set(&mut extended.old_mode, text(rest))?;
     } else if let Some(rest) = line.strip_prefix(b"new mode ") {
-        extended.new_mode = Some(text(rest));
+        set(&mut extended.new_mode, text(rest))?;
     } else if let Some(rest) = line.strip_prefix(b"rename from ") {
-        extended.from = Some(name(rest)?);
+        set(&mut extended.from, name(rest)?)?;
     } else if let Some(rest) = line.strip_prefix(b"rename to ") {
-        extended.to = Some(name(rest)?);
+        set(&mut extended.to, name(rest)?)?;
     } else if let Some(rest) = line.strip_prefix(b"copy from ") {
         extended.copy = true;
-        extended.from = Some(name(rest)?);
+        set(&mut extended.from, name(rest)?)?;
     } else if let Some(rest) = line.strip_prefix(b"copy to ") {
-        extended.to = Some(name(rest)?);
+        set(&mut extended.to, name(rest)?)?;
     } else if let Some(rest) = line.strip_prefix(b"index ") {
-        index_line(extended, &text(rest));
+        index_line(extended, &text(rest))?;
     } else {
         return Ok(line.starts_with(b"similarity index ") || line.starts_with(b"dissimilarity index "));
     }
     Ok(true)
 }
 
-fn index_line(extended: &mut Extended, rest: &str) {
+/// A header says each thing once, or the same thing again.
+fn set<T: PartialEq>(slot: &mut Option<T>, value: T) -> Result<(), Refusal> {
+    if slot.as_ref().is_some_and(|old| *old != value) {
+        return Err(Refusal::new(
+            RefusalCode::Malformed,
+            "a diff header says two things at once",
+        ));
+    }
+    *slot = Some(value);
+    Ok(())
+}
+
+fn index_line(extended: &mut Extended, rest: &str) -> Result<(), Refusal> {
     let mut words = rest.split_whitespace();
     let ids = words.next().and_then(|ids| ids.split_once(".."));
     let is_id = |id: &str| (4..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    extended.index = ids
-        .filter(|(old, new)| is_id(old) && is_id(new))
-        .map(|(old, new)| (old.to_ascii_lowercase(), new.to_ascii_lowercase()));
-    extended.index_mode = words.next().map(str::to_owned);
+    if let Some((old, new)) = ids.filter(|(old, new)| is_id(old) && is_id(new)) {
+        set(
+            &mut extended.index,
+            (old.to_ascii_lowercase(), new.to_ascii_lowercase()),
+        )?;
+    }
+    match words.next() {
+        Some(mode) => set(&mut extended.index_mode, mode.to_owned()),
+        None => Ok(()),
+    }
 }

@@ -12,7 +12,14 @@ use crate::text::Line;
 use crate::{Dialect, Refusal, RefusalCode};
 
 /// Blocks of these kinds show something else than a file.
-const NOT_FILES: [&[u8]; 6] = [b"diff", b"patch", b"console", b"output", b"shell-session", b"terminal"];
+const NOT_FILES: [&[u8]; 6] = [
+    b"diff",
+    b"patch",
+    b"console",
+    b"output",
+    b"shell-session",
+    b"terminal",
+];
 
 /// Reads every fence under a path.
 pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
@@ -26,9 +33,13 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
         let path = path_of(lines, at, &open);
         let end = end_of(lines, at + 1, &open, path.is_some())?;
         if let Some(path) = path {
-            parsed.files.push(file(lines.get(at + 1..end).unwrap_or_default(), path));
+            parsed
+                .files
+                .push(file(lines.get(at + 1..end).unwrap_or_default(), path));
         } else {
-            parsed.notes.push("a block without a path was set aside".to_owned());
+            parsed
+                .notes
+                .push("a block without a path was set aside".to_owned());
         }
         at = end + 1;
     }
@@ -43,8 +54,15 @@ fn path_of(lines: &[Line<'_>], at: usize, open: &Fence<'_>) -> Option<Vec<u8>> {
     if let Some(title) = fence_title(open.info) {
         return Some(title.path);
     }
-    let above = lines.get(..at)?.iter().rev().take(2).find(|line| !line.text.iter().all(u8::is_ascii_whitespace))?;
-    title(above.text).filter(|title| title.sure).map(|title| title.path)
+    let above = lines
+        .get(..at)?
+        .iter()
+        .rev()
+        .take(2)
+        .find(|line| !line.text.iter().all(u8::is_ascii_whitespace))?;
+    title(above.text)
+        .filter(|title| title.sure)
+        .map(|title| title.path)
 }
 
 /// The closing fence. A second opening fence inside a file's block could close it in two ways.
@@ -53,7 +71,8 @@ fn end_of(lines: &[Line<'_>], from: usize, open: &Fence<'_>, is_file: bool) -> R
         if closes(open, line.text) {
             return Ok(at);
         }
-        let nested = fence(line.text).is_some_and(|inner| inner.mark == open.mark && inner.count >= open.count);
+        let nested =
+            fence(line.text).is_some_and(|inner| inner.mark == open.mark && inner.count >= open.count);
         if nested && is_file {
             return Err(Refusal::new(
                 RefusalCode::Malformed,

@@ -14,16 +14,27 @@ const MAX_PATH: usize = 4_096;
 pub(super) fn check(path: &str) -> Result<(), Refusal> {
     let refuse = |code, what: &str| Err(Refusal::new(code, format!("`{path}` {what}")));
     if path.len() > MAX_PATH {
-        return Err(Refusal::new(RefusalCode::ReservedName, "a path is longer than any system can open"));
+        return Err(Refusal::new(
+            RefusalCode::ReservedName,
+            "a path is longer than any system can open",
+        ));
     }
-    if path.chars().any(|character| character.is_control() && character != '\t') {
-        return Err(Refusal::new(RefusalCode::Encoding, "a path has control characters in it")
-            .hint("name the file without them"));
+    if path
+        .chars()
+        .any(|character| character.is_control() && character != '\t')
+    {
+        return Err(
+            Refusal::new(RefusalCode::Encoding, "a path has control characters in it")
+                .hint("name the file without them"),
+        );
     }
     // Both separators count: what is one name here is a walk elsewhere.
     let parts = || path.split(['/', '\\']);
-    if path.is_empty() || path.starts_with('/') || parts().any(|part| is_dots(part)) {
-        return refuse(RefusalCode::PathEscape, "is not a plain path inside the repository");
+    if path.is_empty() || path.starts_with('/') || parts().any(is_dots) {
+        return refuse(
+            RefusalCode::PathEscape,
+            "is not a plain path inside the repository",
+        );
     }
     if is_drive(path) {
         return refuse(RefusalCode::PathEscape, "names a drive");
@@ -35,10 +46,16 @@ pub(super) fn check(path: &str) -> Result<(), Refusal> {
         return refuse(RefusalCode::Submodule, "is git's list of submodules");
     }
     if path.contains('\\') {
-        return refuse(RefusalCode::PathEscape, "has a backslash, which is a separator on other systems");
+        return refuse(
+            RefusalCode::PathEscape,
+            "has a backslash, which is a separator on other systems",
+        );
     }
     if path.split('/').any(str::is_empty) {
-        return refuse(RefusalCode::PathEscape, "is not a plain path inside the repository");
+        return refuse(
+            RefusalCode::PathEscape,
+            "is not a plain path inside the repository",
+        );
     }
     if path.split('/').any(has_invisible) {
         return refuse(RefusalCode::Encoding, "has characters in it that nobody can see");
@@ -90,7 +107,7 @@ fn has_invisible(part: &str) -> bool {
     let mut before = '\0';
     for character in part.chars() {
         let joins = matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
-        if ignorable(character) && !(joins && !before.is_ascii()) {
+        if ignorable(character) && (!joins || before.is_ascii()) {
             return true;
         }
         if matches!(character, '\u{2028}' | '\u{2029}') {
@@ -138,16 +155,89 @@ mod tests {
     fn names_that_are_unsafe_somewhere_are_refused_everywhere() {
         use RefusalCode::{Encoding, GitDir, PathEscape, ReservedName, Submodule};
         let cases = [
-            (PathEscape, vec!["", "/etc/x", "../x", "a/../x", "a//b", "./x", "a/.", "x/", "C:/x", "c:x", "..\\x",
-                "a\\b", ".../x", ".. /x", "\\\\host\\x", "d/ ../..  /x"]),
-            (GitDir, vec![".git", ".git/config", "a/.GIT/hooks/x", "git~1/x", "GIT~2", ".git./x", ".git /x",
-                ".git::$INDEX_ALLOCATION/x", ".g\u{200c}it/x", "\u{feff}.git/x", "a\\.git\\x", ".\u{ff27}it/x",
-                ".g\u{131}t/x", ".GIT.. /x"]),
-            (Submodule, vec![".gitmodules", ".GitModules", "gitmod~1", "GI7EBA~1", ".gitmodules:x", ".gitmodules "]),
-            (Encoding, vec!["a\nb", "a\u{1b}[2Jb", "a\u{7f}", "a\u{202e}b", "a\u{200b}b", "a\u{200d}b", "a\u{2028}b",
-                "\u{e0041}x", "a\u{85}b"]),
-            (ReservedName, vec!["aux.md", "a/NUL", "con .txt", "COM1", "lpt9.x.y", "com\u{b9}", "a.", "a ", "a?b",
-                "ab:c", "a|b", "x/ y", "conin$"]),
+            (
+                PathEscape,
+                vec![
+                    "",
+                    "/etc/x",
+                    "../x",
+                    "a/../x",
+                    "a//b",
+                    "./x",
+                    "a/.",
+                    "x/",
+                    "C:/x",
+                    "c:x",
+                    "..\\x",
+                    "a\\b",
+                    ".../x",
+                    ".. /x",
+                    "\\\\host\\x",
+                    "d/ ../..  /x",
+                ],
+            ),
+            (
+                GitDir,
+                vec![
+                    ".git",
+                    ".git/config",
+                    "a/.GIT/hooks/x",
+                    "git~1/x",
+                    "GIT~2",
+                    ".git./x",
+                    ".git /x",
+                    ".git::$INDEX_ALLOCATION/x",
+                    ".g\u{200c}it/x",
+                    "\u{feff}.git/x",
+                    "a\\.git\\x",
+                    ".\u{ff27}it/x",
+                    ".g\u{131}t/x",
+                    ".GIT.. /x",
+                ],
+            ),
+            (
+                Submodule,
+                vec![
+                    ".gitmodules",
+                    ".GitModules",
+                    "gitmod~1",
+                    "GI7EBA~1",
+                    ".gitmodules:x",
+                    ".gitmodules ",
+                ],
+            ),
+            (
+                Encoding,
+                vec![
+                    "a\nb",
+                    "a\u{1b}[2Jb",
+                    "a\u{7f}",
+                    "a\u{202e}b",
+                    "a\u{200b}b",
+                    "a\u{200d}b",
+                    "a\u{2028}b",
+                    "\u{e0041}x",
+                    "a\u{85}b",
+                ],
+            ),
+            (
+                ReservedName,
+                vec![
+                    "aux.md",
+                    "a/NUL",
+                    "con .txt",
+                    "COM1",
+                    "lpt9.x.y",
+                    "com\u{b9}",
+                    "a.",
+                    "a ",
+                    "a?b",
+                    "ab:c",
+                    "a|b",
+                    "x/ y",
+                    "conin$",
+                ],
+            ),
         ];
         for (wanted, paths) in cases {
             for path in paths {
@@ -158,10 +248,32 @@ mod tests {
 
     #[test]
     fn names_that_only_look_unsafe_are_fine() {
-        let paths = ["a..b/c...d", "..foo", "--- a", "git/hooks/x", ".gitkeep", "x.git/y", ".git-blame-ignore-revs",
-            ".gitignore", ".gitattributes", "docs/console.md", "com10.rs", "auxiliary.rs", "with\ttab", "a b/c d",
-            "日本語 naïve.md", "\u{2764}\u{fe0f}.md", "\u{645}\u{6cc}\u{200c}\u{62e}.md", "git~x", "legit~1", "com.rs",
-            "nullable.rs", ".github/workflows/ci.yml", "'q'", "a~1"];
+        let paths = [
+            "a..b/c...d",
+            "..foo",
+            "--- a",
+            "git/hooks/x",
+            ".gitkeep",
+            "x.git/y",
+            ".git-blame-ignore-revs",
+            ".gitignore",
+            ".gitattributes",
+            "docs/console.md",
+            "com10.rs",
+            "auxiliary.rs",
+            "with\ttab",
+            "a b/c d",
+            "日本語 naïve.md",
+            "\u{2764}\u{fe0f}.md",
+            "\u{645}\u{6cc}\u{200c}\u{62e}.md",
+            "git~x",
+            "legit~1",
+            "com.rs",
+            "nullable.rs",
+            ".github/workflows/ci.yml",
+            "'q'",
+            "a~1",
+        ];
         for path in paths {
             assert_eq!(code(path), None, "{path:?}");
         }

@@ -54,11 +54,19 @@ fn malformed(what: &str) -> Refusal {
 
 fn disagree(a: &[u8], b: &[u8]) -> Stop {
     let show = |name: &[u8]| crate::text::excerpt(name, 200);
-    malformed(&format!("the header lines name two files, `{}` and `{}`", show(a), show(b))).into()
+    malformed(&format!(
+        "the header lines name two files, `{}` and `{}`",
+        show(a),
+        show(b)
+    ))
+    .into()
 }
 
+/// Old and new name, where they are written.
+type Pair = (Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// Old and new name as written, from `---`/`+++` or else from the `diff --git` line.
-fn pair(edit: &FileEdit<'_>) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>), Stop> {
+fn pair(edit: &FileEdit<'_>) -> Result<Pair, Stop> {
     let written = |name: &Name| match name {
         Name::Written(name) => Some(name.clone()),
         Name::Unstated | Name::Nothing => None,
@@ -75,13 +83,20 @@ fn pair(edit: &FileEdit<'_>) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>), Stop>
             (Some(_) | None, _) => Err(malformed("the `diff --git` line does not name one file").into()),
         };
     }
-    let fits = |name: &Option<Vec<u8>>, git: &[u8]| {
-        name.as_ref().is_none_or(|name| same_file(name, git))
-    };
-    if pairs.iter().any(|(a, b)| fits(&old, a) && fits(&new, b) && (same_file(a, b) || (old.is_some() && new.is_some()))) {
+    let fits = |name: &Option<Vec<u8>>, git: &[u8]| name.as_ref().is_none_or(|name| same_file(name, git));
+    if pairs
+        .iter()
+        .any(|(a, b)| fits(&old, a) && fits(&new, b) && (same_file(a, b) || (old.is_some() && new.is_some())))
+    {
         return Ok((old, new));
     }
-    Err(disagree(git, new.as_ref().or(old.as_ref()).map(Vec::as_slice).unwrap_or_default()))
+    Err(disagree(
+        git,
+        new.as_ref()
+            .or(old.as_ref())
+            .map(Vec::as_slice)
+            .unwrap_or_default(),
+    ))
 }
 
 /// The rename lines against the other headers.
@@ -111,7 +126,10 @@ fn as_written(name: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result
     {
         let bare = checked(bare)?;
         if is_file(base, bare.as_str())? {
-            repairs.push(repair("extra-prefix", "the name has a prefix that is not part of it"));
+            repairs.push(repair(
+                "extra-prefix",
+                "the name has a prefix that is not part of it",
+            ));
             return Ok(bare);
         }
     }
@@ -139,7 +157,9 @@ fn existing(old: &[u8], new: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) 
     let whole = checked(new)?;
     if is_file(base, whole.as_str())? {
         let message = format!("`{whole}` and `{stripped}` are both there: the name could mean either");
-        return Err(Refusal::new(RefusalCode::Ambiguous, message).at(whole.as_str()).into());
+        return Err(Refusal::new(RefusalCode::Ambiguous, message)
+            .at(whole.as_str())
+            .into());
     }
     Ok(stripped)
 }
@@ -148,12 +168,18 @@ fn existing(old: &[u8], new: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) 
 fn one_of_two(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Named, Stop> {
     let bare = |name: &'_ [u8]| without_prefix(name).unwrap_or(name).to_vec();
     let (old_path, new_path) = (checked(&bare(old))?, checked(&bare(new))?);
-    let there = (is_file(base, old_path.as_str())?, is_file(base, new_path.as_str())?);
+    let there = (
+        is_file(base, old_path.as_str())?,
+        is_file(base, new_path.as_str())?,
+    );
     if there == (false, true) {
         return Ok(Named {
             path: new_path,
             from: None,
-            repairs: vec![repair("other-old-name", "the old name is not in the repository; the new one is")],
+            repairs: vec![repair(
+                "other-old-name",
+                "the old name is not in the repository; the new one is",
+            )],
         });
     }
     Err(disagree(old, new))

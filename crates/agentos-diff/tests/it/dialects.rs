@@ -20,7 +20,8 @@ fn after(answer: &str, files: &[(&str, &[u8])]) -> Vec<(String, String)> {
 
 #[test]
 fn one_edit_in_every_dialect_comes_to_the_same_bytes() {
-    let wanted = String::from_utf8_lossy(BASE).replacen("    work();\n}\n\nfn two", "    rest();\n}\n\nfn two", 1);
+    let wanted =
+        String::from_utf8_lossy(BASE).replacen("    work();\n}\n\nfn two", "    rest();\n}\n\nfn two", 1);
     let answers = [
         "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -3,3 +3,3 @@\n fn one() {\n-    work();\n+    rest();\n }\n",
         "> --- a/src/a.rs\n> +++ b/src/a.rs\n> @@ @@\n>  fn one() {\n> -    work();\n> +    rest();\n>  }\n",
@@ -40,7 +41,11 @@ fn one_edit_in_every_dialect_comes_to_the_same_bytes() {
             assert!(land(answer.as_bytes(), &base, &LandOptions::default()).is_err());
             continue;
         }
-        assert_eq!(after(answer, &[("src/a.rs", BASE)]), [("src/a.rs".to_owned(), wanted.clone())], "{answer}");
+        assert_eq!(
+            after(answer, &[("src/a.rs", BASE)]),
+            [("src/a.rs".to_owned(), wanted.clone())],
+            "{answer}"
+        );
     }
 }
 
@@ -50,30 +55,74 @@ fn files_are_created_deleted_and_moved_in_the_envelope() {
                   *** Update File: from.txt\n*** Move to: to.txt\n@@\n-a\n+A\n b\n*** End Patch";
     assert_eq!(
         after(answer, &[("old.txt", b"x\n"), ("from.txt", b"a\nb\n")]),
-        [("new.txt".to_owned(), "one\ntwo\n".to_owned()), ("to.txt".to_owned(), "A\nb\n".to_owned())]
+        [
+            ("new.txt".to_owned(), "one\ntwo\n".to_owned()),
+            ("to.txt".to_owned(), "A\nb\n".to_owned())
+        ]
     );
 }
 
 #[test]
 fn bytes_outside_the_edit_stay_and_added_lines_take_the_files_ways() {
-    let cases: [(&str, &[u8], &str); 8] = [
-        ("mixed line ends", b"a\r\nb\nc\r\n", "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n+BB\n c\n"),
+    let cases: [(&str, &[u8], &str); 11] = [
+        (
+            "mixed line ends",
+            b"a\r\nb\nc\r\n",
+            "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n+BB\n c\n",
+        ),
         ("crlf", b"a\r\nb\r\n", "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n"),
-        ("byte order mark", b"\xef\xbb\xbfa\nb\n", "--- a/f\n+++ b/f\n@@ @@\n-b\n+B\n"),
-        ("no final newline", b"a\nb", "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n"),
-        ("added after the last line", b"a\nb", "--- a/f\n+++ b/f\n@@ @@\n a\n b\n+c\n"),
+        (
+            "byte order mark",
+            b"\xef\xbb\xbfa\nb\n",
+            "--- a/f\n+++ b/f\n@@ @@\n-b\n+B\n",
+        ),
+        (
+            "first line after the mark",
+            b"\xef\xbb\xbfa\nb\n",
+            "--- a/f\n+++ b/f\n@@ @@\n-a\n+A\n b\n",
+        ),
+        (
+            "new first line",
+            b"\xef\xbb\xbfa\nb\n",
+            "--- a/f\n+++ b/f\n@@ @@\n+new\n a\n b\n",
+        ),
+        ("whole", b"\xef\xbb\xbfa\r\nb", "f.txt\n```\na\nB\n```\n"),
+        (
+            "no final newline",
+            b"a\nb",
+            "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n",
+        ),
+        (
+            "added after the last line",
+            b"a\nb",
+            "--- a/f\n+++ b/f\n@@ @@\n a\n b\n+c\n",
+        ),
         ("not utf-8", b"caf\xe9\nb\n", "--- a/f\n+++ b/f\n@@ @@\n-b\n+B\n"),
-        ("deeper", b"if x:\n    a\n    b\n", "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n+  c\n"),
-        ("tabs", b"\tx {\n\t\ty\n\t}\n", "--- a/f\n+++ b/f\n@@ @@\n     x {\n-        y\n+        z\n     }\n"),
+        (
+            "deeper",
+            b"if x:\n    a\n    b\n",
+            "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n+  c\n",
+        ),
+        (
+            "tabs",
+            b"\tx {\n\t\ty\n\t}\n",
+            "--- a/f\n+++ b/f\n@@ @@\n     x {\n-        y\n+        z\n     }\n",
+        ),
     ];
     let results: Vec<String> = cases
         .iter()
-        .map(|(name, base, answer)| format!("{name}: {:?}", after(answer, &[("f", base)])[0].1))
+        .map(|(name, base, answer)| {
+            let path = if *name == "whole" { "f.txt" } else { "f" };
+            format!("{name}: {:?}", after(answer, &[(path, base)])[0].1)
+        })
         .collect();
     insta::assert_snapshot!(results.join("\n"), @r#"
     mixed line ends: "a\r\nB\nBB\nc\r\n"
     crlf: "a\r\nB\r\n"
     byte order mark: "\u{feff}a\nB\n"
+    first line after the mark: "\u{feff}A\nb\n"
+    new first line: "\u{feff}new\na\nb\n"
+    whole: "\u{feff}a\r\nB"
     no final newline: "a\nB"
     added after the last line: "a\nb\nc"
     not utf-8: "caf�\nB\n"

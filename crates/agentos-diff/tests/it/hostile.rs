@@ -12,7 +12,10 @@ use serde_json::Value;
 use crate::memory::{Memory, Tree};
 
 fn read(path: &str) -> Value {
-    let path = format!("{}/../agentos-testkit/fixtures/hostile/{path}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!(
+        "{}/../agentos-testkit/fixtures/hostile/{path}",
+        env!("CARGO_MANIFEST_DIR")
+    );
     serde_json::from_str(&std::fs::read_to_string(&path).expect(&path)).expect("a case")
 }
 
@@ -32,7 +35,11 @@ fn content(file: &Value) -> Vec<u8> {
         return fill(text).into_bytes();
     }
     if let Some(lines) = file["lines"].as_array() {
-        return lines.iter().map(|line| fill(line.as_str().expect("a line")) + "\n").collect::<String>().into_bytes();
+        return lines
+            .iter()
+            .map(|line| fill(line.as_str().expect("a line")) + "\n")
+            .collect::<String>()
+            .into_bytes();
     }
     match file["build"].as_array() {
         Some(parts) => build(parts, 0),
@@ -70,7 +77,10 @@ fn build(parts: &[Value], round: u64) -> Vec<u8> {
         } else if let Some(text) = part["b64"].as_str() {
             out.extend(base64(text));
         } else if let Some(text) = part["fill"].as_str() {
-            out.extend(text.repeat(part["count"].as_u64().expect("a count") as usize).into_bytes());
+            out.extend(
+                text.repeat(part["count"].as_u64().expect("a count") as usize)
+                    .into_bytes(),
+            );
         } else if let Some(rounds) = part["repeat"].as_u64() {
             let start = part["start"].as_u64().unwrap_or(0);
             for round in start..start + rounds {
@@ -82,7 +92,9 @@ fn build(parts: &[Value], round: u64) -> Vec<u8> {
                 out.extend_from_slice(b"\r\n");
             }
         } else {
-            out.extend_from_slice(b"GIT binary patch\nliteral 1\nIcmZPo000310RR91\n\nliteral 0\nHcmV?d00001\n\n");
+            out.extend_from_slice(
+                b"GIT binary patch\nliteral 1\nIcmZPo000310RR91\n\nliteral 0\nHcmV?d00001\n\n",
+            );
         }
     }
     out
@@ -91,9 +103,20 @@ fn build(parts: &[Value], round: u64) -> Vec<u8> {
 fn base(case: &Value) -> Memory {
     let bases = read("bases.json");
     let mut memory = Memory::default();
-    let without: Vec<&str> = case["without"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let files = case["base"].as_str().map(|name| bases[name].as_array().expect("files").clone());
-    for file in files.into_iter().flatten().chain(case["files"].as_array().cloned().into_iter().flatten()) {
+    let without: Vec<&str> = case["without"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let files = case["base"]
+        .as_str()
+        .map(|name| bases[name].as_array().expect("files").clone());
+    for file in files
+        .into_iter()
+        .flatten()
+        .chain(case["files"].as_array().cloned().into_iter().flatten())
+    {
         let path = file["path"].as_str().expect("a path");
         if !without.contains(&path) {
             memory.put(path, file["mode"].as_str().unwrap_or("100644"), &content(&file));
@@ -128,7 +151,10 @@ fn left_to_others(case: &Value) -> bool {
 
 #[test]
 fn hostile_answers_are_refused_and_harmless_ones_land() {
-    let dir = format!("{}/../agentos-testkit/fixtures/hostile/cases", env!("CARGO_MANIFEST_DIR"));
+    let dir = format!(
+        "{}/../agentos-testkit/fixtures/hostile/cases",
+        env!("CARGO_MANIFEST_DIR")
+    );
     let mut names: Vec<String> = std::fs::read_dir(dir)
         .expect("the cases")
         .map(|entry| entry.expect("a case").file_name().into_string().expect("a name"))
@@ -136,7 +162,10 @@ fn hostile_answers_are_refused_and_harmless_ones_land() {
     names.sort();
     assert!(names.len() > 50, "the corpus is there");
     let mut failures = Vec::new();
-    for name in names.iter().filter(|name| !NOT_EXPRESSIBLE.contains(&name.as_str())) {
+    for name in names
+        .iter()
+        .filter(|name| !NOT_EXPRESSIBLE.contains(&name.as_str()))
+    {
         let case = read(&format!("cases/{name}"));
         let base = base(&case);
         let answer = build(case["patch"].as_array().expect("parts"), 0);
@@ -150,7 +179,8 @@ fn hostile_answers_are_refused_and_harmless_ones_land() {
                     "reject" if denied || left_to_others(&case) => None,
                     "reject" => Some("landed".to_owned()),
                     _ if denied => Some(format!("{found:?}")),
-                    _ => (Some(base.after(&landed.change)) != expected(&case, &base)).then(|| "another tree".to_owned()),
+                    _ => (Some(base.after(&landed.change)) != expected(&case, &base))
+                        .then(|| "another tree".to_owned()),
                 }
             }
             Err(LandError::Refused(report)) => {

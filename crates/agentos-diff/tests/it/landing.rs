@@ -11,7 +11,10 @@ use serde_json::Value;
 use crate::memory::{Memory, Tree};
 
 fn rows(name: &str) -> Vec<Value> {
-    let path = format!("{}/../agentos-testkit/fixtures/landing/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!(
+        "{}/../agentos-testkit/fixtures/landing/{name}",
+        env!("CARGO_MANIFEST_DIR")
+    );
     let text = std::fs::read_to_string(&path).expect(&path);
     text.split('\n')
         .filter(|line| !line.is_empty())
@@ -67,8 +70,14 @@ struct Score {
 fn the_public_corpus_lands_where_it_was_meant_or_not_at_all() {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let corpus = Corpus {
-        blobs: rows("blobs.jsonl").iter().map(|row| (text(&row["sha"]), text(&row["text"]))).collect(),
-        bases: rows("bases.jsonl").into_iter().map(|row| (text(&row["id"]), row)).collect(),
+        blobs: rows("blobs.jsonl")
+            .iter()
+            .map(|row| (text(&row["sha"]), text(&row["text"])))
+            .collect(),
+        bases: rows("bases.jsonl")
+            .into_iter()
+            .map(|row| (text(&row["id"]), row))
+            .collect(),
     };
     let mut table: BTreeMap<(String, String), Score> = BTreeMap::new();
     let mut failures = Vec::new();
@@ -79,7 +88,8 @@ fn the_public_corpus_lands_where_it_was_meant_or_not_at_all() {
         let score = table.entry((text(&row["class"]), expect.clone())).or_default();
         match land(input.as_bytes(), &base, &LandOptions::default()) {
             Ok(landed) => {
-                let good = expect != "refuse" && base.after(&landed.change) == corpus.expected(&base, &row["delta"]);
+                let good =
+                    expect != "refuse" && base.after(&landed.change) == corpus.expected(&base, &row["delta"]);
                 if good {
                     score.exact += 1;
                 } else {
@@ -98,7 +108,10 @@ fn the_public_corpus_lands_where_it_was_meant_or_not_at_all() {
         }
     }
     for ((class, expect), score) in &table {
-        println!("{class:24} {expect:7} exact {} refused {} wrong {}", score.exact, score.refused, score.wrong);
+        println!(
+            "{class:24} {expect:7} exact {} refused {} wrong {}",
+            score.exact, score.refused, score.wrong
+        );
     }
     println!("{}", failures.join("\n"));
     let sum = |pick: fn(&Score) -> u32, expect: &str, clean: bool| -> u32 {
@@ -110,8 +123,15 @@ fn the_public_corpus_lands_where_it_was_meant_or_not_at_all() {
     };
     let wrong: u32 = table.values().map(|score| score.wrong).sum();
     assert_eq!(wrong, 0);
-    assert_eq!(sum(|score| score.refused, "land", true), 0, "every clean diff lands");
-    let (exact, refused) = (sum(|score| score.exact, "land", false), sum(|score| score.refused, "land", false));
+    assert_eq!(
+        sum(|score| score.refused, "land", true),
+        0,
+        "every clean diff lands"
+    );
+    let (exact, refused) = (
+        sum(|score| score.exact, "land", false),
+        sum(|score| score.refused, "land", false),
+    );
     println!("damaged, one right answer: {exact} of {}", exact + refused);
     assert!(exact * 100 >= (exact + refused) * 97);
 }

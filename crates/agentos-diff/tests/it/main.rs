@@ -2,9 +2,17 @@
 //!
 //! Owns: the in-memory base. Never: touches a repository.
 
+#[cfg(test)]
 mod dialects;
+#[cfg(test)]
 mod hostile;
+#[cfg(test)]
 mod landing;
+#[cfg(test)]
 mod memory;
+#[cfg(test)]
 mod properties;
+#[cfg(test)]
 mod refusals;
+#[cfg(test)]
+mod scale;

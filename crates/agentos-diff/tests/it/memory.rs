@@ -31,10 +31,8 @@ impl Memory {
         let content: Arc<[u8]> = Arc::from(content);
         self.blobs.insert(blob_id(&content), Arc::clone(&content));
         self.tree.insert(path.to_owned(), (mode.to_owned(), content));
-        let mut end = 0;
-        while let Some(at) = path[end..].find('/') {
-            self.dirs.insert(path[..end + at].to_owned());
-            end += at + 1;
+        for (at, _) in path.match_indices('/') {
+            self.dirs.insert(path.split_at(at).0.to_owned());
         }
     }
 
@@ -92,11 +90,18 @@ impl Base for Memory {
     }
 
     fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError> {
-        self.blobs.get(id).cloned().ok_or_else(|| BaseError(id.to_owned()))
+        self.blobs
+            .get(id)
+            .cloned()
+            .ok_or_else(|| BaseError(id.to_owned()))
     }
 
     fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {
-        let prefix = if dir.is_empty() { String::new() } else { format!("{dir}/") };
+        let prefix = if dir.is_empty() {
+            String::new()
+        } else {
+            format!("{dir}/")
+        };
         let names: BTreeSet<&str> = self
             .tree
             .keys()

@@ -24,32 +24,48 @@ fn content() -> impl Strategy<Value = Vec<u8>> {
         1 => Just("diff --git a/x b/x".to_owned()),
     ];
     let ending = prop_oneof![5 => Just("\n"), 1 => Just("\r\n")];
-    (prop::collection::vec((line, ending), 0..30), any::<bool>(), any::<bool>()).prop_map(|(lines, cut, latin)| {
-        let mut out: Vec<u8> = lines.iter().flat_map(|(line, ending)| [line.as_bytes(), ending.as_bytes()].concat()).collect();
-        if latin {
-            out.splice(0..0, *b"caf\xe9\n");
-        }
-        if cut && out.last() == Some(&b'\n') {
-            out.pop();
-        }
-        out
-    })
+    (
+        prop::collection::vec((line, ending), 0..30),
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(|(lines, cut, latin)| {
+            let mut out: Vec<u8> = lines
+                .iter()
+                .flat_map(|(line, ending)| [line.as_bytes(), ending.as_bytes()].concat())
+                .collect();
+            if latin {
+                out.splice(0..0, *b"caf\xe9\n");
+            }
+            if cut && out.last() == Some(&b'\n') {
+                out.pop();
+            }
+            out
+        })
 }
 
 fn state() -> impl Strategy<Value = Option<FileState>> {
     let mode = prop_oneof![4 => Just(FileMode::Regular), 1 => Just(FileMode::Executable)];
-    prop::option::weighted(0.8, (mode, content()).prop_map(|(mode, content)| FileState {
-        mode,
-        content: Arc::from(content),
-    }))
+    prop::option::weighted(
+        0.8,
+        (mode, content()).prop_map(|(mode, content)| FileState {
+            mode,
+            content: Arc::from(content),
+        }),
+    )
 }
 
 fn change() -> impl Strategy<Value = Change> {
     let names = prop::sample::subsequence(vec!["a.rs", "b c.txt", "d/\u{e9}.md", "d/q'.md", "e"], 1..=3);
     (names, prop::collection::vec((state(), state()), 3))
         .prop_map(|(names, states)| {
-            let states = names.into_iter().zip(states).filter(|(_, (old, new))| old.is_some() || new.is_some());
-            let states = states.map(|(name, (old, new))| (RepoPath::new(name).expect("a path"), old, new)).collect();
+            let states = names
+                .into_iter()
+                .zip(states)
+                .filter(|(_, (old, new))| old.is_some() || new.is_some());
+            let states = states
+                .map(|(name, (old, new))| (RepoPath::new(name).expect("a path"), old, new))
+                .collect();
             Change::new(states).expect("a change")
         })
         .prop_filter("it changes something", |change| !change.is_empty())
@@ -71,7 +87,13 @@ fn text(change: &Change) -> String {
 
 /// Bare headers: nothing says where, or how many lines.
 fn without_numbers(diff: &str) -> String {
-    let bare = |line: &str| if line.starts_with("@@ -") { "@@ @@".to_owned() } else { line.to_owned() };
+    let bare = |line: &str| {
+        if line.starts_with("@@ -") {
+            "@@ @@".to_owned()
+        } else {
+            line.to_owned()
+        }
+    };
     diff.split('\n').map(bare).collect::<Vec<_>>().join("\n")
 }
 
@@ -86,7 +108,10 @@ fn in_a_fence(diff: &str) -> String {
 
 /// A mark in front of each line is lost on blank context.
 fn without_blanks(diff: &str) -> String {
-    diff.split('\n').map(|line| if line == " " { "" } else { line }).collect::<Vec<_>>().join("\n")
+    diff.split('\n')
+        .map(|line| if line == " " { "" } else { line })
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 proptest! {

@@ -17,7 +17,11 @@ fn refused(answer: &str, files: &[(&str, &[u8])], options: &LandOptions) -> Land
 
 #[test]
 fn each_kind_of_broken_answer_has_its_code() {
-    let base: &[(&str, &[u8])] = &[("f", b"a\nx\nb\nx\n"), ("g/h", b"a\n"), ("done", b"after();\nmore();\n")];
+    let base: &[(&str, &[u8])] = &[
+        ("f", b"a\nx\nb\nx\n"),
+        ("g/h", b"a\n"),
+        ("done", b"after();\nmore();\n"),
+    ];
     let cases = [
         ("empty", ""),
         ("no-diff", "All good, nothing to do."),
@@ -25,24 +29,66 @@ fn each_kind_of_broken_answer_has_its_code() {
         ("ambiguous", "--- a/f\n+++ b/f\n@@ -9,0 +10 @@\n+X\n"),
         ("does-not-apply", "--- a/f\n+++ b/f\n@@ @@\n-y\n+X\n"),
         ("does-not-apply", "--- a/h\n+++ b/h\n@@ @@\n-a\n+X\n"),
-        ("does-not-apply", "diff --git a/f/x b/f/x\nnew file mode 100644\n--- /dev/null\n+++ b/f/x\n@@ -0,0 +1 @@\n+x\n"),
+        (
+            "does-not-apply",
+            "diff --git a/f/x b/f/x\nnew file mode 100644\n--- /dev/null\n+++ b/f/x\n@@ -0,0 +1 @@\n+x\n",
+        ),
         ("malformed", "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n"),
-        ("malformed", "```diff\n--- a/f\n+++ b/f\n@@ -1,4 +1,5 @@\n-a\n+A\n"),
-        ("malformed", "diff --git a/f b/f\n--- a/g/h\n+++ b/g/h\n@@ -1 +1 @@\n-a\n+A\n"),
+        (
+            "malformed",
+            "```diff\n--- a/f\n+++ b/f\n@@ -1,4 +1,5 @@\n-a\n+A\n",
+        ),
+        (
+            "malformed",
+            "diff --git a/f b/f\n--- a/g/h\n+++ b/g/h\n@@ -1 +1 @@\n-a\n+A\n",
+        ),
         ("malformed", "f\n<<<<<<< SEARCH\na\n=======\nA\n"),
-        ("malformed", "f\n<<<<<<< SEARCH\na\n=======\nA\n=======\nB\n>>>>>>> REPLACE\n"),
+        (
+            "malformed",
+            "f\n<<<<<<< SEARCH\na\n=======\nA\n=======\nB\n>>>>>>> REPLACE\n",
+        ),
         ("malformed", "*** Begin Patch\n*** Update File: f\n@@\n-a\n+A\n"),
-        ("malformed", "f.rs\n```\na\n// ... rest of the file unchanged ...\n```\n"),
-        ("malformed", "{\"edits\":[{\"path\":\"f\",\"search\":\"a\",\"replace\":\"b\",\"mode\":\"x\"}]}"),
-        ("ambiguous", "{\"edits\":[{\"path\":\"f\",\"search\":\"x\",\"replace\":\"b\"}]}"),
-        ("empty", "--- a/done\n+++ b/done\n@@ -1,2 +1,2 @@\n-before();\n+after();\n more();\n"),
+        (
+            "malformed",
+            "f.rs\n```\na\n// ... rest of the file unchanged ...\n```\n",
+        ),
+        (
+            "malformed",
+            "{\"edits\":[{\"path\":\"f\",\"search\":\"a\",\"replace\":\"b\",\"mode\":\"x\"}]}",
+        ),
+        (
+            "ambiguous",
+            "{\"edits\":[{\"path\":\"f\",\"search\":\"x\",\"replace\":\"b\"}]}",
+        ),
+        (
+            "empty",
+            "--- a/done\n+++ b/done\n@@ -1,2 +1,2 @@\n-before();\n+after();\n more();\n",
+        ),
         ("path-escape", "--- a//etc/x\n+++ b//etc/x\n@@ -0,0 +1 @@\n+x\n"),
-        ("path-escape", "{\"edits\":[{\"path\":\"../f\",\"search\":\"\",\"replace\":\"b\"}]}"),
-        ("git-dir", "diff --git a/f b/.git/x\nrename from f\nrename to .git/x\n"),
-        ("mode-change", "diff --git a/f b/f\nold mode 100644\nnew mode 120000\n"),
-        ("submodule", "diff --git a/f b/f\nold mode 100644\nnew mode 160000\n"),
-        ("case-collision", "diff --git a/G/i b/G/i\nnew file mode 100644\n--- /dev/null\n+++ b/G/i\n@@ -0,0 +1 @@\n+x\n"),
-        ("case-collision", "*** Begin Patch\n*** Add File: n/a\n+1\n*** Add File: n/A\n+2\n*** End Patch\n"),
+        (
+            "path-escape",
+            "{\"edits\":[{\"path\":\"../f\",\"search\":\"\",\"replace\":\"b\"}]}",
+        ),
+        (
+            "git-dir",
+            "diff --git a/f b/.git/x\nrename from f\nrename to .git/x\n",
+        ),
+        (
+            "mode-change",
+            "diff --git a/f b/f\nold mode 100644\nnew mode 120000\n",
+        ),
+        (
+            "submodule",
+            "diff --git a/f b/f\nold mode 100644\nnew mode 160000\n",
+        ),
+        (
+            "case-collision",
+            "diff --git a/G/i b/G/i\nnew file mode 100644\n--- /dev/null\n+++ b/G/i\n@@ -0,0 +1 @@\n+x\n",
+        ),
+        (
+            "case-collision",
+            "*** Begin Patch\n*** Add File: n/a\n+1\n*** Add File: n/A\n+2\n*** End Patch\n",
+        ),
         ("binary", "diff --git a/f b/f\nBinary files a/f and b/f differ\n"),
     ];
     for (code, answer) in cases {
@@ -65,14 +111,20 @@ fn a_change_for_another_state_is_carried_over_cleanly_or_stale() {
     let answer = "--- a/f\n+++ b/f\n@@ -5,2 +5,2 @@\n-e\n+E\n f\n";
     let moved = Memory::of(&[("f", b"new\ne\na\nb\nc\nd\ne\nf\ng\n")]);
     let landed = land(answer.as_bytes(), &moved, &options).expect("it lands");
-    assert_eq!(&*moved.after(&landed.change)["f"].1, b"new\ne\na\nb\nc\nd\nE\nf\ng\n");
+    assert_eq!(
+        &*moved.after(&landed.change)["f"].1,
+        b"new\ne\na\nb\nc\nd\nE\nf\ng\n"
+    );
     let report = refused(answer, &[("f", b"e\nf\na\nb\nc\nd\nX\nf\ng\n")], &options);
     assert_eq!(report.refusal.expect("a refusal").code.as_str(), "stale");
 }
 
 #[test]
 fn feedback_quotes_the_real_lines_and_says_what_to_change() {
-    let base: &[(&str, &[u8])] = &[("src/a.rs", b"fn one() {\n    work(1);\n}\n\nfn two() {\n    rest();\n}\n")];
+    let base: &[(&str, &[u8])] = &[(
+        "src/a.rs",
+        b"fn one() {\n    work(1);\n}\n\nfn two() {\n    rest();\n}\n",
+    )];
     let answer = "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,3 +1,3 @@\n fn one() {\n-    work(2);\n+    work(3);\n }\n\
                   @@ -5,3 +5,3 @@\n fn two() {\n-    rest();\n+    test();\n }\n";
     insta::assert_snapshot!(refused(answer, base, &LandOptions::default()).feedback(), @r"
