@@ -97,22 +97,22 @@ fn without_user_parts(text: &str) -> String {
 }
 
 fn without_bearer(text: &str) -> String {
+    const MARK: &str = "bearer ";
+    let lower = text.to_ascii_lowercase();
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(found) = rest.to_ascii_lowercase().find("bearer ") {
-        let (before, after) = rest.split_at(found + "bearer ".len());
-        let token = after
-            .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ','))
-            .unwrap_or(after.len());
-        out.push_str(before);
+    let mut copied = 0;
+    for (at, _) in lower.match_indices(MARK) {
+        let start = at + MARK.len();
+        let after = text.get(start..).unwrap_or_default();
+        let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',');
+        let token = after.find(ends).unwrap_or(after.len());
         if token >= 8 {
+            out.push_str(text.get(copied..start).unwrap_or_default());
             out.push_str(GONE);
-            rest = after.get(token..).unwrap_or_default();
-        } else {
-            rest = after;
+            copied = start + token;
         }
     }
-    out.push_str(rest);
+    out.push_str(text.get(copied..).unwrap_or_default());
     out
 }
 
@@ -144,6 +144,10 @@ mod tests {
             (
                 json!({ "m": "sent Bearer 0123456789, then" }),
                 json!({ "m": "sent Bearer [redacted], then" }),
+            ),
+            (
+                json!({ "m": "bearer bearer abcdefgh Bearer ijklmnop" }),
+                json!({ "m": "bearer bearer [redacted] Bearer [redacted]" }),
             ),
             (
                 json!({ "m": "the bearer of news" }),

@@ -27,19 +27,33 @@ impl Store {
     /// The store in a folder, which need not exist: it is made by the first write.
     ///
     /// # Errors
-    /// When the folder or a part of it is a symbolic link: evidence stays where it belongs.
+    /// When the folder or a part of it is a symbolic link or another thing that leads elsewhere: evidence stays where
+    /// it belongs.
     pub fn open(dir: &Path) -> Result<Self, EvidenceError> {
-        for part in [
-            dir.to_owned(),
-            dir.join("tape.jsonl"),
-            dir.join("head.json"),
-            dir.join("blobs"),
-        ] {
-            if fs::symlink_metadata(&part).is_ok_and(|found| found.is_symlink()) {
-                let source = io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link");
+        let folders = [dir.to_owned(), dir.join("blobs")];
+        let files = [dir.join("tape.jsonl"), dir.join("head.json")];
+        for (path, is_folder) in folders
+            .into_iter()
+            .map(|at| (at, true))
+            .chain(files.map(|at| (at, false)))
+        {
+            let odd = fs::symlink_metadata(&path).is_ok_and(|found| {
+                if is_folder {
+                    !found.is_dir()
+                } else {
+                    !found.is_file()
+                }
+            });
+            if odd {
+                let wanted = if is_folder {
+                    "it is not a folder"
+                } else {
+                    "it is not a regular file"
+                };
+                let source = io::Error::new(io::ErrorKind::InvalidInput, wanted);
                 return Err(EvidenceError::Io {
                     action: "use",
-                    path: part,
+                    path,
                     source,
                 });
             }

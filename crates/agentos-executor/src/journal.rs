@@ -128,6 +128,9 @@ impl Repository {
 
     pub(crate) fn read_journal(&self) -> Result<Option<Journal>, ExecError> {
         let path = self.journal_path();
+        if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Err(ExecError::BadJournal(path));
+        }
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

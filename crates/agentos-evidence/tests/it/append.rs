@@ -150,13 +150,21 @@ fn a_record_of_any_size_below_the_limit_can_be_followed() {
 
 #[test]
 fn evidence_is_not_written_through_a_link() {
-    let tape = Tape::new();
-    let outside = tape.folder.path().join("outside");
-    make_dir(&outside);
-    let dir = tape.folder.path().join("agentos");
-    make_link(&dir, "outside");
-    assert!(matches!(
-        Store::open(&dir),
-        Err(EvidenceError::Io { action: "use", .. })
-    ));
+    for part in ["", "tape.jsonl", "head.json", "blobs"] {
+        let tape = Tape::new();
+        let outside = tape.folder.path().join("outside");
+        make_dir(&outside);
+        let dir = tape.folder.path().join("agentos");
+        let place = if part.is_empty() {
+            dir.clone()
+        } else {
+            dir.join(part)
+        };
+        make_dir(place.parent().unwrap());
+        make_link(&place, outside.to_str().unwrap());
+        assert!(
+            matches!(Store::open(&dir), Err(EvidenceError::Io { action: "use", .. })),
+            "{part}"
+        );
+    }
 }
