@@ -154,7 +154,7 @@ pub async fn run(
         if !again {
             return outcome;
         }
-        feedback = outcome.report.as_ref().map(|r| format!("{:?}", r.refusal));
+        feedback = outcome.report.as_ref().map(agentos_diff::LandingReport::feedback);
         attempt += 1;
     }
 }
