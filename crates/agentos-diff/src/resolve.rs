@@ -165,6 +165,9 @@ fn action(
     if creates && deletes {
         return malformed("is created and deleted by the same header");
     }
+    if (creates || deletes) && (edit.extended.new_mode.is_some() || edit.extended.old_mode.is_some()) {
+        return malformed("is created or deleted, yet changes its mode");
+    }
     if creates && edit.hunks().iter().any(has_old) {
         return malformed("is said to be new, yet its lines are said to be there");
     }

@@ -6,7 +6,7 @@
 use super::cursor::fence;
 use super::model::{Body, FileEdit, Hunk, Name, Parsed};
 use super::pair::paired;
-use super::title::{fence_title, title};
+use super::title::{Title, fence_title, title};
 use crate::text::{Eol, Line, trim_end};
 use crate::{Dialect, Refusal, RefusalCode};
 
@@ -20,9 +20,11 @@ pub(crate) fn parse<'a>(lines: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Resu
             continue;
         };
         let (middle, end) = borders(lines, at, length)?;
+        let creates = middle == at + 1;
         let path = match path_above(lines, at) {
-            Some(path) => path,
-            None => match &last {
+            // A word alone on a line is a path only if it is there; a new file needs a surer name.
+            Some(title) if title.sure || !creates => title.path,
+            Some(_) | None => match &last {
                 // Blocks in a row are of one file, as long as nothing but fences is between them.
                 Some((from, path)) if only_fences(lines, *from, at) => path.clone(),
                 Some(_) | None => {
@@ -108,7 +110,7 @@ fn borders(lines: &[Line<'_>], start: usize, length: usize) -> Result<(usize, us
 }
 
 /// The path on the fence or on the nearest line above that says something.
-fn path_above(lines: &[Line<'_>], start: usize) -> Option<Vec<u8>> {
+fn path_above(lines: &[Line<'_>], start: usize) -> Option<Title> {
     /// A path stands close to its block.
     const REACH: usize = 4;
     for line in lines.get(..start)?.iter().rev().take(REACH) {
@@ -118,10 +120,10 @@ fn path_above(lines: &[Line<'_>], start: usize) -> Option<Vec<u8>> {
         match fence(trim_end(line.text)) {
             Some(fence) if fence.info.is_empty() => continue,
             Some(fence) => match fence_title(fence.info) {
-                Some(title) => return Some(title.path),
+                Some(title) => return Some(title),
                 None => continue,
             },
-            None => return title(line.text).map(|title| title.path),
+            None => return title(line.text),
         }
     }
     None

@@ -38,6 +38,10 @@ pub(crate) fn title(line: &[u8]) -> Option<Title> {
 
 /// Reads the rest of an opening fence line: `rust src/a.rs`, `rust:src/a.rs`, `src/a.rs`, `title="src/a.rs"`.
 pub(crate) fn fence_title(info: &[u8]) -> Option<Title> {
+    // One word is a language, even where it looks like a file's name, as `node.js` does.
+    if !info.iter().any(|byte| b" /:=".contains(byte)) {
+        return None;
+    }
     let word = info.split(|byte| *byte == b' ').next_back()?;
     let word = [b"title=".as_slice(), b"file=", b"path=", b"filename="]
         .iter()

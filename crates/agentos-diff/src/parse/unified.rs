@@ -58,10 +58,8 @@ impl<'a> Reader<'_, 'a> {
         if self.starts_part(line) || self.finds_margin(raw) {
             return self.part();
         }
-        if self.names_read() && begins_with_mode(line) {
-            // Only the `diff --git` line got lost.
-            self.finish()?;
-            self.begin();
+        if begins_with_mode(line) {
+            self.mode_without_git_line(line)?;
         }
         if self.open.is_some() && self.extended(line)? {
             self.cursor.at += 1;
@@ -164,6 +162,26 @@ impl<'a> Reader<'_, 'a> {
     fn begin(&mut self) -> &mut FileEdit<'a> {
         self.fresh = true;
         self.open.insert(FileEdit::new(Dialect::UnifiedDiff))
+    }
+
+    /// A mode line that no `diff --git` line leads: the names that follow are its own, if any do.
+    fn mode_without_git_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
+        if !self.names_read()
+            && self
+                .open
+                .as_ref()
+                .is_some_and(|open| open.extended.git_line.is_some())
+        {
+            return Ok(());
+        }
+        // Two in a row, or one that needs no names below it: whose it is got lost.
+        if !self.names_read() || line.starts_with(b"old mode ") {
+            return Err(Refusal::new(RefusalCode::Malformed, "a mode line names no file")
+                .hint("keep the `diff --git` lines"));
+        }
+        self.finish()?;
+        self.begin();
+        Ok(())
     }
 
     /// Mode lines stand above the names, so that none belongs to the open file once those are read.

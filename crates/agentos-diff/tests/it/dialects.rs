@@ -62,54 +62,56 @@ fn files_are_created_deleted_and_moved_in_the_envelope() {
     );
 }
 
+/// What is shown, the base, the answer.
+const FIDELITY: &[(&str, &[u8], &str)] = &[
+    (
+        "mixed line ends",
+        b"a\r\nb\nc\r\n",
+        "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n+BB\n c\n",
+    ),
+    ("crlf", b"a\r\nb\r\n", "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n"),
+    (
+        "byte order mark",
+        b"\xef\xbb\xbfa\nb\n",
+        "--- a/f\n+++ b/f\n@@ @@\n-b\n+B\n",
+    ),
+    (
+        "first line after the mark",
+        b"\xef\xbb\xbfa\nb\n",
+        "--- a/f\n+++ b/f\n@@ @@\n-a\n+A\n b\n",
+    ),
+    (
+        "new first line",
+        b"\xef\xbb\xbfa\nb\n",
+        "--- a/f\n+++ b/f\n@@ @@\n+new\n a\n b\n",
+    ),
+    ("whole", b"\xef\xbb\xbfa\r\nb", "f.txt\n```\na\nB\n```\n"),
+    (
+        "no final newline",
+        b"a\nb",
+        "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n",
+    ),
+    (
+        "added after the last line",
+        b"a\nb",
+        "--- a/f\n+++ b/f\n@@ @@\n a\n b\n+c\n",
+    ),
+    ("not utf-8", b"caf\xe9\nb\n", "--- a/f\n+++ b/f\n@@ @@\n-b\n+B\n"),
+    (
+        "deeper",
+        b"if x:\n    a\n    b\n",
+        "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n+  c\n",
+    ),
+    (
+        "tabs",
+        b"\tx {\n\t\ty\n\t}\n",
+        "--- a/f\n+++ b/f\n@@ @@\n     x {\n-        y\n+        z\n     }\n",
+    ),
+];
+
 #[test]
 fn bytes_outside_the_edit_stay_and_added_lines_take_the_files_ways() {
-    let cases: [(&str, &[u8], &str); 11] = [
-        (
-            "mixed line ends",
-            b"a\r\nb\nc\r\n",
-            "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n+BB\n c\n",
-        ),
-        ("crlf", b"a\r\nb\r\n", "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n"),
-        (
-            "byte order mark",
-            b"\xef\xbb\xbfa\nb\n",
-            "--- a/f\n+++ b/f\n@@ @@\n-b\n+B\n",
-        ),
-        (
-            "first line after the mark",
-            b"\xef\xbb\xbfa\nb\n",
-            "--- a/f\n+++ b/f\n@@ @@\n-a\n+A\n b\n",
-        ),
-        (
-            "new first line",
-            b"\xef\xbb\xbfa\nb\n",
-            "--- a/f\n+++ b/f\n@@ @@\n+new\n a\n b\n",
-        ),
-        ("whole", b"\xef\xbb\xbfa\r\nb", "f.txt\n```\na\nB\n```\n"),
-        (
-            "no final newline",
-            b"a\nb",
-            "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n",
-        ),
-        (
-            "added after the last line",
-            b"a\nb",
-            "--- a/f\n+++ b/f\n@@ @@\n a\n b\n+c\n",
-        ),
-        ("not utf-8", b"caf\xe9\nb\n", "--- a/f\n+++ b/f\n@@ @@\n-b\n+B\n"),
-        (
-            "deeper",
-            b"if x:\n    a\n    b\n",
-            "--- a/f\n+++ b/f\n@@ @@\n a\n-b\n+B\n+  c\n",
-        ),
-        (
-            "tabs",
-            b"\tx {\n\t\ty\n\t}\n",
-            "--- a/f\n+++ b/f\n@@ @@\n     x {\n-        y\n+        z\n     }\n",
-        ),
-    ];
-    let results: Vec<String> = cases
+    let results: Vec<String> = FIDELITY
         .iter()
         .map(|(name, base, answer)| {
             let path = if *name == "whole" { "f.txt" } else { "f" };

@@ -107,13 +107,18 @@ fn the_public_corpus_lands_where_it_was_meant_or_not_at_all() {
             Err(LandError::Base(error)) => panic!("{error}"),
         }
     }
-    for ((class, expect), score) in &table {
+    println!("{}", failures.join("\n"));
+    judge(&table);
+}
+
+/// Prints the table and holds it against the bar.
+fn judge(table: &BTreeMap<(String, String), Score>) {
+    for ((class, expect), score) in table {
         println!(
             "{class:24} {expect:7} exact {} refused {} wrong {}",
             score.exact, score.refused, score.wrong
         );
     }
-    println!("{}", failures.join("\n"));
     let sum = |pick: fn(&Score) -> u32, expect: &str, clean: bool| -> u32 {
         table
             .iter()

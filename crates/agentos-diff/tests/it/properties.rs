@@ -81,7 +81,7 @@ fn base_of(change: &Change) -> Memory {
     base
 }
 
-fn text(change: &Change) -> String {
+fn text_of(change: &Change) -> String {
     String::from_utf8_lossy(change.canonical_diff()).into_owned()
 }
 
@@ -114,6 +114,26 @@ fn without_blanks(diff: &str) -> String {
         .join("\n")
 }
 
+/// The change of one file in the dialects that give the old and new text as they are.
+fn in_other_dialects(path: &str, old: &str, new: &str) -> [String; 4] {
+    let marked = |mark: char, text: &str| {
+        text.lines()
+            .map(|line| format!("{mark}{line}\n"))
+            .collect::<String>()
+    };
+    let json = serde_json::json!({"edits": [{"path": path, "search": old, "replace": new}]});
+    [
+        format!("`{path}`\n```\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n```\n"),
+        format!(
+            "*** Begin Patch\n*** Update File: {path}\n@@\n{}{}*** End Patch\n",
+            marked('-', old),
+            marked('+', new)
+        ),
+        format!("`{path}`\n`````\n{new}`````\n"),
+        json.to_string(),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -122,7 +142,7 @@ proptest! {
         let base = base_of(&change);
         match land(change.canonical_diff(), &base, &LandOptions::default()) {
             Ok(landed) => prop_assert_eq!(landed.change, change),
-            Err(error) => prop_assert!(false, "{error}\n{}", text(&change)),
+            Err(error) => prop_assert!(false, "{error}\n{}", text_of(&change)),
         }
     }
 
@@ -132,14 +152,14 @@ proptest! {
         let result = base_of(&inverse);
         match land(inverse.canonical_diff(), &result, &LandOptions::default()) {
             Ok(landed) => prop_assert_eq!(result.after(&landed.change), base_of(&change).tree),
-            Err(error) => prop_assert!(false, "{error}\n{}", text(&inverse)),
+            Err(error) => prop_assert!(false, "{error}\n{}", text_of(&inverse)),
         }
     }
 
     #[test]
     fn damage_never_makes_another_result(change in change()) {
         let base = base_of(&change);
-        let diff = text(&change);
+        let diff = text_of(&change);
         if diff.as_bytes() != change.canonical_diff() {
             // Damage is done to text; a diff that is not UTF-8 has none.
             return Ok(());
@@ -152,7 +172,31 @@ proptest! {
             in_a_fence(&without_numbers(&diff)),
         ] {
             if let Ok(landed) = land(damaged.as_bytes(), &base, &LandOptions::default()) {
-                prop_assert_eq!(text(&landed.change), diff.clone(), "from\n{}", damaged);
+                prop_assert_eq!(text_of(&landed.change), diff.clone(), "from\n{}", damaged);
+            }
+        }
+    }
+
+    #[test]
+    fn every_dialect_comes_to_the_same_change(change in change()) {
+        let base = base_of(&change);
+        let ([file], Ok(diff)) = (change.files(), std::str::from_utf8(change.canonical_diff())) else {
+            return Ok(());
+        };
+        let (Some(old), Some(new)) = (&file.old, &file.new) else {
+            return Ok(());
+        };
+        let text = |state: &FileState| String::from_utf8(state.content.to_vec());
+        let (Ok(old_text), Ok(new_text)) = (text(old), text(new)) else {
+            return Ok(());
+        };
+        let plain = |text: &str| text.ends_with('\n') && !text.contains('\r');
+        if old.mode != new.mode || !plain(&old_text) || !plain(&new_text) {
+            return Ok(());
+        }
+        for answer in in_other_dialects(file.path.as_str(), &old_text, &new_text) {
+            if let Ok(landed) = land(answer.as_bytes(), &base, &LandOptions::default()) {
+                prop_assert_eq!(text_of(&landed.change), diff, "from\n{}", answer);
             }
         }
     }
@@ -169,7 +213,7 @@ proptest! {
         cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..6),
     ) {
         let base = base_of(&change);
-        let diff = text(&change);
+        let diff = text_of(&change);
         let mut lines: Vec<&str> = diff.split('\n').collect();
         for word in ["<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "*** Begin Patch", "*** Update File: e", "@@ a", "*** End Patch"] {
             lines.push(word);

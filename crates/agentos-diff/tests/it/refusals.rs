@@ -15,86 +15,90 @@ fn refused(answer: &str, files: &[(&str, &[u8])], options: &LandOptions) -> Land
     }
 }
 
+/// A small repository.
+const BASE: &[(&str, &[u8])] = &[
+    ("f", b"a\nx\nb\nx\n"),
+    ("g/h", b"a\n"),
+    ("done", b"after();\nmore();\n"),
+];
+
+/// Code and answer.
+const CASES: &[(&str, &str)] = &[
+    ("empty", ""),
+    ("no-diff", "All good, nothing to do."),
+    ("ambiguous", "--- a/f\n+++ b/f\n@@ @@\n-x\n+X\n"),
+    ("ambiguous", "--- a/f\n+++ b/f\n@@ -9,0 +10 @@\n+X\n"),
+    ("does-not-apply", "--- a/f\n+++ b/f\n@@ @@\n-y\n+X\n"),
+    ("does-not-apply", "--- a/h\n+++ b/h\n@@ @@\n-a\n+X\n"),
+    (
+        "does-not-apply",
+        "diff --git a/f/x b/f/x\nnew file mode 100644\n--- /dev/null\n+++ b/f/x\n@@ -0,0 +1 @@\n+x\n",
+    ),
+    ("malformed", "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n"),
+    (
+        "malformed",
+        "```diff\n--- a/f\n+++ b/f\n@@ -1,4 +1,5 @@\n-a\n+A\n",
+    ),
+    (
+        "malformed",
+        "diff --git a/f b/f\n--- a/g/h\n+++ b/g/h\n@@ -1 +1 @@\n-a\n+A\n",
+    ),
+    ("malformed", "f\n<<<<<<< SEARCH\na\n=======\nA\n"),
+    (
+        "malformed",
+        "f\n<<<<<<< SEARCH\na\n=======\nA\n=======\nB\n>>>>>>> REPLACE\n",
+    ),
+    ("malformed", "*** Begin Patch\n*** Update File: f\n@@\n-a\n+A\n"),
+    (
+        "malformed",
+        "f.rs\n```\na\n// ... rest of the file unchanged ...\n```\n",
+    ),
+    (
+        "malformed",
+        "{\"edits\":[{\"path\":\"f\",\"search\":\"a\",\"replace\":\"b\",\"mode\":\"x\"}]}",
+    ),
+    (
+        "ambiguous",
+        "{\"edits\":[{\"path\":\"f\",\"search\":\"x\",\"replace\":\"b\"}]}",
+    ),
+    (
+        "empty",
+        "--- a/done\n+++ b/done\n@@ -1,2 +1,2 @@\n-before();\n+after();\n more();\n",
+    ),
+    ("path-escape", "--- a//etc/x\n+++ b//etc/x\n@@ -0,0 +1 @@\n+x\n"),
+    (
+        "path-escape",
+        "{\"edits\":[{\"path\":\"../f\",\"search\":\"\",\"replace\":\"b\"}]}",
+    ),
+    (
+        "git-dir",
+        "diff --git a/f b/.git/x\nrename from f\nrename to .git/x\n",
+    ),
+    (
+        "mode-change",
+        "diff --git a/f b/f\nold mode 100644\nnew mode 120000\n",
+    ),
+    (
+        "submodule",
+        "diff --git a/f b/f\nold mode 100644\nnew mode 160000\n",
+    ),
+    (
+        "case-collision",
+        "diff --git a/G/i b/G/i\nnew file mode 100644\n--- /dev/null\n+++ b/G/i\n@@ -0,0 +1 @@\n+x\n",
+    ),
+    (
+        "case-collision",
+        "*** Begin Patch\n*** Add File: n/a\n+1\n*** Add File: n/A\n+2\n*** End Patch\n",
+    ),
+    ("binary", "diff --git a/f b/f\nBinary files a/f and b/f differ\n"),
+];
+
 #[test]
 fn each_kind_of_broken_answer_has_its_code() {
-    let base: &[(&str, &[u8])] = &[
-        ("f", b"a\nx\nb\nx\n"),
-        ("g/h", b"a\n"),
-        ("done", b"after();\nmore();\n"),
-    ];
-    let cases = [
-        ("empty", ""),
-        ("no-diff", "All good, nothing to do."),
-        ("ambiguous", "--- a/f\n+++ b/f\n@@ @@\n-x\n+X\n"),
-        ("ambiguous", "--- a/f\n+++ b/f\n@@ -9,0 +10 @@\n+X\n"),
-        ("does-not-apply", "--- a/f\n+++ b/f\n@@ @@\n-y\n+X\n"),
-        ("does-not-apply", "--- a/h\n+++ b/h\n@@ @@\n-a\n+X\n"),
-        (
-            "does-not-apply",
-            "diff --git a/f/x b/f/x\nnew file mode 100644\n--- /dev/null\n+++ b/f/x\n@@ -0,0 +1 @@\n+x\n",
-        ),
-        ("malformed", "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n"),
-        (
-            "malformed",
-            "```diff\n--- a/f\n+++ b/f\n@@ -1,4 +1,5 @@\n-a\n+A\n",
-        ),
-        (
-            "malformed",
-            "diff --git a/f b/f\n--- a/g/h\n+++ b/g/h\n@@ -1 +1 @@\n-a\n+A\n",
-        ),
-        ("malformed", "f\n<<<<<<< SEARCH\na\n=======\nA\n"),
-        (
-            "malformed",
-            "f\n<<<<<<< SEARCH\na\n=======\nA\n=======\nB\n>>>>>>> REPLACE\n",
-        ),
-        ("malformed", "*** Begin Patch\n*** Update File: f\n@@\n-a\n+A\n"),
-        (
-            "malformed",
-            "f.rs\n```\na\n// ... rest of the file unchanged ...\n```\n",
-        ),
-        (
-            "malformed",
-            "{\"edits\":[{\"path\":\"f\",\"search\":\"a\",\"replace\":\"b\",\"mode\":\"x\"}]}",
-        ),
-        (
-            "ambiguous",
-            "{\"edits\":[{\"path\":\"f\",\"search\":\"x\",\"replace\":\"b\"}]}",
-        ),
-        (
-            "empty",
-            "--- a/done\n+++ b/done\n@@ -1,2 +1,2 @@\n-before();\n+after();\n more();\n",
-        ),
-        ("path-escape", "--- a//etc/x\n+++ b//etc/x\n@@ -0,0 +1 @@\n+x\n"),
-        (
-            "path-escape",
-            "{\"edits\":[{\"path\":\"../f\",\"search\":\"\",\"replace\":\"b\"}]}",
-        ),
-        (
-            "git-dir",
-            "diff --git a/f b/.git/x\nrename from f\nrename to .git/x\n",
-        ),
-        (
-            "mode-change",
-            "diff --git a/f b/f\nold mode 100644\nnew mode 120000\n",
-        ),
-        (
-            "submodule",
-            "diff --git a/f b/f\nold mode 100644\nnew mode 160000\n",
-        ),
-        (
-            "case-collision",
-            "diff --git a/G/i b/G/i\nnew file mode 100644\n--- /dev/null\n+++ b/G/i\n@@ -0,0 +1 @@\n+x\n",
-        ),
-        (
-            "case-collision",
-            "*** Begin Patch\n*** Add File: n/a\n+1\n*** Add File: n/A\n+2\n*** End Patch\n",
-        ),
-        ("binary", "diff --git a/f b/f\nBinary files a/f and b/f differ\n"),
-    ];
-    for (code, answer) in cases {
-        let report = refused(answer, base, &LandOptions::default());
+    for (code, answer) in CASES {
+        let report = refused(answer, BASE, &LandOptions::default());
         let refusal = report.refusal.expect("a refusal");
-        assert_eq!(refusal.code.as_str(), code, "{refusal}\n{answer}");
+        assert_eq!(refusal.code.as_str(), *code, "{refusal}\n{answer}");
     }
 }
 
