@@ -93,6 +93,8 @@ pub struct Outcome {
     pub diff_sha256: Option<String>,
     /// Paths touched.
     pub files: Vec<String>,
+    /// Paths that somebody edited while the change was written; their work was left alone.
+    pub kept: Vec<String>,
     /// How the answer was read and placed.
     pub report: Option<LandingReport>,
     /// What policy said.
@@ -122,6 +124,7 @@ impl Outcome {
             tree: None,
             diff_sha256: None,
             files: Vec::new(),
+            kept: Vec::new(),
             report: None,
             decision: None,
             result: None,

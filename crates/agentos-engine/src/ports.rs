@@ -85,6 +85,10 @@ pub struct Landed {
     pub commit: Option<String>,
     /// The resulting tree.
     pub tree: String,
+    /// Paths that somebody edited while the change was written; their work was left alone.
+    pub kept: Vec<String>,
+    /// An earlier landing that was cut short and brought to an end first, for the evidence.
+    pub recovered: Option<serde_json::Value>,
     /// The executor's receipt, for the evidence.
     pub receipt: serde_json::Value,
 }

@@ -257,6 +257,10 @@ fn decide_and_land(
     outcome.commit = landed.commit;
     outcome.tree = Some(landed.tree);
     outcome.decision = Some(decision);
+    outcome.kept = landed.kept;
+    if let Some(recovered) = &landed.recovered {
+        records::write(deps.evidence, RecordKind::Recovered, recovered)?;
+    }
     let head = records::write(deps.evidence, RecordKind::Receipt, &landed.receipt)?;
     outcome.evidence = Some(EvidenceRef { head, intent });
     Ok(outcome)

@@ -2,6 +2,7 @@
 //!
 //! Owns: the check against the schema, and what no schema can say. Never: judges the answer in it.
 
+use agentos_schema::SchemaName;
 use agentos_tool::{ExecutionMode, OutputKind, ResultStatus, ToolResult};
 use serde_json::Value;
 
@@ -16,8 +17,7 @@ pub(crate) fn problems(provider: &str, value: &Value) -> Vec<String> {
 }
 
 fn against_schema(value: &Value) -> Vec<String> {
-    let schema = schemars::schema_for!(ToolResult).to_value();
-    match agentos_schema::check(&schema, value) {
+    match agentos_schema::validate(SchemaName::ToolResult, value) {
         Ok(()) => Vec::new(),
         Err(violations) => violations.iter().map(ToString::to_string).collect(),
     }

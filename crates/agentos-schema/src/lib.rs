@@ -11,22 +11,57 @@ use serde_json::Value;
 /// The name of a schema, which is also its file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SchemaName {
+    /// One line of an evidence tape.
+    EvidenceRecord,
+    /// What `evidence verify` found.
+    EvidenceVerify,
+    /// How an answer was read and placed.
+    LandingReport,
+    /// The end of `apply`, `run` and `undo`.
+    Outcome,
     /// A policy file.
     Policy,
     /// A provider's profile.
     Profile,
+    /// What the executor wrote.
+    Receipt,
+    /// What `tool health` prints.
+    ToolHealth,
+    /// What `tool run` prints.
+    ToolResult,
+    /// What a tool is asked.
+    ToolTask,
 }
 
 impl SchemaName {
     /// Every schema.
-    pub const ALL: &[Self] = &[Self::Policy, Self::Profile];
+    pub const ALL: &[Self] = &[
+        Self::EvidenceRecord,
+        Self::EvidenceVerify,
+        Self::LandingReport,
+        Self::Outcome,
+        Self::Policy,
+        Self::Profile,
+        Self::Receipt,
+        Self::ToolHealth,
+        Self::ToolResult,
+        Self::ToolTask,
+    ];
 
     /// The name as it is typed.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::EvidenceRecord => "evidence-record",
+            Self::EvidenceVerify => "evidence-verify",
+            Self::LandingReport => "landing-report",
+            Self::Outcome => "outcome",
             Self::Policy => "policy",
             Self::Profile => "profile",
+            Self::Receipt => "receipt",
+            Self::ToolHealth => "tool-health",
+            Self::ToolResult => "tool-result",
+            Self::ToolTask => "tool-task",
         }
     }
 
@@ -47,8 +82,16 @@ impl fmt::Display for SchemaName {
 #[must_use]
 pub fn text(name: SchemaName) -> &'static str {
     match name {
+        SchemaName::EvidenceRecord => include_str!("../schemas/evidence-record.json"),
+        SchemaName::EvidenceVerify => include_str!("../schemas/evidence-verify.json"),
+        SchemaName::LandingReport => include_str!("../schemas/landing-report.json"),
+        SchemaName::Outcome => include_str!("../schemas/outcome.json"),
         SchemaName::Policy => include_str!("../schemas/policy.json"),
         SchemaName::Profile => include_str!("../schemas/profile.json"),
+        SchemaName::Receipt => include_str!("../schemas/receipt.json"),
+        SchemaName::ToolHealth => include_str!("../schemas/tool-health.json"),
+        SchemaName::ToolResult => include_str!("../schemas/tool-result.json"),
+        SchemaName::ToolTask => include_str!("../schemas/tool-task.json"),
     }
 }
 

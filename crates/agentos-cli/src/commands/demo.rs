@@ -146,7 +146,7 @@ impl Demo<'_> {
         let repo = crate::wire::repository::open(self.app)?;
         let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
         let whole = store
-            .verify(Some(&History(&repo)))
+            .verify(Some(&History::read(&repo)?))
             .map_err(|error| broken(&error))?;
         self.print(&render::evidence::verified(&whole))?;
         let copy = repo.state_dir().join("drill");

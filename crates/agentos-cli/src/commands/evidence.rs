@@ -81,7 +81,7 @@ pub fn show(app: &App, args: &EvidenceShowArgs) -> Done {
 pub fn verify(app: &App) -> Done {
     let repo = repository::open(app)?;
     let store = Store::open(&repo.common_dir().join("agentos")).map_err(|error| broken(&error))?;
-    let commits = repository::History(&repo);
+    let commits = repository::History::read(&repo)?;
     let report = store.verify(Some(&commits)).map_err(|error| broken(&error))?;
     if app.printer.json {
         app.printer.json(&report).map_err(|error| output_failed(&error))?;

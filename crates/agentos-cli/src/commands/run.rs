@@ -9,6 +9,7 @@ use agentos_tool::{EditFormat, NoProgress, ProgressSink, RunId, TaskLimits};
 use crate::app::{App, Done};
 use crate::args::land::{EditFormatArg, RunArgs};
 use crate::args::tool::ProviderFlags;
+use crate::escape;
 use crate::wire::progress::TerminalProgress;
 use crate::wire::session::{Session, Wanted};
 use crate::wire::tools::Tools;
@@ -18,6 +19,9 @@ use crate::wire::{paths, runtime};
 pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
     let mut session = Session::open(app, &Wanted::from(&args.target), run)?;
     let tool = Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?;
+    if let Some(notice) = &tool.notice {
+        app.printer.note(&escape::line(notice));
+    }
     let files = paths::inside(&app.repo_dir(), session.work_dir(), &args.files)?;
     let message = args
         .target

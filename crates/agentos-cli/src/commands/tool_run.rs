@@ -11,6 +11,7 @@ use agentos_tool::{FinishReason, ResultStatus, RunId, ToolFailure};
 use super::run::{edit_format, limits, progress};
 use crate::app::{App, Done, output_failed};
 use crate::args::tool::ToolRunArgs;
+use crate::escape;
 use crate::exit::Exit;
 use crate::render;
 use crate::wire::session::{Session, Wanted};
@@ -21,6 +22,9 @@ use crate::wire::{paths, runtime};
 pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
     let mut session = Session::open(app, &Wanted::nothing(), run)?;
     let tool = Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?;
+    if let Some(notice) = &tool.notice {
+        app.printer.note(&escape::line(notice));
+    }
     let files = paths::inside(&app.repo_dir(), session.work_dir(), &args.files)?;
     let request = Request {
         run,

@@ -21,6 +21,13 @@ pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
             out.push_str(&format!("  {}\n", escape::line(file)));
         }
     }
+    for path in &outcome.kept {
+        let path = escape::line(path);
+        out.push_str(&format!(
+            "  {} {path} was edited meanwhile; your text was left alone\n",
+            paint(style::WARN, "kept")
+        ));
+    }
     reasons(&mut out, outcome, verbose);
     if let Some(hint) = &outcome.hint {
         out.push_str(&format!(

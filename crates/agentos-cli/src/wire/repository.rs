@@ -114,6 +114,8 @@ impl ports::Repository for RepositoryPort {
         order: &LandOrder,
         intent: IntentFn<'_>,
     ) -> Result<Landed, EffectError> {
+        // The policy in force now, not the one the approval names: the executor compares the two.
+        let policy_sha256 = self.policy(target)?.sha256().to_owned();
         let target = back(target);
         let identity = match target.writes.commits() {
             true => Some(
@@ -123,7 +125,6 @@ impl ports::Repository for RepositoryPort {
             ),
             false => None,
         };
-        let policy_sha256 = approved.hashes().policy_sha256.clone();
         let plan = LandPlan {
             run: order.run.clone(),
             message: order.message.clone(),
@@ -141,11 +142,13 @@ impl ports::Repository for RepositoryPort {
             (Err(_), Some(error)) => return Err(error),
             (Err(error), None) => return Err(failed(&error)),
         };
-        let json = serde_json::to_value(&receipt)
-            .map_err(|error| EffectError::new(Cause::Internal, "receipt", error.to_string()))?;
+        let json = told_as_json(&receipt)?;
+        let recovered = receipt.recovered.as_ref().map(told_as_json).transpose()?;
         Ok(Landed {
             commit: receipt.commit,
             tree: receipt.tree,
+            kept: receipt.kept,
+            recovered,
             receipt: json,
         })
     }
@@ -200,24 +203,43 @@ impl Measured for MeasuredState {
     }
 }
 
+fn told_as_json<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, EffectError> {
+    serde_json::to_value(value)
+        .map_err(|error| EffectError::new(Cause::Internal, "receipt", error.to_string()))
+}
+
 /// The commits of a repository, for the verification of its evidence.
-pub struct History<'a>(pub &'a Repository);
+pub struct History<'a> {
+    repo: &'a Repository,
+    pinned: Vec<CommitInfo>,
+}
 
 /// Commits looked at when evidence is verified; far above what a repository of ours holds.
 const MOST_COMMITS: usize = 1_000_000;
 
+impl<'a> History<'a> {
+    /// Reads the commits that name evidence.
+    ///
+    /// # Errors
+    /// When the history cannot be read: then nothing can be said about it.
+    pub fn read(repo: &'a Repository) -> Result<Self, EffectError> {
+        let commits = repo
+            .agentos_commits(MOST_COMMITS)
+            .map_err(|error| unusable(&error))?;
+        Ok(Self {
+            repo,
+            pinned: commits.into_iter().map(told).collect(),
+        })
+    }
+}
+
 impl CommitLookup for History<'_> {
     fn commit(&self, id: &str) -> Option<CommitInfo> {
-        self.0.commit(id).map(told)
+        self.repo.commit(id).map(told)
     }
 
     fn pinned(&self) -> Vec<CommitInfo> {
-        self.0
-            .agentos_commits(MOST_COMMITS)
-            .unwrap_or_default()
-            .into_iter()
-            .map(told)
-            .collect()
+        self.pinned.clone()
     }
 }
 

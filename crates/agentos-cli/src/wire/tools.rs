@@ -15,7 +15,7 @@ use agentos_lmstudio::LmStudio;
 use agentos_net::{HttpClient, NetConfig};
 use agentos_openai::OpenAi;
 use agentos_profile::{
-    AdapterKind, Flags, Layers, Mode, ProfileError, ProfileFile, Resolved, builtin, parse, resolve,
+    AdapterKind, Flags, Layers, Mode, Origin, ProfileError, ProfileFile, Resolved, builtin, parse, resolve,
 };
 use agentos_tool::{Adapter, Secret};
 
@@ -38,6 +38,8 @@ pub struct Tool {
     pub model: Option<String>,
     /// Seconds for one answer.
     pub timeout_seconds: u64,
+    /// Worth telling before anything is sent.
+    pub notice: Option<String>,
 }
 
 /// Every provider that is known here.
@@ -152,8 +154,21 @@ impl Tools {
             adapter,
             model: profile.model.clone(),
             timeout_seconds: profile.timeout_seconds,
+            notice: notice(resolved),
         })
     }
+}
+
+/// A repository's profile may say where prompts go; a person should see that it does.
+fn notice(resolved: &Resolved) -> Option<String> {
+    let base_url = resolved.profile.base_url.as_ref()?;
+    let by_project = resolved.origin("base_url") == Some(&Origin::ProjectFile);
+    by_project.then(|| {
+        format!(
+            "this repository's profile sends the task to {}",
+            base_url.endpoint()
+        )
+    })
 }
 
 fn llamacpp_mode(mode: Mode) -> LlamaCppMode {
@@ -188,6 +203,7 @@ fn replay(app: &App, file: Option<&Path>) -> Result<Tool, EffectError> {
         adapter: Box::new(Replay::new(recording)),
         model: Some("recorded".to_owned()),
         timeout_seconds: 60,
+        notice: None,
     })
 }
 

@@ -20,5 +20,6 @@ mod exit_codes;
 mod llama;
 mod pipeline;
 mod providers;
+mod schemas;
 mod secrets;
 mod support;
