@@ -7,13 +7,17 @@ use std::sync::Arc;
 
 use crate::budget::Budget;
 use crate::locate::Target;
-use crate::parse::{Body, FileEdit, Hunk, Parsed};
+use crate::parse::{Body, FileEdit, Hunk, Name, Parsed, without_prefix};
 use crate::resolve::{Action, Resolved, Stop, resolve};
 use crate::settle::{self, content_of, hunks_of};
+use crate::text::excerpt;
 use crate::{
     Base, BaseError, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
     RefusalCode, RepoPath, merge,
 };
+
+/// Characters of a name in a report.
+const SHOWN_NAME: usize = 200;
 
 /// Old and new state of one path.
 pub(crate) type States = Vec<(RepoPath, Option<FileState>, Option<FileState>)>;
@@ -95,13 +99,23 @@ pub(crate) fn plan(
 
 fn file_report(path: String, edit: &FileEdit<'_>) -> FileReport {
     FileReport {
+        written_as: written_as(&path, edit),
         path,
-        written_as: None,
         dialect: edit.dialect,
         repairs: Vec::new(),
         refusal: None,
         hunks: Vec::new(),
     }
+}
+
+/// The name as written, where it is more than git's prefix that differs.
+fn written_as(path: &str, edit: &FileEdit<'_>) -> Option<String> {
+    let written = [&edit.new, &edit.old].into_iter().find_map(|name| match name {
+        Name::Written(name) => Some(name),
+        Name::Unstated | Name::Nothing => None,
+    })?;
+    let same = written == path.as_bytes() || without_prefix(written) == Some(path.as_bytes());
+    (!same).then(|| excerpt(written, SHOWN_NAME))
 }
 
 /// The states of one group: two for a move, else one.

@@ -16,6 +16,7 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
         fence: None,
         open: None,
         fresh: false,
+        foreign: false,
         files: Vec::new(),
     };
     while !reader.cursor.done() {
@@ -35,6 +36,8 @@ struct Reader<'l, 'a> {
     open: Option<FileEdit<'a>>,
     /// Its header is still being read: no hunk yet.
     fresh: bool,
+    /// The fence began with text of another kind: what looks like a diff further down is a part of that.
+    foreign: bool,
     files: Vec<FileEdit<'a>>,
 }
 
@@ -68,6 +71,8 @@ impl<'a> Reader<'_, 'a> {
         if self.implicit_hunk(line) {
             return self.hunk_here(hunk::header(b"@@").unwrap_or_default().0);
         }
+        let block = self.fence.as_ref().is_some_and(|fence| !holds_diffs(fence.info));
+        self.foreign |= block && self.open.is_none() && !line.is_empty();
         self.cursor.at += 1;
         Ok(())
     }
@@ -76,6 +81,7 @@ impl<'a> Reader<'_, 'a> {
         let line = split_margin(raw).1;
         let closing = self.fence.as_ref().is_some_and(|open| closes(open, line));
         self.fence = if closing { None } else { Some(new_fence) };
+        self.foreign = false;
         self.cursor.margin = b"";
         self.cursor.at += 1;
         // A hunk after a fence is not of the file before it unless it says so.
@@ -117,6 +123,13 @@ impl<'a> Reader<'_, 'a> {
     fn part(&mut self) -> Result<(), Refusal> {
         let at = self.cursor.at;
         let line = self.cursor.line(at).unwrap_or_default();
+        if self.foreign {
+            return Err(Refusal::new(
+                RefusalCode::Malformed,
+                "a diff stands in the middle of a block of another kind",
+            )
+            .hint("put the diff alone into its fence"));
+        }
         if let Some(rest) = line.strip_prefix(b"diff --git ") {
             self.finish()?;
             let edit = self.begin();
@@ -283,6 +296,22 @@ fn is_hunk_header(line: &[u8]) -> bool {
         .strip_prefix(b"@@")
         .map(|rest| rest.strip_prefix(b"@").unwrap_or(rest));
     rest.is_some_and(|rest| rest.first().is_none_or(|byte| is_blank(*byte)))
+}
+
+/// The kinds of fences in which a diff may come after other text.
+fn holds_diffs(info: &[u8]) -> bool {
+    const KINDS: [&[u8]; 8] = [
+        b"",
+        b"diff",
+        b"patch",
+        b"udiff",
+        b"git",
+        b"text",
+        b"txt",
+        b"plaintext",
+    ];
+    let kind = info.split(|byte| *byte == b' ').next().unwrap_or_default();
+    KINDS.contains(&kind)
 }
 
 /// A mode line, which stands above the names.

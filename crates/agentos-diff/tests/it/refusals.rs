@@ -24,6 +24,11 @@ const BASE: &[(&str, &[u8])] = &[
 
 /// Code and answer.
 const CASES: &[(&str, &str)] = &[
+    // A page that shows a diff is not that diff.
+    (
+        "malformed",
+        "docs/x.md\n````markdown\n# How to\n\n--- a/f\n+++ b/f\n@@ -1,1 +1,1 @@\n-a\n+A\n````\n",
+    ),
     ("empty", ""),
     ("no-diff", "All good, nothing to do."),
     ("ambiguous", "--- a/f\n+++ b/f\n@@ @@\n-x\n+X\n"),
