@@ -51,7 +51,17 @@ impl App {
         Ok(Exit::from(outcome.cause))
     }
 
-    /// A landed change is data; why something did not land is not.
+    /// Shows the whole report as data, whatever the end: it is what was asked for.
+    pub fn explain(&self, outcome: &Outcome) -> Done {
+        if self.printer.json {
+            return self.finish(outcome);
+        }
+        let text = render::outcome::outcome(outcome, true);
+        self.printer.data(&text).map_err(|error| output_failed(&error))?;
+        Ok(Exit::from(outcome.cause))
+    }
+
+    /// Quiet silences a success; why something did not land is always said.
     fn show(&self, text: &str, done: bool) {
         if done {
             self.printer.note(text);

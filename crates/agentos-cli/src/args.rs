@@ -54,6 +54,9 @@ pub enum Verb {
     Apply(land::ApplyArgs),
     /// Ask a tool for a change and land it as a commit, or say why not
     Run(land::RunArgs),
+    /// Diffs: turn any edit dialect into the canonical git diff
+    #[command(subcommand)]
+    Diff(land::DiffVerb),
     /// Take a landed run back, as a commit of its own
     Undo(land::UndoArgs),
     /// Tools: list them, check their health, keep their keys, ask one without landing

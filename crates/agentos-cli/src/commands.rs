@@ -5,6 +5,7 @@
 pub mod apply;
 pub mod auth;
 pub mod demo;
+pub mod diff;
 pub mod evidence;
 pub mod health;
 pub mod profile;
@@ -17,6 +18,7 @@ pub mod undo;
 use crate::app::App;
 use crate::args::Verb;
 use crate::args::evidence::EvidenceVerb;
+use crate::args::land::DiffVerb;
 use crate::args::tool::{AuthVerb, ProfileVerb, ToolVerb};
 use crate::clock;
 use crate::exit::Exit;
@@ -27,6 +29,7 @@ pub fn run(app: &App, verb: &Verb) -> Exit {
     let (lands, done) = match verb {
         Verb::Demo(args) => (false, demo::demo(app, args)),
         Verb::Apply(args) => (true, apply::apply(app, args, &run)),
+        Verb::Diff(DiffVerb::Normalize(args)) => (false, diff::normalize(app, args)),
         Verb::Run(args) => (true, run::run(app, args, &run)),
         Verb::Undo(args) => (true, undo::undo(app, args, &run)),
         Verb::Tool(ToolVerb::List) => (false, tool_list::list(app)),

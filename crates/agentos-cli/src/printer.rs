@@ -51,6 +51,15 @@ impl Printer {
         forgive_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
+    /// Writes bytes as they are: for pipes, where they must arrive unchanged.
+    ///
+    /// # Errors
+    /// As [`Printer::data`].
+    pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        forgive_closed_pipe(out.write_all(bytes).and_then(|()| out.flush()))
+    }
+
     /// Writes one JSON document as data.
     ///
     /// # Errors

@@ -33,6 +33,19 @@ impl Repository {
             tree: self.tree(&target.base_tree)?,
         })
     }
+
+    /// Read access to the tree of any commit, by a name that git understands: `HEAD`, `main~2`, an id.
+    ///
+    /// # Errors
+    /// When the name means no commit or tree.
+    pub fn base_at(&self, revision: &str) -> Result<GitBase<'_>, RepoError> {
+        let found = self.git.revparse_single(revision);
+        let tree = found.and_then(|object| object.peel_to_tree());
+        match tree {
+            Ok(tree) => Ok(GitBase { git: &self.git, tree }),
+            Err(_) => Err(RepoError::UnknownRevision(revision.to_owned())),
+        }
+    }
 }
 
 impl Base for GitBase<'_> {

@@ -43,6 +43,9 @@ pub enum RepoError {
         /// The other work tree.
         at: PathBuf,
     },
+    /// Not a commit.
+    #[error("`{0}` names no commit here")]
+    UnknownRevision(String),
     /// Not a branch name.
     #[error("`{0}` is not a valid branch name")]
     BadBranchName(String),
@@ -183,6 +186,7 @@ impl RepoError {
             Self::DetachedHead => "detached-head",
             Self::InProgress(operation) => operation.code(),
             Self::BranchCheckedOut { .. } => "branch-checked-out",
+            Self::UnknownRevision(_) => "unknown-revision",
             Self::BadBranchName(_) => "bad-branch-name",
             Self::SymbolicBranch(_) => "symbolic-branch",
             Self::NoIdentity => "no-identity",
@@ -218,6 +222,7 @@ impl RepoError {
             }
             Self::Unsupported(_)
             | Self::NoWorkTree
+            | Self::UnknownRevision(_)
             | Self::BadBranchName(_)
             | Self::SymbolicBranch(_)
             | Self::UnreadablePolicy { .. }

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::tool::ProviderFlags;
 
@@ -89,6 +89,28 @@ pub struct RunArgs {
     /// How often the tool may try; it is told why the last answer did not land
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10))]
     pub attempts: u32,
+}
+
+/// The verbs of `diff`.
+#[derive(Debug, Subcommand)]
+pub enum DiffVerb {
+    /// Read an answer in any dialect and print the one canonical git diff it means; writes nothing
+    #[command(
+        after_help = "Examples:\n  agentos diff normalize < reply.md | git apply --check\n  \
+                            agentos diff normalize --base main~3 < old.patch"
+    )]
+    Normalize(NormalizeArgs),
+}
+
+/// Arguments of `diff normalize`.
+#[derive(Debug, Args)]
+pub struct NormalizeArgs {
+    /// The diff or reply; `-` reads standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub file: PathBuf,
+    /// The commit it is placed in
+    #[arg(long, value_name = "REV", default_value = "HEAD")]
+    pub base: String,
 }
 
 /// Arguments of `undo`.

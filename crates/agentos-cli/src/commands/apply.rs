@@ -18,6 +18,7 @@ pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
     let answer = input::answer(&args.file, &app.env.cwd)?;
     let mut wanted = Wanted::from(&args.target);
     wanted.dry_run |= args.explain;
+    wanted.headless |= args.explain;
     let mut session = Session::open(app, &wanted, run)?;
     let what = described(&args.file);
     let proposal = Proposal {
@@ -34,7 +35,11 @@ pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
         attempt: 1,
     };
     let outcome = settle::apply(&mut session.deps(), "apply", &what, &proposal);
-    app.finish(&outcome)
+    if args.explain {
+        app.explain(&outcome)
+    } else {
+        app.finish(&outcome)
+    }
 }
 
 /// What policy is told of an answer that a person brought: nobody's model, on this machine.
