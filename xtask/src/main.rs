@@ -1,8 +1,9 @@
-//! Automation of the workspace: `cargo xtask ci`, `gates`, `schemas`.
+//! Automation of the workspace: `cargo xtask ci`, `gates`, `schemas`, `bench`.
 //!
 //! Owns: the command line of the automation. Never: links a product crate; what is judged is built and run from
 //! outside.
 
+mod bench;
 mod boundary;
 mod ci;
 mod gates;
@@ -28,6 +29,8 @@ Commands:
   gates [NAME]... [--require-live] run the gates, all or the named ones; evidence goes to outputs/gates/
         [--list]                   only name them
   schemas [--check]                write the JSON Schemas, or compare them with what is committed
+  bench landing [--peers WHICH]    measure landing beside its peers; the report goes to outputs/bench/landing/
+        [--out DIR]                or there; WHICH is all, installed (the default) or none
 
 Options:
   --require-live  a gate that had to be skipped, because no server answered, fails
@@ -48,6 +51,10 @@ fn main() -> ExitCode {
         ["ci"] => Ok(ci::run(&root)),
         ["schemas"] => schemas::run(&root, false),
         ["schemas", "--check"] => schemas::run(&root, true),
+        ["bench", rest @ ..] => match bench::Options::parse(rest) {
+            Ok(options) => bench::run(&root, &options),
+            Err(problem) => return usage(&problem),
+        },
         ["gates", rest @ ..] => match gates::Options::parse(rest) {
             Ok(options) => Ok(gates::run(&root, &options)),
             Err(problem) => return usage(&problem),

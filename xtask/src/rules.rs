@@ -49,6 +49,7 @@ pub const COMMON_IN_TESTS: &[&str] = &["insta", "proptest", "tempfile", "tokio"]
 pub const OWNED: &[(&str, &[&str])] = &[
     ("anstream", &["agentos"]),
     ("clap", &["agentos"]),
+    ("divan", &["agentos-diff"]),
     ("git2", &["agentos-executor"]),
     ("globset", &["agentos-policy"]),
     ("hyper", &["agentos-net"]),
@@ -166,6 +167,7 @@ pub const GRANTS: &[(&str, &[&str])] = &[
             "std::fs::OpenOptions::new",
             "std::fs::create_dir",
             "std::fs::create_dir_all",
+            "std::fs::hard_link",
             "std::fs::remove_dir",
             "std::fs::remove_file",
             "std::fs::rename",

@@ -1,0 +1,101 @@
+//! `cargo xtask bench`: the product measured beside its peers.
+//!
+//! Owns: which measurements there are and what may be said to them. Never: fails because something was slow or a
+//! peer is not there; it only reports.
+
+mod landing;
+mod peers;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+/// Which peers are measured along.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Peers {
+    /// All that can be had; what is missing is installed below `target/bench-peers`.
+    All,
+    /// Those that are there.
+    #[default]
+    Installed,
+    /// None: the product alone.
+    None,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Which peers.
+    pub peers: Peers,
+    /// Where the report goes, from the top of the repository.
+    pub out: PathBuf,
+}
+
+impl Options {
+    /// Reads the arguments after `bench`.
+    ///
+    /// # Errors
+    /// What is not understood.
+    pub fn parse(args: &[&str]) -> Result<Self, String> {
+        let ["landing", rest @ ..] = args else {
+            return Err("`bench` needs the name of a benchmark; there is `landing`".to_owned());
+        };
+        let mut options = Self {
+            peers: Peers::default(),
+            out: PathBuf::from("outputs/bench/landing"),
+        };
+        let mut rest = rest.iter();
+        while let Some(arg) = rest.next() {
+            match (*arg, rest.next().copied()) {
+                ("--peers", Some("all")) => options.peers = Peers::All,
+                ("--peers", Some("installed")) => options.peers = Peers::Installed,
+                ("--peers", Some("none")) => options.peers = Peers::None,
+                ("--peers", _) => return Err("`--peers` is one of `all`, `installed`, `none`".to_owned()),
+                ("--out", Some(folder)) => options.out = PathBuf::from(folder),
+                ("--out", None) => return Err("`--out` needs a folder".to_owned()),
+                (other, _) => return Err(format!("`{other}` is not understood here")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Runs the benchmark that was asked for.
+///
+/// # Errors
+/// When nothing could be measured.
+pub fn run(root: &Path, options: &Options) -> Result<bool, String> {
+    landing::run(root, options).map(|()| true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read() {
+        let asked = Options::parse(&["landing", "--peers", "all", "--out", "x"]);
+        let expected = Options {
+            peers: Peers::All,
+            out: PathBuf::from("x"),
+        };
+        assert_eq!(asked, Ok(expected));
+        let plain = Options::parse(&["landing"]).expect("options");
+        assert_eq!(plain.peers, Peers::Installed);
+        assert_eq!(plain.out, PathBuf::from("outputs/bench/landing"));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told() {
+        let cases: [(&[&str], &str); 5] = [
+            (&[], "needs the name of a benchmark"),
+            (&["speed"], "needs the name of a benchmark"),
+            (&["landing", "--peers", "some"], "is one of"),
+            (&["landing", "--out"], "needs a folder"),
+            (&["landing", "--fast"], "`--fast` is not understood"),
+        ];
+        for (args, expected) in cases {
+            let problem = Options::parse(args).expect_err("a problem");
+            assert!(problem.contains(expected), "{args:?}: {problem}");
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! What the runs say: totals of each tool, and the table by class.
+//!
+//! Owns: counting and the look of the report. Never: runs anything, or leaves out a class or a tool.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use super::peers::Missing;
+
+/// The tool that all others are held against.
+const PRODUCT: &str = "agentos";
+/// The tool whose time is the unit.
+const UNIT: &str = "git-apply";
+/// Tools that are libraries, called inside a process that runs already: their times hold no start of a process.
+const IN_PROCESS: &[&str] = &["aider", "jsdiff", "purepatch"];
+/// The damage, from none to the inputs that must be refused.
+const GROUPS: &[&str] = &[
+    "clean",
+    "numbers",
+    "counts",
+    "headers",
+    "paths",
+    "wrapping",
+    "context",
+    "whitespace",
+    "line-ends",
+    "characters",
+    "order",
+    "formats",
+    "mixes",
+    "ambiguous",
+    "stale",
+    "safety",
+];
+
+/// What is right for an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Expect {
+    /// One result is right and the text is enough to find it.
+    Land,
+    /// A right result is known, but refusing is sound too.
+    Either,
+    /// Every change is wrong.
+    Refuse,
+}
+
+impl Expect {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Land => "land",
+            Self::Either => "either",
+            Self::Refuse => "refuse",
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Success, and the tree is the right one.
+    Exact,
+    /// Failure, and nothing was touched.
+    Refused,
+    /// Success, and any other tree.
+    Wrong,
+    /// Failure, and something was changed.
+    Partial,
+}
+
+/// One line of the runner.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Run {
+    /// The input.
+    #[serde(rename = "i")]
+    pub input: String,
+    /// Its class of damage.
+    #[serde(rename = "c")]
+    pub class: String,
+    /// The group of that class.
+    #[serde(rename = "g")]
+    pub group: String,
+    /// What is right.
+    #[serde(rename = "e")]
+    pub expect: Expect,
+    /// The tool.
+    #[serde(rename = "t")]
+    pub tool: String,
+    /// How it ended.
+    #[serde(rename = "r")]
+    pub outcome: Outcome,
+    /// Milliseconds of wall time.
+    pub ms: f64,
+}
+
+/// How many runs ended how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// All of them.
+    pub cases: u32,
+    /// The right tree.
+    pub exact: u32,
+    /// Untouched.
+    pub refused: u32,
+    /// Another tree.
+    pub wrong: u32,
+    /// Half applied.
+    pub partial: u32,
+}
+
+impl Counts {
+    fn of<'a>(runs: impl Iterator<Item = &'a Run>) -> Self {
+        let mut counts = Self::default();
+        for run in runs {
+            counts.cases += 1;
+            match run.outcome {
+                Outcome::Exact => counts.exact += 1,
+                Outcome::Refused => counts.refused += 1,
+                Outcome::Wrong => counts.wrong += 1,
+                Outcome::Partial => counts.partial += 1,
+            }
+        }
+        counts
+    }
+}
+
+/// One tool over all inputs whose dialect it reads.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Totals {
+    /// Its name in `scripts/landing/tools.json`.
+    pub tool: String,
+    /// Undamaged diffs.
+    pub clean: Counts,
+    /// Damaged ones that have one right result.
+    pub damaged: Counts,
+    /// Those for which refusing is sound too.
+    pub either: Counts,
+    /// Those that fit several places, or another state of the file: to be refused.
+    pub ambiguous_or_stale: Counts,
+    /// Everything else to be refused: invented lines, paths that lead outside.
+    pub other_refusals: Counts,
+    /// All of these.
+    pub all: Counts,
+    /// Median milliseconds for one input.
+    pub median_ms: f64,
+    /// The slowest.
+    pub slowest_ms: f64,
+    /// Median over that of `git apply`, on the inputs that both were given.
+    pub times_git_apply: Option<f64>,
+    /// The time is that of a call, without the start of a process.
+    pub in_process: bool,
+}
+
+/// One class of damage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Class {
+    /// Its group.
+    pub group: String,
+    /// Its name.
+    pub class: String,
+    /// What is right for its inputs.
+    pub expect: BTreeSet<Expect>,
+    /// How many inputs it has.
+    pub cases: usize,
+    /// Tool by tool; those that do not read the dialect are not there.
+    pub tools: BTreeMap<String, Counts>,
+}
+
+/// The whole report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The version of this shape.
+    pub version: u32,
+    /// The commit that was measured.
+    pub commit: String,
+    /// When.
+    pub finished_at: String,
+    /// How many inputs there were.
+    pub inputs: usize,
+    /// Tool by tool, the product first.
+    pub tools: Vec<Totals>,
+    /// Class by class.
+    pub classes: Vec<Class>,
+    /// Peers that were not measured.
+    pub missing: Vec<Missing>,
+}
+
+impl Report {
+    /// Counts the runs.
+    #[must_use]
+    pub fn new(runs: &[Run], commit: String, finished_at: String, missing: Vec<Missing>) -> Self {
+        let mut names: Vec<&str> = Vec::new();
+        for run in runs {
+            if !names.contains(&run.tool.as_str()) {
+                names.push(&run.tool);
+            }
+        }
+        names.sort_by_key(|name| (*name != PRODUCT, *name != UNIT, *name));
+        let inputs: BTreeSet<&str> = runs.iter().map(|run| run.input.as_str()).collect();
+        Self {
+            version: 1,
+            commit,
+            finished_at,
+            inputs: inputs.len(),
+            tools: names.iter().map(|name| totals(runs, name)).collect(),
+            classes: classes(runs),
+            missing,
+        }
+    }
+}
+
+fn totals(runs: &[Run], tool: &str) -> Totals {
+    let own = || runs.iter().filter(|run| run.tool == tool);
+    let vague = |run: &Run| run.group == "ambiguous" || run.group == "stale";
+    let pick = |wanted: &dyn Fn(&Run) -> bool| Counts::of(own().filter(|run| wanted(run)));
+    let common: BTreeSet<&str> = runs
+        .iter()
+        .filter(|run| run.tool == UNIT)
+        .map(|run| run.input.as_str())
+        .filter(|input| own().any(|run| run.input == *input))
+        .collect();
+    let shared = |name: &str| {
+        let times = runs.iter().filter(|run| run.tool == name);
+        median(times.filter(|run| common.contains(run.input.as_str())))
+    };
+    Totals {
+        tool: tool.to_owned(),
+        clean: pick(&|run| run.expect == Expect::Land && run.group == "clean"),
+        damaged: pick(&|run| run.expect == Expect::Land && run.group != "clean"),
+        either: pick(&|run| run.expect == Expect::Either),
+        ambiguous_or_stale: pick(&|run| run.expect == Expect::Refuse && vague(run)),
+        other_refusals: pick(&|run| run.expect == Expect::Refuse && !vague(run)),
+        all: pick(&|_| true),
+        median_ms: median(own()).unwrap_or_default(),
+        slowest_ms: own().map(|run| run.ms).fold(0.0, f64::max),
+        times_git_apply: shared(tool).zip(shared(UNIT)).map(|(own, unit)| own / unit),
+        in_process: IN_PROCESS.contains(&tool),
+    }
+}
+
+/// The middle one of the times.
+fn median<'a>(runs: impl Iterator<Item = &'a Run>) -> Option<f64> {
+    let mut times: Vec<f64> = runs.map(|run| run.ms).collect();
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied()
+}
+
+fn classes(runs: &[Run]) -> Vec<Class> {
+    let mut names: BTreeSet<(usize, &str, &str)> = BTreeSet::new();
+    for run in runs {
+        let rank = GROUPS.iter().position(|group| *group == run.group);
+        names.insert((rank.unwrap_or(GROUPS.len()), &run.group, &run.class));
+    }
+    let class = |(_, group, class): (usize, &str, &str)| {
+        let own = || runs.iter().filter(|run| run.class == class);
+        let tools: BTreeSet<&str> = own().map(|run| run.tool.as_str()).collect();
+        let inputs: BTreeSet<&str> = own().map(|run| run.input.as_str()).collect();
+        Class {
+            group: group.to_owned(),
+            class: class.to_owned(),
+            expect: own().map(|run| run.expect).collect(),
+            cases: inputs.len(),
+            tools: tools
+                .into_iter()
+                .map(|tool| (tool.to_owned(), Counts::of(own().filter(|run| run.tool == tool))))
+                .collect(),
+        }
+    };
+    names.into_iter().map(class).collect()
+}
+
+/// The report as a page for people.
+#[must_use]
+pub fn markdown(report: &Report) -> String {
+    let mut page = format!(
+        "# Landing\n\n{} inputs, {} tools, commit {}, {}.\n",
+        report.inputs,
+        report.tools.len(),
+        report.commit,
+        report.finished_at
+    );
+    totals_table(&mut page, report);
+    class_table(&mut page, report);
+    if !report.missing.is_empty() {
+        line(&mut page, "\n## Not measured\n");
+        for missing in &report.missing {
+            let problem = missing.problem.as_ref();
+            let problem = problem.map_or(String::new(), |problem| format!(" It was tried: {problem}"));
+            let commands = missing.install.join("` and `");
+            line(
+                &mut page,
+                &format!(
+                    "- {}: install with `{commands}`.{problem}",
+                    missing.tools.join(", ")
+                ),
+            );
+        }
+    }
+    page
+}
+
+fn totals_table(page: &mut String, report: &Report) {
+    line(
+        page,
+        "\n## Totals\n\nEach over the inputs whose dialect the tool reads. `exact` is the right tree, `wrong` success with any other, \
+         `partial` failure with something changed.\n",
+    );
+    line(
+        page,
+        "| tool | clean: exact | damaged, one right result: exact | refusing is sound too: exact | ambiguous or stale: refused \
+         | other to refuse: refused | wrong | partial | median ms | slowest ms | × git apply |",
+    );
+    line(page, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    for tool in &report.tools {
+        let mark = if tool.in_process { " ¹" } else { "" };
+        let of = |part: u32, counts: &Counts| match counts.cases {
+            0 => "–".to_owned(),
+            cases => format!("{part} of {cases}"),
+        };
+        let ratio = tool.times_git_apply;
+        let ratio = ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
+        line(
+            page,
+            &format!(
+                "| {}{mark} | {} | {} | {} | {} | {} | {} | {} | {:.1} | {:.0} | {ratio} |",
+                tool.tool,
+                of(tool.clean.exact, &tool.clean),
+                of(tool.damaged.exact, &tool.damaged),
+                of(tool.either.exact, &tool.either),
+                of(tool.ambiguous_or_stale.refused, &tool.ambiguous_or_stale),
+                of(tool.other_refusals.refused, &tool.other_refusals),
+                tool.all.wrong,
+                tool.all.partial,
+                tool.median_ms,
+                tool.slowest_ms,
+            ),
+        );
+    }
+    if report.tools.iter().any(|tool| tool.in_process) {
+        line(
+            page,
+            "\n¹ A library called in a process that runs already: no start of a process in its time.",
+        );
+    }
+}
+
+fn class_table(page: &mut String, report: &Report) {
+    line(
+        page,
+        "\n## By class\n\nagentos: exact · refused · wrong · partial. Peers: exact / wrong, where wrong counts partial too; `–` does not \
+         read the dialect.\n",
+    );
+    let names = report.tools.iter().map(|tool| tool.tool.as_str());
+    let heads: Vec<&str> = ["class", "expected", "cases"].into_iter().chain(names).collect();
+    line(page, &format!("| {} |", heads.join(" | ")));
+    line(page, &format!("|---|---|{}", "--:|".repeat(heads.len() - 2)));
+    for class in &report.classes {
+        let expect: Vec<&str> = class.expect.iter().map(|expect| expect.word()).collect();
+        let mut cells = vec![class.class.clone(), expect.join(" or "), class.cases.to_string()];
+        cells.extend(report.tools.iter().map(|tool| match class.tools.get(&tool.tool) {
+            None => "–".to_owned(),
+            Some(n) if tool.tool == PRODUCT => {
+                format!("{} · {} · {} · {}", n.exact, n.refused, n.wrong, n.partial)
+            }
+            Some(n) => format!("{} / {}", n.exact, n.wrong + n.partial),
+        }));
+        line(page, &format!("| {} |", cells.join(" | ")));
+    }
+}
+
+fn line(page: &mut String, text: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(page, "{text}");
+}
+
+#[cfg(test)]
+mod tests;

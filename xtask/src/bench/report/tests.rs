@@ -1,0 +1,104 @@
+//! The report of a handful of runs, as a whole.
+//!
+//! Owns: the expected page. Never: runs a tool.
+
+use super::*;
+
+fn run(tool: &str, input: &str, (group, expect): (&str, Expect), outcome: Outcome, ms: f64) -> Run {
+    let class = input.split('.').next_back().unwrap_or_default();
+    Run {
+        input: input.to_owned(),
+        class: class.to_owned(),
+        group: group.to_owned(),
+        expect,
+        tool: tool.to_owned(),
+        outcome,
+        ms,
+    }
+}
+
+fn runs() -> Vec<Run> {
+    let clean = ("clean", Expect::Land);
+    let bare = ("numbers", Expect::Land);
+    let stale = ("stale", Expect::Refuse);
+    let search = ("formats", Expect::Either);
+    let outside = ("safety", Expect::Refuse);
+    vec![
+        run("git-apply", "a.clean", clean, Outcome::Exact, 4.0),
+        run("agentos", "a.clean", clean, Outcome::Exact, 2.0),
+        run("aider", "a.clean", clean, Outcome::Exact, 0.5),
+        run("git-apply", "a.bare", bare, Outcome::Refused, 4.0),
+        run("agentos", "a.bare", bare, Outcome::Exact, 1.0),
+        run("aider", "a.bare", bare, Outcome::Partial, 0.5),
+        run("git-apply", "a.moved", stale, Outcome::Wrong, 4.0),
+        run("agentos", "a.moved", stale, Outcome::Refused, 3.0),
+        run("aider", "a.moved", stale, Outcome::Wrong, 0.5),
+        run("agentos", "a.search", search, Outcome::Refused, 90.0),
+        run("aider", "a.search", search, Outcome::Exact, 0.5),
+        run("agentos", "a.outside", outside, Outcome::Refused, 1.0),
+    ]
+}
+
+fn report() -> Report {
+    let missing = Missing {
+        tools: vec!["mpatch"],
+        install: vec!["cargo install mpatch"],
+        problem: Some("no compiler.".to_owned()),
+    };
+    Report::new(&runs(), "c0ffee".to_owned(), "now".to_owned(), vec![missing])
+}
+
+#[test]
+fn totals_tell_what_each_tool_was_given_and_made_of_it() {
+    let page = markdown(&report());
+    let rows: Vec<&str> = page
+        .lines()
+        .filter(|line| line.contains(" of ") && line.starts_with("| "))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            "| agentos | 1 of 1 | 1 of 1 | 0 of 1 | 1 of 1 | 1 of 1 | 0 | 0 | 2.0 | 90 | 0.50 |",
+            "| git-apply | 1 of 1 | 0 of 1 | – | 0 of 1 | – | 1 | 0 | 4.0 | 4 | 1.00 |",
+            "| aider ¹ | 1 of 1 | 0 of 1 | 1 of 1 | 0 of 1 | – | 1 | 1 | 0.5 | 0 | 0.12 |",
+        ]
+    );
+}
+
+#[test]
+fn every_class_has_its_line_in_the_order_of_damage() {
+    let page = markdown(&report());
+    let (_, table) = page.split_once("## By class").expect("the table");
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).collect();
+    assert_eq!(
+        rows,
+        [
+            "| class | expected | cases | agentos | git-apply | aider |",
+            "| clean | land | 1 | 1 · 0 · 0 · 0 | 1 / 0 | 1 / 0 |",
+            "| bare | land | 1 | 1 · 0 · 0 · 0 | 0 / 0 | 0 / 1 |",
+            "| search | either | 1 | 0 · 1 · 0 · 0 | – | 1 / 0 |",
+            "| moved | refuse | 1 | 0 · 1 · 0 · 0 | 0 / 1 | 0 / 1 |",
+            "| outside | refuse | 1 | 0 · 1 · 0 · 0 | – | – |",
+        ]
+    );
+}
+
+#[test]
+fn a_missing_peer_is_named_with_its_command() {
+    let page = markdown(&report());
+    assert!(
+        page.contains("- mpatch: install with `cargo install mpatch`. It was tried: no compiler."),
+        "{page}"
+    );
+}
+
+#[test]
+fn times_are_compared_on_the_same_inputs_only() {
+    let report = report();
+    let agentos = report.tools.first().expect("the product");
+    assert_eq!(agentos.tool, "agentos");
+    assert_eq!(agentos.times_git_apply, Some(0.5), "the slow input was not git's");
+    let alone: Vec<Run> = runs().into_iter().filter(|run| run.tool == "agentos").collect();
+    let alone = Report::new(&alone, String::new(), String::new(), Vec::new());
+    assert_eq!(alone.tools.first().and_then(|tool| tool.times_git_apply), None);
+}
