@@ -1,0 +1,156 @@
+//! Landing alone, without a process or a repository: throughput, and how time and memory grow with the input.
+//! A line whose throughput falls as its size grows tells of growth that is not linear.
+//!
+//! Owns: what is measured and at which sizes. Never: judges a time; the numbers are for people.
+
+#[path = "landing/base.rs"]
+mod base;
+#[path = "landing/edits.rs"]
+mod edits;
+
+use agentos_diff::{LandError, LandOptions, land};
+use divan::counter::{BytesCount, ItemsCount};
+use divan::{AllocProfiler, Bencher};
+
+use crate::edits::{Case, Shape};
+
+#[global_allocator]
+static ALLOCATOR: AllocProfiler = AllocProfiler::system();
+
+fn main() {
+    divan::main();
+}
+
+/// Lands a case again and again; `units` is what its throughput counts beside the answer's bytes.
+fn measure(bencher: Bencher<'_, '_>, case: &Case, answer: &[u8], units: usize) {
+    bencher
+        .counter(BytesCount::new(answer.len()))
+        .counter(ItemsCount::new(units))
+        .bench_local(|| {
+            let landed = land(answer, &case.base, &LandOptions::default());
+            // The largest inputs are beyond what an answer may be: then being told so is what is measured.
+            let told = matches!(&landed, Err(LandError::Refused(_)));
+            assert!(landed.is_ok() || told, "the base cannot be read");
+            landed
+        });
+}
+
+/// As `measure`, for a case that must land.
+fn measure_landing(bencher: Bencher<'_, '_>, case: &Case, answer: &[u8], units: usize) {
+    let landed = land(answer, &case.base, &LandOptions::default());
+    assert!(
+        landed.is_ok(),
+        "{:?}",
+        landed.err().map(|error| error.to_string())
+    );
+    measure(bencher, case, answer, units);
+}
+
+/// An ordinary large answer, as git would write it. Items are hunks.
+#[divan::bench(max_time = 5)]
+fn clean(bencher: Bencher<'_, '_>) {
+    let case = Case::new(Shape {
+        files: 50,
+        hunks: 20,
+        lines: 1_000,
+    });
+    measure_landing(bencher, &case, &case.answer, 1_000);
+}
+
+/// The same without numbers, git's header lines, and blanks at line ends; inside a fence. Items are hunks.
+#[divan::bench(max_time = 5)]
+fn damaged(bencher: Bencher<'_, '_>) {
+    let case = Case::new(Shape {
+        files: 50,
+        hunks: 20,
+        lines: 1_000,
+    });
+    measure_landing(bencher, &case, &case.damaged(), 1_000);
+}
+
+/// Growth with the bytes of an answer of new files. Items are kilobytes.
+#[divan::bench(args = [100, 1_000, 10_000], max_time = 5)]
+fn answer_kilobytes(bencher: Bencher<'_, '_>, kilobytes: usize) {
+    let case = Case::of_new_files(100, kilobytes * 10);
+    measure_landing(bencher, &case, &case.answer, kilobytes);
+}
+
+/// Growth with the lines of the one file that ten hunks go to. Items are lines of the file.
+#[divan::bench(args = [1_000, 10_000, 100_000], max_time = 5)]
+fn file_lines(bencher: Bencher<'_, '_>, lines: usize) {
+    let case = Case::new(Shape {
+        files: 1,
+        hunks: 10,
+        lines,
+    });
+    measure_landing(bencher, &case, &case.answer, lines);
+}
+
+/// The same from a damaged answer.
+#[divan::bench(args = [1_000, 10_000, 100_000], max_time = 5)]
+fn file_lines_damaged(bencher: Bencher<'_, '_>, lines: usize) {
+    let case = Case::new(Shape {
+        files: 1,
+        hunks: 10,
+        lines,
+    });
+    measure_landing(bencher, &case, &case.damaged(), lines);
+}
+
+/// Growth with the number of files, one hunk each. Items are files.
+#[divan::bench(args = [10, 500, 5_000], max_time = 5)]
+fn files(bencher: Bencher<'_, '_>, files: usize) {
+    let case = Case::new(Shape {
+        files,
+        hunks: 1,
+        lines: 50,
+    });
+    measure_landing(bencher, &case, &case.answer, files);
+}
+
+/// The same from a damaged answer.
+#[divan::bench(args = [10, 500, 5_000], max_time = 5)]
+fn files_damaged(bencher: Bencher<'_, '_>, files: usize) {
+    let case = Case::new(Shape {
+        files,
+        hunks: 1,
+        lines: 50,
+    });
+    measure_landing(bencher, &case, &case.damaged(), files);
+}
+
+/// Growth with the number of hunks in one file, which grows along. Items are hunks.
+#[divan::bench(args = [10, 1_000, 50_000], max_time = 5)]
+fn hunks(bencher: Bencher<'_, '_>, hunks: usize) {
+    let case = Case::new(Shape {
+        files: 1,
+        hunks,
+        lines: hunks * 10,
+    });
+    measure_landing(bencher, &case, &case.answer, hunks);
+}
+
+/// The same from a damaged answer.
+#[divan::bench(args = [10, 1_000, 50_000], max_time = 5)]
+fn hunks_damaged(bencher: Bencher<'_, '_>, hunks: usize) {
+    let case = Case::new(Shape {
+        files: 1,
+        hunks,
+        lines: hunks * 10,
+    });
+    measure_landing(bencher, &case, &case.damaged(), hunks);
+}
+
+/// Growth where every line fits everywhere: what a refusal costs. Items are lines of the file.
+#[divan::bench(args = [1_000, 10_000, 100_000], max_time = 5)]
+fn repeated_lines(bencher: Bencher<'_, '_>, lines: usize) {
+    let case = Case::of_one_line_repeated(lines);
+    measure(bencher, &case, &case.answer, lines);
+}
+
+/// Growth with an answer that holds no edit at all. Items are kilobytes.
+#[divan::bench(args = [100, 1_000, 10_000], max_time = 5)]
+fn prose_kilobytes(bencher: Bencher<'_, '_>, kilobytes: usize) {
+    let case = Case::of_prose(kilobytes * 1_000);
+    measure(bencher, &case, &case.answer, kilobytes);
+}
