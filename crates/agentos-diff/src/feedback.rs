@@ -18,7 +18,7 @@ impl LandingReport {
     pub fn feedback(&self) -> String {
         let mut out = String::new();
         let Some(refusal) = &self.refusal else {
-            return "The change landed.\n".to_owned();
+            return self.landed();
         };
         push(
             &mut out,
@@ -29,10 +29,27 @@ impl LandingReport {
         }
         let told = self.files.iter().filter(|file| tells(file));
         for file in told.take(FILES) {
-            self::file(&mut out, file);
+            self::file(&mut out, file, "would land; keep them as they are");
         }
         push(&mut out, "");
         push(&mut out, advice(refusal.code));
+        out
+    }
+
+    fn landed(&self) -> String {
+        if !self.partial {
+            return "The change landed.\n".to_owned();
+        }
+        let mut out = String::new();
+        push(&mut out, "A part of the change landed. The rest was left out:");
+        for file in self.files.iter().filter(|file| tells(file)).take(FILES) {
+            self::file(&mut out, file, "landed; leave them out");
+        }
+        push(&mut out, "");
+        push(
+            &mut out,
+            "Send only the rest again, made for the files as they are now.",
+        );
         out
     }
 }
@@ -56,7 +73,7 @@ fn tells(file: &FileReport) -> bool {
     file.refusal.is_some() || file.hunks.iter().any(|hunk| hunk.refusal.is_some())
 }
 
-fn file(out: &mut String, file: &FileReport) {
+fn file(out: &mut String, file: &FileReport, landed_ones: &str) {
     push(out, "");
     push(out, &format!("File `{}`:", file.path));
     if let Some(refusal) = &file.refusal
@@ -72,10 +89,7 @@ fn file(out: &mut String, file: &FileReport) {
     if landed > 0 {
         push(
             out,
-            &format!(
-                "- {landed} of its {} hunks would land; keep them as they are.",
-                file.hunks.len()
-            ),
+            &format!("- {landed} of its {} hunks {landed_ones}.", file.hunks.len()),
         );
     }
     for one in file

@@ -1,13 +1,13 @@
 //! Landing: an untrusted answer and a base make a change, or a refusal with a report.
 //!
-//! Owns: the way from bytes to `Change`. Never: does I/O, reads a clock, or lands a part of an answer.
+//! Owns: the way from bytes to `Change`. Never: does I/O, reads a clock, or lands a part of an answer unasked.
 
 use std::sync::Arc;
 
 use crate::budget::Budget;
 use crate::parse::parse;
 use crate::plan::plan;
-use crate::{Base, BaseError, Change, LandingReport, Refusal, RefusalCode, RepoPath, checks};
+use crate::{Base, BaseError, Change, FileReport, LandingReport, Refusal, RefusalCode, RepoPath, checks};
 
 /// Bounds on what an answer and its files may be. Above any of them the answer is refused as `too-large`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,9 @@ pub struct LandOptions {
     pub limits: Limits,
     /// The context that was sent to the tool, if it is known: evidence of the state the answer was made for.
     pub seen: Vec<SeenFile>,
+    /// Land what has one place and leave out what has none, where there are both. What is dangerous or
+    /// contradicts itself still refuses the whole answer.
+    pub partial: bool,
 }
 
 /// An answer that landed.
@@ -74,7 +77,7 @@ pub enum LandError {
     Base(#[from] BaseError),
 }
 
-/// Lands an answer on a base: all of it, or nothing.
+/// Lands an answer on a base: all of it, or nothing, unless a part was asked for.
 ///
 /// # Errors
 /// A refusal with its report, or a base that cannot be read.
@@ -84,6 +87,7 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
         refusal: None,
         files: Vec::new(),
         notes: Vec::new(),
+        partial: false,
     };
     let parsed = match parse(answer, &options.limits) {
         Ok(parsed) => parsed,
@@ -97,6 +101,10 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
         let refusal = first_refusal(&report);
         return refused(report, refusal);
     };
+    report.partial = outcome.partial;
+    if report.partial {
+        report.notes.extend(left_out(&report.files));
+    }
     if let Some(refusal) = checks::check(&states, base)? {
         return refused(report, refusal);
     }
@@ -112,7 +120,30 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
 
 fn refused(mut report: LandingReport, refusal: Refusal) -> Result<Landed, LandError> {
     report.refusal = Some(refusal);
+    report.partial = false;
     Err(LandError::Refused(Box::new(report)))
+}
+
+/// A note for each file and hunk that a partial landing leaves out.
+fn left_out(files: &[FileReport]) -> Vec<String> {
+    /// More than this are in the report, hunk by hunk.
+    const SHOWN: usize = 100;
+    let notes = files.iter().flat_map(|file| {
+        let whole = file.refusal.as_ref();
+        let hunks = file.hunks.iter().filter(move |_| whole.is_none());
+        let hunks = hunks.filter_map(|hunk| {
+            let refusal = hunk.refusal.as_ref()?;
+            Some(format!(
+                "left out: hunk {} of `{}`: {refusal}",
+                hunk.index, file.path
+            ))
+        });
+        whole
+            .map(|refusal| format!("left out: `{}`: {refusal}", file.path))
+            .into_iter()
+            .chain(hunks)
+    });
+    notes.take(SHOWN).collect()
 }
 
 /// The first reason in the answer's order. That everything is there already counts only if nothing else is wrong.

@@ -31,6 +31,6 @@ pub use change::{Change, ChangeError, ChangeKind, FileChange, FileMode, FileStat
 pub use findings::{Finding, Findings, findings};
 pub use land::{LandError, LandOptions, Landed, Limits, SeenFile, land};
 pub use parse::{JsonEdit, JsonEdits};
-pub use path::RepoPath;
+pub use path::{RepoPath, folded};
 pub use refusal::{Refusal, RefusalCode};
 pub use report::{Dialect, FileReport, HunkReport, HunkStatus, LandingReport, Repair, Rung};

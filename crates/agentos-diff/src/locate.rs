@@ -5,7 +5,7 @@
 mod indent;
 mod index;
 mod key;
-mod order;
+pub(crate) mod order;
 mod suggest;
 
 use crate::budget::Budget;

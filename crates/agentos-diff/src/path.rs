@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Refusal;
 
+pub use fold::folded;
 pub(crate) use fold::skeleton;
 
 /// A path inside a repository that may be touched: relative, normal, `/` between parts, safe everywhere.

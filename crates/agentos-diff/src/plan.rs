@@ -1,6 +1,6 @@
 //! All parts of an answer together: one new state for each path, or the reasons why not.
 //!
-//! Owns: parts that speak of the same file, and what the tool saw. Never: lands some files and not others.
+//! Owns: parts that speak of the same file, and what the tool saw. Never: lands some files and not others unasked.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::budget::Budget;
 use crate::locate::Target;
 use crate::parse::{Body, FileEdit, Hunk, Name, Parsed, without_prefix};
 use crate::resolve::{Action, Resolved, Stop, resolve};
-use crate::settle::{self, content_of, hunks_of};
+use crate::settle::{self, Settled, content_of, hunks_of};
 use crate::text::excerpt;
 use crate::{
     Base, BaseError, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
@@ -26,8 +26,10 @@ pub(crate) type States = Vec<(RepoPath, Option<FileState>, Option<FileState>)>;
 pub(crate) struct Outcome {
     /// File by file.
     pub reports: Vec<FileReport>,
-    /// The states, if everything has its place.
+    /// The states, if everything has its place, or enough for what was asked.
     pub states: Option<States>,
+    /// Something was left out.
+    pub partial: bool,
 }
 
 /// Parts of one path.
@@ -46,7 +48,6 @@ pub(crate) fn plan(
 ) -> Result<Outcome, BaseError> {
     let mut reports = Vec::new();
     let mut groups: BTreeMap<String, Group<'_, '_>> = BTreeMap::new();
-    let mut good = true;
     for edit in &parsed.files {
         match resolve(edit, base, options.limits.file_bytes) {
             Ok(resolved) => {
@@ -68,7 +69,6 @@ pub(crate) fn plan(
                 group.parts.push((edit, resolved));
             }
             Err(Stop::Refused(refusal)) => {
-                good = false;
                 let path = refusal.path.clone().unwrap_or_default();
                 let mut report = file_report(path, edit);
                 report.refusal = Some(refusal);
@@ -85,15 +85,44 @@ pub(crate) fn plan(
         match file(group, base, options, budget, report) {
             Ok(new) => states.extend(new),
             Err(Stop::Refused(refusal)) => {
-                good = false;
                 report.refusal = Some(refusal);
             }
             Err(Stop::Base(error)) => return Err(error),
         }
     }
+    let partial = reports.iter().any(leaves_out);
+    let enough = !partial || (options.partial && !states.is_empty() && reports.iter().all(may_be_left_out));
     Ok(Outcome {
         reports,
-        states: good.then_some(states),
+        states: enough.then_some(states),
+        partial,
+    })
+}
+
+/// The file as a whole, or a hunk of it, does not land.
+fn leaves_out(report: &FileReport) -> bool {
+    report.refusal.is_some() || report.hunks.iter().any(|hunk| hunk.refusal.is_some())
+}
+
+/// What has no place here may be left out; what is dangerous or contradicts itself speaks against the whole.
+fn may_be_left_out(report: &FileReport) -> bool {
+    report.refusal.as_ref().is_none_or(|refusal| match refusal.code {
+        RefusalCode::DoesNotApply | RefusalCode::Ambiguous | RefusalCode::Stale | RefusalCode::Empty => true,
+        RefusalCode::NoDiff
+        | RefusalCode::Malformed
+        | RefusalCode::PathEscape
+        | RefusalCode::GitDir
+        | RefusalCode::SymlinkTraversal
+        | RefusalCode::Submodule
+        | RefusalCode::ModeChange
+        | RefusalCode::Binary
+        | RefusalCode::CaseCollision
+        | RefusalCode::ReservedName
+        | RefusalCode::Encoding
+        | RefusalCode::TooLarge
+        | RefusalCode::Secret
+        | RefusalCode::Bidi
+        | RefusalCode::ProtectedPath => false,
     })
 }
 
@@ -305,27 +334,27 @@ fn edited(
     }
     let mut target = Target::new(&old.content);
     let settled = settle::settle(&mut target, &hunks, budget)?;
-    let (reports, splices) = match settled.splices {
-        Some(splices) => (settled.reports, Some(splices)),
-        None => once(&mut target, &hunks, settled.reports, budget, report)?,
+    let settled = match settled.splices {
+        Some(_) => settled,
+        None => once(&mut target, &hunks, settled, budget, report)?,
     };
-    report.hunks = reports;
-    match splices {
-        Some(splices) => Ok(Arc::from(crate::splice::join(&target.lines, &splices))),
-        None => Err(why(report).into()),
-    }
+    report.hunks = settled.reports;
+    let splices = match settled.splices {
+        Some(splices) => splices,
+        None if options.partial && !settled.part.is_empty() => settled.part,
+        None => return Err(why(report).into()),
+    };
+    Ok(Arc::from(crate::splice::join(&target.lines, &splices)))
 }
-
-type Tried = (Vec<HunkReport>, Option<Vec<crate::splice::Splice>>);
 
 /// A hunk that is in the answer twice, word for word, is meant once, when twice has no place.
 fn once(
     target: &mut Target<'_>,
     hunks: &[&Hunk<'_>],
-    reports: Vec<HunkReport>,
+    before: Settled,
     budget: &mut Budget,
     report: &mut FileReport,
-) -> Result<Tried, Stop> {
+) -> Result<Settled, Stop> {
     let mut kept: Vec<&Hunk<'_>> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for hunk in hunks {
@@ -339,17 +368,17 @@ fn once(
         }
     }
     if kept.len() == hunks.len() {
-        return Ok((reports, None));
+        return Ok(before);
     }
     let settled = settle::settle(target, &kept, budget)?;
     if settled.splices.is_none() {
-        return Ok((reports, None));
+        return Ok(before);
     }
     report.repairs.push(crate::parse::repair(
         "duplicate-hunk",
         "a hunk that is in the answer twice was landed once",
     ));
-    Ok((settled.reports, settled.splices))
+    Ok(settled)
 }
 
 /// The reason of a file whose hunks do not all land: the first one's, and `empty` only if all are there.

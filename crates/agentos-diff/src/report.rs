@@ -114,7 +114,7 @@ pub struct FileReport {
     pub hunks: Vec<HunkReport>,
 }
 
-/// The whole report. `refusal` is none if and only if the change landed.
+/// The whole report. `refusal` is none if and only if the change landed, wholly or (`partial`) in part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LandingReport {
     /// Version of this shape: 1.
@@ -124,6 +124,9 @@ pub struct LandingReport {
     pub refusal: Option<Refusal>,
     /// File by file, in the answer's order.
     pub files: Vec<FileReport>,
-    /// Things set aside: prose, fences, a second copy of a hunk.
+    /// Things set aside: prose, fences, a second copy of a hunk; and what a partial landing leaves out.
     pub notes: Vec<String>,
+    /// A part of the answer was left out, as was asked for: the files and hunks that have a `refusal`.
+    #[serde(default)]
+    pub partial: bool,
 }

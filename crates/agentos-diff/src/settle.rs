@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::budget::Budget;
-use crate::locate::{Miss, Place, Sought, Target, locate, suggest};
+use crate::locate::{Miss, Place, Sought, Target, locate, order, suggest};
 use crate::parse::{Body, Hunk, HunkLine, Mark};
 use crate::splice::{Splice, join, splices};
 use crate::text::{BOM, Line, excerpt, lines};
@@ -22,6 +22,8 @@ pub(crate) struct Settled {
     pub reports: Vec<HunkReport>,
     /// The splices, if every hunk has its place.
     pub splices: Option<Vec<Splice>>,
+    /// Those of the hunks that have their place, where not every one has.
+    pub part: Vec<Splice>,
 }
 
 /// Places every hunk of one file.
@@ -42,6 +44,7 @@ pub(crate) fn settle(
     let mut reports = Vec::with_capacity(hunks.len());
     let mut all = Vec::new();
     let mut complete = true;
+    let mut placed = Vec::new();
     for (at, (one, found)) in sought.iter().zip(found).enumerate() {
         let mut report = blank_report(at, one);
         match found {
@@ -50,6 +53,7 @@ pub(crate) fn settle(
                 match splices(&target.lines, one.hunk, &place) {
                     Ok(mut new) if !there => {
                         land_report(&mut report, one, &place);
+                        placed.push((at, place.start));
                         all.append(&mut new);
                     }
                     Ok(_) => {
@@ -70,9 +74,22 @@ pub(crate) fn settle(
         reports.push(report);
     }
     all.sort_by_key(|splice| (splice.start, splice.end));
+    if complete {
+        return Ok(Settled {
+            reports,
+            splices: Some(all),
+            part: Vec::new(),
+        });
+    }
+    let part = if order::disjoint_of(&sought, &placed) {
+        all
+    } else {
+        Vec::new()
+    };
     Ok(Settled {
         reports,
-        splices: complete.then_some(all),
+        splices: None,
+        part,
     })
 }
 
@@ -92,6 +109,7 @@ fn inline_settled(sought: &[Sought<'_, '_>], splices: Vec<(usize, Splice)>) -> S
     Settled {
         reports,
         splices: Some(all),
+        part: Vec::new(),
     }
 }
 
@@ -113,6 +131,7 @@ fn inline_several(
     Ok(Settled {
         reports,
         splices: None,
+        part: Vec::new(),
     })
 }
 

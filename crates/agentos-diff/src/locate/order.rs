@@ -32,10 +32,15 @@ fn follows(a: Span, b: Span) -> bool {
 
 /// True when places at these starts do not touch each other's changes, in whatever order they come.
 pub(crate) fn disjoint(sought: &[Sought<'_, '_>], starts: &[usize]) -> bool {
-    let mut spans: Vec<Span> = sought
+    let placed: Vec<(usize, usize)> = starts.iter().copied().enumerate().collect();
+    disjoint_of(sought, &placed)
+}
+
+/// The same for some of the hunks: each its number and its start.
+pub(crate) fn disjoint_of(sought: &[Sought<'_, '_>], placed: &[(usize, usize)]) -> bool {
+    let mut spans: Vec<Span> = placed
         .iter()
-        .zip(starts)
-        .map(|(one, start)| span(one, *start))
+        .filter_map(|(at, start)| Some(span(sought.get(*at)?, *start)))
         .collect();
     spans.sort_by_key(|span| (span.core_start, span.core_end));
     spans

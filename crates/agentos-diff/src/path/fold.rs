@@ -5,8 +5,10 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// A name as the most forgiving file system sees it: ignorable characters gone, one normal form, one case.
-pub(crate) fn folded(name: &str) -> String {
+/// A name or path as the most forgiving file system sees it: ignorable characters gone, one normal form, one
+/// case. Two names that some system takes for one fold to one text; it is for comparing, not for writing.
+#[must_use]
+pub fn folded(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();
     }

@@ -11,6 +11,8 @@ mod landing;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod partial;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod refusals;

@@ -45,6 +45,7 @@ fn report(code: Option<RefusalCode>) -> LandingReport {
         refusal: code.map(|code| Refusal::new(code, "the reason")),
         files: Vec::new(),
         notes: Vec::new(),
+        partial: false,
     }
 }
 
