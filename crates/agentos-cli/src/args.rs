@@ -59,6 +59,8 @@ pub enum Verb {
     Diff(land::DiffVerb),
     /// Take a landed run back, as a commit of its own
     Undo(land::UndoArgs),
+    /// Finish or take back what a killed landing left; every verb that lands does this first
+    Recover,
     /// Tools: list them, check their health, keep their keys, ask one without landing
     #[command(subcommand)]
     Tool(tool::ToolVerb),

@@ -9,6 +9,7 @@ pub mod diff;
 pub mod evidence;
 pub mod health;
 pub mod profile;
+pub mod recover;
 pub mod run;
 pub mod schema;
 pub mod tool_list;
@@ -31,6 +32,7 @@ pub fn run(app: &App, verb: &Verb) -> Exit {
         Verb::Apply(args) => (true, apply::apply(app, args, &run)),
         Verb::Diff(DiffVerb::Normalize(args)) => (false, diff::normalize(app, args)),
         Verb::Run(args) => (true, run::run(app, args, &run)),
+        Verb::Recover => (false, recover::recover(app, &run)),
         Verb::Undo(args) => (true, undo::undo(app, args, &run)),
         Verb::Tool(ToolVerb::List) => (false, tool_list::list(app)),
         Verb::Tool(ToolVerb::Health(args)) => (false, health::health(app, args)),

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use agentos_executor::FailPoints;
+
 /// What the process was started in.
 #[derive(Debug, Clone)]
 pub struct Env {
@@ -75,6 +77,19 @@ impl Env {
     /// Where whole-machine policy is.
     pub fn machine_policy_dir(&self) -> PathBuf {
         PathBuf::from("/etc/agentos/policy")
+    }
+
+    /// Where a kill test ends the process: `AGENTOS_FAIL_POINT` holds the number of the place.
+    #[cfg(debug_assertions)]
+    pub fn fail_points(&self) -> FailPoints {
+        let number = self.get("AGENTOS_FAIL_POINT").and_then(|text| text.parse().ok());
+        number.map_or_else(FailPoints::default, FailPoints::at)
+    }
+
+    /// A release build has no such places.
+    #[cfg(not(debug_assertions))]
+    pub fn fail_points(&self) -> FailPoints {
+        FailPoints::default()
     }
 
     /// A name for the person at the terminal, for consent records.

@@ -113,6 +113,11 @@ impl<'a> RefusalBody<'a> {
 struct Spilled<'a> {
     body_sha256: &'a str,
     body_bytes: usize,
+    /// What ties a receipt or an intent to the history stays on the tape.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tree: Option<&'a str>,
 }
 
 /// A body longer than this goes into a blob. Well under the tape's limit for a line.
@@ -129,9 +134,19 @@ pub(crate) fn write<T: Serialize>(
         return evidence.append(kind, value(&text)?);
     }
     let body_sha256 = evidence.blob(text.as_bytes())?;
+    let whole = value(&text)?;
+    let fact = |name: &str| {
+        let parts = [Some(&whole), whole.get("plan")];
+        parts
+            .into_iter()
+            .flatten()
+            .find_map(|part| part.get(name)?.as_str())
+    };
     let spilled = json(&Spilled {
         body_sha256: &body_sha256,
         body_bytes: text.len(),
+        commit: fact("commit"),
+        tree: fact("tree"),
     })?;
     evidence.append(kind, value(&spilled)?)
 }

@@ -34,6 +34,9 @@ pub struct RunSummary {
     /// The commit it made, if it made one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// The code it was refused with, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
 }
 
 impl Store {
@@ -75,14 +78,31 @@ impl Store {
                     records: 0,
                     last: record.kind,
                     commit: None,
+                    code: None,
                 });
             }
             if let Some(summary) = order.get_mut(at) {
                 summary.records += 1;
                 summary.ended.clone_from(&record.ts);
                 summary.last = record.kind;
-                if record.kind == RecordKind::Receipt {
-                    summary.commit = fact(&record, "commit").or(summary.commit.take());
+                match record.kind {
+                    RecordKind::Receipt => {
+                        summary.commit = fact(&record, "commit").or(summary.commit.take());
+                        summary.code = None;
+                    }
+                    RecordKind::Refusal => summary.code = fact(&record, "code"),
+                    RecordKind::Task
+                    | RecordKind::Attempt
+                    | RecordKind::Answer
+                    | RecordKind::ToolResult
+                    | RecordKind::Boundary
+                    | RecordKind::Landing
+                    | RecordKind::Decision
+                    | RecordKind::Consent
+                    | RecordKind::Intent
+                    | RecordKind::Undo
+                    | RecordKind::Recovered
+                    | RecordKind::Checkpoint => {}
                 }
             }
         }

@@ -47,8 +47,8 @@ pub fn demo(app: &App, args: &DemoArgs) -> Done {
     demo.say(&format!("A small shop in {}", dir.display()), "")?;
     let good = demo.recorded_answer()?;
     let mut truthful = good.is_done();
-    for (what, answer) in HOSTILE {
-        truthful &= !demo.hostile(what, answer)?.is_done();
+    for (number, (what, answer)) in (2..).zip(HOSTILE) {
+        truthful &= !demo.hostile(number, what, answer)?.is_done();
     }
     truthful &= demo.evidence()?;
     demo.next_steps(&dir)?;
@@ -119,8 +119,8 @@ impl Demo<'_> {
         Ok(outcome)
     }
 
-    fn hostile(&self, what: &str, answer: &str) -> Result<Outcome, EffectError> {
-        self.say(&format!("2  A hostile answer: {what}"), answer)?;
+    fn hostile(&self, number: u32, what: &str, answer: &str) -> Result<Outcome, EffectError> {
+        self.say(&format!("{number}  A hostile answer: {what}"), answer)?;
         let run = new_run();
         let mut session = Session::open(self.app, &headless(), &run)?;
         let proposal = Proposal {
@@ -140,7 +140,7 @@ impl Demo<'_> {
     /// Verifies the evidence, then spoils one byte of a copy; true when the first holds and the second is found.
     fn evidence(&self) -> Result<bool, EffectError> {
         self.say(
-            "3  The evidence: every step above, refusals too, in one hash-chained tape",
+            "5  The evidence: every step above, refusals too, in one hash-chained tape",
             "",
         )?;
         let repo = crate::wire::repository::open(self.app)?;
@@ -152,7 +152,7 @@ impl Demo<'_> {
         let copy = repo.state_dir().join("drill");
         let spoiled = store.drill(&copy, SPOILED_BYTE).map_err(|error| broken(&error))?;
         self.say(
-            &format!("4  One bit of byte {SPOILED_BYTE} is flipped in a copy of the tape"),
+            &format!("6  One bit of byte {SPOILED_BYTE} is flipped in a copy of the tape"),
             "",
         )?;
         self.print(&render::evidence::verified(&spoiled))?;

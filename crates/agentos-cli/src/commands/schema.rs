@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::evidence::SchemaArgs;
+use crate::commands::recover::RecoverReport;
 use crate::exit::Exit;
 
 /// `agentos tool health --json`.
@@ -35,6 +36,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("policy", generate::<agentos_policy::PolicyFile>),
     ("profile", generate::<agentos_profile::ProfileFile>),
     ("receipt", generate::<Receipt>),
+    ("recover", generate::<RecoverReport>),
     ("tool-health", generate::<HealthReport>),
     ("tool-result", generate::<ToolResult>),
     ("tool-task", generate::<ToolTask>),

@@ -19,10 +19,11 @@ pub fn list(runs: &[RunSummary]) -> String {
         "ENDED WITH".to_owned(),
     ]];
     for run in runs {
-        let end = match (&run.commit, run.last) {
-            (Some(commit), _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
-            (None, RecordKind::Receipt) => "landed without a commit".to_owned(),
-            (None, last) => last.as_str().replace('_', " "),
+        let end = match (&run.commit, &run.code, run.last) {
+            (Some(commit), _, _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
+            (None, Some(code), _) => format!("refused: {code}"),
+            (None, None, RecordKind::Receipt) => "landed without a commit".to_owned(),
+            (None, None, last) => last.as_str().replace('_', " "),
         };
         rows.push(vec![
             escape::line(&run.run),
@@ -70,7 +71,13 @@ fn station(record: &Record) -> (&'static str, String) {
             .unwrap_or_default()
             .to_owned()
     };
-    let short = |pointer: &str| text(pointer).chars().take(10).collect::<String>();
+    let short = |pointer: &str| {
+        text(pointer)
+            .trim_start_matches("sha256:")
+            .chars()
+            .take(10)
+            .collect::<String>()
+    };
     match record.kind {
         RecordKind::Task => (
             style::BOLD,

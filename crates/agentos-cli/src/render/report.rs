@@ -10,6 +10,9 @@ use crate::printer::{paint, style};
 /// Hunks shown before the rest is only counted.
 const MOST_HUNKS: usize = 40;
 
+/// A repair that nobody needs to hear of: a plain unified diff is as good as git's own.
+const USUAL: &str = "no-git-header";
+
 /// All of the report.
 pub fn report(report: &LandingReport) -> String {
     let mut out = String::new();
@@ -74,13 +77,11 @@ fn hunk_lines(out: &mut String, hunk: &HunkReport) {
 }
 
 fn repairs(out: &mut String, indent: &str, repairs: &[Repair]) {
-    if repairs.is_empty() {
+    let told = repairs.iter().filter(|repair| repair.kind != USUAL);
+    let details: Vec<String> = told.map(|repair| escape::line(&repair.detail)).collect();
+    if details.is_empty() {
         return;
     }
-    let details: Vec<String> = repairs
-        .iter()
-        .map(|repair| escape::line(&repair.detail))
-        .collect();
     out.push_str(&paint(
         style::DIM,
         &format!("{indent}repaired: {}\n", details.join("; ")),

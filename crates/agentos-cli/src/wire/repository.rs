@@ -21,7 +21,8 @@ use crate::input;
 
 /// Finds the repository that is meant.
 pub fn open(app: &App) -> Result<Repository, EffectError> {
-    Repository::discover(&app.repo_dir()).map_err(|error| unusable(&error))
+    let found = Repository::discover(&app.repo_dir()).map_err(|error| unusable(&error))?;
+    Ok(found.with_fail_points(app.env.fail_points()))
 }
 
 /// A repository that cannot be read or landed on.

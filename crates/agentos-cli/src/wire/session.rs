@@ -8,7 +8,7 @@ use agentos_engine::ports::EffectError;
 use agentos_engine::ports::{Clock, Evidence};
 use agentos_engine::settle::Deps;
 use agentos_evidence::{RecordKind, Store};
-use agentos_executor::{RecoveryOutcome, Repository, TargetSpec};
+use agentos_executor::{Recovered, Repository, TargetSpec};
 use agentos_tool::RunId;
 
 use super::consent::Asker;
@@ -17,6 +17,7 @@ use super::tape::{Tape, broken};
 use crate::app::App;
 use crate::args::land::TargetFlags;
 use crate::clock::SystemClock;
+use crate::commands::recover::told;
 
 /// What the flags ask for.
 #[derive(Debug, Clone, Default)]
@@ -135,24 +136,24 @@ fn asker(app: &App, wanted: &Wanted) -> Asker {
     }
 }
 
+/// The same with nothing to follow, for the verb of this name.
+///
+/// # Errors
+/// When there is no repository, its evidence cannot be opened, or the landing cannot be finished now.
+pub fn recover_only(app: &App, run: &RunId) -> Result<Option<Recovered>, EffectError> {
+    let repo = repository::open(app)?;
+    let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
+    recover(app, &repo, &mut Tape::new(store, run))
+}
+
 /// Finishes or rolls back what a killed process left, says so, and records it.
-fn recover(app: &App, repo: &Repository, tape: &mut Tape) -> Result<(), EffectError> {
+fn recover(app: &App, repo: &Repository, tape: &mut Tape) -> Result<Option<Recovered>, EffectError> {
     let Some(recovered) = repo.recover().map_err(|error| repository::failed(&error))? else {
-        return Ok(());
+        return Ok(None);
     };
-    let what = match recovered.outcome {
-        RecoveryOutcome::RolledBack => "was cut short before it wrote anything; what it had prepared is gone",
-        RecoveryOutcome::Finished => "was cut short after its commit; index and work tree now hold it",
-        RecoveryOutcome::Superseded => {
-            "was cut short, and the branch has moved on since; nothing was changed"
-        }
-    };
-    app.printer.note(&format!(
-        "recovered: run {} {what}",
-        crate::escape::line(&recovered.run)
-    ));
+    app.printer.note(&told(&recovered));
     let body = serde_json::to_value(&recovered).unwrap_or_default();
     tape.append(RecordKind::Recovered, body)?;
     tracing::debug!(at = %SystemClock.now(), run = %recovered.run, "recovered");
-    Ok(())
+    Ok(Some(recovered))
 }

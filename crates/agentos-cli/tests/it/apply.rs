@@ -27,7 +27,17 @@ fn a_sloppy_reply_becomes_a_commit_with_exactly_the_intended_tree() {
 fn a_person_sees_where_each_hunk_went() {
     let repo = small_repo();
     let output = pipe_in(&repo, &["apply"], SLOPPY_FIX);
-    insta::assert_snapshot!(seen(&output, &repo), @"");
+    insta::assert_snapshot!(seen(&output, &repo), @r"
+    exit: 0
+    --- stdout
+    --- stderr
+    landed 1 file on main as [ID]
+      src/lib.rs
+        repaired: there is no `diff --git` line; the names have no `a/` and `b/` in front
+        + hunk 1: line 4 (the answer said 90; exactly one place fits)
+            repaired: the header counts 9 old and 9 new lines; the hunk has others
+      run [RUN]
+    ");
 }
 
 #[test]
@@ -80,7 +90,18 @@ fn policy_asks_before_ci_changes_and_yes_is_a_consent() {
     let output = pipe_in(&repo, &["apply", "-"], WORKFLOW_EDIT);
     assert_eq!(output.code, Some(4), "{output}");
     assert_eq!(state(&repo), before);
-    insta::assert_snapshot!(seen(&output, &repo), @"");
+    insta::assert_snapshot!(seen(&output, &repo), @r"
+    exit: 4
+    --- stdout
+    --- stderr
+    consent needed [protected-path] nothing was landed; policy asks for a person
+      .github/workflows/ci.yml
+        repaired: there is no `diff --git` line
+        + hunk 1: the whole file
+      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:122)
+      next: look at the change, then run this again with `--yes` to consent to it
+      run [RUN]
+    ");
     let output = pipe_in(&repo, &["apply", "-", "--yes"], WORKFLOW_EDIT);
     assert_eq!(output.code, Some(0), "{output}");
     assert!(repo.has(".github/workflows/ci.yml"));

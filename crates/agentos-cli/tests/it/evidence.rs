@@ -35,7 +35,18 @@ fn a_run_is_told_as_a_story() {
         .lines()
         .map(|line| format!("{}\n", without_time(line)))
         .collect();
-    insta::assert_snapshot!(story, @"");
+    insta::assert_snapshot!(story, @r"
+    exit: 0
+    --- stdout
+    task        apply by patch on main: a change from standard input
+    answer      188 bytes, blob sha256:0dd
+    landing     1 file found (exact-moved)
+    decision    allow by default.edit, default.land
+    intent      about to write tree [ID]
+    receipt     commit [ID], tree [ID]
+    records 1 to 6, head sha256:[ID]
+    --- stderr
+    ");
 }
 
 /// The time of day at the start of a line.

@@ -143,7 +143,28 @@ fn tool_run_prints_the_verdict_and_lands_nothing() {
     args.extend(flags.iter().map(String::as_str));
     let output = agentos().in_dir(repo.path()).run(&args).unwrap();
     assert_eq!(output.code, Some(0), "{output}");
-    insta::assert_snapshot!(seen(&output, &repo), @"");
+    insta::assert_snapshot!(seen(&output, &repo), @r"
+    exit: 0
+    --- stdout
+    diff --git a/src/lib.rs b/src/lib.rs
+    index [OID]..[OID] 100644
+    --- a/src/lib.rs
+    +++ b/src/lib.rs
+    @@ -2,7 +2,7 @@
+     
+     /// The sum of two numbers.
+     pub fn add(a: i64, b: i64) -> i64 {
+    -    a - b
+    +    a + b
+     }
+     
+     /// The product of two numbers.
+    --- stderr
+    success  openai tiny-coder at 127.0.0.1:[PORT], 11 tokens in, 7 out, [DURATION]
+      src/lib.rs: there is no `diff --git` line
+      src/lib.rs: the names have no `a/` and `b/` in front
+      src/lib.rs: the header counts 9 old and 9 new lines; the hunk has others
+    ");
     args.push("--json");
     let result = agentos().in_dir(repo.path()).run(&args).unwrap().json().unwrap();
     assert_eq!(result["output_kind"], "diff");

@@ -1,5 +1,7 @@
 //! `agentos tool list`, `health`, `auth`: what a user learns about providers.
 
+use agentos_testkit::cli::Cli;
+use agentos_testkit::repo::write_file;
 use agentos_testkit::server::{FakeServer, Reply, closed_port};
 use serde_json::json;
 
@@ -17,7 +19,13 @@ fn health(args: &[&str]) -> (Option<i32>, serde_json::Value) {
 fn every_provider_is_listed() {
     let output = agentos().run(&["tool", "list"]).unwrap();
     assert_eq!(output.code, Some(0), "{output}");
-    insta::assert_snapshot!(output.stdout, @"");
+    insta::assert_snapshot!(output.stdout, @r"
+    PROVIDER  WHERE  ADDRESS                    MODEL        KEY
+    llamacpp  local  http://localhost:8080      -            none
+    lmstudio  local  http://localhost:1234/v1   local-model  none
+    openai    cloud  https://api.openai.com/v1  gpt-4o       none
+    replay    local  -                          -            none
+    ");
 }
 
 #[test]
@@ -101,7 +109,13 @@ fn health_for_a_person_says_what_to_do() {
         .run(&["tool", "health", "-p", "llamacpp", "--base-url", &closed])
         .unwrap();
     let repo = small_repo();
-    insta::assert_snapshot!(seen(&output, &repo), @"");
+    insta::assert_snapshot!(seen(&output, &repo), @r"
+exit: 5
+--- stdout
+llamacpp  unreachable      127.0.0.1:[PORT]  `127.0.0.1:[PORT]` does not take connections
+                           next: start `llama-server -m MODEL.gguf --port 8080`, or set its address with `--base-url`
+--- stderr
+");
 }
 
 #[test]
@@ -167,6 +181,79 @@ fn a_repository_cannot_send_a_users_key_to_another_host() {
     for request in server.requests() {
         assert_eq!(request.header("authorization"), None, "{output}");
     }
+}
+
+#[test]
+fn a_new_openai_like_server_is_one_profile_file() {
+    let server = chat_server("ok", || {});
+    let profile = json!({
+        "provider": "my-vllm", "name": "my-vllm", "adapter": "openai",
+        "base_url": format!("{}/v1", server.url()), "model": "tiny-coder", "timeout_seconds": 120,
+    });
+    let cli = agentos();
+    write_file(
+        &cli.home().join(".config/agentos/profiles/my-vllm.json"),
+        profile.to_string(),
+    );
+    let output = cli.run(&["tool", "health", "-p", "my-vllm", "--json"]).unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    assert_eq!(output.json().unwrap()["tools"][0]["status"], "connected");
+    let output = cli.run(&["tool", "list"]).unwrap();
+    assert!(output.stdout.contains("my-vllm"), "{output}");
+}
+
+#[test]
+fn user_project_environment_and_flag_win_over_the_built_in_profile_in_this_order() {
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let shown = |cli: &Cli| {
+        let json = cli
+            .run(&["profile", "show", "lmstudio", "--json"])
+            .unwrap()
+            .json()
+            .unwrap();
+        let value = &json["values"]["model"];
+        (
+            value["value"].as_str().unwrap().to_owned(),
+            value["origin"].as_str().unwrap().to_owned(),
+        )
+    };
+    assert_eq!(shown(&cli), ("local-model".to_owned(), "built-in".to_owned()));
+    let file = |model: &str| json!({ "provider": "lmstudio", "model": model }).to_string();
+    write_file(
+        &cli.home().join(".config/agentos/profiles/lmstudio.json"),
+        file("of-the-user"),
+    );
+    assert_eq!(shown(&cli), ("of-the-user".to_owned(), "user file".to_owned()));
+    write_file(
+        &repo.path().join(".agentos/profiles/lmstudio.json"),
+        file("of-the-project"),
+    );
+    assert_eq!(
+        shown(&cli),
+        ("of-the-project".to_owned(), "project file".to_owned())
+    );
+    let cli = cli.env("AGENTOS_LMSTUDIO_MODEL", "of-the-environment");
+    assert_eq!(
+        shown(&cli),
+        (
+            "of-the-environment".to_owned(),
+            "environment AGENTOS_LMSTUDIO_MODEL".to_owned()
+        )
+    );
+}
+
+#[test]
+fn a_mistake_in_a_profile_is_named_with_its_place() {
+    let cli = agentos();
+    let path = cli.home().join("bad.json");
+    write_file(&path, "{\n  \"provider\": \"lmstudio\",\n  \"modle\": \"x\"\n}\n");
+    let output = cli.run(&["profile", "validate", path.to_str().unwrap()]).unwrap();
+    assert_eq!(output.code, Some(2), "{output}");
+    assert!(
+        output.stderr.contains("modle") && output.stderr.contains("model"),
+        "{output}"
+    );
 }
 
 #[test]

@@ -90,10 +90,16 @@ pub fn pipe_in(repo: &TestRepo, args: &[&str], answer: &str) -> CliOutput {
 
 /// What a person sees, with what differs from run to run replaced.
 pub fn seen(output: &CliOutput, repo: &TestRepo) -> String {
-    Redactor::new()
+    let text = Redactor::new()
         .unwrap()
         .path(repo.path(), "[REPO]")
-        .redact(&output.to_string())
+        .redact(&output.to_string());
+    // Where a built-in rule stands in its file is not what these tests are about.
+    let mut parts = text.split("default.toml:");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |seen, part| {
+        seen + "default.toml:[LINE]" + part.trim_start_matches(|c: char| c.is_ascii_digit())
+    })
 }
 
 /// Everything in a repository that a refusal must leave as it is.
