@@ -38,6 +38,8 @@ pub struct Request<'a> {
     pub edit_format: EditFormat,
     /// Bounds on one call.
     pub limits: TaskLimits,
+    /// Land what has one place although other parts have none.
+    pub partial: bool,
     /// How often the tool may try; at least 1.
     pub attempts: u32,
     /// Set when the answer is not a model's, with the reason.
@@ -98,7 +100,12 @@ pub async fn propose(
         began,
         mock: request.mock.clone(),
     };
-    let result = judge(deps, &target, &call, &answer, &context, boundary)?;
+    let options = LandOptions {
+        seen: seen(&context),
+        partial: request.partial,
+        ..LandOptions::default()
+    };
+    let result = judge(deps, &target, &call, &answer, &options, boundary)?;
     // The diff itself is a blob of the landing record; here its hash is enough.
     let slim = ToolResult {
         diff: None,
@@ -202,7 +209,7 @@ fn judge(
     target: &TargetInfo,
     call: &Call<'_>,
     answer: &Result<ToolOutput, ToolError>,
-    context: &Context,
+    options: &LandOptions,
     boundary: Boundary,
 ) -> Result<ToolResult, EffectError> {
     let output = match answer {
@@ -210,11 +217,7 @@ fn judge(
         Err(error) => return Ok(verdict(call, Err(error), &Judged::Nothing, boundary)),
     };
     let base = deps.repo.base(target)?;
-    let options = LandOptions {
-        seen: seen(context),
-        ..LandOptions::default()
-    };
-    match land(output.text.as_bytes(), base.as_ref(), &options) {
+    match land(output.text.as_bytes(), base.as_ref(), options) {
         Ok(found) => Ok(verdict(call, Ok(output), &Judged::Lands(&found), boundary)),
         Err(LandError::Refused(report)) => Ok(verdict(call, Ok(output), &Judged::Refused(&report), boundary)),
         Err(LandError::Base(error)) => Err(EffectError::new(
@@ -311,6 +314,7 @@ fn proposal<'a>(
         message: message.to_owned(),
         trailers: vec![("Assisted-by".to_owned(), format!("{provider}:{model}"))],
         attempt,
+        partial: request.partial,
     }
 }
 

@@ -50,6 +50,8 @@ pub struct Proposal<'a> {
     pub trailers: Vec<(String, String)>,
     /// 1 for the first answer of a run.
     pub attempt: u32,
+    /// Land what has one place although other parts have none; reported, never silent.
+    pub partial: bool,
 }
 
 /// Takes an answer to its end. Never fails: what goes wrong is the outcome, and it is recorded.
@@ -150,6 +152,7 @@ fn locate(
     let base = deps.repo.base(target)?;
     let options = LandOptions {
         seen: proposal.seen.clone(),
+        partial: proposal.partial,
         ..LandOptions::default()
     };
     let found = match land(proposal.answer, base.as_ref(), &options) {
@@ -254,6 +257,9 @@ fn decide_and_land(
     };
     let (landed, intent) = write(deps, proposal, target, approved)?;
     outcome.message = landed_message(target, &landed, &outcome.files);
+    if outcome.report.as_ref().is_some_and(|report| report.partial) {
+        outcome.message.push_str("; a part of the answer was left out");
+    }
     outcome.commit = landed.commit;
     outcome.tree = Some(landed.tree);
     outcome.decision = Some(decision);

@@ -102,6 +102,9 @@ fn answered(result: &mut ToolResult, output: &ToolOutput, judged: &Judged<'_>) {
                 .collect();
             result.line_count = stats.added + stats.removed;
             result.diff_validation.is_valid = true;
+            if found.report.partial {
+                result.status = ResultStatus::PartialSuccess;
+            }
             describe(&mut result.diff_validation, &found.report);
         }
         Judged::Refused(report) => refused(result, report),
@@ -182,8 +185,9 @@ fn unanswered(result: &mut ToolResult, error: &ToolError) {
 
 /// A failed result carries no diff: its kind is only bound to one on success.
 fn fail(result: &mut ToolResult, category: ErrorCategory, message: String) {
-    if result.status == ResultStatus::Success {
-        result.status = ResultStatus::Failed;
+    match result.status {
+        ResultStatus::Success | ResultStatus::PartialSuccess => result.status = ResultStatus::Failed,
+        ResultStatus::Failed | ResultStatus::Timeout => {}
     }
     result.output_kind = OutputKind::Explanation;
     result.diff = None;

@@ -20,6 +20,9 @@ pub struct TargetFlags {
     /// Say what would happen and write nothing but evidence
     #[arg(long)]
     pub dry_run: bool,
+    /// Land the parts of the answer that have one place, although others have none; says what is left out
+    #[arg(long)]
+    pub partial: bool,
     /// Consent to what policy answers with ask; never to a deny
     #[arg(short, long)]
     pub yes: bool,

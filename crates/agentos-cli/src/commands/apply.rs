@@ -33,6 +33,7 @@ pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
             .unwrap_or_else(|| format!("Apply {what}")),
         trailers: Vec::new(),
         attempt: 1,
+        partial: args.target.partial,
     };
     let outcome = settle::apply(&mut session.deps(), "apply", &what, &proposal);
     if args.explain {

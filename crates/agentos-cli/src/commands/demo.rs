@@ -101,6 +101,7 @@ impl Demo<'_> {
                 timeout_seconds: 10,
                 max_output_tokens: None,
             },
+            partial: false,
             attempts: 1,
             mock: None,
         };
@@ -131,6 +132,7 @@ impl Demo<'_> {
             message: what.to_owned(),
             trailers: Vec::new(),
             attempt: 1,
+            partial: false,
         };
         let outcome = settle::apply(&mut session.deps(), "apply", what, &proposal);
         self.show(&outcome)?;

@@ -36,6 +36,7 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
         files: &files,
         edit_format: edit_format(args.provider.edit_format),
         limits: limits(&args.provider, tool.timeout_seconds),
+        partial: args.target.partial,
         attempts: args.attempts,
         mock: None,
     };

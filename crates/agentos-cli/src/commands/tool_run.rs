@@ -34,6 +34,7 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
         files: &files,
         edit_format: edit_format(args.provider.edit_format),
         limits: limits(&args.provider, tool.timeout_seconds),
+        partial: false,
         attempts: 1,
         mock: None,
     };

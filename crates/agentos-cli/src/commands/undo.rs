@@ -44,6 +44,7 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
         message: message(&receipt),
         trailers: vec![("AgentOS-Undo".to_owned(), receipt.run.clone())],
         attempt: 1,
+        partial: false,
     };
     let mut outcome = settle::apply(&mut session.deps(), "undo", &instruction, &proposal);
     if outcome.cause == Cause::Landing {

@@ -163,6 +163,29 @@ fn a_dry_run_writes_nothing_but_evidence() {
 }
 
 #[test]
+fn a_part_of_an_answer_lands_only_on_request_and_says_what_it_left_out() {
+    let half = format!(
+        "{SLOPPY_FIX}\n```diff\n--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-no such line\n+x\n```\n"
+    );
+    let repo = small_repo();
+    let before = state(&repo);
+    let output = pipe_in(&repo, &["apply", "-", "--json"], &half);
+    assert_eq!(output.code, Some(6), "{output}");
+    assert_eq!(state(&repo), before);
+    let output = pipe_in(&repo, &["apply", "-", "--partial", "--json"], &half);
+    assert_eq!(output.code, Some(0), "{output}");
+    let json = output.json().unwrap();
+    assert_eq!(json["report"]["partial"], true);
+    assert!(
+        json["report"]["notes"].to_string().contains("README.md"),
+        "{output}"
+    );
+    assert!(json["message"].as_str().unwrap().contains("left out"), "{output}");
+    assert_eq!(repo.read("src/lib.rs"), LIB_FIXED.as_bytes());
+    assert_eq!(repo.read("README.md"), b"# small\n");
+}
+
+#[test]
 fn a_users_own_edits_are_never_overwritten() {
     let repo = small_repo();
     repo.write("src/lib.rs", "my unfinished work\n");
