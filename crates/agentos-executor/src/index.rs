@@ -1,27 +1,52 @@
 //! Brings the index up to a landed change: the touched paths, and nothing else.
 //!
-//! Owns: index entries with the stat data that keeps `git status` quick and clean. Never: refreshes or drops what
-//! the user has staged elsewhere.
+//! Owns: the new index, made under another name and then renamed, and entries with the stat data that keeps `git
+//! status` quick and clean. Never: refreshes or drops what the user has staged elsewhere.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
 
-use git2::{ErrorCode, IndexEntry, IndexTime};
+use git2::{ErrorCode, Index, IndexEntry, IndexTime};
 
 use crate::splice::{mode_bits, oid};
-use crate::{ExecError, FileId, ReceiptFile, Repository};
+use crate::{ExecError, FileId, ReceiptFile, Repository, index_lock};
 
-/// Sets the entries of a change. Paths in `kept` hold a user's later work: their entries carry no stat data, so that
-/// git looks at the files.
+/// Sets the entries of a change. The caller holds the index. Paths in `kept` hold a user's later work: their entries
+/// carry no stat data, so that git looks at the files.
 pub(crate) fn update(
     repository: &Repository,
     root: &Path,
     files: &[ReceiptFile],
     kept: &[String],
 ) -> Result<(), ExecError> {
-    let failed = ExecError::git("update the index");
-    let mut index = repository.git.index().map_err(failed)?;
-    index.read(false).map_err(ExecError::git("update the index"))?;
+    let place = repository.git.path().join("index");
+    let next = repository.git.path().join("agentos-index.tmp");
+    let made = index_lock::second_name(&place, &next)
+        .map_err(ExecError::write("write", &next))
+        .and_then(|()| make(repository, &next, root, files, kept))
+        .and_then(|()| fs::rename(&next, &place).map_err(ExecError::write("replace", &place)));
+    if made.is_err() {
+        // What is left under this name is taken away before the next use as well.
+        let _ = fs::remove_file(&next);
+    }
+    repository.reach("index replaced");
+    made
+}
+
+/// Changes the index that stands under its second name.
+fn make(
+    repository: &Repository,
+    next: &Path,
+    root: &Path,
+    files: &[ReceiptFile],
+    kept: &[String],
+) -> Result<(), ExecError> {
+    let failed = || ExecError::git("update the index");
+    repository.reach("index copied");
+    let mut index = Index::open(next).map_err(failed())?;
+    // Files as young as the index are looked at again by git only if the index says so: that needs the work tree.
+    let owner = git2::Repository::open(repository.git.path()).map_err(failed())?;
+    owner.set_index(&mut index).map_err(failed())?;
     for file in files {
         match index.remove(Path::new(file.path.as_str()), 0) {
             Ok(()) => {}
@@ -38,10 +63,9 @@ pub(crate) fn update(
             index.add(&entry).map_err(ExecError::git("update the index"))?;
         }
     }
-    index.write().map_err(|error| match error.code() {
-        ErrorCode::Locked => ExecError::IndexLocked(repository.git.path().join("index.lock")),
-        _ => ExecError::git("write the index")(error),
-    })
+    index.write().map_err(ExecError::git("write the index"))?;
+    repository.reach("index written");
+    Ok(())
 }
 
 fn entry(path: &str, new: &FileId, stat: Option<&Metadata>) -> Result<IndexEntry, ExecError> {

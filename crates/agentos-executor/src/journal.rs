@@ -122,7 +122,12 @@ impl Repository {
         Ok(dir)
     }
 
-    fn journal_path(&self) -> PathBuf {
+    /// The lock that libgit2 takes to move a ref.
+    pub(crate) fn ref_lock_path(&self, refname: &str) -> PathBuf {
+        self.common_dir().join(format!("{refname}.lock"))
+    }
+
+    pub(crate) fn journal_path(&self) -> PathBuf {
         self.state_dir().join("journal.json")
     }
 
@@ -158,9 +163,12 @@ impl Repository {
                 // What a crash left there is ours; a link that somebody put there must not be written through.
                 remove_if_there(&temp)?;
                 let mut file = OpenOptions::new().write(true).create_new(true).open(&temp)?;
+                self.reach("journal opened");
                 file.write_all(&text)?;
                 file.sync_all()?;
+                self.reach("journal ready");
                 fs::rename(&temp, &path)?;
+                self.reach("journal in place");
                 disk::sync_dir(path.parent().unwrap_or(Path::new(".")))
             });
         written.map_err(ExecError::write("write", &path))
@@ -173,7 +181,7 @@ impl Repository {
     }
 }
 
-fn remove_if_there(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),

@@ -1,26 +1,22 @@
 //! Landing an approved change: everything or nothing.
 //!
-//! Owns: the order. Approval and base are checked, objects written, the result compared with a second opinion, the
-//! intent recorded, the journal written, the ref moved, and last index and work tree brought up to it. Before the
-//! ref moves, nothing is visible; after it, everything can be redone from the journal. Never: decides whether a
-//! change may land.
-
-use std::path::Path;
+//! Owns: the order up to the first visible write. Approval and base are checked, the index is taken, objects written,
+//! the result compared with a second opinion, and the intent recorded; `publish` does the rest. Never: decides
+//! whether a change may land.
 
 use agentos_diff::{Change, FileChange, FileMode, FileState};
 use agentos_policy::{Approved, Hashes};
-use git2::{ErrorCode, ObjectType, Oid, Signature, Time, Tree};
+use git2::{ObjectType, Oid, Signature, Time, Tree};
 use sha2::{Digest, Sha256};
 
 use crate::base::lookup;
 use crate::disk;
 use crate::history::{EVIDENCE_TRAILER, RUN_TRAILER};
-use crate::journal::{Journal, JournalFile};
 use crate::measure::hex;
 use crate::splice::{mode_bits, oid, splice};
 use crate::{
-    ExecError, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile, RepoError, Repository, Target,
-    Writes, opinion, preflight, worktree,
+    ExecError, FailPoints, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile, RepoError, Repository,
+    Target, Writes, opinion, preflight,
 };
 
 /// How a change shall land.
@@ -45,9 +41,9 @@ pub struct LandPlan {
 }
 
 /// What is computed before anything visible is written.
-struct Prepared {
-    files: Vec<ReceiptFile>,
-    tree: Oid,
+pub(crate) struct Prepared {
+    pub files: Vec<ReceiptFile>,
+    pub tree: Oid,
     /// Every object written.
     objects: Vec<Oid>,
 }
@@ -71,23 +67,30 @@ impl Repository {
             return self.rehearse(&change, plan);
         }
         let _lock = self.lock()?;
+        self.reach("locked");
         let recovered = self.recover_locked()?;
         self.check_target(&plan.target)?;
         let author = self.author(plan)?;
         let base = self.base_tree(&plan.target)?;
         let files = receipt_files(&base, &change)?;
+        let mut _index = None;
         if plan.target.writes.touches_work_tree() {
+            _index = Some(self.lock_index(&plan.run)?);
             preflight::check(self, self.work_dir().ok_or(RepoError::NoWorkTree)?, &files)?;
         }
-        let prepared = prepare(&self.git, &base, &change, files)?;
+        self.reach("checked");
+        let prepared = prepare(&self.git, &base, &change, files, self.fail_points())?;
         disk::sync_objects(self.common_dir(), &prepared.objects)
             .map_err(ExecError::write("sync", self.common_dir()))?;
+        self.reach("objects durable");
         let intent = intent_of(plan, &change, &prepared);
         let pin = intents.intent(&intent).map_err(ExecError::EvidenceNotDurable)?;
+        self.reach("intent recorded");
         let commit = match &author {
             Some(author) => Some(self.write_commit(plan, author, prepared.tree, &pin)?),
             None => None,
         };
+        self.reach("commit written");
         let kept = self.publish(plan, &prepared, commit)?;
         let mut receipt = receipt_of(plan, &change, prepared);
         receipt.commit = commit.map(|id| id.to_string());
@@ -108,7 +111,7 @@ impl Repository {
             .find_tree(oid(&plan.target.base_tree)?)
             .map_err(RepoError::git("read the base"))?;
         let files = receipt_files(&base, change)?;
-        let prepared = prepare(&git, &base, change, files)?;
+        let prepared = prepare(&git, &base, change, files, self.fail_points())?;
         Ok(receipt_of(plan, change, prepared))
     }
 
@@ -134,7 +137,7 @@ impl Repository {
         }
     }
 
-    fn tip(&self, refname: &str) -> Option<String> {
+    pub(crate) fn tip(&self, refname: &str) -> Option<String> {
         let reference = self
             .git
             .find_reference(refname)
@@ -179,116 +182,6 @@ impl Repository {
         let id = id.map_err(ExecError::git("write the commit"))?;
         disk::sync_objects(self.common_dir(), &[id]).map_err(ExecError::write("sync", self.common_dir()))?;
         Ok(id)
-    }
-
-    /// Journal, staged files, ref, work tree, index, journal cleared.
-    fn publish(
-        &self,
-        plan: &LandPlan,
-        prepared: &Prepared,
-        commit: Option<Oid>,
-    ) -> Result<Vec<String>, ExecError> {
-        let target = &plan.target;
-        let root = self.work_dir().filter(|_| target.writes.touches_work_tree());
-        let files = prepared.files.iter().map(|file| JournalFile {
-            file: file.clone(),
-            temp: None,
-        });
-        let mut journal = Journal {
-            v: 1,
-            run: plan.run.clone(),
-            writes: target.writes,
-            refname: target.refname.clone(),
-            parent: target.base_commit.clone(),
-            commit: commit.map(|id| id.to_string()),
-            decided: false,
-            work_dir: root.map(Path::to_owned),
-            files: files.collect(),
-        };
-        if let Some(root) = root {
-            worktree::plan_temps(root, &plan.run, &mut journal.files)?;
-        }
-        self.write_journal(&journal)?;
-        if let Err(error) = self.decide(plan, &mut journal, root, commit) {
-            self.take_back(root, &journal)?;
-            return Err(error);
-        }
-        self.complete(&journal, root)
-            .map_err(|error| ExecError::Unfinished(Box::new(error)))
-    }
-
-    /// What follows once the change is made; gives the paths that were left to somebody's later work.
-    fn complete(&self, journal: &Journal, root: Option<&Path>) -> Result<Vec<String>, ExecError> {
-        if journal.commit.is_some() {
-            let synced = disk::sync_ref(self.common_dir(), &journal.refname);
-            synced.map_err(ExecError::write("sync", self.common_dir()))?;
-        }
-        let kept = match root {
-            Some(root) => worktree::settle_unless_edited(self, root, &journal.files)?,
-            None => Vec::new(),
-        };
-        self.clear_journal()?;
-        Ok(kept)
-    }
-
-    /// The one step after which the change is made.
-    fn decide(
-        &self,
-        plan: &LandPlan,
-        journal: &mut Journal,
-        root: Option<&Path>,
-        commit: Option<Oid>,
-    ) -> Result<(), ExecError> {
-        if let Some(root) = root {
-            worktree::stage(self, root, &journal.files)?;
-        }
-        if let Some(commit) = commit {
-            return self.move_ref(plan, commit);
-        }
-        journal.decided = true;
-        let written = self.write_journal(journal);
-        if written.is_err() {
-            journal.decided = false;
-        }
-        written
-    }
-
-    fn take_back(&self, root: Option<&Path>, journal: &Journal) -> Result<(), ExecError> {
-        if let Some(root) = root {
-            worktree::discard(root, &journal.files)?;
-        }
-        self.clear_journal()
-    }
-
-    /// Moves the ref if it still stands at the base.
-    fn move_ref(&self, plan: &LandPlan, commit: Oid) -> Result<(), ExecError> {
-        let target = &plan.target;
-        let log = format!("agentos: {}", subject(&plan.message));
-        let result = if target.creates_branch {
-            self.git.reference(&target.refname, commit, false, &log)
-        } else {
-            let base = oid(&target.base_commit)?;
-            self.git
-                .reference_matching(&target.refname, commit, true, base, &log)
-        };
-        match result {
-            Ok(_) => Ok(()),
-            Err(error) if error.code() == ErrorCode::Locked => {
-                Err(ExecError::RefLocked(target.refname.clone()))
-            }
-            Err(error) => {
-                let now = self.tip(&target.refname).unwrap_or_default();
-                let expected = if target.creates_branch {
-                    ""
-                } else {
-                    target.base_commit.as_str()
-                };
-                if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) || now != expected {
-                    return Err(moved(&target.refname, expected, now));
-                }
-                Err(ExecError::git("move the branch")(error))
-            }
-        }
     }
 }
 
@@ -372,6 +265,7 @@ fn prepare(
     base: &Tree<'_>,
     change: &Change,
     files: Vec<ReceiptFile>,
+    fail: &FailPoints,
 ) -> Result<Prepared, ExecError> {
     let mut objects = Vec::new();
     for state in change.files().iter().filter_map(|file| file.new.as_ref()) {
@@ -379,9 +273,12 @@ fn prepare(
             git.blob(&state.content)
                 .map_err(ExecError::git("write a file's content"))?,
         );
+        fail.reach("content written");
     }
     let tree = splice(git, base, &files, &mut objects)?;
+    fail.reach("trees written");
     opinion::check(git, base, tree, change, &files)?;
+    fail.reach("second opinion agreed");
     Ok(Prepared { files, tree, objects })
 }
 
@@ -443,12 +340,7 @@ fn message(plan: &LandPlan, pin: &str) -> String {
     text
 }
 
-fn subject(message: &str) -> String {
-    let line = message.trim().lines().next().unwrap_or_default();
-    line.chars().filter(|c| !c.is_control()).collect()
-}
-
-fn moved(refname: &str, expected: &str, found: String) -> ExecError {
+pub(crate) fn moved(refname: &str, expected: &str, found: String) -> ExecError {
     ExecError::BaseMoved {
         refname: refname.to_owned(),
         expected: expected.to_owned(),

@@ -20,12 +20,8 @@ use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 /// Paths named in one refusal.
 const MAX_NAMED: usize = 50;
 
-/// Looks at every path of a change.
+/// Looks at every path of a change. The caller holds the index.
 pub(crate) fn check(repository: &Repository, root: &Path, files: &[ReceiptFile]) -> Result<(), ExecError> {
-    let lock = repository.git.path().join("index.lock");
-    if fs::symlink_metadata(&lock).is_ok() {
-        return Err(ExecError::IndexLocked(lock));
-    }
     let mut index = repository.git.index().map_err(RepoError::git("read the index"))?;
     index.read(false).map_err(RepoError::git("read the index"))?;
     let deleted = files

@@ -1,9 +1,12 @@
 //! Finishing or taking back what a killed landing left.
 //!
-//! Owns: the decision, from the journal and where the ref stands. Never: overwrites what somebody edited since.
+//! Owns: the decision, from the journal and where the ref stands, and letting go of locks that a dead process of ours
+//! holds. Never: overwrites what somebody edited since, or removes a lock that may be another program's.
 
+use std::fs;
 use std::path::Path;
 
+use crate::index_lock::IndexLock;
 use crate::journal::Journal;
 use crate::splice::oid;
 use crate::worktree;
@@ -15,7 +18,7 @@ impl Repository {
     /// # Errors
     /// When it cannot be finished; the journal stays, and the next call tries again.
     pub fn recover(&self) -> Result<Option<Recovered>, ExecError> {
-        if self.read_journal()?.is_none() {
+        if self.read_journal()?.is_none() && self.abandoned_index_lock().is_none() {
             return Ok(None);
         }
         let _lock = self.lock()?;
@@ -24,19 +27,30 @@ impl Repository {
 
     /// The same, for a caller that holds the lock.
     pub(crate) fn recover_locked(&self) -> Result<Option<Recovered>, ExecError> {
+        let abandoned = self.release_abandoned_index()?;
         let Some(journal) = self.read_journal()? else {
-            return Ok(None);
+            // It died before it had written anything but objects.
+            return Ok(abandoned.map(|run| Recovered {
+                run,
+                outcome: RecoveryOutcome::RolledBack,
+                commit: None,
+                kept: Vec::new(),
+            }));
         };
         let outcome = self.outcome(&journal)?;
+        self.release_abandoned_ref(&journal)?;
         let mut kept = Vec::new();
         if let Some(owner) = self.work_tree_of(&journal)
             && let Some(root) = owner.work_dir()
         {
+            owner.release_abandoned_index()?;
             worktree::discard(root, &journal.files)?;
             if outcome == RecoveryOutcome::Finished && journal.writes.touches_work_tree() {
+                let _index: IndexLock = owner.lock_index(&journal.run)?;
                 kept = finish(&owner, root, &journal)?;
             }
         }
+        self.reach("recovered");
         self.clear_journal()?;
         tracing::info!(run = journal.run, ?outcome, "an earlier landing was cut short");
         let made = matches!(outcome, RecoveryOutcome::Finished | RecoveryOutcome::Superseded);
@@ -77,12 +91,45 @@ impl Repository {
         })
     }
 
+    /// Removes the lock of a process that died while it moved the ref. Two things are known to be of its making: a
+    /// lock that names its commit, which nobody else knew, and one that is still empty and younger than its journal,
+    /// since the ref was free when the journal was written.
+    fn release_abandoned_ref(&self, journal: &Journal) -> Result<(), ExecError> {
+        let Some(commit) = &journal.commit else {
+            return Ok(());
+        };
+        let is_branch =
+            journal.refname.starts_with("refs/heads/") && git2::Reference::is_valid_name(&journal.refname);
+        let path = self.ref_lock_path(&journal.refname);
+        let Ok(found) = fs::symlink_metadata(&path) else {
+            return Ok(());
+        };
+        if !is_branch || !found.is_file() {
+            return Ok(());
+        }
+        let younger = || {
+            let written = fs::symlink_metadata(self.journal_path()).and_then(|journal| journal.modified());
+            written.is_ok_and(|written| found.modified().is_ok_and(|locked| locked >= written))
+        };
+        let is_ours = if found.len() == 0 {
+            younger()
+        } else {
+            fs::read_to_string(&path).is_ok_and(|text| text.trim_end() == commit)
+        };
+        if is_ours {
+            fs::remove_file(&path).map_err(ExecError::write("remove", &path))?;
+        }
+        Ok(())
+    }
+
     /// The work tree a journal names, if it is one of this repository's. A journal is a file that a repository from
     /// elsewhere may bring along: it must not lead us out.
     fn work_tree_of(&self, journal: &Journal) -> Option<Repository> {
         let root = journal.work_dir.as_deref()?;
         let git = git2::Repository::open(root).ok()?;
-        let found = Self::checked(git).ok()?;
+        let found = Self::checked(git)
+            .ok()?
+            .with_fail_points(self.fail_points().clone());
         let same = |a: &Path, b: &Path| {
             a.canonicalize()
                 .ok()
@@ -93,7 +140,8 @@ impl Repository {
     }
 }
 
-/// Brings work tree and index to the landed state; gives the paths that hold somebody's later work.
+/// Brings work tree and index to the landed state; gives the paths that hold somebody's later work. The caller holds
+/// the index.
 fn finish(owner: &Repository, root: &Path, journal: &Journal) -> Result<Vec<String>, ExecError> {
     let mut files = journal.files.clone();
     worktree::plan_temps(root, &journal.run, &mut files)?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use git2::{ErrorCode, ObjectType, RepositoryOpenFlags};
 
 use crate::error::Unsupported;
-use crate::{RepoError, Target};
+use crate::{FailPoints, RepoError, Target};
 
 /// A policy file longer than this is not one.
 const MAX_POLICY_FILE: usize = 1 << 20;
@@ -20,6 +20,7 @@ pub struct Repository {
     pub(crate) git: git2::Repository,
     common: PathBuf,
     work: Option<PathBuf>,
+    fail: FailPoints,
 }
 
 impl std::fmt::Debug for Repository {
@@ -57,11 +58,30 @@ impl Repository {
         {
             return Err(RepoError::WorkTreeElsewhere(work.clone()));
         }
-        let repository = Self { git, common, work };
+        let repository = Self {
+            git,
+            common,
+            work,
+            fail: FailPoints::default(),
+        };
         if repository.has_promisor() {
             return Err(RepoError::Unsupported(Unsupported::PartialClone));
         }
         Ok(repository)
+    }
+
+    /// The same repository, with the places where a kill test ends the process.
+    #[must_use]
+    pub fn with_fail_points(self, fail: FailPoints) -> Self {
+        Self { fail, ..self }
+    }
+
+    pub(crate) fn fail_points(&self) -> &FailPoints {
+        &self.fail
+    }
+
+    pub(crate) fn reach(&self, place: &str) {
+        self.fail.reach(place);
     }
 
     /// The git directory that all work trees share.

@@ -58,6 +58,7 @@ pub(crate) fn stage(repository: &Repository, root: &Path, files: &[JournalFile])
             .map_err(ExecError::git("read a new file"))?;
         let temp = safe(root, temp)?;
         write_new(&temp, blob.content(), new.mode).map_err(ExecError::write("write", &temp))?;
+        repository.reach("file staged");
     }
     Ok(())
 }
@@ -80,7 +81,7 @@ pub(crate) fn settle_unless_edited(
             }
         }
     }
-    settle(root, &open)?;
+    settle(repository, root, &open)?;
     discard(root, &done)?;
     let files: Vec<_> = files.iter().map(|entry| entry.file.clone()).collect();
     index::update(repository, root, &files, &kept)?;
@@ -135,13 +136,14 @@ pub(crate) fn is_executable(_found: &Metadata) -> Option<bool> {
 }
 
 /// Brings the staged files to their places and removes the deleted ones. Can be repeated after a crash.
-fn settle(root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
+fn settle(repository: &Repository, root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
     let mut folders = BTreeSet::new();
     for JournalFile { file, .. } in files.iter().filter(|file| file.file.new.is_none()) {
         let path = file.path.as_str();
         let place = safe(root, path)?;
         if look_at(&place)?.is_some_and(|found| !found.is_dir()) {
             fs::remove_file(&place).map_err(ExecError::write("remove", &place))?;
+            repository.reach("file removed");
         }
         folders.insert(prune(root, path));
     }
@@ -151,7 +153,9 @@ fn settle(root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
         };
         let temp = safe(root, temp)?;
         let place = make_room(root, file.path.as_str(), &mut folders)?;
+        repository.reach("room made");
         fs::rename(&temp, &place).map_err(ExecError::write("replace", &place))?;
+        repository.reach("file in place");
         folders.extend(place.parent().map(Path::to_owned));
         folders.extend(temp.parent().map(Path::to_owned));
     }

@@ -143,3 +143,60 @@ fn a_journal_that_cannot_be_read_stops_everything() {
     assert_eq!(error.code(), "bad-journal");
     assert_eq!(repo.status(), "");
 }
+
+#[test]
+fn an_index_that_a_dead_landing_holds_is_let_go_and_nobody_elses() {
+    let repo = example();
+    repo.write(".git/index.lock", "agentos landing run-7\n");
+    let recovered = open(&repo).recover().unwrap().unwrap();
+    assert_eq!(
+        (recovered.run.as_str(), recovered.outcome),
+        ("run-7", RecoveryOutcome::RolledBack)
+    );
+    assert!(!repo.has(".git/index.lock"));
+    for theirs in ["", "DIRC\0\0\0\u{2}", "agentos"] {
+        repo.write(".git/index.lock", theirs);
+        assert_eq!(open(&repo).recover().unwrap(), None);
+        assert!(repo.has(".git/index.lock"), "{theirs:?}");
+    }
+}
+
+#[test]
+fn a_branch_that_a_dead_landing_holds_is_let_go_and_nobody_elses() {
+    let repo = example();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let planned = repo.git(&["commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "planned"]);
+    let journal = json!({
+        "v": 1, "run": "run-9", "writes": Writes::CommitOnly, "refname": "refs/heads/main", "parent": head,
+        "commit": planned, "decided": false, "work_dir": null, "files": [],
+    });
+    let lock = ".git/refs/heads/main.lock";
+    for (before, after, is_ours) in [
+        (None, Some(String::new()), true),
+        (None, Some(format!("{planned}\n")), true),
+        (None, Some(format!("{head}\n")), false),
+        (Some(String::new()), None, false),
+    ] {
+        for (text, journal_follows) in [(&before, true), (&after, false)] {
+            if let Some(text) = text {
+                repo.write(lock, text);
+                let age = std::time::Duration::from_secs(if journal_follows { 60 } else { 0 });
+                let file = std::fs::OpenOptions::new()
+                    .write(true)
+                    .open(repo.path().join(lock))
+                    .unwrap();
+                let modified = file.metadata().unwrap().modified().unwrap();
+                file.set_modified(modified - age).unwrap();
+            }
+            if journal_follows {
+                repo.write(".git/agentos/journal.json", journal.to_string());
+            }
+        }
+        let recovered = open(&repo).recover().unwrap().unwrap();
+        assert_eq!(recovered.outcome, RecoveryOutcome::RolledBack);
+        assert_eq!(repo.has(lock), !is_ours, "{before:?} {after:?}");
+        if repo.has(lock) {
+            remove_file(&repo.path().join(lock));
+        }
+    }
+}

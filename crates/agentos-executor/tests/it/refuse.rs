@@ -3,7 +3,9 @@
 use agentos_executor::{ExecError, Repository, TargetSpec};
 use agentos_testkit::repo::{TestRepo, make_dir, write_file};
 
-use crate::support::{Sink, accept, approved, assert_sound, change, example, land, open, plan, text};
+use crate::support::{
+    Sink, accept, approved, assert_sound, change, example, land, land_in, open, plan, text,
+};
 
 fn code(repo: &TestRepo, spec: &TargetSpec) -> String {
     match Repository::discover(repo.path()).and_then(|repository| repository.resolve(spec)) {
@@ -205,6 +207,28 @@ fn a_locked_index_is_told_before_anything_is_written() {
 }
 
 #[test]
+fn nobody_can_stage_or_commit_in_the_work_tree_while_a_change_lands() {
+    let repo = example();
+    repo.write("mine.txt", "mine\n");
+    let mut tried = Vec::new();
+    let mut sink = Sink(|intent: &_| {
+        tried.push(repo.git_ok(&["add", "mine.txt"]));
+        tried.push(repo.git_ok(&["commit", "--quiet", "--allow-empty", "-m", "theirs"]));
+        accept(intent)
+    });
+    land_in(
+        &open(&repo),
+        &TargetSpec::CurrentBranch,
+        &[("a.txt", text("x\n"))],
+        &mut sink,
+    )
+    .unwrap();
+    assert_eq!(tried, [false, false]);
+    assert_eq!(repo.status(), "?? mine.txt");
+    assert!(repo.git_ok(&["add", "mine.txt"]));
+}
+
+#[test]
 fn a_locked_branch_is_told_and_what_was_begun_is_taken_back() {
     let repo = example();
     repo.write(".git/refs/heads/main.lock", "");
@@ -251,8 +275,9 @@ fn a_branch_that_moves_while_a_change_lands_is_not_overwritten() {
     let repository = open(&repo);
     let target = repository.resolve(&TargetSpec::CurrentBranch).unwrap();
     let change = change(&repository, &target, &[("a.txt", text("x\n"))]);
+    let theirs = repo.git(&["commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "theirs"]);
     let mut sink = Sink(|intent: &_| {
-        repo.git(&["commit", "--quiet", "--allow-empty", "-m", "theirs"]);
+        repo.git(&["update-ref", "refs/heads/main", &theirs]);
         accept(intent)
     });
     let error = repository

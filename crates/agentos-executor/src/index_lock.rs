@@ -1,0 +1,117 @@
+//! The index is ours from the look at it until it is replaced, and a lock that a killed landing left is known as ours.
+//!
+//! Owns: `index.lock` of a landing, told from other programs' by its content, which it has from its first moment.
+//! Never: removes a lock that says anything else.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::journal::remove_if_there;
+use crate::{ExecError, Repository};
+
+/// What our lock begins with; the run follows.
+const MARK: &str = "agentos landing ";
+/// Ours are far shorter.
+const MAX_LOCK: u64 = 512;
+
+/// The index is held; it is let go when this is dropped.
+pub(crate) struct IndexLock {
+    path: PathBuf,
+}
+
+impl Drop for IndexLock {
+    fn drop(&mut self) {
+        // Nothing can be done about a lock that cannot be removed; the next call tries again.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Repository {
+    /// Takes the index, so that no other program can stage anything until we are done. The caller holds the
+    /// repository's lock.
+    pub(crate) fn lock_index(&self, run: &str) -> Result<IndexLock, ExecError> {
+        let path = self.index_lock_path();
+        let mark = self.state_dir().join("index-mark");
+        let text = format!("{MARK}{run}\n");
+        let taken = write_new(&mark, &text).and_then(|()| {
+            self.reach("index mark written");
+            let linked = match fs::hard_link(&mark, &path) {
+                // A file system without second names: the lock gets its content a moment after its name.
+                Err(error) if no_links(&error) => create(&path, &text),
+                other => other,
+            };
+            self.reach("index locked");
+            let _ = fs::remove_file(&mark);
+            linked
+        });
+        match taken {
+            Ok(()) => Ok(IndexLock { path }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(ExecError::IndexLocked(path)),
+            Err(error) => Err(ExecError::write("lock the index with", &path)(error)),
+        }
+    }
+
+    /// The run whose process died with this index locked; none if the lock is another program's or not there.
+    pub(crate) fn abandoned_index_lock(&self) -> Option<String> {
+        let path = self.index_lock_path();
+        let found = fs::symlink_metadata(&path).ok()?;
+        if !found.is_file() || found.len() > MAX_LOCK {
+            return None;
+        }
+        let text = fs::read_to_string(&path).ok()?;
+        text.strip_prefix(MARK).map(|run| run.trim_end().to_owned())
+    }
+
+    /// Lets go of an index that a process of ours held when it died. The caller holds the repository's lock, so that
+    /// no process of ours is alive with it.
+    pub(crate) fn release_abandoned_index(&self) -> Result<Option<String>, ExecError> {
+        let Some(run) = self.abandoned_index_lock() else {
+            return Ok(None);
+        };
+        let path = self.index_lock_path();
+        fs::remove_file(&path).map_err(ExecError::write("remove", &path))?;
+        Ok(Some(run))
+    }
+
+    fn index_lock_path(&self) -> PathBuf {
+        self.git.path().join("index.lock")
+    }
+}
+
+fn no_links(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied | io::ErrorKind::CrossesDevices
+    )
+}
+
+/// Replaces what an earlier process left under this name of ours.
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    remove_if_there(path)?;
+    create(path, text)
+}
+
+fn create(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// A second name for the index, with its time, on which a new one can be made. A copy where second names do not
+/// exist. What an earlier process left under this name, or libgit2's lock on it, is ours and goes away.
+pub(crate) fn second_name(index: &Path, second: &Path) -> io::Result<()> {
+    remove_if_there(second)?;
+    let mut lock = second.as_os_str().to_owned();
+    lock.push(".lock");
+    remove_if_there(Path::new(&lock))?;
+    match fs::hard_link(index, second) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if no_links(&error) => {
+            let modified = fs::metadata(index)?.modified()?;
+            let mut file = OpenOptions::new().write(true).create_new(true).open(second)?;
+            file.write_all(&fs::read(index)?)?;
+            file.set_modified(modified)
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,151 @@
+//! Making a prepared change visible, in an order that a crash cannot break.
+//!
+//! Owns: journal, staged files, ref, index and work tree, journal cleared. Before the ref moves, nothing is visible;
+//! after it, everything can be redone from the journal. Never: checks whether a change may land.
+
+use std::fs;
+use std::path::Path;
+
+use git2::{ErrorCode, Oid};
+
+use crate::disk;
+use crate::journal::{Journal, JournalFile};
+use crate::land::{Prepared, moved};
+use crate::splice::oid;
+use crate::{ExecError, LandPlan, Repository, worktree};
+
+impl Repository {
+    /// Journal, staged files, ref, work tree, index, journal cleared.
+    pub(crate) fn publish(
+        &self,
+        plan: &LandPlan,
+        prepared: &Prepared,
+        commit: Option<Oid>,
+    ) -> Result<Vec<String>, ExecError> {
+        let target = &plan.target;
+        let root = self.work_dir().filter(|_| target.writes.touches_work_tree());
+        let files = prepared.files.iter().map(|file| JournalFile {
+            file: file.clone(),
+            temp: None,
+        });
+        let mut journal = Journal {
+            v: 1,
+            run: plan.run.clone(),
+            writes: target.writes,
+            refname: target.refname.clone(),
+            parent: target.base_commit.clone(),
+            commit: commit.map(|id| id.to_string()),
+            decided: false,
+            work_dir: root.map(Path::to_owned),
+            files: files.collect(),
+        };
+        if let Some(root) = root {
+            worktree::plan_temps(root, &plan.run, &mut journal.files)?;
+        }
+        if commit.is_some() {
+            self.check_ref_is_free(&target.refname)?;
+        }
+        self.write_journal(&journal)?;
+        self.reach("journal written");
+        if let Err(error) = self.decide(plan, &mut journal, root, commit) {
+            self.take_back(root, &journal)?;
+            return Err(error);
+        }
+        self.complete(&journal, root)
+            .map_err(|error| ExecError::Unfinished(Box::new(error)))
+    }
+
+    /// What follows once the change is made; gives the paths that were left to somebody's later work.
+    fn complete(&self, journal: &Journal, root: Option<&Path>) -> Result<Vec<String>, ExecError> {
+        if journal.commit.is_some() {
+            let synced = disk::sync_ref(self.common_dir(), &journal.refname);
+            synced.map_err(ExecError::write("sync", self.common_dir()))?;
+            self.reach("branch durable");
+        }
+        let kept = match root {
+            Some(root) => worktree::settle_unless_edited(self, root, &journal.files)?,
+            None => Vec::new(),
+        };
+        self.reach("settled");
+        self.clear_journal()?;
+        self.reach("journal cleared");
+        Ok(kept)
+    }
+
+    /// The one step after which the change is made.
+    fn decide(
+        &self,
+        plan: &LandPlan,
+        journal: &mut Journal,
+        root: Option<&Path>,
+        commit: Option<Oid>,
+    ) -> Result<(), ExecError> {
+        if let Some(root) = root {
+            worktree::stage(self, root, &journal.files)?;
+            self.reach("staged");
+        }
+        if let Some(commit) = commit {
+            return self.move_ref(plan, commit);
+        }
+        journal.decided = true;
+        let written = self.write_journal(journal);
+        if written.is_err() {
+            journal.decided = false;
+        }
+        written
+    }
+
+    fn take_back(&self, root: Option<&Path>, journal: &Journal) -> Result<(), ExecError> {
+        if let Some(root) = root {
+            worktree::discard(root, &journal.files)?;
+        }
+        self.clear_journal()
+    }
+
+    /// A ref that somebody else holds now is not ours to recover later.
+    fn check_ref_is_free(&self, refname: &str) -> Result<(), ExecError> {
+        if fs::symlink_metadata(self.ref_lock_path(refname)).is_ok() {
+            return Err(ExecError::RefLocked(refname.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Moves the ref if it still stands at the base.
+    fn move_ref(&self, plan: &LandPlan, commit: Oid) -> Result<(), ExecError> {
+        let target = &plan.target;
+        let log = format!("agentos: {}", subject(&plan.message));
+        let result = if target.creates_branch {
+            self.git.reference(&target.refname, commit, false, &log)
+        } else {
+            let base = oid(&target.base_commit)?;
+            self.git
+                .reference_matching(&target.refname, commit, true, base, &log)
+        };
+        match result {
+            Ok(_) => {
+                self.reach("branch moved");
+                Ok(())
+            }
+            Err(error) if error.code() == ErrorCode::Locked => {
+                Err(ExecError::RefLocked(target.refname.clone()))
+            }
+            Err(error) => {
+                let now = self.tip(&target.refname).unwrap_or_default();
+                let expected = if target.creates_branch {
+                    ""
+                } else {
+                    target.base_commit.as_str()
+                };
+                if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) || now != expected {
+                    return Err(moved(&target.refname, expected, now));
+                }
+                Err(ExecError::git("move the branch")(error))
+            }
+        }
+    }
+}
+
+fn subject(message: &str) -> String {
+    let line = message.trim().lines().next().unwrap_or_default();
+    line.chars().filter(|c| !c.is_control()).collect()
+}
