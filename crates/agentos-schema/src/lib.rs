@@ -25,6 +25,8 @@ pub enum SchemaName {
     Profile,
     /// What the executor wrote.
     Receipt,
+    /// What `recover` prints.
+    Recover,
     /// What `tool health` prints.
     ToolHealth,
     /// What `tool run` prints.
@@ -43,6 +45,7 @@ impl SchemaName {
         Self::Policy,
         Self::Profile,
         Self::Receipt,
+        Self::Recover,
         Self::ToolHealth,
         Self::ToolResult,
         Self::ToolTask,
@@ -59,6 +62,7 @@ impl SchemaName {
             Self::Policy => "policy",
             Self::Profile => "profile",
             Self::Receipt => "receipt",
+            Self::Recover => "recover",
             Self::ToolHealth => "tool-health",
             Self::ToolResult => "tool-result",
             Self::ToolTask => "tool-task",
@@ -89,6 +93,7 @@ pub fn text(name: SchemaName) -> &'static str {
         SchemaName::Policy => include_str!("../schemas/policy.json"),
         SchemaName::Profile => include_str!("../schemas/profile.json"),
         SchemaName::Receipt => include_str!("../schemas/receipt.json"),
+        SchemaName::Recover => include_str!("../schemas/recover.json"),
         SchemaName::ToolHealth => include_str!("../schemas/tool-health.json"),
         SchemaName::ToolResult => include_str!("../schemas/tool-result.json"),
         SchemaName::ToolTask => include_str!("../schemas/tool-task.json"),
