@@ -2,7 +2,7 @@
 //!
 //! Owns: the verb's words. Never: does more than every verb that lands does at its start.
 
-use agentos_executor::{Recovered, RecoveryOutcome};
+use agentos_executor::Recovered;
 use agentos_tool::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,24 +33,4 @@ pub fn recover(app: &App, run: &RunId) -> Done {
         app.printer.note("nothing to recover");
     }
     Ok(Exit::Done)
-}
-
-/// What became of a landing that was cut short, in words.
-pub fn told(recovered: &Recovered) -> String {
-    let what = match recovered.outcome {
-        RecoveryOutcome::RolledBack => "was cut short before its change was made; what it had prepared is gone",
-        RecoveryOutcome::Finished if recovered.commit.is_some() => {
-            "was cut short after its commit; index and work tree now hold it"
-        }
-        RecoveryOutcome::Finished => "was cut short on its way; index and work tree now hold its change",
-        RecoveryOutcome::Superseded => {
-            "was cut short, and the branch has moved on since; nothing was changed"
-        }
-    };
-    let mut text = format!("recovered: run {} {what}", crate::escape::line(&recovered.run));
-    for path in &recovered.kept {
-        let path = crate::escape::line(path);
-        text.push_str(&format!("\n  kept {path}: it was edited meanwhile and left alone"));
-    }
-    text
 }

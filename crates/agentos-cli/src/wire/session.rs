@@ -17,7 +17,7 @@ use super::tape::{Tape, broken};
 use crate::app::App;
 use crate::args::land::TargetFlags;
 use crate::clock::SystemClock;
-use crate::commands::recover::told;
+use crate::render::recover::recovered as told;
 
 /// What the flags ask for.
 #[derive(Debug, Clone, Default)]

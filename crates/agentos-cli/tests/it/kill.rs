@@ -1,0 +1,266 @@
+//! Killed at any step, a landing is wholly made or wholly not, and the next command sees to it.
+//!
+//! Owns: every place where a debug build can be ended, for each kind of change, repository and target. The normal
+//! run takes a sample; `AGENTOS_KILL_ALL=1` takes every place and every place of the recovery as well.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use agentos_testkit::cli::{Cli, CliOutput};
+use agentos_testkit::repo::TestRepo;
+
+use crate::support::agentos;
+
+/// In the normal run: every so many places, each scenario beginning at another one.
+const SAMPLE: u64 = 14;
+/// More places than this no landing has.
+const MOST_PLACES: u64 = 500;
+
+const MODIFY: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n";
+const ADD: &str = "diff --git a/n/e/w.txt b/n/e/w.txt\nnew file mode 100644\n--- /dev/null\n+++ b/n/e/w.txt\n@@ -0,0 +1 @@\n+new\n";
+const DELETE: &str = "diff --git a/d/gone.txt b/d/gone.txt\ndeleted file mode 100644\n--- a/d/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n";
+const RENAME: &str =
+    "diff --git a/r.txt b/moved/r.txt\nsimilarity index 100%\nrename from r.txt\nrename to moved/r.txt\n";
+const MODE: &str = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n";
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Normal,
+    Linked,
+    Bare,
+}
+
+#[derive(Debug)]
+struct Scenario {
+    kind: Kind,
+    diff: String,
+    target: &'static [&'static str],
+}
+
+fn scenarios() -> Vec<Scenario> {
+    let all = [MODIFY, ADD, DELETE, RENAME, MODE].concat();
+    let mut found = Vec::new();
+    for diff in [MODIFY, ADD, DELETE, RENAME, MODE] {
+        found.push((Kind::Normal, diff.to_owned(), &[][..]));
+    }
+    let targets: [(Kind, &[&[&str]]); 3] = [
+        (
+            Kind::Normal,
+            &[
+                &[],
+                &["--no-commit"],
+                &["--branch", "side"],
+                &["--branch", "made/new"],
+            ],
+        ),
+        (Kind::Linked, &[&[], &["--no-commit"], &["--branch", "made/new"]]),
+        (Kind::Bare, &[&["--branch", "main"], &["--branch", "made/new"]]),
+    ];
+    for (kind, targets) in targets {
+        for target in targets {
+            found.push((kind, all.clone(), target));
+        }
+    }
+    let scenario = |(kind, diff, target)| Scenario { kind, diff, target };
+    found.into_iter().map(scenario).collect()
+}
+
+/// A repository of one kind, with work of the user's own in its work tree.
+struct Place {
+    repo: TestRepo,
+    dir: PathBuf,
+    cli: Cli,
+}
+
+impl Place {
+    fn new(kind: Kind) -> Self {
+        let repo = TestRepo::new();
+        repo.write("a.txt", "one\ntwo\nthree\n");
+        repo.write("d/gone.txt", "gone\n");
+        repo.write("r.txt", "keep 1\nkeep 2\nkeep 3\n");
+        repo.write("run.sh", "#!/bin/sh\n");
+        repo.write("notes.txt", "notes\n");
+        repo.write("staged.txt", "before\n");
+        repo.commit_all("first");
+        repo.git(&["branch", "side"]);
+        let outside = repo.outside().to_owned();
+        let dir = match kind {
+            Kind::Normal => repo.path().to_owned(),
+            Kind::Linked => {
+                let dir = outside.join("linked");
+                let text = dir.to_str().unwrap();
+                repo.git(&["worktree", "add", "--quiet", "-b", "other", text]);
+                dir
+            }
+            Kind::Bare => {
+                let dir = outside.join("bare.git");
+                repo.git(&["clone", "--quiet", "--bare", ".", dir.to_str().unwrap()]);
+                dir
+            }
+        };
+        if kind != Kind::Bare {
+            agentos_testkit::repo::write_file(&dir.join("notes.txt"), "notes\nnot committed\n");
+            agentos_testkit::repo::write_file(&dir.join("staged.txt"), "staged\n");
+            repo.git_in(&dir, &["add", "staged.txt"]);
+            agentos_testkit::repo::write_file(&dir.join("mine/own.txt"), "mine\n");
+        }
+        let cli = agentos().in_dir(&dir);
+        Self { repo, dir, cli }
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        self.repo.git_in(&self.dir, args)
+    }
+
+    fn apply(&self, scenario: &Scenario, fail_at: Option<u64>) -> CliOutput {
+        let mut args = vec!["apply", "-", "--yes", "--json"];
+        args.extend(scenario.target);
+        self.run(&args, &scenario.diff, fail_at)
+    }
+
+    /// Ends the process at the place with this number.
+    fn run(&self, args: &[&str], input: &str, fail_at: Option<u64>) -> CliOutput {
+        let number = fail_at.unwrap_or(0).to_string();
+        let mut command = self.cli.command(args);
+        let input_file = self.repo.outside().join("input");
+        agentos_testkit::repo::write_file(&input_file, input);
+        command.env("AGENTOS_FAIL_POINT", number);
+        command.stdin(std::fs::File::open(&input_file).unwrap());
+        CliOutput::from(command.output().unwrap())
+    }
+
+    /// Everything that must be wholly before or wholly after: commits by their trees, since ids hold the time.
+    fn state(&self) -> BTreeMap<String, String> {
+        let mut state = BTreeMap::new();
+        let format = "--format=%(refname) %(tree)";
+        state.insert(
+            "refs".to_owned(),
+            self.git(&["for-each-ref", format, "refs/heads"]),
+        );
+        if self.git(&["rev-parse", "--is-bare-repository"]) == "true" {
+            return state;
+        }
+        state.insert("index".to_owned(), self.git(&["ls-files", "--stage"]));
+        let status = ["status", "--porcelain", "--untracked-files=all"];
+        state.insert("status".to_owned(), self.git(&status));
+        files(&self.dir, &self.dir, &mut state);
+        state
+    }
+
+    /// What must hold whatever happened.
+    fn assert_sound(&self, what: &str) {
+        self.git(&["fsck", "--strict", "--full", "--no-dangling"]);
+        let git_dir = PathBuf::from(self.git(&["rev-parse", "--absolute-git-dir"]));
+        let common = self.dir.join(self.git(&["rev-parse", "--git-common-dir"]));
+        let mut left = Vec::new();
+        for dir in BTreeSet::from([git_dir, common.canonicalize().unwrap()]) {
+            leftovers(&dir, &mut left);
+        }
+        leftovers(&self.dir, &mut left);
+        assert_eq!(left, Vec::<PathBuf>::new(), "{what}");
+        let verified = self.run(&["evidence", "verify"], "", None);
+        assert_eq!(verified.code, Some(0), "{what}: {verified}");
+    }
+}
+
+/// Content and mode of everything in a work tree but git's own.
+fn files(root: &Path, dir: &Path, state: &mut BTreeMap<String, String>) {
+    use std::os::unix::fs::PermissionsExt;
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().is_some_and(|name| name == ".git") {
+            continue;
+        }
+        if path.is_dir() {
+            files(root, &path, state);
+            continue;
+        }
+        let mode = path.metadata().unwrap().permissions().mode();
+        let text = String::from_utf8(std::fs::read(&path).unwrap()).unwrap();
+        let name = path.strip_prefix(root).unwrap().display().to_string();
+        state.insert(name, format!("{mode:o} {text}"));
+    }
+}
+
+/// Locks and temporary files of a landing.
+fn leftovers(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let is_ours = name.starts_with(".agentos-") || name.starts_with("agentos-index");
+        if is_ours || name.ends_with(".lock") || name == "journal.json" {
+            found.push(path.clone());
+        }
+        if path.is_dir() && name != "objects" {
+            leftovers(&path, found);
+        }
+    }
+}
+
+/// Kills a landing at the chosen places; gives how many there were to choose from.
+fn kill(scenario: &Scenario, chosen: &dyn Fn(u64) -> bool, recoveries: bool) -> (u64, u64) {
+    let mut place = Place::new(scenario.kind);
+    let before = place.state();
+    let landed = place.apply(scenario, None);
+    assert_eq!(landed.code, Some(0), "{scenario:?}: {landed}");
+    let after = place.state();
+    assert_ne!(before, after);
+    place = Place::new(scenario.kind);
+    let mut killed = 0;
+    for number in 1..MOST_PLACES {
+        if !chosen(number) && number > 1 {
+            continue;
+        }
+        let output = place.apply(scenario, Some(number));
+        if let Some(code) = output.code {
+            assert_eq!(code, 0, "{scenario:?} at {number}: {output}");
+            return (killed, number - 1);
+        }
+        killed += 1;
+        let what = format!("{scenario:?} at {number}");
+        if recoveries {
+            killed += kill_recovery(&place);
+        }
+        let recovered = place.run(&["recover", "--json"], "", None);
+        assert_eq!(recovered.code, Some(0), "{what}: {recovered}");
+        let state = place.state();
+        assert!(
+            state == before || state == after,
+            "{what}: {recovered}\n{state:#?}"
+        );
+        place.assert_sound(&what);
+        if state == after {
+            place = Place::new(scenario.kind);
+        }
+    }
+    panic!("{scenario:?} never comes to its end");
+}
+
+/// Kills the recovery at each of its places.
+fn kill_recovery(place: &Place) -> u64 {
+    for number in 1..MOST_PLACES {
+        if place.run(&["recover"], "", Some(number)).code.is_some() {
+            return number - 1;
+        }
+    }
+    panic!("the recovery never comes to its end");
+}
+
+#[test]
+fn killed_at_any_place_a_landing_is_wholly_made_or_wholly_not() {
+    let every = std::env::vars_os().any(|(name, _)| name == "AGENTOS_KILL_ALL");
+    let (mut killed, mut places) = (0, 0);
+    for (at, scenario) in (0..).zip(scenarios()) {
+        let chosen = |number: u64| every || (number + 5 * at).is_multiple_of(SAMPLE);
+        let (some, all) = kill(&scenario, &chosen, every);
+        killed += some;
+        places += all;
+    }
+    if every {
+        eprintln!("killed {killed} times, at each of {places} places and in the recoveries");
+        assert!(places >= 200, "{places}");
+    } else {
+        eprintln!("killed at {killed} places, a sample; AGENTOS_KILL_ALL=1 takes every one");
+        assert!(killed >= 20, "{killed}");
+    }
+}
