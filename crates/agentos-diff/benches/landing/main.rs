@@ -3,9 +3,7 @@
 //!
 //! Owns: what is measured and at which sizes. Never: judges a time; the numbers are for people.
 
-#[path = "landing/base.rs"]
 mod base;
-#[path = "landing/edits.rs"]
 mod edits;
 
 use agentos_diff::{LandError, LandOptions, land};
