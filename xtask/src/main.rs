@@ -1,4 +1,4 @@
-//! Automation of the workspace: `cargo xtask ci`, `gates`, `schemas`, `bench`.
+//! Automation of the workspace: `cargo xtask ci`, `gates`, `schemas`, `bench`, `fuzz`.
 //!
 //! Owns: the command line of the automation. Never: links a product crate; what is judged is built and run from
 //! outside.
@@ -6,6 +6,7 @@
 mod bench;
 mod boundary;
 mod ci;
+mod fuzz;
 mod gates;
 mod llama;
 mod metadata;
@@ -31,6 +32,8 @@ Commands:
   schemas [--check]                write the JSON Schemas, or compare them with what is committed
   bench landing [--peers WHICH]    measure landing beside its peers; the report goes to outputs/bench/landing/
         [--out DIR]                or there; WHICH is all, installed (the default) or none
+  fuzz land|roundtrip              landing under a fuzzer, with seeds of its corpus; needs `cargo fuzz`
+        [--seconds N]              for so long instead of 300 seconds
 
 Options:
   --require-live  a gate that had to be skipped, because no server answered, fails
@@ -53,6 +56,10 @@ fn main() -> ExitCode {
         ["schemas", "--check"] => schemas::run(&root, true),
         ["bench", rest @ ..] => match bench::Options::parse(rest) {
             Ok(options) => bench::run(&root, &options),
+            Err(problem) => return usage(&problem),
+        },
+        ["fuzz", rest @ ..] => match fuzz::Options::parse(rest) {
+            Ok(options) => fuzz::run(&root, &options),
             Err(problem) => return usage(&problem),
         },
         ["gates", rest @ ..] => match gates::Options::parse(rest) {
