@@ -14,6 +14,8 @@ pub struct Env {
     vars: BTreeMap<String, String>,
     /// The folder it was started in.
     pub cwd: PathBuf,
+    /// A person can see standard output.
+    pub stdout_is_terminal: bool,
     /// A person can see standard error and answer on standard input.
     pub can_ask: bool,
 }
@@ -30,6 +32,7 @@ impl Env {
         Ok(Self {
             vars,
             cwd: std::env::current_dir()?,
+            stdout_is_terminal: std::io::stdout().is_terminal(),
             can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
         })
     }

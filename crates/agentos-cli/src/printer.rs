@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use anstream::{AutoStream, ColorChoice};
+use anstream::AutoStream;
 
 /// ANSI codes for the few styles used.
 pub mod style {
@@ -42,12 +42,7 @@ impl Printer {
     /// # Errors
     /// When standard output cannot be written for another reason (a full disk).
     pub fn data(&self, text: &str) -> io::Result<()> {
-        let choice = if self.json {
-            ColorChoice::Never
-        } else {
-            AutoStream::choice(&io::stdout())
-        };
-        let mut out = AutoStream::new(io::stdout().lock(), choice);
+        let mut out = AutoStream::new(io::stdout().lock(), AutoStream::choice(&io::stdout()));
         forgive_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
@@ -67,7 +62,7 @@ impl Printer {
     pub fn json<T: serde::Serialize>(&self, value: &T) -> io::Result<()> {
         let mut text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
         text.push('\n');
-        self.data(&text)
+        self.bytes(text.as_bytes())
     }
 
     /// Tells a person something, unless quiet.

@@ -105,6 +105,10 @@ pub struct Outcome {
     pub attempts: u32,
     /// The evidence.
     pub evidence: Option<EvidenceRef>,
+    /// The change was made, whatever failed after it: such an end is never recorded as a refusal.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub written: bool,
 }
 
 impl Outcome {
@@ -130,6 +134,7 @@ impl Outcome {
             result: None,
             attempts: 0,
             evidence: None,
+            written: false,
         }
     }
 

@@ -26,6 +26,8 @@ pub struct EffectError {
     pub hint: Option<String>,
     /// Set when the branch moved under us: landing again on the new base may succeed.
     pub base_moved: bool,
+    /// Set when the change was made all the same, and only what follows it was not.
+    pub written: bool,
 }
 
 impl EffectError {
@@ -38,6 +40,7 @@ impl EffectError {
             message: message.into(),
             hint: None,
             base_moved: false,
+            written: false,
         }
     }
 
@@ -109,6 +112,15 @@ pub struct LandOrder {
 /// Records an intent durably and gives its hash; called by the executor before anything visible is written.
 pub type IntentFn<'a> = &'a mut dyn FnMut(serde_json::Value) -> Result<String, EffectError>;
 
+/// The rules that judge, and their text for the evidence.
+#[derive(Debug)]
+pub struct PolicyInForce {
+    /// The rules.
+    pub set: PolicySet,
+    /// Every source beside the built-in ones, with its layer and name.
+    pub sources: serde_json::Value,
+}
+
 /// A measurement of the repository that can be compared with a later one.
 pub trait Measured {
     /// The digests.
@@ -137,7 +149,7 @@ pub trait Repository {
     ///
     /// # Errors
     /// When a rule file cannot be read or is wrong: then nothing is allowed.
-    fn policy(&self, target: &TargetInfo) -> Result<PolicySet, EffectError>;
+    fn policy(&self, target: &TargetInfo) -> Result<PolicyInForce, EffectError>;
 
     /// The state of HEAD, refs, index, work tree and git's own files.
     ///

@@ -56,6 +56,8 @@ pub(crate) struct LandingBody<'a> {
     pub attempt: u32,
     pub base_commit: &'a str,
     pub diff_sha256: Option<&'a str>,
+    /// The same diff as a blob of the tape.
+    pub diff_blob_sha256: Option<&'a str>,
     pub report: &'a LandingReport,
 }
 
@@ -65,6 +67,8 @@ pub(crate) struct DecisionBody<'a> {
     pub diff_sha256: &'a str,
     pub base_commit: &'a str,
     pub target_ref: &'a str,
+    /// The rules beside the built-in ones, as a blob.
+    pub policy_blob_sha256: &'a str,
     pub decision: &'a Decision,
 }
 
@@ -129,7 +133,7 @@ pub(crate) fn write<T: Serialize>(
     kind: RecordKind,
     record: &T,
 ) -> Result<String, EffectError> {
-    let text = json(record)?;
+    let text = clean_json(record)?;
     if text.len() <= LONGEST_BODY {
         return evidence.append(kind, value(&text)?);
     }
@@ -151,8 +155,15 @@ pub(crate) fn write<T: Serialize>(
     evidence.append(kind, value(&spilled)?)
 }
 
+/// A record as JSON text without secrets, for the tape or for a blob.
+pub(crate) fn clean_json<T: Serialize>(record: &T) -> Result<String, EffectError> {
+    let clean = agentos_evidence::clean(value(&json(record)?)?)
+        .map_err(|error| EffectError::new(Cause::Internal, "record", error.to_string()))?;
+    Ok(clean.to_string())
+}
+
 /// A record as JSON text; one that cannot be expressed is a fault of ours.
-pub(crate) fn json<T: Serialize>(record: &T) -> Result<String, EffectError> {
+fn json<T: Serialize>(record: &T) -> Result<String, EffectError> {
     serde_json::to_string(record).map_err(|error| inexpressible(&error))
 }
 

@@ -62,7 +62,7 @@ pub struct Proposed {
 ///
 /// # Errors
 /// When an effect around the call fails. A failed call is no error but a verdict.
-pub async fn propose(
+async fn propose(
     deps: &mut Deps<'_>,
     request: &Request<'_>,
     attempt: u32,
@@ -75,7 +75,7 @@ pub async fn propose(
     let context = {
         let policy = deps.repo.policy(&target)?;
         let base = deps.repo.base(&target)?;
-        gather(request.files, base.as_ref(), &policy, &tool)?
+        gather(request.files, base.as_ref(), &policy.set, &tool)?
     };
     let task = task(request, &context, attempt, feedback);
     record_prompt(deps, &task, &context)?;
@@ -131,6 +131,23 @@ pub async fn propose(
     })
 }
 
+/// Asks the tool once and lands nothing: the whole of `tool run`.
+///
+/// # Errors
+/// The recorded end of a run in which an effect around the call failed.
+pub async fn ask(
+    deps: &mut Deps<'_>,
+    request: &Request<'_>,
+    progress: &dyn ProgressSink,
+    cancel: &mut Cancel<'_>,
+) -> Result<Proposed, Box<Outcome>> {
+    let asked = match begin(deps, "tool run", &facts(request, 1), request.instruction) {
+        Ok(_) => propose(deps, request, 1, None, progress, cancel).await,
+        Err(error) => Err(error),
+    };
+    asked.map_err(|error| Box::new(close(deps, Outcome::from_effect(request.run, &error))))
+}
+
 /// Takes a task to its end: a commit, or one clear reason why not.
 pub async fn run(
     deps: &mut Deps<'_>,
@@ -167,8 +184,7 @@ pub async fn run(
 }
 
 /// What policy is told of a call.
-#[must_use]
-pub fn facts(request: &Request<'_>, attempt: u32) -> ToolFacts {
+fn facts(request: &Request<'_>, attempt: u32) -> ToolFacts {
     ToolFacts {
         provider: request.adapter.provider().to_owned(),
         model: request.model.clone(),
@@ -193,7 +209,7 @@ fn task(request: &Request<'_>, context: &Context, attempt: u32, feedback: Option
 }
 
 fn record_prompt(deps: &mut Deps<'_>, task: &ToolTask, context: &Context) -> Result<(), EffectError> {
-    let prompt_sha256 = deps.evidence.blob(records::json(task)?.as_bytes())?;
+    let prompt_sha256 = deps.evidence.blob(records::clean_json(task)?.as_bytes())?;
     let record = Prompted {
         attempt: task.attempt,
         prompt_sha256: &prompt_sha256,
@@ -311,6 +327,7 @@ fn proposal<'a>(
             .map_or(b"", |answer| answer.text.as_bytes()),
         seen: seen(&proposed.context),
         tool: facts(request, attempt),
+        reported_model: proposed.result.model_id.clone(),
         message: message.to_owned(),
         trailers: vec![("Assisted-by".to_owned(), format!("{provider}:{model}"))],
         attempt,

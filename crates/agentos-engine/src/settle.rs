@@ -11,7 +11,8 @@ use agentos_policy::{Consent, Decision, Effect, Hashes, NotApproved, PolicySet, 
 use agentos_tool::RunId;
 
 use crate::ports::{
-    Answer, Clock, ConsentPort, EffectError, Evidence, LandOrder, Landed, Repository, TargetInfo, Writes,
+    Answer, Clock, ConsentPort, EffectError, Evidence, LandOrder, Landed, PolicyInForce, Repository,
+    TargetInfo, Writes,
 };
 use crate::records::{
     self, Answered, Begin, ConsentBody, DecisionBody, IntentBody, LandingBody, RefusalBody,
@@ -44,6 +45,8 @@ pub struct Proposal<'a> {
     pub seen: Vec<SeenFile>,
     /// Who made it.
     pub tool: ToolFacts,
+    /// The model that the answer itself names.
+    pub reported_model: Option<String>,
     /// Commit message without trailers.
     pub message: String,
     /// Trailers besides run and evidence, which the executor adds.
@@ -62,17 +65,28 @@ pub fn settle(deps: &mut Deps<'_>, proposal: &Proposal<'_>) -> Outcome {
 
 /// Writes the last record of a run that did not land, and names the tape's head in the outcome.
 pub(crate) fn close(deps: &mut Deps<'_>, mut outcome: Outcome) -> Outcome {
-    if outcome.is_done() {
+    // What was written is no refusal, whatever failed after it.
+    if outcome.is_done() || outcome.written {
         return outcome;
     }
     let intent = outcome.evidence.take().and_then(|evidence| evidence.intent);
     match records::write(deps.evidence, RecordKind::Refusal, &RefusalBody::of(&outcome)) {
         Ok(head) => outcome.evidence = Some(EvidenceRef { head, intent }),
-        Err(error) => {
-            outcome.hint = Some(format!("this refusal could not be recorded: {}", error.message));
-        }
+        Err(error) => unrecorded(&mut outcome, &error),
     }
     outcome
+}
+
+/// Without its record the end of a run is an evidence failure, whatever it was before.
+fn unrecorded(outcome: &mut Outcome, error: &EffectError) {
+    outcome.message = format!(
+        "{}; and this could not be recorded: {}",
+        outcome.message, error.message
+    );
+    outcome.outcome = OutcomeKind::Failed;
+    outcome.cause = Cause::Evidence;
+    outcome.code = Some(error.code.clone());
+    outcome.hint = error.hint.clone().or(outcome.hint.take());
 }
 
 /// Records the beginning of a run.
@@ -94,7 +108,7 @@ pub fn begin(
         execution_mode: tool.execution_mode,
         instruction,
         target: &target,
-        policy_sha256: policy.sha256(),
+        policy_sha256: policy.set.sha256(),
     };
     records::write(deps.evidence, RecordKind::Task, &record)?;
     Ok(target)
@@ -167,17 +181,18 @@ fn locate(
         }
     };
     drop(base);
-    let (diff_sha256, report) = match &found {
+    let (diff_sha256, diff_blob, report) = match &found {
         Ok(found) => {
-            deps.evidence.blob(found.change.canonical_diff())?;
-            (Some(found.change.sha256()), &found.report)
+            let blob = deps.evidence.blob(found.change.canonical_diff())?;
+            (Some(found.change.sha256()), Some(blob), &found.report)
         }
-        Err(report) => (None, report.as_ref()),
+        Err(report) => (None, None, report.as_ref()),
     };
     let record = LandingBody {
         attempt: proposal.attempt,
         base_commit: &target.base_commit,
         diff_sha256,
+        diff_blob_sha256: diff_blob.as_deref(),
         report,
     };
     records::write(deps.evidence, RecordKind::Landing, &record)?;
@@ -205,13 +220,17 @@ fn decide_and_land(
     proposal: &Proposal<'_>,
     target: &TargetInfo,
     found: Found,
-    policy: &PolicySet,
+    policy: &PolicyInForce,
 ) -> Result<Outcome, EffectError> {
-    let decision = policy.decide(&found.change, &proposal.tool);
+    let decision = judged(&policy.set, &found.change, proposal);
+    let policy_blob = deps
+        .evidence
+        .blob(records::clean_json(&policy.sources)?.as_bytes())?;
     let record = DecisionBody {
         diff_sha256: found.change.sha256(),
         base_commit: &target.base_commit,
         target_ref: &target.refname,
+        policy_blob_sha256: &policy_blob,
         decision: &decision,
     };
     records::write(deps.evidence, RecordKind::Decision, &record)?;
@@ -255,21 +274,71 @@ fn decide_and_land(
             ));
         }
     };
-    let (landed, intent) = write(deps, proposal, target, approved)?;
+    outcome.decision = Some(decision);
+    let (landed, intent) = write(deps, proposal, target, approved);
+    let landed = match landed {
+        Ok(landed) => landed,
+        Err(error) if error.written => return Ok(unfinished(outcome, &error, intent)),
+        Err(error) => return Err(error),
+    };
     outcome.message = landed_message(target, &landed, &outcome.files);
     if outcome.report.as_ref().is_some_and(|report| report.partial) {
         outcome.message.push_str("; a part of the answer was left out");
     }
-    outcome.commit = landed.commit;
-    outcome.tree = Some(landed.tree);
-    outcome.decision = Some(decision);
-    outcome.kept = landed.kept;
+    outcome.written = true;
+    outcome.commit.clone_from(&landed.commit);
+    outcome.tree = Some(landed.tree.clone());
+    outcome.kept.clone_from(&landed.kept);
+    match receipt(deps, &landed) {
+        Ok(head) => outcome.evidence = Some(EvidenceRef { head, intent }),
+        Err(error) => {
+            let head = intent.clone().unwrap_or_default();
+            outcome.evidence = Some(EvidenceRef { head, intent });
+            unrecorded(&mut outcome, &error);
+        }
+    }
+    Ok(outcome)
+}
+
+/// The last records of a landing.
+fn receipt(deps: &mut Deps<'_>, landed: &Landed) -> Result<String, EffectError> {
     if let Some(recovered) = &landed.recovered {
         records::write(deps.evidence, RecordKind::Recovered, recovered)?;
     }
-    let head = records::write(deps.evidence, RecordKind::Receipt, &landed.receipt)?;
-    outcome.evidence = Some(EvidenceRef { head, intent });
-    Ok(outcome)
+    records::write(deps.evidence, RecordKind::Receipt, &landed.receipt)
+}
+
+/// The change is made, and what follows it was cut short: the next command finishes it.
+fn unfinished(mut outcome: Outcome, error: &EffectError, intent: Option<String>) -> Outcome {
+    outcome.outcome = OutcomeKind::Failed;
+    outcome.cause = error.cause;
+    outcome.code = Some(error.code.clone());
+    outcome.message.clone_from(&error.message);
+    outcome.hint.clone_from(&error.hint);
+    outcome.written = true;
+    outcome.evidence = intent.map(|intent| EvidenceRef {
+        head: intent.clone(),
+        intent: Some(intent),
+    });
+    outcome
+}
+
+/// The decision; where the tool said it was another model than the one configured, the stricter of both.
+fn judged(policy: &PolicySet, change: &Change, proposal: &Proposal<'_>) -> Decision {
+    let decision = policy.decide(change, &proposal.tool);
+    if proposal.reported_model.is_none() || proposal.reported_model == proposal.tool.model {
+        return decision;
+    }
+    let reported = ToolFacts {
+        model: proposal.reported_model.clone(),
+        ..proposal.tool.clone()
+    };
+    let other = policy.decide(change, &reported);
+    if other.effect() > decision.effect() {
+        other
+    } else {
+        decision
+    }
 }
 
 enum Consented {
@@ -334,12 +403,13 @@ fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
     outcome
 }
 
+/// What the executor did, and the hash of the intent if it came to that.
 fn write(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
     target: &TargetInfo,
     approved: agentos_policy::Approved<Change>,
-) -> Result<(Landed, Option<String>), EffectError> {
+) -> (Result<Landed, EffectError>, Option<String>) {
     let hashes = approved.hashes().clone();
     let order = LandOrder {
         run: proposal.run.to_string(),
@@ -360,8 +430,8 @@ fn write(
         )?;
         intent = Some(hash.clone());
         Ok(hash)
-    })?;
-    Ok((landed, intent))
+    });
+    (landed, intent)
 }
 
 fn landed_message(target: &TargetInfo, landed: &Landed, files: &[String]) -> String {

@@ -1,7 +1,7 @@
 //! What may stand in a record: exact numbers, and no secrets.
 //!
-//! Owns: taking keys, tokens and URL user parts out of a body before it is written. Never: looks at blobs; they
-//! are what the tool said, byte for byte.
+//! Owns: taking keys, tokens and URL user parts out of a body before it is written. Never: looks at blobs by
+//! itself; a tool's answer is kept byte for byte.
 
 use serde_json::Value;
 
@@ -28,8 +28,11 @@ const SECRET_NAMES: [&str; 14] = [
     "x_api_key",
 ];
 
-/// The body without secrets.
-pub(crate) fn clean(body: Value) -> Result<Value, EvidenceError> {
+/// The body without secrets: what every record goes through, and what JSON that becomes a blob should.
+///
+/// # Errors
+/// When it is nested too deeply or holds a number that cannot be recorded exactly.
+pub fn clean(body: Value) -> Result<Value, EvidenceError> {
     walk(body, "body", MAX_DEPTH)
 }
 

@@ -16,6 +16,7 @@ mod tail;
 mod verify;
 
 pub use error::EvidenceError;
+pub use guard::clean;
 pub use record::{Record, RecordKind, RecordRef};
 pub use runs::{Records, RunSummary};
 pub use store::Store;

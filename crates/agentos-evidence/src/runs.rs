@@ -34,6 +34,9 @@ pub struct RunSummary {
     /// The commit it made, if it made one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// What a landing wrote, as in `work-tree-only` or `nothing`, if it landed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<String>,
     /// The code it was refused with, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
@@ -78,6 +81,7 @@ impl Store {
                     records: 0,
                     last: record.kind,
                     commit: None,
+                    writes: None,
                     code: None,
                 });
             }
@@ -88,6 +92,7 @@ impl Store {
                 match record.kind {
                     RecordKind::Receipt => {
                         summary.commit = fact(&record, "commit").or(summary.commit.take());
+                        summary.writes = fact(&record, "writes");
                         summary.code = None;
                     }
                     RecordKind::Refusal => summary.code = fact(&record, "code"),

@@ -19,8 +19,8 @@ pub enum EvidenceVerb {
 #[derive(Debug, Args)]
 pub struct EvidenceListArgs {
     /// At most so many, the newest ones
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
-    pub limit: usize,
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
 }
 
 /// Arguments of `evidence show`.

@@ -26,7 +26,7 @@ pub struct TargetFlags {
     /// Consent to what policy answers with ask; never to a deny
     #[arg(short, long)]
     pub yes: bool,
-    /// Commit message [default: made from the task]
+    /// Commit message [default: made from the task, or from the name of the file]
     #[arg(short, long, value_name = "TEXT")]
     pub message: Option<String>,
 }
@@ -119,7 +119,7 @@ pub struct NormalizeArgs {
 /// Arguments of `undo`.
 #[derive(Debug, Args)]
 pub struct UndoArgs {
-    /// The run to take back [default: the last one that landed a commit]
+    /// The run to take back [default: the last one that landed]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Consent to what policy answers with ask; never to a deny

@@ -37,8 +37,8 @@ pub struct OverrideFlags {
     /// Model to use
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// Seconds for one answer
-    #[arg(long, value_name = "SECONDS")]
+    /// Seconds for one answer; a health check takes at most 5
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: Option<u64>,
 }
 
@@ -114,7 +114,7 @@ pub struct AuthSetArgs {
     #[arg(short, long, value_name = "NAME")]
     pub provider: String,
     /// The key; other programs can read a command line, so prefer standard input
-    #[arg(long, value_name = "KEY", hide_env_values = true)]
+    #[arg(long, value_name = "KEY")]
     pub api_key: Option<String>,
     /// Where to keep it
     #[arg(long, value_enum, default_value = "keyring")]

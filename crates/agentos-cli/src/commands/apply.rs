@@ -26,6 +26,7 @@ pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
         answer: &answer,
         seen: Vec::new(),
         tool: patch_facts(),
+        reported_model: None,
         message: args
             .target
             .message

@@ -129,6 +129,7 @@ impl Demo<'_> {
             answer: answer.as_bytes(),
             seen: Vec::new(),
             tool: patch_facts(),
+            reported_model: None,
             message: what.to_owned(),
             trailers: Vec::new(),
             attempt: 1,

@@ -31,7 +31,7 @@ struct RunRecords<'a> {
 pub fn list(app: &App, args: &EvidenceListArgs) -> Done {
     let store = store(app)?;
     let mut runs = store.runs().map_err(|error| broken(&error))?;
-    runs.drain(..runs.len().saturating_sub(args.limit));
+    runs.drain(..runs.len().saturating_sub(args.limit as usize));
     if app.printer.json {
         app.printer
             .json(&RunList {

@@ -15,7 +15,7 @@ use crate::clock::SystemClock;
 use crate::commands::schema::HealthReport;
 use crate::exit::Exit;
 use crate::render;
-use crate::wire::tools::{Tool, Tools};
+use crate::wire::tools::{REPLAY, Tool, Tools};
 use crate::wire::{repository, runtime};
 
 /// Runs the verb.
@@ -28,16 +28,31 @@ pub fn health(app: &App, args: &HealthArgs) -> Done {
         ));
     }
     let tools = tools(app)?;
-    let mut names = args.providers.clone();
-    names.dedup();
+    let mut names: Vec<String> = Vec::new();
+    for name in &args.providers {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
     for name in &names {
         tools.known(name)?;
     }
     let all = names.is_empty();
     if all {
-        names = tools.providers().map(str::to_owned).collect();
+        // A recording is named with the task that it answers: there is nothing to ask it beforehand.
+        names = tools
+            .providers()
+            .filter(|name| *name != REPLAY)
+            .map(str::to_owned)
+            .collect();
     }
-    let found = runtime::block_on(probe_all(app, &tools, &names, over))?;
+    let ready = ready(app, &tools, &names, over);
+    let found = runtime::block_on(probe_all(&names, &ready))?;
+    let found: Vec<ToolHealth> = found
+        .into_iter()
+        .zip(&ready)
+        .map(|(health, tool)| with_key_remarks(health, tool))
+        .collect();
     let connected = found.iter().filter(|tool| tool.is_connected()).count();
     let good = if all {
         connected > 0
@@ -65,18 +80,64 @@ pub fn tools(app: &App) -> Result<Tools, EffectError> {
     Tools::read(app, repo.as_ref().and_then(|repo| repo.work_dir()))
 }
 
-async fn probe_all(app: &App, tools: &Tools, names: &[String], over: &OverrideFlags) -> Vec<ToolHealth> {
-    let ready: Vec<(&String, Result<Tool, EffectError>)> = names
+/// The tools of these providers, all looked up at once: a keyring that does not answer holds up one limit, not one
+/// for each provider.
+fn ready(app: &App, tools: &Tools, names: &[String], over: &OverrideFlags) -> Vec<Result<Tool, EffectError>> {
+    std::thread::scope(|scope| {
+        let lookups: Vec<_> = names
+            .iter()
+            .map(|name| scope.spawn(move || tools.probe(app, name, over)))
+            .collect();
+        let lost = || {
+            EffectError::new(
+                Cause::Internal,
+                "lookup",
+                "looking up the profile and the key failed",
+            )
+        };
+        lookups
+            .into_iter()
+            .map(|lookup| lookup.join().unwrap_or_else(|_| Err(lost())))
+            .collect()
+    })
+}
+
+async fn probe_all(names: &[String], ready: &[Result<Tool, EffectError>]) -> Vec<ToolHealth> {
+    let probes = names
         .iter()
-        .map(|name| (name, tools.probe(app, name, over)))
-        .collect();
-    let probes = ready.iter().map(|(name, tool)| -> BoxFuture<'_, ToolHealth> {
-        match tool {
-            Ok(tool) => tool.adapter.health_check(SystemClock.now()),
-            Err(error) => Box::pin(std::future::ready(misconfigured(name, error))),
-        }
-    });
+        .zip(ready)
+        .map(|(name, tool)| -> BoxFuture<'_, ToolHealth> {
+            match tool {
+                Ok(tool) => tool.adapter.health_check(SystemClock.now()),
+                Err(error) => Box::pin(std::future::ready(misconfigured(name, error))),
+            }
+        });
     together(probes.collect()).await
+}
+
+/// Says what only we know of the key: that it is kept back, or that the environment decides it.
+fn with_key_remarks(mut health: ToolHealth, tool: &Result<Tool, EffectError>) -> ToolHealth {
+    let Ok(tool) = tool else { return health };
+    match health.status {
+        HealthStatus::NotConfigured => {
+            if let Some(obstacle) = &tool.key_obstacle {
+                health.details = format!("{}; {obstacle}", health.details);
+                health.fix = Some("see `agentos tool auth status`".to_owned());
+            }
+        }
+        HealthStatus::InvalidToken => {
+            if let Some(variable) = &tool.key_variable {
+                health.fix = Some(format!(
+                    "set the right key in `{variable}`; it wins over any stored key"
+                ));
+            }
+        }
+        HealthStatus::Connected
+        | HealthStatus::Unreachable
+        | HealthStatus::ModelMissing
+        | HealthStatus::SchemaMismatch => {}
+    }
+    health
 }
 
 fn misconfigured(provider: &str, error: &EffectError) -> ToolHealth {

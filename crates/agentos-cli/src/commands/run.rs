@@ -19,8 +19,8 @@ use crate::wire::{paths, runtime};
 pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
     let mut session = Session::open(app, &Wanted::from(&args.target), run)?;
     let tool = Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?;
-    if let Some(notice) = &tool.notice {
-        app.printer.note(&escape::line(notice));
+    for notice in &tool.notices {
+        app.printer.note(&format!("note: {}", escape::line(notice)));
     }
     let files = paths::inside(&app.repo_dir(), session.work_dir(), &args.files)?;
     let message = args

@@ -5,7 +5,6 @@
 use agentos_engine::Cause;
 use agentos_engine::ports::Cancel;
 use agentos_engine::run::{self as flow, Proposed, Request};
-use agentos_engine::settle;
 use agentos_tool::{FinishReason, ResultStatus, RunId, ToolFailure};
 
 use super::run::{edit_format, limits, progress};
@@ -22,8 +21,8 @@ use crate::wire::{paths, runtime};
 pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
     let mut session = Session::open(app, &Wanted::nothing(), run)?;
     let tool = Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?;
-    if let Some(notice) = &tool.notice {
-        app.printer.note(&escape::line(notice));
+    for notice in &tool.notices {
+        app.printer.note(&format!("note: {}", escape::line(notice)));
     }
     let files = paths::inside(&app.repo_dir(), session.work_dir(), &args.files)?;
     let request = Request {
@@ -38,14 +37,17 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
         attempts: 1,
         mock: None,
     };
-    let mut deps = session.deps();
-    settle::begin(&mut deps, "tool run", &flow::facts(&request, 1), &args.task)?;
-    let proposed = runtime::block_on(async {
+    let asked = runtime::block_on(async {
         let mut cancel: Cancel<'_> = Box::pin(runtime::interrupted());
-        flow::propose(&mut deps, &request, 1, None, progress(app).as_ref(), &mut cancel).await
-    })??;
-    show(app, &proposed)?;
-    Ok(exit(&proposed))
+        flow::ask(&mut session.deps(), &request, progress(app).as_ref(), &mut cancel).await
+    })?;
+    match asked {
+        Ok(proposed) => {
+            show(app, &proposed)?;
+            Ok(exit(&proposed))
+        }
+        Err(outcome) => app.finish(&outcome),
+    }
 }
 
 fn show(app: &App, proposed: &Proposed) -> Result<(), agentos_engine::ports::EffectError> {
@@ -61,12 +63,19 @@ fn show(app: &App, proposed: &Proposed) -> Result<(), agentos_engine::ports::Eff
         app.printer
             .error(&format!("  next: {}", crate::escape::line(hint)));
     }
-    let text = match (&proposed.result.diff, &proposed.answer) {
-        (Some(diff), _) => render::result::diff(diff),
-        (None, Some(answer)) => format!("{}\n", crate::escape::block(answer.text.trim_end())),
-        (None, None) => String::new(),
+    let written = match (&proposed.result.diff, &proposed.answer) {
+        // A person sees it escaped and coloured; a pipe gets the bytes that were judged.
+        (Some(diff), _) if app.env.stdout_is_terminal => app.printer.data(&render::result::diff(diff)),
+        (Some(diff), _) => app.printer.bytes(diff.as_bytes()),
+        (None, Some(answer)) if app.env.stdout_is_terminal => app
+            .printer
+            .data(&format!("{}\n", escape::block(answer.text.trim_end()))),
+        (None, Some(answer)) => app
+            .printer
+            .bytes(format!("{}\n", answer.text.trim_end()).as_bytes()),
+        (None, None) => Ok(()),
     };
-    app.printer.data(&text).map_err(|error| output_failed(&error))
+    written.map_err(|error| output_failed(&error))
 }
 
 fn exit(proposed: &Proposed) -> Exit {

@@ -2,11 +2,12 @@
 //!
 //! Owns: finding what to take back. Never: resets or rewrites history.
 
+use agentos_diff::ChangeError;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_engine::settle::{self, Proposal};
 use agentos_evidence::{Record, RecordKind, Store};
-use agentos_executor::Receipt;
+use agentos_executor::{Receipt, Repository, TargetSpec, Writes};
 use agentos_policy::ToolFacts;
 use agentos_tool::{Enforcement, ExecutionMode, RunId};
 
@@ -32,15 +33,16 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
         .repo()
         .change_of(&receipt.files)
         .map_err(|error| repository::failed(&error))?;
-    let inverse = change
-        .inverse()
-        .map_err(|error| EffectError::new(Cause::Internal, "no-way-back", error.to_string()))?;
+    let inverse = change.inverse().map_err(|error| no_way_back(&error))?;
+    let spec = place(session.repo(), &receipt, args.dry_run)?;
+    session.aim(spec);
     let instruction = format!("Undo run {}", receipt.run);
     let proposal = Proposal {
         run,
         answer: inverse.canonical_diff(),
         seen: Vec::new(),
         tool: undo_facts(),
+        reported_model: None,
         message: message(&receipt),
         trailers: vec![("AgentOS-Undo".to_owned(), receipt.run.clone())],
         attempt: 1,
@@ -55,6 +57,36 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
     app.finish(&outcome)
 }
 
+/// Where it is taken back: where it landed.
+fn place(repo: &Repository, receipt: &Receipt, dry_run: bool) -> Result<TargetSpec, EffectError> {
+    if receipt.writes == Writes::WorkTreeOnly {
+        return Ok(TargetSpec::WorkTreeWith {
+            files: receipt.files.clone(),
+            dry_run,
+        });
+    }
+    if dry_run {
+        return Ok(TargetSpec::DryRun);
+    }
+    let branch = receipt.refname.trim_start_matches("refs/heads/").to_owned();
+    let spec = TargetSpec::Branch(branch);
+    let target = repo
+        .resolve(&spec)
+        .map_err(|error| repository::unusable(&error))?;
+    // The branch may be gone: then its commit has come here, or there is nothing to take back.
+    Ok(if target.creates_branch {
+        TargetSpec::CurrentBranch
+    } else {
+        spec
+    })
+}
+
+fn no_way_back(error: &ChangeError) -> EffectError {
+    EffectError::new(Cause::Landing, "no-way-back", error.to_string()).hint(
+        "a link cannot be made by a change: make it by hand, with `ln -s`, and take the rest back with git",
+    )
+}
+
 fn undo_facts() -> ToolFacts {
     ToolFacts {
         provider: "undo".to_owned(),
@@ -66,11 +98,13 @@ fn undo_facts() -> ToolFacts {
 }
 
 fn message(receipt: &Receipt) -> String {
-    let commit = receipt.commit.as_deref().unwrap_or_default();
-    format!("Undo run {}\n\nTakes back commit {commit}.", receipt.run)
+    match &receipt.commit {
+        Some(commit) => format!("Undo run {}\n\nTakes back commit {commit}.", receipt.run),
+        None => format!("Undo run {}", receipt.run),
+    }
 }
 
-/// The receipt of the named run, or of the last one that made a commit and was not itself taken back.
+/// The receipt of the named run, or of the last one that wrote something; an undo counts as well.
 fn receipt(store: &Store, run: Option<&str>) -> Result<Receipt, EffectError> {
     let mut found = Vec::new();
     for record in store.records().map_err(|error| broken(&error))? {
@@ -91,12 +125,12 @@ fn receipt(store: &Store, run: Option<&str>) -> Result<Receipt, EffectError> {
         None => found
             .into_iter()
             .rev()
-            .find(|receipt| receipt.commit.is_some())
+            .find(|receipt| receipt.writes != Writes::Nothing)
             .ok_or_else(|| {
                 EffectError::new(
                     Cause::Usage,
                     "nothing-to-undo",
-                    "no run has landed a commit here yet",
+                    "no run has landed anything here yet",
                 )
             }),
     }

@@ -22,6 +22,9 @@ pub fn list(runs: &[RunSummary]) -> String {
         let end = match (&run.commit, &run.code, run.last) {
             (Some(commit), _, _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
             (None, Some(code), _) => format!("refused: {code}"),
+            (None, None, RecordKind::Receipt) if run.writes.as_deref() == Some("nothing") => {
+                "dry run".to_owned()
+            }
             (None, None, RecordKind::Receipt) => "landed without a commit".to_owned(),
             (None, None, last) => last.as_str().replace('_', " "),
         };

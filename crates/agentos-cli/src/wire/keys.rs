@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use agentos_credentials::{FileStore, KeyringStore, Store, StoreKind, find};
+use agentos_credentials::{CredentialError, FileStore, KeyringStore, Lookup, Store, find};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_profile::{KeyUse, Resolved};
+use agentos_profile::{KeyUse, Origin, Resolved};
 use agentos_tool::Secret;
 use serde::Serialize;
 
@@ -53,18 +53,63 @@ fn stores(app: &App) -> Vec<Store> {
     stores
 }
 
+/// The key that is sent, or why there is none.
+#[derive(Debug, Default)]
+pub struct Usable {
+    /// The key.
+    pub key: Option<Secret>,
+    /// The environment variable it came from, which wins over any store.
+    pub variable: Option<String>,
+    /// Why a key that may well be there is not sent.
+    pub obstacle: Option<String>,
+}
+
 /// The key that may be sent for this profile, if there is one.
-pub fn usable(app: &App, resolved: &Resolved) -> Option<Secret> {
+pub fn usable(app: &App, resolved: &Resolved) -> Usable {
     match &resolved.key_use {
         KeyUse::Allowed => {}
-        KeyUse::Forbidden(_) => return None,
+        KeyUse::Forbidden(why) => {
+            return Usable {
+                obstacle: Some(format!("no key is sent: {why}")),
+                ..Usable::default()
+            };
+        }
     }
     if let Some(given) = &resolved.key {
-        return Some(given.key.clone());
+        let variable = match &given.origin {
+            Origin::Environment(name) => Some(name.clone()),
+            Origin::Derived | Origin::BuiltIn | Origin::UserFile | Origin::ProjectFile | Origin::Flag => None,
+        };
+        return Usable {
+            key: Some(given.key.clone()),
+            variable,
+            obstacle: None,
+        };
     }
-    find(&stores(app), &resolved.profile.api_key_ref)
-        .found
-        .map(|found| found.key)
+    let lookup = find(&stores(app), &resolved.profile.api_key_ref);
+    let obstacle = match &lookup.found {
+        Some(_) => None,
+        None => problems(&lookup).into_iter().next(),
+    };
+    Usable {
+        key: lookup.found.map(|found| found.key),
+        variable: None,
+        obstacle,
+    }
+}
+
+/// Stores that may hold the key and could not be asked. No keyring at all is the usual state of a server; it is
+/// worth telling only to one who wants to use it.
+fn problems(lookup: &Lookup) -> Vec<String> {
+    let told = lookup
+        .problems
+        .iter()
+        .filter(|(_, problem)| !is_no_keyring(problem));
+    told.map(|(_, problem)| problem.to_string()).collect()
+}
+
+fn is_no_keyring(problem: &CredentialError) -> bool {
+    matches!(problem, CredentialError::NoKeyring { .. })
 }
 
 /// What may be shown of this profile's key.
@@ -82,16 +127,12 @@ pub fn status(app: &App, resolved: &Resolved) -> KeyStatus {
         };
     }
     let lookup = find(&stores(app), &resolved.profile.api_key_ref);
-    // No keyring at all is the usual state of a server; it is worth telling only to one who wants to use it.
-    let problems = lookup
-        .problems
-        .iter()
-        .filter(|(kind, _)| *kind == StoreKind::File);
+    let problems = problems(&lookup);
     KeyStatus {
         source: lookup.found.as_ref().map(|found| found.store.to_string()),
         hint: lookup.found.as_ref().and_then(|found| found.key.hint()),
         withheld: lookup.found.as_ref().and(withheld),
-        problems: problems.map(|(_, problem)| problem.to_string()).collect(),
+        problems,
     }
 }
 
@@ -114,18 +155,18 @@ pub fn keep(app: &App, store: StoreArg, name: &str, key: &Secret) -> Result<(), 
 /// Forgets a key in every store; true when there was one.
 ///
 /// # Errors
-/// When the file cannot be read or written. No keyring is no error: there is nothing in it.
+/// When a store cannot be asked: the key may still be there. No keyring is no error: there is nothing in it.
 pub fn forget(app: &App, name: &str) -> Result<bool, EffectError> {
     let mut gone = false;
     for store in stores(app) {
         match store.clear(name) {
             Ok(was_there) => gone |= was_there,
-            Err(error) if store.kind() == StoreKind::File => {
+            Err(error) if !is_no_keyring(&error) => {
                 let mut effect = EffectError::new(Cause::Tool, "key-not-cleared", error.to_string());
                 effect.hint = error.hint();
                 return Err(effect);
             }
-            Err(error) => tracing::debug!(%error, "the keyring was not asked"),
+            Err(error) => tracing::debug!(%error, "there is no keyring to ask"),
         }
     }
     Ok(gone)

@@ -1,6 +1,6 @@
 //! Paths as a person types them, turned into paths inside the repository.
 //!
-//! Owns: that translation. Never: touches the disk.
+//! Owns: that translation. Never: looks at the files themselves.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -13,7 +13,9 @@ use crate::app::usage;
 /// # Errors
 /// When a path leaves the repository.
 pub fn inside(from: &Path, work_dir: &Path, typed: &[String]) -> Result<Vec<String>, EffectError> {
-    typed.iter().map(|path| one(from, work_dir, path)).collect()
+    // The repository's own path is the real one; the folder a person is in may be known by a link.
+    let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
+    typed.iter().map(|path| one(&from, work_dir, path)).collect()
 }
 
 fn one(from: &Path, work_dir: &Path, typed: &str) -> Result<String, EffectError> {

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use agentos_diff::{Base, Change};
 use agentos_engine::Cause;
-use agentos_engine::ports::{self, EffectError, IntentFn, LandOrder, Landed, Measured, TargetInfo, Writes};
+use agentos_engine::ports::{
+    self, EffectError, IntentFn, LandOrder, Landed, Measured, PolicyInForce, TargetInfo, Writes,
+};
 use agentos_evidence::{CommitInfo, CommitLookup};
 use agentos_executor::{
     ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, RepoError, Repository, Target,
@@ -27,7 +29,11 @@ pub fn open(app: &App) -> Result<Repository, EffectError> {
 
 /// A repository that cannot be read or landed on.
 pub fn unusable(error: &RepoError) -> EffectError {
-    let effect = EffectError::new(Cause::Repository, error.code(), error.to_string());
+    let cause = match error {
+        RepoError::BadBranchName(_) | RepoError::UnknownRevision(_) => Cause::Usage,
+        _ => Cause::Repository,
+    };
+    let effect = EffectError::new(cause, error.code(), error.to_string());
     match error.hint() {
         Some(hint) => effect.hint(hint),
         None => effect,
@@ -60,6 +66,11 @@ impl RepositoryPort {
         })
     }
 
+    /// Lands somewhere else.
+    pub fn aim(&mut self, spec: TargetSpec) {
+        self.spec = spec;
+    }
+
     /// The repository behind it.
     pub fn repo(&self) -> &Repository {
         &self.repo
@@ -84,7 +95,7 @@ impl ports::Repository for RepositoryPort {
         Ok(Box::new(base))
     }
 
-    fn policy(&self, target: &TargetInfo) -> Result<PolicySet, EffectError> {
+    fn policy(&self, target: &TargetInfo) -> Result<PolicyInForce, EffectError> {
         let mut sources = self.layers.clone();
         for (name, text) in self
             .repo
@@ -97,9 +108,22 @@ impl ports::Repository for RepositoryPort {
                 text,
             });
         }
-        PolicySet::load(&sources).map_err(|error| {
-            EffectError::new(Cause::Policy, "policy-error", error.to_string())
-                .hint("a policy that cannot be read allows nothing; mend the file or take it away")
+        let set = PolicySet::load(&sources).map_err(|error| {
+            let mut effect = EffectError::new(Cause::Policy, "policy-error", error.to_string());
+            let mend = "a policy that cannot be read allows nothing; mend the file or take it away";
+            effect.hint = Some(
+                error
+                    .hint()
+                    .map_or_else(|| mend.to_owned(), |hint| format!("{hint}; {mend}")),
+            );
+            effect
+        })?;
+        let told = sources.iter().map(|source| {
+            serde_json::json!({ "layer": source.layer.as_str(), "name": source.name, "text": source.text })
+        });
+        Ok(PolicyInForce {
+            set,
+            sources: told.collect(),
         })
     }
 
@@ -116,7 +140,7 @@ impl ports::Repository for RepositoryPort {
         intent: IntentFn<'_>,
     ) -> Result<Landed, EffectError> {
         // The policy in force now, not the one the approval names: the executor compares the two.
-        let policy_sha256 = self.policy(target)?.sha256().to_owned();
+        let policy_sha256 = self.policy(target)?.set.sha256().to_owned();
         let target = back(target);
         let identity = match target.writes.commits() {
             true => Some(
@@ -165,6 +189,7 @@ pub fn failed(error: &ExecError) -> EffectError {
     let mut effect = EffectError::new(cause, error.code(), error.to_string());
     effect.hint = error.hint().map(str::to_owned);
     effect.base_moved = matches!(error, ExecError::BaseMoved { .. });
+    effect.written = matches!(error, ExecError::Unfinished(_));
     effect
 }
 

@@ -108,6 +108,11 @@ impl Session {
         }
     }
 
+    /// Lands somewhere else than the flags said.
+    pub fn aim(&mut self, spec: TargetSpec) {
+        self.port.aim(spec);
+    }
+
     /// The evidence, for reading.
     pub fn store(&self) -> &Store {
         &self.store

@@ -12,14 +12,14 @@ use agentos_engine::{Cause, Replay};
 use agentos_generic_http::ServerSettings;
 use agentos_llamacpp::{LlamaCpp, LlamaCppMode};
 use agentos_lmstudio::LmStudio;
-use agentos_net::{HttpClient, NetConfig};
+use agentos_net::{HttpClient, HttpUrl, NetConfig};
 use agentos_openai::OpenAi;
 use agentos_profile::{
     AdapterKind, Flags, Layers, Mode, Origin, ProfileError, ProfileFile, Resolved, builtin, parse, resolve,
 };
 use agentos_tool::{Adapter, Secret};
 
-use super::keys;
+use super::keys::{self, Usable};
 use crate::app::{App, usage};
 use crate::args::tool::{OverrideFlags, ProviderFlags};
 use crate::input;
@@ -39,7 +39,11 @@ pub struct Tool {
     /// Seconds for one answer.
     pub timeout_seconds: u64,
     /// Worth telling before anything is sent.
-    pub notice: Option<String>,
+    pub notices: Vec<String>,
+    /// The environment variable the key came from.
+    pub key_variable: Option<String>,
+    /// Why a key that may well be there is not sent.
+    pub key_obstacle: Option<String>,
 }
 
 /// Every provider that is known here.
@@ -143,7 +147,9 @@ impl Tools {
         let profile = &resolved.profile;
         let http = HttpClient::new(NetConfig::default())
             .map_err(|error| EffectError::new(Cause::Internal, "http", error.to_string()))?;
-        let settings = settings(resolved, keys::usable(app, resolved));
+        let usable = keys::usable(app, resolved);
+        let notices = notices(resolved, &usable);
+        let settings = settings(resolved, usable.key);
         // A new wire is one crate and one line here.
         let adapter: Box<dyn Adapter> = match profile.adapter {
             AdapterKind::Openai => Box::new(OpenAi::new(settings, http)),
@@ -154,21 +160,31 @@ impl Tools {
             adapter,
             model: profile.model.clone(),
             timeout_seconds: profile.timeout_seconds,
-            notice: notice(resolved),
+            notices,
+            key_variable: usable.variable,
+            key_obstacle: usable.obstacle,
         })
     }
 }
 
-/// A repository's profile may say where prompts go; a person should see that it does.
-fn notice(resolved: &Resolved) -> Option<String> {
-    let base_url = resolved.profile.base_url.as_ref()?;
-    let by_project = resolved.origin("base_url") == Some(&Origin::ProjectFile);
-    by_project.then(|| {
-        format!(
+/// What a person should see before a task leaves: a repository that says where it goes, a key in clear text.
+fn notices(resolved: &Resolved, usable: &Usable) -> Vec<String> {
+    let Some(base_url) = &resolved.profile.base_url else {
+        return Vec::new();
+    };
+    let mut notices = Vec::new();
+    if resolved.origin("base_url") == Some(&Origin::ProjectFile) {
+        notices.push(format!(
             "this repository's profile sends the task to {}",
             base_url.endpoint()
-        )
-    })
+        ));
+    }
+    let url = base_url.to_string();
+    let on_this_machine = HttpUrl::parse(&url).is_ok_and(|url| url.is_loopback() || url.is_tls());
+    if usable.key.is_some() && !on_this_machine {
+        notices.push(format!("the key goes to {} unencrypted", base_url.endpoint()));
+    }
+    notices
 }
 
 fn llamacpp_mode(mode: Mode) -> LlamaCppMode {
@@ -203,7 +219,9 @@ fn replay(app: &App, file: Option<&Path>) -> Result<Tool, EffectError> {
         adapter: Box::new(Replay::new(recording)),
         model: Some("recorded".to_owned()),
         timeout_seconds: 60,
-        notice: None,
+        notices: Vec::new(),
+        key_variable: None,
+        key_obstacle: None,
     })
 }
 

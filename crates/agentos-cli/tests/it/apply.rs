@@ -33,7 +33,7 @@ fn a_person_sees_where_each_hunk_went() {
     --- stderr
     landed 1 file on main as [ID]
       src/lib.rs
-        repaired: there is no `diff --git` line; the names have no `a/` and `b/` in front
+        repaired: the names have no `a/` and `b/` in front
         + hunk 1: line 4 (the answer said 90; exactly one place fits)
             repaired: the header counts 9 old and 9 new lines; the hunk has others
       run [RUN]
@@ -96,9 +96,8 @@ fn policy_asks_before_ci_changes_and_yes_is_a_consent() {
     --- stderr
     consent needed [protected-path] nothing was landed; policy asks for a person
       .github/workflows/ci.yml
-        repaired: there is no `diff --git` line
         + hunk 1: the whole file
-      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:122)
+      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:[LINE])
       next: look at the change, then run this again with `--yes` to consent to it
       run [RUN]
     ");

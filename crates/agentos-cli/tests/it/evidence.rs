@@ -39,7 +39,7 @@ fn a_run_is_told_as_a_story() {
     exit: 0
     --- stdout
     task        apply by patch on main: a change from standard input
-    answer      188 bytes, blob sha256:0dd
+    answer      188 bytes, blob [ID]
     landing     1 file found (exact-moved)
     decision    allow by default.edit, default.land
     intent      about to write tree [ID]

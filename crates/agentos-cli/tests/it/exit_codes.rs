@@ -27,7 +27,7 @@ fn every_verb_ends_with_the_documented_code() {
         (4, &["apply"], WORKFLOW_EDIT),
         (6, &["apply"], misplaced),
         (6, &["apply"], nothing),
-        (8, &["apply", "--branch", "bad..name"], SLOPPY_FIX),
+        (2, &["apply", "--branch", "bad..name"], SLOPPY_FIX),
         (0, &["run", "-p", "replay", "--replay", "good.md", "task"], ""),
         (
             2,

@@ -13,6 +13,7 @@
 
 mod apply;
 mod boundary;
+mod concurrency;
 mod corpus;
 mod demo;
 mod evidence;
@@ -25,3 +26,4 @@ mod recover;
 mod schemas;
 mod secrets;
 mod support;
+mod undo;

@@ -1,0 +1,112 @@
+//! `agentos undo`: what comes back, where, and what cannot.
+
+use agentos_testkit::repo::make_link;
+
+use crate::support::{LIB, LIB_FIXED, SLOPPY_FIX, pipe_in, run_in, small_repo};
+
+fn run_of(json: &serde_json::Value) -> String {
+    json["run"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_landing_without_a_commit_is_taken_back_without_one() {
+    let repo = small_repo();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let output = pipe_in(&repo, &["apply", "-", "--no-commit"], SLOPPY_FIX);
+    assert_eq!(output.code, Some(0), "{output}");
+    repo.write("mine.txt", "mine\n");
+    let dry = run_in(&repo, &["undo", "--dry-run"]);
+    assert_eq!(dry.code, Some(0), "{dry}");
+    assert_eq!(repo.read("src/lib.rs"), LIB_FIXED.as_bytes());
+    let undone = run_in(&repo, &["undo"]);
+    assert_eq!(undone.code, Some(0), "{undone}");
+    assert_eq!(repo.read("src/lib.rs"), LIB.as_bytes());
+    assert_eq!(repo.status(), "?? mine.txt");
+    let again = run_in(&repo, &["undo"]);
+    assert_eq!(again.code, Some(0), "{again}");
+    assert_eq!(repo.read("src/lib.rs"), LIB_FIXED.as_bytes());
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(run_in(&repo, &["evidence", "verify"]).code, Some(0));
+}
+
+#[test]
+fn what_was_edited_since_stays_and_the_reason_is_said() {
+    let repo = small_repo();
+    pipe_in(&repo, &["apply", "-", "--no-commit"], SLOPPY_FIX);
+    let edited = LIB_FIXED.replace("a + b", "b + a");
+    repo.write("src/lib.rs", &edited);
+    let json = run_in(&repo, &["undo", "--json"]).json().unwrap();
+    assert_eq!(
+        (&json["outcome"], &json["code"]),
+        (&"refused".into(), &"dirty-overlap".into())
+    );
+    assert_eq!(repo.read("src/lib.rs"), edited.as_bytes());
+
+    let repo = small_repo();
+    pipe_in(&repo, &["apply", "-"], SLOPPY_FIX);
+    repo.write("src/lib.rs", &edited);
+    repo.commit_all("edited since");
+    let output = run_in(&repo, &["undo", "--json"]);
+    assert_eq!(output.code, Some(6), "{output}");
+    let hint = output.json().unwrap()["hint"].to_string();
+    assert!(hint.contains("changed since"), "{hint}");
+    assert_eq!(repo.read("src/lib.rs"), edited.as_bytes());
+}
+
+#[test]
+fn a_landing_on_another_branch_is_taken_back_there() {
+    let repo = small_repo();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let output = pipe_in(&repo, &["apply", "-", "--branch", "side"], SLOPPY_FIX);
+    assert_eq!(output.code, Some(0), "{output}");
+    let undone = run_in(&repo, &["undo"]);
+    assert_eq!(undone.code, Some(0), "{undone}");
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+    let [main, side] = ["main^{tree}", "side^{tree}"].map(|tree| repo.git(&["rev-parse", tree]));
+    assert_eq!(main, side);
+    assert_eq!(repo.git(&["rev-list", "--count", "main..side"]), "2");
+}
+
+#[test]
+fn any_run_can_be_named_and_an_undo_is_a_run() {
+    let repo = small_repo();
+    let tree = |of: &str| repo.git(&["rev-parse", &format!("{of}^{{tree}}")]);
+    let landed = pipe_in(&repo, &["apply", "-", "--json"], SLOPPY_FIX)
+        .json()
+        .unwrap();
+    let undone = run_in(&repo, &["undo", &run_of(&landed), "--json"])
+        .json()
+        .unwrap();
+    assert_eq!(tree("HEAD"), tree("HEAD~2"));
+    let redone = run_in(&repo, &["undo", &run_of(&undone), "--json"])
+        .json()
+        .unwrap();
+    assert_eq!(redone["outcome"], "landed");
+    assert_eq!(tree("HEAD"), tree("HEAD~2"));
+    assert_eq!(repo.read("src/lib.rs"), LIB_FIXED.as_bytes());
+}
+
+#[test]
+fn a_deleted_link_goes_and_cannot_come_back_through_a_change() {
+    let repo = small_repo();
+    make_link(&repo.path().join("latest"), "src/lib.rs");
+    repo.commit_all("a link");
+    let patch = "diff --git a/latest b/latest\ndeleted file mode 120000\nindex 99dfc1d..0000000\n--- a/latest\n\
+                 +++ /dev/null\n@@ -1 +0,0 @@\n-src/lib.rs\n\\ No newline at end of file\n";
+    let other = patch.replace("-src/lib.rs", "-README.md");
+    let output = pipe_in(&repo, &["apply", "-", "--json"], &other);
+    assert_eq!(output.json().unwrap()["code"], "does-not-apply", "{output}");
+    let output = pipe_in(&repo, &["apply", "-"], patch);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(!repo.has("latest"));
+    assert_eq!(repo.read("src/lib.rs"), LIB.as_bytes());
+    assert_eq!(repo.status(), "");
+    let undone = run_in(&repo, &["undo", "--json"]);
+    assert_eq!(undone.code, Some(6), "{undone}");
+    let json = undone.json().unwrap();
+    assert_eq!(json["code"], "no-way-back");
+    assert_eq!(
+        json["message"],
+        "`latest` is a symbolic link, which can only be deleted"
+    );
+}
