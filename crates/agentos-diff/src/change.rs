@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::plan::States;
 use crate::{RepoPath, canonical};
 
-/// The modes a regular file can have in git. Links and submodules cannot be expressed.
+/// The modes a file can have in git. A submodule cannot be expressed, and of a symbolic link only its deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileMode {
@@ -20,6 +20,8 @@ pub enum FileMode {
     Regular,
     /// 100755.
     Executable,
+    /// 120000: a symbolic link, whose content is where it leads. Only as the old state of a deletion.
+    Symlink,
 }
 
 impl FileMode {
@@ -29,6 +31,7 @@ impl FileMode {
         match self {
             Self::Regular => "100644",
             Self::Executable => "100755",
+            Self::Symlink => "120000",
         }
     }
 }
@@ -116,6 +119,9 @@ pub enum ChangeError {
     /// A file is neither before nor after.
     #[error("`{0}` is neither before nor after the change")]
     Nowhere(RepoPath),
+    /// A symbolic link would be made or changed.
+    #[error("`{0}` is a symbolic link, which can only be deleted")]
+    Link(RepoPath),
 }
 
 /// A change: what landing makes, policy judges, a person approves and the executor writes.
@@ -130,7 +136,8 @@ impl Change {
     /// A change of these files. Paths whose old and new state are equal are left out; the rest is sorted.
     ///
     /// # Errors
-    /// When a path is there twice, nowhere, or both a file and a directory in the result.
+    /// When a path is there twice, nowhere, both a file and a directory in the result, or a symbolic link that is not
+    /// deleted.
     pub fn new(states: Vec<(RepoPath, Option<FileState>, Option<FileState>)>) -> Result<Self, ChangeError> {
         let mut states = states;
         states.sort_by(|a, b| a.0.as_str().as_bytes().cmp(b.0.as_str().as_bytes()));
@@ -143,6 +150,12 @@ impl Change {
         }
         if let Some(nowhere) = states.iter().find(|(_, old, new)| old.is_none() && new.is_none()) {
             return Err(ChangeError::Nowhere(nowhere.0.clone()));
+        }
+        if let Some((link, _, _)) = states
+            .iter()
+            .find(|(_, old, new)| makes_link(old.as_ref(), new.as_ref()))
+        {
+            return Err(ChangeError::Link(link.clone()));
         }
         states.retain(|(_, old, new)| old != new);
         check_directories(&states)?;
@@ -200,6 +213,12 @@ impl Change {
     }
 }
 
+/// Anything but the deletion of a symbolic link.
+fn makes_link(old: Option<&FileState>, new: Option<&FileState>) -> bool {
+    let is_link = |state: Option<&FileState>| state.is_some_and(|state| state.mode == FileMode::Symlink);
+    is_link(new) || (is_link(old) && new.is_some())
+}
+
 /// No path of the result may be a directory of another one.
 fn check_directories(states: &States) -> Result<(), ChangeError> {
     let there = states
@@ -222,4 +241,55 @@ fn check_directories(states: &States) -> Result<(), ChangeError> {
 /// Lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(to: &str) -> Option<FileState> {
+        Some(FileState {
+            mode: FileMode::Symlink,
+            content: Arc::from(to.as_bytes()),
+        })
+    }
+
+    #[test]
+    fn of_a_symbolic_link_only_its_deletion_can_be_expressed() {
+        let path = || RepoPath::new("latest").unwrap();
+        let change = Change::new(vec![(path(), link("../v1"), None)]).unwrap();
+        let diff = String::from_utf8_lossy(change.canonical_diff()).into_owned();
+        insta::assert_snapshot!(diff, @r"
+        diff --git a/latest b/latest
+        deleted file mode 120000
+        index 26a02fbbd57e9fabcc0cdc88ae85bd6266c9f174..0000000000000000000000000000000000000000
+        --- a/latest
+        +++ /dev/null
+        @@ -1 +0,0 @@
+        -../v1
+        \ No newline at end of file
+        ");
+        let file = Some(FileState::regular(b"../v1"));
+        for (old, new) in [
+            (None, link("x")),
+            (link("x"), link("y")),
+            (link("x"), file.clone()),
+            (file, link("x")),
+        ] {
+            assert_eq!(
+                Change::new(vec![(path(), old, new)]),
+                Err(ChangeError::Link(path()))
+            );
+        }
+        assert_eq!(change.inverse(), Err(ChangeError::Link(path())));
+    }
+
+    #[test]
+    fn a_file_does_not_carry_on_a_link() {
+        let names = ["latest", "new"].map(|name| RepoPath::new(name).unwrap());
+        let [old, new] = names;
+        let file = Some(FileState::regular(b"../v1"));
+        let change = Change::new(vec![(old, link("../v1"), None), (new, None, file)]).unwrap();
+        assert!(change.files().iter().all(|file| file.renamed_from.is_none()));
+    }
 }

@@ -91,7 +91,11 @@ pub(crate) fn resolve(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -
     if let (Some(entry), Action::Modify | Action::Delete) = (entry, &resolved.action) {
         let path = resolved.path.clone();
         let id = entry.id.clone();
-        resolved.base = Some(state(&path, &entry, base, file_bytes)?);
+        resolved.base = Some(if deletes_link(edit, &resolved.action) {
+            link(&path, &entry, base)?
+        } else {
+            state(&path, &entry, base, file_bytes)?
+        });
         resolved.id = Some(id);
     }
     check_old_mode(edit, &resolved)?;
@@ -131,6 +135,17 @@ fn moved(
     };
     check_old_mode(edit, &resolved)?;
     Ok(resolved)
+}
+
+/// The state of a symbolic link of the base.
+fn link(path: &RepoPath, entry: &Entry, base: &dyn Base) -> Result<FileState, Stop> {
+    if entry.kind != EntryKind::Symlink {
+        return Err(refuse(RefusalCode::ModeChange, path, "is not a symbolic link"));
+    }
+    Ok(FileState {
+        mode: FileMode::Symlink,
+        content: base.read(&entry.id)?,
+    })
 }
 
 /// The state of a regular file of the base.
@@ -229,7 +244,15 @@ fn describes_new_file(edit: &FileEdit<'_>) -> bool {
     }
 }
 
-/// Reads the stated modes; only two can be landed.
+/// A symbolic link's mode, as git prints it.
+const LINK: &str = "120000";
+
+/// The part says that a symbolic link goes. One that only names the path may mean what the link leads to.
+fn deletes_link(edit: &FileEdit<'_>, action: &Action) -> bool {
+    matches!(action, Action::Delete) && edit.extended.deleted.as_deref() == Some(LINK)
+}
+
+/// Reads the stated modes; only two can be landed, and a link's where it is deleted.
 fn modes(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, Stop> {
     let extended = &edit.extended;
     let mut stated = None;
@@ -243,6 +266,10 @@ fn modes(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, Stop> {
     .into_iter()
     .flatten()
     {
+        let deleted = Some(text) == extended.deleted.as_ref();
+        if deleted && text == LINK {
+            continue;
+        }
         let mode = mode(text).map_err(|code| {
             Refusal::new(
                 code,

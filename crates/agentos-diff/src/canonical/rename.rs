@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::plan::States;
-use crate::{FileState, RepoPath};
+use crate::{FileMode, FileState, RepoPath};
 
 /// More pairs than this are not compared line by line.
 const PAIRS: usize = 2_500;
@@ -20,7 +20,7 @@ pub(super) fn find(states: &States) -> Vec<Option<RepoPath>> {
     let mut deleted: Vec<(&RepoPath, &FileState)> = states
         .iter()
         .filter_map(|(path, old, new)| Some((path, old.as_ref().filter(|_| new.is_none())?)))
-        .filter(|(_, old)| !old.content.is_empty())
+        .filter(|(_, old)| !old.content.is_empty() && old.mode != FileMode::Symlink)
         .collect();
     let created: Vec<(usize, &FileState)> = states
         .iter()
