@@ -35,6 +35,9 @@ pub enum RepoError {
     /// A merge or the like is under way.
     #[error("a {} is in progress", .0.as_str())]
     InProgress(Operation),
+    /// What an earlier landing left in the work tree cannot stand beside the present commit.
+    #[error("later commits are in the way of what this run left in the work tree")]
+    Overtaken,
     /// The branch is another work tree's.
     #[error("the branch `{branch}` is checked out at `{}`", at.display())]
     BranchCheckedOut {
@@ -185,6 +188,7 @@ impl RepoError {
             Self::UnbornBranch(_) => "unborn-branch",
             Self::DetachedHead => "detached-head",
             Self::InProgress(operation) => operation.code(),
+            Self::Overtaken => "dirty-overlap",
             Self::BranchCheckedOut { .. } => "branch-checked-out",
             Self::UnknownRevision(_) => "unknown-revision",
             Self::BadBranchName(_) => "bad-branch-name",
@@ -220,6 +224,7 @@ impl RepoError {
             Self::NoIdentity => {
                 Some("run `git config user.name \"Your Name\"` and `git config user.email you@example.com`")
             }
+            Self::Overtaken => Some("the files have changed since; edit them by hand"),
             Self::Unsupported(_)
             | Self::NoWorkTree
             | Self::UnknownRevision(_)
@@ -370,7 +375,8 @@ impl ExecError {
             Self::SecondOpinion(_) => "second-opinion",
             Self::EvidenceNotDurable(_) => "evidence-not-durable",
             Self::BadJournal(_) => "bad-journal",
-            Self::Write { .. } | Self::Git { .. } => "write-failed",
+            Self::Write { source, .. } => refused_write(source.kind()),
+            Self::Git { why, .. } => refused_write(kind_of(why)),
             Self::Unfinished(_) => "unfinished",
         }
     }
@@ -422,6 +428,27 @@ impl ExecError {
         let path = path.to_owned();
         move |source| Self::Write { action, path, source }
     }
+}
+
+/// Why the system did not let us write.
+fn refused_write(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "disk-full",
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => "read-only",
+        _ => "write-failed",
+    }
+}
+
+/// libgit2 passes on the system's words and nothing else.
+fn kind_of(why: &str) -> io::ErrorKind {
+    let kinds = [
+        ("No space left on device", io::ErrorKind::StorageFull),
+        ("Disk quota exceeded", io::ErrorKind::QuotaExceeded),
+        ("Read-only file system", io::ErrorKind::ReadOnlyFilesystem),
+        ("Permission denied", io::ErrorKind::PermissionDenied),
+    ];
+    let found = kinds.iter().find(|(words, _)| why.contains(words));
+    found.map_or(io::ErrorKind::Other, |(_, kind)| *kind)
 }
 
 fn quoted(paths: &[String]) -> String {

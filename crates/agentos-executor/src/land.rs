@@ -147,11 +147,13 @@ impl Repository {
     }
 
     fn base_tree(&self, target: &Target) -> Result<Tree<'_>, ExecError> {
-        let commit = self
-            .git
-            .find_commit(oid(&target.base_commit)?)
-            .map_err(RepoError::git("read the base"))?;
-        Ok(commit.tree().map_err(RepoError::git("read the base"))?)
+        if target.writes.commits() {
+            // A commit's diff is against its parent, whatever else the target says.
+            let commit = self.git.find_commit(oid(&target.base_commit)?);
+            let commit = commit.map_err(RepoError::git("read the base"))?;
+            return Ok(commit.tree().map_err(RepoError::git("read the base"))?);
+        }
+        Ok(self.tree(&target.base_tree)?)
     }
 
     fn author(&self, plan: &LandPlan) -> Result<Option<Signature<'static>>, ExecError> {

@@ -37,7 +37,9 @@ pub(crate) fn check(repository: &Repository, root: &Path, files: &[ReceiptFile])
     };
     let mut dirty = BTreeSet::new();
     for file in files {
-        look.conversion(file.path.as_str())?;
+        if file.old.as_ref().is_none_or(|old| old.mode != FileMode::Symlink) {
+            look.conversion(file.path.as_str())?;
+        }
         dirty.extend(look.staged(file)?);
         dirty.extend(look.on_disk(file)?);
     }
@@ -177,6 +179,7 @@ impl Look<'_> {
         let is_clean = match (look_at(&full)?, &file.old) {
             (None, None) => true,
             (Some(found), None) if found.is_dir() => return self.unknown_below(path),
+            (Some(_), Some(old)) if old.mode == FileMode::Symlink => link_is(&full, &old.oid)?,
             (Some(found), Some(old)) if found.is_file() => self.is_base(&full, &found, old)?,
             (None, Some(_)) | (Some(_), Some(_) | None) => false,
         };
@@ -253,6 +256,16 @@ pub(crate) fn look_at(path: &Path) -> Result<Option<Metadata>, ExecError> {
         }
         .into()),
     }
+}
+
+/// Is this a symbolic link that leads where the blob says? It is not followed.
+pub(crate) fn link_is(path: &Path, id: &str) -> Result<bool, ExecError> {
+    let Ok(leads_to) = fs::read_link(path) else {
+        return Ok(false);
+    };
+    let bytes = leads_to.as_os_str().as_encoded_bytes();
+    let found = Oid::hash_object(ObjectType::Blob, bytes).map_err(RepoError::git("hash a link"))?;
+    Ok(found.to_string() == id)
 }
 
 /// Does a regular file hold exactly this blob?

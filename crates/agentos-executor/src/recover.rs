@@ -28,7 +28,7 @@ impl Repository {
     /// The same, for a caller that holds the lock.
     pub(crate) fn recover_locked(&self) -> Result<Option<Recovered>, ExecError> {
         let abandoned = self.release_abandoned_index()?;
-        let Some(journal) = self.read_journal()? else {
+        let Some(mut journal) = self.read_journal()? else {
             // It died before it had written anything but objects.
             return Ok(abandoned.map(|run| Recovered {
                 run,
@@ -47,7 +47,7 @@ impl Repository {
             worktree::discard(root, &journal.files)?;
             if outcome == RecoveryOutcome::Finished && journal.writes.touches_work_tree() {
                 let _index: IndexLock = owner.lock_index(&journal.run)?;
-                kept = finish(&owner, root, &journal)?;
+                kept = self.finish(&owner, root, &mut journal)?;
             }
         }
         self.reach("recovered");
@@ -61,6 +61,21 @@ impl Repository {
             commit,
             kept,
         }))
+    }
+
+    /// Brings work tree and index to the landed state; gives the paths that hold somebody's later work. The caller
+    /// holds the index.
+    fn finish(
+        &self,
+        owner: &Repository,
+        root: &Path,
+        journal: &mut Journal,
+    ) -> Result<Vec<String>, ExecError> {
+        // Folders came and went: new content may have to wait elsewhere, and a second crash must find it there.
+        worktree::plan_temps(root, &journal.run, &mut journal.files)?;
+        self.write_journal(journal)?;
+        worktree::stage(owner, root, &journal.files)?;
+        worktree::settle_unless_edited(owner, root, &journal.files)
     }
 
     fn outcome(&self, journal: &Journal) -> Result<RecoveryOutcome, ExecError> {
@@ -138,13 +153,4 @@ impl Repository {
         let is_ours = same(found.common_dir(), self.common_dir()) && same(found.work_dir()?, root);
         is_ours.then_some(found)
     }
-}
-
-/// Brings work tree and index to the landed state; gives the paths that hold somebody's later work. The caller holds
-/// the index.
-fn finish(owner: &Repository, root: &Path, journal: &Journal) -> Result<Vec<String>, ExecError> {
-    let mut files = journal.files.clone();
-    worktree::plan_temps(root, &journal.run, &mut files)?;
-    worktree::stage(owner, root, &files)?;
-    worktree::settle_unless_edited(owner, root, &files)
 }

@@ -114,7 +114,9 @@ impl Repository {
     /// # Errors
     /// When one of them is not readable text: then nothing may be allowed.
     pub fn policy_files(&self, target: &Target) -> Result<Vec<(String, String)>, RepoError> {
-        let root = self.tree(&target.base_tree)?;
+        let commit = git2::Oid::from_str(&target.base_commit).and_then(|id| self.git.find_commit(id));
+        let root = commit.and_then(|commit| commit.tree());
+        let root = root.map_err(RepoError::git("read the policy folder"))?;
         let folder = match root.get_path(Path::new(POLICY_FOLDER)) {
             Ok(entry) => entry,
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(Vec::new()),

@@ -53,6 +53,7 @@ pub(crate) fn mode_bits(mode: FileMode) -> i32 {
     match mode {
         FileMode::Regular => 0o100_644,
         FileMode::Executable => 0o100_755,
+        FileMode::Symlink => 0o120_000,
     }
 }
 

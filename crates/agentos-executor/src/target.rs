@@ -11,7 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Operation, Unsupported};
-use crate::{RepoError, Repository};
+use crate::splice::splice;
+use crate::{ReceiptFile, RepoError, Repository};
 
 /// What the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,13 @@ pub enum TargetSpec {
     Branch(String),
     /// Index and work tree, no commit.
     WorkTreeOnly,
+    /// The same, on a work tree and index that still hold these files of an earlier landing without a commit.
+    WorkTreeWith {
+        /// The files as they were landed.
+        files: Vec<ReceiptFile>,
+        /// Write nothing.
+        dry_run: bool,
+    },
     /// Nothing: what would happen.
     DryRun,
 }
@@ -61,7 +69,7 @@ pub struct Target {
     pub refname: String,
     /// The commit the change is judged against, and will be the parent.
     pub base_commit: String,
-    /// Its tree.
+    /// Its tree; with files that are in index and work tree alone, where those are the base.
     pub base_tree: String,
     /// The branch is not there yet.
     pub creates_branch: bool,
@@ -78,12 +86,17 @@ impl Repository {
         match spec {
             TargetSpec::CurrentBranch => self.current_branch(),
             TargetSpec::Branch(name) => self.named_branch(name),
-            TargetSpec::WorkTreeOnly => {
-                if self.is_bare() {
-                    return Err(RepoError::NoWorkTree);
+            TargetSpec::WorkTreeOnly => self.work_tree_only(),
+            TargetSpec::WorkTreeWith { files, dry_run } => {
+                let mut target = self.work_tree_only()?;
+                if *dry_run {
+                    target.writes = Writes::Nothing;
                 }
-                self.check_work_tree_state()?;
-                self.at_head(Writes::WorkTreeOnly)
+                let head = self.tree(&target.base_tree)?;
+                let tree =
+                    splice(&self.git, &head, files, &mut Vec::new()).map_err(|_| RepoError::Overtaken)?;
+                target.base_tree = tree.to_string();
+                Ok(target)
             }
             TargetSpec::DryRun => self.at_head(Writes::Nothing),
         }
@@ -100,6 +113,14 @@ impl Repository {
         }
         self.check_direct(&target.refname)?;
         Ok(target)
+    }
+
+    fn work_tree_only(&self) -> Result<Target, RepoError> {
+        if self.is_bare() {
+            return Err(RepoError::NoWorkTree);
+        }
+        self.check_work_tree_state()?;
+        self.at_head(Writes::WorkTreeOnly)
     }
 
     fn named_branch(&self, name: &str) -> Result<Target, RepoError> {

@@ -15,7 +15,7 @@ use agentos_diff::FileMode;
 use crate::disk;
 use crate::index;
 use crate::journal::JournalFile;
-use crate::preflight::{ancestors, content_is, look_at};
+use crate::preflight::{ancestors, content_is, link_is, look_at};
 use crate::splice::oid;
 use crate::{ExecError, FileId, ReceiptFile, Repository};
 
@@ -114,6 +114,7 @@ fn holds(root: &Path, path: &str, id: Option<&FileId>) -> Result<bool, ExecError
         (None, None) => Ok(true),
         // A folder is no file: one that came instead, or one that must still make room.
         (Some(found), None) => Ok(found.is_dir()),
+        (Some(_), Some(id)) if id.mode == FileMode::Symlink => link_is(&place, &id.oid),
         (Some(found), Some(id)) if found.is_file() => {
             let wanted = id.mode == FileMode::Executable;
             let mode_fits = is_executable(&found).is_none_or(|executable| executable == wanted);
@@ -260,6 +261,8 @@ fn write_new(path: &Path, bytes: &[u8], mode: FileMode) -> io::Result<()> {
         options.mode(match mode {
             FileMode::Regular => 0o666,
             FileMode::Executable => 0o777,
+            // A change cannot make one.
+            FileMode::Symlink => return Err(io::ErrorKind::InvalidInput.into()),
         });
     }
     #[cfg(not(unix))]

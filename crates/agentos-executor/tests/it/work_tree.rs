@@ -270,3 +270,45 @@ fn work_saved_while_the_change_lands_is_kept_and_told() {
     assert_eq!(repo.status(), " M a.txt");
     assert_sound(&repo);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_deleted_link_goes_and_what_it_leads_to_stays() {
+    use agentos_diff::{Change, FileMode, FileState, RepoPath};
+
+    use crate::support::{approved, plan};
+
+    let repo = example();
+    let secret = repo.outside().join("secret.txt");
+    write_file(&secret, "secret\n");
+    let leads_to = secret.to_str().unwrap().to_owned();
+    make_link(&repo.path().join("latest"), &leads_to);
+    repo.commit_all("a link");
+    repo.git(&["config", "core.autocrlf", "true"]);
+    let repository = open(&repo);
+    let target = repository.resolve(&TargetSpec::CurrentBranch).unwrap();
+    let delete = || {
+        let old = FileState {
+            mode: FileMode::Symlink,
+            content: leads_to.as_bytes().into(),
+        };
+        Change::new(vec![(RepoPath::new("latest").unwrap(), Some(old), None)]).unwrap()
+    };
+    let land = || repository.land(approved(delete(), &target), &plan(&target), &mut Sink(accept));
+    // A user's own link, or a file in its place, is work that is not committed.
+    for put in [
+        &(|| make_link(&repo.path().join("latest"), "elsewhere")) as &dyn Fn(),
+        &|| repo.write("latest", &leads_to),
+    ] {
+        agentos_testkit::repo::remove_file(&repo.path().join("latest"));
+        put();
+        assert_eq!(land().unwrap_err().code(), "dirty-overlap");
+    }
+    agentos_testkit::repo::remove_file(&repo.path().join("latest"));
+    make_link(&repo.path().join("latest"), &leads_to);
+    land().unwrap();
+    assert!(!repo.has("latest"));
+    assert_eq!(read_file(&secret), b"secret\n");
+    assert_eq!(repo.git(&["ls-files", "latest"]), "");
+    assert_sound(&repo);
+}
