@@ -38,6 +38,21 @@ impl App {
         }
     }
 
+    /// Says that something was done: a sentence for a person, a document for a program.
+    ///
+    /// # Errors
+    /// When standard output cannot be written.
+    pub fn say<T: serde::Serialize>(&self, sentence: &str, document: &T) -> Done {
+        if self.printer.json {
+            self.printer
+                .json(document)
+                .map_err(|error| output_failed(&error))?;
+        } else {
+            self.printer.note(sentence);
+        }
+        Ok(Exit::Done)
+    }
+
     /// Shows the end of a verb that lands.
     pub fn finish(&self, outcome: &Outcome) -> Done {
         if self.printer.json {
@@ -72,12 +87,12 @@ impl App {
 
     /// Shows a failure that happened before a run could begin.
     pub fn fail(&self, run: Option<&RunId>, error: &EffectError) -> Exit {
-        if self.printer.json
-            && let Some(run) = run
-        {
-            let outcome = Outcome::from_effect(run, error);
+        if self.printer.json {
             // Nothing more can be said when standard output is gone.
-            let _ = self.printer.json(&outcome);
+            let _ = match run {
+                Some(run) => self.printer.json(&Outcome::from_effect(run, error)),
+                None => self.printer.json(&Failure::of(error)),
+            };
             return Exit::from(error.cause);
         }
         let mut text = format!(
@@ -95,6 +110,36 @@ impl App {
         }
         self.printer.error(&text);
         Exit::from(error.cause)
+    }
+}
+
+/// What a program gets when a verb that lands nothing fails.
+#[derive(serde::Serialize)]
+struct Failure<'a> {
+    version: u32,
+    error: FailureBody<'a>,
+}
+
+#[derive(serde::Serialize)]
+struct FailureBody<'a> {
+    code: &'a str,
+    cause: Cause,
+    message: &'a str,
+    hint: Option<&'a str>,
+}
+
+impl<'a> Failure<'a> {
+    fn of(error: &'a EffectError) -> Self {
+        let (code, message) = (&error.code, &error.message);
+        Self {
+            version: 1,
+            error: FailureBody {
+                code,
+                cause: error.cause,
+                message,
+                hint: error.hint.as_deref(),
+            },
+        }
     }
 }
 

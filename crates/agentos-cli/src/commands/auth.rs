@@ -28,6 +28,15 @@ struct Report {
     keys: BTreeMap<String, KeyStatus>,
 }
 
+/// What a program is told of a changed store.
+#[derive(Serialize)]
+struct Changed<'a> {
+    version: u32,
+    provider: &'a str,
+    /// Is a key kept now?
+    stored: bool,
+}
+
 /// Keeps a key.
 pub fn set(app: &App, args: &AuthSetArgs) -> Done {
     let name = key_name(app, &tools(app)?, &args.provider)?;
@@ -47,12 +56,19 @@ pub fn set(app: &App, args: &AuthSetArgs) -> Done {
             .map(|path| path.display().to_string())
             .unwrap_or_default(),
     };
-    app.printer.note(&format!(
+    let sentence = format!(
         "the key of `{}` is kept in {}",
         escape::line(&args.provider),
         escape::line(&place)
-    ));
-    Ok(Exit::Done)
+    );
+    app.say(
+        &sentence,
+        &Changed {
+            version: 1,
+            provider: &args.provider,
+            stored: true,
+        },
+    )
 }
 
 /// Shows where each provider's key comes from.
@@ -110,12 +126,18 @@ fn table(report: &Report) -> String {
 pub fn clear(app: &App, args: &AuthClearArgs) -> Done {
     let name = key_name(app, &tools(app)?, &args.provider)?;
     let provider = escape::line(&args.provider);
-    let words = match keys::forget(app, &name)? {
+    let sentence = match keys::forget(app, &name)? {
         true => format!("the key of `{provider}` is forgotten"),
         false => format!("there was no stored key of `{provider}`"),
     };
-    app.printer.note(&words);
-    Ok(Exit::Done)
+    app.say(
+        &sentence,
+        &Changed {
+            version: 1,
+            provider: &args.provider,
+            stored: false,
+        },
+    )
 }
 
 /// The name under which a provider's key is kept.

@@ -94,15 +94,28 @@ fn shown(provider: &str, resolved: &Resolved) -> Shown {
     }
 }
 
+/// What a program is told of a file that is right; one that is wrong is a failure.
+#[derive(Serialize)]
+struct Valid<'a> {
+    version: u32,
+    provider: &'a str,
+}
+
 /// Checks one file.
 pub fn validate(app: &App, args: &ProfileValidateArgs) -> Done {
     let name = args.file.display().to_string();
     let text = input::text_file(&app.env.cwd.join(&args.file), 1 << 20)?;
     let profile = parse(&name, &text).map_err(|error| bad_profile(&error))?;
-    app.printer.note(&format!(
+    let sentence = format!(
         "`{}` is a valid profile of `{}`",
         escape::line(&name),
         escape::line(&profile.provider)
-    ));
-    Ok(Exit::Done)
+    );
+    app.say(
+        &sentence,
+        &Valid {
+            version: 1,
+            provider: &profile.provider,
+        },
+    )
 }

@@ -25,6 +25,12 @@ pub struct HealthReport {
     pub tools: Vec<ToolHealth>,
 }
 
+#[derive(Serialize)]
+struct Names {
+    version: u32,
+    schemas: Vec<&'static str>,
+}
+
 type Generator = fn() -> Schema;
 
 /// Every published shape, by the name of its file.
@@ -52,6 +58,16 @@ pub fn schema(app: &App, args: &SchemaArgs) -> Done {
             let mut text = serde_json::to_string_pretty(&(shape.1)()).unwrap_or_default();
             text.push('\n');
             text
+        }
+        (Some(_) | None, _) if app.printer.json => {
+            let names = SHAPES.iter().map(|(name, _)| *name).collect();
+            app.printer
+                .json(&Names {
+                    version: 1,
+                    schemas: names,
+                })
+                .map_err(|error| output_failed(&error))?;
+            return Ok(Exit::Done);
         }
         (Some(_) | None, _) => SHAPES.iter().map(|(name, _)| format!("{name}\n")).collect(),
     };

@@ -1,5 +1,7 @@
 //! `agentos evidence`: what a reviewer sees, and that spoiled evidence is found.
 
+use std::path::{Path, PathBuf};
+
 use agentos_testkit::repo::{TestRepo, read_file, write_file};
 
 use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, pipe_in, run_in, seen, small_repo};
@@ -96,6 +98,42 @@ fn a_commit_whose_evidence_is_gone_is_found() {
         output.json().unwrap()["findings"][0]["tampering"],
         "commit-without-record"
     );
+}
+
+#[test]
+fn every_blob_is_tied_to_the_tape() {
+    let repo = with_two_runs();
+    let blobs = repo.path().join(".git/agentos/blobs");
+    let mut seen = 0;
+    for entry in files_below(&blobs) {
+        let bytes = read_file(&entry);
+        agentos_testkit::repo::remove_file(&entry);
+        let output = run_in(&repo, &["evidence", "verify"]);
+        assert_eq!(
+            output.code,
+            Some(7),
+            "{} is missed by nobody: {output}",
+            entry.display()
+        );
+        write_file(&entry, bytes);
+        seen += 1;
+    }
+    // Two answers, two diffs, the policy's text.
+    assert!(seen >= 5, "{seen} blobs");
+    assert_eq!(run_in(&repo, &["evidence", "verify"]).code, Some(0));
+}
+
+fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                files_below(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
 }
 
 #[test]

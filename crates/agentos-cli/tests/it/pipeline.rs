@@ -181,6 +181,27 @@ fn tool_run_prints_the_verdict_and_lands_nothing() {
 }
 
 #[test]
+fn a_piped_diff_and_json_hold_the_bytes_that_were_judged() {
+    let repo = small_repo();
+    repo.write("dos.txt", "one\r\ntwo\r\n");
+    repo.commit_all("dos");
+    let server = chat_server(
+        "--- a/dos.txt\n+++ b/dos.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+t\u{7f}wo\n",
+        || {},
+    );
+    let flags = openai_at(&server.url());
+    let mut args = vec!["tool", "run", "x", "--file", "dos.txt"];
+    args.extend(flags.iter().map(String::as_str));
+    let piped = agentos().in_dir(repo.path()).run(&args).unwrap().stdout;
+    assert!(piped.contains("+t\u{7f}wo\r\n"), "{piped:?}");
+    args.push("--json");
+    let result = agentos().in_dir(repo.path()).run(&args).unwrap().json().unwrap();
+    assert_eq!(result["diff"].as_str().unwrap(), piped);
+    write_file(&repo.path().join("piped.diff"), piped);
+    assert!(repo.git_ok(&["apply", "--check", "piped.diff"]));
+}
+
+#[test]
 fn words_are_an_answer_but_no_diff() {
     let repo = small_repo();
     let server = chat_server("ok", || {});
