@@ -7,6 +7,8 @@ mod bans;
 mod closure;
 mod layers;
 mod manifests;
+mod places;
+mod tables;
 mod tidy;
 
 use std::collections::BTreeMap;
@@ -15,6 +17,7 @@ use std::process::Command;
 
 use crate::metadata::Metadata;
 use crate::report::{Check, Status};
+use crate::rules;
 
 /// Everything the checks look at, read once.
 pub struct Tree {
@@ -43,6 +46,11 @@ const CHECKS: &[(&str, &str, Rule)] = &[
         closure::check,
     ),
     (
+        "reach",
+        "no tool, and nothing that talks to one, reaches the writer, the keys or the record",
+        closure::reach,
+    ),
+    (
         "features",
         "no feature of an outside crate opens a door",
         closure::features,
@@ -61,6 +69,12 @@ const CHECKS: &[(&str, &str, Rule)] = &[
         "silencers",
         "no ban is switched off in a source file",
         bans::silencers,
+    ),
+    ("places", "all code lies where the rules look", places::check),
+    (
+        "tables",
+        "the tables of the rules hold nothing twice",
+        tables::check,
     ),
     ("tidy", "files are headed, short and finished", tidy::files),
     (
@@ -116,12 +130,12 @@ impl Tree {
         Ok(tree)
     }
 
-    /// The Rust files of the house; what lies in a `fixtures` folder is data.
+    /// The Rust files of the house, all but recorded data.
     fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts
             .iter()
             .map(|(file, text)| (file.as_str(), text.as_str()))
-            .filter(|(file, _)| file.ends_with(".rs") && !file.contains("/fixtures/"))
+            .filter(|(file, _)| file.ends_with(".rs") && !file.starts_with(rules::FIXTURES))
     }
 
     /// The folder of a member, from the top of the repository.

@@ -12,18 +12,37 @@ pub const SAME_LAYER: &[(&str, &str)] = &[
     ("agentos-openai", "agentos-generic-http"),
 ];
 
-/// Arrows that no layer may ever allow: the writer knows nothing of the world outside.
-pub const FORBIDDEN: &[(&str, &[&str])] = &[(
-    "agentos-executor",
-    &[
+/// The layer of the adapters.
+pub const ADAPTERS: u64 = 3;
+
+/// What no adapter may reach, however many steps away: it proposes, and holds neither keys nor records.
+pub const ADAPTERS_NEVER_REACH: &[&str] = &["agentos-credentials", "agentos-evidence", "agentos-executor"];
+
+/// What these members may never reach, however many steps away. Tests do not count.
+pub const UNREACHABLE: &[(&str, &[&str])] = &[
+    // The flow is given its effects; only the record is its own.
+    (
+        "agentos-engine",
+        &["agentos-credentials", "agentos-executor", "agentos-net"],
+    ),
+    // The writer knows nothing of the world outside.
+    (
+        "agentos-executor",
+        &[
+            "agentos-credentials",
+            "agentos-generic-http",
+            "agentos-llamacpp",
+            "agentos-lmstudio",
+            "agentos-net",
+            "agentos-openai",
+        ],
+    ),
+    // What talks to servers can neither write, nor read keys, nor touch the record.
+    (
         "agentos-net",
-        "agentos-credentials",
-        "agentos-generic-http",
-        "agentos-openai",
-        "agentos-lmstudio",
-        "agentos-llamacpp",
-    ],
-)];
+        &["agentos-credentials", "agentos-evidence", "agentos-executor"],
+    ),
+];
 
 /// Members that may use nothing of the product but these: what judges from outside must not link what it judges.
 pub const ONLY: &[(&str, &[&str])] = &[("agentos-gates", &["agentos-schema", "agentos-tool"])];
@@ -58,7 +77,6 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("keyring-core", &["agentos-credentials"]),
     ("regex", &["agentos-testkit"]),
     ("reqwest", &["agentos-net"]),
-    ("rpassword", &["agentos"]),
     ("rpassword", &["agentos"]),
     ("rustls", &["agentos-net"]),
     ("secrecy", &["agentos-tool"]),
@@ -124,14 +142,72 @@ pub const LINTS: &[(&str, &str, &str)] = &[
 
 /// Lints and groups that no source file may name in an attribute: that would switch a ban off.
 pub const SILENCERS: &[&str] = &[
+    "disallowed_macros",
     "disallowed_methods",
     "disallowed_types",
-    "disallowed_macros",
+    // Their names of old, which still work.
+    "disallowed_method",
+    "disallowed_type",
     "unsafe_code",
     "clippy::all",
+    "clippy::cargo",
+    "clippy::complexity",
+    "clippy::correctness",
+    "clippy::nursery",
+    "clippy::pedantic",
+    "clippy::perf",
+    "clippy::restriction",
     "clippy::style",
+    "clippy::suspicious",
     "warnings",
 ];
+
+/// What may lie below `.cargo/`. Cargo reads more names than these, and each could switch a lint off.
+pub const CARGO_SETTINGS: &[&str] = &[".cargo/config.toml", ".cargo/deny.toml"];
+
+/// The only alias, with its value: others could stand before `clippy` or `fmt`.
+pub const ALIAS: (&str, &str) = ("xtask", "run --quiet --package xtask --");
+
+/// Recorded data of the tests: nothing below is compiled, so no rule about source files holds there.
+pub const FIXTURES: &str = "crates/agentos-testkit/fixtures/";
+
+/// Packages of their own beside the workspace, and why. The rules about files hold in them; those about
+/// dependencies, lints and banned calls do not, since no part of the product may depend on them.
+pub const OWN_WORKSPACES: &[(&str, &str)] = &[
+    (
+        "crates/agentos-diff/fuzz",
+        "a fuzzer is built with instrumentation that nothing else may share",
+    ),
+    (
+        "scripts/landing/peers",
+        "the libraries that landing is measured beside; the product must not lock their versions",
+    ),
+];
+
+/// Where programs in other languages than Rust may lie, and why.
+pub const OTHER_LANGUAGES: &[(&str, &str)] = &[
+    (
+        ".ci",
+        "the entry for a machine that knows only how to run a file; it calls `cargo xtask ci`",
+    ),
+    (
+        "scripts/landing",
+        "runs the peers of landing, which are Python and JavaScript programs; never run by a test",
+    ),
+    (
+        "scripts/servers",
+        "the real llama.cpp server is a Python package; test support that no product crate calls",
+    ),
+];
+
+/// Endings of programs in other languages.
+pub const OTHER_ENDINGS: &[&str] = &[
+    "bash", "c", "cjs", "cpp", "go", "js", "lua", "mjs", "pl", "ps1", "py", "rb", "sh", "ts",
+];
+
+/// Words of a path for tests that need the real llama.cpp server: `cargo xtask ci` leaves them out, and says so,
+/// where there is none.
+pub const REAL_SERVER_MODULES: &[&str] = &["llama", "real"];
 
 /// Which bans of the root `.clippy.toml` a member's own file may leave out.
 pub const GRANTS: &[(&str, &[&str])] = &[

@@ -235,12 +235,53 @@ mod tests {
                 "#[warn(clippy::disallowed_methods)]",
                 "`disallowed_methods` is switched off",
             ),
+            (
+                "#[allow(clippy::disallowed_method, reason = \"\")]",
+                "`disallowed_method` is switched off",
+            ),
+            (
+                "#[allow(clippy::disallowed_type, reason = \"\")]",
+                "`disallowed_type` is switched off",
+            ),
             ("#[allow(dead_code)]", "without a reason"),
         ];
         for (text, expected) in cases {
             let problems = silencers(&files(&[("a.rs", text)]));
             assert!(says(&problems, expected), "{text}: {problems:?}");
         }
+    }
+
+    #[test]
+    fn no_attribute_switches_a_whole_group_off() {
+        let groups = [
+            "all",
+            "cargo",
+            "complexity",
+            "correctness",
+            "nursery",
+            "pedantic",
+            "perf",
+            "restriction",
+            "style",
+            "suspicious",
+        ];
+        for group in groups {
+            let text = format!("#![allow(clippy::{group}, reason = \"\")]");
+            let problems = silencers(&files(&[("a.rs", &text)]));
+            assert!(
+                says(&problems, &format!("`clippy::{group}` is switched off")),
+                "{problems:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_folder_named_fixtures_hides_nothing() {
+        let text = "#[allow(clippy::disallowed_methods, reason = \"\")]";
+        let problems = silencers(&files(&[("crates/a/src/fixtures/x.rs", text)]));
+        assert!(says(&problems, "is switched off"), "{problems:?}");
+        let data = files(&[("crates/agentos-testkit/fixtures/hostile/x.rs", text)]);
+        assert_eq!(silencers(&data), Vec::<String>::new());
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What the inner crates reach, however many steps away.
 //!
-//! Owns: the transitive ban, on the resolved graph, and the features that would open a door. Never: counts what
+//! Owns: the transitive bans, on the resolved graph, and the features that would open a door. Never: counts what
 //! only tests use.
+
+use serde_json::Value;
 
 use super::Tree;
 use crate::rules;
@@ -27,6 +29,38 @@ pub fn check(tree: &Tree) -> Vec<String> {
                 .iter()
                 .filter_map(|banned| closure.get(*banned))
                 .cloned(),
+        );
+    }
+    problems
+}
+
+/// Members of the product in the closure of one that must not reach them, each with the way that leads there.
+pub fn reach(tree: &Tree) -> Vec<String> {
+    let members = tree.metadata.members();
+    let mut problems = Vec::new();
+    let named = rules::UNREACHABLE
+        .iter()
+        .flat_map(|(from, never)| [*from].into_iter().chain(never.iter().copied()));
+    let mut gone: Vec<&str> = named.chain(rules::ADAPTERS_NEVER_REACH.iter().copied()).collect();
+    gone.sort_unstable();
+    gone.dedup();
+    gone.retain(|name| !members.iter().any(|member| member.name == *name));
+    problems.extend(
+        gone.iter()
+            .map(|name| format!("`{name}` is not in the workspace: the table is out of date")),
+    );
+    for member in &members {
+        let adapter =
+            member.metadata.pointer("/agentos/layer").and_then(Value::as_u64) == Some(rules::ADAPTERS);
+        let row = rules::UNREACHABLE.iter().find(|(from, _)| *from == member.name);
+        let mut never: Vec<&str> = row.map(|(_, never)| never.to_vec()).unwrap_or_default();
+        never.extend(rules::ADAPTERS_NEVER_REACH.iter().filter(|_| adapter));
+        let closure = tree.metadata.closure(&member.name);
+        problems.extend(
+            never
+                .iter()
+                .filter_map(|banned| closure.get(*banned))
+                .map(|way| format!("{way}: `{}` must never get there", member.name)),
         );
     }
     problems
@@ -92,6 +126,90 @@ mod tests {
     #[test]
     fn a_crate_that_left_the_workspace_is_told() {
         assert!(says(&check(&workspace(&[])), "not in the workspace"));
+    }
+
+    /// What `reach` says of these members in a workspace where all that the tables name is there.
+    fn reached(extra: &[Member<'_>]) -> Vec<String> {
+        let all = rules::UNREACHABLE
+            .iter()
+            .flat_map(|(from, never)| [*from].into_iter().chain(never.iter().copied()))
+            .chain(["agentos-credentials", "agentos-evidence", "agentos-executor"]);
+        let mut members: Vec<Member<'_>> = extra.to_vec();
+        for name in all {
+            if !members.iter().any(|(member, ..)| *member == name) {
+                members.push((name, json!(2), &[]));
+            }
+        }
+        reach(&workspace(&members))
+    }
+
+    #[test]
+    fn no_tool_reaches_the_writer_the_keys_or_the_record() {
+        for banned in ["agentos-executor", "agentos-credentials", "agentos-evidence"] {
+            let deps = [(banned, None)];
+            let adapter = reached(&[("an-adapter", json!(3), &deps)]);
+            assert_eq!(
+                adapter,
+                [format!(
+                    "an-adapter -> {banned}: `an-adapter` must never get there"
+                )]
+            );
+            let net = reached(&[("agentos-net", json!(2), &deps)]);
+            assert_eq!(
+                net,
+                [format!(
+                    "agentos-net -> {banned}: `agentos-net` must never get there"
+                )]
+            );
+        }
+        let far = reached(&[
+            ("an-adapter", json!(3), &[("helper", None)]),
+            ("helper", json!(2), &[("agentos-executor", None)]),
+        ]);
+        assert_eq!(
+            far,
+            ["an-adapter -> helper -> agentos-executor: `an-adapter` must never get there"]
+        );
+    }
+
+    #[test]
+    fn the_flow_reaches_its_record_and_no_other_effect() {
+        for banned in ["agentos-executor", "agentos-net", "agentos-credentials"] {
+            let problems = reached(&[("agentos-engine", json!(4), &[(banned, None)])]);
+            assert!(
+                says(&problems, "`agentos-engine` must never get there"),
+                "{problems:?}"
+            );
+        }
+        let fine = [
+            "agentos-evidence",
+            "agentos-policy",
+            "agentos-profile",
+            "agentos-diff",
+            "agentos-tool",
+        ];
+        for dependency in fine {
+            let problems = reached(&[("agentos-engine", json!(4), &[(dependency, None)])]);
+            assert_eq!(problems, Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn the_writer_reaches_no_network_however_far() {
+        let problems = reached(&[
+            ("agentos-executor", json!(2), &[("helper", None)]),
+            ("helper", json!(1), &[("agentos-net", None)]),
+        ]);
+        assert!(
+            says(&problems, "`agentos-executor` must never get there"),
+            "{problems:?}"
+        );
+        let tests_alone = reached(&[("agentos-net", json!(2), &[("agentos-executor", Some("dev"))])]);
+        assert_eq!(tests_alone, Vec::<String>::new());
+        assert!(says(
+            &reach(&workspace(&[])),
+            "`agentos-net` is not in the workspace"
+        ));
     }
 
     #[test]

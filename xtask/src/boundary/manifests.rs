@@ -28,10 +28,21 @@ pub fn check(tree: &Tree) -> Vec<String> {
             problems.extend(others.map(|key| {
                 format!("`.cargo/config.toml` sets `{key}`: only `alias` is allowed, since flags can switch lints off")
             }));
+            problems.extend(alias(&settings));
         }
         Err(problem) => problems.push(problem),
     }
     problems
+}
+
+/// An alias can stand before any command that cargo does not hold itself, such as `clippy`.
+fn alias(settings: &Table) -> Option<String> {
+    let (name, value) = rules::ALIAS;
+    let aliases = settings.get("alias").and_then(Value::as_table);
+    let exact = aliases.is_some_and(|aliases| {
+        aliases.len() == 1 && aliases.get(name).and_then(Value::as_str) == Some(value)
+    });
+    (!exact).then(|| format!("`.cargo/config.toml` must hold the alias `{name} = \"{value}\"` and no other"))
 }
 
 fn read(tree: &Tree, file: &str) -> Result<Table, String> {
@@ -119,6 +130,10 @@ mod tests {
         tree
     }
 
+    fn alias_line() -> String {
+        format!("[alias]\n{} = \"{}\"\n", rules::ALIAS.0, rules::ALIAS.1)
+    }
+
     fn root(clippy_panic: &str) -> String {
         let mut text = "[workspace.lints.rust]\nunsafe_code = \"forbid\"\nmissing_docs = \"deny\"\n\
             [workspace.lints.clippy]\n"
@@ -137,7 +152,7 @@ mod tests {
     #[test]
     fn a_good_workspace_has_no_problems() {
         assert_eq!(
-            check(&tree(GOOD, &root("deny"), "[alias]\nx = \"y\"\n")),
+            check(&tree(GOOD, &root("deny"), &alias_line())),
             Vec::<String>::new()
         );
     }
@@ -157,18 +172,33 @@ mod tests {
             ("[package".to_owned(), "is not TOML"),
         ];
         for (manifest, expected) in cases {
-            let problems = check(&tree(&manifest, &root("deny"), "[alias]\n"));
+            let problems = check(&tree(&manifest, &root("deny"), &alias_line()));
             assert!(says(&problems, expected), "{expected}: {problems:?}");
         }
-        let weaker = check(&tree(GOOD, &root("warn"), "[alias]\n"));
+        let weaker = check(&tree(GOOD, &root("warn"), &alias_line()));
         assert_eq!(weaker, ["the workspace lint `clippy::panic` is not `deny`"]);
-        let flags = check(&tree(GOOD, &root("deny"), "[build]\nrustflags = [\"-Aall\"]\n"));
-        assert!(says(&flags, "sets `build`"), "{flags:?}");
+        for (settings, expected) in [
+            ("[build]\nrustflags = [\"-Aall\"]\n", "sets `build`"),
+            ("build.rustflags = [\"-Aall\"]\n", "sets `build`"),
+            (
+                "[target.x86_64-unknown-linux-gnu]\nrustflags = [\"-Aall\"]\n",
+                "sets `target`",
+            ),
+            ("[env]\nRUSTFLAGS = \"-Aall\"\n", "sets `env`"),
+            ("include = [\"other.toml\"]\n", "sets `include`"),
+            ("[alias]\nclippy = \"check\"\n", "and no other"),
+        ] {
+            let problems = check(&tree(GOOD, &root("deny"), settings));
+            assert!(says(&problems, expected), "{settings}: {problems:?}");
+        }
+        let shadowed = format!("{}clippy = \"check\"\n", alias_line());
+        let problems = check(&tree(GOOD, &root("deny"), &shadowed));
+        assert!(says(&problems, "and no other"), "{problems:?}");
     }
 
     #[test]
     fn a_folder_is_named_like_its_package() {
-        let mut tree = tree(GOOD, &root("deny"), "[alias]\n");
+        let mut tree = tree(GOOD, &root("deny"), &alias_line());
         for package in &mut tree.metadata.packages {
             package.manifest_path = "/w/crates/b/Cargo.toml".to_owned();
         }

@@ -8,6 +8,8 @@ mod evidence;
 #[cfg(test)]
 mod live;
 #[cfg(test)]
+mod real;
+#[cfg(test)]
 mod stand_in;
 #[cfg(test)]
 mod verdicts;
