@@ -455,3 +455,6 @@ fn landed_message(target: &TargetInfo, landed: &Landed, files: &[String]) -> Str
         Writes::Nothing => format!("{count} would land on {branch}; nothing was written"),
     }
 }
+
+#[cfg(test)]
+mod tests;
