@@ -8,7 +8,7 @@ use agentos_diff::RefusalCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Layer;
+use crate::{Group, Layer, group};
 
 /// What a rule, and policy as a whole, answers. Ordered from mild to strict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -137,7 +137,7 @@ impl Decision {
         self.effect
     }
 
-    /// Every rule that matched, strictest first.
+    /// Every rule that matched: strictest first, then by rule, the rule with the fewest reasons first.
     #[must_use]
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
@@ -146,6 +146,13 @@ impl Decision {
     /// The reasons that decided: those with the decision's own effect.
     pub fn deciding(&self) -> impl Iterator<Item = &Reason> {
         self.reasons.iter().filter(|reason| reason.effect == self.effect)
+    }
+
+    /// The reasons rule by rule, in the order of [`Decision::reasons`]; every rule is there, however many paths
+    /// another one matched.
+    #[must_use]
+    pub fn grouped(&self) -> Vec<Group<'_>> {
+        group::groups(&self.reasons)
     }
 
     /// The class of the first deciding reason; none when the answer is allow.

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::{Effect, Reason, Rule};
+use crate::{Effect, Reason, Rule, group};
 
 /// Reasons as they come.
 #[derive(Debug, Default)]
@@ -33,14 +33,8 @@ impl Reasons {
         }
     }
 
-    /// Strictest first, then by path, layer and rule; each once.
-    pub(crate) fn sorted(mut self) -> Vec<Reason> {
-        self.list.sort_by(|a, b| {
-            (b.effect, &a.path, a.layer, &a.source, a.line)
-                .cmp(&(a.effect, &b.path, b.layer, &b.source, b.line))
-        });
-        // A rule may answer two questions about one path.
-        self.list.dedup();
-        self.list
+    /// Strictest first, then by rule, the rarest first; each once.
+    pub(crate) fn sorted(self) -> Vec<Reason> {
+        group::order(self.list)
     }
 }

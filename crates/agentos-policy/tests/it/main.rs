@@ -9,6 +9,8 @@ mod decisions;
 #[cfg(test)]
 mod findings;
 #[cfg(test)]
+mod groups;
+#[cfg(test)]
 mod mistakes;
 #[cfg(test)]
 mod properties;
