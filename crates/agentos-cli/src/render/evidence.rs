@@ -3,7 +3,7 @@
 //! Owns: which facts of a record are worth a line. Never: trusts a record's shape; a fact that is not there is
 //! left out.
 
-use agentos_evidence::{Record, RecordKind, RunSummary, VerifyReport};
+use agentos_evidence::{Record, RecordKind, RunSummary, Tampering, VerifyReport};
 use serde_json::Value;
 
 use super::columns;
@@ -259,13 +259,19 @@ fn received(body: &Value) -> String {
 /// The verification.
 pub fn verified(report: &VerifyReport) -> String {
     let mut out = String::new();
-    if report.ok {
+    let only_commits = report
+        .findings
+        .iter()
+        .all(|finding| finding.tampering == Tampering::CommitWithoutRecord);
+    if report.records == 0 && only_commits {
+        out.push_str(&no_tape(report));
+    } else if report.ok {
         let commits = report
             .commits
             .map(|count| format!(", {}", counted(count, "commit")))
             .unwrap_or_default();
         out.push_str(&format!(
-            "{} {}, {}{commits}: nothing was changed, dropped, reordered or cut off\n",
+            "{} {}, {}{commits}: the chain is whole\n",
             paint(style::GOOD, "verified"),
             counted(report.records, "record"),
             counted(report.blobs, "blob"),
@@ -295,6 +301,22 @@ pub fn verified(report: &VerifyReport) -> String {
     out
 }
 
+/// There is nothing to verify: no runs yet, or commits whose evidence is elsewhere.
+fn no_tape(report: &VerifyReport) -> String {
+    match report.findings.len() as u64 {
+        0 => format!(
+            "{} no run has left evidence here yet\n",
+            paint(style::DIM, "nothing to verify:")
+        ),
+        commits => format!(
+            "{} {} on a branch here without it\n  evidence stays in the repository in which a change was landed; \
+             verify there, or ask for an export\n",
+            paint(style::BAD, "no evidence here:"),
+            counted(commits, "commit"),
+        ),
+    }
+}
+
 fn counted(count: u64, noun: &str) -> String {
     if count == 1 {
         format!("1 {noun}")
@@ -304,7 +326,6 @@ fn counted(count: u64, noun: &str) -> String {
 }
 
 fn kind(finding: &agentos_evidence::Finding) -> &'static str {
-    use agentos_evidence::Tampering;
     match finding.tampering {
         Tampering::Mutated => "changed",
         Tampering::Dropped => "dropped",

@@ -3,7 +3,7 @@
 //! Owns: the sentence, the reasons and the next step. Never: shows more than what helps.
 
 use agentos_engine::{Outcome, OutcomeKind};
-use agentos_policy::Effect;
+use agentos_policy::{Decision, Effect};
 
 use super::report::report;
 use crate::escape;
@@ -85,36 +85,69 @@ fn repaired(outcome: &Outcome) -> bool {
 
 fn reasons(out: &mut String, outcome: &Outcome, verbose: bool) {
     let Some(decision) = &outcome.decision else { return };
-    let shown: Vec<_> = decision
-        .reasons()
+    if verbose {
+        for reason in decision.reasons() {
+            let place = reason
+                .path
+                .as_deref()
+                .map(|path| format!("{}: ", escape::line(path)))
+                .unwrap_or_default();
+            let line = reason.line.map(|line| format!(":{line}")).unwrap_or_default();
+            out.push_str(&format!(
+                "  {} {place}{} {}\n",
+                effect(reason.effect),
+                escape::line(&reason.why),
+                paint(
+                    style::DIM,
+                    &format!(
+                        "({}, {}{line})",
+                        escape::line(&reason.rule),
+                        escape::line(&reason.source)
+                    )
+                ),
+            ));
+        }
+    } else {
+        out.push_str(&groups(decision));
+    }
+}
+
+/// Every rule that did not simply allow, one line each, with the paths it is about. None is left out: what is not
+/// shown cannot be agreed to.
+pub fn groups(decision: &Decision) -> String {
+    let mut out = String::new();
+    for group in decision
+        .grouped()
         .iter()
-        .filter(|r| verbose || r.effect != Effect::Allow)
-        .take(20)
-        .collect();
-    for reason in shown {
-        let style = match reason.effect {
-            Effect::Allow => style::GOOD,
-            Effect::Ask => style::WARN,
-            Effect::Deny => style::BAD,
+        .filter(|group| group.effect != Effect::Allow)
+    {
+        let paths: Vec<String> = group.paths.iter().map(|path| escape::line(path)).collect();
+        let more = group.count.saturating_sub(paths.len() as u64);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
         };
-        let place = reason
-            .path
-            .as_deref()
-            .map(|path| format!("{}: ", escape::line(path)))
-            .unwrap_or_default();
-        let line = reason.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let place = if paths.is_empty() {
+            String::new()
+        } else {
+            format!("{}{more}: ", paths.join(", "))
+        };
         out.push_str(&format!(
             "  {} {place}{} {}\n",
-            paint(style, reason.effect.as_str()),
-            escape::line(&reason.why),
-            paint(
-                style::DIM,
-                &format!(
-                    "({}, {}{line})",
-                    escape::line(&reason.rule),
-                    escape::line(&reason.source)
-                )
-            ),
+            effect(group.effect),
+            escape::line(group.why),
+            paint(style::DIM, &format!("({})", escape::line(group.rule))),
         ));
     }
+    out
+}
+
+fn effect(effect: Effect) -> String {
+    let style = match effect {
+        Effect::Allow => style::GOOD,
+        Effect::Ask => style::WARN,
+        Effect::Deny => style::BAD,
+    };
+    paint(style, effect.as_str())
 }

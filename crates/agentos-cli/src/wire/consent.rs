@@ -10,7 +10,7 @@ use agentos_policy::{Consent, Decision, Hashes};
 
 use crate::clock::SystemClock;
 use crate::printer::{paint, style};
-use crate::{escape, render};
+use crate::render;
 
 /// Who can be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,19 +55,16 @@ impl ConsentPort for Asker {
 
 fn ask_terminal(change: &Change, decision: &Decision) -> bool {
     let mut out = anstream::stderr().lock();
-    let mut text = format!("{}\n", paint(style::WARN, "policy asks for your consent"));
-    for reason in decision.deciding().take(20) {
-        let place = reason
-            .path
-            .as_deref()
-            .map(|path| format!("{}: ", escape::line(path)))
-            .unwrap_or_default();
-        text.push_str(&format!(
-            "  {place}{} ({})\n",
-            escape::line(&reason.why),
-            escape::line(&reason.rule)
-        ));
-    }
+    let stats = change.stats();
+    let files = change.files().len();
+    let mut text = format!(
+        "{} {files} {}, +{} -{}\n",
+        paint(style::WARN, "policy asks for your consent:"),
+        if files == 1 { "file" } else { "files" },
+        stats.added,
+        stats.removed
+    );
+    text.push_str(&render::outcome::groups(decision));
     let _ = out.write_all(text.as_bytes());
     loop {
         let _ = out

@@ -42,6 +42,12 @@ impl Evidence for Tape {
 
 /// A tape that cannot be read or written.
 pub fn broken(error: &EvidenceError) -> EffectError {
+    if let EvidenceError::Io { source, .. } = error
+        && let Some(code) = agentos_executor::unwritable(source.kind())
+    {
+        let effect = EffectError::new(Cause::Repository, code, error.to_string());
+        return effect.hint("free some space, or make the folder writable, and run the command again");
+    }
     EffectError::new(Cause::Evidence, error.code(), error.to_string()).hint(
         "nothing is landed without evidence; `agentos evidence verify` says what is wrong with the tape",
     )

@@ -97,13 +97,26 @@ fn policy_asks_before_ci_changes_and_yes_is_a_consent() {
     consent needed [protected-path] nothing was landed; policy asks for a person
       .github/workflows/ci.yml
         + hunk 1: the whole file
-      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:[LINE])
+      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci)
       next: look at the change, then run this again with `--yes` to consent to it
       run [RUN]
     ");
     let output = pipe_in(&repo, &["apply", "-", "--yes"], WORKFLOW_EDIT);
     assert_eq!(output.code, Some(0), "{output}");
     assert!(repo.has(".github/workflows/ci.yml"));
+}
+
+#[test]
+fn many_reasons_of_one_rule_do_not_hide_another() {
+    let repo = small_repo();
+    let mut answer: String = (0..25)
+        .map(|n| format!("--- /dev/null\n+++ b/a{n:02}/package.json\n@@ -0,0 +1 @@\n+{{}}\n"))
+        .collect();
+    answer.push_str("--- /dev/null\n+++ b/z/.husky/pre-commit\n@@ -0,0 +1 @@\n+run anything\n");
+    let output = pipe_in(&repo, &["apply"], &answer);
+    assert_eq!(output.code, Some(4), "{output}");
+    assert!(output.stderr.contains("z/.husky/pre-commit"), "{output}");
+    assert!(output.stderr.contains("and 20 more"), "{output}");
 }
 
 #[test]

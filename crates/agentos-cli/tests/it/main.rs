@@ -16,6 +16,7 @@ mod boundary;
 mod concurrency;
 mod corpus;
 mod demo;
+mod disk;
 mod evidence;
 mod exit_codes;
 mod kill;

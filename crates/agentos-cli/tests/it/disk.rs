@@ -1,0 +1,181 @@
+//! A disk that is full or read-only, at every write: nothing is half done, and the reason is said.
+//!
+//! Owns: small file systems in memory, which only root can mount; elsewhere the tests say so and end.
+
+use std::path::Path;
+use std::process::Command;
+
+use agentos_testkit::cli::{Cli, CliOutput};
+use agentos_testkit::repo::{TestRepo, make_dir, remove_file, write_file};
+
+use crate::support::agentos;
+
+const CHANGE: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n";
+/// Free space is tried in steps of a block.
+const BLOCK: usize = 4096;
+/// Enough for every write of the landing.
+const MOST_BLOCKS: usize = 120;
+
+/// Something mounted, until it is dropped.
+struct Mounted<'a>(&'a Path);
+
+impl<'a> Mounted<'a> {
+    /// None where mounting is not allowed.
+    fn new(at: &'a Path, args: &[&str]) -> Option<Self> {
+        let done = Command::new("mount").args(args).arg(at).output();
+        if done.is_ok_and(|done| done.status.success()) {
+            return Some(Self(at));
+        }
+        eprintln!("skipped: nothing can be mounted here, which needs root");
+        None
+    }
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).output();
+    }
+}
+
+fn git(repo: &TestRepo, dir: &Path, args: &[&str]) -> String {
+    repo.git_in(dir, args)
+}
+
+/// A committed file in a repository at this place, which has evidence already.
+fn prepare(repo: &TestRepo, dir: &Path) -> Cli {
+    git(
+        repo,
+        dir,
+        &["init", "--quiet", "--initial-branch=main", "--template=", "."],
+    );
+    write_file(&dir.join("a.txt"), "one\ntwo\nthree\n");
+    git(repo, dir, &["add", "a.txt"]);
+    let who = ["-c", "user.name=T", "-c", "user.email=t@example.com"];
+    git(
+        repo,
+        dir,
+        &[&who[..], &["commit", "--quiet", "-m", "first"]].concat(),
+    );
+    let cli = agentos().in_dir(dir);
+    let add = "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+b\n";
+    let landed = cli.run_with_input(&["apply", "-"], add.as_bytes()).unwrap();
+    assert_eq!(landed.code, Some(0), "{landed}");
+    cli
+}
+
+fn apply(cli: &Cli) -> CliOutput {
+    cli.run_with_input(&["apply", "-", "--json"], CHANGE.as_bytes())
+        .unwrap()
+}
+
+/// HEAD, status and content.
+fn state(repo: &TestRepo, dir: &Path) -> [String; 3] {
+    [
+        git(repo, dir, &["rev-parse", "HEAD^{tree}"]),
+        git(repo, dir, &["status", "--porcelain"]),
+        std::fs::read_to_string(dir.join("a.txt")).unwrap(),
+    ]
+}
+
+#[test]
+fn a_full_disk_leaves_the_repository_wholly_before_or_wholly_after() {
+    let repo = TestRepo::new();
+    let disk = repo.outside().join("disk");
+    make_dir(&disk);
+    let mut codes = std::collections::BTreeMap::<String, usize>::new();
+    for blocks in 0..MOST_BLOCKS {
+        let Some(_mounted) = Mounted::new(&disk, &["-t", "tmpfs", "-o", "size=2m", "tmpfs"]) else {
+            return;
+        };
+        let cli = prepare(&repo, &disk);
+        let before = state(&repo, &disk);
+        fill(&disk.join("ballast"), blocks);
+        let output = apply(&cli);
+        let code = match output.json() {
+            Ok(json) => json["code"].as_str().unwrap_or("landed").to_owned(),
+            Err(_) => panic!("{blocks}: {output}"),
+        };
+        *codes.entry(code.clone()).or_default() += 1;
+        remove_file(&disk.join("ballast"));
+        let recovered = cli.run(&["recover"]).unwrap();
+        assert_eq!(recovered.code, Some(0), "{blocks}: {recovered}");
+        let after = state(&repo, &disk);
+        git(&repo, &disk, &["fsck", "--strict", "--full", "--no-dangling"]);
+        let verified = cli.run(&["evidence", "verify"]).unwrap();
+        assert_eq!(verified.code, Some(0), "{blocks}: {output}{verified}");
+        assert_eq!(after[1], "", "{blocks}: {output}");
+        if code == "landed" {
+            assert_eq!((output.code, after[2].as_str()), (Some(0), "one\nTWO\nthree\n"));
+            assert!(codes["disk-full"] > 5, "{codes:?}");
+            eprintln!("{codes:?}");
+            return;
+        }
+        assert_eq!(output.code, Some(8), "{blocks}: {output}");
+        if code == "disk-full" {
+            assert_eq!(after, before, "{blocks}: {output}");
+        } else {
+            // It was made, the work tree could not follow, and that is said.
+            assert_eq!(
+                (code.as_str(), after[2].as_str()),
+                ("unfinished", "one\nTWO\nthree\n"),
+                "{output}"
+            );
+        }
+    }
+    panic!("it never lands: {codes:?}");
+}
+
+/// Leaves so many blocks free.
+fn fill(ballast: &Path, blocks: usize) {
+    use std::io::Write;
+    write_file(ballast, "");
+    let mut file = std::fs::OpenOptions::new().append(true).open(ballast).unwrap();
+    while file.write_all(&[0; BLOCK]).is_ok() {}
+    let full = file.metadata().unwrap().len();
+    let keep = full - full % BLOCK as u64;
+    file.set_len(keep.saturating_sub((blocks * BLOCK) as u64))
+        .unwrap();
+}
+
+#[test]
+fn a_read_only_place_is_told_and_nothing_is_half_done() {
+    for place in [".", ".git/objects", ".git/refs/heads", ".git/agentos", "sub"] {
+        let repo = TestRepo::new();
+        repo.write("a.txt", "one\ntwo\nthree\n");
+        repo.write("sub/b.txt", "b\n");
+        repo.commit_all("first");
+        make_dir(&repo.path().join(".git/agentos"));
+        let cli = agentos().in_dir(repo.path());
+        let at = repo.path().join(place);
+        let source = at.to_str().unwrap();
+        let before = state(&repo, repo.path());
+        let output = {
+            let Some(_mounted) = Mounted::new(&at, &["--bind", source]) else {
+                return;
+            };
+            let remounted = Command::new("mount")
+                .args(["-o", "remount,ro,bind"])
+                .arg(&at)
+                .status();
+            assert!(remounted.unwrap().success());
+            let both = format!("{CHANGE}--- a/sub/b.txt\n+++ b/sub/b.txt\n@@ -1 +1 @@\n-b\n+B\n");
+            cli.run_with_input(&["apply", "-", "--json"], both.as_bytes())
+                .unwrap()
+        };
+        assert_eq!(output.code, Some(8), "{place}: {output}");
+        let json = output.json().unwrap();
+        assert_eq!(json["code"], "read-only", "{place}: {output}");
+        assert!(
+            json["hint"].as_str().unwrap().contains("writable"),
+            "{place}: {output}"
+        );
+        let recovered = cli.run(&["recover"]).unwrap();
+        assert_eq!(recovered.code, Some(0), "{place}: {recovered}");
+        assert_eq!(state(&repo, repo.path()), before, "{place}");
+        git(
+            &repo,
+            repo.path(),
+            &["fsck", "--strict", "--full", "--no-dangling"],
+        );
+    }
+}
