@@ -375,8 +375,8 @@ impl ExecError {
             Self::SecondOpinion(_) => "second-opinion",
             Self::EvidenceNotDurable(_) => "evidence-not-durable",
             Self::BadJournal(_) => "bad-journal",
-            Self::Write { source, .. } => refused_write(source.kind()),
-            Self::Git { why, .. } => refused_write(kind_of(why)),
+            Self::Write { source, .. } => unwritable(source.kind()).unwrap_or("write-failed"),
+            Self::Git { why, .. } => unwritable(kind_of(why)).unwrap_or("write-failed"),
             Self::Unfinished(_) => "unfinished",
         }
     }
@@ -430,12 +430,13 @@ impl ExecError {
     }
 }
 
-/// Why the system did not let us write.
-fn refused_write(kind: io::ErrorKind) -> &'static str {
+/// The stable code for a place that cannot be written; none where the system had another reason.
+#[must_use]
+pub fn unwritable(kind: io::ErrorKind) -> Option<&'static str> {
     match kind {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "disk-full",
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => "read-only",
-        _ => "write-failed",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some("disk-full"),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Some("read-only"),
+        _ => None,
     }
 }
 

@@ -28,7 +28,7 @@ mod target;
 mod worktree;
 
 pub use base::GitBase;
-pub use error::{ExecError, Operation, RepoError, Unsupported};
+pub use error::{ExecError, Operation, RepoError, Unsupported, unwritable};
 pub use fail::FailPoints;
 pub use history::{CommitInfo, EVIDENCE_TRAILER, RUN_TRAILER};
 pub use identity::{Identity, IdentityEnv};
