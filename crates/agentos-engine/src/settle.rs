@@ -77,14 +77,14 @@ pub(crate) fn close(deps: &mut Deps<'_>, mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-/// Without its record the end of a run is an evidence failure, whatever it was before.
+/// Without its record the end of a run is the failure to record it, whatever it was before.
 fn unrecorded(outcome: &mut Outcome, error: &EffectError) {
     outcome.message = format!(
         "{}; and this could not be recorded: {}",
         outcome.message, error.message
     );
     outcome.outcome = OutcomeKind::Failed;
-    outcome.cause = Cause::Evidence;
+    outcome.cause = error.cause;
     outcome.code = Some(error.code.clone());
     outcome.hint = error.hint.clone().or(outcome.hint.take());
 }
