@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod contract;
+pub mod disk;
 pub mod landing;
 pub mod llama;
 pub mod redact;

@@ -4,7 +4,7 @@
 //! figures on screen.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::SystemTime;
 
 use agentos_testkit::repo::TestRepo;
 
@@ -18,7 +18,7 @@ fn addition(number: usize) -> String {
 
 fn land_all(repo: &TestRepo, processes: usize, changes: usize, target: &[&str]) -> f64 {
     let next = AtomicUsize::new(0);
-    let begun = Instant::now();
+    let begun = SystemTime::now();
     std::thread::scope(|scope| {
         for _ in 0..processes {
             scope.spawn(|| {
@@ -36,7 +36,7 @@ fn land_all(repo: &TestRepo, processes: usize, changes: usize, target: &[&str]) 
             });
         }
     });
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = begun.elapsed().unwrap().as_secs_f64();
     let count = |range: &str, more: &[&str]| {
         let args = [&["rev-list", "--count"][..], more, &[range]].concat();
         repo.git(&args)

@@ -3,38 +3,20 @@
 //! Owns: small file systems in memory, which only root can mount; elsewhere the tests say so and end.
 
 use std::path::Path;
-use std::process::Command;
 
 use agentos_testkit::cli::{Cli, CliOutput};
+use agentos_testkit::disk::{Mounted, fill};
 use agentos_testkit::repo::{TestRepo, make_dir, remove_file, write_file};
 
 use crate::support::agentos;
 
 const CHANGE: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n";
-/// Free space is tried in steps of a block.
-const BLOCK: usize = 4096;
 /// Enough for every write of the landing.
-const MOST_BLOCKS: usize = 120;
+const MOST_BLOCKS: u64 = 120;
 
-/// Something mounted, until it is dropped.
-struct Mounted<'a>(&'a Path);
-
-impl<'a> Mounted<'a> {
-    /// None where mounting is not allowed.
-    fn new(at: &'a Path, args: &[&str]) -> Option<Self> {
-        let done = Command::new("mount").args(args).arg(at).output();
-        if done.is_ok_and(|done| done.status.success()) {
-            return Some(Self(at));
-        }
-        eprintln!("skipped: nothing can be mounted here, which needs root");
-        None
-    }
-}
-
-impl Drop for Mounted<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).output();
-    }
+/// Said where nothing can be mounted.
+fn skip() {
+    eprintln!("skipped: nothing can be mounted here, which needs root");
 }
 
 fn git(repo: &TestRepo, dir: &Path, args: &[&str]) -> String {
@@ -84,12 +66,12 @@ fn a_full_disk_leaves_the_repository_wholly_before_or_wholly_after() {
     make_dir(&disk);
     let mut codes = std::collections::BTreeMap::<String, usize>::new();
     for blocks in 0..MOST_BLOCKS {
-        let Some(_mounted) = Mounted::new(&disk, &["-t", "tmpfs", "-o", "size=2m", "tmpfs"]) else {
-            return;
+        let Some(_mounted) = Mounted::in_memory(&disk, "2m") else {
+            return skip();
         };
         let cli = prepare(&repo, &disk);
         let before = state(&repo, &disk);
-        fill(&disk.join("ballast"), blocks);
+        fill(&disk.join("ballast"), blocks).unwrap();
         let output = apply(&cli);
         let code = match output.json() {
             Ok(json) => json["code"].as_str().unwrap_or("landed").to_owned(),
@@ -125,18 +107,6 @@ fn a_full_disk_leaves_the_repository_wholly_before_or_wholly_after() {
     panic!("it never lands: {codes:?}");
 }
 
-/// Leaves so many blocks free.
-fn fill(ballast: &Path, blocks: usize) {
-    use std::io::Write;
-    write_file(ballast, "");
-    let mut file = std::fs::OpenOptions::new().append(true).open(ballast).unwrap();
-    while file.write_all(&[0; BLOCK]).is_ok() {}
-    let full = file.metadata().unwrap().len();
-    let keep = full - full % BLOCK as u64;
-    file.set_len(keep.saturating_sub((blocks * BLOCK) as u64))
-        .unwrap();
-}
-
 #[test]
 fn a_read_only_place_is_told_and_nothing_is_half_done() {
     for place in [".", ".git/objects", ".git/refs/heads", ".git/agentos", "sub"] {
@@ -147,17 +117,11 @@ fn a_read_only_place_is_told_and_nothing_is_half_done() {
         make_dir(&repo.path().join(".git/agentos"));
         let cli = agentos().in_dir(repo.path());
         let at = repo.path().join(place);
-        let source = at.to_str().unwrap();
         let before = state(&repo, repo.path());
         let output = {
-            let Some(_mounted) = Mounted::new(&at, &["--bind", source]) else {
-                return;
+            let Some(_mounted) = Mounted::read_only(&at) else {
+                return skip();
             };
-            let remounted = Command::new("mount")
-                .args(["-o", "remount,ro,bind"])
-                .arg(&at)
-                .status();
-            assert!(remounted.unwrap().success());
             let both = format!("{CHANGE}--- a/sub/b.txt\n+++ b/sub/b.txt\n@@ -1 +1 @@\n-b\n+B\n");
             cli.run_with_input(&["apply", "-", "--json"], both.as_bytes())
                 .unwrap()
