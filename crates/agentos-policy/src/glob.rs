@@ -4,16 +4,25 @@
 
 use globset::{Glob, GlobBuilder};
 
-/// A path or name without case, as the most forgiving file systems see it: upper case first, so that letters
-/// which only meet there (`ſ` and `s`) are equal, then lower case.
+/// Signs that mean something in a glob.
+const SIGNS: &[char] = &['*', '?', '[', ']', '{', '}', ',', '!', '\\'];
+
+/// A path, name or pattern as the most forgiving file systems see it. A character that folds to a slash stays part of
+/// its name: it separates no folders.
 pub(crate) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    text.chars()
-        .flat_map(char::to_uppercase)
-        .flat_map(char::to_lowercase)
-        .collect()
+    text.split('/')
+        .map(|part| agentos_diff::folded(part).replace('/', "\u{2215}"))
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+/// Whether folding a pattern makes a glob sign of a character that is none.
+pub(crate) fn hides_sign(pattern: &str) -> bool {
+    let signs = |text: &str| text.matches(SIGNS).count();
+    signs(&fold(pattern)) != signs(pattern)
 }
 
 /// A glob over folded paths, as one or more that match the same together. Folding the pattern keeps the library's
@@ -76,8 +85,10 @@ fn write_out(pattern: &str) -> Option<Vec<String>> {
 
 /// What is wrong with a pattern for a path, before it is compiled.
 pub(crate) fn objection(pattern: &str) -> Option<&'static str> {
-    if pattern.is_empty() {
+    if fold(pattern).is_empty() {
         Some("is empty")
+    } else if hides_sign(pattern) {
+        Some("has a wide form of a glob sign; write `?` for that character")
     } else if pattern.contains('\\') {
         Some("has a backslash; write `/` between folders")
     } else if pattern.starts_with('/') || pattern.starts_with("./") {
@@ -103,9 +114,12 @@ mod tests {
             ".GitHub/Workflows",
             ".github/workflow\u{17f}",
             ".g\u{131}thub/wor\u{212a}flows",
+            ".git\u{200d}hub/workflows",
+            ".github/\u{ff57}orkflows",
         ] {
             assert_eq!(fold(name), ".github/workflows", "{name}");
         }
+        assert_eq!(fold("a\u{ff0f}b/c").split('/').count(), 2);
     }
 
     #[test]

@@ -237,6 +237,12 @@ fn names(field: &str, patterns: Option<&[String]>) -> Result<Option<GlobSet>, Fa
     };
     let mut set = GlobSet::builder();
     for pattern in patterns {
+        if glob::hides_sign(pattern) {
+            return Err((
+                format!("`{pattern}` in `{field}` has a wide form of a glob sign"),
+                None,
+            ));
+        }
         // Names of models hold slashes, and `*` means any of them.
         let glob = globset::GlobBuilder::new(&glob::fold(pattern))
             .backslash_escape(false)

@@ -233,6 +233,28 @@ fn every_condition_of_a_rule_must_hold() {
 }
 
 #[test]
+fn a_path_and_a_pattern_fold_alike() {
+    let cases = [
+        ("b\u{fc}ro/**", "bu\u{308}ro/plan.md"),
+        ("bu\u{308}ro/**", "b\u{fc}ro/plan.md"),
+        (".github/workflow\u{17f}/**", ".github/workflows/ci.yml"),
+        ("cl\u{200b}osed/**", "closed/a.md"),
+        ("closed/**", "\u{ff43}losed/a.md"),
+        ("\u{ff43}losed/**", "closed/a.md"),
+        ("stra\u{df}e/*", "STRASSE/a.md"),
+        ("closed/*", "closed/a\u{ff0f}b.md"),
+    ];
+    for (pattern, path) in cases {
+        let set = with(&format!(
+            "[[rule]]\nid = \"r\"\neffect = \"deny\"\nwhy = \"w\"\npaths = [\"{pattern}\"]\n"
+        ));
+        let decision = set.decide_read(path, &local());
+        let by: Vec<&str> = decision.deciding().map(|reason| reason.rule.as_str()).collect();
+        assert_eq!(by, ["r"], "{pattern} {path}");
+    }
+}
+
+#[test]
 fn a_new_name_is_asked_about_beside_the_new_file() {
     let set = with(
         "[[rule]]\nid = \"r\"\neffect = \"deny\"\nwhy = \"w\"\naction = [\"delete\"]\npaths = [\"docs/guide.md\"]\n",

@@ -68,6 +68,7 @@ fn mistakes_in_a_rule() {
         "paths = [\"src/\"]",
         "paths = [\"../x\"]",
         "paths = [\"!src/**\"]",
+        "paths = [\"src/\u{ff0a}\"]",
         "paths = [\"src/[a\"]",
         "paths = \"src/**\"",
         "paths = [\"src/**\"]\naction = [\"land\"]",
@@ -82,6 +83,7 @@ fn mistakes_in_a_rule() {
         "max_line = 3",
         "code = \"protected\"",
         "provider = [\"a[\"]",
+        "provider = [\"a\u{ff0a}\"]",
         "paths = [\"src/**\"]\nexamples.match = [{ path = \"docs/a\" }]",
         "paths = [\"src/**\"]\nexamples.no_match = [{ path = \"docs/a\" }, { path = \"SRC/a\" }]",
         "examples.matches = []",
@@ -100,6 +102,7 @@ fn mistakes_in_a_rule() {
     team.toml:3: rule `r`: the glob `src/` ends with `/`; write `/**` for everything in a folder
     team.toml:3: rule `r`: the glob `../x` has a part `..`, which no path has
     team.toml:3: rule `r`: the glob `!src/**` begins with `!`; write it into `except_paths`
+    team.toml:3: rule `r`: the glob `src/＊` has a wide form of a glob sign; write `?` for that character
     team.toml:3: rule `r`: `src/[a` is not a glob: unclosed character class; missing ']'
     team.toml:7:9: invalid type: string "src/**", expected a list in `[` and `]`
     team.toml:3: rule `r`: `land` asks about the change as a whole and has no path
@@ -121,6 +124,7 @@ fn mistakes_in_a_rule() {
     team.toml:7:8: unknown variant `protected`, expected one of `no-diff`, `malformed`, `does-not-apply`, `ambiguous`, `stale`, `path-escape`, `git-dir`, `symlink-traversal`, `submodule`, `mode-change`, `binary`, `case-collision`, `reserved-name`, `encoding`, `too-large`, `secret`, `bidi`, `protected-path`, `empty`
       hint: did you mean `protected-path`?
     team.toml:3: rule `r`: `a[` in `provider` is not a glob: unclosed character class; missing ']'
+    team.toml:3: rule `r`: `a＊` in `provider` has a wide form of a glob sign
     team.toml:3: rule `r` does not match its example 1 of `match`
       hint: correct the rule or the example; they contradict each other
     team.toml:3: rule `r` matches its example 2 of `no_match`
