@@ -13,6 +13,8 @@ mod groups;
 #[cfg(test)]
 mod mistakes;
 #[cfg(test)]
+mod names;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod schema;
