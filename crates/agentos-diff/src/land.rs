@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::budget::Budget;
 use crate::parse::parse;
 use crate::plan::plan;
+use crate::readings::{readings, unescaped};
 use crate::{Base, BaseError, Change, FileReport, LandingReport, Refusal, RefusalCode, RepoPath, checks};
 
 /// Bounds on what an answer and its files may be. Above any of them the answer is refused as `too-large`.
@@ -82,6 +83,63 @@ pub enum LandError {
 /// # Errors
 /// A refusal with its report, or a base that cannot be read.
 pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Landed, LandError> {
+    let whole = LandOptions {
+        partial: false,
+        ..options.clone()
+    };
+    let as_written = match as_written(answer, base, &whole) {
+        Ok(landed) => return unless_escaped(answer, landed, base, &whole),
+        Err(LandError::Refused(report)) => report,
+        Err(LandError::Base(error)) => return Err(LandError::Base(error)),
+    };
+    if as_written.refusal.as_ref().is_some_and(may_be_read_otherwise) {
+        for reading in readings(answer) {
+            if let Ok(mut landed) = self::as_written(&reading.text, base, &whole) {
+                landed.report.notes.push(reading.note.to_owned());
+                return Ok(landed);
+            }
+        }
+    }
+    if options.partial {
+        return self::as_written(answer, base, options);
+    }
+    Err(LandError::Refused(as_written))
+}
+
+/// A text that lands as it stands and, with its entities undone, as something else can be read in two ways.
+fn unless_escaped(
+    answer: &[u8],
+    landed: Landed,
+    base: &dyn Base,
+    options: &LandOptions,
+) -> Result<Landed, LandError> {
+    let other = unescaped(answer).and_then(|text| as_written(&text, base, options).ok());
+    match other {
+        Some(other) if other.change != landed.change => {
+            let message =
+                "the answer may be escaped for a web page: it lands as it stands, and differently without";
+            let refusal = Refusal::new(RefusalCode::Ambiguous, message);
+            refused(
+                landed.report,
+                refusal.hint("send plain text, with context that has `<`, `>` or `&` in it"),
+            )
+        }
+        Some(_) | None => Ok(landed),
+    }
+}
+
+/// The text itself may be damaged, rather than be meant for another place.
+fn may_be_read_otherwise(refusal: &Refusal) -> bool {
+    [
+        RefusalCode::NoDiff,
+        RefusalCode::Malformed,
+        RefusalCode::DoesNotApply,
+    ]
+    .contains(&refusal.code)
+}
+
+/// Lands the answer as it stands.
+fn as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Landed, LandError> {
     let mut report = LandingReport {
         version: 1,
         refusal: None,

@@ -19,6 +19,7 @@ mod merge;
 mod parse;
 mod path;
 mod plan;
+mod readings;
 mod refusal;
 mod report;
 mod resolve;

@@ -195,7 +195,7 @@ pub(crate) fn candidates(
             .filter(|start| !one.at_end || start + one.old.len() == target.lines.len())
             .filter_map(|start| {
                 let lines = target.lines.get(start..start + one.old.len())?;
-                let shift = indent::shift(level, &one.old, lines)?;
+                let shift = indent::shift(level, &one.old, lines, one.hunk.marked)?;
                 Some(Place { start, level, shift })
             })
             .collect();

@@ -16,7 +16,7 @@ mod unified;
 mod whole;
 
 pub use json::{JsonEdit, JsonEdits};
-pub(crate) use model::{Body, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, repair};
+pub(crate) use model::{Body, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, Stated, repair};
 pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::paired;
 

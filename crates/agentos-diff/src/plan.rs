@@ -2,19 +2,17 @@
 //!
 //! Owns: parts that speak of the same file, and what the tool saw. Never: lands some files and not others unasked.
 
+mod content;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::budget::Budget;
-use crate::locate::Target;
-use crate::parse::{Body, FileEdit, Hunk, Name, Parsed, without_prefix};
+use crate::parse::{Body, FileEdit, Name, Parsed, without_prefix};
 use crate::resolve::{Action, Resolved, Stop, resolve};
-use crate::settle::{self, Settled, content_of, hunks_of};
+use crate::settle;
 use crate::text::excerpt;
-use crate::{
-    Base, BaseError, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
-    RefusalCode, RepoPath, merge,
-};
+use crate::{Base, BaseError, FileMode, FileReport, FileState, LandOptions, Refusal, RefusalCode, RepoPath};
 
 /// Characters of a name in a report.
 const SHOWN_NAME: usize = 200;
@@ -166,9 +164,9 @@ fn file(
             if let Body::Whole(lines) = &first.body {
                 settle::complete(lines, &[])?;
             }
-            let content = created(first);
+            let content = content::created(first, report)?;
             let mode = mode.unwrap_or(FileMode::Regular);
-            report.hunks.push(whole_report());
+            report.hunks.push(content::whole_report());
             let new = FileState {
                 mode,
                 content: Arc::from(content),
@@ -176,15 +174,15 @@ fn file(
             Ok(vec![(path, None, Some(new))])
         }
         (Action::Delete, Some(old)) => {
-            deleted(&parts, old, budget, report)?;
+            content::deleted(&parts, old, budget, report)?;
             Ok(vec![(path, Some(old.clone()), None)])
         }
         (Action::Modify, Some(old)) => {
-            let new = modified(&parts, old, mode, base, options, budget, report)?;
+            let new = content::modified(&parts, old, mode, base, options, budget, report)?;
             Ok(vec![(path, Some(old.clone()), Some(new))])
         }
         (Action::Move { from, copy }, Some(old)) => {
-            let new = modified(&parts, old, mode, base, options, budget, report)?;
+            let new = content::modified(&parts, old, mode, base, options, budget, report)?;
             let mut states = vec![(path, None, Some(new))];
             if !copy {
                 states.push((from.clone(), Some(old.clone()), None));
@@ -221,209 +219,4 @@ fn distinct<'g, 'e, 'a>(group: &'g Group<'e, 'a>) -> Result<Vec<(&'e FileEdit<'a
         .into());
     }
     Ok(parts)
-}
-
-fn created(edit: &FileEdit<'_>) -> Vec<u8> {
-    match &edit.body {
-        Body::Whole(lines) => content_of(lines.iter()),
-        Body::Hunks(hunks) => content_of(hunks.iter().flat_map(|hunk| &hunk.lines)),
-    }
-}
-
-fn whole_report() -> HunkReport {
-    HunkReport {
-        index: 1,
-        status: HunkStatus::Landed,
-        rung: Some(crate::Rung::WholeFile),
-        stated_line: None,
-        found_line: None,
-        candidates: Vec::new(),
-        repairs: Vec::new(),
-        refusal: None,
-        expected: Vec::new(),
-        actual: Vec::new(),
-    }
-}
-
-/// A deletion that shows lines must show all of them; one of git's must show them, or their blob id.
-fn deleted(
-    parts: &[(&FileEdit<'_>, &Resolved)],
-    old: &FileState,
-    budget: &mut Budget,
-    report: &mut FileReport,
-) -> Result<(), Stop> {
-    let Some((edit, resolved)) = parts.first() else {
-        return Ok(());
-    };
-    let hunks = hunks_of(&edit.body);
-    let known = edit.delete || old.content.is_empty() || names_base(edit, resolved);
-    if hunks.is_empty() && known {
-        return Ok(());
-    }
-    let mut target = Target::new(&old.content);
-    let settled = settle::settle(&mut target, &hunks, budget)?;
-    report.hunks = settled.reports;
-    let all_go = settled.splices.is_some_and(|splices| {
-        let gone: usize = splices.iter().map(|splice| splice.end - splice.start).sum();
-        gone == target.lines.len()
-    });
-    if all_go {
-        return Ok(());
-    }
-    let message = format!("`{}` is not what the answer deletes", resolved.path);
-    Err(Refusal::new(RefusalCode::DoesNotApply, message)
-        .at(resolved.path.as_str())
-        .into())
-}
-
-/// The `index` line names the blob of the base.
-fn names_base(edit: &FileEdit<'_>, resolved: &Resolved) -> bool {
-    match (&edit.extended.index, &resolved.id) {
-        (Some((old, _)), Some(id)) => old.len() >= 7 && id.starts_with(old.as_str()),
-        (Some(_) | None, _) => false,
-    }
-}
-
-fn modified(
-    parts: &[(&FileEdit<'_>, &Resolved)],
-    old: &FileState,
-    mode: Option<FileMode>,
-    base: &dyn Base,
-    options: &LandOptions,
-    budget: &mut Budget,
-    report: &mut FileReport,
-) -> Result<FileState, Stop> {
-    let mode = mode.unwrap_or(old.mode);
-    let content = match parts {
-        [(edit, _)] => match &edit.body {
-            Body::Whole(new) => {
-                let (content, hunk) = settle::whole(&old.content, new)?;
-                report.hunks.push(hunk);
-                content
-            }
-            Body::Hunks(_) => edited(parts, old, base, options, budget, report)?,
-        },
-        _ => edited(parts, old, base, options, budget, report)?,
-    };
-    if content.len() > options.limits.file_bytes {
-        return Err(Refusal::new(
-            RefusalCode::TooLarge,
-            "the file would become larger than the limit",
-        )
-        .into());
-    }
-    Ok(FileState { mode, content })
-}
-
-/// The new content of a file that is edited by hunks.
-fn edited(
-    parts: &[(&FileEdit<'_>, &Resolved)],
-    old: &FileState,
-    base: &dyn Base,
-    options: &LandOptions,
-    budget: &mut Budget,
-    report: &mut FileReport,
-) -> Result<Arc<[u8]>, Stop> {
-    let hunks: Vec<&Hunk<'_>> = parts.iter().flat_map(|(edit, _)| edit.hunks()).collect();
-    if hunks.is_empty() {
-        return Ok(Arc::clone(&old.content));
-    }
-    budget.grow(old.content.len());
-    if let Some(seen) = merge::seen(parts, old, base, options)? {
-        return merge::carried(&seen, old, &hunks, budget, report);
-    }
-    let mut target = Target::new(&old.content);
-    let settled = settle::settle(&mut target, &hunks, budget)?;
-    let settled = match settled.splices {
-        Some(_) => settled,
-        None => once(&mut target, &hunks, settled, budget, report)?,
-    };
-    report.hunks = settled.reports;
-    let splices = match settled.splices {
-        Some(splices) => splices,
-        None if options.partial && !settled.part.is_empty() => settled.part,
-        None => return Err(why(report).into()),
-    };
-    Ok(Arc::from(crate::splice::join(&target.lines, &splices)))
-}
-
-/// A hunk that is in the answer twice, word for word, is meant once, when twice has no place.
-fn once(
-    target: &mut Target<'_>,
-    hunks: &[&Hunk<'_>],
-    before: Settled,
-    budget: &mut Budget,
-    report: &mut FileReport,
-) -> Result<Settled, Stop> {
-    let mut kept: Vec<&Hunk<'_>> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
-    for hunk in hunks {
-        let text: Vec<_> = hunk
-            .lines
-            .iter()
-            .map(|line| (line.is_old(), line.is_new(), &line.text))
-            .collect();
-        if seen.insert(text) {
-            kept.push(hunk);
-        }
-    }
-    if kept.len() == hunks.len() {
-        return Ok(before);
-    }
-    let settled = settle::settle(target, &kept, budget)?;
-    if settled.splices.is_none() {
-        return Ok(before);
-    }
-    report.repairs.push(crate::parse::repair(
-        "duplicate-hunk",
-        "a hunk that is in the answer twice was landed once",
-    ));
-    Ok(settled)
-}
-
-/// The reason of a file whose hunks do not all land: the first one's, and `empty` only if all are there.
-fn why(report: &FileReport) -> Refusal {
-    let all_there = report.hunks.iter().all(|hunk| match hunk.status {
-        HunkStatus::AlreadyThere => true,
-        HunkStatus::Landed | HunkStatus::Refused => false,
-    });
-    if all_there {
-        return Refusal::new(
-            RefusalCode::Empty,
-            format!("`{}` has this change already", report.path),
-        )
-        .at(&report.path);
-    }
-    let refused = report
-        .hunks
-        .iter()
-        .find(|hunk| hunk.status == HunkStatus::Refused);
-    let there = report
-        .hunks
-        .iter()
-        .find(|hunk| hunk.status == HunkStatus::AlreadyThere);
-    match refused
-        .or(there)
-        .and_then(|hunk| Some((hunk.index, hunk.refusal.clone()?)))
-    {
-        Some((index, refusal)) => {
-            let code = match refusal.code {
-                // Some hunks are there and others are not: not the state that the answer was made for.
-                RefusalCode::Empty => RefusalCode::DoesNotApply,
-                other => other,
-            };
-            let message = format!(
-                "hunk {index} of `{}` does not land: {}",
-                report.path, refusal.message
-            );
-            let mut out = Refusal::new(code, message).at(&report.path);
-            out.hint = refusal.hint;
-            out
-        }
-        None => Refusal::new(
-            RefusalCode::DoesNotApply,
-            format!("`{}` does not land", report.path),
-        )
-        .at(&report.path),
-    }
 }

@@ -304,6 +304,10 @@ pub(crate) fn whole(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, Hun
     {
         *first = marked;
     }
+    if let (false, Some(first)) = (base.starts_with(BOM), wanted.first_mut()) {
+        // Nobody can see a mark that the file does not have.
+        *first = first.strip_prefix(BOM).unwrap_or(first);
+    }
     complete(new, &texts)?;
     let hunk = Hunk {
         lines: crate::parse::paired(&texts, &wanted),
@@ -346,7 +350,7 @@ pub(crate) fn complete(new: &[HunkLine<'_>], base: &[&[u8]]) -> Result<(), Refus
 }
 
 /// Lines that stand for others: `...`, or a comment that says that the rest stays.
-fn elides(line: &[u8]) -> bool {
+pub(crate) fn elides(line: &[u8]) -> bool {
     const WORDS: [&str; 7] = [
         "existing",
         "rest of",

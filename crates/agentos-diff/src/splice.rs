@@ -3,9 +3,9 @@
 //! Owns: line endings, the final newline and the shift of added lines. Never: touches a byte outside the lines
 //! a hunk removes or adds.
 
-use crate::locate::Place;
+use crate::locate::{Level, Place};
 use crate::parse::{Hunk, HunkLine, Mark};
-use crate::text::{BOM, Eol, Line};
+use crate::text::{BOM, Eol, Line, trim};
 
 /// Lines `start..end` become these bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,9 +109,11 @@ impl<'h, 'a> Run<'h, 'a> {
         }
         let last = self.added.len().saturating_sub(1);
         for (at, line) in self.added.iter().enumerate() {
-            let text = match ending.shifts {
-                true => ending.place.shift.apply(&line.text).ok_or(Unshiftable)?,
-                false => line.text.to_vec(),
+            let text = match (ending.as_in_file(line), ending.shifts) {
+                (Some(text), _) => text.to_vec(),
+                (None, _) if ending.tabs_differ(line) => return Err(Unshiftable),
+                (None, true) => ending.place.shift.apply(&line.text).ok_or(Unshiftable)?,
+                (None, false) => line.text.to_vec(),
             };
             splice.bytes.extend_from_slice(&text);
             let bare = at_end && at == last && !ending.final_newline(self);
@@ -169,6 +171,42 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
             shifts: place.shift.applies_to(&added),
             hunk,
         }
+    }
+
+    /// An added line that is one of the hunk's old lines, moved: where blanks or typography differ, the file's
+    /// own bytes are the right ones.
+    fn as_in_file(&self, line: &HunkLine<'_>) -> Option<&'l [u8]> {
+        match self.place.level {
+            Level::Exact | Level::Trailing | Level::Indent => return None,
+            Level::Blanks | Level::Typography => {}
+        }
+        let old = self.hunk.lines.iter().filter(|old| old.is_old());
+        let mut same = old
+            .zip(self.lines.get(self.place.start..)?)
+            .filter(|(old, _)| old.text == line.text)
+            .map(|(_, here)| here.text);
+        let first = same.next()?;
+        same.all(|text| text == first).then_some(first)
+    }
+
+    /// Tabs between words became spaces, or spaces tabs, and the added line has such blanks, too: nothing tells
+    /// what they were.
+    fn tabs_differ(&self, line: &HunkLine<'_>) -> bool {
+        match self.place.level {
+            Level::Exact | Level::Trailing | Level::Indent => return false,
+            Level::Blanks | Level::Typography => {}
+        }
+        let inner = |text: &[u8], blanks: &[u8]| {
+            let text = trim(text);
+            text.windows(blanks.len()).any(|window| window == blanks)
+        };
+        let here = self.lines.get(self.place.start..).unwrap_or_default();
+        let mut old = self.hunk.lines.iter().filter(|old| old.is_old()).zip(here);
+        old.any(|(old, here)| {
+            let lost = inner(here.text, b"\t") && !inner(&old.text, b"\t");
+            let gained = inner(&old.text, b"\t") && !inner(here.text, b"\t");
+            (lost && inner(&line.text, b"  ")) || (gained && inner(&line.text, b"\t"))
+        })
     }
 
     fn write(&self, out: &mut Vec<u8>, line: &HunkLine<'_>, run: &Run<'_, '_>, at: usize, bare: bool) {

@@ -3,7 +3,7 @@
 //! Owns: finding the rule, and giving it to added lines. Never: accepts lines that differ each in its own way.
 
 use super::key::{Level, indentation};
-use crate::parse::HunkLine;
+use crate::parse::{HunkLine, Mark};
 use crate::text::{Line, indent, trim};
 
 /// The rule.
@@ -20,28 +20,75 @@ pub(crate) enum Shift {
     ToTabs(usize),
     /// The file has this many spaces where the hunk has a tab.
     ToSpaces(usize),
+    /// The mark of changed lines took the place of their first blank.
+    LostBlank {
+        /// Of some line it was the only blank, so that a line without any may have had one.
+        bare: bool,
+    },
 }
 
 /// Finds the rule, if there is one.
-pub(crate) fn shift(level: Level, old: &[&HunkLine<'_>], lines: &[Line<'_>]) -> Option<Shift> {
+///
+/// `marked`: the dialect has a mark in front of each line.
+pub(crate) fn shift(level: Level, old: &[&HunkLine<'_>], lines: &[Line<'_>], marked: bool) -> Option<Shift> {
     if level < Level::Indent {
         return Some(Shift::Same);
     }
-    let pairs: Vec<(Vec<u8>, Vec<u8>)> = old
-        .iter()
-        .zip(lines)
-        .filter(|(old, _)| !trim(&old.text).is_empty())
-        .map(|(old, line)| {
-            (
-                indentation(level, &old.text).into_owned(),
-                indentation(level, line.text).into_owned(),
-            )
-        })
-        .collect();
+    let pairs = |mark: Option<Mark>| -> Pairs {
+        old.iter()
+            .zip(lines)
+            .filter(|(old, _)| mark.is_none_or(|mark| old.mark == mark) && !trim(&old.text).is_empty())
+            .map(|(old, line)| {
+                (
+                    indentation(level, &old.text).into_owned(),
+                    indentation(level, line.text).into_owned(),
+                )
+            })
+            .collect()
+    };
+    let removed = pairs(Some(Mark::Remove));
+    match uniform(&pairs(None)) {
+        // The blank may be the mark of context lines, which says nothing about the lines to add.
+        Some(Shift::Deeper(extra)) if extra == b" " && removed.is_empty() && marked => None,
+        Some(shift) => Some(shift),
+        None if marked => by_mark(&pairs(Some(Mark::Context)), &removed),
+        None => None,
+    }
+}
+
+/// The indentation of each line in the hunk and in the file.
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// The one rule for all lines.
+fn uniform(pairs: &Pairs) -> Option<Shift> {
     if pairs.iter().all(|(hunk, file)| hunk == file) {
         return Some(Shift::Same);
     }
-    prefix(&pairs).or_else(|| tabs(&pairs))
+    prefix(pairs).or_else(|| tabs(pairs))
+}
+
+/// A mark that took the place of a blank, in context lines or in changed ones: the removed lines tell how the
+/// added ones were written. Lines without indentation have no blank to lose.
+fn by_mark(context: &Pairs, removed: &Pairs) -> Option<Shift> {
+    let indented = |pairs: &Pairs| -> Pairs {
+        let pairs = pairs
+            .iter()
+            .filter(|(hunk, file)| !(hunk.is_empty() && file.is_empty()));
+        pairs.cloned().collect()
+    };
+    let one = Shift::Deeper(b" ".to_vec());
+    let removed = indented(removed);
+    if removed.is_empty() {
+        return None;
+    }
+    match (uniform(&indented(context))?, uniform(&removed)?) {
+        (Shift::Same, shift) | (shift, Shift::Same) if shift != one => None,
+        (Shift::Same, _) => Some(Shift::LostBlank {
+            bare: removed.iter().any(|(hunk, _)| hunk.is_empty()),
+        }),
+        (_, Shift::Same) => Some(Shift::Same),
+        (_, _) => None,
+    }
 }
 
 /// All lines have the same blanks more, or the same blanks less.
@@ -92,9 +139,8 @@ impl Shift {
         let any = |blank: u8| added.iter().any(|line| indent(&line.text).contains(&blank));
         match self {
             Self::Same => false,
-            Self::Deeper(_) | Self::Shallower(_) => true,
+            Self::Deeper(_) | Self::Shallower(_) | Self::LostBlank { .. } | Self::ToSpaces(_) => true,
             Self::ToTabs(_) => !any(b'\t'),
-            Self::ToSpaces(_) => !any(b' '),
         }
     }
 
@@ -116,6 +162,10 @@ impl Shift {
                 out.extend_from_slice(rest);
                 Some(out)
             }
+            // A line that uses the file's own kind of blanks was not damaged.
+            Self::ToSpaces(_) if !blanks.contains(&b'\t') => Some(text.to_vec()),
+            Self::LostBlank { bare } if blanks.is_empty() => (!bare).then(|| text.to_vec()),
+            Self::LostBlank { .. } => Some([b" ", text].concat()),
             Self::ToSpaces(width) => {
                 let mut out = vec![b' '; columns(blanks, *width)];
                 out.extend_from_slice(rest);

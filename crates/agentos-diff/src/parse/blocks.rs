@@ -19,7 +19,10 @@ pub(crate) fn parse<'a>(lines: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Resu
             at += 1;
             continue;
         };
-        let (middle, end) = borders(lines, at, length)?;
+        let (middle, end) = borders(lines, at, Some(length)).or_else(|strict| {
+            // Marks of differing lengths, where they can be read in one way.
+            borders(lines, at, None).map_err(|_| strict)
+        })?;
         let creates = middle == at + 1;
         let path = match path_above(lines, at) {
             // A word alone on a line is a path only if it is there; a new file needs a surer name.
@@ -66,7 +69,7 @@ fn opens(text: &[u8]) -> Option<usize> {
     .find_map(|(mark, word)| marks(text, *mark, word))
 }
 
-fn closes(text: &[u8], length: usize) -> bool {
+fn closes(text: &[u8], length: Option<usize>) -> bool {
     let text = trim_end(text);
     [
         (b'>', b" REPLACE".as_slice()),
@@ -74,11 +77,16 @@ fn closes(text: &[u8], length: usize) -> bool {
         (b'+', b" REPLACE"),
     ]
     .iter()
-    .any(|(mark, word)| marks(text, *mark, word) == Some(length))
+    .any(|(mark, word)| fits(marks(text, *mark, word), length))
 }
 
-fn divides(text: &[u8], length: usize) -> bool {
-    marks(trim_end(text), b'=', b"") == Some(length)
+/// The wanted number of marks, or any.
+fn fits(found: Option<usize>, wanted: Option<usize>) -> bool {
+    found.is_some() && (wanted.is_none() || found == wanted)
+}
+
+fn divides(text: &[u8], length: Option<usize>) -> bool {
+    fits(marks(trim_end(text), b'=', b""), length)
 }
 
 /// Five to nine marks, then exactly this word.
@@ -88,7 +96,7 @@ fn marks(text: &[u8], mark: u8, word: &[u8]) -> Option<usize> {
 }
 
 /// The lines of the divider and of the end.
-fn borders(lines: &[Line<'_>], start: usize, length: usize) -> Result<(usize, usize), Refusal> {
+fn borders(lines: &[Line<'_>], start: usize, length: Option<usize>) -> Result<(usize, usize), Refusal> {
     let malformed = |what: &str| Err(Refusal::new(RefusalCode::Malformed, what));
     let mut middle = None;
     for (at, line) in lines.iter().enumerate().skip(start + 1) {

@@ -114,6 +114,7 @@ pub(crate) fn body<'a>(cursor: &mut Cursor<'_, 'a>, stated: Stated, around: Arou
     let (end, full) = extent(cursor, stated, around);
     let mut hunk = Hunk {
         stated,
+        marked: true,
         ..Hunk::default()
     };
     let cut = match full {
@@ -182,7 +183,7 @@ fn extent(cursor: &Cursor<'_, '_>, stated: Stated, around: Around) -> (usize, Op
         }
         let inside =
             counted_end.is_some_and(|end| index < end && (around.git || !header_at_end(cursor, index, end)));
-        if !inside && ends(cursor, index, line, around) {
+        if !inside && ends(cursor, index, line, around, full.is_some()) {
             break;
         }
         count.take(&shape);
@@ -234,14 +235,20 @@ fn counted(count: Count, stated: Stated) -> bool {
 }
 
 /// True when this line is no longer part of a body.
-fn ends(cursor: &Cursor<'_, '_>, index: usize, line: &[u8], around: Around) -> bool {
+fn ends(cursor: &Cursor<'_, '_>, index: usize, line: &[u8], around: Around, full: bool) -> bool {
     match line.first() {
         None | Some(b' ' | b'+' | b'\\') => false,
         Some(b'-') => (!around.git && starts_file(cursor, index)) || is_signature(cursor, index, line),
         Some(b'@') if line.starts_with(b"@@") => true,
         Some(b'`' | b'~') if super::cursor::fence(line).is_some() => true,
-        Some(_) => !around.fenced || is_header(line),
+        Some(_) if around.fenced => is_header(line),
+        Some(_) => is_header(line) || full || line.starts_with(b"</") || begins_prose(cursor, index),
     }
+}
+
+/// Prose stands below an empty line. A line right below the body belongs to it, and lost its mark.
+fn begins_prose(cursor: &Cursor<'_, '_>, index: usize) -> bool {
+    index == cursor.at || cursor.line(index - 1).is_none_or(|above| trim(above).is_empty())
 }
 
 /// Lines that begin or belong to another part of the answer.
@@ -317,7 +324,7 @@ fn rest_is_prose(cursor: &Cursor<'_, '_>, full: usize, end: usize, fenced: bool)
 }
 
 /// `- a sentence`, as in a Markdown list.
-fn is_bullet(line: &[u8]) -> bool {
+pub(crate) fn is_bullet(line: &[u8]) -> bool {
     matches!(line, [b'-' | b'+', b' ', next, ..] if !next.is_ascii_whitespace())
 }
 

@@ -41,6 +41,9 @@ pub(crate) fn parse<'a>(all: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Result
     if first.is_some_and(|line| crate::text::trim(line.text).starts_with(b"{")) {
         return object(all, 0, all.len(), parsed);
     }
+    if let Some((from, to)) = between_prose(all) {
+        return object(all, from, to, parsed);
+    }
     let mut at = 0;
     while let Some(line) = all.get(at) {
         at += 1;
@@ -75,13 +78,16 @@ fn object<'a>(all: &mut [Line<'a>], from: usize, to: usize, parsed: &mut Parsed<
     if !found {
         return Ok(());
     }
-    let answer: JsonEdits = serde_json::from_slice(&text).map_err(|error| {
-        let message = format!(
-            "the edits are not valid JSON of the agreed shape (line {})",
-            error.line()
-        );
-        Refusal::new(RefusalCode::Malformed, message)
-    })?;
+    let read = serde_json::from_slice(&text);
+    let answer: JsonEdits = read
+        .or_else(|error| serde_json::from_slice(&mended(&text)).map_err(|_| error))
+        .map_err(|error| {
+            let message = format!(
+                "the edits are not valid JSON of the agreed shape (line {})",
+                error.line()
+            );
+            Refusal::new(RefusalCode::Malformed, message)
+        })?;
     for edit in &answer.edits {
         parsed.files.push(file(edit));
     }
@@ -93,6 +99,55 @@ fn object<'a>(all: &mut [Line<'a>], from: usize, to: usize, parsed: &mut Parsed<
         };
     }
     Ok(())
+}
+
+/// JSON as models write it by hand: line ends and tabs stand in strings as they are, and a comma after the last
+/// of a list. Both can be read in one way only.
+fn mended(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in text {
+        if in_string {
+            match byte {
+                b'\n' => out.extend_from_slice(b"\\n"),
+                b'\r' => out.extend_from_slice(b"\\r"),
+                b'\t' => out.extend_from_slice(b"\\t"),
+                other => out.push(*other),
+            }
+            in_string = *byte != b'"' || escaped;
+            escaped = *byte == b'\\' && !escaped;
+            continue;
+        }
+        if matches!(byte, b']' | b'}') {
+            let end = out.iter().rposition(|byte: &u8| !byte.is_ascii_whitespace());
+            if let Some(end) = end.filter(|end| out.get(*end) == Some(&b',')) {
+                out.truncate(end);
+            }
+        }
+        out.push(*byte);
+        in_string = *byte == b'"';
+    }
+    out
+}
+
+/// The lines of an object that stands between prose: from the line that begins it to the last one that ends one.
+fn between_prose(all: &[Line<'_>]) -> Option<(usize, usize)> {
+    let begins = |at: usize| {
+        let rest = |index: usize| {
+            all.get(index)
+                .map(|line| crate::text::trim(line.text))
+                .unwrap_or_default()
+        };
+        let behind = crate::text::trim(rest(at).strip_prefix(b"{").unwrap_or_default());
+        let next = if behind.is_empty() { rest(at + 1) } else { behind };
+        rest(at).starts_with(b"{") && next.starts_with(b"\"edits\"")
+    };
+    let from = (0..all.len()).find(|at| begins(*at))?;
+    let to = all
+        .iter()
+        .rposition(|line| crate::text::trim_end(line.text).ends_with(b"}"))?;
+    let fenced = all.get(..from)?.iter().any(|line| fence(line.text).is_some());
+    (from <= to && !fenced).then_some((from, to + 1))
 }
 
 fn file<'a>(edit: &JsonEdit) -> FileEdit<'a> {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use crate::{Dialect, Repair};
 
 /// What a hunk line does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Mark {
     /// Stays.
     Context,
@@ -81,6 +81,8 @@ pub(crate) struct Hunk<'a> {
     pub anchors: Vec<Cow<'a, [u8]>>,
     /// It says that it ends at the end of the file.
     pub at_end: bool,
+    /// Its dialect has a mark in front of each line, which can get lost or take a blank's place.
+    pub marked: bool,
     /// The same edit as text, where it may also be a part of a line.
     pub inline: Option<Inline<'a>>,
     /// What was repaired while reading.

@@ -71,6 +71,13 @@ impl<'a> Reader<'_, 'a> {
         if self.implicit_hunk(line) {
             return self.hunk_here(hunk::header(b"@@").unwrap_or_default().0);
         }
+        if self.drops_an_edit(line) {
+            return Err(Refusal::new(
+                RefusalCode::Malformed,
+                "changed lines stand below the end of their hunk",
+            )
+            .hint("keep the mark in front of every line of a hunk"));
+        }
         let block = self.fence.as_ref().is_some_and(|fence| !holds_diffs(fence.info));
         self.foreign |= block && self.open.is_none() && !line.is_empty();
         self.cursor.at += 1;
@@ -207,6 +214,14 @@ impl<'a> Reader<'_, 'a> {
     fn implicit_hunk(&self, line: &[u8]) -> bool {
         let names_just_read = self.open.as_ref().is_some_and(|open| open.new != Name::Unstated);
         self.fresh && names_just_read && matches!(line.first(), Some(b' ' | b'+' | b'-'))
+    }
+
+    /// A changed line below a hunk that has ended: prose has no such lines, except lists, rules and signatures.
+    fn drops_an_edit(&self, line: &[u8]) -> bool {
+        let changed =
+            matches!(line, [b'+' | b'-', next, ..] if !next.is_ascii_whitespace() || line.len() > 2);
+        let rule = trim(line).iter().all(|byte| *byte == b'-');
+        self.open.is_some() && !self.fresh && changed && !hunk::is_bullet(line) && !rule
     }
 
     fn hunk_here(&mut self, stated: super::model::Stated) -> Result<(), Refusal> {

@@ -182,7 +182,32 @@ fn one_of_two(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Named, Stop> {
             )],
         });
     }
+    if there == (false, false)
+        && let Some(path) = below_differing_folders(old, new, base)?
+    {
+        return Ok(Named {
+            path,
+            from: None,
+            repairs: vec![repair(
+                "other-folders",
+                "the names begin with two folders that are not in the repository",
+            )],
+        });
+    }
     Err(disagree(old, new))
+}
+
+/// `old/x` and `new/x`, where only `x` is there.
+fn below_differing_folders(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Option<RepoPath>, Stop> {
+    let below = |name: &'_ [u8]| {
+        let slash = name.iter().position(|byte| *byte == b'/')?;
+        name.get(slash + 1..).map(<[u8]>::to_vec)
+    };
+    let (Some(a), Some(b)) = (below(old), below(new)) else {
+        return Ok(None);
+    };
+    let path = checked(&b)?;
+    Ok((a == b && is_file(base, path.as_str())?).then_some(path))
 }
 
 fn is_file(base: &dyn Base, path: &str) -> Result<bool, Stop> {

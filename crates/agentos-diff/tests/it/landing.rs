@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::memory::{Memory, Tree};
 
-fn rows(name: &str) -> Vec<Value> {
+pub fn rows(name: &str) -> Vec<Value> {
     let path = format!(
         "{}/../agentos-testkit/fixtures/landing/{name}",
         env!("CARGO_MANIFEST_DIR")

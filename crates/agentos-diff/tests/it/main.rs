@@ -18,3 +18,5 @@ mod properties;
 mod refusals;
 #[cfg(test)]
 mod scale;
+#[cfg(test)]
+mod wide;

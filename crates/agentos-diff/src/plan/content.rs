@@ -1,0 +1,294 @@
+//! The content a file gets from its part of the answer: created, deleted, edited by hunks, or given as a whole.
+//!
+//! Owns: what the hunks of one file come to. Never: lands a file of which one hunk has no place, unasked.
+
+mod edges;
+mod elision;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::budget::Budget;
+use crate::locate::Target;
+use crate::parse::{Body, FileEdit, Hunk, Mark};
+use crate::resolve::{Resolved, Stop};
+use crate::settle::{self, Settled, content_of, hunks_of};
+use crate::{
+    Base, Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
+    RefusalCode, Repair, merge,
+};
+
+/// The content of a new file. Its hunks stand one below the other; one that is there twice counts once.
+pub(super) fn created(edit: &FileEdit<'_>, report: &mut FileReport) -> Result<Vec<u8>, Stop> {
+    let hunks = match &edit.body {
+        Body::Whole(lines) => return Ok(content_of(lines.iter())),
+        Body::Hunks(hunks) => hunks,
+    };
+    let mut seen = HashSet::new();
+    let kept: Vec<&Hunk<'_>> = hunks
+        .iter()
+        .filter(|hunk| seen.insert((hunk.stated.new_start, texts(hunk))))
+        .collect();
+    if kept.len() < hunks.len() {
+        report.repairs.push(twice());
+    }
+    let mut next = 1;
+    for hunk in &kept {
+        if kept.len() > 1 && hunk.stated.new_start.is_some_and(|start| start != next) {
+            let message = format!(
+                "the hunks of the new file `{}` do not follow each other",
+                report.path
+            );
+            return Err(Refusal::new(RefusalCode::Malformed, message)
+                .at(&report.path)
+                .into());
+        }
+        next += hunk.lines.len() as u64;
+    }
+    Ok(content_of(kept.into_iter().flat_map(|hunk| &hunk.lines)))
+}
+
+/// A hunk word for word.
+fn texts<'h>(hunk: &'h Hunk<'_>) -> Vec<(Mark, &'h [u8])> {
+    hunk.lines
+        .iter()
+        .map(|line| (line.mark, line.text.as_ref()))
+        .collect()
+}
+
+fn twice() -> Repair {
+    crate::parse::repair(
+        "duplicate-hunk",
+        "a hunk that is in the answer twice was landed once",
+    )
+}
+
+pub(super) fn whole_report() -> HunkReport {
+    HunkReport {
+        index: 1,
+        status: HunkStatus::Landed,
+        rung: Some(crate::Rung::WholeFile),
+        stated_line: None,
+        found_line: None,
+        candidates: Vec::new(),
+        repairs: Vec::new(),
+        refusal: None,
+        expected: Vec::new(),
+        actual: Vec::new(),
+    }
+}
+
+/// A deletion that shows lines must show all of them; one of git's must show them, or their blob id.
+pub(super) fn deleted(
+    parts: &[(&FileEdit<'_>, &Resolved)],
+    old: &FileState,
+    budget: &mut Budget,
+    report: &mut FileReport,
+) -> Result<(), Stop> {
+    let Some((edit, resolved)) = parts.first() else {
+        return Ok(());
+    };
+    let hunks = hunks_of(&edit.body);
+    let known = edit.delete || old.content.is_empty() || names_base(edit, resolved);
+    if hunks.is_empty() && known {
+        return Ok(());
+    }
+    let mut target = Target::new(&old.content);
+    let settled = settle::settle(&mut target, &hunks, budget)?;
+    report.hunks = settled.reports;
+    let all_go = settled.splices.is_some_and(|splices| {
+        let gone: usize = splices.iter().map(|splice| splice.end - splice.start).sum();
+        gone == target.lines.len()
+    });
+    if all_go {
+        return Ok(());
+    }
+    let message = format!("`{}` is not what the answer deletes", resolved.path);
+    Err(Refusal::new(RefusalCode::DoesNotApply, message)
+        .at(resolved.path.as_str())
+        .into())
+}
+
+/// The `index` line names the blob of the base.
+fn names_base(edit: &FileEdit<'_>, resolved: &Resolved) -> bool {
+    match (&edit.extended.index, &resolved.id) {
+        (Some((old, _)), Some(id)) => old.len() >= 7 && id.starts_with(old.as_str()),
+        (Some(_) | None, _) => false,
+    }
+}
+
+pub(super) fn modified(
+    parts: &[(&FileEdit<'_>, &Resolved)],
+    old: &FileState,
+    mode: Option<FileMode>,
+    base: &dyn Base,
+    options: &LandOptions,
+    budget: &mut Budget,
+    report: &mut FileReport,
+) -> Result<FileState, Stop> {
+    let mode = mode.unwrap_or(old.mode);
+    let content = match parts {
+        [(edit, _)] => match &edit.body {
+            Body::Whole(new) => {
+                let (content, hunk) = settle::whole(&old.content, new)?;
+                report.hunks.push(hunk);
+                content
+            }
+            Body::Hunks(_) => edited(parts, old, base, options, budget, report)?,
+        },
+        _ => edited(parts, old, base, options, budget, report)?,
+    };
+    emptied(parts, old, &content)?;
+    if content.len() > options.limits.file_bytes {
+        return Err(Refusal::new(
+            RefusalCode::TooLarge,
+            "the file would become larger than the limit",
+        )
+        .into());
+    }
+    Ok(FileState { mode, content })
+}
+
+/// Without git's own header, a diff that leaves no line may mean that the file is gone.
+fn emptied(parts: &[(&FileEdit<'_>, &Resolved)], old: &FileState, new: &[u8]) -> Result<(), Stop> {
+    let Some((edit, resolved)) = parts.first() else {
+        return Ok(());
+    };
+    let plain = edit.dialect == Dialect::UnifiedDiff && edit.extended.git_line.is_none();
+    if !plain || !new.is_empty() || old.content.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` loses every line: it could be deleted, or empty",
+        resolved.path
+    );
+    Err(Refusal::new(RefusalCode::Ambiguous, message)
+        .at(resolved.path.as_str())
+        .hint("write `+++ /dev/null` to delete the file")
+        .into())
+}
+
+/// The new content of a file that is edited by hunks.
+fn edited(
+    parts: &[(&FileEdit<'_>, &Resolved)],
+    old: &FileState,
+    base: &dyn Base,
+    options: &LandOptions,
+    budget: &mut Budget,
+    report: &mut FileReport,
+) -> Result<Arc<[u8]>, Stop> {
+    let hunks = said_once(parts, report);
+    if hunks.is_empty() {
+        return Ok(Arc::clone(&old.content));
+    }
+    budget.grow(old.content.len());
+    if let Some(seen) = merge::seen(parts, old, base, options)? {
+        return merge::carried(&seen, old, &hunks, budget, report);
+    }
+    let mut target = Target::new(&old.content);
+    let settled = settle::settle(&mut target, &hunks, budget)?;
+    let settled = match settled.splices {
+        Some(_) => settled,
+        None => once(&mut target, &hunks, settled, budget, report)?,
+    };
+    let settled = elision::settle(&mut target, &hunks, settled, budget, report)?;
+    let settled = edges::settle(&mut target, &hunks, settled, budget, report)?;
+    report.hunks = settled.reports;
+    let splices = match settled.splices {
+        Some(splices) => splices,
+        None if options.partial && !settled.part.is_empty() => settled.part,
+        None => return Err(why(report).into()),
+    };
+    Ok(Arc::from(crate::splice::join(&target.lines, &splices)))
+}
+
+/// The hunks of all parts. Those that say the same about the same line say it once.
+fn said_once<'e, 'a>(parts: &[(&'e FileEdit<'a>, &Resolved)], report: &mut FileReport) -> Vec<&'e Hunk<'a>> {
+    let mut seen = HashSet::new();
+    let all = parts.iter().flat_map(|(edit, _)| edit.hunks());
+    let mut before = 0;
+    let kept: Vec<&Hunk<'_>> = all
+        .inspect(|_| before += 1)
+        .filter(|hunk| {
+            let start = hunk.stated.old_start;
+            start.is_none() || seen.insert((start, texts(hunk)))
+        })
+        .collect();
+    if kept.len() < before {
+        report.repairs.push(twice());
+    }
+    kept
+}
+
+/// A hunk that is in the answer twice, word for word, is meant once, when twice has no place.
+fn once(
+    target: &mut Target<'_>,
+    hunks: &[&Hunk<'_>],
+    before: Settled,
+    budget: &mut Budget,
+    report: &mut FileReport,
+) -> Result<Settled, Stop> {
+    let mut kept: Vec<&Hunk<'_>> = Vec::new();
+    let mut seen = HashSet::new();
+    for hunk in hunks {
+        if seen.insert(texts(hunk)) {
+            kept.push(hunk);
+        }
+    }
+    if kept.len() == hunks.len() {
+        return Ok(before);
+    }
+    let settled = settle::settle(target, &kept, budget)?;
+    if settled.splices.is_none() {
+        return Ok(before);
+    }
+    report.repairs.push(twice());
+    Ok(settled)
+}
+
+/// The reason of a file whose hunks do not all land: the first one's, and `empty` only if all are there.
+fn why(report: &FileReport) -> Refusal {
+    let all_there = report.hunks.iter().all(|hunk| match hunk.status {
+        HunkStatus::AlreadyThere => true,
+        HunkStatus::Landed | HunkStatus::Refused => false,
+    });
+    if all_there {
+        return Refusal::new(
+            RefusalCode::Empty,
+            format!("`{}` has this change already", report.path),
+        )
+        .at(&report.path);
+    }
+    let refused = report
+        .hunks
+        .iter()
+        .find(|hunk| hunk.status == HunkStatus::Refused);
+    let there = report
+        .hunks
+        .iter()
+        .find(|hunk| hunk.status == HunkStatus::AlreadyThere);
+    match refused
+        .or(there)
+        .and_then(|hunk| Some((hunk.index, hunk.refusal.clone()?)))
+    {
+        Some((index, refusal)) => {
+            let code = match refusal.code {
+                // Some hunks are there and others are not: not the state that the answer was made for.
+                RefusalCode::Empty => RefusalCode::DoesNotApply,
+                other => other,
+            };
+            let message = format!(
+                "hunk {index} of `{}` does not land: {}",
+                report.path, refusal.message
+            );
+            let mut out = Refusal::new(code, message).at(&report.path);
+            out.hint = refusal.hint;
+            out
+        }
+        None => Refusal::new(
+            RefusalCode::DoesNotApply,
+            format!("`{}` does not land", report.path),
+        )
+        .at(&report.path),
+    }
+}

@@ -1,0 +1,87 @@
+//! Blank context lines at the edges of hunks: often a gap in the text rather than a line of the file.
+//!
+//! Owns: reading hunks without them. Never: leaves a line out that says anything.
+
+use crate::FileReport;
+use crate::budget::Budget;
+use crate::locate::Target;
+use crate::parse::{Hunk, HunkLine, Mark, repair};
+use crate::resolve::Stop;
+use crate::settle::{self, Settled};
+use crate::{Refusal, RefusalCode, Rung};
+
+/// Reads the hunks without their blank edges where they do not land with them; where they do, but elsewhere than
+/// stated, both readings must agree.
+pub(super) fn settle(
+    target: &mut Target<'_>,
+    hunks: &[&Hunk<'_>],
+    with: Settled,
+    budget: &mut Budget,
+    report: &mut FileReport,
+) -> Result<Settled, Stop> {
+    let landed = with.splices.is_some();
+    let as_stated = with
+        .reports
+        .iter()
+        .all(|hunk| hunk.rung == Some(Rung::ExactStated));
+    let unstated = hunks.iter().all(|hunk| hunk.stated.old_start.is_none());
+    if landed && (as_stated || unstated) {
+        return Ok(with);
+    }
+    let trimmed: Vec<Option<Hunk<'_>>> = hunks.iter().map(|hunk| without_edges(hunk)).collect();
+    if trimmed.iter().all(Option::is_none) || with.reports.len() != hunks.len() {
+        return Ok(with);
+    }
+    let chosen: Vec<&Hunk<'_>> = hunks
+        .iter()
+        .zip(&trimmed)
+        .map(|(hunk, trimmed)| trimmed.as_ref().unwrap_or(hunk))
+        .collect();
+    let without = settle::settle(target, &chosen, budget)?;
+    if !landed {
+        if without.splices.is_none() {
+            return Ok(with);
+        }
+        report.repairs.push(repair(
+            "blank-edge",
+            "a blank line at the edge of a hunk is not in the file and was left out",
+        ));
+        return Ok(without);
+    }
+    let exactly = without
+        .reports
+        .iter()
+        .all(|hunk| hunk.rung == Some(Rung::ExactStated));
+    if exactly && without.splices != with.splices {
+        let message = format!(
+            "a hunk of `{}` fits one place as it is, and its stated place without a blank line at its edge",
+            report.path
+        );
+        return Err(Refusal::new(RefusalCode::Ambiguous, message)
+            .at(&report.path)
+            .into());
+    }
+    Ok(with)
+}
+
+fn is_blank(line: &HunkLine<'_>) -> bool {
+    line.mark == Mark::Context && !line.bare && line.text.iter().all(u8::is_ascii_whitespace)
+}
+
+/// The hunk without blank context at its edges; none if it has none, or nothing else.
+fn without_edges<'a>(hunk: &Hunk<'a>) -> Option<Hunk<'a>> {
+    let lead = hunk.lines.iter().take_while(|line| is_blank(line)).count();
+    let trail = hunk.lines.iter().rev().take_while(|line| is_blank(line)).count();
+    let end = hunk.lines.len().checked_sub(trail).filter(|end| *end > lead)?;
+    if lead + trail == 0 {
+        return None;
+    }
+    let lines = hunk.lines.get(lead..end)?.to_vec();
+    if !lines.iter().any(HunkLine::is_old) {
+        return None;
+    }
+    let mut out = hunk.clone();
+    out.lines = lines;
+    out.stated.old_start = hunk.stated.old_start.map(|start| start + lead as u64);
+    Some(out)
+}

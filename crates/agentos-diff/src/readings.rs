@@ -1,0 +1,244 @@
+//! Other readings of an answer whose text suffered on its way as a whole: escaped for a web page, coloured for a
+//! terminal, numbered by an editor, with the line ends of another age.
+//!
+//! Owns: undoing such damage everywhere at once. Never: is asked before the answer was read as it stands, or
+//! undoes a thing in one place and not in another.
+
+use crate::text::trim_start;
+
+/// An answer with one kind of damage undone.
+pub(crate) struct Reading {
+    /// The text.
+    pub text: Vec<u8>,
+    /// What was undone, for the report.
+    pub note: &'static str,
+}
+
+/// Undoes one kind of damage; none where the answer does not have it.
+type Undo = fn(&[u8]) -> Option<Vec<u8>>;
+
+/// The readings that apply to this answer.
+pub(crate) fn readings(answer: &[u8]) -> impl Iterator<Item = Reading> {
+    const KINDS: [(Undo, &str); 4] = [
+        (
+            without_colours,
+            "the answer was read without its terminal colours",
+        ),
+        (
+            with_line_feeds,
+            "the answer was read with carriage returns as line ends",
+        ),
+        (
+            unescaped,
+            "the answer was read as text that was escaped for a web page",
+        ),
+        (
+            unnumbered,
+            "the answer was read without the line numbers in front of its lines",
+        ),
+    ];
+    KINDS
+        .into_iter()
+        .filter_map(move |(undo, note)| undo(answer).map(|text| Reading { text, note }))
+}
+
+/// Takes colours (`ESC [ … m`) away, if there is no other escape sequence: those could hide text.
+fn without_colours(answer: &[u8]) -> Option<Vec<u8>> {
+    let mut parts = answer.split(|byte| *byte == 0x1b);
+    let mut out = parts.next()?.to_vec();
+    let mut found = false;
+    for part in parts {
+        let rest = part.strip_prefix(b"[")?;
+        let end = rest
+            .iter()
+            .position(|byte| !byte.is_ascii_digit() && *byte != b';')?;
+        let rest = rest.get(end..)?.strip_prefix(b"m")?;
+        out.extend_from_slice(rest);
+        found = true;
+    }
+    found.then_some(out)
+}
+
+fn with_line_feeds(answer: &[u8]) -> Option<Vec<u8>> {
+    let only_returns = answer.contains(&b'\r') && !answer.contains(&b'\n');
+    only_returns.then(|| {
+        answer
+            .iter()
+            .map(|byte| if *byte == b'\r' { b'\n' } else { *byte })
+            .collect()
+    })
+}
+
+/// The entities that escaping makes.
+const ENTITIES: [(&[u8], u8); 7] = [
+    (b"&lt;", b'<'),
+    (b"&gt;", b'>'),
+    (b"&amp;", b'&'),
+    (b"&quot;", b'"'),
+    (b"&#39;", b'\''),
+    (b"&#x27;", b'\''),
+    (b"&apos;", b'\''),
+];
+
+/// True for a text that may have been escaped: it has entities, and nothing that escaping would have left none of.
+fn looks_escaped(text: &[u8]) -> bool {
+    let raw = text.iter().any(|byte| matches!(byte, b'<' | b'>'));
+    !raw && text
+        .split(|byte| *byte == b'&')
+        .skip(1)
+        .any(|rest| entity(rest).is_some())
+}
+
+/// The entity whose rest (behind `&`) begins here: its character, and its length behind `&`.
+fn entity(rest: &[u8]) -> Option<(u8, usize)> {
+    ENTITIES
+        .iter()
+        .find(|(name, _)| name.get(1..).is_some_and(|name| rest.starts_with(name)))
+        .map(|(name, character)| (*character, name.len() - 1))
+}
+
+/// The text with its entities undone, if it may have been escaped.
+pub(crate) fn unescaped(answer: &[u8]) -> Option<Vec<u8>> {
+    if !looks_escaped(answer) {
+        return None;
+    }
+    let mut parts = answer.split(|byte| *byte == b'&');
+    let mut out = parts.next()?.to_vec();
+    for part in parts {
+        match entity(part) {
+            Some((character, length)) => {
+                out.push(character);
+                out.extend_from_slice(part.get(length..).unwrap_or_default());
+            }
+            None => {
+                out.push(b'&');
+                out.extend_from_slice(part);
+            }
+        }
+    }
+    Some(out)
+}
+
+/// Takes `12 | ` away behind the marks of a diff, where every old line of every hunk has its number and each is
+/// one more than the one above. Added lines have theirs all, or none.
+fn unnumbered(answer: &[u8]) -> Option<Vec<u8>> {
+    let mut counted = Numbers::default();
+    let lines: Vec<&[u8]> = answer.split_inclusive(|byte| *byte == b'\n').collect();
+    for line in &lines {
+        counted.see(line)?;
+    }
+    let added = counted.added_with > 0;
+    if counted.old == 0 || (added && counted.added_without > 0) {
+        return None;
+    }
+    let mut out = Vec::with_capacity(answer.len());
+    let mut inside = false;
+    for line in lines {
+        inside = (inside || line.starts_with(b"@@")) && !begins_file(line);
+        match (
+            line.split_first(),
+            line.split_first().and_then(|(_, rest)| number(rest)),
+        ) {
+            (Some((mark, _)), Some((_, text)))
+                if inside && (b" -".contains(mark) || (*mark == b'+' && added)) =>
+            {
+                out.push(*mark);
+                out.extend_from_slice(text);
+            }
+            (_, _) => out.extend_from_slice(line),
+        }
+    }
+    Some(out)
+}
+
+fn begins_file(line: &[u8]) -> bool {
+    [
+        b"diff --git ".as_slice(),
+        b"--- a/",
+        b"+++ b/",
+        b"--- /dev/null",
+        b"+++ /dev/null",
+    ]
+    .iter()
+    .any(|start| line.starts_with(start))
+}
+
+#[derive(Default)]
+struct Numbers {
+    inside: bool,
+    last: Option<u64>,
+    old: usize,
+    added_with: usize,
+    added_without: usize,
+}
+
+impl Numbers {
+    /// Counts a line; none when it contradicts the numbering.
+    fn see(&mut self, line: &[u8]) -> Option<()> {
+        if line.starts_with(b"@@") || begins_file(line) {
+            self.inside = line.starts_with(b"@@");
+            self.last = None;
+            return Some(());
+        }
+        let (mark, rest) = line.split_first()?;
+        match (self.inside, mark, number(rest)) {
+            (true, b' ' | b'-', Some((found, _))) if self.last.is_none_or(|last| last + 1 == found) => {
+                self.old += 1;
+                self.last = Some(found);
+            }
+            (true, b' ' | b'-', _) => return None,
+            (true, b'+', Some(_)) => self.added_with += 1,
+            (true, b'+', None) => self.added_without += 1,
+            (_, _, _) => {}
+        }
+        Some(())
+    }
+}
+
+/// Reads `  12 | text`, `12: text`.
+fn number(rest: &[u8]) -> Option<(u64, &[u8])> {
+    let rest = trim_start(rest);
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let value = std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()?;
+    let rest = trim_start(rest.get(digits..)?);
+    let rest = [b"|".as_slice(), b":", "\u{2502}".as_bytes()]
+        .iter()
+        .find_map(|separator| rest.strip_prefix(*separator))?;
+    Some((value, rest.strip_prefix(b" ").unwrap_or(rest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(reading: Option<Vec<u8>>) -> Option<String> {
+        reading.map(|text| String::from_utf8(text).expect("text"))
+    }
+
+    #[test]
+    fn damage_is_undone_everywhere_or_not_at_all() {
+        let cases: [(Undo, &str, Option<&str>); 10] = [
+            (without_colours, "\u{1b}[1;32m+a\u{1b}[m\n", Some("+a\n")),
+            (without_colours, "+a\u{1b}[2Jb\n", None),
+            (without_colours, "+a\n", None),
+            (with_line_feeds, "a\rb\r", Some("a\nb\n")),
+            (with_line_feeds, "a\r\nb\r", None),
+            (unescaped, "a &lt;b&gt; &amp;amp; &x", Some("a <b> &amp; &x")),
+            (unescaped, "a &lt; b > c", None),
+            (
+                unnumbered,
+                "@@ @@\n 4 | a\n-5 | b\n+c\n",
+                Some("@@ @@\n a\n-b\n+c\n"),
+            ),
+            (
+                unnumbered,
+                "@@ @@\n 4: a\n-5: b\n+5: c\n",
+                Some("@@ @@\n a\n-b\n+c\n"),
+            ),
+            (unnumbered, "@@ @@\n 4 | a\n-9 | b\n+c\n", None),
+        ];
+        for (undo, damaged, wanted) in cases {
+            assert_eq!(text(undo(damaged.as_bytes())).as_deref(), wanted, "{damaged:?}");
+        }
+    }
+}
