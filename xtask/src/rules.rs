@@ -262,8 +262,15 @@ pub const GRANTS: &[(&str, &[&str])] = &[
             "std::time::SystemTime::now",
         ],
     ),
-    // Latency and deadlines.
-    ("crates/agentos-net", &["std::time::Instant::now"]),
+    // Latency and deadlines, names and one bare connection.
+    (
+        "crates/agentos-net",
+        &[
+            "std::time::Instant::now",
+            "tokio::net::TcpStream::connect",
+            "tokio::net::lookup_host",
+        ],
+    ),
     ("crates/agentos-testkit", TEST_SUPPORT),
     (
         "xtask",
@@ -301,6 +308,7 @@ const TEST_SUPPORT: &[&str] = &[
     "std::fs::rename",
     "std::fs::set_permissions",
     "std::fs::write",
+    "std::net::TcpListener::bind",
     "std::net::TcpStream::connect",
     "std::net::TcpStream::connect_timeout",
     "std::net::UdpSocket::bind",
