@@ -9,6 +9,7 @@ mod error;
 mod file;
 mod glob;
 mod group;
+mod hooks_path;
 mod layer;
 mod question;
 mod reasons;

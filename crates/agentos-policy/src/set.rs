@@ -9,10 +9,13 @@ use globset::{Candidate, GlobSet};
 use sha2::{Digest, Sha256};
 
 use crate::file::{Action, Example, FindingKind, RuleText};
+use crate::hooks_path::HooksPath;
 use crate::question::{self, Bits, Question};
 use crate::reasons::Reasons;
 use crate::touch::{TouchTable, Touches};
-use crate::{Decision, FactsSummary, Layer, PolicyError, PolicySource, Reason, Rule, ToolFacts, file, glob};
+use crate::{
+    Decision, FactsSummary, Layer, PolicyError, PolicySource, Reason, Rule, ToolFacts, Touch, file, glob,
+};
 
 /// Rules from all sources. The built-in ones are always among them.
 #[derive(Debug, Clone)]
@@ -24,6 +27,7 @@ pub struct PolicySet {
     /// For each rule, whether it names paths at all (it may only exclude some).
     names_paths: Vec<bool>,
     touches: TouchTable,
+    hooks: Option<HooksPath>,
     sha256: String,
 }
 
@@ -67,6 +71,22 @@ impl PolicySet {
     /// Never for the rules as they stand; a test loads them.
     pub fn builtin() -> Result<Self, PolicyError> {
         Self::load(&[])
+    }
+
+    /// The same rules for a repository whose `core.hooksPath` is `value`, relative to its root: whatever is in that
+    /// folder belongs to the hooks. Nothing changes without one, or with one outside the repository. The hash names
+    /// the folder too, so a consent is void once it is another.
+    #[must_use]
+    pub fn with_hooks_path(self, value: Option<&str>) -> Self {
+        let Some(hooks) = value.and_then(HooksPath::new) else {
+            return self;
+        };
+        let sha256 = hash(["agentos hooks path 1", &self.sha256, hooks.as_str()]);
+        Self {
+            hooks: Some(hooks),
+            sha256,
+            ..self
+        }
     }
 
     /// SHA-256 over every source, 64 hex digits.
@@ -194,10 +214,11 @@ impl PolicySet {
         for rule in excluded {
             set(&mut hits, rule, false);
         }
-        AskedPath {
-            hits,
-            touches: self.touches.of(&candidate),
+        let mut touches = self.touches.of(&candidate);
+        if self.hooks.as_ref().is_some_and(|hooks| hooks.holds(&folded)) {
+            touches.insert(Touch::Hooks);
         }
+        AskedPath { hits, touches }
     }
 
     fn compile(rules: Vec<Rule>, texts: &[RuleText], sha256: String) -> Result<Self, PolicyError> {
@@ -224,6 +245,7 @@ impl PolicySet {
             owners,
             names_paths: texts.iter().map(|text| text.paths.is_some()).collect(),
             touches: TouchTable::compile().map_err(whole)?,
+            hooks: None,
             rules,
             sha256,
         })
@@ -335,17 +357,19 @@ fn path_globs(rule: &Rule, pattern: &str) -> Result<Vec<globset::Glob>, PolicyEr
 }
 
 fn digest(sources: &[PolicySource]) -> String {
+    let table = TouchTable::text();
+    let sources = sources
+        .iter()
+        .flat_map(|source| [source.layer.as_str(), &source.name, &source.text]);
+    hash(["agentos policy 1", &table].into_iter().chain(sources))
+}
+
+/// Over the parts, each with its length.
+fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
-    let mut part = |text: &str| {
-        hash.update((text.len() as u64).to_be_bytes());
-        hash.update(text.as_bytes());
-    };
-    part("agentos policy 1");
-    part(&TouchTable::text());
-    for source in sources {
-        part(source.layer.as_str());
-        part(&source.name);
-        part(&source.text);
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

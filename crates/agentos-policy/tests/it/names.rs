@@ -46,6 +46,44 @@ fn hooks_are_known_by_name_in_any_folder() {
 }
 
 #[test]
+fn the_folder_that_git_takes_hooks_from_needs_a_person() {
+    let plain = PolicySet::builtin().unwrap();
+    let cases = [
+        (None, "tools/git/helper.sh", "allow"),
+        (Some("tools/git"), "tools/git/helper.sh", "ask protected-path"),
+        (Some("./tools/GIT/"), "Tools/git/lib/a.py", "ask protected-path"),
+        (Some("tools/git"), "tools/git", "ask protected-path"),
+        (Some("tools/git"), "tools/github/a.py", "allow"),
+        (Some("../hooks"), "hooks/a.py", "allow"),
+        (Some("/etc/hooks"), "etc/hooks/a.py", "allow"),
+    ];
+    for (value, path, expected) in cases {
+        let set = plain.clone().with_hooks_path(value);
+        assert_eq!(
+            word(&set.decide(&modify(path), &local())),
+            expected,
+            "{value:?} {path}"
+        );
+    }
+}
+
+#[test]
+fn another_hooks_folder_is_another_policy() {
+    let hash = |value| {
+        PolicySet::builtin()
+            .unwrap()
+            .with_hooks_path(value)
+            .sha256()
+            .to_owned()
+    };
+    assert_eq!(hash(None), PolicySet::builtin().unwrap().sha256());
+    assert_eq!(hash(Some("/etc/hooks")), hash(None));
+    assert_eq!(hash(Some("a/b")), hash(Some("./a/b/")));
+    assert_ne!(hash(Some("a/b")), hash(None));
+    assert_ne!(hash(Some("a/b")), hash(Some("a/c")));
+}
+
+#[test]
 fn what_runs_by_itself_needs_a_person() {
     asks(
         "default.ci",

@@ -1,0 +1,67 @@
+//! The folder that a repository's git takes its hooks from.
+//!
+//! Owns: `core.hooksPath` as a folder of the repository. Never: reads git's settings; the caller does.
+
+use crate::glob;
+
+/// A folded folder below the root. What it holds is started by git.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HooksPath(String);
+
+impl HooksPath {
+    /// From the setting's value, relative to the root. None for the root itself, where hooks are known by name, and
+    /// for a folder outside.
+    pub(crate) fn new(value: &str) -> Option<Self> {
+        if value.starts_with(['/', '~']) {
+            return None;
+        }
+        let folded = glob::fold(&value.replace('\\', "/"));
+        let mut parts: Vec<&str> = Vec::new();
+        for part in folded.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    parts.pop()?;
+                }
+                name => parts.push(name),
+            }
+        }
+        (!parts.is_empty()).then(|| Self(parts.join("/")))
+    }
+
+    /// Whether a folded path is the folder or in it.
+    pub(crate) fn holds(&self, folded: &str) -> bool {
+        folded
+            .strip_prefix(self.0.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setting_as_a_folder_of_the_repository() {
+        let cases = [
+            ("tools/git", Some("tools/git")),
+            ("./Tools//Git/", Some("tools/git")),
+            ("tools\\git", Some("tools/git")),
+            ("a/../b", Some("b")),
+            ("", None),
+            (".", None),
+            ("a/..", None),
+            ("../hooks", None),
+            ("/usr/share/hooks", None),
+            ("~/hooks", None),
+        ];
+        for (value, folder) in cases {
+            let path = HooksPath::new(value);
+            assert_eq!(path.as_ref().map(HooksPath::as_str), folder, "{value}");
+        }
+    }
+}
