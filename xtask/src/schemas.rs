@@ -1,6 +1,7 @@
 //! `cargo xtask schemas`: the committed JSON Schemas are what the product prints.
 //!
-//! Owns: writing or comparing them, by the same path. Never: makes a schema; `agentos schema` does.
+//! Owns: writing or comparing them, by the same path. Never: makes a schema; `agentos schema` does, and the gates for
+//! what they write.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,6 +11,9 @@ use crate::metadata::Metadata;
 use crate::say;
 
 const FOLDER: &str = "crates/agentos-schema/schemas";
+/// The shapes that gates write; every gate prints them.
+const OF_GATES: &[&str] = &["gate-results", "health-summary"];
+const GATE: &str = "tl_r2_lmstudio";
 
 /// Builds the product, then writes or compares. True when nothing differs, or all was written.
 ///
@@ -18,12 +22,20 @@ const FOLDER: &str = "crates/agentos-schema/schemas";
 pub fn run(root: &Path, check: bool) -> Result<bool, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "agentos"])
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "agentos",
+            "--package",
+            "agentos-gates",
+            "--bins",
+        ])
         .current_dir(root)
         .status()
         .map_err(|error| format!("`cargo build` cannot be run: {error}"))?;
     if !built.success() {
-        return Err("`agentos` does not build".to_owned());
+        return Err("the product or the gates do not build".to_owned());
     }
     compare_or_write(root, check)
 }
@@ -33,8 +45,12 @@ pub fn run(root: &Path, check: bool) -> Result<bool, String> {
 /// # Errors
 /// When the product cannot be asked.
 pub fn compare_or_write(root: &Path, check: bool) -> Result<bool, String> {
-    let agentos = Path::new(&Metadata::load(root)?.target_directory).join("debug/agentos");
-    let printed = printed(&agentos)?;
+    let binaries = Path::new(&Metadata::load(root)?.target_directory).join("debug");
+    let mut printed = printed(&binaries.join("agentos"))?;
+    for name in OF_GATES {
+        let text = ask(&binaries.join(GATE), &["--schema", name])?;
+        insert(&mut printed, name, &text)?;
+    }
     let committed = committed(&root.join(FOLDER))?;
     let problems = differences(&printed, &committed);
     if check {
@@ -60,9 +76,7 @@ fn printed(agentos: &Path) -> Result<BTreeMap<String, String>, String> {
     let mut schemas = BTreeMap::new();
     for name in names.lines().map(str::trim).filter(|name| !name.is_empty()) {
         let text = ask(agentos, &["schema", name])?;
-        let valid: Result<serde_json::Value, _> = serde_json::from_str(&text);
-        valid.map_err(|error| format!("`agentos schema {name}` is not JSON: {error}"))?;
-        schemas.insert(format!("{name}.json"), format!("{}\n", text.trim_end()));
+        insert(&mut schemas, name, &text)?;
     }
     if schemas.is_empty() {
         Err("`agentos schema --list` names nothing".to_owned())
@@ -71,17 +85,28 @@ fn printed(agentos: &Path) -> Result<BTreeMap<String, String>, String> {
     }
 }
 
-fn ask(agentos: &Path, args: &[&str]) -> Result<String, String> {
-    let shown = args.join(" ");
-    let output = Command::new(agentos)
+/// Takes one schema up, if it is JSON and nobody else printed one of that name.
+fn insert(schemas: &mut BTreeMap<String, String>, name: &str, text: &str) -> Result<(), String> {
+    let valid: Result<serde_json::Value, _> = serde_json::from_str(text);
+    valid.map_err(|error| format!("the schema `{name}` is not JSON: {error}"))?;
+    match schemas.insert(format!("{name}.json"), format!("{}\n", text.trim_end())) {
+        None => Ok(()),
+        Some(_) => Err(format!("the schema `{name}` is printed twice")),
+    }
+}
+
+fn ask(program: &Path, args: &[&str]) -> Result<String, String> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let shown = format!("{name} {}", args.join(" "));
+    let output = Command::new(program)
         .args(args)
         .output()
-        .map_err(|error| format!("`agentos {shown}` cannot be run: {error}"))?;
+        .map_err(|error| format!("`{shown}` cannot be run: {error}"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("`agentos {shown}` failed: {}", said.trim_end()));
+        return Err(format!("`{shown}` failed: {}", said.trim_end()));
     }
-    String::from_utf8(output.stdout).map_err(|_| format!("`agentos {shown}` is not UTF-8"))
+    String::from_utf8(output.stdout).map_err(|_| format!("`{shown}` is not UTF-8"))
 }
 
 fn committed(folder: &Path) -> Result<BTreeMap<String, String>, String> {
@@ -121,6 +146,22 @@ fn differences(printed: &BTreeMap<String, String>, committed: &BTreeMap<String, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schema_is_json_and_has_one_source() {
+        let mut schemas = BTreeMap::new();
+        assert_eq!(insert(&mut schemas, "a", "{}"), Ok(()));
+        assert!(
+            insert(&mut schemas, "a", "{}")
+                .unwrap_err()
+                .contains("printed twice")
+        );
+        assert!(
+            insert(&mut schemas, "b", "{")
+                .unwrap_err()
+                .contains("is not JSON")
+        );
+    }
 
     #[test]
     fn a_stale_a_missing_and_an_orphaned_schema_are_told() {

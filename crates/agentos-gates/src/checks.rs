@@ -14,8 +14,8 @@ use crate::structure;
 /// What the program said of the server.
 #[derive(Debug, Clone)]
 pub(crate) enum Health {
-    /// A health.
-    Said(Box<ToolHealth>),
+    /// A health, and the exit code that came with it; none when a signal ended the program.
+    Said(Box<ToolHealth>, Option<i32>),
     /// Nothing that can be read, and why.
     Unreadable(String),
 }
@@ -25,6 +25,8 @@ pub(crate) enum Health {
 pub(crate) struct Run {
     /// The printed result, or why it cannot be read.
     pub(crate) result: Result<Value, String>,
+    /// The exit code; none when a signal ended the program.
+    pub(crate) code: Option<i32>,
     /// What the gate's own measurement found changed.
     pub(crate) written: Vec<String>,
     /// What git has against the diff.
@@ -39,8 +41,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) health: &'a Health,
     /// The smallest task and the task for a diff; empty when the server was not connected.
     pub(crate) runs: &'a [Run],
-    /// Where the key was found.
-    pub(crate) leaks: &'a [String],
+    /// Where the key was found, or why it was not looked for.
+    pub(crate) leaks: &'a Result<Vec<String>, String>,
 }
 
 /// How one check ended, and what was seen.
@@ -89,8 +91,8 @@ fn outcome(problems: Vec<String>, seen: String) -> Outcome {
 /// Connected passes. Nobody there, or nothing set, cannot be judged. Everything else is a server that does not
 /// take our work.
 fn health(health: &Health) -> Outcome {
-    let said = match health {
-        Health::Said(said) => said,
+    let (said, code) = match health {
+        Health::Said(said, code) => (said, *code),
         Health::Unreadable(reason) => return (CheckStatus::Failed, vec![reason.clone()]),
     };
     let place = said
@@ -105,6 +107,9 @@ fn health(health: &Health) -> Outcome {
             vec![format!("{}, but no error category is given", said.status)],
         );
     }
+    if let Some(problem) = untrue_code(code, said.is_connected(), said.status.to_string().as_str()) {
+        return (CheckStatus::Failed, vec![problem]);
+    }
     match said.status {
         HealthStatus::Connected => (CheckStatus::Passed, details),
         HealthStatus::NotConfigured => (CheckStatus::Skipped, details),
@@ -118,6 +123,19 @@ fn health(health: &Health) -> Outcome {
     }
 }
 
+/// The exit code is 0 if and only if what was asked for happened.
+fn untrue_code(code: Option<i32>, happened: bool, said: &str) -> Option<String> {
+    let shown = code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"));
+    ((code == Some(0)) != happened).then(|| format!("it said `{said}` but ended {shown}"))
+}
+
+fn succeeded(result: &ToolResult) -> bool {
+    matches!(
+        result.status,
+        ResultStatus::Success | ResultStatus::PartialSuccess
+    )
+}
+
 fn typed(run: Option<&Run>) -> Result<ToolResult, String> {
     let value = run.ok_or("it was not run")?.result.clone()?;
     serde_json::from_value(value).map_err(|error| format!("the result is not a ToolResult: {error}"))
@@ -125,11 +143,7 @@ fn typed(run: Option<&Run>) -> Result<ToolResult, String> {
 
 /// True when a model answered: with words, with a diff that lands, or with one that was judged and refused.
 fn answered(result: &ToolResult) -> bool {
-    let worked = matches!(
-        result.status,
-        ResultStatus::Success | ResultStatus::PartialSuccess
-    );
-    worked || result.diff_validation.is_valid || result.diff_validation.code.is_some()
+    succeeded(result) || result.diff_validation.is_valid || result.diff_validation.code.is_some()
 }
 
 fn minimal_run(facts: &Facts<'_>) -> Outcome {
@@ -240,17 +254,18 @@ fn power_boundary(facts: &Facts<'_>) -> Outcome {
 }
 
 fn result_structure(facts: &Facts<'_>) -> Outcome {
-    let mut problems: Vec<String> = facts
-        .leaks
-        .iter()
-        .map(|place| format!("the key is in {place}"))
-        .collect();
+    let found = facts.leaks.iter().flatten();
+    let mut problems: Vec<String> = found.map(|place| format!("the key is in {place}")).collect();
     let mut judged = 0_usize;
     for run in facts.runs {
         match &run.result {
             Ok(value) => {
                 judged += 1;
                 problems.extend(structure::problems(facts.spec.provider, value));
+                if let Ok(result) = typed(Some(run)) {
+                    let said = value.get("status").and_then(Value::as_str).unwrap_or_default();
+                    problems.extend(untrue_code(run.code, succeeded(&result), said));
+                }
             }
             Err(reason) => problems.push(reason.clone()),
         }
@@ -261,5 +276,18 @@ fn result_structure(facts: &Facts<'_>) -> Outcome {
             vec!["there is no result to judge".to_owned()],
         );
     }
-    outcome(problems, format!("{judged} results follow the schema"))
+    let mut seen = format!("{judged} results follow the schema and their exit codes are true");
+    match facts.leaks {
+        Ok(_) => seen.push_str("; the key is on no stream and in no file"),
+        Err(reason) => {
+            return match outcome(problems, seen) {
+                (CheckStatus::Passed, mut details) => {
+                    details.push(reason.clone());
+                    (CheckStatus::Skipped, details)
+                }
+                failed => failed,
+            };
+        }
+    }
+    outcome(problems, seen)
 }

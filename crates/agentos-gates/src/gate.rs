@@ -74,12 +74,12 @@ pub(crate) fn run(spec: &GateSpec, options: &Options) -> Result<GateResults, Gat
         json!({"gate": spec.name, "mode": options.mode}),
     )?;
 
-    let product = Product::new(spec, &options, &scratch, CANARY);
+    let product = Product::new(spec, &options, &scratch, CANARY)?;
     let mut printed = Vec::new();
     let health = health(spec, &product, &scratch, &mut tape, &mut printed)?;
     let runs = match &health {
-        Health::Said(said) if said.is_connected() => runs(&product, &scratch, &mut tape, &mut printed)?,
-        Health::Said(_) | Health::Unreadable(_) => Vec::new(),
+        Health::Said(said, _) if said.is_connected() => runs(&product, &scratch, &mut tape, &mut printed)?,
+        Health::Said(..) | Health::Unreadable(_) => Vec::new(),
     };
     let leaks = leaks(&product, &scratch, &printed)?;
     let facts = Facts {
@@ -110,22 +110,17 @@ fn health(
     said: &mut Vec<Printed>,
 ) -> Result<Health, GateError> {
     let (printed, health) = product.health(scratch)?;
+    let code = printed.code;
     said.push(printed);
-    let health = match health {
-        Ok(health) => Health::Said(Box::new(health)),
-        Err(reason) => Health::Unreadable(reason),
+    let body = match &health {
+        Ok(health) => json!({"health": health, "exit_code": code}),
+        Err(reason) => json!({"provider": spec.provider, "unreadable": reason, "exit_code": code}),
     };
-    match &health {
-        Health::Said(health) => tape.add(&now(), "tool-health", health)?,
-        Health::Unreadable(reason) => {
-            tape.add(
-                &now(),
-                "tool-health",
-                json!({"provider": spec.provider, "unreadable": reason}),
-            )?;
-        }
-    }
-    Ok(health)
+    tape.add(&now(), "tool-health", body)?;
+    Ok(match health {
+        Ok(health) => Health::Said(Box::new(health), code),
+        Err(reason) => Health::Unreadable(reason),
+    })
 }
 
 /// Both tasks, each in the same repository, measured before and after by the gate itself.
@@ -140,11 +135,14 @@ fn runs(
     for (task, file) in [(SAY_OK, None), (FIX_ADD, Some("src/lib.rs"))] {
         let before = State::measure(&repository)?;
         let (printed, result) = product.run(&repository, task, file)?;
+        let code = printed.code;
         let written = before.differences(&State::measure(&repository)?);
         said.push(printed);
         let body = match &result {
-            Ok(value) => json!({"task": task, "result": value, "measured": written}),
-            Err(reason) => json!({"task": task, "unreadable": reason, "measured": written}),
+            Ok(value) => json!({"task": task, "result": value, "exit_code": code, "measured": written}),
+            Err(reason) => {
+                json!({"task": task, "unreadable": reason, "exit_code": code, "measured": written})
+            }
         };
         tape.add(&now(), "tool-result", body)?;
         let diff = result
@@ -158,6 +156,7 @@ fn runs(
         };
         runs.push(Run {
             result,
+            code,
             written,
             second_opinion,
         });
@@ -165,21 +164,27 @@ fn runs(
     Ok(runs)
 }
 
-/// Every place where the key was found: on either stream, or in what the program stored.
-fn leaks(product: &Product<'_>, scratch: &Path, said: &[Printed]) -> Result<Vec<String>, GateError> {
-    let Some(key) = product.key() else {
-        return Ok(Vec::new());
+/// Every place where the key was found: on either stream, or in what the program stored in its home or in the
+/// repository. Inside: why it was not looked for.
+fn leaks(
+    product: &Product<'_>,
+    scratch: &Path,
+    said: &[Printed],
+) -> Result<Result<Vec<String>, String>, GateError> {
+    let key = match product.key() {
+        Ok(key) => key,
+        Err(reason) => return Ok(Err(reason)),
     };
     let mut found = Vec::new();
-    if said.iter().any(|printed| printed.stdout.contains(&key)) {
+    if said.iter().any(|printed| printed.stdout.contains(key)) {
         found.push("standard output".to_owned());
     }
-    if said.iter().any(|printed| printed.stderr.contains(&key)) {
+    if said.iter().any(|printed| printed.stderr.contains(key)) {
         found.push("standard error".to_owned());
     }
-    let stored = witness::containing(&scratch.join("repository"), key.as_bytes())?;
+    let stored = witness::containing(scratch, key.as_bytes())?;
     found.extend(stored.iter().map(|path| path.display().to_string()));
-    Ok(found)
+    Ok(Ok(found))
 }
 
 fn record(
@@ -196,7 +201,7 @@ fn record(
     tape.add(&now(), "gate-finished", verdict)?;
     let passed = results.status == CheckStatus::Passed;
     let summary = match health {
-        Health::Said(health) => HealthSummary::new(health, passed),
+        Health::Said(health, _) => HealthSummary::new(health, passed),
         Health::Unreadable(reason) => {
             HealthSummary::unreadable(spec.provider, results.started_at.clone(), reason.clone())
         }

@@ -11,6 +11,7 @@ mod gate;
 mod options;
 mod product;
 mod results;
+mod shapes;
 mod structure;
 mod witness;
 
@@ -32,6 +33,13 @@ pub fn main(spec: &GateSpec, args: impl Iterator<Item = OsString>) -> ExitCode {
             write!(std::io::stdout(), "{text}").ok();
             ExitCode::SUCCESS
         }
+        Ok(options::Request::Schema(name)) => match shapes::schema(name) {
+            Ok(text) => {
+                write!(std::io::stdout(), "{text}").ok();
+                ExitCode::SUCCESS
+            }
+            Err(error) => broke(spec, &error),
+        },
         Ok(options::Request::Run(options)) => match gate::run(spec, &options) {
             Ok(results) => show(&results, options.require_live),
             Err(error) => broke(spec, &error),

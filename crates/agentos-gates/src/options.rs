@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agentos_schema::SchemaName;
+
 use crate::error::GateError;
 use crate::gate::GateSpec;
 use crate::results::Mode;
@@ -15,6 +17,8 @@ use crate::results::Mode;
 pub(crate) enum Request {
     /// The text of `--help`.
     Help(String),
+    /// The JSON Schema of one shape that a gate writes.
+    Schema(SchemaName),
     /// A run.
     Run(Box<Options>),
 }
@@ -105,6 +109,7 @@ impl Options {
             };
             match name.as_str() {
                 "-h" | "--help" => return Ok(Request::Help(help(spec))),
+                "--schema" => return schema(&text(&name, value()?)?).map(Request::Schema),
                 "--require-live" => options.require_live = true,
                 "--agentos" => options.agentos = value()?.into(),
                 "--out" => options.out = value()?.into(),
@@ -126,6 +131,20 @@ impl Options {
         }
         Ok(Request::Run(Box::new(options)))
     }
+}
+
+fn schema(name: &str) -> Result<SchemaName, GateError> {
+    let known = SchemaName::OF_GATES.iter().copied();
+    let names: Vec<String> = known.clone().map(|schema| format!("`{schema}`")).collect();
+    known
+        .clone()
+        .find(|schema| schema.as_str() == name)
+        .ok_or_else(|| {
+            GateError::Usage(format!(
+                "there is no schema `{name}`; there are {}",
+                names.join(", ")
+            ))
+        })
 }
 
 fn text(name: &str, value: OsString) -> Result<String, GateError> {
@@ -178,6 +197,7 @@ Options:
   --scratch DIR    where the scratch repository is made; default: a temporary folder
   --time-limit N   seconds that one call of the program may take; default: 300
   --require-live   a check that had to be skipped fails the gate
+  --schema NAME    print the JSON Schema of what a gate writes: gate-results or health-summary
   -h, --help       this text
 
 Environment:
@@ -198,6 +218,7 @@ mod tests {
         match Options::parse(&LMSTUDIO, args.iter().map(OsString::from), environment) {
             Ok(Request::Run(options)) => Ok(*options),
             Ok(Request::Help(text)) => Err(text),
+            Ok(Request::Schema(name)) => Err(name.to_string()),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -237,6 +258,8 @@ mod tests {
             (&["--out"], "`--out` needs a value"),
             (&["--time-limit", "soon"], "`soon` is not a number of seconds"),
             (&[], "no program to judge"),
+            (&["--schema", "what"], "there is no schema `what`"),
+            (&["--schema", "gate-results"], "gate-results"),
             (&["--help"], "Usage: tl_r2_lmstudio"),
         ];
         for (args, expected) in cases {

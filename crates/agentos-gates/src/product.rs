@@ -24,8 +24,12 @@ pub(crate) struct Product<'a> {
     spec: &'a GateSpec,
     options: &'a Options,
     home: PathBuf,
-    key: Option<OsString>,
+    /// The key it is given, or why it is given none.
+    key: Result<OsString, String>,
 }
+
+/// A shorter key would be found in text that has nothing to do with it.
+const SHORTEST_KEY: usize = 8;
 
 /// What one call printed.
 #[derive(Debug, Clone)]
@@ -46,28 +50,70 @@ struct HealthAnswer {
 }
 
 impl<'a> Product<'a> {
-    /// The program with an empty home in `scratch`. Where nobody set a key, it is given one that opens nothing,
-    /// to see that it shows up nowhere.
-    pub(crate) fn new(spec: &'a GateSpec, options: &'a Options, scratch: &Path, canary: &str) -> Self {
-        let own = options.environment.key().cloned();
-        let key = own.or_else(|| match options.mode {
-            Mode::Gate => Some(canary.into()),
-            Mode::Manual => None,
-        });
-        Self {
+    /// The program with an empty home in `scratch`. Where it has no key at all, it is given one that opens
+    /// nothing, to see that it shows up nowhere.
+    ///
+    /// # Errors
+    /// When the program cannot be asked if it has a key of its own.
+    pub(crate) fn new(
+        spec: &'a GateSpec,
+        options: &'a Options,
+        scratch: &Path,
+        canary: &str,
+    ) -> Result<Self, GateError> {
+        let own = options.environment.key().filter(|key| !key.is_empty());
+        let mut product = Self {
             spec,
             options,
             home: scratch.join("home"),
-            key,
+            key: own.cloned().ok_or_else(String::new),
+        };
+        if product.key.is_err() {
+            product.key = match options.mode {
+                Mode::Gate => Ok(canary.into()),
+                Mode::Manual => product
+                    .stored_key(scratch)?
+                    .map_or_else(|| Ok(canary.into()), Err),
+            };
         }
+        Ok(product)
+    }
+
+    /// With a person's settings the program may have a key that no gate can read; why its leaks cannot be told.
+    fn stored_key(&self, directory: &Path) -> Result<Option<String>, GateError> {
+        let printed = self.ask(directory, &["tool", "auth", "status", "--json"])?;
+        let answer: Option<Value> = serde_json::from_str(&printed.stdout).ok();
+        let status = answer
+            .as_ref()
+            .and_then(|answer| answer.get("keys")?.get(self.spec.provider));
+        let Some(status) = status else {
+            return Ok(Some(
+                "`tool auth status` does not say if there is a key: leaks were not looked for".to_owned(),
+            ));
+        };
+        let held = ["source", "withheld"]
+            .iter()
+            .any(|field| status.get(field).is_some_and(|value| !value.is_null()));
+        Ok(held.then(|| {
+            "the program has a key of its own, which no gate can read: leaks were not looked for".to_owned()
+        }))
     }
 
     /// The key that must show up nowhere.
-    pub(crate) fn key(&self) -> Option<String> {
-        self.key
-            .as_ref()
-            .map(|key| key.to_string_lossy().into_owned())
-            .filter(|key| key.len() >= 8)
+    ///
+    /// # Errors
+    /// Why no leak of it could be told.
+    pub(crate) fn key(&self) -> Result<&str, String> {
+        let upper = self.spec.provider.to_uppercase();
+        let what = format!("the key in `AGENTOS_{upper}_API_KEY`");
+        match self.key.as_ref().map(|key| key.to_str()) {
+            Ok(Some(key)) if key.len() >= SHORTEST_KEY => Ok(key),
+            Ok(Some(_)) => Err(format!(
+                "{what} is too short to be told from other text: leaks were not looked for"
+            )),
+            Ok(None) => Err(format!("{what} is not UTF-8: leaks were not looked for")),
+            Err(reason) => Err(reason.clone()),
+        }
     }
 
     /// `agentos tool health`: the answer for the gate's provider, or why it cannot be read.
@@ -116,15 +162,17 @@ impl<'a> Product<'a> {
         Ok((printed, result))
     }
 
+    /// A call that reaches the provider.
     fn call(&self, directory: &Path, args: &[&str]) -> Result<Printed, GateError> {
+        let place = self.options.base_url.iter().flat_map(|url| ["--base-url", url]);
+        let model = self.options.model.iter().flat_map(|model| ["--model", model]);
+        let args: Vec<&str> = args.iter().copied().chain(place).chain(model).collect();
+        self.ask(directory, &args)
+    }
+
+    fn ask(&self, directory: &Path, args: &[&str]) -> Result<Printed, GateError> {
         let mut command = Command::new(&self.options.agentos);
         command.args(args).current_dir(directory).stdin(Stdio::null());
-        if let Some(url) = &self.options.base_url {
-            command.args(["--base-url", url]);
-        }
-        if let Some(model) = &self.options.model {
-            command.args(["--model", model]);
-        }
         self.environment(&mut command);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let start = |source| GateError::Start {
@@ -148,12 +196,8 @@ impl<'a> Product<'a> {
             }
         }
         command.env("NO_COLOR", "1");
-        if let Some(key) = &self.key {
-            command.env(
-                format!("AGENTOS_{}_API_KEY", self.spec.provider.to_uppercase()),
-                key,
-            );
-        }
+        let name = format!("AGENTOS_{}_API_KEY", self.spec.provider.to_uppercase());
+        command.envs(self.key.iter().map(|key| (&name, key)));
     }
 }
 

@@ -89,7 +89,7 @@ pub struct GateResults {
     pub started_at: Timestamp,
     /// With whose settings.
     pub mode: Mode,
-    /// The five checks, in order.
+    /// Every check, in order.
     pub checks: Vec<Check>,
     /// The verdict.
     pub status: CheckStatus,

@@ -19,7 +19,7 @@ pub(crate) struct State {
     refs: String,
     /// SHA-256 of the index file.
     index: String,
-    /// Every file of the work tree: path to kind, size and SHA-256.
+    /// Every file of the work tree: path to kind, size, SHA-256 and permissions.
     worktree: BTreeMap<PathBuf, String>,
     /// The same for the repository's own folder, but for the evidence that the program keeps there.
     internals: BTreeMap<PathBuf, String>,
@@ -164,9 +164,23 @@ fn list(
         } else {
             "something else".to_owned()
         };
-        found.insert(relative, seen);
+        found.insert(relative, format!("{seen}, mode {}", mode(&about)));
     }
     Ok(())
+}
+
+/// The permissions, in octal where the system has such.
+#[cfg(unix)]
+fn mode(about: &std::fs::Metadata) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    format!("{:o}", about.permissions().mode())
+}
+
+/// The permissions, in octal where the system has such.
+#[cfg(not(unix))]
+fn mode(about: &std::fs::Metadata) -> String {
+    let readonly = about.permissions().readonly();
+    if readonly { "read-only" } else { "writable" }.to_owned()
 }
 
 /// Runs git with a fixed identity and without anybody's configuration.
@@ -255,6 +269,18 @@ mod tests {
         );
         let folder = after(|repository| std::fs::create_dir_all(repository.join("empty")).unwrap());
         assert_eq!(folder, ["work tree: empty"]);
+        let chmod = |name: &'static str| {
+            move |repository: &Path| {
+                let status = Command::new("chmod")
+                    .arg("0700")
+                    .arg(repository.join(name))
+                    .status();
+                assert!(status.unwrap().success());
+            }
+        };
+        assert_eq!(after(chmod("src/lib.rs")), ["work tree: src/lib.rs"]);
+        assert_eq!(after(chmod("src")), ["work tree: src"]);
+        assert_eq!(after(chmod(".git/config")), ["repository folder: config"]);
         let branch = after(|repository| drop(git(repository, &["branch", "other"], None).unwrap()));
         assert!(branch.contains(&"refs".to_owned()), "{branch:?}");
         let commit = after(|repository| {

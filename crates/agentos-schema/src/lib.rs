@@ -15,6 +15,10 @@ pub enum SchemaName {
     EvidenceRecord,
     /// What `evidence verify` found.
     EvidenceVerify,
+    /// The verdict of a gate.
+    GateResults,
+    /// What a gate saw of a server.
+    HealthSummary,
     /// How an answer was read and placed.
     LandingReport,
     /// The end of `apply`, `run` and `undo`.
@@ -36,7 +40,7 @@ pub enum SchemaName {
 }
 
 impl SchemaName {
-    /// Every schema.
+    /// Every shape that `agentos` itself prints or reads.
     pub const ALL: &[Self] = &[
         Self::EvidenceRecord,
         Self::EvidenceVerify,
@@ -51,12 +55,22 @@ impl SchemaName {
         Self::ToolTask,
     ];
 
+    /// Every shape that the gates leave behind, which `agentos` knows nothing of.
+    pub const OF_GATES: &[Self] = &[Self::GateResults, Self::HealthSummary];
+
+    /// Both together, product first.
+    pub fn every() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().chain(Self::OF_GATES).copied()
+    }
+
     /// The name as it is typed.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::EvidenceRecord => "evidence-record",
             Self::EvidenceVerify => "evidence-verify",
+            Self::GateResults => "gate-results",
+            Self::HealthSummary => "health-summary",
             Self::LandingReport => "landing-report",
             Self::Outcome => "outcome",
             Self::Policy => "policy",
@@ -72,7 +86,7 @@ impl SchemaName {
     /// The schema that is typed like this.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|schema| schema.as_str() == name)
+        Self::every().find(|schema| schema.as_str() == name)
     }
 }
 
@@ -88,6 +102,8 @@ pub fn text(name: SchemaName) -> &'static str {
     match name {
         SchemaName::EvidenceRecord => include_str!("../schemas/evidence-record.json"),
         SchemaName::EvidenceVerify => include_str!("../schemas/evidence-verify.json"),
+        SchemaName::GateResults => include_str!("../schemas/gate-results.json"),
+        SchemaName::HealthSummary => include_str!("../schemas/health-summary.json"),
         SchemaName::LandingReport => include_str!("../schemas/landing-report.json"),
         SchemaName::Outcome => include_str!("../schemas/outcome.json"),
         SchemaName::Policy => include_str!("../schemas/policy.json"),
@@ -157,13 +173,13 @@ mod tests {
 
     #[test]
     fn every_committed_schema_compiles_and_refuses_what_is_not_an_object() {
-        for name in SchemaName::ALL {
-            let violations = validate(*name, &json!([1])).unwrap_err();
+        for name in SchemaName::every() {
+            let violations = validate(name, &json!([1])).unwrap_err();
             assert!(
                 violations.iter().all(|v| !v.message.contains("schema itself")),
                 "{name}: {violations:?}"
             );
-            assert_eq!(SchemaName::parse(name.as_str()), Some(*name));
+            assert_eq!(SchemaName::parse(name.as_str()), Some(name));
         }
         assert_eq!(SchemaName::parse("nothing"), None);
     }
@@ -176,10 +192,7 @@ mod tests {
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         files.sort();
-        let mut names: Vec<String> = SchemaName::ALL
-            .iter()
-            .map(|name| format!("{name}.json"))
-            .collect();
+        let mut names: Vec<String> = SchemaName::every().map(|name| format!("{name}.json")).collect();
         names.sort();
         assert_eq!(files, names);
     }

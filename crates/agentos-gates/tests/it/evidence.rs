@@ -1,5 +1,8 @@
 //! What a gate leaves for a reviewer.
 
+use std::process::Command;
+
+use agentos_schema::{SchemaName, validate};
 use serde_json::{Value, json};
 
 use crate::stand_in::{StandIn, read};
@@ -35,6 +38,12 @@ fn the_tape_tells_the_whole_run_in_order() {
     for pair in records.windows(2) {
         assert_eq!(pair[1]["prev"], pair[0]["hash"]);
     }
+    assert_eq!(records[1]["body"]["health"]["status"], "connected");
+    let codes: Vec<&Value> = records[1..4]
+        .iter()
+        .map(|record| &record["body"]["exit_code"])
+        .collect();
+    assert_eq!(codes, [&json!(0); 3]);
     assert_eq!(records[2]["body"]["measured"], json!([]));
     assert_eq!(records[3]["body"]["result"]["output_kind"], "diff");
 }
@@ -53,6 +62,45 @@ fn a_second_run_keeps_the_tape_of_the_first() {
         .collect();
     assert_eq!(kept.len(), 1);
     assert_eq!(std::fs::read(&kept[0]).unwrap(), first);
+}
+
+#[test]
+fn what_a_gate_writes_follows_its_published_schema_which_it_prints() {
+    let nobody = |health: &mut Value| {
+        health["status"] = json!("unreachable");
+        health["error_category"] = json!("network");
+        health["fix"] = json!("start the server");
+    };
+    let stand_ins = [
+        StandIn::new(),
+        StandIn::new().health(nobody),
+        StandIn::new().health(|health| *health = json!({"nothing": true})),
+        StandIn::new().mode("0").misdeed("echo x > src/new.rs"),
+    ];
+    for stand_in in stand_ins {
+        stand_in.verdict();
+        let files = [
+            (SchemaName::GateResults, "gate_results.json"),
+            (SchemaName::HealthSummary, "health_summary.json"),
+        ];
+        for (schema, file) in files {
+            let written = read(&stand_in.out().join("reports").join(file));
+            assert_eq!(validate(schema, &written), Ok(()), "{written:#}");
+            let mut more = written;
+            more["version"] = json!("one");
+            assert!(validate(schema, &more).is_err(), "{schema}");
+        }
+    }
+    for schema in SchemaName::OF_GATES {
+        let output = Command::new(env!("CARGO_BIN_EXE_tl_r2_llamacpp"))
+            .args(["--schema", schema.as_str()])
+            .output()
+            .unwrap();
+        assert!(
+            output.stdout == agentos_schema::text(*schema).as_bytes(),
+            "`{schema}` is stale: run `cargo xtask schemas`"
+        );
+    }
 }
 
 #[test]

@@ -24,6 +24,10 @@ pub struct StandIn {
     misdeed: String,
     mode: &'static str,
     args: Vec<OsString>,
+    /// Exit codes of health, the smallest task and the task for a diff, where they shall not be true.
+    codes: [Option<u8>; 3],
+    key: Option<&'static str>,
+    stored_key: bool,
 }
 
 impl StandIn {
@@ -50,7 +54,28 @@ impl StandIn {
             misdeed: String::new(),
             mode: "1",
             args: Vec::new(),
+            codes: [None; 3],
+            key: None,
+            stored_key: false,
         }
+    }
+
+    /// The exit codes of `tool health`, the smallest task and the task for a diff; none leaves the true one.
+    pub fn codes(mut self, codes: [Option<u8>; 3]) -> Self {
+        self.codes = codes;
+        self
+    }
+
+    /// The key that the person who starts the gate has set.
+    pub fn key(mut self, key: &'static str) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// The program says that it has a key of its own for the provider.
+    pub fn stored_key(mut self) -> Self {
+        self.stored_key = true;
+        self
     }
 
     /// Changes what it says of the server.
@@ -105,6 +130,7 @@ impl StandIn {
             .args(&self.args)
             .env("AGENTOS_GATE_MODE", self.mode)
             .env_remove("AGENTOS_LMSTUDIO_API_KEY")
+            .envs(self.key.map(|key| ("AGENTOS_LMSTUDIO_API_KEY", key)))
             .output()
             .unwrap()
     }
@@ -140,10 +166,24 @@ impl StandIn {
         let health = print("health.json", &json!({"version": 1, "tools": [self.health]}));
         let words = print("words.json", &self.words);
         let diff = print("diff.json", &self.diff);
+        let source = self.stored_key.then_some("keyring");
+        let key = json!({"version": 1, "keys": {"lmstudio": {"source": source, "withheld": null}}});
+        let key = print("key.json", &key);
+        let [on_health, on_words, on_diff] = self.codes;
+        let on_health = on_health.unwrap_or(if self.health["status"] == "connected" {
+            0
+        } else {
+            5
+        });
+        let of_result = |value: &Value| if value["status"] == "failed" { 6 } else { 0 };
+        let on_words = on_words.unwrap_or(of_result(&self.words));
+        let on_diff = on_diff.unwrap_or(of_result(&self.diff));
+        let misdeed = &self.misdeed;
         let script = format!(
-            "#!/bin/sh\ncase \"$1 $2 $5\" in\n'tool health '*) {health} ;;\n\
-             *\"Say 'ok'.\") {}\n {words} ;;\n*) {}\n {diff} ;;\nesac\n",
-            self.misdeed, self.misdeed
+            "#!/bin/sh\ncase \"$1 $2 $5\" in\n'tool auth '*) {key} ;;\n\
+             'tool health '*) {health}\n exit {on_health} ;;\n\
+             *\"Say 'ok'.\") {misdeed}\n {words}\n exit {on_words} ;;\n\
+             *) {misdeed}\n {diff}\n exit {on_diff} ;;\nesac\n"
         );
         let program = folder.join("agentos");
         std::fs::write(&program, script).unwrap();

@@ -68,6 +68,7 @@ fn exactly_the_right_check_fails() {
             "git -c user.name=x -c user.email=x@example.com commit -q --allow-empty -m x",
         )),
         ("does not measure", "PPPFP", StandIn::new().words(|words| drop_field(&mut words["boundary"], "before"))),
+        ("makes a file a program", "PPPFP", StandIn::new().misdeed("chmod 0755 src/lib.rs")),
         ("claims otherwise", "PPPFP", StandIn::new().words(|words| words["boundary"]["committed"] = json!(true))),
         ("a field is missing", "PFPPF", StandIn::new().words(|words| drop_field(words, "task_id"))),
         ("a whole URL", "PPPPF", StandIn::new().words(|words| words["endpoint"] = json!("http://127.0.0.1:1/v1"))),
@@ -76,6 +77,17 @@ fn exactly_the_right_check_fails() {
         ("the key in the evidence", "PPPPF", StandIn::new().misdeed(
             "mkdir -p .git/agentos; echo \"$AGENTOS_LMSTUDIO_API_KEY\" >> .git/agentos/tape.jsonl",
         )),
+        ("the key in the home", "PPPPF", StandIn::new().misdeed("echo \"$AGENTOS_LMSTUDIO_API_KEY\" > \"$HOME/log\"")),
+        ("connected, but code 5", "FSSSS", StandIn::new().codes([Some(5), None, None])),
+        ("not there, but code 0", "FSSSS", StandIn::new().codes([Some(0), None, None]).health(|health| {
+            health["status"] = json!("unreachable");
+            health["error_category"] = json!("network");
+        })),
+        ("an answer, but code 1", "PPPPF", StandIn::new().codes([None, Some(1), None])),
+        ("a diff, but code 6", "PPPPF", StandIn::new().codes([None, None, Some(6)])),
+        ("no answer, but code 0", "PFSPF", StandIn::new().words(no_answer).diff(no_answer).codes([
+            None, Some(0), Some(0),
+        ])),
     ];
     for (what, expected, stand_in) in cases {
         let judged = stand_in.judged();
@@ -143,6 +155,30 @@ fn a_program_that_prints_nonsense_fails_and_one_that_is_not_there_breaks_the_gat
     let usage = StandIn::new().arg("--what").run();
     assert_eq!(usage.status.code(), Some(2));
     assert_eq!(StandIn::new().mode("mock").run().status.code(), Some(2));
+}
+
+#[test]
+fn a_key_is_looked_for_in_both_modes_and_else_the_check_is_skipped_with_the_reason() {
+    let leak = "echo \"$AGENTOS_LMSTUDIO_API_KEY\" >&2";
+    assert_eq!(StandIn::new().mode("0").misdeed(leak).letters(), "PPPPF");
+    let real = StandIn::new().key("a-real-key-0123456789").misdeed(leak);
+    assert_eq!(real.letters(), "PPPPF");
+    assert_eq!(StandIn::new().key("").misdeed(leak).letters(), "PPPPF");
+
+    let cases = [
+        (StandIn::new().key("short"), "is too short to be told"),
+        (StandIn::new().mode("0").stored_key(), "has a key of its own"),
+    ];
+    for (stand_in, reason) in cases {
+        let verdict = stand_in.verdict();
+        assert_eq!(crate::stand_in::letters(&verdict), "PPPPS", "{verdict:#}");
+        let details = verdict["checks"][4]["details"].to_string();
+        assert!(details.contains(reason), "{details}");
+    }
+    let broken_too = StandIn::new()
+        .key("short")
+        .words(|words| words["endpoint"] = json!("http://127.0.0.1:1/v1"));
+    assert_eq!(broken_too.letters(), "PPPPF");
 }
 
 #[test]
