@@ -7,14 +7,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::tests_run::Tally;
-use crate::{gates, llama, say, schemas};
+use crate::tests_run::{Runner, Tally};
+use crate::{gates, llama, say, schemas, tests_run};
 
 /// Runs every step. True when all went well.
 pub fn run(root: &Path) -> bool {
     let started = Instant::now();
     let mut well = true;
-    match llama::prepare(root) {
+    let server = llama::prepare(root);
+    match &server {
         Ok(found) => say(&format!("llama.cpp server {found}")),
         Err(reason) => say(&format!(
             "skipped: tests and gates that need a real llama.cpp server: {reason}"
@@ -41,7 +42,7 @@ pub fn run(root: &Path) -> bool {
     well &= built;
     let mut tally = Tally::default();
     if built {
-        let (output, passed) = tests(root);
+        let (output, passed) = tests(root, server.is_ok());
         tally = Tally::read(&output).unwrap_or_default();
         well &= passed && tally.passed > 0;
         well &= step("schemas", || schemas::compare_or_write(root, true));
@@ -95,25 +96,29 @@ fn report(name: &str, well: bool, started: Instant) {
     ));
 }
 
-/// The tests, by nextest where it is installed.
-fn tests(root: &Path) -> (String, bool) {
-    let nextest = capture(root, &["nextest", "--version"]).1;
-    let args: &[&str] = if nextest {
-        &[
-            "nextest",
-            "run",
-            "--workspace",
-            "--no-fail-fast",
-            "--status-level",
-            "fail",
-            "--final-status-level",
-            "fail",
-        ]
+/// The tests, by nextest where it is installed. Without a real server those that need it are left out and named.
+fn tests(root: &Path, server: bool) -> (String, bool) {
+    let runner = if capture(root, &["nextest", "--version"]).1 {
+        Runner::Nextest
     } else {
-        &["test", "--workspace", "--all-targets", "--no-fail-fast"]
+        Runner::Cargo
     };
     let started = Instant::now();
-    let (output, well) = capture(root, args);
+    let listed = (!server).then(|| capture(root, &runner.list_args()));
+    let left_out = listed
+        .as_ref()
+        .map(|(output, _)| tests_run::real_server_tests(output))
+        .unwrap_or_default();
+    left_out
+        .iter()
+        .for_each(|test| say(&format!("skipped: {test}: no llama.cpp server")));
+    let args = runner.run_args(!server);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let (mut output, mut well) = capture(root, &args);
+    if let Some((said, false)) = &listed {
+        output.push_str(said);
+        well = false;
+    }
     report("tests", well, started);
     if !well {
         say(&output);
