@@ -2,6 +2,9 @@
 //!
 //! Owns: the shape of `gate_results.json` and of the hash-chained tape, and rotating an older tape away. Never:
 //! rewrites a line that was written.
+//!
+//! The gate binaries have a writer of their own for the same shape: the automation links no crate of the product, so
+//! that it can judge a tree whose product does not build. Names of kept tapes follow one pattern in both.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -180,17 +183,22 @@ fn said(file: &Path, error: &dyn std::error::Error) -> String {
     format!("`{}` cannot be written: {error}", file.display())
 }
 
-/// Gives an older tape the time of its last change as part of its name.
+/// Gives an older tape the time of its first record as part of its name.
 fn rotate(tape: &Path) -> Result<(), String> {
-    let Ok(written) = std::fs::metadata(tape).and_then(|about| about.modified()) else {
+    let Ok(text) = std::fs::read_to_string(tape) else {
         return Ok(());
     };
-    let kept = free_name(tape, written);
+    let first: Option<Value> = text
+        .lines()
+        .next()
+        .and_then(|line| serde_json::from_str(line).ok());
+    let began = first.as_ref().and_then(|record| record.get("ts")?.as_str());
+    let kept = free_name(tape, began.unwrap_or("unknown"));
     std::fs::rename(tape, &kept).map_err(|error| said(&kept, &error))
 }
 
-fn free_name(tape: &Path, written: SystemTime) -> PathBuf {
-    let stamp = timestamp(written).replace([':', '-'], "");
+fn free_name(tape: &Path, began: &str) -> PathBuf {
+    let stamp: String = began.chars().filter(char::is_ascii_alphanumeric).collect();
     (0_u32..)
         .map(|again| match again {
             0 => format!("run_tape.{stamp}.jsonl"),
@@ -246,7 +254,19 @@ mod tests {
         results.write(folder.path()).unwrap();
         results.write(folder.path()).unwrap();
         results.write(folder.path()).unwrap();
-        assert_eq!(std::fs::read_dir(folder.path().join("audit")).unwrap().count(), 3);
+        let mut names: Vec<String> = std::fs::read_dir(folder.path().join("audit"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            [
+                "run_tape.20261121T091400000Z.1.jsonl",
+                "run_tape.20261121T091400000Z.jsonl",
+                "run_tape.jsonl"
+            ]
+        );
         assert_eq!(GateResults::read(folder.path()).unwrap(), results);
 
         let tape = std::fs::read_to_string(folder.path().join("audit/run_tape.jsonl")).unwrap();
