@@ -1,6 +1,6 @@
 //! What is needed to finish or take back a landing that was cut short, and the lock that keeps landers apart.
 //!
-//! Owns: `agentos/journal.json` and `agentos/lock` in the common git directory. Never: decides what to do with a
+//! Owns: `agentos/journal.json`, `agentos/lock` and `agentos/turn` in the common git directory. Never: decides what to do with a
 //! journal; recovery does.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -59,8 +59,17 @@ pub(crate) struct Lock {
 impl Repository {
     /// Waits for other landings to end.
     pub(crate) fn lock(&self) -> Result<Lock, ExecError> {
+        self.lock_file("lock")
+    }
+
+    /// Waits for others whose base moved as well: one of them at a time lands again.
+    pub(crate) fn wait_for_turn(&self) -> Result<Lock, ExecError> {
+        self.lock_file("turn")
+    }
+
+    fn lock_file(&self, name: &str) -> Result<Lock, ExecError> {
         let dir = self.own_dir()?;
-        let path = dir.join("lock");
+        let path = dir.join(name);
         if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a file");
             return Err(ExecError::Write {
@@ -79,7 +88,10 @@ impl Repository {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                tracing::info!("another landing is under way in this repository; waiting for it");
+                tracing::info!(
+                    name,
+                    "another landing is under way in this repository; waiting for it"
+                );
                 file.lock().map_err(ExecError::write("lock", &path))?;
             }
             Err(TryLockError::Error(source)) => {

@@ -13,6 +13,7 @@ use crate::base::lookup;
 use crate::disk;
 use crate::history::{EVIDENCE_TRAILER, RUN_TRAILER};
 use crate::measure::hex;
+use crate::repository::Queue;
 use crate::splice::{mode_bits, oid, splice};
 use crate::{
     ExecError, FailPoints, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile, RepoError, Repository,
@@ -63,8 +64,27 @@ impl Repository {
     ) -> Result<Receipt, ExecError> {
         let (change, hashes) = approved.into_parts();
         check_approval(&change, &hashes, plan)?;
+        let landed = self.land_once(&change, plan, intents);
+        if let Queue::Willing(turn) = self.queue() {
+            match &landed {
+                Err(ExecError::BaseMoved { .. }) if turn.borrow().is_none() => {
+                    turn.replace(Some(self.wait_for_turn()?));
+                }
+                Err(ExecError::BaseMoved { .. }) => {}
+                Ok(_) | Err(_) => drop(turn.take()),
+            }
+        }
+        landed
+    }
+
+    fn land_once(
+        &self,
+        change: &Change,
+        plan: &LandPlan,
+        intents: &mut dyn IntentSink,
+    ) -> Result<Receipt, ExecError> {
         if plan.target.writes == Writes::Nothing {
-            return self.rehearse(&change, plan);
+            return self.rehearse(change, plan);
         }
         let _lock = self.lock()?;
         self.reach("locked");
@@ -72,18 +92,18 @@ impl Repository {
         self.check_target(&plan.target)?;
         let author = self.author(plan)?;
         let base = self.base_tree(&plan.target)?;
-        let files = receipt_files(&base, &change)?;
+        let files = receipt_files(&base, change)?;
         let mut _index = None;
         if plan.target.writes.touches_work_tree() {
             _index = Some(self.lock_index(&plan.run)?);
             preflight::check(self, self.work_dir().ok_or(RepoError::NoWorkTree)?, &files)?;
         }
         self.reach("checked");
-        let prepared = prepare(&self.git, &base, &change, files, self.fail_points())?;
+        let prepared = prepare(&self.git, &base, change, files, self.fail_points())?;
         disk::sync_objects(self.common_dir(), &prepared.objects)
             .map_err(ExecError::write("sync", self.common_dir()))?;
         self.reach("objects durable");
-        let intent = intent_of(plan, &change, &prepared);
+        let intent = intent_of(plan, change, &prepared);
         let pin = intents.intent(&intent).map_err(ExecError::EvidenceNotDurable)?;
         self.reach("intent recorded");
         let commit = match &author {
@@ -92,7 +112,7 @@ impl Repository {
         };
         self.reach("commit written");
         let kept = self.publish(plan, &prepared, commit)?;
-        let mut receipt = receipt_of(plan, &change, prepared);
+        let mut receipt = receipt_of(plan, change, prepared);
         receipt.commit = commit.map(|id| id.to_string());
         receipt.work_tree_updated = plan.target.writes.touches_work_tree();
         receipt.kept = kept;

@@ -3,12 +3,14 @@
 //! Owns: discovery, the refusal of formats, and what is read from the base commit's tree. Never: runs a hook or
 //! a filter, or trusts another user's configuration (libgit2's check of the owner stays on).
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, ObjectType, RepositoryOpenFlags};
 
 use crate::error::Unsupported;
+use crate::journal::Lock;
 use crate::{FailPoints, RepoError, Target};
 
 /// A policy file longer than this is not one.
@@ -21,6 +23,15 @@ pub struct Repository {
     common: PathBuf,
     work: Option<PathBuf>,
     fail: FailPoints,
+    queue: Queue,
+}
+
+/// What is done when the base moved.
+pub(crate) enum Queue {
+    /// Nothing: a person may be asked before it is landed again, and nobody shall wait for that.
+    Never,
+    /// Others whose base moved wait until this one has landed again.
+    Willing(RefCell<Option<Lock>>),
 }
 
 impl std::fmt::Debug for Repository {
@@ -63,6 +74,7 @@ impl Repository {
             common,
             work,
             fail: FailPoints::default(),
+            queue: Queue::Never,
         };
         if repository.has_promisor() {
             return Err(RepoError::Unsupported(Unsupported::PartialClone));
@@ -74,6 +86,20 @@ impl Repository {
     #[must_use]
     pub fn with_fail_points(self, fail: FailPoints) -> Self {
         Self { fail, ..self }
+    }
+
+    /// The same repository, where landers whose base moved come one after the other. Not for one that asks a person:
+    /// the others would wait for the answer.
+    #[must_use]
+    pub fn queueing(self) -> Self {
+        Self {
+            queue: Queue::Willing(RefCell::new(None)),
+            ..self
+        }
+    }
+
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.queue
     }
 
     pub(crate) fn fail_points(&self) -> &FailPoints {
