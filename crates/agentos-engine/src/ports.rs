@@ -3,6 +3,8 @@
 //! Owns: the traits and the shape of a failed effect. Never: implements one; the command line does, from the
 //! executor, the evidence store, a terminal and a clock.
 
+use std::rc::Rc;
+
 use agentos_diff::{Base, Change};
 use agentos_evidence::RecordKind;
 use agentos_policy::{Approved, Consent, Decision, Hashes, PolicySet};
@@ -149,7 +151,7 @@ pub trait Repository {
     ///
     /// # Errors
     /// When a rule file cannot be read or is wrong: then nothing is allowed.
-    fn policy(&self, target: &TargetInfo) -> Result<PolicyInForce, EffectError>;
+    fn policy(&self, target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError>;
 
     /// The state of HEAD, refs, index, work tree and git's own files.
     ///

@@ -3,7 +3,9 @@
 //! Owns: the translation of targets, errors and receipts, and the layers of policy. Never: writes by itself.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use agentos_diff::{Base, Change};
 use agentos_engine::Cause;
@@ -47,6 +49,8 @@ pub struct RepositoryPort {
     spec: TargetSpec,
     identity: IdentityEnv,
     layers: Vec<PolicySource>,
+    /// The last policy loaded, with the base commit it belongs to.
+    policy: RefCell<Option<(String, Rc<PolicyInForce>)>>,
 }
 
 impl RepositoryPort {
@@ -64,6 +68,7 @@ impl RepositoryPort {
             spec,
             identity,
             layers: outer_layers(app)?,
+            policy: RefCell::new(None),
         })
     }
 
@@ -96,7 +101,13 @@ impl ports::Repository for RepositoryPort {
         Ok(Box::new(base))
     }
 
-    fn policy(&self, target: &TargetInfo) -> Result<PolicyInForce, EffectError> {
+    fn policy(&self, target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError> {
+        // Compiling the rules costs more than landing a small change, and one base has one policy.
+        if let Some((base, policy)) = &*self.policy.borrow()
+            && *base == target.base_commit
+        {
+            return Ok(Rc::clone(policy));
+        }
         let mut sources = self.layers.clone();
         for (name, text) in self
             .repo
@@ -122,10 +133,12 @@ impl ports::Repository for RepositoryPort {
         let told = sources.iter().map(|source| {
             serde_json::json!({ "layer": source.layer.as_str(), "name": source.name, "text": source.text })
         });
-        Ok(PolicyInForce {
+        let policy = Rc::new(PolicyInForce {
             set,
             sources: told.collect(),
-        })
+        });
+        *self.policy.borrow_mut() = Some((target.base_commit.clone(), Rc::clone(&policy)));
+        Ok(policy)
     }
 
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use agentos_diff::{Base, BaseError, Change, DirEntry, Entry, EntryKind, FileMode, KnownBlob};
@@ -105,13 +106,13 @@ impl Repository for Repo {
         Ok(Box::new(Files))
     }
 
-    fn policy(&self, _target: &TargetInfo) -> Result<PolicyInForce, EffectError> {
+    fn policy(&self, _target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError> {
         let set =
             PolicySet::builtin().map_err(|error| EffectError::new(Cause::Policy, "x", error.to_string()))?;
-        Ok(PolicyInForce {
+        Ok(Rc::new(PolicyInForce {
             set,
             sources: json!([]),
-        })
+        }))
     }
 
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
