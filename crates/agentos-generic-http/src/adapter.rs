@@ -46,6 +46,9 @@ impl GenericHttp {
             model: self.server.settings().named_model(),
             max_tokens: Some(1),
             temperature: None,
+            top_p: None,
+            seed: None,
+            stop: &[],
         };
         let mut body = self.wire.request(&job);
         if let Some(stream) = body.get_mut("stream") {

@@ -1,15 +1,16 @@
 //! One call of a model: send, read stream or JSON, ask again where that can help.
 //!
-//! Owns: the assembly of an answer, and the rule that a stream without its end is no answer. Never: asks
-//! again after a first piece of the answer has arrived.
+//! Owns: the rule that an answer without its end is none, and when to ask again. Never: asks again after a first
+//! piece of the answer has arrived.
 
 use agentos_net::{Answer, Deadline, Events, HttpUrl, Request};
-use agentos_tool::{FinishReason, Progress, ProgressSink, ToolError, ToolOutput, ToolTask, Usage};
+use agentos_tool::{Progress, ProgressSink, ToolError, ToolOutput, ToolTask};
 use serde_json::Value;
 
+use crate::assembly::Assembly;
 use crate::retry::pause;
 use crate::verdict::ApiError;
-use crate::{Fault, Job, Piece, Reason, Server, Wire, judge};
+use crate::{Fault, Job, Reason, Server, Wire, judge};
 
 /// A failure, and whether a part of the answer had arrived before it.
 struct Broken {
@@ -22,28 +23,6 @@ impl<E: Into<Fault>> From<E> for Broken {
         Self {
             fault: cause.into(),
             begun: false,
-        }
-    }
-}
-
-#[derive(Default)]
-struct Assembly {
-    text: String,
-    finish: Option<FinishReason>,
-    usage: Option<Usage>,
-    model: Option<String>,
-    warnings: Vec<String>,
-}
-
-impl Assembly {
-    fn take(&mut self, piece: Piece, progress: &dyn ProgressSink) {
-        self.text.push_str(&piece.text);
-        self.finish = piece.finish.or(self.finish);
-        self.usage = piece.usage.or(self.usage);
-        self.model = piece.model.or(self.model.take());
-        self.warnings.extend(piece.warning);
-        if !piece.text.is_empty() {
-            progress.progress(Progress::Text(piece.text));
         }
     }
 }
@@ -67,17 +46,16 @@ impl Server {
             model,
             max_tokens: task.limits.max_output_tokens.or(settings.max_tokens),
             temperature: settings.temperature,
+            top_p: settings.top_p,
+            seed: settings.seed,
+            stop: &settings.stop,
         };
         let request = Request::post(base.join(wire.endpoint()), self.auth(), wire.request(&job));
         let mut warnings = Vec::new();
         let mut retried = 0;
         loop {
             let broken = match self.attempt(wire, &request, deadline, progress).await {
-                Ok(mut answer) => {
-                    warnings.append(&mut answer.warnings);
-                    answer.warnings = warnings;
-                    return Ok(self.output(answer, model, base, deadline));
-                }
+                Ok(answer) => return Ok(self.output(answer, model, warnings, (base, deadline))),
                 Err(broken) => broken,
             };
             let may = !broken.begun && retried < settings.retries;
@@ -103,9 +81,9 @@ impl Server {
         request: &Request,
         deadline: &Deadline,
         progress: &dyn ProgressSink,
-    ) -> Result<Assembly, Broken> {
+    ) -> Result<Assembly<'_>, Broken> {
         let answer = self.http.open(request, deadline).await?;
-        let mut assembly = Assembly::default();
+        let mut assembly = Assembly::new(self.guard());
         if answer.is_event_stream() && answer.status() == 200 {
             read_stream(wire, answer.events(), &mut assembly, progress)
                 .await
@@ -115,8 +93,14 @@ impl Server {
                 })?;
         } else {
             let piece = wire.response(&self.json(answer).await?)?;
-            assembly.take(piece, progress);
+            assembly.take(piece, progress)?;
+            if !assembly.is_ended() {
+                return Err(Fault::from(Reason::BrokenAnswer)
+                    .saying("it ends without a reason")
+                    .into());
+            }
         }
+        assembly.close(progress);
         Ok(assembly)
     }
 
@@ -126,21 +110,23 @@ impl Server {
 
     fn output(
         &self,
-        answer: Assembly,
+        answer: Assembly<'_>,
         asked: Option<&str>,
-        base: &HttpUrl,
-        deadline: &Deadline,
+        mut warnings: Vec<String>,
+        (base, deadline): (&HttpUrl, &Deadline),
     ) -> ToolOutput {
-        let mut warnings = answer.warnings;
-        if let (Some(asked), Some(answered)) = (asked, answer.model.as_deref())
+        warnings.extend(answer.warnings());
+        let finish = answer.finish();
+        let answered = answer.model.map(|name| self.guard().name(name));
+        if let (Some(asked), Some(answered)) = (asked, answered.as_deref())
             && !is_same_model(asked, answered)
         {
             warnings.push(format!("model `{asked}` was asked for, `{answered}` answered"));
         }
         ToolOutput {
             text: answer.text,
-            finish: answer.finish.unwrap_or(FinishReason::Unknown),
-            model_id: answer.model.or_else(|| asked.map(str::to_owned)),
+            finish,
+            model_id: answered.or_else(|| asked.map(|name| self.guard().name(name.to_owned()))),
             endpoint: Some(base.endpoint()),
             usage: answer.usage.filter(|usage| !usage.is_unknown()),
             latency_ms: deadline.elapsed_ms(),
@@ -167,7 +153,7 @@ fn is_same_model(asked: &str, answered: &str) -> bool {
 async fn read_stream(
     wire: &dyn Wire,
     mut events: Events,
-    assembly: &mut Assembly,
+    assembly: &mut Assembly<'_>,
     progress: &dyn ProgressSink,
 ) -> Result<(), Fault> {
     loop {
@@ -175,7 +161,7 @@ async fn read_stream(
             Ok(Some(event)) => event,
             Ok(None) => break,
             // Some servers say that they are done and then break the connection.
-            Err(_) if assembly.finish.is_some() => break,
+            Err(_) if assembly.is_ended() => break,
             Err(error) => return Err(in_stream(error.into())),
         };
         if event.trim() == "[DONE]" {
@@ -187,9 +173,9 @@ async fn read_stream(
         if error.present {
             return Err(Fault::from(Reason::BrokenStream).saying(&error.message));
         }
-        assembly.take(wire.event(&json)?, progress);
+        assembly.take(wire.event(&json)?, progress)?;
     }
-    if assembly.finish.is_none() {
+    if !assembly.is_ended() {
         return Err(Fault::from(Reason::BrokenStream).saying("the stream ended without a reason"));
     }
     Ok(())

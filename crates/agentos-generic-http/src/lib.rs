@@ -5,7 +5,9 @@
 //! Never: knows a provider's field names; a [`Wire`] does. Start at [`Server`].
 
 mod adapter;
+mod assembly;
 mod call;
+mod guard;
 mod reason;
 mod retry;
 mod server;

@@ -70,6 +70,8 @@ pub enum Reason {
     Timeout,
     /// The model is still being loaded.
     Loading,
+    /// Another request stands in the way of this one.
+    Conflict,
     /// Too much to do.
     Overloaded,
     /// The server failed.
@@ -86,6 +88,10 @@ pub enum Reason {
     Rejected,
     /// The stream broke off or turned into an error after it had begun.
     BrokenStream,
+    /// The answer came, and says of itself that it is not whole, or does not say that it is.
+    BrokenAnswer,
+    /// The answer holds the key that was sent.
+    KeyInAnswer,
 }
 
 impl Reason {
@@ -123,6 +129,7 @@ impl Reason {
             Self::RateLimited => "rate_limited",
             Self::Timeout => "timeout",
             Self::Loading => "loading",
+            Self::Conflict => "conflict",
             Self::Overloaded => "overloaded",
             Self::ServerError => "server_error",
             Self::NotJson => "not_json",
@@ -131,6 +138,8 @@ impl Reason {
             Self::ContextLength => "context_length",
             Self::Rejected => "rejected",
             Self::BrokenStream => "broken_stream",
+            Self::BrokenAnswer => "broken_answer",
+            Self::KeyInAnswer => "key_in_answer",
         }
     }
 
@@ -155,9 +164,11 @@ impl Reason {
             | Self::ProxyAuth
             | Self::Timeout
             | Self::Loading
+            | Self::Conflict
             | Self::Overloaded
             | Self::ServerError
-            | Self::BrokenStream => HealthStatus::Unreachable,
+            | Self::BrokenStream
+            | Self::BrokenAnswer => HealthStatus::Unreachable,
             Self::NotHttp
             | Self::TooLarge
             | Self::Redirect
@@ -166,7 +177,8 @@ impl Reason {
             | Self::NotJson
             | Self::ErrorIn200
             | Self::Fields
-            | Self::Rejected => HealthStatus::SchemaMismatch,
+            | Self::Rejected
+            | Self::KeyInAnswer => HealthStatus::SchemaMismatch,
             Self::Unauthorized | Self::Forbidden => HealthStatus::InvalidToken,
             Self::UnknownModel | Self::LoadingOff | Self::LoadFailed | Self::NoModels => {
                 HealthStatus::ModelMissing
@@ -183,11 +195,14 @@ impl Reason {
         match self {
             Self::Timeout
             | Self::Loading
+            | Self::Conflict
             | Self::Overloaded
             | Self::ServerError
             | Self::Quota
             | Self::RateLimited
             | Self::BrokenStream
+            | Self::BrokenAnswer
+            | Self::KeyInAnswer
             | Self::Rejected => ErrorCategory::Runtime,
             Self::NotLoaded | Self::ContextLength => ErrorCategory::Model,
             Self::MissingUrl
@@ -270,7 +285,7 @@ mod tests {
                 Unreachable,
             ),
             (
-                &[ProxyAuth, Timeout, Loading, Overloaded, ServerError],
+                &[ProxyAuth, Timeout, Loading, Conflict, Overloaded, ServerError],
                 Unreachable,
             ),
             (
@@ -289,7 +304,7 @@ mod tests {
             assert_eq!(reason.status(), Connected, "{reason:?}");
         }
         // It passes without anybody changing anything: not the network's fault.
-        for reason in [Loading, Overloaded, ServerError, Timeout] {
+        for reason in [Loading, Conflict, Overloaded, ServerError, Timeout] {
             assert_eq!(reason.category(), ErrorCategory::Runtime, "{reason:?}");
         }
     }

@@ -17,7 +17,7 @@ pub(crate) fn pause(fault: &Fault, is_loopback: bool, retried: u32) -> Option<Du
     let not_reached = matches!(fault.reason, Reason::Refused | Reason::ConnectTimeout);
     let busy = matches!(
         fault.reason,
-        Reason::ServerError | Reason::Overloaded | Reason::Loading | Reason::Timeout
+        Reason::ServerError | Reason::Overloaded | Reason::Conflict | Reason::Loading | Reason::Timeout
     );
     let pause = if fault.reason == Reason::RateLimited {
         fault.retry_after?
@@ -48,12 +48,16 @@ mod tests {
             (Reason::RateLimited, second, false, 0, second),
             (Reason::RateLimited, Some(Duration::from_secs(21)), false, 0, None),
             (Reason::Overloaded, None, true, 0, half),
+            (Reason::Conflict, None, false, 0, half),
+            (Reason::Timeout, None, false, 1, second),
             (Reason::ServerError, second, true, 1, second),
             (Reason::Unauthorized, second, false, 0, None),
             (Reason::Quota, second, false, 0, None),
             (Reason::Closed, None, false, 0, None),
             (Reason::ReadTimeout, None, false, 0, None),
             (Reason::BrokenStream, None, false, 0, None),
+            (Reason::BrokenAnswer, None, false, 0, None),
+            (Reason::KeyInAnswer, None, false, 0, None),
         ];
         for (reason, retry_after, loopback, retried, wanted) in cases {
             let fault = Fault {

@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
-use agentos_net::{Auth, Deadline, HttpClient, HttpUrl, Request, redact};
+use agentos_net::{Auth, Deadline, HttpClient, HttpUrl, Request};
 use agentos_tool::{Endpoint, HealthStatus, Timestamp, ToolError, ToolFailure, ToolHealth};
 use serde_json::Value;
 
+use crate::guard::KeyGuard;
 use crate::wording::Place;
 use crate::{Fault, Hints, Reason, ServerSettings, judge};
 
@@ -103,7 +104,7 @@ impl Server {
     pub fn health(&self, found: Result<Found, Fault>, deadline: &Deadline, now: Timestamp) -> ToolHealth {
         let endpoint = self.endpoint();
         let mut health = match found {
-            Ok(found) => self.usable(found, endpoint.as_ref(), now),
+            Ok(found) => self.usable(self.guard().found(found), endpoint.as_ref(), now),
             Err(fault) => self.unusable(&fault, endpoint.as_ref(), now),
         };
         health.endpoint = endpoint;
@@ -141,7 +142,11 @@ impl Server {
             .with_category(fault.reason.category());
         health.fix = place.fix(fault.reason);
         health.model = self.settings.named_model().map(str::to_owned);
-        health.models.clone_from(&fault.models);
+        health.models = fault
+            .models
+            .iter()
+            .map(|name| self.guard().name(name.clone()))
+            .collect();
         health
     }
 
@@ -159,7 +164,11 @@ impl Server {
         // A probe sends no task, so it cannot meet these.
         let seen_by_probe = !matches!(
             reason,
-            Reason::BrokenStream | Reason::Rejected | Reason::ContextLength
+            Reason::BrokenStream
+                | Reason::BrokenAnswer
+                | Reason::KeyInAnswer
+                | Reason::Rejected
+                | Reason::ContextLength
         );
         ToolError {
             failure: if out_of_time {
@@ -183,9 +192,13 @@ impl Server {
         Deadline::after(Duration::from_secs(seconds))
     }
 
+    /// Everything that a server gives goes through it before it is passed on.
+    pub(crate) fn guard(&self) -> KeyGuard<'_> {
+        KeyGuard::new(self.settings.key.as_ref())
+    }
+
     fn clean(&self, fault: &Fault) -> Option<String> {
-        let key = self.settings.key.as_ref();
-        fault.said.as_deref().map(|said| redact(said, key.as_slice()))
+        self.guard().words(fault.said.as_deref()?)
     }
 
     fn endpoint(&self) -> Option<Endpoint> {

@@ -35,6 +35,12 @@ pub struct ServerSettings {
     pub max_tokens: Option<u64>,
     /// Sent only when set.
     pub temperature: Option<f64>,
+    /// Sent only when set.
+    pub top_p: Option<f64>,
+    /// Sent only when set.
+    pub seed: Option<u64>,
+    /// Texts at which an answer ends; sent only when there are any.
+    pub stop: Vec<String>,
     /// Tokens that fit, where the profile says so.
     pub context_window: Option<u64>,
 }
@@ -55,6 +61,9 @@ impl ServerSettings {
             retries: 2,
             max_tokens: None,
             temperature: None,
+            top_p: None,
+            seed: None,
+            stop: Vec::new(),
             context_window: None,
         }
     }

@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use crate::Reason;
 
-/// Characters of a server's own words that are passed on.
-const WORDS: usize = 300;
+/// Characters of a message that are searched for a model's name.
+const READ: usize = 1000;
 
 /// Why there is no usable answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The row of the table.
     pub reason: Reason,
-    /// What the server or the transport said, cleaned and cut; keys may still be in it.
+    /// What the server or the transport said, as it came: keys may be in it.
     pub said: Option<String>,
     /// How long the server asks to wait.
     pub retry_after: Option<Duration>,
@@ -47,12 +47,7 @@ impl Fault {
     /// Adds words that explain it.
     #[must_use]
     pub fn saying(mut self, words: &str) -> Self {
-        let clean: String = words
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .take(WORDS)
-            .collect();
-        self.said = Some(clean.trim().to_owned()).filter(|said| !said.is_empty());
+        self.said = Some(words.to_owned()).filter(|said| !said.trim().is_empty());
         self
     }
 
@@ -132,6 +127,7 @@ fn judge_failure(status: u16, error: &ApiError, page: bool, key_sent: bool) -> R
             None => Reason::Rejected,
         },
         405 => Reason::WrongPath,
+        409 => Reason::Conflict,
         413 => Reason::ContextLength,
         429 if error.is_billing() => Reason::Quota,
         429 if error.is_too_long() => Reason::ContextLength,
@@ -207,11 +203,10 @@ impl ApiError {
         if self.says("no models loaded") || self.says("model is not loaded") {
             return Some(Reason::LoadingOff);
         }
-        let named = self.says("model") && (self.says("not found") || self.says("does not exist"));
         let unknown = self.code == "model_not_found"
             || (self.kind == "not_found_error" && self.message.starts_with("model:"))
             || (self.kind == "NotFoundError" && self.param == "model")
-            || named
+            || says_that_a_model_is_unknown(&self.message)
             || self.says("invalid model name");
         unknown.then_some(Reason::UnknownModel)
     }
@@ -235,6 +230,48 @@ impl ApiError {
         ];
         CODES.iter().any(|code| self.code == *code || self.kind == *code) || self.says("budget")
     }
+}
+
+/// True for `model 'x' not found` and its kin: the word, a name, and that it is not there. In `path /models not
+/// found` the same words speak of a path.
+fn says_that_a_model_is_unknown(message: &str) -> bool {
+    let message: String = message.chars().take(READ).collect();
+    let message = message.to_ascii_lowercase();
+    let words: Vec<&str> = message.split_whitespace().collect();
+    words.iter().enumerate().any(|(at, word)| {
+        let after = words
+            .iter()
+            .skip(at + 1)
+            .skip_while(|word| matches!(**word, "with" | "name" | "named" | "id"));
+        let after: Vec<&str> = after.copied().collect();
+        word.trim_end_matches(':') == "model" && says_that_a_name_is_unknown(&after)
+    })
+}
+
+fn says_that_a_name_is_unknown(words: &[&str]) -> bool {
+    /// Words that may stand between a quoted name and what is said of it.
+    const BETWEEN: usize = 3;
+    const QUOTES: [char; 5] = ['\'', '"', '`', '“', '‘'];
+    let is_missing = |words: &[&str]| {
+        let words = words.join(" ");
+        ["", "is ", "was "]
+            .iter()
+            .filter_map(|verb| words.strip_prefix(verb))
+            .any(|rest| rest.starts_with("not found") || rest.starts_with("does not exist"))
+    };
+    match words {
+        [name, rest @ ..] if name.starts_with(QUOTES) => {
+            (0..=BETWEEN).any(|at| rest.get(at..).is_some_and(is_missing))
+        }
+        // Without quotes only what looks like a name, and no path, is one.
+        [name, rest @ ..] if is_model_name(name) => is_missing(rest),
+        _ => is_missing(words),
+    }
+}
+
+fn is_model_name(word: &str) -> bool {
+    !word.starts_with('/')
+        && word.contains(|c: char| c.is_ascii_digit() || matches!(c, '-' | '_' | ':' | '/'))
 }
 
 #[cfg(test)]

@@ -18,6 +18,12 @@ pub struct Job<'a> {
     pub max_tokens: Option<u64>,
     /// Sent only when set.
     pub temperature: Option<f64>,
+    /// Sent only when set.
+    pub top_p: Option<f64>,
+    /// Sent only when set.
+    pub seed: Option<u64>,
+    /// Texts at which the answer ends; sent only when there are any.
+    pub stop: &'a [String],
 }
 
 /// What one event, or a whole answer, adds.
@@ -25,14 +31,16 @@ pub struct Job<'a> {
 pub struct Piece {
     /// Text.
     pub text: String,
+    /// What the model says in place of an answer.
+    pub refusal: String,
     /// Why the model stopped, where this is the end.
     pub finish: Option<FinishReason>,
+    /// The server's own word for the end, where it is none that the wire knows.
+    pub ending: Option<String>,
     /// Tokens.
     pub usage: Option<Usage>,
     /// The model that answers.
     pub model: Option<String>,
-    /// Something a person should know.
-    pub warning: Option<String>,
 }
 
 /// One wire format: where to send, what to send, how to read it.

@@ -61,6 +61,7 @@ impl Place<'_> {
             Reason::RateLimited => format!("`{at}` accepts the key, but limits the rate of requests"),
             Reason::Timeout => format!("`{at}` gave up waiting for its model"),
             Reason::Loading => format!("`{at}` is still loading its model"),
+            Reason::Conflict => format!("`{at}` says that another request stands in the way"),
             Reason::Overloaded => format!("`{at}` has too much to do"),
             Reason::ServerError => format!("`{at}` reports a failure of its own"),
             Reason::NotJson => format!("the answer of `{at}` is not JSON"),
@@ -69,6 +70,10 @@ impl Place<'_> {
             Reason::ContextLength => format!("the task is longer than {} takes", self.model()),
             Reason::Rejected => format!("`{at}` does not take the request"),
             Reason::BrokenStream => format!("the answer of `{at}` broke off before it was whole"),
+            Reason::BrokenAnswer => format!("the answer of `{at}` is not whole"),
+            Reason::KeyInAnswer => {
+                format!("the answer of `{at}` holds the key that was sent; it is not kept")
+            }
         };
         match said {
             Some(said) => format!("{seen}: {said}"),
@@ -107,7 +112,7 @@ impl Place<'_> {
             Reason::ReadTimeout | Reason::Timeout => {
                 "try again, or give it more time with a longer time-out in the profile".to_owned()
             }
-            Reason::Closed | Reason::ServerError | Reason::BrokenStream => {
+            Reason::Closed | Reason::ServerError | Reason::BrokenStream | Reason::BrokenAnswer => {
                 "look at the server's log, then try again".to_owned()
             }
             Reason::NotHttp
@@ -125,7 +130,10 @@ impl Place<'_> {
             Reason::NotLoaded => return None,
             Reason::LoadingOff | Reason::NoModels | Reason::LoadFailed => hints.load.to_owned(),
             Reason::Quota => "add credit, or use another provider".to_owned(),
-            Reason::RateLimited | Reason::Overloaded | Reason::Loading => "try again soon".to_owned(),
+            Reason::RateLimited | Reason::Overloaded | Reason::Conflict | Reason::Loading => {
+                "try again soon".to_owned()
+            }
+            Reason::KeyInAnswer => "find out why the server repeats the key, then make a new key".to_owned(),
             Reason::ContextLength => {
                 "give fewer or smaller files, or load the model with a longer context".to_owned()
             }

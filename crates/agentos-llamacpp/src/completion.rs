@@ -63,15 +63,18 @@ impl Wire for CompletionWire {
 
     fn request(&self, job: &Job<'_>) -> Value {
         let mut body = Map::new();
-        match &self.templated {
-            Some(prompt) => {
-                body.insert("prompt".to_owned(), prompt.as_str().into());
-            }
+        let (prompt, own_words) = match &self.templated {
+            Some(prompt) => (prompt.clone(), Vec::new()),
             None => {
                 let prompt = plain_prompt(job.task);
-                body.insert("stop".to_owned(), json!(stop_words(job.task, &prompt)));
-                body.insert("prompt".to_owned(), prompt.into());
+                let words = stop_words(job.task, &prompt);
+                (prompt, words)
             }
+        };
+        body.insert("prompt".to_owned(), prompt.into());
+        let stop: Vec<&str> = job.stop.iter().map(String::as_str).chain(own_words).collect();
+        if !stop.is_empty() {
+            body.insert("stop".to_owned(), json!(stop));
         }
         body.insert(
             "n_predict".to_owned(),
@@ -81,6 +84,12 @@ impl Wire for CompletionWire {
         body.insert("response_fields".to_owned(), json!(FIELDS));
         if let Some(temperature) = job.temperature {
             body.insert("temperature".to_owned(), temperature.into());
+        }
+        if let Some(top_p) = job.top_p {
+            body.insert("top_p".to_owned(), top_p.into());
+        }
+        if let Some(seed) = job.seed {
+            body.insert("seed".to_owned(), seed.into());
         }
         if let Some(model) = job.model {
             body.insert("model".to_owned(), model.into());
@@ -108,7 +117,13 @@ fn read(body: &Value, is_end: bool) -> Result<Piece, Fault> {
         return Ok(piece);
     }
     let count = |pointer| body.pointer(pointer).and_then(Value::as_u64);
-    piece.finish = Some(finish_reason(body));
+    let finish = finish_reason(body)?;
+    piece.finish = Some(finish);
+    piece.ending = body
+        .get("stop_type")
+        .and_then(Value::as_str)
+        .filter(|_| finish == FinishReason::Unknown)
+        .map(str::to_owned);
     piece.model = body
         .get("model")
         .and_then(Value::as_str)
@@ -123,14 +138,21 @@ fn read(body: &Value, is_end: bool) -> Result<Piece, Fault> {
     Ok(piece)
 }
 
-fn finish_reason(body: &Value) -> FinishReason {
-    if body.get("truncated").and_then(Value::as_bool) == Some(true) {
-        return FinishReason::Length;
+fn finish_reason(body: &Value) -> Result<FinishReason, Fault> {
+    let is = |flag| body.get(flag).and_then(Value::as_bool) == Some(true);
+    let broken = |said: &str| Err(Fault::from(Reason::BrokenAnswer).saying(said));
+    if is("truncated") {
+        return Ok(FinishReason::Length);
     }
     match body.get("stop_type").and_then(Value::as_str) {
-        Some("eos" | "word") => FinishReason::Stop,
-        Some("limit") => FinishReason::Length,
-        _ => FinishReason::Unknown,
+        Some("eos" | "word") => Ok(FinishReason::Stop),
+        Some("limit") => Ok(FinishReason::Length),
+        Some("none" | "") => broken("it ends for no reason"),
+        Some(_) => Ok(FinishReason::Unknown),
+        // Servers from before this word say it with three flags.
+        None if is("stopped_limit") => Ok(FinishReason::Length),
+        None if is("stopped_eos") || is("stopped_word") => Ok(FinishReason::Stop),
+        None => broken("it ends without a reason"),
     }
 }
 

@@ -64,55 +64,55 @@ impl Wire for ChatWire {
         if let Some(temperature) = job.temperature {
             body.insert("temperature".to_owned(), temperature.into());
         }
+        if let Some(top_p) = job.top_p {
+            body.insert("top_p".to_owned(), top_p.into());
+        }
+        if let Some(seed) = job.seed {
+            body.insert("seed".to_owned(), seed.into());
+        }
+        if !job.stop.is_empty() {
+            body.insert("stop".to_owned(), json!(job.stop));
+        }
         Value::Object(body)
     }
 
     fn response(&self, body: &Value) -> Result<Piece, Fault> {
         let choice = body.pointer("/choices/0").ok_or(Reason::Fields)?;
         let message = choice.get("message").ok_or(Reason::Fields)?;
-        Ok(piece(body, Some(choice), Some(message)))
+        piece(body, Some(choice), Some(message))
     }
 
     fn event(&self, event: &Value) -> Result<Piece, Fault> {
         // The last event with the usage has no choice, at some servers an empty one.
         let choice = event.pointer("/choices/0");
-        Ok(piece(
-            event,
-            choice,
-            choice.and_then(|choice| choice.get("delta")),
-        ))
+        piece(event, choice, choice.and_then(|choice| choice.get("delta")))
     }
 }
 
-fn piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> Piece {
+fn piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> Result<Piece, Fault> {
     let field = |name| message.and_then(|message: &Value| message.get(name));
-    let refusal = field("refusal")
-        .and_then(Value::as_str)
-        .filter(|said| !said.is_empty());
-    let finish = choice
+    // Left out, null and empty all mean that this is not the end.
+    let word = choice
         .and_then(|choice| choice.get("finish_reason")?.as_str())
-        .map(finish_reason);
-    Piece {
+        .filter(|word| !word.is_empty());
+    let finish = word.map(finish_reason).transpose()?;
+    Ok(Piece {
         text: field("content").map(content_text).unwrap_or_default(),
-        // A refusal ends with `stop` like an answer does.
-        finish: if refusal.is_some() {
-            Some(FinishReason::ContentFilter)
-        } else {
-            finish
-        },
+        refusal: field("refusal")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+        finish,
+        ending: word
+            .filter(|_| finish == Some(FinishReason::Unknown))
+            .map(str::to_owned),
         usage: body.get("usage").filter(|usage| usage.is_object()).map(usage),
         model: body
             .get("model")
             .and_then(Value::as_str)
             .filter(|name| !name.is_empty())
             .map(str::to_owned),
-        warning: refusal.map(|said| {
-            format!(
-                "the model refused: {}",
-                said.chars().take(200).collect::<String>()
-            )
-        }),
-    }
+    })
 }
 
 fn content_text(content: &Value) -> String {
@@ -126,14 +126,17 @@ fn content_text(content: &Value) -> String {
     }
 }
 
-fn finish_reason(word: &str) -> FinishReason {
-    match word {
+fn finish_reason(word: &str) -> Result<FinishReason, Fault> {
+    Ok(match word {
         "stop" => FinishReason::Stop,
         "length" => FinishReason::Length,
         "content_filter" => FinishReason::ContentFilter,
         "tool_calls" | "function_call" => FinishReason::ToolCalls,
+        "error" | "abort" => {
+            return Err(Fault::from(Reason::BrokenAnswer).saying(&format!("it ends with `{word}`")));
+        }
         _ => FinishReason::Unknown,
-    }
+    })
 }
 
 fn usage(usage: &Value) -> Usage {

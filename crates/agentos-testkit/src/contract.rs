@@ -29,7 +29,7 @@ pub struct Subject {
     pub make: fn(Option<&str>, Option<&str>) -> Box<dyn Adapter>,
     /// The path a task is sent to.
     pub run_path: &'static str,
-    /// The data of the events of one good streamed answer, the first of them with text.
+    /// The data of the events of one good streamed answer: the line `+a` in the first, `+b` in the second.
     pub events: Vec<String>,
     /// The same answer as one JSON document.
     pub whole: String,
@@ -58,6 +58,7 @@ impl Subject {
             ("a run has a time limit", self.time_limit().await),
             ("a dropped run hangs up", self.cancel().await),
             ("a refused key is told and not repeated", self.refused_key().await),
+            ("a repeated key is never passed on", self.repeated_key().await),
             ("a closed port is told at once", self.closed_port().await),
             ("only failures that pass are asked again", self.retries().await),
             ("a probe has a time limit", self.hanging_probe().await),
@@ -197,10 +198,51 @@ impl Subject {
         equal("health", error.health, Some(HealthStatus::InvalidToken))?;
         equal("category", error.category, ErrorCategory::Auth)?;
         equal("key in the error", format!("{error:?}").contains(KEY), false)?;
-        let echo = json!({"error": {"message": format!("{KEY} asked too much")}});
-        let server = self.server(move |_| Reply::json(400, &echo))?;
-        let error = failed(self.run(&server.url()).await)?;
-        equal("key in the error", format!("{error:?}").contains(KEY), false)
+        Ok(())
+    }
+
+    /// In an error's words, also where they are cut, and in an answer, also where it comes in two pieces.
+    async fn repeated_key(&self) -> Result<(), String> {
+        let start: String = KEY.chars().take(8).collect();
+        for (status, before) in [(400, 0), (200, 0), (501, 0), (400, 290), (200, 299), (501, 280)] {
+            let words = format!("{}{KEY} asked too much", "x".repeat(before));
+            let echo = json!({"error": {"message": words}});
+            let server = self
+                .server(move |_| Reply::http(status, &[("retry-after", "0")], echo.to_string().as_bytes()))?;
+            let error = failed(self.run(&server.url()).await)?;
+            equal("key in the error", format!("{error:?}").contains(&start), false)?;
+        }
+        let end: String = KEY.chars().skip(8).collect();
+        let split = self.good_with(&start, &end).stream(usize::MAX);
+        let whole = self.good_with(KEY, "").whole;
+        for reply in [
+            Reply::Bytes(split),
+            Reply::http(200, &[("content-type", "application/json")], whole.as_bytes()),
+        ] {
+            let server = self.server(move |_| reply.clone())?;
+            let (task, sink) = (task(PATIENCE), FirstText::default());
+            let adapter = (self.make)(Some(&server.url()), Some(KEY));
+            let error = failed(adapter.run(&task, &sink).await)?;
+            equal("detail", error.detail.as_str(), "key_in_answer")?;
+            equal("category", error.category, ErrorCategory::Runtime)?;
+            equal("key in the error", format!("{error:?}").contains(&start), false)?;
+            equal(
+                "a part of the key is shown",
+                sink.seen.load(Ordering::SeqCst),
+                false,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The same answer with other words in place of its two lines.
+    fn good_with(&self, first: &str, second: &str) -> Self {
+        let changed = |text: &String| text.replace(r"+a\n", first).replace(r"+b\n", second);
+        Self {
+            events: self.events.iter().map(changed).collect(),
+            whole: changed(&self.whole),
+            ..*self
+        }
     }
 
     async fn closed_port(&self) -> Result<(), String> {
@@ -215,7 +257,15 @@ impl Subject {
     }
 
     async fn retries(&self) -> Result<(), String> {
-        for (status, wanted) in [(503, 3), (500, 3), (429, 3), (400, 1), (402, 1)] {
+        for (status, wanted) in [
+            (503, 3),
+            (500, 3),
+            (429, 3),
+            (408, 3),
+            (409, 3),
+            (400, 1),
+            (402, 1),
+        ] {
             let server = self.server(move |_| {
                 Reply::http(
                     status,

@@ -10,17 +10,17 @@ use crate::support::{SLOPPY_FIX, agentos, chat_server, small_repo};
 
 const CANARY: &str = "sk-canary-5f1c8d7e6b4a39201122334455667788";
 
-/// Files below a folder that hold the canary.
-fn leaks(dir: &Path) -> Vec<String> {
+/// Files below a folder that hold a text.
+fn leaks(dir: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(leaks(&path));
+            found.extend(leaks(&path, text));
         } else if path.is_file()
             && read_file(&path)
-                .windows(CANARY.len())
-                .any(|part| part == CANARY.as_bytes())
+                .windows(text.len())
+                .any(|part| part == text.as_bytes())
         {
             found.push(path.display().to_string());
         }
@@ -72,6 +72,86 @@ fn the_key_reaches_the_wire_and_nothing_else() {
         let output = cli.run(&verb).unwrap();
         assert!(!output.to_string().contains(CANARY), "{verb:?}: {output}");
     }
-    assert_eq!(leaks(repo.path()), Vec::<String>::new());
-    assert_eq!(leaks(cli.home()), Vec::<String>::new());
+    assert_eq!(leaks(repo.path(), CANARY), Vec::<String>::new());
+    assert_eq!(leaks(cli.home(), CANARY), Vec::<String>::new());
+}
+
+/// Everything that a server can say with the key in it, and whether a task still gets an answer.
+fn echoes() -> Vec<(&'static str, Reply)> {
+    let error = |status, message: String| Reply::json(status, &json!({ "error": { "message": message } }));
+    let words = |before: usize| format!("{} {CANARY} is not known here", "x".repeat(before));
+    let answer = |model: &str, message: serde_json::Value| {
+        let choice = json!({ "index": 0, "finish_reason": "stop", "message": message });
+        Reply::json(200, &json!({ "model": model, "choices": [choice] }))
+    };
+    let pieces: String = CANARY
+        .chars()
+        .map(|c| json!({ "choices": [{ "delta": { "content": c } }] }))
+        .chain([json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] })])
+        .map(|event| format!("data: {event}\n\n"))
+        .collect();
+    vec![
+        ("500", error(501, words(0))),
+        ("500 cut", error(501, words(280))),
+        ("400", error(400, words(0))),
+        ("400 cut", error(400, words(290))),
+        ("200 with an error", error(200, words(0))),
+        ("200 with an error, cut", error(200, words(298))),
+        (
+            "answer",
+            answer(
+                "tiny-coder",
+                json!({ "content": format!("{SLOPPY_FIX}{CANARY}") }),
+            ),
+        ),
+        ("model", answer(CANARY, json!({ "content": SLOPPY_FIX }))),
+        ("refusal", answer("tiny-coder", json!({ "refusal": words(280) }))),
+        (
+            "stream",
+            Reply::http(200, &[("content-type", "text/event-stream")], pieces.as_bytes()),
+        ),
+    ]
+}
+
+#[test]
+fn a_key_that_a_server_repeats_reaches_no_screen_and_no_evidence() {
+    // Half a key is one too many.
+    let part: String = CANARY.chars().take(12).collect();
+    for (name, reply) in echoes() {
+        let repo = small_repo();
+        let list = json!({ "data": [{ "id": "tiny-coder" }, { "id": format!("copy-{CANARY}") }] });
+        let server = FakeServer::start(move |request| {
+            if request.path.ends_with("/models") {
+                Reply::json(200, &list)
+            } else {
+                reply.clone()
+            }
+        })
+        .unwrap();
+        let url = format!("{}/v1", server.url());
+        let cli = agentos()
+            .env("AGENTOS_OPENAI_API_KEY", CANARY)
+            .in_dir(repo.path());
+        for verb in [
+            vec!["tool", "health", "-p", "openai", "--json"],
+            vec![
+                "tool",
+                "run",
+                "-p",
+                "openai",
+                "fix add",
+                "--file",
+                "src/lib.rs",
+                "-vv",
+            ],
+            vec!["run", "-p", "openai", "fix add", "--file", "src/lib.rs", "--json"],
+        ] {
+            let mut args = verb.clone();
+            args.extend(["--base-url", &url, "--model", "tiny-coder"]);
+            let output = cli.run(&args).unwrap().to_string();
+            assert!(!output.contains(&part), "{name} {verb:?}: {output}");
+        }
+        assert_eq!(leaks(repo.path(), &part), Vec::<String>::new(), "{name}");
+        assert_eq!(leaks(cli.home(), &part), Vec::<String>::new(), "{name}");
+    }
 }

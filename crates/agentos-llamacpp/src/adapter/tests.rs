@@ -214,9 +214,13 @@ async fn the_loaded_context_is_told() {
 }
 
 async fn played(case: &'static str) -> Result<ToolOutput, ToolError> {
+    answered(fixture(case)).await
+}
+
+async fn answered(reply: Reply) -> Result<ToolOutput, ToolError> {
     let server = FakeServer::start(move |request| {
         if request.path == "/completion" {
-            fixture(case)
+            reply.clone()
         } else {
             healthy(request)
         }
@@ -277,12 +281,56 @@ async fn broken_answers_are_none() {
 }
 
 #[tokio::test]
-async fn the_servers_own_template_makes_the_prompt() {
+async fn an_answer_says_how_it_ends() {
+    use FinishReason::{Length, Stop, Unknown};
     let cases = [
-        (true, "<turn>Fix add() in src/lib.rs.</turn>"),
-        (false, "Task:\nFix add() in src/lib.rs."),
+        (json!({"stop_type": "eos"}), Ok(Stop)),
+        (json!({"stop_type": "word"}), Ok(Stop)),
+        (json!({"stop_type": "limit"}), Ok(Length)),
+        (json!({"stop_type": "eos", "truncated": true}), Ok(Length)),
+        (json!({"stop_type": "resting"}), Ok(Unknown)),
+        (json!({"stop_type": "none"}), Err("broken_answer")),
+        (json!({"stop_type": null}), Err("broken_answer")),
+        (json!({}), Err("broken_answer")),
+        // Older servers.
+        (json!({"stopped_eos": true, "stopped_limit": false}), Ok(Stop)),
+        (json!({"stopped_eos": false, "stopped_word": true}), Ok(Stop)),
+        (json!({"stopped_eos": false, "stopped_limit": true}), Ok(Length)),
     ];
-    for (has_template, wanted) in cases {
+    for (end, wanted) in cases {
+        let mut body = end.clone();
+        body["content"] = json!("+a\n");
+        body["stop"] = json!(true);
+        let stream = format!("data: {body}\n\n");
+        for reply in [
+            Reply::json(200, &body),
+            Reply::http(200, &[("content-type", "text/event-stream")], stream.as_bytes()),
+        ] {
+            let output = answered(reply).await;
+            let warnings = output.as_ref().map_or(0, |output| output.warnings.len());
+            let found = output.map(|output| output.finish).map_err(|error| error.detail);
+            assert_eq!(found, wanted.map_err(str::to_owned), "{end}");
+            assert_eq!(warnings, usize::from(wanted == Ok(Unknown)), "{end}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_servers_own_template_makes_the_prompt() {
+    let own = json!(["</s>", "\nUser:", "\nAssistant:"]);
+    let both = json!(["END", "</s>", "\nUser:", "\nAssistant:"]);
+    let cases: [(bool, &[&str], &str, serde_json::Value); 4] = [
+        (true, &[], "<turn>Fix add() in src/lib.rs.</turn>", json!(null)),
+        (
+            true,
+            &["END"],
+            "<turn>Fix add() in src/lib.rs.</turn>",
+            json!(["END"]),
+        ),
+        (false, &[], "Task:\nFix add() in src/lib.rs.", own),
+        (false, &["END"], "Task:\nFix add() in src/lib.rs.", both),
+    ];
+    for (has_template, set, wanted, stop) in cases {
         let server = FakeServer::start(move |request| match request.path.as_str() {
             "/completion" => fixture("run_completion_stream"),
             "/apply-template" if has_template => {
@@ -293,6 +341,8 @@ async fn the_servers_own_template_makes_the_prompt() {
         .unwrap();
         let mut settings = settings(Some(&server.url()), None);
         (settings.max_tokens, settings.temperature) = (Some(256), Some(0.2));
+        (settings.top_p, settings.seed) = (Some(0.9), Some(7));
+        settings.stop = set.iter().map(|word| (*word).to_owned()).collect();
         let adapter = LlamaCpp::new(settings, LlamaCppMode::Completion, http());
         adapter
             .run(&task(Duration::from_secs(20)), &NoProgress)
@@ -305,6 +355,7 @@ async fn the_servers_own_template_makes_the_prompt() {
             (&json!(256), &json!(0.2))
         );
         assert_eq!(body.get("max_tokens"), None);
-        assert_eq!(body.get("stop").is_some(), !has_template);
+        assert_eq!((&body["top_p"], &body["seed"]), (&json!(0.9), &json!(7)));
+        assert_eq!(body["stop"], stop);
     }
 }

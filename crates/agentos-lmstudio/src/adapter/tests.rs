@@ -124,6 +124,25 @@ async fn probed(path: &'static str, list: Reply, model: &str) -> ToolHealth {
         .await
 }
 
+/// A proxy in front of it, or a later version, says of a path what others say of a model.
+#[tokio::test]
+async fn a_path_that_is_not_found_is_no_missing_model() {
+    let list = json!({"data": [{"id": "tiny-coder"}]});
+    let server = FakeServer::start(move |request| {
+        if request.path == "/v1/models" {
+            Reply::json(200, &list)
+        } else {
+            Reply::json(404, &json!({"error": format!("path {} not found", request.path)}))
+        }
+    })
+    .unwrap();
+    let health = make(Some(&server.url()), None)
+        .health_check(Timestamp::from_unix_seconds(0))
+        .await;
+    assert_eq!(health.status, HealthStatus::Connected, "{}", health.details);
+    assert_eq!(health.model.as_deref(), Some("tiny-coder"));
+}
+
 #[tokio::test]
 async fn each_generation_of_its_lists_tells_the_model() {
     let coder = "qwen/qwen3-coder-30b";

@@ -12,6 +12,8 @@ use serde_json::json;
 
 use super::*;
 
+mod ends;
+
 const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
 
 fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
@@ -271,6 +273,7 @@ async fn the_request_says_what_was_set_and_no_more() {
         .unwrap();
     let mut set = settings(Some(&server.url()), None);
     (set.temperature, set.max_tokens) = (Some(0.2), Some(256));
+    (set.top_p, set.seed, set.stop) = (Some(0.9), Some(7), vec!["END".to_owned()]);
     OpenAi {
         dialect: Dialect::Vendor,
         ..OpenAi::new(set, http())
@@ -299,6 +302,10 @@ async fn the_request_says_what_was_set_and_no_more() {
     assert_eq!(
         (&vendor["temperature"], &vendor["max_completion_tokens"]),
         (&json!(0.2), &json!(256))
+    );
+    assert_eq!(
+        (&vendor["top_p"], &vendor["seed"], &vendor["stop"]),
+        (&json!(0.9), &json!(7), &json!(["END"]))
     );
     assert_eq!(vendor.get("max_tokens"), None);
     assert_eq!(limited["max_tokens"], 99);
