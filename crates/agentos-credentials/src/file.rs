@@ -43,14 +43,6 @@ impl FileStore {
         &self.path
     }
 
-    /// The names of the keys in the file.
-    ///
-    /// # Errors
-    /// The file is exposed, damaged or cannot be read.
-    pub fn names(&self) -> Result<Vec<String>, CredentialError> {
-        Ok(self.read()?.into_keys().collect())
-    }
-
     pub(crate) fn set(&self, name: &str, key: &Secret) -> Result<(), CredentialError> {
         let folder = self.folder();
         owner_only::create_folder(folder).map_err(|source| at(folder, "make", source))?;

@@ -13,4 +13,4 @@ mod store;
 pub use error::CredentialError;
 pub use file::FileStore;
 pub use keyring_store::KeyringStore;
-pub use store::{Found, KeyStatus, Lookup, Store, StoreKind, find, status};
+pub use store::{Found, Lookup, Store, StoreKind, find};

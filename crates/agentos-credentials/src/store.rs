@@ -130,40 +130,6 @@ pub fn find(stores: &[Store], name: &str) -> Lookup {
     }
 }
 
-/// What may be shown of a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyStatus {
-    /// The name it is kept under.
-    pub name: String,
-    /// Where it is; none when there is none.
-    pub store: Option<StoreKind>,
-    /// Its last four characters, where it is long enough to show them.
-    pub hint: Option<String>,
-    /// Why a store could not be asked, in words.
-    pub problems: Vec<String>,
-}
-
-/// Whether there are keys of these names, and where.
-#[must_use]
-pub fn status(stores: &[Store], names: &[&str]) -> Vec<KeyStatus> {
-    names
-        .iter()
-        .map(|name| {
-            let lookup = find(stores, name);
-            KeyStatus {
-                name: (*name).to_owned(),
-                store: lookup.found.as_ref().map(|found| found.store),
-                hint: lookup.found.as_ref().and_then(|found| found.key.hint()),
-                problems: lookup
-                    .problems
-                    .iter()
-                    .map(|(_, problem)| problem.to_string())
-                    .collect(),
-            }
-        })
-        .collect()
-}
-
 fn check_name(name: &str) -> Result<(), CredentialError> {
     let fits = (1..=128).contains(&name.len())
         && name
