@@ -10,7 +10,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Refusal;
+use crate::{Refusal, RefusalCode};
 
 pub use fold::folded;
 pub(crate) use fold::skeleton;
@@ -29,6 +29,14 @@ impl RepoPath {
     pub fn new(path: &str) -> Result<Self, Refusal> {
         rules::check(path).map_err(|refusal| refusal.at(path))?;
         Ok(Self(path.to_owned()))
+    }
+
+    /// Checks a path that stands in the base: all rules but the one about names that other systems reserve.
+    pub(crate) fn of_base(path: &str) -> Result<Self, Refusal> {
+        match rules::check(path) {
+            Err(refusal) if refusal.code != RefusalCode::ReservedName => Err(refusal.at(path)),
+            Ok(()) | Err(_) => Ok(Self(path.to_owned())),
+        }
     }
 
     /// The path as text.

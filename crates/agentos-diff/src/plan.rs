@@ -4,15 +4,17 @@
 
 mod content;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::budget::Budget;
 use crate::parse::{Body, FileEdit, Name, Parsed, without_prefix};
 use crate::resolve::{Action, Resolved, Stop, resolve};
 use crate::settle;
-use crate::text::excerpt;
-use crate::{Base, BaseError, FileMode, FileReport, FileState, LandOptions, Refusal, RefusalCode, RepoPath};
+use crate::text::{excerpt, trim_end};
+use crate::{
+    Base, BaseError, Dialect, FileMode, FileReport, FileState, LandOptions, Refusal, RefusalCode, RepoPath,
+};
 
 /// Characters of a name in a report.
 const SHOWN_NAME: usize = 200;
@@ -46,8 +48,10 @@ pub(crate) fn plan(
 ) -> Result<Outcome, BaseError> {
     let mut reports = Vec::new();
     let mut groups: BTreeMap<String, Group<'_, '_>> = BTreeMap::new();
+    let mut bodies = Bodies::default();
     for edit in &parsed.files {
-        match resolve(edit, base, options.limits.file_bytes) {
+        let resolved = resolve(edit, base, options.limits.file_bytes);
+        match resolved.and_then(|resolved| bodies.follows(edit, resolved)) {
             Ok(resolved) => {
                 let at = reports.len();
                 let group = groups
@@ -95,6 +99,41 @@ pub(crate) fn plan(
         states: enough.then_some(states),
         partial,
     })
+}
+
+/// Tells a header from a body line that looks like one: `-- a/x` in a file is `--- a/x` where it is removed.
+#[derive(Default)]
+struct Bodies {
+    /// The path and content of the part before.
+    before: Option<(RepoPath, Arc<[u8]>)>,
+    /// What was looked for already.
+    asked: HashSet<(String, Vec<u8>)>,
+}
+
+impl Bodies {
+    /// Refuses a part whose header may be two lines of the part before.
+    fn follows(&mut self, edit: &FileEdit<'_>, resolved: Resolved) -> Result<Resolved, Stop> {
+        let next = resolved.base.as_ref();
+        let next = next.map(|base| (resolved.path.clone(), Arc::clone(&base.content)));
+        let before = std::mem::replace(&mut self.before, next);
+        let bare = edit.dialect == Dialect::UnifiedDiff && edit.extended.git_line.is_none();
+        let (Some((path, content)), Name::Written(name), true) = (before, &edit.old, bare) else {
+            return Ok(resolved);
+        };
+        if !self.asked.insert((path.as_str().to_owned(), name.clone())) {
+            return Ok(resolved);
+        }
+        let removed = [b"-- ", name.as_slice()].concat();
+        if content
+            .split(|byte| *byte == b'\n')
+            .any(|line| trim_end(line) == removed)
+        {
+            let message = format!("a header below the hunks of `{path}` could be lines of that file as well");
+            let refusal = Refusal::new(RefusalCode::Ambiguous, message).at(path.as_str());
+            return Err(refusal.hint("put a `diff --git` line before each file").into());
+        }
+        Ok(resolved)
+    }
 }
 
 /// The file as a whole, or a hunk of it, does not land.

@@ -3,7 +3,7 @@
 //! Owns: line endings, the final newline and the shift of added lines. Never: touches a byte outside the lines
 //! a hunk removes or adds.
 
-use crate::locate::{Level, Place};
+use crate::locate::{Level, Place, Shift};
 use crate::parse::{Hunk, HunkLine, Mark};
 use crate::text::{BOM, Eol, Line, trim};
 
@@ -193,13 +193,16 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
     /// what they were.
     fn tabs_differ(&self, line: &HunkLine<'_>) -> bool {
         match self.place.level {
-            Level::Exact | Level::Trailing | Level::Indent => return false,
-            Level::Blanks | Level::Typography => {}
+            Level::Exact | Level::Trailing => return false,
+            Level::Indent | Level::Blanks | Level::Typography => {}
         }
         let inner = |text: &[u8], blanks: &[u8]| {
             let text = trim(text);
             text.windows(blanks.len()).any(|window| window == blanks)
         };
+        if matches!(self.place.shift, Shift::ToSpaces(_)) && inner(&line.text, b"\t") {
+            return true;
+        }
         let here = self.lines.get(self.place.start..).unwrap_or_default();
         let mut old = self.hunk.lines.iter().filter(|old| old.is_old()).zip(here);
         old.any(|(old, here)| {

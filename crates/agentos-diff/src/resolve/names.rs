@@ -22,8 +22,8 @@ pub(super) fn settle(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Named, Stop
     if let (Some(from), Some(to)) = (&edit.extended.from, &edit.extended.to) {
         agree_on_move(edit, from, to)?;
         return Ok(Named {
-            path: checked(to)?,
-            from: Some(checked(from)?),
+            path: checked(to, base)?,
+            from: Some(checked(from, base)?),
             repairs: Vec::new(),
         });
     }
@@ -120,11 +120,11 @@ fn agree_on_move(edit: &FileEdit<'_>, from: &[u8], to: &[u8]) -> Result<(), Stop
 /// A name in a dialect without prefixes, unless only the name without its prefix is there.
 fn as_written(name: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result<RepoPath, Stop> {
     let name = name.strip_prefix(b"./").unwrap_or(name);
-    let whole = checked(name)?;
+    let whole = checked(name, base)?;
     if !is_file(base, whole.as_str())?
         && let Some(bare) = without_prefix(name)
     {
-        let bare = checked(bare)?;
+        let bare = checked(bare, base)?;
         if is_file(base, bare.as_str())? {
             repairs.push(repair(
                 "extra-prefix",
@@ -140,26 +140,24 @@ fn as_written(name: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result
 fn existing(old: &[u8], new: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result<RepoPath, Stop> {
     let Some(bare) = without_prefix(new).or_else(|| without_prefix(old)) else {
         repairs.push(repair("no-prefix", "the names have no `a/` and `b/` in front"));
-        return checked(new);
+        return checked(new, base);
     };
-    let stripped = checked(bare)?;
+    let stripped = checked(bare, base)?;
     if old != new || !is_file(base, stripped.as_str())? {
         // Two prefixes are git's own form. One alone may be a directory's name.
         if old != new {
             return Ok(stripped);
         }
-        let whole = checked(new)?;
+        let whole = checked(new, base)?;
         if is_file(base, whole.as_str())? {
             return Ok(whole);
         }
         return Ok(stripped);
     }
-    let whole = checked(new)?;
-    if is_file(base, whole.as_str())? {
+    let whole = std::str::from_utf8(new).unwrap_or_default();
+    if is_file(base, whole)? {
         let message = format!("`{whole}` and `{stripped}` are both there: the name could mean either");
-        return Err(Refusal::new(RefusalCode::Ambiguous, message)
-            .at(whole.as_str())
-            .into());
+        return Err(Refusal::new(RefusalCode::Ambiguous, message).at(whole).into());
     }
     Ok(stripped)
 }
@@ -167,7 +165,7 @@ fn existing(old: &[u8], new: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) 
 /// Two different names without a rename line: a diff against a backup, as `f.orig` and `f`. Only one may exist.
 fn one_of_two(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Named, Stop> {
     let bare = |name: &'_ [u8]| without_prefix(name).unwrap_or(name).to_vec();
-    let (old_path, new_path) = (checked(&bare(old))?, checked(&bare(new))?);
+    let (old_path, new_path) = (checked(&bare(old), base)?, checked(&bare(new), base)?);
     let there = (
         is_file(base, old_path.as_str())?,
         is_file(base, new_path.as_str())?,
@@ -206,7 +204,7 @@ fn below_differing_folders(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Op
     let (Some(a), Some(b)) = (below(old), below(new)) else {
         return Ok(None);
     };
-    let path = checked(&b)?;
+    let path = checked(&b, base)?;
     Ok((a == b && is_file(base, path.as_str())?).then_some(path))
 }
 
@@ -218,9 +216,15 @@ fn is_file(base: &dyn Base, path: &str) -> Result<bool, Stop> {
 }
 
 /// A name that may be touched.
-fn checked(name: &[u8]) -> Result<RepoPath, Stop> {
+fn checked(name: &[u8], base: &dyn Base) -> Result<RepoPath, Stop> {
     match std::str::from_utf8(name) {
-        Ok(name) => Ok(RepoPath::new(name)?),
+        Ok(name) => match RepoPath::new(name) {
+            // A name that other systems reserve is no news where it is there: it may be edited or go.
+            Err(refusal) if refusal.code == RefusalCode::ReservedName && is_file(base, name)? => {
+                Ok(RepoPath::of_base(name)?)
+            }
+            checked => Ok(checked?),
+        },
         Err(_) => {
             let shown = crate::text::excerpt(name, 200);
             let message = format!("`{shown}` is not UTF-8");

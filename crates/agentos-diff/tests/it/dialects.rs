@@ -141,3 +141,50 @@ fn the_order_of_hunks_makes_a_place_unique_and_their_lines_decide_only_together(
     let stated = "--- a/f\n+++ b/f\n@@ -4 +4 @@\n-x\n+X\n";
     assert_eq!(after(stated, &[("f", base)])[0].1, "a\nx\nb\nX\nc\nx\n");
 }
+
+#[test]
+fn what_is_left_out_of_the_context_stays_as_it_is() {
+    let base = b"fn a() {\n    one();\n    two();\n    three();\n    four();\n}\n";
+    let elided = "--- a/f\n+++ b/f\n@@ @@\n fn a() {\n ...\n-    three();\n+    3();\n     four();\n";
+    let wanted = "fn a() {\n    one();\n    two();\n    3();\n    four();\n}\n";
+    assert_eq!(after(elided, &[("f", base)])[0].1, wanted);
+    let block = "f\n<<<<<<< SEARCH\nfn a() {\n    // ... existing code ...\n    three();\n=======\nfn a() {\n    // ... existing code ...\n    3();\n>>>>>>> REPLACE\n";
+    assert_eq!(after(block, &[("f", base)])[0].1, wanted);
+    // What is removed must be shown, and each piece must have one place.
+    for refused in [
+        "--- a/f\n+++ b/f\n@@ @@\n fn a() {\n-...\n-    four();\n }\n",
+        "--- a/f\n+++ b/f\n@@ @@\n fn a() {\n ...\n-    x();\n+    y();\n",
+    ] {
+        let twice = [base.as_slice(), b"    x();\n    x();\n"].concat();
+        let base = Memory::of(&[("f", &twice)]);
+        assert!(
+            land(refused.as_bytes(), &base, &LandOptions::default()).is_err(),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn text_that_was_damaged_on_its_way_is_read_as_it_was_written() {
+    let base: &[(&str, &[u8])] = &[("f", b"if a < b {\n    one();\n}\n")];
+    let wanted = "if a <= b {\n    one();\n}\n";
+    for answer in [
+        "--- a/f\n+++ b/f\n@@ @@\n-if a &lt; b {\n+if a &lt;= b {\n     one();\n }\n",
+        "\u{1b}[1m--- a/f\u{1b}[m\n\u{1b}[1m+++ b/f\u{1b}[m\n@@ @@\n\u{1b}[31m-if a < b {\u{1b}[m\n\u{1b}[32m+if a <= b {\u{1b}[m\n     one();\n }\n",
+        "--- a/f\r+++ b/f\r@@ @@\r-if a < b {\r+if a <= b {\r     one();\r }\r",
+        "--- a/f\n+++ b/f\n@@ @@\n-1 | if a < b {\n+if a <= b {\n 2 |     one();\n 3 | }\n",
+        "--- old/f\n+++ new/f\n@@ @@\n-if a < b {\n+if a <= b {\n     one();\n",
+        "{\"edits\":[{\"path\":\"f\",\"search\":\"if a < b {\n\",\"replace\":\"if a <= b {\n\"},]}",
+        "f\n<<<<<<< SEARCH\nif a < b {\n=====\nif a <= b {\n>>>>>> REPLACE\n",
+    ] {
+        assert_eq!(after(answer, base)[0].1, wanted, "{answer}");
+    }
+}
+
+#[test]
+fn a_reserved_name_that_is_there_may_be_edited_and_may_go() {
+    let edit = "--- a/aux.c\n+++ b/aux.c\n@@ -1 +1 @@\n-a\n+b\n";
+    assert_eq!(after(edit, &[("aux.c", b"a\n")])[0].1, "b\n");
+    let gone = "diff --git a/aux.c b/aux.c\ndeleted file mode 100644\n--- a/aux.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n";
+    assert_eq!(after(gone, &[("aux.c", b"a\n")]), []);
+}

@@ -19,6 +19,7 @@ fn refused(answer: &str, files: &[(&str, &[u8])], options: &LandOptions) -> Land
 const BASE: &[(&str, &[u8])] = &[
     ("f", b"a\nx\nb\nx\n"),
     ("g/h", b"a\n"),
+    ("sql", b"one\n-- a/sql\ntwo\nthree\n"),
     ("done", b"after();\nmore();\n"),
 ];
 
@@ -94,6 +95,29 @@ const CASES: &[(&str, &str)] = &[
     (
         "case-collision",
         "*** Begin Patch\n*** Add File: n/a\n+1\n*** Add File: n/A\n+2\n*** End Patch\n",
+    ),
+    // Two lines of the file, or the header of the next part.
+    (
+        "ambiguous",
+        "--- a/sql\n+++ b/sql\n@@ @@\n one\n--- a/sql\n+++ b/sql\n two\n-three\n+3\n",
+    ),
+    // Edits that a reader sees and no hunk holds.
+    (
+        "malformed",
+        "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n\nThen\n\n-b\n+B\n",
+    ),
+    // A diff that takes every line away may mean that the file goes.
+    ("ambiguous", "--- a/g/h\n+++ b/g/h\n@@ -1 +0,0 @@\n-a\n"),
+    // Escaped for a page, or meant so: both would land.
+    ("ambiguous", "--- a/g/h\n+++ b/g/h\n@@ @@\n-a\n+b &lt; c\n"),
+    // A new name that Windows reserves.
+    (
+        "reserved-name",
+        "diff --git a/aux.rs b/aux.rs\nnew file mode 100644\n--- /dev/null\n+++ b/aux.rs\n@@ -0,0 +1 @@\n+x\n",
+    ),
+    (
+        "reserved-name",
+        "diff --git a/f b/nul.c\nrename from f\nrename to nul.c\n",
     ),
     ("binary", "diff --git a/f b/f\nBinary files a/f and b/f differ\n"),
 ];
