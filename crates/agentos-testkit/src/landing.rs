@@ -115,13 +115,20 @@ impl Corpus {
         let imported = import(repo.path(), &stream);
         assert!(imported.is_ok(), "{}: {imported:?}", base.id);
         repo.git(&["checkout", "-q", "-f", "main"]);
-        assert_eq!(repo.git(&["rev-parse", "HEAD^{tree}"]), base.base_tree, "{}", base.id);
+        assert_eq!(
+            repo.git(&["rev-parse", "HEAD^{tree}"]),
+            base.base_tree,
+            "{}",
+            base.id
+        );
         repo
     }
 
     fn commit(&self, stream: &mut Vec<u8>, at: usize, files: &Files) {
         let time = 1_000_000_000 + at;
-        stream.extend(format!("commit refs/heads/main\ncommitter t <t@example.com> {time} +0000\ndata 1\nx\n").bytes());
+        stream.extend(
+            format!("commit refs/heads/main\ncommitter t <t@example.com> {time} +0000\ndata 1\nx\n").bytes(),
+        );
         stream.extend(b"deleteall\n");
         for (path, (mode, sha)) in files {
             let text = self.blobs.get(sha).map_or(&[][..], String::as_bytes);
@@ -150,7 +157,11 @@ fn import(repository: &Path, stream: &[u8]) -> io::Result<()> {
 }
 
 fn lines<T: DeserializeOwned>(file: &str) -> io::Result<Vec<T>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/landing").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures/landing")
+        .join(file);
     let text = std::fs::read_to_string(path)?;
-    text.lines().map(|line| serde_json::from_str(line).map_err(io::Error::other)).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).map_err(io::Error::other))
+        .collect()
 }
