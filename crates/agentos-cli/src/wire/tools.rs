@@ -204,6 +204,9 @@ fn settings(resolved: &Resolved, key: Option<Secret>) -> ServerSettings {
         diff_quality: profile.capabilities.diff_quality,
         max_tokens: profile.params.max_tokens,
         temperature: profile.params.temperature,
+        top_p: profile.params.top_p,
+        seed: profile.params.seed,
+        stop: profile.params.stop.clone(),
         context_window: profile.capabilities.context_window,
         probe_timeout: Duration::from_secs(profile.timeout_seconds.min(5)),
         ..ServerSettings::new(&profile.provider, profile.execution_mode())
