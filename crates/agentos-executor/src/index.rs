@@ -11,6 +11,9 @@ use git2::{ErrorCode, Index, IndexEntry, IndexTime};
 use crate::splice::{mode_bits, oid};
 use crate::{ExecError, FileId, ReceiptFile, Repository, index_lock};
 
+/// The bits of an entry's flags that are set while a conflict is open.
+const STAGE: u16 = 0x3000;
+
 /// Sets the entries of a change. The caller holds the index. Paths in `kept` hold a user's later work: their entries
 /// carry no stat data, so that git looks at the files.
 pub(crate) fn update(
@@ -44,9 +47,9 @@ fn make(
     let failed = || ExecError::git("update the index");
     repository.reach("index copied");
     let mut index = Index::open(next).map_err(failed())?;
-    // Files as young as the index are looked at again by git only if the index says so: that needs the work tree.
     let owner = git2::Repository::open(repository.git.path()).map_err(failed())?;
     owner.set_index(&mut index).map_err(failed())?;
+    look_again(next, &mut index)?;
     for file in files {
         match index.remove(Path::new(file.path.as_str()), 0) {
             Ok(()) => {}
@@ -65,6 +68,30 @@ fn make(
     }
     index.write().map_err(ExecError::git("write the index"))?;
     repository.reach("index written");
+    Ok(())
+}
+
+/// Git compares whole seconds: of a file as young as the index, only its content tells whether it was edited. The new
+/// index is younger, so it must say itself that such files are to be looked at: by a size of nothing.
+fn look_again(place: &Path, index: &mut Index) -> Result<(), ExecError> {
+    let Ok(modified) = fs::metadata(place).and_then(|found| found.modified()) else {
+        // There is no index yet.
+        return Ok(());
+    };
+    let since = modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let written = i32::try_from(since.as_secs()).unwrap_or(i32::MAX);
+    let young: Vec<IndexEntry> = index
+        .iter()
+        .filter(|entry| entry.mtime.seconds() >= written && entry.flags & STAGE == 0)
+        .filter(|entry| entry.flags_extended == 0 && entry.file_size != 0)
+        .collect();
+    for entry in young {
+        let entry = IndexEntry {
+            file_size: 0,
+            ..entry
+        };
+        index.add(&entry).map_err(ExecError::git("update the index"))?;
+    }
     Ok(())
 }
 

@@ -9,6 +9,7 @@ mod read;
 #[cfg(test)]
 mod recover;
 mod refuse;
+mod settings;
 #[cfg(test)]
 mod support;
 mod work_tree;
