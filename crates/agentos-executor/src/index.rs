@@ -47,8 +47,6 @@ fn make(
     let failed = || ExecError::git("update the index");
     repository.reach("index copied");
     let mut index = Index::open(next).map_err(failed())?;
-    let owner = git2::Repository::open(repository.git.path()).map_err(failed())?;
-    owner.set_index(&mut index).map_err(failed())?;
     look_again(next, &mut index)?;
     for file in files {
         match index.remove(Path::new(file.path.as_str()), 0) {
