@@ -74,23 +74,29 @@ pub(crate) fn settle(
         reports.push(report);
     }
     all.sort_by_key(|splice| (splice.start, splice.end));
-    if complete {
-        return Ok(Settled {
-            reports,
-            splices: Some(all),
-            part: Vec::new(),
-        });
-    }
-    let part = if order::disjoint_of(&sought, &placed) {
-        all
+    Ok(settled(&sought, reports, all, complete, &placed))
+}
+
+/// All splices, or those of the hunks that have their place and are in no other's way.
+fn settled(
+    sought: &[Sought<'_, '_>],
+    reports: Vec<HunkReport>,
+    all: Vec<Splice>,
+    complete: bool,
+    placed: &[(usize, usize)],
+) -> Settled {
+    let (splices, part) = if complete {
+        (Some(all), Vec::new())
+    } else if order::disjoint_of(sought, placed) {
+        (None, all)
     } else {
-        Vec::new()
+        (None, Vec::new())
     };
-    Ok(Settled {
+    Settled {
         reports,
-        splices: None,
+        splices,
         part,
-    })
+    }
 }
 
 /// Texts that were found by themselves, wherever in a line.
