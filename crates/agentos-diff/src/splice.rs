@@ -5,7 +5,7 @@
 
 use crate::locate::{Level, Place, Shift};
 use crate::parse::{Hunk, HunkLine, Mark};
-use crate::text::{BOM, Eol, Line, trim};
+use crate::text::{BOM, Eol, Line, indent, trim};
 
 /// Lines `start..end` become these bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -208,7 +208,8 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
         old.any(|(old, here)| {
             let lost = inner(here.text, b"\t") && !inner(&old.text, b"\t");
             let gained = inner(&old.text, b"\t") && !inner(here.text, b"\t");
-            (lost && inner(&line.text, b"  ")) || (gained && inner(&line.text, b"\t"))
+            let at_front = self.place.shift == Shift::Same && indent(&line.text).contains(&b'\t');
+            (lost && inner(&line.text, b"  ")) || (gained && (at_front || inner(&line.text, b"\t")))
         })
     }
 
