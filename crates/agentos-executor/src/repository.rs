@@ -128,6 +128,20 @@ impl Repository {
         self.work.as_deref()
     }
 
+    /// The folder from which git runs hooks, relative to the work tree, where the configuration puts it inside: what
+    /// is committed there will be run.
+    #[must_use]
+    pub fn hooks_path(&self) -> Option<String> {
+        let root = self.work_dir()?;
+        let named = self.setting("core.hooksPath")?;
+        let root = root.canonicalize().ok()?;
+        // A folder that is not there yet has no links to follow.
+        let place = root.join(&named);
+        let place = place.canonicalize().unwrap_or(place);
+        let inside = place.strip_prefix(&root).ok()?;
+        inside.to_str().map(|path| path.replace('\\', "/"))
+    }
+
     /// True when there is no work tree.
     #[must_use]
     pub fn is_bare(&self) -> bool {

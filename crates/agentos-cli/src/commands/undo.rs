@@ -7,7 +7,7 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_engine::settle::{self, Proposal};
 use agentos_evidence::{Record, RecordKind, Store};
-use agentos_executor::{Receipt, Repository, TargetSpec, Writes};
+use agentos_executor::{CommitInfo, Intent, RUN_TRAILER, Receipt, Repository, TargetSpec, Writes};
 use agentos_policy::ToolFacts;
 use agentos_tool::{Enforcement, ExecutionMode, RunId};
 
@@ -28,7 +28,7 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
         },
         run,
     )?;
-    let receipt = receipt(session.store(), args.run.as_deref())?;
+    let receipt = receipt(session.store(), session.repo(), args.run.as_deref())?;
     let change = session
         .repo()
         .change_of(&receipt.files)
@@ -104,15 +104,33 @@ fn message(receipt: &Receipt) -> String {
     }
 }
 
-/// The receipt of the named run, or of the last one that wrote something; an undo counts as well.
-fn receipt(store: &Store, run: Option<&str>) -> Result<Receipt, EffectError> {
-    let mut found = Vec::new();
+/// The receipt of the named run, or of the last one that wrote something; an undo counts as well. A run that was
+/// killed between its commit and its receipt is known by its intent and the commit's trailer.
+fn receipt(store: &Store, repo: &Repository, run: Option<&str>) -> Result<Receipt, EffectError> {
+    let mut landed: Vec<(u64, Receipt)> = Vec::new();
+    let mut intents: Vec<(u64, Intent)> = Vec::new();
     for record in store.records().map_err(|error| broken(&error))? {
         let record = record.map_err(|error| broken(&error))?;
         if record.kind == RecordKind::Receipt {
-            found.push(read(store, &record)?);
+            landed.push((record.seq, read(store, &record)?));
+        } else if record.kind == RecordKind::Intent {
+            let intended: Intended = read(store, &record)?;
+            intents.push((record.seq, intended.plan));
         }
     }
+    intents.retain(|(_, intent)| landed.iter().all(|(_, receipt)| receipt.run != intent.run));
+    if !intents.is_empty() {
+        let commits = repo
+            .agentos_commits(MOST_SEARCHED)
+            .map_err(|error| repository::unusable(&error))?;
+        landed.extend(
+            intents
+                .into_iter()
+                .filter_map(|(seq, intent)| Some((seq, made(&commits, intent)?))),
+        );
+        landed.sort_by_key(|(seq, _)| *seq);
+    }
+    let found = landed.into_iter().map(|(_, receipt)| receipt).collect::<Vec<_>>();
     match run {
         Some(run) => found
             .into_iter()
@@ -136,9 +154,38 @@ fn receipt(store: &Store, run: Option<&str>) -> Result<Receipt, EffectError> {
     }
 }
 
-fn read(store: &Store, record: &Record) -> Result<Receipt, EffectError> {
+/// The intent as the executor made it.
+#[derive(serde::Deserialize)]
+struct Intended {
+    plan: Intent,
+}
+
+/// Commits looked at for one whose receipt is missing.
+const MOST_SEARCHED: usize = 100_000;
+
+/// What the receipt of an intent would say, if its commit was made.
+fn made(commits: &[CommitInfo], intent: Intent) -> Option<Receipt> {
+    let commit = commits
+        .iter()
+        .find(|commit| commit.trailer(RUN_TRAILER) == Some(intent.run.as_str()))?;
+    Some(Receipt {
+        run: intent.run,
+        commit: Some(commit.id.clone()),
+        tree: intent.tree,
+        parent: intent.parent,
+        refname: intent.refname,
+        writes: intent.writes,
+        diff_sha256: intent.diff_sha256,
+        files: intent.files,
+        work_tree_updated: intent.writes.touches_work_tree(),
+        kept: Vec::new(),
+        recovered: None,
+    })
+}
+
+/// A record's body, from its blob if it was too long for a line.
+fn read<T: serde::de::DeserializeOwned>(store: &Store, record: &Record) -> Result<T, EffectError> {
     let torn = |what: String| EffectError::new(Cause::Evidence, "evidence-invalid-record", what);
-    // A receipt too long for a line is a blob, named by its body.
     let body = match record.body.get("body_sha256").and_then(serde_json::Value::as_str) {
         Some(id) => {
             let bytes = store.get_blob(id).map_err(|error| broken(&error))?;
@@ -147,5 +194,5 @@ fn read(store: &Store, record: &Record) -> Result<Receipt, EffectError> {
         None => record.body.clone(),
     };
     serde_json::from_value(body)
-        .map_err(|error| torn(format!("record {} is not a receipt: {error}", record.seq)))
+        .map_err(|error| torn(format!("record {} is not what it should be: {error}", record.seq)))
 }

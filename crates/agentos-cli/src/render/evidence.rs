@@ -221,26 +221,19 @@ fn decided(body: &Value) -> String {
         .pointer("/decision/effect")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let rules: Vec<String> = body
-        .pointer("/decision/reasons")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter(|reason| reason.get("effect").and_then(Value::as_str) == Some(effect))
-        .filter_map(|reason| reason.get("rule").and_then(Value::as_str))
-        .map(str::to_owned)
-        .collect::<std::collections::BTreeSet<_>>()
-        .into_iter()
-        .take(6)
-        .collect();
-    format!(
-        "{effect} by {}",
-        if rules.is_empty() {
-            "default".to_owned()
-        } else {
-            rules.join(", ")
+    let reasons = body.pointer("/decision/reasons").and_then(Value::as_array);
+    let mut rules: Vec<&str> = Vec::new();
+    for reason in reasons.into_iter().flatten() {
+        let text = |name: &str| reason.get(name).and_then(Value::as_str).unwrap_or_default();
+        if text("effect") == effect && !rules.contains(&text("rule")) {
+            rules.push(text("rule"));
         }
-    )
+    }
+    if rules.is_empty() {
+        format!("{effect}: no rule allows it")
+    } else {
+        format!("{effect} by {}", rules.join(", "))
+    }
 }
 
 fn received(body: &Value) -> String {

@@ -130,6 +130,7 @@ impl ports::Repository for RepositoryPort {
             );
             effect
         })?;
+        let set = set.with_hooks_path(self.repo.hooks_path().as_deref());
         let told = sources.iter().map(|source| {
             serde_json::json!({ "layer": source.layer.as_str(), "name": source.name, "text": source.text })
         });

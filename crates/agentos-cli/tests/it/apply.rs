@@ -120,6 +120,16 @@ fn many_reasons_of_one_rule_do_not_hide_another() {
 }
 
 #[test]
+fn what_the_repository_runs_as_a_hook_asks_wherever_it_is() {
+    let repo = small_repo();
+    let answer = "--- /dev/null\n+++ b/tools/git/check.py\n@@ -0,0 +1 @@\n+print(1)\n";
+    assert_eq!(pipe_in(&repo, &["apply", "--dry-run"], answer).code, Some(0));
+    repo.git(&["config", "core.hooksPath", "tools/git"]);
+    let output = pipe_in(&repo, &["apply"], answer);
+    assert_eq!(output.code, Some(4), "{output}");
+}
+
+#[test]
 fn yes_is_no_consent_to_a_deny() {
     let repo = small_repo();
     let before = state(&repo);
