@@ -215,6 +215,28 @@ fn refused(proposal: &Proposal<'_>, target: TargetInfo, report: LandingReport) -
     outcome
 }
 
+/// The decision, and the rules it was made by.
+fn record_decision(
+    deps: &mut Deps<'_>,
+    change: &Change,
+    decision: &Decision,
+    target: &TargetInfo,
+    policy: &PolicyInForce,
+) -> Result<(), EffectError> {
+    let policy_blob = deps
+        .evidence
+        .blob(records::clean_json(&policy.sources)?.as_bytes())?;
+    let record = DecisionBody {
+        diff_sha256: change.sha256(),
+        base_commit: &target.base_commit,
+        target_ref: &target.refname,
+        policy_blob_sha256: &policy_blob,
+        decision,
+    };
+    records::write(deps.evidence, RecordKind::Decision, &record)?;
+    Ok(())
+}
+
 fn decide_and_land(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
@@ -223,17 +245,7 @@ fn decide_and_land(
     policy: &PolicyInForce,
 ) -> Result<Outcome, EffectError> {
     let decision = judged(&policy.set, &found.change, proposal);
-    let policy_blob = deps
-        .evidence
-        .blob(records::clean_json(&policy.sources)?.as_bytes())?;
-    let record = DecisionBody {
-        diff_sha256: found.change.sha256(),
-        base_commit: &target.base_commit,
-        target_ref: &target.refname,
-        policy_blob_sha256: &policy_blob,
-        decision: &decision,
-    };
-    records::write(deps.evidence, RecordKind::Decision, &record)?;
+    record_decision(deps, &found.change, &decision, target, policy)?;
     let mut outcome = Outcome::new(proposal.run, OutcomeKind::Landed, Cause::Done, String::new());
     outcome.files = found
         .change
@@ -275,6 +287,17 @@ fn decide_and_land(
         }
     };
     outcome.decision = Some(decision);
+    carry_out(deps, proposal, target, approved, outcome)
+}
+
+/// The executor's part, and what is said of it.
+fn carry_out(
+    deps: &mut Deps<'_>,
+    proposal: &Proposal<'_>,
+    target: &TargetInfo,
+    approved: agentos_policy::Approved<Change>,
+    mut outcome: Outcome,
+) -> Result<Outcome, EffectError> {
     let (landed, intent) = write(deps, proposal, target, approved);
     let landed = match landed {
         Ok(landed) => landed,
