@@ -2,7 +2,7 @@
 
 use agentos_testkit::repo::make_link;
 
-use crate::support::{LIB, LIB_FIXED, SLOPPY_FIX, pipe_in, run_in, small_repo};
+use crate::support::{LIB, LIB_FIXED, SLOPPY_FIX, agentos, pipe_in, run_in, small_repo};
 
 fn run_of(json: &serde_json::Value) -> String {
     json["run"].as_str().unwrap().to_owned()
@@ -109,4 +109,31 @@ fn a_deleted_link_goes_and_cannot_come_back_through_a_change() {
         json["message"],
         "`latest` is a symbolic link, which can only be deleted"
     );
+}
+
+#[test]
+fn a_run_that_was_killed_after_its_commit_can_be_taken_back() {
+    let mut taken_back = 0;
+    for place in 1..100 {
+        let repo = small_repo();
+        let tree = repo.git(&["rev-parse", "HEAD^{tree}"]);
+        let killed = agentos()
+            .in_dir(repo.path())
+            .env("AGENTOS_FAIL_POINT", place.to_string())
+            .run_with_input(&["apply", "-"], SLOPPY_FIX.as_bytes())
+            .unwrap();
+        if killed.code == Some(0) {
+            break;
+        }
+        if repo.git(&["rev-list", "--count", "HEAD"]) == "1" {
+            continue;
+        }
+        // The commit is there and its receipt is not.
+        let undone = run_in(&repo, &["undo"]);
+        assert_eq!(undone.code, Some(0), "place {place}: {undone}");
+        assert_eq!(repo.git(&["rev-parse", "HEAD^{tree}"]), tree, "place {place}");
+        assert_eq!(repo.status(), "", "place {place}");
+        taken_back += 1;
+    }
+    assert!(taken_back > 0, "no place lies between the commit and its receipt");
 }
