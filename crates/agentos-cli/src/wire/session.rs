@@ -70,7 +70,6 @@ impl From<&TargetFlags> for Wanted {
 pub struct Session {
     port: RepositoryPort,
     work_dir: PathBuf,
-    store: Store,
     tape: Tape,
     asker: Asker,
 }
@@ -86,13 +85,12 @@ impl Session {
         let work_dir = repo
             .work_dir()
             .map_or_else(|| repo.common_dir().to_owned(), Path::to_owned);
-        let open = || Store::open(&dir).map_err(|error| broken(&error));
-        let mut tape = Tape::new(open()?, run);
+        let store = Store::open(&dir).map_err(|error| broken(&error))?;
+        let mut tape = Tape::new(store, run);
         recover(app, &repo, &mut tape)?;
         Ok(Self {
             port: RepositoryPort::new(app, repo, wanted.spec())?,
             work_dir,
-            store: open()?,
             tape,
             asker: asker(app, wanted),
         })
@@ -115,7 +113,7 @@ impl Session {
 
     /// The evidence, for reading.
     pub fn store(&self) -> &Store {
-        &self.store
+        self.tape.store()
     }
 
     /// The repository.

@@ -23,6 +23,11 @@ impl Tape {
             run: run.clone(),
         }
     }
+
+    /// The store, for reading.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
 }
 
 impl Evidence for Tape {
