@@ -31,7 +31,7 @@ pub(crate) fn hides_sign(pattern: &str) -> bool {
 pub(crate) fn compile(pattern: &str) -> Result<Vec<Glob>, globset::Error> {
     let folded = fold(pattern);
     let written_out = if is_plain(&folded) {
-        write_out(&folded)
+        write_out(&folded, 64)
     } else {
         None
     };
@@ -62,8 +62,8 @@ fn is_plain(pattern: &str) -> bool {
     !rest.contains(['*', '?', '['])
 }
 
-/// `a{b,c}` as `ab` and `ac`. None where there are no alternatives, too many, or braces that do not match.
-fn write_out(pattern: &str) -> Option<Vec<String>> {
+/// `a{b,c}` as `ab` and `ac`. None where there are more than `most`, one within another, or braces that do not match.
+pub(crate) fn write_out(pattern: &str, most: usize) -> Option<Vec<String>> {
     let mut open = vec![pattern.to_owned()];
     let mut done = Vec::new();
     while let Some(next) = open.pop() {
@@ -75,7 +75,7 @@ fn write_out(pattern: &str) -> Option<Vec<String>> {
             continue;
         };
         let (inside, after) = rest.split_once('}')?;
-        if inside.contains('{') || open.len() + done.len() > 64 {
+        if inside.contains('{') || open.len() + done.len() > most {
             return None;
         }
         open.extend(inside.split(',').map(|choice| format!("{before}{choice}{after}")));

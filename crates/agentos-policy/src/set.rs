@@ -214,7 +214,7 @@ impl PolicySet {
         for rule in excluded {
             set(&mut hits, rule, false);
         }
-        let mut touches = self.touches.of(&candidate);
+        let mut touches = self.touches.of(&folded);
         if self.hooks.as_ref().is_some_and(|hooks| hooks.holds(&folded)) {
             touches.insert(Touch::Hooks);
         }
@@ -244,7 +244,7 @@ impl PolicySet {
             globs: globs.build().map_err(whole)?,
             owners,
             names_paths: texts.iter().map(|text| text.paths.is_some()).collect(),
-            touches: TouchTable::compile().map_err(whole)?,
+            touches: TouchTable::new(),
             hooks: None,
             rules,
             sha256,

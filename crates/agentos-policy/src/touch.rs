@@ -5,14 +5,13 @@
 
 use std::fmt::Write as _;
 
-use globset::{GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::glob;
-
+mod names;
 mod table;
 
+use names::Names;
 use table::{EXCEPTIONS, TABLE};
 
 /// A part of a project that deserves a rule of its own.
@@ -111,34 +110,26 @@ impl FromIterator<Touch> for Touches {
 /// The table, ready to be asked.
 #[derive(Debug, Clone)]
 pub(crate) struct TouchTable {
-    globs: GlobSet,
-    owners: Vec<Touch>,
-    exceptions: GlobSet,
-    /// For each exception, the part that it is not of.
-    excepted: Vec<Touch>,
+    names: Names,
+    /// What a name is not part of, though it looks so.
+    exceptions: Names,
 }
 
 impl TouchTable {
-    /// # Errors
-    /// Never for the table as it stands; a test compiles it.
-    pub(crate) fn compile() -> Result<Self, globset::Error> {
-        let (globs, owners) = compile(TABLE)?;
-        let (exceptions, excepted) = compile(EXCEPTIONS)?;
-        Ok(Self {
-            globs,
-            owners,
-            exceptions,
-            excepted,
-        })
+    pub(crate) fn new() -> Self {
+        Self {
+            names: names(TABLE),
+            exceptions: names(EXCEPTIONS),
+        }
     }
 
     /// What a folded path belongs to.
-    pub(crate) fn of(&self, candidate: &globset::Candidate<'_>) -> Touches {
-        let named = matching(&self.globs, &self.owners, candidate);
+    pub(crate) fn of(&self, folded: &str) -> Touches {
+        let named = self.names.of(folded);
         if named == Touches::default() {
             return named;
         }
-        named.without(matching(&self.exceptions, &self.excepted, candidate))
+        named.without(self.exceptions.of(folded))
     }
 
     /// The table as text, for the policy's hash: other names are another policy.
@@ -154,24 +145,13 @@ impl TouchTable {
     }
 }
 
-fn compile(table: &[(Touch, &[&str])]) -> Result<(GlobSet, Vec<Touch>), globset::Error> {
-    let mut globs = GlobSetBuilder::new();
-    let mut owners = Vec::new();
+fn names(table: &[(Touch, &'static [&'static str])]) -> Names {
+    let mut names = Names::default();
     for (touch, patterns) in table {
+        let owner: Touches = [*touch].into_iter().collect();
         for pattern in *patterns {
-            for glob in glob::compile(pattern)? {
-                globs.add(glob);
-                owners.push(*touch);
-            }
+            names.add(pattern, owner);
         }
     }
-    Ok((globs.build()?, owners))
-}
-
-fn matching(globs: &GlobSet, owners: &[Touch], candidate: &globset::Candidate<'_>) -> Touches {
-    globs
-        .matches_candidate(candidate)
-        .into_iter()
-        .filter_map(|index| owners.get(index).copied())
-        .collect()
+    names
 }

@@ -1,0 +1,279 @@
+//! The names of a table, looked up.
+//!
+//! Owns: how a folded path is compared with the patterns that the table may hold: names with `*` and alternatives,
+//! at any depth after `**/`, everything below before `/**`. Never: reads a user's glob; those are the library's. To
+//! build a regular expression of a thousand constant names took most of the time of a whole run.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::Touches;
+use crate::glob;
+
+type Name = Cow<'static, str>;
+
+/// Patterns, each with what it stands for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Names {
+    plain: HashMap<(Place, Name), Touches>,
+    /// For `**/*.ending`, by the ending with its dot.
+    endings: HashMap<Name, Touches>,
+    /// The length of the longest ending.
+    longest: usize,
+    starred: Vec<(Place, Name, Touches)>,
+    /// The most parts that a pattern has between its `**`.
+    parts: usize,
+}
+
+/// Where in a path a pattern looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    /// `a/b`
+    Whole,
+    /// `a/b/**`
+    Top,
+    /// `**/a/b`
+    End,
+    /// `**/a/b/**`
+    Inside,
+}
+
+impl Names {
+    /// Adds a pattern. The alternatives of one whose braces do not match are not known, so it names nothing.
+    pub(super) fn add(&mut self, pattern: &'static str, owner: Touches) {
+        if !pattern.contains('{') {
+            return self.add_one(Cow::Borrowed(pattern), owner);
+        }
+        for one in glob::write_out(pattern, usize::MAX).unwrap_or_default() {
+            self.add_one(Cow::Owned(one), owner);
+        }
+    }
+
+    fn add_one(&mut self, pattern: Name, owner: Touches) {
+        let deep = pattern.starts_with("**/");
+        let below = pattern.ends_with("/**");
+        let name = without(pattern, deep, below);
+        let place = match (deep, below) {
+            (false, false) => Place::Whole,
+            (false, true) => Place::Top,
+            (true, false) => Place::End,
+            (true, true) => Place::Inside,
+        };
+        self.parts = self.parts.max(name.split('/').count());
+        let ending = name
+            .strip_prefix('*')
+            .filter(|rest| place == Place::End && rest.starts_with('.') && !rest.contains(['*', '/']))
+            .map(str::to_owned);
+        if let Some(ending) = ending {
+            self.longest = self.longest.max(ending.len());
+            union(self.endings.entry(Cow::Owned(ending)).or_default(), owner);
+        } else if name.contains('*') {
+            self.starred.push((place, name, owner));
+        } else {
+            union(self.plain.entry((place, name)).or_default(), owner);
+        }
+    }
+
+    /// All that a folded path is named by.
+    pub(super) fn of(&self, path: &str) -> Touches {
+        let mut found = self.ending(path);
+        self.each_place(path, |place, name| {
+            if let Some(owner) = self.plain.get(&(place, Cow::Borrowed(name))) {
+                union(&mut found, *owner);
+            }
+            for (_, pattern, owner) in self.starred.iter().filter(|starred| starred.0 == place) {
+                if matches(pattern, name) {
+                    union(&mut found, *owner);
+                }
+            }
+        });
+        found
+    }
+
+    fn ending(&self, path: &str) -> Touches {
+        let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+        let mut found = Touches::default();
+        let first = name.len().saturating_sub(self.longest);
+        for (at, _) in name.match_indices('.').filter(|(at, _)| *at >= first) {
+            if let Some(owner) = name.get(at..).and_then(|ending| self.endings.get(ending)) {
+                union(&mut found, *owner);
+            }
+        }
+        found
+    }
+
+    /// Every stretch of whole parts of a path that some pattern could be about; few, however deep the path is.
+    fn each_place(&self, path: &str, mut seen: impl FnMut(Place, &str)) {
+        seen(Place::Whole, path);
+        let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
+        for start in starts {
+            let rest = path.get(start..).unwrap_or_default();
+            let ends = rest.match_indices('/').map(|(at, _)| at);
+            let mut stretches = 0;
+            for end in ends.take(self.parts) {
+                stretches += 1;
+                let name = rest.get(..end).unwrap_or_default();
+                seen(Place::Inside, name);
+                if start == 0 {
+                    seen(Place::Top, name);
+                }
+            }
+            if stretches < self.parts {
+                seen(Place::End, rest);
+            }
+        }
+    }
+}
+
+fn union(to: &mut Touches, owner: Touches) {
+    *to = to.union(owner);
+}
+
+fn without(pattern: Name, deep: bool, below: bool) -> Name {
+    let cut = |text: &str| -> (usize, usize) {
+        let from = if deep { 3 } else { 0 };
+        (from, text.len().saturating_sub(if below { 3 } else { 0 }))
+    };
+    match pattern {
+        Cow::Borrowed(text) => {
+            let (from, to) = cut(text);
+            Cow::Borrowed(text.get(from..to).unwrap_or_default())
+        }
+        Cow::Owned(text) => {
+            let (from, to) = cut(&text);
+            Cow::Owned(text.get(from..to).unwrap_or_default().to_owned())
+        }
+    }
+}
+
+/// Whether a name is of a pattern whose `*` stand for anything within one part.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (mut pattern, mut name) = (pattern.as_bytes(), name.as_bytes());
+    let mut back: Option<(&[u8], &[u8])> = None;
+    loop {
+        match (pattern.split_first(), name.split_first()) {
+            (None, None) => return true,
+            (Some((b'*', rest)), _) => {
+                back = Some((rest, name));
+                pattern = rest;
+                continue;
+            }
+            (Some((a, pattern_rest)), Some((b, name_rest))) if a == b => {
+                (pattern, name) = (pattern_rest, name_rest);
+                continue;
+            }
+            (Some(_) | None, Some(_) | None) => {}
+        }
+        // Let the last star take one more sign, if it may.
+        match back.and_then(|(rest, from)| Some((rest, from.split_first()?))) {
+            Some((rest, (sign, from))) if *sign != b'/' => {
+                back = Some((rest, from));
+                (pattern, name) = (rest, from);
+            }
+            Some(_) | None => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use globset::{GlobSet, GlobSetBuilder};
+    use proptest::prelude::*;
+
+    use super::super::Touch;
+    use super::super::table::{EXCEPTIONS, TABLE};
+    use super::*;
+
+    fn patterns() -> Vec<&'static str> {
+        let rows = TABLE.iter().chain(EXCEPTIONS);
+        rows.flat_map(|(_, patterns)| patterns.iter().copied()).collect()
+    }
+
+    #[test]
+    fn the_table_keeps_to_what_is_understood() {
+        for pattern in patterns() {
+            assert_eq!(glob::fold(pattern), pattern);
+            assert!(!pattern.contains(['?', '[', ']', '\\', '!']), "{pattern}");
+            let written = glob::write_out(pattern, usize::MAX);
+            for one in written.unwrap_or_else(|| panic!("{pattern}: braces")) {
+                let name = without(
+                    Cow::Owned(one.clone()),
+                    one.starts_with("**/"),
+                    one.ends_with("/**"),
+                );
+                assert!(!name.is_empty() && !name.contains("**"), "{pattern}");
+            }
+        }
+    }
+
+    fn library(pattern: &str) -> GlobSet {
+        let mut set = GlobSetBuilder::new();
+        glob::compile(pattern).unwrap().into_iter().for_each(|glob| {
+            set.add(glob);
+        });
+        set.build().unwrap()
+    }
+
+    /// Parts of names of the table, as they are and with something before, behind and between.
+    fn paths() -> impl Strategy<Value = String> {
+        let mut parts: Vec<String> = patterns()
+            .iter()
+            .flat_map(|pattern| glob::write_out(pattern, usize::MAX).unwrap())
+            .flat_map(|pattern| pattern.split('/').map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        parts.sort();
+        parts.dedup();
+        let part = (prop::sample::select(parts), "[.a/*]{0,2}", "[-.a/]{0,2}", 0..4_u8).prop_map(
+            |(part, filling, around, how)| {
+                let part = part.replace('*', &filling);
+                match how {
+                    0 => format!("{around}{part}"),
+                    1 => format!("{part}{around}"),
+                    _ => part,
+                }
+            },
+        );
+        prop::collection::vec(part, 1..4).prop_map(|parts| parts.join("/").replace("//", "/"))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn the_library_says_the_same(paths in prop::collection::vec(paths(), 40)) {
+            use std::sync::LazyLock;
+            static SETS: LazyLock<Vec<(&str, Names, GlobSet)>> = LazyLock::new(|| {
+                patterns().into_iter().map(|pattern| {
+                    let mut names = Names::default();
+                    names.add(pattern, Touches::from_iter([Touch::Ci]));
+                    (pattern, names, library(pattern))
+                }).collect()
+            });
+            let mut differ = String::new();
+            for path in paths {
+                for (pattern, names, library) in &*SETS {
+                    let named = names.of(&path) != Touches::default();
+                    if named != library.is_match(&path) {
+                        let _ = writeln!(differ, "{pattern} {path}: {named}");
+                    }
+                }
+            }
+            prop_assert!(differ.is_empty(), "{}", differ);
+        }
+    }
+
+    #[test]
+    fn a_path_of_many_parts_is_looked_at_in_few_places() {
+        let mut names = Names::default();
+        names.add("**/a/b", Touches::from_iter([Touch::Ci]));
+        let (mut count, path) = (0, "x/".repeat(10_000) + "a/b");
+        names.each_place(&path, |_, name| {
+            assert!(name.len() < 4 || name.len() == path.len());
+            count += 1;
+        });
+        assert!(count < 30_010, "{count}");
+        assert!(names.of(&path) != Touches::default());
+    }
+}
