@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use crate::budget::Budget;
 use crate::parse::parse;
-use crate::plan::plan;
 use crate::readings::{readings, unescaped};
-use crate::{Base, BaseError, Change, FileReport, LandingReport, Refusal, RefusalCode, RepoPath, checks};
+use crate::{
+    Base, BaseError, Change, FileReport, LandingReport, Refusal, RefusalCode, RepoPath, checks, sequence,
+};
 
 /// Bounds on what an answer and its files may be. Above any of them the answer is refused as `too-large`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,7 +153,7 @@ fn as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<L
         Err(refusal) => return refused(report, refusal),
     };
     let mut budget = Budget::for_bytes(answer.len());
-    let outcome = plan(&parsed, base, options, &mut budget)?;
+    let outcome = sequence::settle(answer, &parsed, base, options, &mut budget)?;
     report.notes = parsed.notes;
     report.files = outcome.reports;
     let Some(states) = outcome.states else {

@@ -23,6 +23,7 @@ mod readings;
 mod refusal;
 mod report;
 mod resolve;
+mod sequence;
 mod settle;
 mod splice;
 mod text;

@@ -19,4 +19,6 @@ mod refusals;
 #[cfg(test)]
 mod scale;
 #[cfg(test)]
+mod sequence;
+#[cfg(test)]
 mod wide;

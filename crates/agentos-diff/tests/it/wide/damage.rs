@@ -4,6 +4,7 @@
 
 mod dialects;
 mod headers;
+mod sequence;
 mod text;
 
 use super::edits::{Case, Random};
@@ -22,7 +23,12 @@ pub type Damage = (&'static str, Expect, fn(&mut Random, &Case) -> Option<String
 
 /// All classes.
 pub fn classes() -> impl Iterator<Item = &'static Damage> {
-    [headers::CLASSES, text::CLASSES, dialects::CLASSES]
-        .into_iter()
-        .flatten()
+    [
+        headers::CLASSES,
+        sequence::CLASSES,
+        text::CLASSES,
+        dialects::CLASSES,
+    ]
+    .into_iter()
+    .flatten()
 }

@@ -99,6 +99,30 @@ pub fn case(random: &mut Random, sources: &[(String, String)]) -> Option<Case> {
     })
 }
 
+/// The same edit in two steps: the second is made for what the first leaves.
+pub fn in_two(random: &mut Random, case: &Case) -> Option<[Vec<File>; 2]> {
+    let mut steps = [Vec::new(), Vec::new()];
+    for file in &case.files {
+        let path = || RepoPath::new(&file.path).ok();
+        let state = |text: &str| Some(FileState::regular(text.as_bytes()));
+        let (old, new) = (file.old.as_ref()?, file.new.as_ref()?);
+        let middle = edited(random, old);
+        let first = Change::new(vec![(path()?, state(old), state(&middle))]).ok()?;
+        let second = Change::new(vec![(path()?, state(&middle), state(new))]).ok()?;
+        if first.is_empty() || second.is_empty() || middle.is_empty() {
+            return None;
+        }
+        for (step, change) in steps.iter_mut().zip([first, second]) {
+            let mut files = structure(&change);
+            if files.is_empty() {
+                return None;
+            }
+            step.append(&mut files);
+        }
+    }
+    Some(steps)
+}
+
 /// A few sites, each with a small edit as people make them.
 fn edited(random: &mut Random, text: &str) -> String {
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();

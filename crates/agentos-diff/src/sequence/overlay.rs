@@ -1,0 +1,120 @@
+//! A base as it stands after some parts of an answer: what the next part is read against.
+//!
+//! Owns: the states on top of the base. Never: forgets what stood there first.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::plan::States;
+use crate::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode, FileState, KnownBlob, RepoPath};
+
+/// Before the ids of contents that no object store has. No object id begins so.
+const MADE: &str = "made:";
+
+/// What stood at a path first, and what stands there now.
+struct Touched {
+    path: RepoPath,
+    first: Option<FileState>,
+    now: Option<FileState>,
+}
+
+/// The base and what has been done to it.
+pub(super) struct Overlay<'b> {
+    base: &'b dyn Base,
+    touched: BTreeMap<String, Touched>,
+}
+
+impl<'b> Overlay<'b> {
+    pub(super) fn new(base: &'b dyn Base) -> Self {
+        Self {
+            base,
+            touched: BTreeMap::new(),
+        }
+    }
+
+    /// Puts the result of one part on top.
+    pub(super) fn put(&mut self, states: States) {
+        for (path, old, new) in states {
+            self.touched
+                .entry(path.as_str().to_owned())
+                .and_modify(|touched| touched.now.clone_from(&new))
+                .or_insert(Touched {
+                    path,
+                    first: old,
+                    now: new,
+                });
+        }
+    }
+
+    /// What stood at a touched path first.
+    pub(super) fn first(&self, path: &str) -> Option<&FileState> {
+        self.touched.get(path)?.first.as_ref()
+    }
+
+    /// All touched paths, first and last state.
+    pub(super) fn states(self) -> States {
+        self.touched
+            .into_values()
+            .filter(|touched| touched.first.is_some() || touched.now.is_some())
+            .map(|touched| (touched.path, touched.first, touched.now))
+            .collect()
+    }
+
+    /// A file below this directory has been made.
+    fn made_below(&self, dir: &str) -> bool {
+        let below = format!("{dir}/");
+        self.touched
+            .range(below.clone()..)
+            .take_while(|(path, _)| path.starts_with(&below))
+            .any(|(_, touched)| touched.now.is_some())
+    }
+}
+
+fn entry(path: &str, state: &FileState) -> Entry {
+    let kind = match state.mode {
+        FileMode::Regular | FileMode::Executable => EntryKind::File(state.mode),
+        FileMode::Symlink => EntryKind::Symlink,
+    };
+    Entry {
+        kind,
+        id: format!("{MADE}{path}"),
+    }
+}
+
+impl Base for Overlay<'_> {
+    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
+        if let Some(touched) = self.touched.get(path) {
+            return Ok(touched.now.as_ref().map(|state| entry(path, state)));
+        }
+        let there = self.base.entry(path)?;
+        Ok(there.or_else(|| {
+            self.made_below(path).then(|| Entry {
+                kind: EntryKind::Directory,
+                id: String::new(),
+            })
+        }))
+    }
+
+    fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError> {
+        let Some(path) = id.strip_prefix(MADE) else {
+            return self.base.read(id);
+        };
+        let state = self.touched.get(path).and_then(|touched| touched.now.as_ref());
+        state
+            .map(|state| Arc::clone(&state.content))
+            .ok_or_else(|| BaseError(format!("`{path}` is gone")))
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {
+        // Neighbours are judged against the real base, once all parts are through.
+        self.base.list(dir)
+    }
+
+    fn blob_by_prefix(&self, prefix: &str) -> Result<Option<KnownBlob>, BaseError> {
+        self.base.blob_by_prefix(prefix)
+    }
+
+    fn paths_ending_with(&self, suffix: &str, limit: usize) -> Result<Vec<String>, BaseError> {
+        self.base.paths_ending_with(suffix, limit)
+    }
+}

@@ -1,0 +1,133 @@
+//! What an answer itself says about the order of its parts.
+//!
+//! Owns: the signs: a series of mails, and chains of `index` lines. Never: looks at the base.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::parse::{FileEdit, Name, Parsed, git_pairs, same_file, without_prefix};
+
+/// How parts of one file stand to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// No file has two parts.
+    Once,
+    /// All were made for the base.
+    Base,
+    /// Each was made for what the ones before it leave.
+    InTurn,
+    /// Nothing tells.
+    Unknown,
+}
+
+/// Reads the signs.
+pub(super) fn order(answer: &[u8], parsed: &Parsed<'_>) -> Order {
+    let repeated = repeated(parsed.files.iter());
+    if repeated.is_empty() {
+        return Order::Once;
+    }
+    if is_series(answer) {
+        return Order::InTurn;
+    }
+    let mut last: HashMap<Vec<u8>, &(String, String)> = HashMap::new();
+    let mut signs = BTreeSet::new();
+    for edit in repeated.iter().filter_map(|at| parsed.files.get(*at)) {
+        let Some(index) = &edit.extended.index else {
+            signs.insert(Sign::None);
+            continue;
+        };
+        for name in names(edit) {
+            if let Some(before) = last.insert(name, index) {
+                signs.insert(sign(before, index));
+            }
+        }
+    }
+    let mut signs = signs.into_iter();
+    match (signs.next(), signs.next()) {
+        (Some(Sign::Base), None) => Order::Base,
+        (Some(Sign::Chain), None) => Order::InTurn,
+        (Some(_) | None, _) => Order::Unknown,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sign {
+    Base,
+    Chain,
+    None,
+}
+
+/// Two `index` lines of one file: of the same old blob, or of the one before's new one.
+fn sign(before: &(String, String), this: &(String, String)) -> Sign {
+    let same = |a: &str, b: &str| a.len() >= 7 && b.len() >= 7 && (a.starts_with(b) || b.starts_with(a));
+    match (same(&before.0, &this.0), same(&before.1, &this.0)) {
+        (true, _) => Sign::Base,
+        (false, true) => Sign::Chain,
+        (false, false) => Sign::None,
+    }
+}
+
+/// Two mails or more, as `git format-patch` writes them.
+fn is_series(answer: &[u8]) -> bool {
+    let begins = |line: &&[u8]| {
+        line.strip_prefix(b"From ").is_some_and(|rest| {
+            let id = rest.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+            (id == 40 || id == 64) && rest.get(id) == Some(&b' ')
+        })
+    };
+    answer.split(|byte| *byte == b'\n').filter(begins).take(2).count() == 2
+}
+
+/// The numbers of the parts that share a file with another part.
+pub(super) fn repeated<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'a>>) -> BTreeSet<usize> {
+    let mut by_name: HashMap<Vec<u8>, usize> = HashMap::new();
+    let mut found = BTreeSet::new();
+    for (at, edit) in edits.enumerate() {
+        for name in names(edit) {
+            if let Some(other) = by_name.insert(name, at).filter(|other| *other != at) {
+                found.extend([other, at]);
+            }
+        }
+    }
+    found
+}
+
+/// The numbers of the parts that share a file with an earlier one.
+pub(super) fn later<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'a>>) -> BTreeSet<usize> {
+    let mut seen: HashSet<Vec<u8>> = HashSet::new();
+    let mut found = BTreeSet::new();
+    for (at, edit) in edits.enumerate() {
+        for name in names(edit) {
+            if !seen.insert(name) {
+                found.insert(at);
+            }
+        }
+    }
+    found
+}
+
+/// The names of a part, prefixes aside.
+fn names(edit: &FileEdit<'_>) -> Vec<Vec<u8>> {
+    let bare = |name: &[u8]| without_prefix(name).unwrap_or(name).to_vec();
+    let written = |name: &Name| match name {
+        Name::Written(name) => Some(bare(name)),
+        Name::Unstated | Name::Nothing => None,
+    };
+    let moved = [&edit.extended.from, &edit.extended.to]
+        .into_iter()
+        .flatten()
+        .cloned();
+    let mut names: Vec<Vec<u8>> = [written(&edit.old), written(&edit.new)]
+        .into_iter()
+        .flatten()
+        .chain(moved)
+        .collect();
+    if names.is_empty()
+        && let Some(git) = &edit.extended.git_line
+    {
+        let same = git_pairs(git).into_iter().filter(|(a, b)| same_file(a, b));
+        names.extend(same.map(|(a, _)| bare(&a)));
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}

@@ -1,0 +1,167 @@
+//! Several parts of one answer about the same file: what one leaves is what the next was made for, or is not.
+//!
+//! Owns: the tables. Never: repeats what one part alone can show.
+
+use agentos_diff::{LandOptions, land};
+
+use crate::memory::Memory;
+
+const BASE: &[(&str, &[u8])] = &[("f", b"one\ntwo\nthree\nfour\nfive\nsix\n"), ("g", b"other\n")];
+
+/// The files after the answer, or the code of its refusal.
+fn outcome(answer: &str, files: &[(&str, &[u8])]) -> String {
+    let base = Memory::of(files);
+    match land(answer.as_bytes(), &base, &LandOptions::default()) {
+        Ok(landed) => base
+            .after(&landed.change)
+            .into_iter()
+            .filter(|(path, (_, now))| base.tree.get(path).is_none_or(|(_, before)| before != now))
+            .map(|(path, (_, content))| {
+                format!("{path}={}", String::from_utf8_lossy(&content).replace('\n', " "))
+            })
+            .chain(
+                base.tree
+                    .keys()
+                    .filter(|path| !base.after(&landed.change).contains_key(*path))
+                    .map(|path| format!("{path} gone")),
+            )
+            .collect::<Vec<_>>()
+            .join("; "),
+        Err(agentos_diff::LandError::Refused(report)) => report.refusal.expect("a refusal").code.to_string(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn block(path: &str, search: &str, replace: &str) -> String {
+    format!("{path}\n<<<<<<< SEARCH\n{search}\n=======\n{replace}\n>>>>>>> REPLACE\n\n")
+}
+
+fn json(edits: &[(&str, &str, &str)]) -> String {
+    let edits: Vec<_> = edits
+        .iter()
+        .map(
+            |(path, search, replace)| serde_json::json!({"path": path, "search": search, "replace": replace}),
+        )
+        .collect();
+    serde_json::json!({ "edits": edits }).to_string()
+}
+
+#[test]
+fn a_later_edit_may_be_made_for_what_an_earlier_one_leaves() {
+    let wanted = "f=one 2 deux three four five six ";
+    let answers = [
+        block("f", "two", "2\nII") + &block("f", "II\nthree", "deux\nthree"),
+        json(&[("f", "two\n", "2\nII\n"), ("f", "II", "deux")]),
+        "--- a/f\n+++ b/f\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n+II\n three\n@@ -2,3 +2,3 @@\n 2\n-II\n+deux\n three\n".to_owned(),
+        "```diff\n--- a/f\n+++ b/f\n@@ @@\n-two\n+2\n+II\n```\nThen\n```diff\n--- a/f\n+++ b/f\n@@ @@\n-II\n+deux\n three\n```\n".to_owned(),
+        "*** Begin Patch\n*** Update File: f\n@@\n-two\n+2\n+II\n@@\n-II\n+deux\n three\n*** End Patch\n".to_owned(),
+        "*** Begin Patch\n*** Update File: f\n@@\n-two\n+2\n+II\n*** Update File: f\n@@\n-II\n+deux\n*** End Patch\n".to_owned(),
+    ];
+    for answer in answers {
+        assert_eq!(outcome(&answer, BASE), wanted, "{answer}");
+    }
+}
+
+#[test]
+fn files_that_come_change_move_and_go_in_one_answer_end_as_the_last_part_leaves_them() {
+    let new = "diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+a\n+b\n";
+    let edit = "diff --git a/n b/n\n--- a/n\n+++ b/n\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n";
+    let moved = "diff --git a/n b/m\nrename from n\nrename to m\n";
+    let gone =
+        "diff --git a/m b/m\ndeleted file mode 100644\n--- a/m\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-B\n";
+    let edited = "--- a/g\n+++ b/g\n@@ -1 +1 @@\n-other\n+more\n";
+    let old_gone =
+        "diff --git a/g b/g\ndeleted file mode 100644\n--- a/g\n+++ /dev/null\n@@ -1 +0,0 @@\n-other\n";
+    let new_g = "diff --git a/g b/g\nnew file mode 100644\n--- /dev/null\n+++ b/g\n@@ -0,0 +1 @@\n+fresh\n";
+    let g_moved = "diff --git a/g b/h\nrename from g\nrename to h\n";
+    let cases: [(String, &str); 9] = [
+        (format!("{new}{edit}"), "n=a B "),
+        (format!("{new}{edit}{moved}"), "m=a B "),
+        (format!("{new}{edit}{moved}{gone}"), "empty"),
+        (format!("{edited}{new}{edit}{moved}{gone}"), "g=more "),
+        (format!("{old_gone}{new_g}"), "g=fresh "),
+        (format!("{edited}{g_moved}"), "h=more ; g gone"),
+        (format!("{g_moved}{new_g}"), "g=fresh ; h=other "),
+        // The file that is edited went before.
+        (format!("{old_gone}{edited}"), "malformed"),
+        (format!("{new}{moved}{edit}"), "does-not-apply"),
+    ];
+    for (answer, wanted) in cases {
+        assert_eq!(outcome(&answer, BASE), wanted, "{answer}");
+    }
+}
+
+#[test]
+fn without_a_sign_two_readings_that_differ_are_refused() {
+    let rows = b"top\nx\ny\nx\ny\nx\ny\nx\ny\nend\n";
+    let files: &[(&str, &[u8])] = &[("f", rows)];
+    let part = |index: &str, hunk: &str| format!("diff --git a/f b/f\n{index}--- a/f\n+++ b/f\n{hunk}");
+    let (first, second) = (
+        "@@ -1,2 +1,4 @@\n top\n+p\n+q\n x\n",
+        "@@ -6,2 +6,2 @@\n x\n-y\n+Y\n",
+    );
+    let mail = |text: &str| {
+        format!(
+            "From {} Mon Sep 17 00:00:00 2001\nSubject: [PATCH]\n\n---\n{text}-- \n2.40.1\n\n",
+            "1".repeat(40)
+        )
+    };
+    let cases = [
+        // Line 6 of the base, or of what the first part leaves: nothing tells.
+        (part("", first) + &part("", second), "ambiguous"),
+        // Mails of a series follow each other; so do parts whose `index` lines do.
+        (
+            mail(&part("", first)) + &mail(&part("", second)),
+            "f=top p q x y x Y x y x y end ",
+        ),
+        (
+            part("index 1111111..2222222 100644\n", first) + &part("index 2222222..3333333 100644\n", second),
+            "f=top p q x y x Y x y x y end ",
+        ),
+        // Both of the same blob: made for the base.
+        (
+            part("index 1111111..2222222 100644\n", first) + &part("index 1111111..3333333 100644\n", second),
+            "f=top p q x y x y x Y x y end ",
+        ),
+    ];
+    for (answer, wanted) in cases {
+        assert_eq!(outcome(&answer, files), wanted, "{answer}");
+    }
+}
+
+#[test]
+fn what_was_not_made_for_the_result_of_another_edit_is_refused_as_before() {
+    let cases = [
+        // Two edits of one line, both made for the base.
+        (block("f", "two", "2") + &block("f", "two", "zwei"), "ambiguous"),
+        // Two insertions at one place: their order is not known.
+        (
+            block("f", "one", "one\nA") + &block("f", "one", "one\nB"),
+            "ambiguous",
+        ),
+        // The second stands nowhere, also afterwards.
+        (
+            block("f", "two", "2") + &block("f", "seven", "7"),
+            "does-not-apply",
+        ),
+        // After the first it stands twice.
+        (
+            block("f", "two", "new\nnew") + &block("f", "new", "old"),
+            "does-not-apply",
+        ),
+        // It stands in the result only but for its indentation.
+        (
+            block("f", "two", "    deep\n    er") + &block("f", "deep", "DEEP"),
+            "does-not-apply",
+        ),
+        (
+            block("f", "two", "2") + &block("f", "two", "2"),
+            "f=one 2 three four five six ",
+        ),
+        // There and back changes nothing.
+        (block("f", "two", "2") + &block("f", "2", "two"), "empty"),
+    ];
+    for (answer, wanted) in cases {
+        assert_eq!(outcome(&answer, BASE), wanted, "{answer}");
+    }
+}
