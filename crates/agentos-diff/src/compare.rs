@@ -22,6 +22,7 @@ const FULL: usize = 2_048;
 
 /// The edits that turn `old` into `new`, ascending.
 pub(crate) fn edits(old: &[&[u8]], new: &[&[u8]]) -> Vec<Edit> {
+    let (head, old, new) = without_equal_ends(old, new);
     let mut numbers: HashMap<&[u8], u32> = HashMap::new();
     let mut number = |line: &'_ _| -> u32 {
         let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
@@ -32,7 +33,26 @@ pub(crate) fn edits(old: &[&[u8]], new: &[&[u8]]) -> Vec<Edit> {
     let new: Vec<u32> = new.iter().map(&mut number).collect();
     let mut out = Vec::new();
     between(&old, &new, 0..old.len(), 0..new.len(), &mut out);
-    joined(out)
+    let mut out = joined(out);
+    for range in out.iter_mut().flat_map(|edit| [&mut edit.old, &mut edit.new]) {
+        *range = range.start + head..range.end + head;
+    }
+    out
+}
+
+/// How many lines are equal at the beginning, and what is left of both lists without those and the equal ones at the
+/// end. Only what is left is numbered: to number a line costs a hundred times what it costs to compare it.
+fn without_equal_ends<'l, 'a>(
+    old: &'l [&'a [u8]],
+    new: &'l [&'a [u8]],
+) -> (usize, &'l [&'a [u8]], &'l [&'a [u8]]) {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let rest = |lines: &'l [&'a [u8]]| lines.get(head..).unwrap_or_default();
+    let (old, new) = (rest(old), rest(new));
+    let ends = old.iter().rev().zip(new.iter().rev());
+    let tail = ends.take_while(|(a, b)| a == b).count();
+    let middle = |lines: &'l [&'a [u8]]| lines.get(..lines.len() - tail).unwrap_or_default();
+    (head, middle(old), middle(new))
 }
 
 /// Edits inside two ranges: common ends off, then the full algorithm, or anchors when it would cost too much.
