@@ -10,7 +10,8 @@ landed. Outcomes:
   exact    exit 0 and the tree id is the expected one
   refused  exit not 0 and the tree is untouched
   wrong    exit 0 and any other tree; or something outside the work tree, or git's own files, were written
-  partial  exit not 0 and something was changed"""
+  partial  exit not 0 and something was changed
+  look     a tool that is asked to say what it would do and change nothing; only its time counts"""
 import argparse
 import json
 import multiprocessing as mp
@@ -322,7 +323,9 @@ def worker_main(args):
                 gt = base_tree if clean else tree_id(got)
                 esc = not box.outer_ok() or not box.git_ok(git_now)
                 kind = ""
-                if esc:
+                if t.get("look"):
+                    res = "look"
+                elif esc:
                     res, kind = "wrong", "escape"
                 elif rc == 0:
                     if gt == i["expected_tree"] and not (i["expect"] == "refuse"):

@@ -14,7 +14,7 @@ use crate::say;
 
 const CORPUS: &str = "crates/agentos-testkit/fixtures/landing";
 const CRATE: &str = "crates/agentos-diff";
-const TARGETS: &[&str] = &["land", "roundtrip"];
+const TARGETS: &[&str] = &["land", "roundtrip", "series"];
 /// Larger inputs make the fuzzer slow and find nothing that smaller ones do not.
 const MOST_BYTES: usize = 16 << 10;
 

@@ -27,7 +27,7 @@ pub fn run(root: &Path, options: &Options) -> Result<(), String> {
     std::fs::create_dir_all(&out).map_err(|error| format!("`{}`: {error}", out.display()))?;
     let runs = out.join("runs.jsonl");
     say(&format!(
-        "running agentos and {} other tools over {CORPUS}",
+        "running agentos and {} other tools or options over {CORPUS}",
         found.tools.len()
     ));
     measure(root, &program, &found, &runs)?;
@@ -65,7 +65,8 @@ fn build(root: &Path) -> Result<PathBuf, String> {
 }
 
 fn measure(root: &Path, program: &Path, found: &peers::Found, out: &Path) -> Result<(), String> {
-    let tools: Vec<&str> = std::iter::once("agentos")
+    let tools: Vec<&str> = ["agentos", "agentos-explain"]
+        .into_iter()
         .chain(found.tools.iter().copied())
         .collect();
     let status = Command::new("python3")

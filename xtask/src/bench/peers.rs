@@ -34,7 +34,13 @@ const FOLDER: &str = "target/bench-peers";
 /// The folders carry the version, so that another version here is a peer that is not installed yet.
 const PEERS: &[Peer] = &[
     Peer {
-        tools: &["git-apply", "git-apply-loose"],
+        tools: &[
+            "git-apply",
+            "git-apply-loose",
+            "git-apply-recount",
+            "git-apply-3way",
+            "git-apply-check",
+        ],
         variable: None,
         place: Place::System("git"),
         install: &["apt-get install git"],

@@ -13,6 +13,8 @@ use super::peers::Missing;
 const PRODUCT: &str = "agentos";
 /// The tool whose time is the unit.
 const UNIT: &str = "git-apply";
+/// The look whose time is the unit of looks.
+const LOOK_UNIT: &str = "git-apply-check";
 /// Tools that are libraries, called inside a process that runs already: their times hold no start of a process.
 const IN_PROCESS: &[&str] = &["aider", "jsdiff", "purepatch"];
 /// The damage, from none to the inputs that must be refused.
@@ -69,6 +71,8 @@ pub enum Outcome {
     Wrong,
     /// Failure, and something was changed.
     Partial,
+    /// It was only asked what it would do.
+    Look,
 }
 
 /// One line of the runner.
@@ -121,6 +125,7 @@ impl Counts {
                 Outcome::Refused => counts.refused += 1,
                 Outcome::Wrong => counts.wrong += 1,
                 Outcome::Partial => counts.partial += 1,
+                Outcome::Look => {}
             }
         }
         counts
@@ -169,6 +174,17 @@ pub struct Class {
     pub tools: BTreeMap<String, Counts>,
 }
 
+/// What it takes to be told what would happen, without that it happens.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Look {
+    /// The tool and its option, as in `scripts/landing/tools.json`.
+    pub tool: String,
+    /// Median milliseconds for one input.
+    pub median_ms: f64,
+    /// Median over that of `git apply --check`.
+    pub times_git_apply_check: Option<f64>,
+}
+
 /// The whole report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
@@ -182,6 +198,8 @@ pub struct Report {
     pub inputs: usize,
     /// Tool by tool, the product first.
     pub tools: Vec<Totals>,
+    /// Those that were only asked what they would do.
+    pub looks: Vec<Look>,
     /// Class by class.
     pub classes: Vec<Class>,
     /// Peers that were not measured.
@@ -192,8 +210,10 @@ impl Report {
     /// Counts the runs.
     #[must_use]
     pub fn new(runs: &[Run], commit: String, finished_at: String, missing: Vec<Missing>) -> Self {
+        let (looks, runs): (Vec<Run>, Vec<Run>) =
+            runs.iter().cloned().partition(|run| run.outcome == Outcome::Look);
         let mut names: Vec<&str> = Vec::new();
-        for run in runs {
+        for run in &runs {
             if !names.contains(&run.tool.as_str()) {
                 names.push(&run.tool);
             }
@@ -205,8 +225,9 @@ impl Report {
             commit,
             finished_at,
             inputs: inputs.len(),
-            tools: names.iter().map(|name| totals(runs, name)).collect(),
-            classes: classes(runs),
+            tools: names.iter().map(|name| totals(&runs, name)).collect(),
+            looks: self::looks(&looks),
+            classes: classes(&runs),
             missing,
         }
     }
@@ -239,6 +260,20 @@ fn totals(runs: &[Run], tool: &str) -> Totals {
         times_git_apply: shared(tool).zip(shared(UNIT)).map(|(own, unit)| own / unit),
         in_process: IN_PROCESS.contains(&tool),
     }
+}
+
+fn looks(runs: &[Run]) -> Vec<Look> {
+    let names: BTreeSet<&str> = runs.iter().map(|run| run.tool.as_str()).collect();
+    let time = |tool: &str| median(runs.iter().filter(|run| run.tool == tool));
+    let look = |tool: &&str| {
+        let own = time(tool)?;
+        Some(Look {
+            tool: (*tool).to_owned(),
+            median_ms: own,
+            times_git_apply_check: time(LOOK_UNIT).map(|unit| own / unit),
+        })
+    };
+    names.iter().filter_map(look).collect()
 }
 
 /// The middle one of the times.
@@ -283,6 +318,7 @@ pub fn markdown(report: &Report) -> String {
         report.finished_at
     );
     totals_table(&mut page, report);
+    looks_table(&mut page, report);
     class_table(&mut page, report);
     if !report.missing.is_empty() {
         line(&mut page, "\n## Not measured\n");
@@ -300,6 +336,25 @@ pub fn markdown(report: &Report) -> String {
         }
     }
     page
+}
+
+fn looks_table(page: &mut String, report: &Report) {
+    if report.looks.is_empty() {
+        return;
+    }
+    line(
+        page,
+        "\n## To be told what would happen\n\nNothing is changed; over the inputs that are diffs.\n",
+    );
+    line(page, "| tool | median ms | × git apply --check |\n|---|--:|--:|");
+    for look in &report.looks {
+        let ratio = look.times_git_apply_check;
+        let ratio = ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
+        line(
+            page,
+            &format!("| {} | {:.1} | {ratio} |", look.tool, look.median_ms),
+        );
+    }
 }
 
 fn totals_table(page: &mut String, report: &Report) {

@@ -63,6 +63,35 @@ impl Case {
         Self { base, answer }
     }
 
+    /// A diff of one file that goes on with one piece of text again and again.
+    pub fn of_pieces(piece: &str, bytes: usize) -> Self {
+        let mut base = MemoryBase::default();
+        base.put("f", Arc::from(b"a\nb\n".to_vec()));
+        let answer = format!("--- a/f\n+++ b/f\n{}", piece.repeat(bytes / piece.len()));
+        Self {
+            base,
+            answer: answer.into_bytes(),
+        }
+    }
+
+    /// One hunk whose context is told by every second line, with `...` between.
+    pub fn of_elisions(elisions: usize) -> Self {
+        let text: String = (0..=elisions * 2).map(|at| format!("line {at}\n")).collect();
+        let mut base = MemoryBase::default();
+        base.put("f", Arc::from(text.into_bytes()));
+        let told: String = (0..elisions)
+            .map(|at| format!(" line {}\n ...\n", at * 2))
+            .collect();
+        let answer = format!(
+            "--- a/f\n+++ b/f\n@@ @@\n{told}-line {}\n+the end\n",
+            elisions * 2
+        );
+        Self {
+            base,
+            answer: answer.into_bytes(),
+        }
+    }
+
     /// An answer without any edit.
     pub fn of_prose(bytes: usize) -> Self {
         let sentence = "First, open the file `src/lib.rs` -- then look for the place that the error names.\n";

@@ -1,5 +1,6 @@
 //! Landing alone, without a process or a repository: throughput, and how time and memory grow with the input.
-//! A line whose throughput falls as its size grows tells of growth that is not linear.
+//! Each size is twice the one before it: a line whose throughput falls as its size grows, or whose memory more than
+//! doubles, tells of growth that is not linear.
 //!
 //! Owns: what is measured and at which sizes. Never: judges a time; the numbers are for people.
 
@@ -67,14 +68,14 @@ fn damaged(bencher: Bencher<'_, '_>) {
 }
 
 /// Growth with the bytes of an answer of new files. Items are kilobytes.
-#[divan::bench(args = [100, 1_000, 10_000], max_time = 5)]
+#[divan::bench(args = [1_250, 2_500, 5_000, 10_000], max_time = 5)]
 fn answer_kilobytes(bencher: Bencher<'_, '_>, kilobytes: usize) {
     let case = Case::of_new_files(100, kilobytes * 10);
     measure_landing(bencher, &case, &case.answer, kilobytes);
 }
 
 /// Growth with the lines of the one file that ten hunks go to. Items are lines of the file.
-#[divan::bench(args = [1_000, 10_000, 100_000], max_time = 5)]
+#[divan::bench(args = [12_500, 25_000, 50_000, 100_000], max_time = 5)]
 fn file_lines(bencher: Bencher<'_, '_>, lines: usize) {
     let case = Case::new(Shape {
         files: 1,
@@ -85,7 +86,7 @@ fn file_lines(bencher: Bencher<'_, '_>, lines: usize) {
 }
 
 /// The same from a damaged answer.
-#[divan::bench(args = [1_000, 10_000, 100_000], max_time = 5)]
+#[divan::bench(args = [12_500, 25_000, 50_000, 100_000], max_time = 5)]
 fn file_lines_damaged(bencher: Bencher<'_, '_>, lines: usize) {
     let case = Case::new(Shape {
         files: 1,
@@ -96,7 +97,7 @@ fn file_lines_damaged(bencher: Bencher<'_, '_>, lines: usize) {
 }
 
 /// Growth with the number of files, one hunk each. Items are files.
-#[divan::bench(args = [10, 500, 5_000], max_time = 5)]
+#[divan::bench(args = [625, 1_250, 2_500, 5_000], max_time = 5)]
 fn files(bencher: Bencher<'_, '_>, files: usize) {
     let case = Case::new(Shape {
         files,
@@ -107,7 +108,7 @@ fn files(bencher: Bencher<'_, '_>, files: usize) {
 }
 
 /// The same from a damaged answer.
-#[divan::bench(args = [10, 500, 5_000], max_time = 5)]
+#[divan::bench(args = [625, 1_250, 2_500, 5_000], max_time = 5)]
 fn files_damaged(bencher: Bencher<'_, '_>, files: usize) {
     let case = Case::new(Shape {
         files,
@@ -118,7 +119,7 @@ fn files_damaged(bencher: Bencher<'_, '_>, files: usize) {
 }
 
 /// Growth with the number of hunks in one file, which grows along. Items are hunks.
-#[divan::bench(args = [10, 1_000, 50_000], max_time = 5)]
+#[divan::bench(args = [6_250, 12_500, 25_000, 50_000], max_time = 5)]
 fn hunks(bencher: Bencher<'_, '_>, hunks: usize) {
     let case = Case::new(Shape {
         files: 1,
@@ -129,7 +130,7 @@ fn hunks(bencher: Bencher<'_, '_>, hunks: usize) {
 }
 
 /// The same from a damaged answer.
-#[divan::bench(args = [10, 1_000, 50_000], max_time = 5)]
+#[divan::bench(args = [6_250, 12_500, 25_000, 50_000], max_time = 5)]
 fn hunks_damaged(bencher: Bencher<'_, '_>, hunks: usize) {
     let case = Case::new(Shape {
         files: 1,
@@ -139,16 +140,49 @@ fn hunks_damaged(bencher: Bencher<'_, '_>, hunks: usize) {
     measure_landing(bencher, &case, &case.damaged(), hunks);
 }
 
+/// The same with a hundred hunks a file. Items are hunks.
+#[divan::bench(args = [6_250, 12_500, 25_000, 50_000], max_time = 5)]
+fn hunks_of_many_files(bencher: Bencher<'_, '_>, hunks: usize) {
+    let case = Case::new(Shape {
+        files: hunks / 100,
+        hunks: 100,
+        lines: 1_000,
+    });
+    measure_landing(bencher, &case, &case.damaged(), hunks);
+}
+
 /// Growth where every line fits everywhere: what a refusal costs. Items are lines of the file.
-#[divan::bench(args = [1_000, 10_000, 100_000], max_time = 5)]
+#[divan::bench(args = [12_500, 25_000, 50_000, 100_000], max_time = 5)]
 fn repeated_lines(bencher: Bencher<'_, '_>, lines: usize) {
     let case = Case::of_one_line_repeated(lines);
     measure(bencher, &case, &case.answer, lines);
 }
 
 /// Growth with an answer that holds no edit at all. Items are kilobytes.
-#[divan::bench(args = [100, 1_000, 10_000], max_time = 5)]
+#[divan::bench(args = [1_250, 2_500, 5_000, 10_000], max_time = 5)]
 fn prose_kilobytes(bencher: Bencher<'_, '_>, kilobytes: usize) {
     let case = Case::of_prose(kilobytes * 1_000);
     measure(bencher, &case, &case.answer, kilobytes);
+}
+
+/// Growth with text that is nothing but the beginnings of edits: what a refusal costs. Items are kilobytes.
+#[divan::bench(args = [1_250, 2_500, 5_000, 10_000], consts = [0, 1, 2, 3, 4], max_time = 2)]
+fn beginnings_kilobytes<const KIND: usize>(bencher: Bencher<'_, '_>, kilobytes: usize) {
+    let kinds = [
+        "@@ -1 +1 @@\n",
+        "```\n",
+        "f\n<<<<<<< SEARCH\n",
+        "[\n",
+        "*** Begin Patch\n",
+    ];
+    let piece = kinds.get(KIND).copied().unwrap_or_default();
+    let case = Case::of_pieces(piece, kilobytes * 1_000);
+    measure(bencher, &case, &case.answer, kilobytes);
+}
+
+/// Growth with the places where context was left out of one hunk. Items are those.
+#[divan::bench(args = [1_250, 2_500, 5_000, 10_000], max_time = 5)]
+fn elisions(bencher: Bencher<'_, '_>, elisions: usize) {
+    let case = Case::of_elisions(elisions);
+    measure_landing(bencher, &case, &case.answer, elisions);
 }

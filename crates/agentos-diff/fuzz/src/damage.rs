@@ -8,9 +8,6 @@ use agentos_diff::Change;
 pub fn damage(change: &Change, bits: u8) -> Option<Vec<u8>> {
     let has = |bit: u32| bits >> bit & 1 == 1;
     let mut lines = split(change.canonical_diff());
-    if (has(0) || has(1)) && holds_header(&lines) {
-        return None;
-    }
     if has(0) {
         bare_headers(&mut lines);
     }
@@ -83,19 +80,6 @@ fn is_git_header(line: &[u8]) -> bool {
     ]
     .iter()
     .any(|start| line.starts_with(start))
-}
-
-/// Removed and added lines that read as a header where no count says that they belong to the hunk.
-fn holds_header(lines: &[Vec<u8>]) -> bool {
-    let mut in_hunk = false;
-    lines.iter().any(|line| {
-        if line.starts_with(b"diff --git ") {
-            in_hunk = false;
-        } else if line.starts_with(b"@@ ") {
-            in_hunk = true;
-        }
-        in_hunk && (line.starts_with(b"--- ") || line.starts_with(b"+++ "))
-    })
 }
 
 /// Nothing says where a hunk goes, or how long it is.

@@ -9,6 +9,8 @@ mod base;
 mod damage;
 mod dialect;
 mod roundtrip;
+mod series;
 
 pub use any_answer::any_answer;
 pub use roundtrip::roundtrip;
+pub use series::series;

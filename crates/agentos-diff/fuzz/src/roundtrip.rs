@@ -12,7 +12,7 @@ use crate::damage;
 use crate::dialect::{self, Dialect};
 
 /// Lines that repeat, that look like parts of a diff, and that have odd blanks and signs.
-const LINES: &[&str] = &[
+pub(crate) const LINES: &[&str] = &[
     "a",
     "b",
     "c",
@@ -82,7 +82,7 @@ fn lands_as_itself(change: &Change, base: &MemoryBase) {
     }
 }
 
-fn shown(change: &Change) -> String {
+pub(crate) fn shown(change: &Change) -> String {
     let mut out = String::new();
     for file in change.files() {
         let old = file.old.as_ref().map_or(&b""[..], |old| &old.content);
@@ -107,10 +107,10 @@ fn old_side(change: &Change) -> MemoryBase {
 }
 
 /// The fuzzer's bytes, then zeros.
-struct Bytes<'d>(&'d [u8]);
+pub(crate) struct Bytes<'d>(pub(crate) &'d [u8]);
 
 impl Bytes<'_> {
-    fn next(&mut self) -> u8 {
+    pub(crate) fn next(&mut self) -> u8 {
         let Some((first, rest)) = self.0.split_first() else {
             return 0;
         };

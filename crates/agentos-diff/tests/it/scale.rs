@@ -70,3 +70,149 @@ fn repetition_is_refused_and_does_not_explode() {
     let heads = "--- a/f\n+++ b/f\n".repeat(200_000);
     assert_eq!(code(heads.as_bytes(), &base), "malformed");
 }
+
+/// Files of `lines` lines each with a changed line in every `distance`; the answer says nothing of where.
+fn edited(files: usize, lines: usize, distance: usize) -> (Memory, String) {
+    let mut base = Memory::default();
+    let mut answer = String::new();
+    for file in 0..files {
+        let path = format!("src/part_{}/f{file}.rs", file % 40);
+        let text: String = (0..lines).map(|at| format!("line {at} of {file}\n")).collect();
+        base.put(&path, "100644", text.as_bytes());
+        answer += &format!("--- a/{path}\n+++ b/{path}\n");
+        for at in (0..lines - 1).step_by(distance) {
+            answer += &format!(
+                "@@ @@\n line {at} of {file}\n-line {} of {file}\n+new {at}\n",
+                at + 1
+            );
+        }
+    }
+    (base, answer)
+}
+
+/// Every hunk of an answer made by `edited` is in the result, at its place and nowhere else.
+fn lands_whole(files: usize, lines: usize, distance: usize) {
+    let (base, answer) = edited(files, lines, distance);
+    let landed = land(answer.as_bytes(), &base, &LandOptions::default()).expect("it lands");
+    assert_eq!(landed.change.files().len(), files);
+    for file in landed.change.files() {
+        let (old, new) = (
+            file.old.as_ref().expect("an old"),
+            file.new.as_ref().expect("a new"),
+        );
+        let expected: Vec<u8> = old
+            .content
+            .split_inclusive(|byte| *byte == b'\n')
+            .enumerate()
+            .flat_map(|(at, line)| match at % distance {
+                1 => format!("new {}\n", at - 1).into_bytes(),
+                _ => line.to_vec(),
+            })
+            .collect();
+        assert!(*new.content == expected, "{}", file.path);
+    }
+}
+
+#[test]
+fn ten_megabytes_of_answer() {
+    let line = "a line of a new file that is as long as lines of code may well be, or a little longer\n";
+    let lines = 100_000 / line.len();
+    let file = |at: usize| {
+        let body = format!("+{line}").repeat(lines);
+        format!("--- /dev/null\n+++ b/n/f{at}\n@@ -0,0 +1,{lines} @@\n{body}")
+    };
+    let answer: String = (0..104).map(file).collect();
+    assert!(answer.len() > 10_000_000);
+    let landed = land(answer.as_bytes(), &Memory::default(), &LandOptions::default()).expect("it lands");
+    let content = |file: &agentos_diff::FileChange| file.new.as_ref().map(|new| new.content.to_vec());
+    let expected = Some(line.repeat(lines).into_bytes());
+    assert_eq!(landed.change.files().len(), 104);
+    assert!(landed.change.files().iter().all(|file| content(file) == expected));
+}
+
+#[test]
+fn a_file_of_a_hundred_thousand_lines() {
+    lands_whole(1, 100_000, 10_000);
+}
+
+#[test]
+fn five_thousand_files() {
+    lands_whole(5_000, 10, 10);
+}
+
+#[test]
+fn fifty_thousand_hunks_in_one_file() {
+    lands_whole(1, 150_000, 3);
+}
+
+#[test]
+fn fifty_thousand_hunks_in_many_files() {
+    lands_whole(500, 300, 3);
+}
+
+/// `piece` again and again, 10 MB of it.
+fn ten_megabytes_of(piece: &str) -> String {
+    piece.repeat(10_000_000 / piece.len())
+}
+
+#[test]
+fn ten_megabytes_of_anything_end_in_a_refusal() {
+    let base = Memory::of(&[("f", b"a\nb\n")]);
+    let head = "--- a/f\n+++ b/f\n";
+    let cases = [
+        (
+            "hunk headers",
+            format!("{head}{}", ten_megabytes_of("@@ -1 +1 @@\n")),
+            "malformed",
+        ),
+        (
+            "bare hunk headers",
+            format!("{head}{}", ten_megabytes_of("@@\n")),
+            "too-large",
+        ),
+        ("one line", ten_megabytes_of("x"), "too-large"),
+        (
+            "one added line",
+            format!("{head}@@ -1 +1 @@\n+{}", ten_megabytes_of("x")),
+            "too-large",
+        ),
+        ("open fences", ten_megabytes_of("```\n"), "too-large"),
+        ("open searches", ten_megabytes_of("<<<<<<< SEARCH\n"), "malformed"),
+        ("nested lists", ten_megabytes_of("[\n"), "too-large"),
+        ("nested edits", ten_megabytes_of("{\"edits\": [\n"), "malformed"),
+        ("envelopes", ten_megabytes_of("*** Begin Patch\n"), "malformed"),
+        ("old names", ten_megabytes_of("--- a/f\n"), "no-diff"),
+    ];
+    let wrong: Vec<String> = cases
+        .iter()
+        .map(|(name, answer, expected)| (name, code(answer.as_bytes(), &base), expected))
+        .filter(|(_, code, expected)| code != *expected)
+        .map(|(name, code, expected)| format!("{name}: {code}, not {expected}"))
+        .collect();
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_million_places_are_too_many_to_choose_from() {
+    let base = Memory::of(&[("f", "a\n".repeat(1_000_000).as_bytes())]);
+    assert_eq!(code(b"--- a/f\n+++ b/f\n@@ @@\n-a\n+b\n", &base), "ambiguous");
+    let search = b"f\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
+    assert_eq!(code(search, &base), "ambiguous");
+}
+
+#[test]
+fn ten_thousand_elisions_end() {
+    let text: String = (0..20_001).map(|at| format!("line {at}\n")).collect();
+    let base = Memory::of(&[("f", text.as_bytes())]);
+    let head = "--- a/f\n+++ b/f\n@@ @@\n";
+    let told: String = (0..10_000)
+        .map(|at| format!(" line {}\n ...\n", at * 2))
+        .collect();
+    let meant = format!("{head}{told}-line 20000\n+the end\n");
+    assert_eq!(code(meant.as_bytes(), &base), "landed 1");
+    let lost = format!("{head}{told}-line that is not there\n+the end\n");
+    assert_eq!(code(lost.as_bytes(), &base), "does-not-apply");
+    let alike = Memory::of(&[("f", "a\n".repeat(20_000).as_bytes())]);
+    let anywhere = format!("{head}{}-a\n+b\n", " a\n ...\n".repeat(10_000));
+    assert_eq!(code(anywhere.as_bytes(), &alike), "too-large");
+}

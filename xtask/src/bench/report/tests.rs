@@ -102,3 +102,20 @@ fn times_are_compared_on_the_same_inputs_only() {
     let alone = Report::new(&alone, String::new(), String::new(), Vec::new());
     assert_eq!(alone.tools.first().and_then(|tool| tool.times_git_apply), None);
 }
+
+#[test]
+fn a_look_counts_for_its_time_alone() {
+    let clean = ("clean", Expect::Land);
+    let mut all = runs();
+    all.push(run("agentos-explain", "a.clean", clean, Outcome::Look, 1.0));
+    all.push(run("git-apply-check", "a.clean", clean, Outcome::Look, 4.0));
+    let with = Report::new(&all, "c0ffee".to_owned(), "now".to_owned(), Vec::new());
+    assert_eq!(with.tools, report().tools);
+    assert_eq!(with.classes, report().classes);
+    let page = markdown(&with);
+    assert!(
+        page.contains("| agentos-explain | 1.0 | 0.25 |\n| git-apply-check | 4.0 | 1.00 |"),
+        "{page}"
+    );
+    assert!(!markdown(&report()).contains("To be told"));
+}
