@@ -67,6 +67,7 @@ pub const COMMON_IN_TESTS: &[&str] = &["insta", "proptest", "tempfile", "tokio"]
 /// Every other outside crate and the members that may use it.
 pub const OWNED: &[(&str, &[&str])] = &[
     ("anstream", &["agentos"]),
+    ("base64", &["agentos-evidence"]),
     ("clap", &["agentos"]),
     ("divan", &["agentos-diff"]),
     ("git2", &["agentos-executor"]),
@@ -77,6 +78,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("keyring-core", &["agentos-credentials"]),
     ("regex", &["agentos-testkit"]),
     ("reqwest", &["agentos-net"]),
+    ("ring", &["agentos-evidence"]),
     ("rpassword", &["agentos"]),
     ("rustls", &["agentos-net"]),
     ("secrecy", &["agentos-tool"]),

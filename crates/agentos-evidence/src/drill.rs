@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{EvidenceError, Store, VerifyReport, blob};
+use crate::{Checks, EvidenceError, Store, VerifyReport, blob};
 
 impl Store {
     /// Copies the tape into `out`, flips one bit of the byte at `flip_at` (taken modulo its length) and verifies
@@ -26,6 +26,6 @@ impl Store {
         let head = self.head_path();
         let head = fs::read(&head).map_err(EvidenceError::io("read", &head))?;
         blob::write_plain(&copy.head_path(), &head).map_err(EvidenceError::io("write", &copy.head_path()))?;
-        copy.verify_with_blobs_of(self, None)
+        copy.verify_with_blobs_of(self, &Checks::default())
     }
 }

@@ -72,6 +72,9 @@ pub enum EvidenceError {
         /// The id asked for.
         id: String,
     },
+    /// A key that cannot be made or used.
+    #[error("{0}")]
+    Key(&'static str),
     /// The record cannot be expressed as JSON.
     #[error("the record cannot be written as JSON: {0}")]
     Json(String),
@@ -92,6 +95,7 @@ impl EvidenceError {
             | Self::Json(_) => "evidence-invalid-record",
             Self::NoBlob { .. } => "evidence-no-blob",
             Self::BlobChanged { .. } => "evidence-blob-changed",
+            Self::Key(_) => "evidence-key",
         }
     }
 
@@ -105,6 +109,7 @@ impl EvidenceError {
             Self::CutOff { .. } | Self::BrokenTail | Self::BrokenRecord { .. } | Self::BlobChanged { .. } => {
                 Some("see `agentos evidence verify`; move the evidence folder aside to begin a new tape")
             }
+            Self::Key(_) => Some("`agentos evidence key rotate` makes a new one"),
             Self::NumberTooLarge { .. }
             | Self::RecordTooLarge { .. }
             | Self::TooDeep

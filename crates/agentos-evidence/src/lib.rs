@@ -1,23 +1,35 @@
-//! The tape: append-only, hash-chained records, blobs beside it, offline verification.
+//! The tape: append-only, hash-chained records, blobs beside it, signed checkpoints, offline verification.
 //!
 //! Owns: the files `tape.jsonl`, `head.json` and `blobs/` of one folder, how a record is written and what its hash
-//! covers. Never: decides what is worth recording, reads a clock or a repository, repairs in silence, or keeps a
-//! key. Start at [`Store`].
+//! and a checkpoint's signature cover. Never: decides what is worth recording, reads a clock or a repository,
+//! repairs in silence, or keeps a secret. Start at [`Store`].
 
 mod blob;
+mod canonical;
+mod checkpoint;
 mod drill;
+mod dsse;
 mod error;
+mod facts;
+mod glimpse;
 mod guard;
 mod head;
 mod record;
 mod runs;
+mod segments;
+mod sign;
 mod store;
 mod tail;
+mod trust;
 mod verify;
 
+pub use dsse::{Envelope, Signature};
 pub use error::EvidenceError;
+pub use facts::RunFacts;
 pub use guard::clean;
 pub use record::{Record, RecordKind, RecordRef};
 pub use runs::{Records, RunSummary};
+pub use sign::{PublicKey, SigningKey};
 pub use store::Store;
-pub use verify::{CommitInfo, CommitLookup, Finding, Tampering, VerifyReport};
+pub use trust::{TrustedKey, trust_key, trusted_keys};
+pub use verify::{Checks, CommitInfo, CommitLookup, Finding, KeyUse, Tampering, VerifyReport};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::EvidenceError;
+use crate::{EvidenceError, canonical};
 
 /// The version of the record format.
 pub(crate) const VERSION: u64 = 1;
@@ -47,7 +47,7 @@ pub enum RecordKind {
     Undo,
     /// What a crash left behind, and what became of it.
     Recovered,
-    /// The head of the tape at the end of a run.
+    /// The head of the tape at the end of a run, signed.
     Checkpoint,
 }
 
@@ -71,6 +71,27 @@ impl RecordKind {
             Self::Recovered => "recovered",
             Self::Checkpoint => "checkpoint",
         }
+    }
+
+    /// The kind of a word on the tape.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        const ALL: [RecordKind; 14] = [
+            RecordKind::Task,
+            RecordKind::Attempt,
+            RecordKind::Answer,
+            RecordKind::ToolResult,
+            RecordKind::Boundary,
+            RecordKind::Landing,
+            RecordKind::Decision,
+            RecordKind::Consent,
+            RecordKind::Intent,
+            RecordKind::Receipt,
+            RecordKind::Refusal,
+            RecordKind::Undo,
+            RecordKind::Recovered,
+            RecordKind::Checkpoint,
+        ];
+        ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
@@ -106,39 +127,26 @@ pub struct RecordRef {
 }
 
 impl Record {
-    /// A record with its hash.
+    /// A record's line, without its end, and its hash.
     pub(crate) fn sealed(
         seq: u64,
         prev: &str,
         run: &str,
         kind: RecordKind,
-        body: Value,
+        body: &Value,
         ts: &str,
-    ) -> Result<Self, EvidenceError> {
-        let mut record = Self {
-            v: VERSION,
-            seq,
-            ts: ts.to_owned(),
-            run: run.to_owned(),
-            kind,
-            body,
-            prev: prev.to_owned(),
-            hash: String::new(),
-        };
+    ) -> Result<Sealed, EvidenceError> {
         check_text("run", run, |b| {
             b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.')
         })?;
         check_text("time", ts, |b| {
             b.is_ascii_alphanumeric() || matches!(b, b'-' | b':' | b'.' | b'+')
         })?;
-        let body = canonical(&record.body)?;
-        record.hash = digest(record.members(&body, None).as_bytes());
-        Ok(record)
-    }
-
-    /// The line, without its end.
-    pub(crate) fn line(&self) -> Result<String, EvidenceError> {
-        Ok(self.members(&canonical(&self.body)?, Some(&self.hash)))
+        let body = canonical::text(body)?;
+        let rest = members(seq, prev, run, kind, ts, VERSION);
+        let hash = digest_of(&["{\"body\":", &body, ",", &rest]);
+        let line = format!("{{\"body\":{body},\"hash\":\"{hash}\",{rest}");
+        Ok(Sealed { line, hash })
     }
 
     /// Reads a line and checks that it is exactly what would be written for it, hash included.
@@ -146,41 +154,75 @@ impl Record {
         let record: Self = serde_json::from_slice(line).ok()?;
         let plain = |text: &str| !text.bytes().any(|b| b < b' ' || matches!(b, b'"' | b'\\'));
         if record.v != VERSION
+            || record.seq >= 1 << 53
             || ![&record.ts, &record.run, &record.prev]
                 .into_iter()
                 .all(|text| plain(text))
         {
             return None;
         }
-        let body = canonical(&record.body).ok()?;
-        let genuine = record.members(&body, Some(&record.hash)).as_bytes() == line
-            && digest(record.members(&body, None).as_bytes()) == record.hash;
+        let body = canonical::text(&record.body).ok()?;
+        let (hash, rest) = (
+            &record.hash,
+            members(
+                record.seq,
+                &record.prev,
+                &record.run,
+                record.kind,
+                &record.ts,
+                record.v,
+            ),
+        );
+        let genuine = format!("{{\"body\":{body},\"hash\":\"{hash}\",{rest}").as_bytes() == line
+            && digest_of(&["{\"body\":", &body, ",", &rest]) == *hash;
         genuine.then_some(record)
     }
+}
 
-    /// The members in canonical order. Only the body can hold anything that needs escaping: the other texts are
-    /// limited to plain characters where they are made and where they are read.
-    fn members(&self, body: &str, hash: Option<&str>) -> String {
-        let hash = hash.map_or_else(String::new, |hash| format!("\"hash\":\"{hash}\","));
-        format!(
-            "{{\"body\":{body},{hash}\"kind\":\"{}\",\"prev\":\"{}\",\"run\":\"{}\",\"seq\":{},\"ts\":\"{}\",\"v\":{}}}",
-            self.kind.as_str(),
-            self.prev,
-            self.run,
-            self.seq,
-            self.ts,
-            self.v
-        )
-    }
+/// A record that is ready to be written.
+#[derive(Debug)]
+pub(crate) struct Sealed {
+    pub line: String,
+    pub hash: String,
+}
+
+/// The members after body and hash, in canonical order. Only the body can hold anything that needs escaping: the
+/// other texts are limited to plain characters where they are made and where they are read.
+fn members(seq: u64, prev: &str, run: &str, kind: RecordKind, ts: &str, v: u64) -> String {
+    let kind = kind.as_str();
+    format!(
+        "\"kind\":\"{kind}\",\"prev\":\"{prev}\",\"run\":\"{run}\",\"seq\":{seq},\"ts\":\"{ts}\",\"v\":{v}}}"
+    )
 }
 
 /// `sha256:` and 64 hex digits.
 pub(crate) fn digest(bytes: &[u8]) -> String {
-    let hex: String = Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("sha256:{hex}")
+    named(&Sha256::digest(bytes))
+}
+
+/// The same of texts that follow each other.
+pub(crate) fn digest_of(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    parts.iter().for_each(|part| hasher.update(part));
+    named(&hasher.finalize())
+}
+
+/// Verifying does this for every record, so it does not go through the formatting machinery.
+fn named(hash: &[u8]) -> String {
+    let digit = |value: u8| {
+        char::from(if value < 10 {
+            b'0' + value
+        } else {
+            b'a' + value - 10
+        })
+    };
+    let mut text = String::with_capacity(71);
+    text.push_str("sha256:");
+    for byte in hash {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
+    }
+    text
 }
 
 /// The 64 hex digits of a digest in the form that [`digest`] gives.
@@ -188,10 +230,6 @@ pub(crate) fn hex_of(digest: &str) -> Option<&str> {
     let hex = digest.strip_prefix("sha256:")?;
     let fits = hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     fits.then_some(hex)
-}
-
-fn canonical(body: &Value) -> Result<String, EvidenceError> {
-    serde_json_canonicalizer::to_string(body).map_err(|error| EvidenceError::Json(error.to_string()))
 }
 
 fn check_text(what: &'static str, text: &str, allowed: fn(u8) -> bool) -> Result<(), EvidenceError> {
@@ -209,25 +247,24 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn example() -> Record {
+    const TS: &str = "2026-11-21T09:14:00.000Z";
+
+    fn line() -> String {
         let body = json!({ "b": [1, 2.5, null], "a": "é\n" });
-        Record::sealed(
-            1,
-            GENESIS,
-            "r-1",
-            RecordKind::Task,
-            body,
-            "2026-11-21T09:14:00.000Z",
-        )
-        .unwrap()
+        let sealed = Record::sealed(1, GENESIS, "r-1", RecordKind::Task, &body, TS);
+        sealed.unwrap().line
+    }
+
+    fn example() -> Record {
+        serde_json::from_str(&line()).unwrap()
     }
 
     #[test]
     fn a_line_is_the_canonical_json_of_the_whole_record() {
         let record = example();
         let whole = serde_json::to_value(&record).unwrap();
-        assert_eq!(record.line().unwrap(), canonical(&whole).unwrap());
-        insta::assert_snapshot!(record.line().unwrap(), @r#"{"body":{"a":"é\n","b":[1,2.5,null]},"hash":"sha256:9cb5f7838a17feade2da8050bd8b02ea9af5ff2da5849eed300eecf4ccb930dd","kind":"task","prev":"sha256:0000000000000000000000000000000000000000000000000000000000000000","run":"r-1","seq":1,"ts":"2026-11-21T09:14:00.000Z","v":1}"#);
+        assert_eq!(line(), canonical::text(&whole).unwrap());
+        insta::assert_snapshot!(line(), @r#"{"body":{"a":"é\n","b":[1,2.5,null]},"hash":"sha256:9cb5f7838a17feade2da8050bd8b02ea9af5ff2da5849eed300eecf4ccb930dd","kind":"task","prev":"sha256:0000000000000000000000000000000000000000000000000000000000000000","run":"r-1","seq":1,"ts":"2026-11-21T09:14:00.000Z","v":1}"#);
     }
 
     #[test]
@@ -235,12 +272,12 @@ mod tests {
         let record = example();
         let mut whole = serde_json::to_value(&record).unwrap();
         whole.as_object_mut().unwrap().remove("hash");
-        assert_eq!(record.hash, digest(canonical(&whole).unwrap().as_bytes()));
+        assert_eq!(record.hash, digest(canonical::text(&whole).unwrap().as_bytes()));
     }
 
     #[test]
     fn a_line_that_says_the_same_in_other_bytes_is_not_genuine() {
-        let line = example().line().unwrap();
+        let line = line();
         assert_eq!(Record::parse(line.as_bytes()), Some(example()));
         for other in [
             line.replacen("\"body\":", "\"body\": ", 1),
@@ -258,7 +295,7 @@ mod tests {
             ("r", "now \n"),
             ("", "2026-11-21T09:14:00.000Z"),
         ] {
-            let record = Record::sealed(1, GENESIS, run, RecordKind::Task, json!({}), ts);
+            let record = Record::sealed(1, GENESIS, run, RecordKind::Task, &json!({}), ts);
             assert_eq!(record.unwrap_err().code(), "evidence-invalid-record");
         }
     }

@@ -2,15 +2,17 @@
 //!
 //! Owns: streaming and the summary of a run. Never: holds the whole tape in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::glimpse::Glimpse;
 use crate::record::MAX_LINE;
-use crate::{EvidenceError, Record, RecordKind, Store};
+use crate::{EvidenceError, Record, RecordKind, Store, segments};
 
 /// The records of a tape, first to last. Stops after the first that cannot be read.
 #[derive(Debug)]
@@ -122,8 +124,8 @@ impl Iterator for Records {
         let lines = self.lines.as_mut()?;
         let item = match lines.next() {
             Ok(None) => return None,
-            Ok(Some(line)) => match Record::parse(line.text()) {
-                Some(record) if line.is_whole() => Ok(record),
+            Ok(Some(line)) => match Glimpse::of(line.text()) {
+                Some(glimpse) if line.is_whole() => glimpse.record(),
                 Some(_) | None => Err(EvidenceError::BrokenRecord { line: lines.count }),
             },
             Err(error) => Err(error),
@@ -136,32 +138,44 @@ impl Iterator for Records {
 }
 
 /// A fact of an intent or receipt: a text member of the body itself, or of its member `plan` or `receipt`.
-pub(crate) fn fact(record: &Record, name: &str) -> Option<String> {
-    [
-        Some(&record.body),
-        record.body.get("plan"),
-        record.body.get("receipt"),
-    ]
-    .into_iter()
-    .flatten()
-    .find_map(|object| object.get(name)?.as_str().map(str::to_owned))
+pub(crate) fn fact_of(body: &serde_json::Value, name: &str) -> Option<String> {
+    [Some(body), body.get("plan"), body.get("receipt")]
+        .into_iter()
+        .flatten()
+        .find_map(|object| object.get(name)?.as_str().map(str::to_owned))
 }
 
-/// The lines of a tape, one at a time, none longer than the limit.
+/// The same of a record.
+pub(crate) fn fact(record: &Record, name: &str) -> Option<String> {
+    fact_of(&record.body, name)
+}
+
+/// The lines of a tape, one at a time, none longer than the limit, through all its files.
 #[derive(Debug)]
 pub(crate) struct Lines {
     tape: BufReader<io::Take<File>>,
-    path: std::path::PathBuf,
+    path: PathBuf,
+    /// The files after this one.
+    later: VecDeque<Source>,
     buffer: Vec<u8>,
     pub count: u64,
+}
+
+/// A file of the tape that is still to be read.
+#[derive(Debug)]
+enum Source {
+    /// Full: it changes no more.
+    Full(PathBuf),
+    /// The current one, opened while nobody wrote; what is appended later is not looked at.
+    Current(PathBuf, File, u64),
 }
 
 /// One line with its end, if it has one.
 pub(crate) struct Line<'a>(&'a [u8]);
 
-impl Line<'_> {
+impl<'a> Line<'a> {
     /// The line without its end.
-    pub fn text(&self) -> &[u8] {
+    pub fn text(&self) -> &'a [u8] {
         self.0.strip_suffix(b"\n").unwrap_or(self.0)
     }
 
@@ -174,26 +188,28 @@ impl Line<'_> {
 impl Lines {
     /// Opens the tape for reading as far as it goes now. None when there is no tape.
     pub fn open(store: &Store) -> Result<Option<Self>, EvidenceError> {
+        let _lock = segments::lock_to_read(store.dir());
+        let mut later: VecDeque<Source> = segments::full(store.dir())?
+            .into_iter()
+            .map(Source::Full)
+            .collect();
         let path = store.tape_path();
-        let tape = match File::open(&path) {
-            Ok(tape) => tape,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => {
-                return Err(EvidenceError::Io {
-                    action: "open",
-                    path,
-                    source,
-                });
+        match File::open(&path) {
+            Ok(tape) => {
+                let len = tape.metadata().map_err(EvidenceError::io("read", &path))?.len();
+                later.push_back(Source::Current(path, tape, len));
             }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(EvidenceError::io("open", &path)(source)),
+        }
+        let Some(first) = later.pop_front() else {
+            return Ok(None);
         };
-        // Behind a writer there is a whole line; what is appended later is not looked at.
-        tape.lock_shared().map_err(EvidenceError::io("lock", &path))?;
-        let len = tape.metadata().map_err(EvidenceError::io("read", &path))?.len();
-        tape.unlock().map_err(EvidenceError::io("unlock", &path))?;
-        let tape = BufReader::with_capacity(1 << 16, tape.take(len));
+        let (tape, path) = first.open()?;
         Ok(Some(Self {
             tape,
             path,
+            later,
             buffer: Vec::new(),
             count: 0,
         }))
@@ -203,14 +219,32 @@ impl Lines {
     pub fn next(&mut self) -> Result<Option<Line<'_>>, EvidenceError> {
         self.buffer.clear();
         let limit = u64::try_from(MAX_LINE).unwrap_or(u64::MAX);
-        (&mut self.tape)
-            .take(limit)
-            .read_until(b'\n', &mut self.buffer)
-            .map_err(EvidenceError::io("read", &self.path))?;
-        if self.buffer.is_empty() {
-            return Ok(None);
+        loop {
+            (&mut self.tape)
+                .take(limit)
+                .read_until(b'\n', &mut self.buffer)
+                .map_err(EvidenceError::io("read", &self.path))?;
+            if !self.buffer.is_empty() {
+                self.count += 1;
+                return Ok(Some(Line(&self.buffer)));
+            }
+            let Some(next) = self.later.pop_front() else {
+                return Ok(None);
+            };
+            (self.tape, self.path) = next.open()?;
         }
-        self.count += 1;
-        Ok(Some(Line(&self.buffer)))
+    }
+}
+
+impl Source {
+    fn open(self) -> Result<(BufReader<io::Take<File>>, PathBuf), EvidenceError> {
+        let (path, file, len) = match self {
+            Self::Full(path) => {
+                let file = File::open(&path).map_err(EvidenceError::io("open", &path))?;
+                (path, file, u64::MAX)
+            }
+            Self::Current(path, file, len) => (path, file, len),
+        };
+        Ok((BufReader::with_capacity(1 << 18, file.take(len)), path))
     }
 }

@@ -6,21 +6,70 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
+use crate::checkpoint::Checkpoint;
 use crate::head::{Head, HeadFile};
-use crate::record::MAX_LINE;
+use crate::record::{GENESIS, MAX_LINE};
 use crate::tail::{Found, Tail};
-use crate::{EvidenceError, Record, RecordKind, RecordRef, blob, guard, head, tail};
+use crate::{
+    EvidenceError, Record, RecordKind, RecordRef, RunFacts, SigningKey, blob, guard, head, segments, tail,
+};
 
 /// The evidence of one repository. Many stores, in many processes, may be open on one folder.
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
-    /// The end of the tape as this store left it; believed only while the tape still has that length.
+    /// The end of the tape as this store left it; believed only while the tape still ends there.
     known: Mutex<Option<Tail>>,
+    /// Noted, not yet written.
+    noted: Mutex<Vec<Entry>>,
+    /// Bytes at which a file of the tape is full.
+    full: u64,
+}
+
+/// What a record will say, once its place on the tape is known.
+#[derive(Debug)]
+struct Entry {
+    run: String,
+    kind: RecordKind,
+    body: Value,
+    ts: String,
+}
+
+impl Entry {
+    /// Without secrets, and surely recordable.
+    fn new(run: &str, kind: RecordKind, body: Value, ts: &str) -> Result<Self, EvidenceError> {
+        let body = guard::clean(body)?;
+        let entry = Self {
+            run: run.to_owned(),
+            kind,
+            body,
+            ts: ts.to_owned(),
+        };
+        entry.line(u64::from(u32::MAX), GENESIS).map(|_| entry)
+    }
+
+    /// The record's line, with its end, and where it stands.
+    fn line(&self, seq: u64, prev: &str) -> Result<(String, RecordRef), EvidenceError> {
+        let record = Record::sealed(seq, prev, &self.run, self.kind, &self.body, &self.ts)?;
+        let line = record.line + "\n";
+        if line.len() > MAX_LINE {
+            return Err(EvidenceError::RecordTooLarge {
+                bytes: line.len(),
+                limit: MAX_LINE,
+            });
+        }
+        Ok((
+            line,
+            RecordRef {
+                seq,
+                hash: record.hash,
+            },
+        ))
+    }
 }
 
 impl Store {
@@ -31,7 +80,7 @@ impl Store {
     /// it belongs.
     pub fn open(dir: &Path) -> Result<Self, EvidenceError> {
         let folders = [dir.to_owned(), dir.join("blobs")];
-        let files = [dir.join("tape.jsonl"), dir.join("head.json")];
+        let files = segments::fixed_files(dir);
         for (path, is_folder) in folders
             .into_iter()
             .map(|at| (at, true))
@@ -61,7 +110,15 @@ impl Store {
         Ok(Self {
             dir: dir.to_owned(),
             known: Mutex::new(None),
+            noted: Mutex::new(Vec::new()),
+            full: segments::FULL,
         })
+    }
+
+    /// The same with files of the tape that are full at another size, in bytes.
+    #[must_use]
+    pub fn full_at(self, bytes: u64) -> Self {
+        Self { full: bytes, ..self }
     }
 
     /// The folder.
@@ -70,8 +127,20 @@ impl Store {
         &self.dir
     }
 
-    /// Appends a record; when this returns, it is on the disk. Secrets in the body are taken out first. A torn line
-    /// that a crash left behind is put aside as a blob, and a record of kind `recovered` tells of it.
+    /// Notes a record that need not be on the disk yet: it is written, in one step, before the next record that is
+    /// appended. Until then a crash loses it, and nothing that rests on it was done.
+    ///
+    /// # Errors
+    /// When the body cannot be recorded.
+    pub fn note(&self, run: &str, kind: RecordKind, body: Value, ts: &str) -> Result<(), EvidenceError> {
+        let entry = Entry::new(run, kind, body, ts)?;
+        self.noted().push(entry);
+        Ok(())
+    }
+
+    /// Appends a record, and what was noted before it; when this returns, they are on the disk. Secrets in the body
+    /// are taken out first. A torn line that a crash left behind is put aside as a blob, and a record of kind
+    /// `recovered` tells of it.
     ///
     /// # Errors
     /// When it cannot be made durable, the body cannot be recorded, or the tape is not whole.
@@ -82,18 +151,60 @@ impl Store {
         body: Value,
         ts: &str,
     ) -> Result<RecordRef, EvidenceError> {
-        let body = guard::clean(body)?;
-        let mut tape = self.open_tape()?;
-        tape.lock()
-            .map_err(EvidenceError::io("lock", &self.tape_path()))?;
+        let entry = Entry::new(run, kind, body, ts)?;
+        self.append_with(run, ts, |_| Ok(entry))
+    }
+
+    /// Ends a run: a record that holds the head of the tape up to here, signed, and what the run's facts amount to.
+    /// Without a key it says why there is none. What was noted before is written first, and nothing comes between.
+    ///
+    /// # Errors
+    /// As [`Store::append`].
+    pub fn checkpoint(
+        &self,
+        run: &str,
+        facts: &RunFacts,
+        signer: Result<&SigningKey, &str>,
+        ts: &str,
+    ) -> Result<RecordRef, EvidenceError> {
+        self.append_with(run, ts, |head| {
+            let body = Checkpoint::new(&facts.statements(run, head, ts), signer)?.to_body()?;
+            Entry::new(run, RecordKind::Checkpoint, body, ts)
+        })
+    }
+
+    fn append_with(
+        &self,
+        run: &str,
+        ts: &str,
+        last: impl FnOnce(&RecordRef) -> Result<Entry, EvidenceError>,
+    ) -> Result<RecordRef, EvidenceError> {
+        blob::make_dir(&self.dir)?;
+        let _lock = segments::lock(&self.dir)?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tape = self.open_tape()?;
         let mut tail = match known.take() {
-            Some(tail) if self.len_of(&tape)? == tail.len => tail,
+            Some(tail) if self.len_of(&tape)? == tail.len && self.is_head(&tail)? => tail,
             Some(_) | None => self.sound_tail(&mut tape, run, ts)?,
         };
-        let written = self.write(&mut tape, &mut tail, run, kind, body, ts)?;
+        if tail.len >= self.full {
+            segments::turn(&self.dir)?;
+            tape = self.open_tape()?;
+            tail.len = 0;
+        }
+        // Taken only for good: what was noted stays noted when it cannot be written.
+        let noted = std::mem::take(&mut *self.noted());
+        let written = self.write(&mut tape, &mut tail, &noted, last);
+        if written.is_err() {
+            self.noted().splice(0..0, noted);
+        }
+        let written = written?;
         *known = Some(tail);
         Ok(written)
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stores bytes durably by content; gives `sha256:` and 64 hex digits. A record refers to a blob by a member
@@ -102,9 +213,8 @@ impl Store {
     /// # Errors
     /// When it cannot be made durable.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<String, EvidenceError> {
-        let tape = self.open_tape()?;
-        tape.lock()
-            .map_err(EvidenceError::io("lock", &self.tape_path()))?;
+        blob::make_dir(&self.dir)?;
+        let _lock = segments::lock(&self.dir)?;
         blob::put(&self.dir, bytes)
     }
 
@@ -117,7 +227,7 @@ impl Store {
     }
 
     pub(crate) fn tape_path(&self) -> PathBuf {
-        self.dir.join("tape.jsonl")
+        self.dir.join(segments::CURRENT)
     }
 
     pub(crate) fn head_path(&self) -> PathBuf {
@@ -127,7 +237,6 @@ impl Store {
     fn open_tape(&self) -> Result<File, EvidenceError> {
         let path = self.tape_path();
         let is_new = !path.exists();
-        blob::make_dir(&self.dir)?;
         let tape = OpenOptions::new()
             .read(true)
             .append(true)
@@ -138,6 +247,11 @@ impl Store {
             blob::sync_dir(&self.dir)?;
         }
         Ok(tape)
+    }
+
+    /// Another writer may have begun a new file since, which happens to be just as long.
+    fn is_head(&self, tail: &Tail) -> Result<bool, EvidenceError> {
+        Ok(head::read(&self.head_path())? == HeadFile::Says(Head::new(tail.seq, &tail.hash)))
     }
 
     fn len_of(&self, tape: &File) -> Result<u64, EvidenceError> {
@@ -153,6 +267,9 @@ impl Store {
         let Found::Whole(mut tail, fragment) = found else {
             return Err(EvidenceError::BrokenTail);
         };
+        if tail.seq == 0 {
+            self.carry_over(&mut tail)?;
+        }
         let behind = self.check_head(&tail)?;
         let mut told = Vec::new();
         if !fragment.is_empty() {
@@ -164,10 +281,31 @@ impl Store {
         if let Some(behind) = behind {
             told.push(json!({ "what": "head-behind", "head": behind, "tape": tail.seq }));
         }
-        for body in told {
-            self.write(tape, &mut tail, run, RecordKind::Recovered, body, ts)?;
+        let told: Result<Vec<Entry>, EvidenceError> = told
+            .into_iter()
+            .map(|body| Entry::new(run, RecordKind::Recovered, body, ts))
+            .collect();
+        let mut told = told?;
+        if let Some(last) = told.pop() {
+            self.write(tape, &mut tail, &told, |_| Ok(last))?;
         }
         Ok(tail)
+    }
+
+    /// A file that is still empty goes on where the last full one ends.
+    fn carry_over(&self, tail: &mut Tail) -> Result<(), EvidenceError> {
+        let Some(path) = segments::full(&self.dir)?.pop() else {
+            return Ok(());
+        };
+        let mut file = File::open(&path).map_err(EvidenceError::io("open", &path))?;
+        match tail::read(&mut file).map_err(EvidenceError::io("read", &path))? {
+            Found::Whole(last, fragment) if fragment.is_empty() => {
+                tail.seq = last.seq;
+                tail.hash = last.hash;
+                Ok(())
+            }
+            Found::Whole(..) | Found::Broken => Err(EvidenceError::BrokenTail),
+        }
     }
 
     /// The number in a head that is behind the tape, if it is.
@@ -190,43 +328,37 @@ impl Store {
         Ok((head.seq < tail.seq).then_some(head.seq))
     }
 
-    /// One record: one write with its line end, synced, then the head.
+    /// Some records and a last one: one write with their line ends, synced, then the head.
     fn write(
         &self,
         tape: &mut File,
         tail: &mut Tail,
-        run: &str,
-        kind: RecordKind,
-        body: Value,
-        ts: &str,
+        entries: &[Entry],
+        last: impl FnOnce(&RecordRef) -> Result<Entry, EvidenceError>,
     ) -> Result<RecordRef, EvidenceError> {
-        let path = self.tape_path();
-        let record = Record::sealed(tail.seq + 1, &tail.hash, run, kind, body, ts)?;
-        let line = record.line()? + "\n";
-        if line.len() > MAX_LINE {
-            return Err(EvidenceError::RecordTooLarge {
-                bytes: line.len(),
-                limit: MAX_LINE,
-            });
+        let mut at = RecordRef {
+            seq: tail.seq,
+            hash: tail.hash.clone(),
+        };
+        let mut lines = String::new();
+        for entry in entries {
+            let (line, next) = entry.line(at.seq + 1, &at.hash)?;
+            lines.push_str(&line);
+            at = next;
         }
-        let written = tape.write_all(line.as_bytes()).and_then(|()| tape.sync_data());
+        let (line, at) = last(&at)?.line(at.seq + 1, &at.hash)?;
+        lines.push_str(&line);
+        let written = tape.write_all(lines.as_bytes()).and_then(|()| tape.sync_data());
         if let Err(source) = written {
             // Take back what a full disk let through, so that the next reader finds a whole tape. If even that
             // fails, the torn line is found and told by the next append.
             let _ = tape.set_len(tail.len);
-            return Err(EvidenceError::Io {
-                action: "append to",
-                path,
-                source,
-            });
+            return Err(EvidenceError::io("append to", &self.tape_path())(source));
         }
-        tail.len += u64::try_from(line.len()).unwrap_or(0);
-        tail.seq = record.seq;
-        tail.hash.clone_from(&record.hash);
-        head::write(&self.head_path(), &Head::new(record.seq, &record.hash))?;
-        Ok(RecordRef {
-            seq: record.seq,
-            hash: record.hash,
-        })
+        tail.len += u64::try_from(lines.len()).unwrap_or(0);
+        tail.seq = at.seq;
+        tail.hash.clone_from(&at.hash);
+        head::write(&self.head_path(), &Head::new(at.seq, &at.hash))?;
+        Ok(at)
     }
 }

@@ -1,16 +1,17 @@
-//! Checks a tape against itself, its blobs and the repository's history, offline.
+//! Checks a tape against itself, its blobs, its signatures and the repository's history, offline.
 //!
 //! Owns: naming the first broken line and the kind of tampering that fits. Never: changes anything, or holds more
-//! of the tape than one line and what ties it to commits.
+//! of the tape than one line, the runs that have not ended, and what ties it to the commits it was given.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::head::{self, HeadFile};
-use crate::{EvidenceError, Store};
+use crate::{EvidenceError, PublicKey, Store};
 
 mod chain;
 mod history;
+mod signed;
 
 /// What a commit says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +29,22 @@ pub trait CommitLookup {
     /// A commit by its id, wherever it is in the object store.
     fn commit(&self, id: &str) -> Option<CommitInfo>;
 
-    /// The commits with the trailer `AgentOS-Evidence` that can be reached from any branch.
+    /// The commits with the trailer `AgentOS-Evidence` that are to be checked.
     fn pinned(&self) -> Vec<CommitInfo>;
+
+    /// The ids of commits to be checked that have no such trailer; asked for only when evidence is required.
+    fn bare(&self) -> Vec<String>;
+}
+
+/// What a tape is checked against, besides itself.
+#[derive(Default)]
+pub struct Checks<'a> {
+    /// The commits.
+    pub history: Option<&'a dyn CommitLookup>,
+    /// The keys whose signatures count. Without any, signatures are checked for themselves alone.
+    pub keys: Vec<PublicKey>,
+    /// A commit without evidence, and a run without a signature, is a fault.
+    pub require: bool,
 }
 
 /// The kind of tampering, or damage, that fits what is found.
@@ -62,6 +77,14 @@ pub enum Tampering {
     RecordWithoutCommit,
     /// A commit carries the evidence of another one: amended, rebased, copied or forged.
     CommitRewritten,
+    /// A commit of the range has no evidence, and evidence is required.
+    CommitWithoutEvidence,
+    /// A signature does not fit what it stands for.
+    SignatureInvalid,
+    /// A checkpoint is signed by a key that is not trusted here.
+    KeyUnknown,
+    /// A run has no signature that counts, and signatures are required.
+    RunUnsigned,
 }
 
 /// One thing that is wrong.
@@ -74,6 +97,17 @@ pub struct Finding {
     pub line: Option<u64>,
     /// One sentence for people.
     pub detail: String,
+}
+
+/// A key that signed checkpoints of this tape.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeyUse {
+    /// Its fingerprint, as in `SHA256:…`.
+    pub id: String,
+    /// Is it one of those that count?
+    pub trusted: bool,
+    /// Runs whose end it signed.
+    pub signed: u64,
 }
 
 /// What a verification found.
@@ -90,6 +124,12 @@ pub struct VerifyReport {
     /// Commits checked, in both directions; none where there was no history to check against.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,
+    /// Runs whose end is signed.
+    pub signed: u64,
+    /// Runs without a signature: cut short, or made where no key could be had.
+    pub unsigned: u64,
+    /// Who signed.
+    pub keys: Vec<KeyUse>,
     /// The hash of the last record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
@@ -121,32 +161,36 @@ impl Finding {
 }
 
 impl Store {
-    /// Verifies the tape, its blobs and, where given, the history.
+    /// Verifies the tape, its blobs, its signatures and, where given, the history.
     ///
     /// # Errors
     /// When the tape cannot be read at all. Everything that is wrong with it is in the report.
-    pub fn verify(&self, history: Option<&dyn CommitLookup>) -> Result<VerifyReport, EvidenceError> {
-        self.verify_with_blobs_of(self, history)
+    pub fn verify(&self, checks: &Checks<'_>) -> Result<VerifyReport, EvidenceError> {
+        self.verify_with_blobs_of(self, checks)
     }
 
     /// Verifies this tape with the blobs of another store: for a copy of the tape alone.
     pub(crate) fn verify_with_blobs_of(
         &self,
         blobs: &Store,
-        history: Option<&dyn CommitLookup>,
+        checks: &Checks<'_>,
     ) -> Result<VerifyReport, EvidenceError> {
-        let chain = chain::read(self, blobs)?;
-        let mut findings = chain.findings;
-        findings.extend(self.head_finding(chain.seq, chain.hash.as_deref(), &chain.at_head)?);
-        let commits = history.map(|history| history::check(&chain.pins, history, &mut findings));
+        let mut chain = chain::read(self, blobs, checks)?;
+        let head = self.head_finding(chain.seq, chain.hash.as_deref(), &chain.at_head)?;
+        chain.findings.extend(head);
+        let commits = chain.pins.finish(checks, &mut chain.findings, &mut chain.notes);
+        let signed = chain.signed.finish(checks, &mut chain.findings, &mut chain.notes);
         Ok(VerifyReport {
             version: 1,
-            ok: findings.is_empty(),
+            ok: chain.findings.is_empty(),
             records: chain.lines,
             blobs: chain.blobs,
             commits,
+            signed: signed.signed,
+            unsigned: signed.unsigned,
+            keys: signed.keys,
             head: chain.hash,
-            findings,
+            findings: chain.findings,
             notes: chain.notes,
         })
     }

@@ -3,19 +3,18 @@
 //! Owns: one pass over the tape, and a name for what is broken. Never: stops at the first fault: the rest of the
 //! tape is checked from the next genuine record on.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use super::history::Pins;
-use super::{Finding, Tampering};
+use super::signed::Signed;
+use super::{Checks, Finding, Tampering};
+use crate::glimpse::Glimpse;
 use crate::head::{self, HeadFile};
-use crate::record::GENESIS;
-use crate::runs::{Lines, fact};
-use crate::{EvidenceError, Record, RecordKind, Store, blob};
+use crate::record::{GENESIS, hex_of};
+use crate::runs::{Lines, fact_of};
+use crate::{EvidenceError, RecordKind, Store, blob};
 
 /// What one pass found.
-#[derive(Debug, Default)]
 pub(super) struct Chain {
     pub lines: u64,
     pub blobs: u64,
@@ -28,7 +27,8 @@ pub(super) struct Chain {
     pub findings: Vec<Finding>,
     pub notes: Vec<String>,
     pub pins: Pins,
-    seen_blobs: BTreeSet<String>,
+    pub signed: Signed,
+    seen_blobs: Recent,
 }
 
 /// Where the next record must link.
@@ -38,8 +38,19 @@ struct Link {
     hash: Option<String>,
 }
 
-pub(super) fn read(store: &Store, blobs: &Store) -> Result<Chain, EvidenceError> {
-    let mut chain = Chain::default();
+pub(super) fn read(store: &Store, blobs: &Store, checks: &Checks<'_>) -> Result<Chain, EvidenceError> {
+    let mut chain = Chain {
+        lines: 0,
+        blobs: 0,
+        seq: 0,
+        hash: None,
+        at_head: None,
+        findings: Vec::new(),
+        notes: Vec::new(),
+        pins: Pins::new(checks),
+        signed: Signed::new(checks),
+        seen_blobs: Recent::default(),
+    };
     let Some(mut lines) = Lines::open(store)? else {
         return Ok(chain);
     };
@@ -55,7 +66,7 @@ pub(super) fn read(store: &Store, blobs: &Store) -> Result<Chain, EvidenceError>
         let at = chain.lines + 1;
         chain.lines = at;
         let whole = line.is_whole();
-        let Some(record) = Record::parse(line.text()).filter(|_| whole) else {
+        let Some(glimpse) = Glimpse::of(line.text()).filter(|_| whole) else {
             chain.unreadable(at, whole);
             link = Link {
                 seq: link.seq + 1,
@@ -63,20 +74,20 @@ pub(super) fn read(store: &Store, blobs: &Store) -> Result<Chain, EvidenceError>
             };
             continue;
         };
-        if let Some((tampering, detail)) = misfit(&link, &record, chain.hash.as_deref()) {
+        if let Some((tampering, detail)) = misfit(&link, &glimpse, chain.hash.as_deref()) {
             let tampering = match tampering {
                 Tampering::Dropped if comes_later(store, at, link.seq)? => Tampering::Reordered,
                 other => other,
             };
             chain.findings.push(Finding::new(tampering, Some(at), detail));
         }
-        if record.seq == noted {
-            chain.at_head = Some(record.hash.clone());
+        if glimpse.seq == noted {
+            chain.at_head = Some(glimpse.hash.to_owned());
         }
-        chain.take(at, &record, blobs)?;
+        chain.take(at, &glimpse, blobs, checks)?;
         link = Link {
-            seq: record.seq + 1,
-            hash: Some(record.hash),
+            seq: glimpse.seq + 1,
+            hash: Some(glimpse.hash.to_owned()),
         };
     }
     Ok(chain)
@@ -102,21 +113,37 @@ impl Chain {
         self.findings.push(finding);
     }
 
-    fn take(&mut self, at: u64, record: &Record, blobs: &Store) -> Result<(), EvidenceError> {
+    fn take(
+        &mut self,
+        at: u64,
+        record: &Glimpse<'_>,
+        blobs: &Store,
+        checks: &Checks<'_>,
+    ) -> Result<(), EvidenceError> {
         self.seq = self.seq.max(record.seq);
-        self.hash = Some(record.hash.clone());
-        self.pins.take(at, record);
+        self.hash = Some(record.hash.to_owned());
+        let ties = matches!(
+            record.kind,
+            RecordKind::Intent | RecordKind::Receipt | RecordKind::Recovered | RecordKind::Checkpoint
+        );
+        let body = if ties || record.may_refer() {
+            record.body()?
+        } else {
+            Value::Null
+        };
+        self.pins.take(at, record, &body, checks, &mut self.findings);
+        self.signed.take(at, record, &body, &mut self.findings);
         if record.kind == RecordKind::Recovered {
-            let what = fact(record, "what").unwrap_or_else(|| "something a crash left".to_owned());
+            let what = fact_of(&body, "what").unwrap_or_else(|| "something a crash left".to_owned());
             self.notes
                 .push(format!("line {at}: a crash was put right ({what})"));
         }
-        self.check_blobs(at, &record.body, blobs)
+        self.check_blobs(at, &body, blobs)
     }
 
     fn check_blobs(&mut self, at: u64, body: &Value, blobs: &Store) -> Result<(), EvidenceError> {
         for id in blob::references(body) {
-            if !self.seen_blobs.insert(id.clone()) {
+            if !self.seen_blobs.is_new(&id) {
                 continue;
             }
             self.blobs += 1;
@@ -136,8 +163,32 @@ impl Chain {
     }
 }
 
+/// The blobs seen lately, one for each slot: a blob that many records name is read about once, and the memory does
+/// not grow with the tape.
+struct Recent(Vec<Option<String>>);
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self(vec![None; 1 << 12])
+    }
+}
+
+impl Recent {
+    fn is_new(&mut self, id: &str) -> bool {
+        let first = hex_of(id).and_then(|hex| usize::from_str_radix(hex.get(..3)?, 16).ok());
+        let Some(slot) = first.and_then(|at| self.0.get_mut(at)) else {
+            return true;
+        };
+        if slot.as_deref() == Some(id) {
+            return false;
+        }
+        *slot = Some(id.to_owned());
+        true
+    }
+}
+
 /// What is wrong with a genuine record at this place, if anything.
-fn misfit(link: &Link, record: &Record, before: Option<&str>) -> Option<(Tampering, String)> {
+fn misfit(link: &Link, record: &Glimpse<'_>, before: Option<&str>) -> Option<(Tampering, String)> {
     let fits = link.hash.as_ref().is_none_or(|hash| *hash == record.prev);
     if record.seq == link.seq {
         let detail = || {
@@ -157,7 +208,7 @@ fn misfit(link: &Link, record: &Record, before: Option<&str>) -> Option<(Tamperi
         };
         return Some((Tampering::Dropped, detail));
     }
-    if before == Some(record.hash.as_str()) {
+    if before == Some(record.hash) {
         return Some((
             Tampering::Duplicated,
             format!("record {} is there twice", record.seq),
@@ -175,7 +226,7 @@ fn comes_later(store: &Store, after_line: u64, seq: u64) -> Result<bool, Evidenc
     let mut at = 0;
     while let Some(line) = lines.next()? {
         at += 1;
-        if at > after_line && Record::parse(line.text()).is_some_and(|record| record.seq == seq) {
+        if at > after_line && Glimpse::of(line.text()).is_some_and(|record| record.seq == seq) {
             return Ok(true);
         }
     }

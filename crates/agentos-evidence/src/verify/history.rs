@@ -1,116 +1,200 @@
 //! Commits against the tape, in both directions.
 //!
-//! Owns: matching intents, receipts and the trailers that pin them. Never: reads a repository itself.
+//! Owns: matching intents, receipts and the trailers that pin them, in one pass. Never: reads a repository itself,
+//! or keeps more than the commits it was given and the runs that have not ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{CommitInfo, CommitLookup, Finding, Tampering};
-use crate::runs::fact;
-use crate::{Record, RecordKind};
+use serde_json::Value;
+
+use super::{Checks, CommitInfo, Finding, Tampering};
+use crate::RecordKind;
+use crate::glimpse::Glimpse;
+use crate::runs::fact_of;
 
 /// What ties the tape to commits.
-#[derive(Debug, Default)]
 pub(super) struct Pins {
-    /// By the hash of an intent: what it said would be written.
-    intents: BTreeMap<String, Intent>,
-    receipts: Vec<Receipt>,
+    pinned: Vec<Pinned>,
+    by_id: BTreeMap<String, usize>,
+    by_evidence: BTreeMap<String, Vec<usize>>,
+    /// The intents of runs that have not ended: by run, their hashes.
+    open: BTreeMap<String, Vec<String>>,
+    checked: u64,
 }
 
-#[derive(Debug)]
+/// A commit that names evidence.
+struct Pinned {
+    commit: CommitInfo,
+    /// A receipt names it.
+    told: bool,
+    /// The intent that it names, where that is on the tape.
+    intent: Option<Intent>,
+}
+
 struct Intent {
-    run: String,
     tree: Option<String>,
-}
-
-#[derive(Debug)]
-struct Receipt {
-    line: u64,
-    run: String,
-    commit: String,
-    tree: Option<String>,
+    /// The commit that the run's receipt names.
+    landed: Option<String>,
 }
 
 impl Pins {
-    /// Notes a record, if it is of a kind that is tied to a commit.
-    pub fn take(&mut self, line: u64, record: &Record) {
-        if record.kind == RecordKind::Intent {
-            let intent = Intent {
-                run: record.run.clone(),
-                tree: fact(record, "tree"),
-            };
-            self.intents.insert(record.hash.clone(), intent);
-        }
-        if record.kind == RecordKind::Receipt
-            && let Some(commit) = fact(record, "commit")
-        {
-            let tree = fact(record, "tree");
-            self.receipts.push(Receipt {
-                line,
-                run: record.run.clone(),
+    pub fn new(checks: &Checks<'_>) -> Self {
+        let commits = checks.history.map(|history| history.pinned()).unwrap_or_default();
+        let mut pins = Self {
+            pinned: Vec::new(),
+            by_id: BTreeMap::new(),
+            by_evidence: BTreeMap::new(),
+            open: BTreeMap::new(),
+            checked: 0,
+        };
+        for (at, commit) in commits.into_iter().enumerate() {
+            let evidence = evidence_of(&commit).unwrap_or_default().to_owned();
+            pins.by_evidence.entry(evidence).or_default().push(at);
+            pins.by_id.insert(commit.id.clone(), at);
+            pins.pinned.push(Pinned {
                 commit,
-                tree,
+                told: false,
+                intent: None,
             });
         }
+        pins
     }
-}
 
-/// Checks both directions; gives the number of commits looked at.
-pub(super) fn check(pins: &Pins, history: &dyn CommitLookup, findings: &mut Vec<Finding>) -> u64 {
-    let mut count = 0;
-    for receipt in &pins.receipts {
-        count += 1;
-        findings.extend(receipt_finding(pins, receipt, history.commit(&receipt.commit)));
-    }
-    let told: BTreeSet<&str> = pins
-        .receipts
-        .iter()
-        .map(|receipt| receipt.commit.as_str())
-        .collect();
-    for commit in history.pinned() {
-        if told.contains(commit.id.as_str()) {
-            continue;
+    /// Takes in a record, if it is of a kind that is tied to a commit.
+    pub fn take(
+        &mut self,
+        line: u64,
+        record: &Glimpse<'_>,
+        body: &Value,
+        checks: &Checks<'_>,
+        findings: &mut Vec<Finding>,
+    ) {
+        let Some(history) = checks.history else { return };
+        match record.kind {
+            RecordKind::Intent => {
+                for at in self.by_evidence.get(record.hash).into_iter().flatten() {
+                    if let Some(pinned) = self.pinned.get_mut(*at) {
+                        pinned.intent = Some(Intent {
+                            tree: fact_of(body, "tree"),
+                            landed: None,
+                        });
+                    }
+                }
+                let open = self.open.entry(record.run.to_owned()).or_default();
+                open.push(record.hash.to_owned());
+            }
+            RecordKind::Receipt => {
+                let intents = self.open.remove(record.run).unwrap_or_default();
+                if let Some(id) = fact_of(body, "commit") {
+                    self.checked += 1;
+                    findings.extend(receipt_finding(line, &id, body, &intents, history.commit(&id)));
+                    self.landed(&intents, &id);
+                }
+            }
+            RecordKind::Refusal => drop(self.open.remove(record.run)),
+            RecordKind::Task
+            | RecordKind::Attempt
+            | RecordKind::Answer
+            | RecordKind::ToolResult
+            | RecordKind::Boundary
+            | RecordKind::Landing
+            | RecordKind::Decision
+            | RecordKind::Consent
+            | RecordKind::Undo
+            | RecordKind::Recovered
+            | RecordKind::Checkpoint => {}
         }
-        count += 1;
-        findings.extend(commit_finding(pins, &commit));
     }
-    count
+
+    fn landed(&mut self, intents: &[String], id: &str) {
+        if let Some(pinned) = self.by_id.get(id).and_then(|at| self.pinned.get_mut(*at)) {
+            pinned.told = true;
+        }
+        let named = intents
+            .iter()
+            .filter_map(|hash| self.by_evidence.get(hash))
+            .flatten();
+        for at in named {
+            if let Some(intent) = self.pinned.get_mut(*at).and_then(|pinned| pinned.intent.as_mut()) {
+                intent.landed = Some(id.to_owned());
+            }
+        }
+    }
+
+    /// What is left when the tape has ended: commits that no receipt names. Gives the number of commits looked at,
+    /// if there were any to look at.
+    pub fn finish(
+        &self,
+        checks: &Checks<'_>,
+        findings: &mut Vec<Finding>,
+        notes: &mut Vec<String>,
+    ) -> Option<u64> {
+        let history = checks.history?;
+        let mut checked = self.checked;
+        for pinned in self.pinned.iter().filter(|pinned| !pinned.told) {
+            checked += 1;
+            let id = &pinned.commit.id;
+            match commit_finding(pinned) {
+                Some(finding) => findings.push(finding),
+                None => notes.push(format!(
+                    "the commit `{id}` has its intent on the tape and no receipt: its run was cut short"
+                )),
+            }
+        }
+        if checks.require {
+            for id in history.bare() {
+                checked += 1;
+                let detail = format!("the commit `{id}` has no evidence");
+                findings.push(Finding::new(Tampering::CommitWithoutEvidence, None, detail));
+            }
+        }
+        Some(checked)
+    }
 }
 
-fn receipt_finding(pins: &Pins, receipt: &Receipt, commit: Option<CommitInfo>) -> Option<Finding> {
-    let id = &receipt.commit;
-    let at = Some(receipt.line);
+fn receipt_finding(
+    line: u64,
+    id: &str,
+    body: &Value,
+    intents: &[String],
+    commit: Option<CommitInfo>,
+) -> Option<Finding> {
     let Some(commit) = commit else {
         let detail = format!("the receipt names the commit `{id}`, which is not in the repository");
-        return Some(Finding::new(Tampering::RecordWithoutCommit, at, detail));
+        return Some(Finding::new(Tampering::RecordWithoutCommit, Some(line), detail));
     };
-    let rewritten = |detail: String| Some(Finding::new(Tampering::CommitRewritten, at, detail));
-    if receipt.tree.as_ref().is_some_and(|tree| *tree != commit.tree) {
+    let rewritten = |detail: String| Some(Finding::new(Tampering::CommitRewritten, Some(line), detail));
+    if fact_of(body, "tree").is_some_and(|tree| tree != commit.tree) {
         return rewritten(format!(
-            "the commit `{id}` does not have the tree that the receipt names"
+            "the commit `{id}` does not have the tree that its receipt names"
         ));
     }
     let Some(evidence) = evidence_of(&commit) else {
         return rewritten(format!("the commit `{id}` names no evidence"));
     };
-    match pins.intents.get(evidence) {
-        Some(intent) if intent.run == receipt.run => None,
-        Some(_) | None => rewritten(format!("the commit `{id}` names the evidence of another run")),
+    if intents.iter().any(|intent| intent == evidence) {
+        None
+    } else {
+        rewritten(format!("the commit `{id}` names the evidence of another run"))
     }
 }
 
 /// A pinned commit that no receipt names: a crash came between commit and receipt, or somebody made it.
-fn commit_finding(pins: &Pins, commit: &CommitInfo) -> Option<Finding> {
-    let id = &commit.id;
-    let Some(intent) = evidence_of(commit).and_then(|evidence| pins.intents.get(evidence)) else {
+fn commit_finding(pinned: &Pinned) -> Option<Finding> {
+    let id = &pinned.commit.id;
+    let Some(intent) = &pinned.intent else {
         let detail = format!("the commit `{id}` names evidence that is not on the tape");
         return Some(Finding::new(Tampering::CommitWithoutRecord, None, detail));
     };
-    let other = pins.receipts.iter().find(|receipt| receipt.run == intent.run);
-    if let Some(other) = other {
-        let detail = format!("the commit `{id}` carries the evidence of `{}`", other.commit);
+    if let Some(other) = &intent.landed {
+        let detail = format!("the commit `{id}` carries the evidence of `{other}`");
         return Some(Finding::new(Tampering::CommitRewritten, None, detail));
     }
-    if intent.tree.as_ref().is_some_and(|tree| *tree != commit.tree) {
+    if intent
+        .tree
+        .as_ref()
+        .is_some_and(|tree| *tree != pinned.commit.tree)
+    {
         let detail = format!("the commit `{id}` does not have the tree that its intent names");
         return Some(Finding::new(Tampering::CommitRewritten, None, detail));
     }

@@ -1,6 +1,6 @@
 //! Appending: the chain, other processes, and what a crash leaves.
 
-use agentos_evidence::{EvidenceError, RecordKind, Store};
+use agentos_evidence::{Checks, EvidenceError, RecordKind, Store};
 use agentos_testkit::repo::{make_dir, make_link, read_file, write_file};
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::support::{TS, Tape};
 #[test]
 fn records_form_a_chain_that_verifies() {
     let tape = Tape::example();
-    let report = tape.store.verify(None).unwrap();
+    let report = tape.store.verify(&Checks::default()).unwrap();
     assert!(report.ok, "{report:?}");
     assert_eq!((report.records, report.blobs), (5, 1));
     let records: Vec<_> = tape.store.records().unwrap().map(Result::unwrap).collect();
@@ -22,7 +22,7 @@ fn an_empty_store_is_sound_and_leaves_no_trace() {
     let tape = Tape::new();
     let dir = tape.folder.path().join("none");
     let store = Store::open(&dir).unwrap();
-    assert!(store.verify(None).unwrap().ok);
+    assert!(store.verify(&Checks::default()).unwrap().ok);
     assert_eq!(store.runs().unwrap(), []);
     assert!(!dir.exists());
 }
@@ -44,7 +44,7 @@ fn many_writers_make_one_chain() {
             });
         }
     });
-    let report = tape.store.verify(None).unwrap();
+    let report = tape.store.verify(&Checks::default()).unwrap();
     assert!(report.ok, "{report:?}");
     assert_eq!(report.records, 40);
     assert_eq!(
@@ -66,7 +66,7 @@ fn a_torn_last_line_is_put_aside_and_told() {
     write_file(&tape.path(), bytes);
     let store = Store::open(tape.folder.path()).unwrap();
     store.append("run-2", RecordKind::Task, json!({}), TS).unwrap();
-    let report = store.verify(None).unwrap();
+    let report = store.verify(&Checks::default()).unwrap();
     assert!(report.ok, "{report:?}");
     assert_eq!(report.notes, ["line 6: a crash was put right (torn-line)"]);
     let told = store.run("run-2").unwrap();
@@ -79,7 +79,7 @@ fn a_torn_first_line_is_put_aside_too() {
     let tape = Tape::new();
     write_file(&tape.path(), "{\"bo");
     tape.add(RecordKind::Task, json!({}));
-    assert!(tape.store.verify(None).unwrap().ok);
+    assert!(tape.store.verify(&Checks::default()).unwrap().ok);
     assert_eq!(tape.lines().len(), 2);
 }
 

@@ -1,6 +1,6 @@
 //! The tape and the commits pin each other.
 
-use agentos_evidence::{CommitInfo, CommitLookup, RecordKind, Tampering};
+use agentos_evidence::{Checks, CommitInfo, CommitLookup, RecordKind, Tampering, VerifyReport};
 use serde_json::json;
 
 use crate::support::Tape;
@@ -18,6 +18,19 @@ impl CommitLookup for Commits {
     fn pinned(&self) -> Vec<CommitInfo> {
         self.reachable.clone()
     }
+
+    fn bare(&self) -> Vec<String> {
+        vec!["c0".to_owned()]
+    }
+}
+
+fn check(tape: &Tape, stored: Vec<CommitInfo>, reachable: Vec<CommitInfo>) -> VerifyReport {
+    let history = Commits { stored, reachable };
+    let checks = Checks {
+        history: Some(&history),
+        ..Checks::default()
+    };
+    tape.store.verify(&checks).unwrap()
 }
 
 fn commit(id: &str, tree: &str, evidence: &str) -> CommitInfo {
@@ -40,13 +53,7 @@ fn landed() -> (Tape, String) {
 fn a_commit_and_its_records_agree() {
     let (tape, pin) = landed();
     let only = vec![commit("c1", "t1", &pin)];
-    let report = tape
-        .store
-        .verify(Some(&Commits {
-            stored: only.clone(),
-            reachable: only,
-        }))
-        .unwrap();
+    let report = check(&tape, only.clone(), only);
     assert!(report.ok, "{report:?}");
     assert_eq!(report.commits, Some(1));
     assert_eq!(tape.store.runs().unwrap()[0].commit.as_deref(), Some("c1"));
@@ -87,7 +94,7 @@ fn a_commit_that_does_not_fit_its_records_is_found() {
         ),
     ];
     for (name, stored, reachable, tampering) in cases {
-        let report = tape.store.verify(Some(&Commits { stored, reachable })).unwrap();
+        let report = check(&tape, stored, reachable);
         assert_eq!(
             report.findings.first().map(|f| f.tampering),
             Some(tampering),
@@ -104,13 +111,38 @@ fn a_commit_whose_receipt_a_crash_swallowed_is_held_by_its_intent() {
         .hash;
     for (tree, sound) in [("t1", true), ("t2", false)] {
         let only = vec![commit("c1", tree, &pin)];
-        let report = tape
-            .store
-            .verify(Some(&Commits {
-                stored: only.clone(),
-                reachable: only,
-            }))
-            .unwrap();
+        let report = check(&tape, only.clone(), only);
         assert_eq!(report.ok, sound);
+        assert_eq!(
+            report.notes.len(),
+            usize::from(sound),
+            "the missing receipt is told"
+        );
     }
+}
+
+#[test]
+fn a_commit_without_evidence_is_a_fault_only_where_evidence_is_required() {
+    let (tape, pin) = landed();
+    let only = vec![commit("c1", "t1", &pin)];
+    assert!(check(&tape, only.clone(), only.clone()).ok);
+    let history = Commits {
+        stored: only.clone(),
+        reachable: only,
+    };
+    let checks = Checks {
+        history: Some(&history),
+        require: true,
+        ..Checks::default()
+    };
+    let found: Vec<_> = tape
+        .store
+        .verify(&checks)
+        .unwrap()
+        .findings
+        .into_iter()
+        .map(|finding| finding.tampering)
+        .collect();
+    // The run of the example has no signature either.
+    assert_eq!(found, [Tampering::CommitWithoutEvidence, Tampering::RunUnsigned]);
 }

@@ -2,6 +2,8 @@
 
 mod append;
 mod history;
+mod rotation;
+mod signed;
 #[cfg(test)]
 mod support;
 mod tamper;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agentos_evidence::{Finding, RecordKind, RecordRef, Store, Tampering};
+use agentos_evidence::{Checks, Finding, RecordKind, RecordRef, Store, Tampering};
 use agentos_testkit::repo::{read_file, write_file};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -61,12 +61,16 @@ impl Tape {
     }
 
     pub fn first(&self) -> Option<(Tampering, Option<u64>)> {
-        let report = self.store.verify(None).unwrap();
+        let report = self.store.verify(&Checks::default()).unwrap();
         assert_eq!(report.ok, report.findings.is_empty());
         report.first().map(|finding| (finding.tampering, finding.line))
     }
 }
 
 pub fn verify(dir: &Path) -> Vec<Finding> {
-    Store::open(dir).unwrap().verify(None).unwrap().findings
+    Store::open(dir)
+        .unwrap()
+        .verify(&Checks::default())
+        .unwrap()
+        .findings
 }

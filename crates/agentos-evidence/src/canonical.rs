@@ -1,0 +1,184 @@
+//! Canonical JSON (RFC 8785): making it, and seeing in one pass that bytes already are it.
+//!
+//! Owns: both. Never: guesses; where the quick look is not sure, the slow way decides.
+
+use serde_json::Value;
+
+use crate::EvidenceError;
+
+/// The canonical text of a value.
+pub(crate) fn text(value: &Value) -> Result<String, EvidenceError> {
+    serde_json_canonicalizer::to_string(value).map_err(|error| EvidenceError::Json(error.to_string()))
+}
+
+/// Nested deeper than this, the quick look gives up.
+const DEEPEST: usize = 64;
+/// So many digits are an integer that every reader keeps exactly.
+const EXACT_DIGITS: usize = 15;
+
+/// The bytes after the JSON value at the start of `bytes`, if that value is surely canonical. None says nothing:
+/// names beyond plain ASCII, `\u` escapes and numbers that are no small integers are left to the slow way. The
+/// caller has checked that the bytes are UTF-8.
+pub(crate) fn after_value(bytes: &[u8]) -> Option<&[u8]> {
+    value(bytes, DEEPEST)
+}
+
+fn value(bytes: &[u8], depth: usize) -> Option<&[u8]> {
+    match bytes.first()? {
+        b'"' => string(bytes).map(|(_, rest)| rest),
+        b'{' => object(bytes, depth.checked_sub(1)?),
+        b'[' => array(bytes, depth.checked_sub(1)?),
+        b't' => bytes.strip_prefix(b"true"),
+        b'f' => bytes.strip_prefix(b"false"),
+        b'n' => bytes.strip_prefix(b"null"),
+        _ => integer(bytes),
+    }
+}
+
+fn object(bytes: &[u8], depth: usize) -> Option<&[u8]> {
+    let mut rest = bytes.strip_prefix(b"{")?;
+    if let Some(after) = rest.strip_prefix(b"}") {
+        return Some(after);
+    }
+    let mut before: Option<&[u8]> = None;
+    loop {
+        let (name, after) = string(rest)?;
+        // Plain ASCII names sort by bytes as they do by UTF-16 units.
+        let plain = name.iter().all(|b| b.is_ascii() && *b != b'\\');
+        if !plain || before.is_some_and(|before| before >= name) {
+            return None;
+        }
+        before = Some(name);
+        rest = value(after.strip_prefix(b":")?, depth)?;
+        match rest.split_first()? {
+            (b',', after) => rest = after,
+            (b'}', after) => return Some(after),
+            _ => return None,
+        }
+    }
+}
+
+fn array(bytes: &[u8], depth: usize) -> Option<&[u8]> {
+    let mut rest = bytes.strip_prefix(b"[")?;
+    if let Some(after) = rest.strip_prefix(b"]") {
+        return Some(after);
+    }
+    loop {
+        rest = value(rest, depth)?;
+        match rest.split_first()? {
+            (b',', after) => rest = after,
+            (b']', after) => return Some(after),
+            _ => return None,
+        }
+    }
+}
+
+/// The inside of a string, escapes as they stand, and what follows it.
+fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let inside = bytes.strip_prefix(b"\"")?;
+    let mut at = 0;
+    loop {
+        let found = inside
+            .get(at..)?
+            .iter()
+            .position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f))?;
+        at += found;
+        match inside.get(at)? {
+            b'"' => return Some((inside.get(..at)?, inside.get(at + 1..)?)),
+            b'\\' => {
+                let short = matches!(
+                    inside.get(at + 1)?,
+                    b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't'
+                );
+                at = short.then_some(at + 2)?;
+            }
+            _ => return None,
+        }
+    }
+}
+
+fn integer(bytes: &[u8]) -> Option<&[u8]> {
+    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    let count = digits.iter().take_while(|b| b.is_ascii_digit()).count();
+    let rest = digits.get(count..)?;
+    let zero = digits.first() == Some(&b'0');
+    let plain = if zero {
+        count == 1 && digits.len() == bytes.len()
+    } else {
+        (1..=EXACT_DIGITS).contains(&count)
+    };
+    let goes_on = matches!(rest.first(), Some(b'.' | b'e' | b'E'));
+    (plain && !goes_on).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn quick(text: &str) -> bool {
+        after_value(text.as_bytes()).is_some_and(<[u8]>::is_empty)
+    }
+
+    #[test]
+    fn the_quick_look_is_sure_of_plain_canonical_text_alone() {
+        let cases = [
+            (r#"{"a":1,"b":[true,null,-5],"c":{}}"#, true),
+            (r#"{"a":"é \"x\" \n\\"}"#, true),
+            (r#"{"b":1,"a":2}"#, false),
+            (r#"{"a":1,"a":2}"#, false),
+            (r#"{"a": 1}"#, false),
+            (r#"{"a":01}"#, false),
+            (r#"{"a":-0}"#, false),
+            (r#"{"a":1.50}"#, false),
+            (r#"{"a":1e3}"#, false),
+            (r#"{"a":"\/"}"#, false),
+            ("{\"a\":\"\t\"}", false),
+            (r#"{"a":"\u0061"}"#, false),
+            (r#"{"é":1}"#, false),
+            (r#"[1,]"#, false),
+            (r#"[1"#, false),
+            ("", false),
+        ];
+        for (text, sure) in cases {
+            assert_eq!(quick(text), sure, "{text}");
+        }
+        assert!(!quick(&("[".repeat(5000) + &"]".repeat(5000))));
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[a-zA-Z_é\"]{0,3}", inner, 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
+
+        /// Whatever the quick look is sure of, the slow way writes the same; spoiled texts included.
+        #[test]
+        fn what_it_is_sure_of_is_canonical(value in json(), at in any::<prop::sample::Index>(), byte in 0x20_u8..0x7f) {
+            let mut spoiled = serde_json::to_vec(&value).unwrap();
+            let at = at.index(spoiled.len());
+            for text in [serde_json::to_vec(&value).unwrap(), { spoiled[at] = byte; spoiled }] {
+                let Ok(text) = String::from_utf8(text) else { continue };
+                if quick(&text) {
+                    let read: Value = serde_json::from_str(&text).unwrap();
+                    prop_assert_eq!(super::text(&read).unwrap(), text);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! DSSE envelopes around in-toto Statements.
+//!
+//! Owns: the envelope and what its signature covers. Never: says whether a key is to be trusted.
+//! Source: DSSE v1.0.2 (`PAE(type, body)`), in-toto Attestation Framework v1.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::sign::{PublicKey, SigningKey};
+use crate::{EvidenceError, canonical};
+
+/// What every payload of ours is.
+pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+/// The type of every statement.
+pub(crate) const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+
+/// A signed statement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Envelope {
+    /// `application/vnd.in-toto+json`.
+    pub payload_type: String,
+    /// The statement, in base64.
+    pub payload: String,
+    /// By whom it is signed.
+    pub signatures: Vec<Signature>,
+}
+
+/// One signature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Signature {
+    /// The key's fingerprint, as in `SHA256:…`.
+    pub keyid: String,
+    /// The Ed25519 signature, in base64.
+    pub sig: String,
+}
+
+impl Envelope {
+    /// Signs a statement.
+    ///
+    /// # Errors
+    /// When it cannot be expressed as canonical JSON.
+    pub fn seal(statement: &Value, key: &SigningKey) -> Result<Self, EvidenceError> {
+        let payload = canonical::text(statement)?;
+        let signature = Signature {
+            keyid: key.public().id(),
+            sig: STANDARD.encode(key.sign(&covered(PAYLOAD_TYPE, payload.as_bytes()))),
+        };
+        Ok(Self {
+            payload_type: PAYLOAD_TYPE.to_owned(),
+            payload: STANDARD.encode(payload),
+            signatures: vec![signature],
+        })
+    }
+
+    /// The statement, if this key signed it.
+    #[must_use]
+    pub fn open(&self, key: &PublicKey) -> Option<Value> {
+        let payload = STANDARD.decode(&self.payload).ok()?;
+        let covered = covered(&self.payload_type, &payload);
+        let id = key.id();
+        let mine = self.signatures.iter().filter(|signature| signature.keyid == id);
+        let mut signed = mine.filter_map(|signature| STANDARD.decode(&signature.sig).ok());
+        let holds = self.payload_type == PAYLOAD_TYPE && signed.any(|sig| key.holds(&covered, &sig));
+        holds.then(|| serde_json::from_slice(&payload).ok()).flatten()
+    }
+}
+
+/// The pre-authentication encoding: what a signature covers.
+fn covered(payload_type: &str, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The example of the specification, `protocol.md`.
+    #[test]
+    fn the_signature_covers_type_and_payload() {
+        let covered = covered("http://example.com/HelloWorld", b"hello world");
+        assert_eq!(covered, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
+    }
+
+    #[test]
+    fn an_envelope_opens_for_its_key_alone() {
+        let (key, _) = SigningKey::generate().unwrap();
+        let (other, _) = SigningKey::generate().unwrap();
+        let statement = json!({ "_type": STATEMENT_TYPE });
+        let envelope = Envelope::seal(&statement, &key).unwrap();
+        assert_eq!(envelope.open(&key.public()), Some(statement.clone()));
+        assert_eq!(envelope.open(&other.public()), None);
+        let mut renamed = Envelope::seal(&statement, &other).unwrap();
+        renamed.signatures[0].keyid = key.public().id();
+        assert_eq!(renamed.open(&key.public()), None);
+        let mut retyped = envelope.clone();
+        retyped.payload_type.push('x');
+        assert_eq!(retyped.open(&key.public()), None);
+        let mut unsigned = envelope;
+        unsigned.signatures.clear();
+        assert_eq!(unsigned.open(&key.public()), None);
+    }
+}

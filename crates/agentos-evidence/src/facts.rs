@@ -1,0 +1,238 @@
+//! What a run's records say that its signed statements repeat.
+//!
+//! Owns: picking those facts out of bodies, and the statements made of them. Never: repeats content; digests stand
+//! for it.
+//!
+//! Which predicate says what: SLSA provenance v1 that an answer became a commit, a verification summary (VSA v1)
+//! that policy allowed it, and two of our own for what no vetted predicate can say: the head of the tape at a run's
+//! end, and a decision with three values and a person's consent.
+
+use serde_json::{Value, json};
+
+use crate::dsse::STATEMENT_TYPE;
+use crate::record::hex_of;
+use crate::runs::fact_of;
+use crate::{RecordKind, RecordRef};
+
+/// The predicate of a run's end.
+pub(crate) const CHECKPOINT: &str = "urn:agentos:checkpoint:1";
+/// The predicate of a decision.
+pub(crate) const DECISION: &str = "urn:agentos:decision:1";
+const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
+const SUMMARY: &str = "https://slsa.dev/verification_summary/v1";
+const BUILD_TYPE: &str = "urn:agentos:land:1";
+const EXECUTOR: &str = "urn:agentos:executor:1";
+const POLICY: &str = "urn:agentos:policy:1";
+
+/// The facts of one run, gathered record by record.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunFacts {
+    began: Option<String>,
+    verb: Option<String>,
+    provider: Option<String>,
+    model: Option<String>,
+    refname: Option<String>,
+    base: Option<String>,
+    policy: Option<String>,
+    answer: Option<String>,
+    diff: Option<String>,
+    decided: Option<String>,
+    effect: Option<String>,
+    rules: Vec<String>,
+    consent: Option<(bool, Option<String>)>,
+    /// The commit it made.
+    pub(crate) commit: Option<String>,
+    tree: Option<String>,
+    code: Option<String>,
+    end: Option<String>,
+}
+
+impl RunFacts {
+    /// Takes in one record, before secrets or after.
+    pub fn take(&mut self, kind: RecordKind, body: &Value, ts: &str) {
+        let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        match kind {
+            RecordKind::Task => {
+                self.began = Some(ts.to_owned());
+                self.verb = text("/verb");
+                self.provider = text("/provider");
+                self.model = text("/model");
+                self.refname = text("/target/refname");
+                self.policy = text("/policy_sha256");
+            }
+            RecordKind::Answer => self.answer = text("/answer_sha256"),
+            RecordKind::Landing => {
+                self.base = text("/base_commit");
+                self.diff = text("/diff_sha256");
+            }
+            RecordKind::Decision => {
+                self.decided = Some(ts.to_owned());
+                self.effect = text("/decision/effect");
+                self.rules = deciding(body, self.effect.as_deref());
+            }
+            RecordKind::Consent => {
+                let given = body.pointer("/given").and_then(Value::as_bool) == Some(true);
+                self.consent = Some((given, text("/consent/who")));
+            }
+            RecordKind::Receipt => {
+                self.commit = fact_of(body, "commit");
+                self.tree = fact_of(body, "tree");
+                self.end = Some("landed".to_owned());
+                self.code = None;
+            }
+            RecordKind::Refusal => {
+                self.code = text("/code");
+                self.end = text("/outcome");
+            }
+            RecordKind::Attempt
+            | RecordKind::ToolResult
+            | RecordKind::Boundary
+            | RecordKind::Intent
+            | RecordKind::Undo
+            | RecordKind::Recovered
+            | RecordKind::Checkpoint => {}
+        }
+    }
+
+    /// The statements of a run that ends here, after the record `head`; the checkpoint first.
+    pub(crate) fn statements(&self, run: &str, head: &RecordRef, now: &str) -> Vec<Value> {
+        let mut all = vec![self.statement(head, CHECKPOINT, self.checkpoint(run, head, now))];
+        if self.commit.is_some() {
+            all.push(self.statement(head, PROVENANCE, self.provenance(run, head, now)));
+        }
+        if let Some(effect) = &self.effect {
+            all.push(if effect == "allow" {
+                self.statement(head, SUMMARY, self.summary())
+            } else {
+                self.statement(head, DECISION, self.decision(effect))
+            });
+        }
+        all
+    }
+
+    /// About the commit; without one, about the tape as far as it goes.
+    fn statement(&self, head: &RecordRef, predicate_type: &str, predicate: Value) -> Value {
+        let subject = match &self.commit {
+            Some(commit) => json!({ "name": self.refname, "digest": { "gitCommit": commit } }),
+            None => json!({ "name": "tape.jsonl", "digest": { "sha256": hex_of(&head.hash) } }),
+        };
+        without_nulls(json!({
+            "_type": STATEMENT_TYPE,
+            "subject": [subject],
+            "predicateType": predicate_type,
+            "predicate": predicate,
+        }))
+    }
+
+    fn checkpoint(&self, run: &str, head: &RecordRef, now: &str) -> Value {
+        json!({
+            "run": run,
+            "tape": { "seq": head.seq, "head": head.hash },
+            "began": self.began,
+            "ended": now,
+            "end": self.end,
+            "code": self.code,
+            "tree": self.tree,
+        })
+    }
+
+    fn provenance(&self, run: &str, head: &RecordRef, now: &str) -> Value {
+        let digest = |name: &str, found: &Option<String>| {
+            found.as_ref().map(
+                |found| json!({ "name": name, "digest": { "sha256": found.trim_start_matches("sha256:") } }),
+            )
+        };
+        let base = self
+            .base
+            .as_ref()
+            .map(|base| json!({ "name": "base", "digest": { "gitCommit": base } }));
+        let dependencies: Vec<Value> = [
+            base,
+            digest("answer", &self.answer),
+            digest("canonical-diff", &self.diff),
+            digest("policy", &self.policy),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let tape = json!({
+            "name": "tape.jsonl",
+            "digest": { "sha256": hex_of(&head.hash) },
+        });
+        json!({
+            "buildDefinition": {
+                "buildType": BUILD_TYPE,
+                "externalParameters": {
+                    "verb": self.verb,
+                    "provider": self.provider,
+                    "model": self.model,
+                    "ref": self.refname,
+                },
+                "resolvedDependencies": dependencies,
+            },
+            "runDetails": {
+                "builder": { "id": EXECUTOR },
+                "metadata": { "invocationId": run, "startedOn": self.began, "finishedOn": now },
+                "byproducts": [tape],
+            },
+        })
+    }
+
+    fn summary(&self) -> Value {
+        let policy = self.policy.as_ref().map(|found| json!({ "sha256": found }));
+        json!({
+            "verifier": { "id": POLICY },
+            "timeVerified": self.decided,
+            "resourceUri": self.refname,
+            "policy": { "uri": POLICY, "digest": policy },
+            "verificationResult": "PASSED",
+            "verifiedLevels": ["AGENTOS_POLICY_ALLOW"],
+        })
+    }
+
+    fn decision(&self, effect: &str) -> Value {
+        let consent = self
+            .consent
+            .as_ref()
+            .map(|(given, who)| json!({ "given": given, "who": who }));
+        json!({
+            "effect": effect,
+            "rules": self.rules,
+            "consent": consent,
+            "policy_sha256": self.policy,
+            "diff_sha256": self.diff,
+            "base_commit": self.base,
+            "target_ref": self.refname,
+        })
+    }
+}
+
+/// The ids of the rules that made the effect.
+fn deciding(body: &Value, effect: Option<&str>) -> Vec<String> {
+    let reasons = body.pointer("/decision/reasons").and_then(Value::as_array);
+    let mut rules: Vec<String> = Vec::new();
+    for reason in reasons.into_iter().flatten() {
+        let text = |name: &str| reason.get(name).and_then(Value::as_str);
+        if let (true, Some(rule)) = (text("effect") == effect, text("rule"))
+            && rules.iter().all(|known| known != rule)
+        {
+            rules.push(rule.to_owned());
+        }
+    }
+    rules
+}
+
+/// Strict readers of predicates take a missing member for none, and a null for a fault.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(members) => Value::Object(
+            members
+                .into_iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(name, value)| (name, without_nulls(value)))
+                .collect(),
+        ),
+        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}

@@ -1,0 +1,199 @@
+//! Ed25519 keys of the evidence, in the form in which OpenSSH shows them.
+//!
+//! Owns: making, using and naming keys. Never: stores a secret; the caller keeps it where the user keeps secrets.
+//! Source of the form: RFC 8709 and RFC 4253 section 6.6 (`string "ssh-ed25519"`, `string key`); of the
+//! fingerprint: `ssh-keygen -l`.
+
+use std::fmt;
+
+use agentos_tool::Secret;
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use sha2::{Digest as _, Sha256};
+
+use crate::EvidenceError;
+
+const KIND: &str = "ssh-ed25519";
+const SECRET_MARK: &str = "agentos-ed25519:";
+
+/// A key that signs checkpoints.
+pub struct SigningKey {
+    pair: Ed25519KeyPair,
+    public: PublicKey,
+}
+
+/// Its public half.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PublicKey([u8; 32]);
+
+impl SigningKey {
+    /// A new key from the system's random numbers, and the text by which the caller keeps it.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub fn generate() -> Result<(Self, Secret), EvidenceError> {
+        let mut seed = [0; 32];
+        SystemRandom::new()
+            .fill(&mut seed)
+            .map_err(|_| EvidenceError::Key("the system gives no random numbers"))?;
+        let secret = Secret::new(&format!("{SECRET_MARK}{}", STANDARD.encode(seed)));
+        Ok((Self::from_seed(&seed)?, secret))
+    }
+
+    /// The key of a text that [`SigningKey::generate`] gave.
+    ///
+    /// # Errors
+    /// When it is another text.
+    pub fn from_secret(secret: &Secret) -> Result<Self, EvidenceError> {
+        let seed = secret.expose().trim().strip_prefix(SECRET_MARK);
+        let seed = seed.and_then(|seed| STANDARD.decode(seed).ok());
+        let seed = seed.ok_or(EvidenceError::Key("the stored signing key is not one"))?;
+        Self::from_seed(&seed)
+    }
+
+    fn from_seed(seed: &[u8]) -> Result<Self, EvidenceError> {
+        let refused = |_| EvidenceError::Key("the stored signing key is not one");
+        let pair = Ed25519KeyPair::from_seed_unchecked(seed).map_err(refused)?;
+        let public = pair.public_key().as_ref().try_into().map(PublicKey);
+        let public = public.map_err(|_| EvidenceError::Key("the stored signing key is not one"))?;
+        Ok(Self { pair, public })
+    }
+
+    /// The public half.
+    #[must_use]
+    pub fn public(&self) -> PublicKey {
+        self.public
+    }
+
+    pub(crate) fn sign(&self, message: &[u8]) -> Vec<u8> {
+        self.pair.sign(message).as_ref().to_vec()
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SigningKey({})", self.public.id())
+    }
+}
+
+impl PublicKey {
+    /// The fingerprint, as `ssh-keygen -l` shows it: `SHA256:…`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(self.wire())))
+    }
+
+    /// The key as OpenSSH writes it: `ssh-ed25519 AAAA…`.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!("{KIND} {}", STANDARD.encode(self.wire()))
+    }
+
+    /// Reads that form; a comment after it is ignored.
+    #[must_use]
+    pub fn from_line(line: &str) -> Option<Self> {
+        let mut words = line.split_ascii_whitespace();
+        words.find(|word| *word == KIND)?;
+        let wire = STANDARD.decode(words.next()?).ok()?;
+        let (head, key) = wire.split_at_checked(wire.len().checked_sub(32)?)?;
+        let key = Self(key.try_into().ok()?);
+        (key.wire().strip_suffix(&key.0) == Some(head)).then_some(key)
+    }
+
+    pub(crate) fn holds(&self, message: &[u8], signature: &[u8]) -> bool {
+        UnparsedPublicKey::new(&ED25519, &self.0)
+            .verify(message, signature)
+            .is_ok()
+    }
+
+    /// The key in OpenSSH's wire form.
+    pub(crate) fn wire(&self) -> Vec<u8> {
+        let mut wire = Vec::with_capacity(51);
+        put(&mut wire, KIND.as_bytes());
+        put(&mut wire, &self.0);
+        wire
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.id())
+    }
+}
+
+/// A string of the wire form: its length in four bytes, then itself.
+pub(crate) fn put(wire: &mut Vec<u8>, text: &[u8]) {
+    let len = u32::try_from(text.len()).unwrap_or(u32::MAX);
+    wire.extend_from_slice(&len.to_be_bytes());
+    wire.extend_from_slice(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 8032, section 7.1, test 2.
+    #[test]
+    fn the_key_and_signature_of_the_rfc_come_out() {
+        let seed: Vec<u8> = (0..32)
+            .map(|at| {
+                u8::from_str_radix(
+                    &"4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb"[2 * at..2 * at + 2],
+                    16,
+                )
+                .unwrap()
+            })
+            .collect();
+        let key = SigningKey::from_seed(&seed).unwrap();
+        insta::assert_snapshot!(key.public().line(), @r"
+        ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAID1AF8PoQ4lakrcKp00bfrycmCzPLsSWjMDNVfEq9GYM
+        ");
+        let hex: String = key
+            .sign(&[0x72])
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(
+            hex,
+            "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"
+        );
+    }
+
+    #[test]
+    fn a_key_is_kept_as_a_text_and_shown_as_openssh_does() {
+        let (key, secret) = SigningKey::generate().unwrap();
+        let again = SigningKey::from_secret(&secret).unwrap();
+        assert_eq!(again.public(), key.public());
+        let line = key.public().line();
+        for shown in [
+            line.clone(),
+            format!("{line} me@here"),
+            format!("me namespaces=\"x\" {line}"),
+        ] {
+            assert_eq!(PublicKey::from_line(&shown), Some(key.public()));
+        }
+        for wrong in [
+            "",
+            "ssh-ed25519",
+            "ssh-ed25519 AAAA",
+            "ssh-rsa AAAA",
+            "ssh-ed25519 ////",
+        ] {
+            assert_eq!(PublicKey::from_line(wrong), None, "{wrong}");
+        }
+        assert!(SigningKey::from_secret(&Secret::new("sk-123")).is_err());
+    }
+
+    #[test]
+    fn a_signature_holds_for_its_message_and_key_alone() {
+        let (key, _) = SigningKey::generate().unwrap();
+        let (other, _) = SigningKey::generate().unwrap();
+        let signature = key.sign(b"this");
+        assert!(key.public().holds(b"this", &signature));
+        assert!(!key.public().holds(b"that", &signature));
+        assert!(!other.public().holds(b"this", &signature));
+        assert!(!key.public().holds(b"this", b""));
+    }
+}

@@ -1,0 +1,199 @@
+//! Runs that end in a signed checkpoint.
+
+use agentos_evidence::{
+    Checks, PublicKey, RecordKind, RunFacts, SigningKey, Store, Tampering, VerifyReport, trust_key,
+    trusted_keys,
+};
+use agentos_testkit::repo::{read_file, write_file};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::TS;
+
+/// Two runs, the first landed as commit `c1`, the second refused; each signed by its key.
+fn two_runs(first: &SigningKey, second: &SigningKey) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let records = [
+        (
+            RecordKind::Task,
+            json!({ "verb": "apply", "target": { "refname": "refs/heads/main" } }),
+        ),
+        (
+            RecordKind::Decision,
+            json!({ "decision": { "effect": "allow", "reasons": [] } }),
+        ),
+        (RecordKind::Receipt, json!({ "commit": "c1", "tree": "t1" })),
+    ];
+    run(&store, "run-1", &records, Ok(first));
+    run(
+        &store,
+        "run-2",
+        &[(RecordKind::Refusal, json!({ "code": "stale" }))],
+        Ok(second),
+    );
+    folder
+}
+
+fn run(store: &Store, run: &str, records: &[(RecordKind, Value)], signer: Result<&SigningKey, &str>) {
+    let mut facts = RunFacts::default();
+    for (kind, body) in records {
+        facts.take(*kind, body, TS);
+        store.append(run, *kind, body.clone(), TS).unwrap();
+    }
+    store.checkpoint(run, &facts, signer, TS).unwrap();
+}
+
+fn verify(folder: &TempDir, keys: &[PublicKey], require: bool) -> VerifyReport {
+    let checks = Checks {
+        keys: keys.to_vec(),
+        require,
+        ..Checks::default()
+    };
+    Store::open(folder.path()).unwrap().verify(&checks).unwrap()
+}
+
+fn key() -> SigningKey {
+    SigningKey::generate().unwrap().0
+}
+
+fn kinds(report: &VerifyReport) -> Vec<Tampering> {
+    report.findings.iter().map(|finding| finding.tampering).collect()
+}
+
+#[test]
+fn signed_runs_hold_and_say_who_signed() {
+    let key = key();
+    let folder = two_runs(&key, &key);
+    let report = verify(&folder, &[key.public()], true);
+    assert!(report.ok, "{report:?}");
+    assert_eq!((report.signed, report.unsigned), (2, 0));
+    assert_eq!(
+        (report.keys[0].id.clone(), report.keys[0].trusted),
+        (key.public().id(), true)
+    );
+}
+
+#[test]
+fn a_stranger_learns_that_nobody_vouches_for_the_key() {
+    let key = key();
+    let folder = two_runs(&key, &key);
+    let report = verify(&folder, &[], false);
+    assert!(report.ok);
+    assert_eq!(report.notes.len(), 1, "{report:?}");
+}
+
+#[test]
+fn a_run_signed_by_another_key_is_found() {
+    let (mine, other) = (key(), key());
+    let folder = two_runs(&mine, &other);
+    assert_eq!(
+        kinds(&verify(&folder, &[mine.public()], false)),
+        [Tampering::KeyUnknown]
+    );
+    assert!(verify(&folder, &[mine.public(), other.public()], true).ok);
+}
+
+#[test]
+fn a_checkpoint_that_was_signed_for_another_place_is_found() {
+    let key = key();
+    let (folder, other) = (two_runs(&key, &key), two_runs(&key, &key));
+    let store = Store::open(other.path()).unwrap();
+    let moved = store.run("run-1").unwrap().pop().unwrap().body;
+    // Written by somebody who can write the tape and copy signatures, and cannot sign.
+    let store = Store::open(folder.path()).unwrap();
+    store.append("run-3", RecordKind::Task, json!({}), TS).unwrap();
+    store.append("run-3", RecordKind::Checkpoint, moved, TS).unwrap();
+    assert_eq!(
+        kinds(&verify(&folder, &[key.public()], false)),
+        [Tampering::SignatureInvalid]
+    );
+}
+
+#[test]
+fn a_checkpoint_whose_statement_was_changed_is_found() {
+    let key = key();
+    let folder = two_runs(&key, &key);
+    let store = Store::open(folder.path()).unwrap();
+    let good = store.run("run-2").unwrap().pop().unwrap().body;
+    for (pointer, value) in [
+        ("/envelopes/0/payload", json!("e30=")),
+        ("/envelopes/0/signatures", json!([])),
+        ("/envelopes", json!([])),
+        ("/key", json!("ssh-ed25519 AAAA")),
+        ("/key", json!(key_line())),
+    ] {
+        let mut bad = good.clone();
+        *bad.pointer_mut(pointer).unwrap() = value;
+        let spoiled = two_runs(&key, &key);
+        let store = Store::open(spoiled.path()).unwrap();
+        store.append("run-3", RecordKind::Checkpoint, bad, TS).unwrap();
+        assert_eq!(
+            kinds(&verify(&spoiled, &[key.public()], false)),
+            [Tampering::SignatureInvalid],
+            "{pointer}"
+        );
+    }
+}
+
+fn key_line() -> String {
+    key().public().line()
+}
+
+#[test]
+fn a_run_without_a_signature_is_a_fault_only_where_signatures_are_required() {
+    let key = key();
+    let folder = two_runs(&key, &key);
+    let store = Store::open(folder.path()).unwrap();
+    run(
+        &store,
+        "run-3",
+        &[(RecordKind::Task, json!({}))],
+        Err("there is no home folder"),
+    );
+    store.append("run-4", RecordKind::Task, json!({}), TS).unwrap();
+    let report = verify(&folder, &[key.public()], false);
+    assert!(report.ok, "{report:?}");
+    assert_eq!((report.signed, report.unsigned), (2, 2));
+    let report = verify(&folder, &[key.public()], true);
+    assert_eq!(kinds(&report), [Tampering::RunUnsigned, Tampering::RunUnsigned]);
+}
+
+#[test]
+fn a_rewritten_tape_loses_its_signatures() {
+    let key = key();
+    let folder = two_runs(&key, &key);
+    let store = Store::open(folder.path()).unwrap();
+    let records: Vec<_> = store.records().unwrap().map(Result::unwrap).collect();
+    // Everything again, every hash right, one fact another.
+    let forged = TempDir::new().unwrap();
+    let store = Store::open(forged.path()).unwrap();
+    for record in records {
+        let text = record.body.to_string().replace("stale", "empty");
+        let body = serde_json::from_str(&text).unwrap();
+        store.append(&record.run, record.kind, body, &record.ts).unwrap();
+    }
+    assert_eq!(
+        kinds(&verify(&forged, &[key.public()], false)),
+        [Tampering::SignatureInvalid]
+    );
+}
+
+#[test]
+fn trusted_keys_are_a_file_that_openssh_reads() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("config/allowed_signers");
+    assert_eq!(trusted_keys(&path).unwrap(), []);
+    let key = key().public();
+    assert!(trust_key(&path, "me@here", &key).unwrap());
+    assert!(!trust_key(&path, "me@here", &key).unwrap(), "once is enough");
+    assert!(trust_key(&path, "a b", &key).is_err());
+    let text = String::from_utf8(read_file(&path)).unwrap();
+    assert_eq!(
+        text,
+        format!("me@here namespaces=\"agentos-evidence\" {}\n", key.line())
+    );
+    write_file(&path, format!("# mine\nx ssh-rsa AAAA\n{text}"));
+    let found = trusted_keys(&path).unwrap();
+    assert_eq!((found[0].name.as_str(), found[0].key), ("me@here", key));
+}
