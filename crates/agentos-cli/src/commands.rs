@@ -7,6 +7,7 @@ pub mod auth;
 pub mod demo;
 pub mod diff;
 pub mod evidence;
+pub mod evidence_key;
 pub mod health;
 pub mod profile;
 pub mod recover;
@@ -18,7 +19,7 @@ pub mod undo;
 
 use crate::app::App;
 use crate::args::Verb;
-use crate::args::evidence::EvidenceVerb;
+use crate::args::evidence::{EvidenceVerb, KeyVerb};
 use crate::args::land::DiffVerb;
 use crate::args::tool::{AuthVerb, ProfileVerb, ToolVerb};
 use crate::clock;
@@ -42,7 +43,10 @@ pub fn run(app: &App, verb: &Verb) -> Exit {
         Verb::Tool(ToolVerb::Auth(AuthVerb::Clear(args))) => (false, auth::clear(app, args)),
         Verb::Evidence(EvidenceVerb::List(args)) => (false, evidence::list(app, args)),
         Verb::Evidence(EvidenceVerb::Show(args)) => (false, evidence::show(app, args)),
-        Verb::Evidence(EvidenceVerb::Verify) => (false, evidence::verify(app)),
+        Verb::Evidence(EvidenceVerb::Verify(args)) => (false, evidence::verify(app, args)),
+        Verb::Evidence(EvidenceVerb::Key(KeyVerb::Show)) => (false, evidence_key::show(app)),
+        Verb::Evidence(EvidenceVerb::Key(KeyVerb::Rotate(args))) => (false, evidence_key::rotate(app, args)),
+        Verb::Evidence(EvidenceVerb::Key(KeyVerb::Trust(args))) => (false, evidence_key::trust(app, args)),
         Verb::Profile(ProfileVerb::List) => (false, tool_list::list(app)),
         Verb::Profile(ProfileVerb::Show(args)) => (false, profile::show(app, args)),
         Verb::Profile(ProfileVerb::Validate(args)) => (false, profile::validate(app, args)),

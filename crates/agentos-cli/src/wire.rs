@@ -9,5 +9,6 @@ pub mod progress;
 pub mod repository;
 pub mod runtime;
 pub mod session;
+pub mod signer;
 pub mod tape;
 pub mod tools;

@@ -180,6 +180,13 @@ pub trait Evidence {
     /// When it cannot be made durable.
     fn append(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError>;
 
+    /// Notes a record that is made durable together with the next one that is appended: nothing is done in between
+    /// that rests on it.
+    ///
+    /// # Errors
+    /// When it cannot be recorded.
+    fn note(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<(), EffectError>;
+
     /// Stores bytes by content; gives their SHA-256.
     ///
     /// # Errors

@@ -133,9 +133,25 @@ pub(crate) fn write<T: Serialize>(
     kind: RecordKind,
     record: &T,
 ) -> Result<String, EffectError> {
+    let body = body(evidence, record)?;
+    evidence.append(kind, body)
+}
+
+/// Notes a record that may wait for the next one to be appended.
+pub(crate) fn note<T: Serialize>(
+    evidence: &mut dyn Evidence,
+    kind: RecordKind,
+    record: &T,
+) -> Result<(), EffectError> {
+    let body = body(evidence, record)?;
+    evidence.note(kind, body)
+}
+
+/// A record's body as it stands on the tape.
+fn body<T: Serialize>(evidence: &mut dyn Evidence, record: &T) -> Result<Value, EffectError> {
     let text = clean_json(record)?;
     if text.len() <= LONGEST_BODY {
-        return evidence.append(kind, value(&text)?);
+        return value(&text);
     }
     let body_sha256 = evidence.blob(text.as_bytes())?;
     let whole = value(&text)?;
@@ -152,7 +168,7 @@ pub(crate) fn write<T: Serialize>(
         commit: fact("commit"),
         tree: fact("tree"),
     })?;
-    evidence.append(kind, value(&spilled)?)
+    value(&spilled)
 }
 
 /// A record as JSON text without secrets, for the tape or for a blob.

@@ -110,7 +110,7 @@ pub fn begin(
         target: &target,
         policy_sha256: policy.set.sha256(),
     };
-    records::write(deps.evidence, RecordKind::Task, &record)?;
+    records::note(deps.evidence, RecordKind::Task, &record)?;
     Ok(target)
 }
 
@@ -125,7 +125,7 @@ pub fn record_answer(deps: &mut Deps<'_>, answer: &[u8], attempt: u32) -> Result
         answer_sha256: &answer_sha256,
         bytes: answer.len(),
     };
-    records::write(deps.evidence, RecordKind::Answer, &record)?;
+    records::note(deps.evidence, RecordKind::Answer, &record)?;
     Ok(())
 }
 
@@ -195,7 +195,7 @@ fn locate(
         diff_blob_sha256: diff_blob.as_deref(),
         report,
     };
-    records::write(deps.evidence, RecordKind::Landing, &record)?;
+    records::note(deps.evidence, RecordKind::Landing, &record)?;
     Ok(found)
 }
 
@@ -233,7 +233,7 @@ fn record_decision(
         policy_blob_sha256: &policy_blob,
         decision,
     };
-    records::write(deps.evidence, RecordKind::Decision, &record)?;
+    records::note(deps.evidence, RecordKind::Decision, &record)?;
     Ok(())
 }
 
@@ -396,7 +396,7 @@ fn consent(
         hashes: &hashes,
         consent,
     };
-    records::write(deps.evidence, RecordKind::Consent, &record)?;
+    records::note(deps.evidence, RecordKind::Consent, &record)?;
     Ok(match answer {
         Answer::Yes(consent) => Consented::Given(consent),
         Answer::No => Consented::Refused("consent was asked for and not given"),

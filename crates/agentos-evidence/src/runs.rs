@@ -31,7 +31,7 @@ pub struct RunSummary {
     pub ended: String,
     /// How many records it has.
     pub records: u64,
-    /// The kind of its last record.
+    /// The kind of its last record but the checkpoint.
     pub last: RecordKind,
     /// The commit it made, if it made one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,9 @@ impl Store {
             if let Some(summary) = order.get_mut(at) {
                 summary.records += 1;
                 summary.ended.clone_from(&record.ts);
-                summary.last = record.kind;
+                if record.kind != RecordKind::Checkpoint {
+                    summary.last = record.kind;
+                }
                 match record.kind {
                     RecordKind::Receipt => {
                         summary.commit = fact(&record, "commit").or(summary.commit.take());

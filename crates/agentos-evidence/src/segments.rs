@@ -11,7 +11,8 @@ use crate::{EvidenceError, blob};
 
 /// The file that is appended to.
 pub(crate) const CURRENT: &str = "tape.jsonl";
-const LOCK: &str = "tape.lock";
+/// Not `….lock`: it stays, and a file of that name would look left over.
+const LOCK: &str = "tape.writer";
 /// A file of the tape that has grown to this many bytes is full.
 pub(crate) const FULL: u64 = 64 << 20;
 

@@ -137,15 +137,9 @@ mod tests {
     /// RFC 8032, section 7.1, test 2.
     #[test]
     fn the_key_and_signature_of_the_rfc_come_out() {
-        let seed: Vec<u8> = (0..32)
-            .map(|at| {
-                u8::from_str_radix(
-                    &"4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb"[2 * at..2 * at + 2],
-                    16,
-                )
-                .unwrap()
-            })
-            .collect();
+        let seed = b"4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb";
+        let pairs = seed.chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
+        let seed: Vec<u8> = pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect();
         let key = SigningKey::from_seed(&seed).unwrap();
         insta::assert_snapshot!(key.public().line(), @r"
         ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAID1AF8PoQ4lakrcKp00bfrycmCzPLsSWjMDNVfEq9GYM

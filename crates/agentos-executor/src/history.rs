@@ -82,6 +82,30 @@ impl Repository {
         }
         Ok(found)
     }
+
+    /// The commits of a range as git understands it (`A..B`), or the one that a name means; newest first, no more
+    /// than `limit`.
+    ///
+    /// # Errors
+    /// When it means no commits, or the history cannot be read.
+    pub fn commits_in(&self, range: &str, limit: usize) -> Result<Vec<CommitInfo>, RepoError> {
+        let unknown = |_| RepoError::UnknownRevision(range.to_owned());
+        if !range.contains("..") {
+            let commit = self
+                .git
+                .revparse_single(range)
+                .and_then(|found| found.peel_to_commit());
+            return Ok(vec![info(&commit.map_err(unknown)?)]);
+        }
+        let mut walk = self.git.revwalk().map_err(RepoError::git("read the history"))?;
+        walk.push_range(range).map_err(unknown)?;
+        let mut found = Vec::new();
+        for id in walk.take(limit) {
+            let commit = id.and_then(|id| self.git.find_commit(id));
+            found.push(info(&commit.map_err(RepoError::git("read the history"))?));
+        }
+        Ok(found)
+    }
 }
 
 fn info(commit: &git2::Commit<'_>) -> CommitInfo {

@@ -11,6 +11,8 @@ use serde_json::Value;
 /// The name of a schema, which is also its file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SchemaName {
+    /// What `evidence key` prints.
+    EvidenceKeys,
     /// One line of an evidence tape.
     EvidenceRecord,
     /// What `evidence verify` found.
@@ -42,6 +44,7 @@ pub enum SchemaName {
 impl SchemaName {
     /// Every shape that `agentos` itself prints or reads.
     pub const ALL: &[Self] = &[
+        Self::EvidenceKeys,
         Self::EvidenceRecord,
         Self::EvidenceVerify,
         Self::LandingReport,
@@ -67,6 +70,7 @@ impl SchemaName {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::EvidenceKeys => "evidence-keys",
             Self::EvidenceRecord => "evidence-record",
             Self::EvidenceVerify => "evidence-verify",
             Self::GateResults => "gate-results",

@@ -2,7 +2,11 @@
 //!
 //! Owns: their names, flags and help. Never: reads a tape.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
+
+use super::tool::StoreArg;
 
 /// The verbs of `evidence`.
 #[derive(Debug, Subcommand)]
@@ -11,8 +15,62 @@ pub enum EvidenceVerb {
     List(EvidenceListArgs),
     /// Tell one run as a story
     Show(EvidenceShowArgs),
-    /// Check that no record was changed, dropped, reordered or cut off, and that commits and tape agree
-    Verify,
+    /// Check that no record was changed, dropped, reordered or cut off, that signatures hold, and that commits and
+    /// tape agree
+    Verify(EvidenceVerifyArgs),
+    /// The key that signs the end of a run, and those whose signatures count
+    #[command(subcommand)]
+    Key(KeyVerb),
+}
+
+/// Arguments of `evidence verify`.
+#[derive(Debug, Args)]
+pub struct EvidenceVerifyArgs {
+    /// An exported folder instead of the repository's own evidence; commits are checked where `--repo` is given too
+    #[arg(long, value_name = "EXPORT")]
+    pub dir: Option<PathBuf>,
+    /// Only this commit is checked against the tape
+    #[arg(long, value_name = "REVISION", conflicts_with = "range")]
+    pub commit: Option<String>,
+    /// Only these commits, as in `main..HEAD`
+    #[arg(long, value_name = "A..B")]
+    pub range: Option<String>,
+    /// A commit of the range without evidence, or a run without a signature that counts, is a fault
+    #[arg(long)]
+    pub require: bool,
+    /// The keys that count, in OpenSSH's `allowed_signers` form [default: those you trust]
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+}
+
+/// The verbs of `evidence key`.
+#[derive(Debug, Subcommand)]
+pub enum KeyVerb {
+    /// Show the key that signs here, and those that are trusted
+    Show,
+    /// Make a new key; the older ones go on counting for what they signed
+    Rotate(KeyRotateArgs),
+    /// Let somebody else's signatures count
+    Trust(KeyTrustArgs),
+}
+
+/// Arguments of `evidence key rotate`.
+#[derive(Debug, Args)]
+pub struct KeyRotateArgs {
+    /// Where its secret half is kept [default: where the last one is]
+    #[arg(long, value_enum)]
+    pub store: Option<StoreArg>,
+}
+
+/// Arguments of `evidence key trust`.
+#[derive(Debug, Args)]
+pub struct KeyTrustArgs {
+    /// A file with public keys as OpenSSH writes them, or one such line
+    #[arg(value_name = "KEY")]
+    pub key: String,
+    /// Whose it is
+    #[arg(long, value_name = "NAME")]
+    pub name: String,
 }
 
 /// Arguments of `evidence list`.

@@ -37,6 +37,7 @@ pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
         partial: args.target.partial,
     };
     let outcome = settle::apply(&mut session.deps(), "apply", &what, &proposal);
+    session.seal(app);
     if args.explain {
         app.explain(&outcome)
     } else {

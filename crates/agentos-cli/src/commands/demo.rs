@@ -8,7 +8,7 @@ use agentos_engine::ports::{Cancel, Clock, EffectError};
 use agentos_engine::run::{self as flow, Request};
 use agentos_engine::settle::{self, Proposal};
 use agentos_engine::{Cause, Outcome, Replay};
-use agentos_evidence::Store;
+use agentos_evidence::{Checks, Store};
 use agentos_executor::{Identity, Repository};
 use agentos_tool::{EditFormat, NoProgress, TaskLimits};
 
@@ -22,6 +22,7 @@ use crate::render;
 use crate::wire::repository::{History, failed};
 use crate::wire::runtime;
 use crate::wire::session::{Session, Wanted};
+use crate::wire::signer;
 use crate::wire::tape::broken;
 
 const LIB: &str = include_str!("../../demo/lib.rs.txt");
@@ -116,6 +117,7 @@ impl Demo<'_> {
             )
             .await
         })?;
+        session.seal(self.app);
         self.show(&outcome)?;
         Ok(outcome)
     }
@@ -136,6 +138,7 @@ impl Demo<'_> {
             partial: false,
         };
         let outcome = settle::apply(&mut session.deps(), "apply", what, &proposal);
+        session.seal(self.app);
         self.show(&outcome)?;
         Ok(outcome)
     }
@@ -149,7 +152,11 @@ impl Demo<'_> {
         let repo = crate::wire::repository::open(self.app)?;
         let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
         let whole = store
-            .verify(Some(&History::read(&repo)?))
+            .verify(&Checks {
+                history: Some(&History::read(&repo)?),
+                keys: signer::trusted(self.app)?.iter().map(|known| known.key).collect(),
+                require: false,
+            })
             .map_err(|error| broken(&error))?;
         self.print(&render::evidence::verified(&whole))?;
         let copy = repo.state_dir().join("drill");

@@ -2,16 +2,19 @@
 //!
 //! Owns: which records are read. Never: changes the tape.
 
+use std::path::{Path, PathBuf};
+
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_evidence::{Record, RunSummary, Store};
+use agentos_evidence::{Checks, CommitLookup, PublicKey, Record, RunSummary, Store, trusted_keys};
 use serde::Serialize;
 
 use crate::app::{App, Done, output_failed, usage};
-use crate::args::evidence::{EvidenceListArgs, EvidenceShowArgs};
+use crate::args::evidence::{EvidenceListArgs, EvidenceShowArgs, EvidenceVerifyArgs};
 use crate::exit::Exit;
 use crate::render;
-use crate::wire::repository;
+use crate::wire::repository::{self, History};
+use crate::wire::signer;
 use crate::wire::tape::broken;
 
 #[derive(Serialize)]
@@ -77,12 +80,30 @@ pub fn show(app: &App, args: &EvidenceShowArgs) -> Done {
     Ok(Exit::Done)
 }
 
-/// Checks the tape, its blobs and the commits.
-pub fn verify(app: &App) -> Done {
-    let repo = repository::open(app)?;
-    let store = Store::open(&repo.common_dir().join("agentos")).map_err(|error| broken(&error))?;
-    let commits = repository::History::read(&repo)?;
-    let report = store.verify(Some(&commits)).map_err(|error| broken(&error))?;
+/// Checks the tape, its blobs, its signatures and the commits.
+pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
+    // An export can be checked where there is no repository at all.
+    let repo = match (&args.dir, &app.common.repo) {
+        (Some(_), None) if args.commit.is_none() && args.range.is_none() => None,
+        (Some(_) | None, _) => Some(repository::open(app)?),
+    };
+    let commits = match (&repo, args.range.as_ref().or(args.commit.as_ref())) {
+        (Some(repo), Some(range)) => Some(History::of(repo, range)?),
+        (Some(repo), None) => Some(History::read(repo)?),
+        (None, _) => None,
+    };
+    let dir = match (&args.dir, &repo) {
+        (Some(dir), _) => exported(&app.env.cwd.join(dir))?,
+        (None, Some(repo)) => repo.state_dir(),
+        (None, None) => return Err(usage("there is no evidence to verify")),
+    };
+    let store = Store::open(&dir).map_err(|error| broken(&error))?;
+    let checks = Checks {
+        history: commits.as_ref().map(|commits| commits as &dyn CommitLookup),
+        keys: keys(app, args)?,
+        require: args.require,
+    };
+    let report = store.verify(&checks).map_err(|error| broken(&error))?;
     if app.printer.json {
         app.printer.json(&report).map_err(|error| output_failed(&error))?;
     } else {
@@ -96,9 +117,32 @@ pub fn verify(app: &App) -> Done {
     })
 }
 
+fn exported(dir: &Path) -> Result<PathBuf, EffectError> {
+    if dir.is_dir() {
+        return Ok(dir.to_owned());
+    }
+    Err(usage(format!("there is no folder `{}`", dir.display())))
+}
+
+/// The keys that count.
+fn keys(app: &App, args: &EvidenceVerifyArgs) -> Result<Vec<PublicKey>, EffectError> {
+    let known = match &args.keys {
+        Some(file) => {
+            let file = app.env.cwd.join(file);
+            let known = trusted_keys(&file).map_err(|error| broken(&error))?;
+            if known.is_empty() {
+                return Err(usage(format!("there is no Ed25519 key in `{}`", file.display())));
+            }
+            known
+        }
+        None => signer::trusted(app)?,
+    };
+    Ok(known.iter().map(|known| known.key).collect())
+}
+
 fn store(app: &App) -> Result<Store, EffectError> {
     let repo = repository::open(app)?;
-    Store::open(&repo.common_dir().join("agentos")).map_err(|error| broken(&error))
+    Store::open(&repo.state_dir()).map_err(|error| broken(&error))
 }
 
 fn newest(store: &Store) -> Result<String, EffectError> {

@@ -51,6 +51,7 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
         )
         .await
     })?;
+    session.seal(app);
     app.finish(&outcome)
 }
 

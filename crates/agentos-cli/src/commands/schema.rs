@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::evidence::SchemaArgs;
+use crate::commands::evidence_key::KeyReport;
 use crate::commands::recover::RecoverReport;
 use crate::exit::Exit;
 
@@ -35,6 +36,7 @@ type Generator = fn() -> Schema;
 
 /// Every published shape, by the name of its file.
 const SHAPES: &[(&str, Generator)] = &[
+    ("evidence-keys", generate::<KeyReport>),
     ("evidence-record", generate::<Record>),
     ("evidence-verify", generate::<VerifyReport>),
     ("landing-report", generate::<LandingReport>),

@@ -41,6 +41,7 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
         let mut cancel: Cancel<'_> = Box::pin(runtime::interrupted());
         flow::ask(&mut session.deps(), &request, progress(app).as_ref(), &mut cancel).await
     })?;
+    session.seal(app);
     match asked {
         Ok(proposed) => {
             show(app, &proposed)?;

@@ -49,6 +49,7 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
         partial: false,
     };
     let mut outcome = settle::apply(&mut session.deps(), "undo", &instruction, &proposal);
+    session.seal(app);
     if outcome.cause == Cause::Landing {
         outcome.hint = Some(
             "the files have changed since; take the later change back first, or edit by hand".to_owned(),

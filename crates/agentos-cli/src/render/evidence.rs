@@ -132,7 +132,16 @@ fn station(record: &Record) -> (&'static str, String) {
         ),
         RecordKind::Undo => (style::BOLD, format!("takes back run {}", text("/undone"))),
         RecordKind::Recovered => (style::WARN, body.to_string()),
-        RecordKind::Checkpoint => (style::DIM, text("/head")),
+        RecordKind::Checkpoint => (style::DIM, sealed(body)),
+    }
+}
+
+fn sealed(body: &Value) -> String {
+    let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
+    match (text("/envelopes/0/signatures/0/keyid"), text("/unsigned")) {
+        (Some(key), _) => format!("signed by {key}"),
+        (None, Some(why)) => format!("not signed: {why}"),
+        (None, None) => "not signed".to_owned(),
     }
 }
 
@@ -269,6 +278,7 @@ pub fn verified(report: &VerifyReport) -> String {
             counted(report.records, "record"),
             counted(report.blobs, "blob"),
         ));
+        out.push_str(&signatures(report));
     } else {
         out.push_str(&format!(
             "{} {} found wrong in {}\n",
@@ -287,9 +297,30 @@ pub fn verified(report: &VerifyReport) -> String {
                 escape::line(&finding.detail)
             ));
         }
+        let unknown = |finding: &agentos_evidence::Finding| finding.tampering == Tampering::KeyUnknown;
+        if report.findings.iter().any(unknown) {
+            out.push_str("  if you know whose key it is: `agentos evidence key trust KEY --name NAME`\n");
+        }
     }
     for note in &report.notes {
         out.push_str(&paint(style::DIM, &format!("  note: {}\n", escape::line(note))));
+    }
+    out
+}
+
+/// Who signed, and how many runs nobody did.
+fn signatures(report: &VerifyReport) -> String {
+    let mut out = String::new();
+    for key in &report.keys {
+        let whose = if key.trusted { "trusted" } else { "not known here" };
+        let runs = counted(key.signed, "run");
+        out.push_str(&format!(
+            "  {runs} signed by {} ({whose})\n",
+            escape::line(&key.id)
+        ));
+    }
+    if report.unsigned > 0 {
+        out.push_str(&format!("  {} not signed\n", counted(report.unsigned, "run")));
     }
     out
 }
@@ -333,5 +364,9 @@ fn kind(finding: &agentos_evidence::Finding) -> &'static str {
         Tampering::CommitWithoutRecord => "commit without record",
         Tampering::RecordWithoutCommit => "record without commit",
         Tampering::CommitRewritten => "commit rewritten",
+        Tampering::CommitWithoutEvidence => "commit without evidence",
+        Tampering::SignatureInvalid => "signature invalid",
+        Tampering::KeyUnknown => "key unknown",
+        Tampering::RunUnsigned => "not signed",
     }
 }

@@ -14,8 +14,8 @@ use agentos_engine::ports::{
 };
 use agentos_evidence::{CommitInfo, CommitLookup};
 use agentos_executor::{
-    ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, RepoError, Repository, Target,
-    TargetSpec,
+    EVIDENCE_TRAILER, ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, RepoError,
+    Repository, Target, TargetSpec,
 };
 use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
 use agentos_tool::StateMeasurement;
@@ -253,6 +253,7 @@ fn told_as_json<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, Eff
 pub struct History<'a> {
     repo: &'a Repository,
     pinned: Vec<CommitInfo>,
+    bare: Vec<String>,
 }
 
 /// Commits looked at when evidence is verified; far above what a repository of ours holds.
@@ -270,6 +271,25 @@ impl<'a> History<'a> {
         Ok(Self {
             repo,
             pinned: commits.into_iter().map(told).collect(),
+            bare: Vec::new(),
+        })
+    }
+
+    /// Reads one commit or a range, with those that name no evidence.
+    ///
+    /// # Errors
+    /// When it means no commits, or the history cannot be read.
+    pub fn of(repo: &'a Repository, range: &str) -> Result<Self, EffectError> {
+        let commits = repo
+            .commits_in(range, MOST_COMMITS)
+            .map_err(|error| unusable(&error))?;
+        let (pinned, bare): (Vec<_>, Vec<_>) = commits
+            .into_iter()
+            .partition(|commit| commit.trailer(EVIDENCE_TRAILER).is_some());
+        Ok(Self {
+            repo,
+            pinned: pinned.into_iter().map(told).collect(),
+            bare: bare.into_iter().map(|commit| commit.id).collect(),
         })
     }
 }
@@ -281,6 +301,10 @@ impl CommitLookup for History<'_> {
 
     fn pinned(&self) -> Vec<CommitInfo> {
         self.pinned.clone()
+    }
+
+    fn bare(&self) -> Vec<String> {
+        self.bare.clone()
     }
 }
 

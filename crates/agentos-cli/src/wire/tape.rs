@@ -4,8 +4,8 @@
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError, Evidence};
-use agentos_evidence::{EvidenceError, RecordKind, Store};
-use agentos_tool::RunId;
+use agentos_evidence::{EvidenceError, RecordKind, RunFacts, SigningKey, Store};
+use agentos_tool::{RunId, Timestamp};
 
 use crate::clock::SystemClock;
 
@@ -13,6 +13,9 @@ use crate::clock::SystemClock;
 pub struct Tape {
     store: Store,
     run: RunId,
+    facts: RunFacts,
+    /// A record of this run is written or noted.
+    begun: bool,
 }
 
 impl Tape {
@@ -21,7 +24,36 @@ impl Tape {
         Self {
             store,
             run: run.clone(),
+            facts: RunFacts::default(),
+            begun: false,
         }
+    }
+
+    /// Ends the run with a checkpoint, if it left any record. Without a key it says why there is none.
+    ///
+    /// # Errors
+    /// When it cannot be made durable.
+    pub fn seal(&mut self, signer: Result<&SigningKey, &str>) -> Result<(), EffectError> {
+        if std::mem::take(&mut self.begun) {
+            let now = SystemClock.now();
+            self.store
+                .checkpoint(self.run.as_str(), &self.facts, signer, now.as_str())
+                .map_err(|error| broken(&error))?;
+        }
+        Ok(())
+    }
+
+    /// The time of a record, and its body without secrets, after its facts were taken in.
+    fn taken(
+        &mut self,
+        kind: RecordKind,
+        body: serde_json::Value,
+    ) -> Result<(Timestamp, serde_json::Value), EffectError> {
+        let now = SystemClock.now();
+        let body = agentos_evidence::clean(body).map_err(|error| broken(&error))?;
+        self.facts.take(kind, &body, now.as_str());
+        self.begun = true;
+        Ok((now, body))
     }
 
     /// The store, for reading.
@@ -32,12 +64,19 @@ impl Tape {
 
 impl Evidence for Tape {
     fn append(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError> {
-        let now = SystemClock.now();
+        let (now, body) = self.taken(kind, body)?;
         let record = self
             .store
             .append(self.run.as_str(), kind, body, now.as_str())
             .map_err(|error| broken(&error))?;
         Ok(record.hash)
+    }
+
+    fn note(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<(), EffectError> {
+        let (now, body) = self.taken(kind, body)?;
+        self.store
+            .note(self.run.as_str(), kind, body, now.as_str())
+            .map_err(|error| broken(&error))
     }
 
     fn blob(&mut self, bytes: &[u8]) -> Result<String, EffectError> {

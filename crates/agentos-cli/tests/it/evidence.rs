@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use agentos_testkit::repo::{TestRepo, read_file, write_file};
 
-use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, pipe_in, run_in, seen, small_repo};
+use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, pipe_in, run_in, seen, small_repo};
 
 fn with_two_runs() -> TestRepo {
     let repo = small_repo();
@@ -35,7 +35,7 @@ fn a_run_is_told_as_a_story() {
         .collect();
     let story: String = story
         .lines()
-        .map(|line| format!("{}\n", without_time(line)))
+        .map(|line| format!("{}\n", without_key(without_time(line))))
         .collect();
     insta::assert_snapshot!(story, @r"
     exit: 0
@@ -46,9 +46,18 @@ fn a_run_is_told_as_a_story() {
     decision    allow by default.edit, default.land
     intent      about to write tree [ID]
     receipt     commit [ID], tree [ID]
-    records 1 to 6, head sha256:[ID]
+    checkpoint  signed by SHA256:[KEY]
+    records 1 to 7, head sha256:[ID]
     --- stderr
     ");
+}
+
+/// Every machine has a key of its own.
+fn without_key(line: &str) -> String {
+    match line.split_once("SHA256:") {
+        Some((before, _)) => format!("{before}SHA256:[KEY]"),
+        None => line.to_owned(),
+    }
 }
 
 /// The time of day at the start of a line.
@@ -67,6 +76,72 @@ fn evidence_that_holds_is_said_to_hold() {
     let json = output.json().unwrap();
     assert_eq!(json["ok"], true);
     assert_eq!(json["commits"], 1);
+    assert_eq!((&json["signed"], &json["unsigned"]), (&2.into(), &0.into()));
+}
+
+#[test]
+fn a_range_is_checked_and_what_is_required_is_missed() {
+    let repo = with_two_runs();
+    repo.write("notes.txt", "by hand\n");
+    repo.commit_all("by hand");
+    let range: [(&[&str], i32); 5] = [
+        (&["--range", "HEAD~2..HEAD~1", "--require"], 0),
+        (&["--range", "HEAD~2..HEAD"], 0),
+        (&["--range", "HEAD~2..HEAD", "--require"], 7),
+        (&["--commit", "HEAD", "--require"], 7),
+        (&["--commit", "nowhere"], 2),
+    ];
+    for (flags, code) in range {
+        let args = [&["evidence", "verify"], flags].concat();
+        let output = run_in(&repo, &args);
+        assert_eq!(output.code, Some(code), "{flags:?}: {output}");
+    }
+}
+
+#[test]
+fn a_run_signed_by_somebody_else_is_found_until_the_key_is_trusted() {
+    let repo = small_repo();
+    let (mine, other) = (agentos().in_dir(repo.path()), agentos().in_dir(repo.path()));
+    let apply = |cli: &agentos_testkit::cli::Cli, answer: &str| {
+        let output = cli.run_with_input(&["apply"], answer.as_bytes()).unwrap();
+        assert_eq!(output.code, Some(0), "{output}");
+    };
+    apply(&mine, SLOPPY_FIX);
+    apply(
+        &other,
+        "--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-# small\n+# tiny\n",
+    );
+    let found = mine.run(&["evidence", "verify", "--json"]).unwrap();
+    assert_eq!(found.code, Some(7), "{found}");
+    assert_eq!(found.json().unwrap()["findings"][0]["tampering"], "key-unknown");
+    let shown = other.run(&["evidence", "key", "show", "--json"]).unwrap();
+    let line = shown.json().unwrap()["key"]["public"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let trusted = mine
+        .run(&["evidence", "key", "trust", &line, "--name", "other"])
+        .unwrap();
+    assert_eq!(trusted.code, Some(0), "{trusted}");
+    let found = mine.run(&["evidence", "verify", "--require"]).unwrap();
+    assert_eq!(found.code, Some(0), "{found}");
+}
+
+#[test]
+fn a_rotated_key_signs_on_and_the_old_one_still_counts() {
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let fix = cli.run_with_input(&["apply"], SLOPPY_FIX.as_bytes()).unwrap();
+    assert_eq!(fix.code, Some(0), "{fix}");
+    let rotated = cli
+        .run(&["evidence", "key", "rotate", "--store", "file", "--json"])
+        .unwrap();
+    assert_eq!(rotated.code, Some(0), "{rotated}");
+    assert_eq!(rotated.json().unwrap()["trusted"].as_array().unwrap().len(), 2);
+    assert_eq!(cli.run(&["undo"]).unwrap().code, Some(0));
+    let found = cli.run(&["evidence", "verify", "--require", "--json"]).unwrap();
+    assert_eq!(found.code, Some(0), "{found}");
+    assert_eq!(found.json().unwrap()["keys"].as_array().unwrap().len(), 2);
 }
 
 #[test]

@@ -190,9 +190,13 @@ fn ctrl_c_hangs_up_leaves_nothing_and_ends_with_130() {
     let json = pipe_in(&repo, &["evidence", "show", "--json"], "")
         .json()
         .unwrap();
+    let records = json["records"].as_array().unwrap();
+    let refusal = records.iter().find(|record| record["kind"] == "refusal").unwrap();
+    assert_eq!(refusal["body"]["cause"], "interrupted");
     assert_eq!(
-        json["records"].as_array().unwrap().last().unwrap()["body"]["cause"],
-        "interrupted"
+        records.last().unwrap()["kind"],
+        "checkpoint",
+        "its end is signed too"
     );
 }
 

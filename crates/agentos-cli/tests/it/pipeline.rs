@@ -60,7 +60,8 @@ fn the_tape_tells_every_station_in_order() {
             "landing",
             "decision",
             "intent",
-            "receipt"
+            "receipt",
+            "checkpoint"
         ]
     );
 }

@@ -70,6 +70,13 @@ fn tools_and_evidence_follow_their_schemas() {
         &run_in(&repo, &["evidence", "verify", "--json"]).json().unwrap(),
         "verify",
     );
+    follows(
+        SchemaName::EvidenceKeys,
+        &run_in(&repo, &["evidence", "key", "show", "--json"])
+            .json()
+            .unwrap(),
+        "key show",
+    );
     let shown = run_in(&repo, &["evidence", "show", "--json"]).json().unwrap();
     for record in shown["records"].as_array().unwrap() {
         follows(SchemaName::EvidenceRecord, record, "a record");

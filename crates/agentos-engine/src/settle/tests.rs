@@ -166,6 +166,10 @@ impl Evidence for Tape {
         Ok(format!("sha256:{}", self.kinds.len()))
     }
 
+    fn note(&mut self, kind: RecordKind, body: Value) -> Result<(), EffectError> {
+        self.append(kind, body).map(drop)
+    }
+
     fn blob(&mut self, bytes: &[u8]) -> Result<String, EffectError> {
         let id = format!("sha256:{:064}", self.blobs.len());
         self.blobs.insert(id.clone(), bytes.to_vec());

@@ -1,0 +1,167 @@
+//! The key that signs the end of a run, and the keys whose signatures count.
+//!
+//! Owns: where they are kept, and making the first one. Never: signs, or lets a run fail for want of a key: a run
+//! that cannot be signed says why.
+//!
+//! The key is looked for in the key file, then in the keyring. The first one is made where the user's keys are kept:
+//! in the keyring where there is one that is open, else in the key file. A locked keyring may hold the key, so it is
+//! no reason to make another.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agentos_credentials::{CredentialError, FileStore, KeyringStore, Store};
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_evidence::{PublicKey, SigningKey, TrustedKey, trust_key, trusted_keys};
+
+use super::tape::broken;
+use crate::app::App;
+use crate::args::tool::StoreArg;
+
+/// The name of the key in either store.
+const NAME: &str = "evidence.signing_key";
+/// A keyring that wants to be unlocked first must not hold up a run.
+const LOOKING: Duration = Duration::from_secs(2);
+/// A person who makes a key may have to unlock it.
+const STORING: Duration = Duration::from_secs(60);
+
+/// The user's key and where it is kept.
+pub struct Kept {
+    /// The key.
+    pub key: SigningKey,
+    /// `file` or `keyring`.
+    pub store: &'static str,
+}
+
+/// The user's key; the first call on a machine makes it.
+///
+/// # Errors
+/// Why there is none, in words.
+pub fn signer(app: &App) -> Result<Kept, String> {
+    match find(app)? {
+        Found::Key(kept) => Ok(*kept),
+        Found::Nothing(store) => make(app, store).map_err(|error| error.message),
+    }
+}
+
+/// The user's key if there is one.
+///
+/// # Errors
+/// Why it cannot be had, in words.
+pub fn existing(app: &App) -> Result<Option<Kept>, String> {
+    Ok(match find(app)? {
+        Found::Key(kept) => Some(*kept),
+        Found::Nothing(_) => None,
+    })
+}
+
+/// Makes a new key. The old one goes on counting for what it signed.
+///
+/// # Errors
+/// When it cannot be made or kept.
+pub fn rotate(app: &App, store: Option<StoreArg>) -> Result<Kept, EffectError> {
+    let store = match store {
+        Some(store) => store,
+        None => match find(app) {
+            Ok(Found::Key(kept)) if kept.store == KEYRING => StoreArg::Keyring,
+            Ok(Found::Key(_)) | Err(_) => StoreArg::File,
+            Ok(Found::Nothing(store)) => store,
+        },
+    };
+    let kept = make(app, store)?;
+    if store == StoreArg::Keyring {
+        // The file is asked first: an older key there would hide this one.
+        let cleared = Store::File(key_file(app)?).clear(NAME);
+        cleared.map_err(|error| not_kept(&error))?;
+    }
+    Ok(kept)
+}
+
+const FILE: &str = "file";
+const KEYRING: &str = "keyring";
+
+enum Found {
+    Key(Box<Kept>),
+    /// No key yet, and the store in which to make it.
+    Nothing(StoreArg),
+}
+
+fn find(app: &App) -> Result<Found, String> {
+    let file = Store::File(key_file(app).map_err(|error| error.message)?);
+    if let Some(secret) = file.get(NAME).map_err(|error| error.to_string())? {
+        let key = SigningKey::from_secret(&secret).map_err(|error| error.to_string())?;
+        return Ok(Found::Key(Box::new(Kept { key, store: FILE })));
+    }
+    match Store::Keyring(KeyringStore::system(LOOKING)).get(NAME) {
+        Ok(Some(secret)) => {
+            let key = SigningKey::from_secret(&secret).map_err(|error| error.to_string())?;
+            Ok(Found::Key(Box::new(Kept { key, store: KEYRING })))
+        }
+        Ok(None) => Ok(Found::Nothing(StoreArg::Keyring)),
+        Err(CredentialError::NoKeyring { .. }) => Ok(Found::Nothing(StoreArg::File)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Trusted before it is kept: a key that signs must never be unknown here.
+fn make(app: &App, store: StoreArg) -> Result<Kept, EffectError> {
+    let (key, secret) = SigningKey::generate().map_err(|error| broken(&error))?;
+    trust_key(&trust_file(app)?, &owner(app), &key.public()).map_err(|error| broken(&error))?;
+    let (store, name) = match store {
+        StoreArg::Keyring => (Store::Keyring(KeyringStore::system(STORING)), KEYRING),
+        StoreArg::File => (Store::File(key_file(app)?), FILE),
+    };
+    store.set(NAME, &secret).map_err(|error| not_kept(&error))?;
+    tracing::info!(key = %key.public().id(), store = name, "made a key that signs evidence");
+    Ok(Kept { key, store: name })
+}
+
+fn not_kept(error: &CredentialError) -> EffectError {
+    let mut effect = EffectError::new(Cause::Tool, "key-not-stored", error.to_string());
+    effect.hint = error.hint();
+    effect
+}
+
+fn key_file(app: &App) -> Result<FileStore, EffectError> {
+    app.env.credentials_file().map(FileStore::new).ok_or_else(no_home)
+}
+
+fn no_home() -> EffectError {
+    EffectError::new(Cause::Usage, "no-home", "there is no home folder to keep keys in").hint("set `HOME`")
+}
+
+/// The list of trusted keys: `allowed_signers` among the user's settings, in OpenSSH's form.
+///
+/// # Errors
+/// When there is no home folder.
+pub fn trust_file(app: &App) -> Result<PathBuf, EffectError> {
+    let dir = app.env.config_dir().ok_or_else(no_home)?;
+    Ok(dir.join("allowed_signers"))
+}
+
+/// The keys whose signatures count.
+///
+/// # Errors
+/// When the list cannot be read.
+pub fn trusted(app: &App) -> Result<Vec<TrustedKey>, EffectError> {
+    match trust_file(app) {
+        Ok(path) => trusted_keys(&path).map_err(|error| broken(&error)),
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+/// Lets a key count from now on; false when it did already.
+///
+/// # Errors
+/// When the list cannot be written.
+pub fn trust(app: &App, name: &str, key: &PublicKey) -> Result<bool, EffectError> {
+    trust_key(&trust_file(app)?, name, key).map_err(|error| broken(&error))
+}
+
+/// The user's name in a form that the list takes.
+fn owner(app: &App) -> String {
+    let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let name: String = app.env.user().chars().filter(plain).take(60).collect();
+    if name.is_empty() { "me".to_owned() } else { name }
+}
