@@ -104,6 +104,7 @@ impl fmt::Display for SchemaName {
 #[must_use]
 pub fn text(name: SchemaName) -> &'static str {
     match name {
+        SchemaName::EvidenceKeys => include_str!("../schemas/evidence-keys.json"),
         SchemaName::EvidenceRecord => include_str!("../schemas/evidence-record.json"),
         SchemaName::EvidenceVerify => include_str!("../schemas/evidence-verify.json"),
         SchemaName::GateResults => include_str!("../schemas/gate-results.json"),
