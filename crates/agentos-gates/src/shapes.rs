@@ -14,7 +14,8 @@ pub(crate) fn schema(name: SchemaName) -> Result<String, GateError> {
     let schema = match name {
         SchemaName::GateResults => generate::<GateResults>(),
         SchemaName::HealthSummary => generate::<HealthSummary>(),
-        SchemaName::EvidenceRecord
+        SchemaName::EvidenceKeys
+        | SchemaName::EvidenceRecord
         | SchemaName::EvidenceVerify
         | SchemaName::LandingReport
         | SchemaName::Outcome
