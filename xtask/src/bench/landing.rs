@@ -22,6 +22,8 @@ const RUNNER: &str = "scripts/landing/run.py";
 /// When the product does not build or the runner does not run.
 pub fn run(root: &Path, options: &Options) -> Result<(), String> {
     let found = peers::prepare(root, options.peers);
+    // Before anything is built: the tree may move on while the runs take their time.
+    let commit = commit(root);
     let program = build(root)?;
     let out = root.join(&options.out);
     std::fs::create_dir_all(&out).map_err(|error| format!("`{}`: {error}", out.display()))?;
@@ -34,7 +36,7 @@ pub fn run(root: &Path, options: &Options) -> Result<(), String> {
     let text = std::fs::read_to_string(&runs).map_err(|error| format!("`{}`: {error}", runs.display()))?;
     let parsed: Result<Vec<Run>, _> = text.lines().map(serde_json::from_str).collect();
     let parsed = parsed.map_err(|error| format!("the runner's results are not understood: {error}"))?;
-    let report = Report::new(&parsed, commit(root), timestamp(SystemTime::now()), found.missing);
+    let report = Report::new(&parsed, commit, timestamp(SystemTime::now()), found.missing);
     let page = report::markdown(&report);
     let json = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?;
     store(&out.join("report.md"), &page)?;
