@@ -16,16 +16,26 @@ pub const SAME_LAYER: &[(&str, &str)] = &[
 pub const ADAPTERS: u64 = 3;
 
 /// What no adapter may reach, however many steps away: it proposes, and holds neither keys nor records.
-pub const ADAPTERS_NEVER_REACH: &[&str] = &["agentos-credentials", "agentos-evidence", "agentos-executor"];
+pub const ADAPTERS_NEVER_REACH: &[&str] = &[
+    "agentos-credentials",
+    "agentos-evidence",
+    "agentos-executor",
+    "agentos-signer",
+];
 
 /// What these members may never reach, however many steps away. Tests do not count.
 pub const UNREACHABLE: &[(&str, &[&str])] = &[
     // The flow is given its effects; only the record is its own.
     (
         "agentos-engine",
-        &["agentos-credentials", "agentos-executor", "agentos-net"],
+        &[
+            "agentos-credentials",
+            "agentos-executor",
+            "agentos-net",
+            "agentos-signer",
+        ],
     ),
-    // The writer knows nothing of the world outside.
+    // The writer knows nothing of the world outside; a signature comes to it through a door of its own.
     (
         "agentos-executor",
         &[
@@ -35,12 +45,18 @@ pub const UNREACHABLE: &[(&str, &[&str])] = &[
             "agentos-lmstudio",
             "agentos-net",
             "agentos-openai",
+            "agentos-signer",
         ],
     ),
-    // What talks to servers can neither write, nor read keys, nor touch the record.
+    // What talks to servers can neither write, nor read keys, nor touch the record, nor start anything.
     (
         "agentos-net",
-        &["agentos-credentials", "agentos-evidence", "agentos-executor"],
+        &[
+            "agentos-credentials",
+            "agentos-evidence",
+            "agentos-executor",
+            "agentos-signer",
+        ],
     ),
 ];
 
@@ -116,6 +132,7 @@ pub const PURE: &[&str] = &[
     "agentos-profile",
     "agentos-executor",
     "agentos-evidence",
+    "agentos-signer",
 ];
 
 /// Networks, runtimes and key stores.
@@ -271,6 +288,16 @@ pub const GRANTS: &[(&str, &[&str])] = &[
             "std::time::Instant::now",
             "tokio::net::TcpStream::connect",
             "tokio::net::lookup_host",
+        ],
+    ),
+    // One program of the user's, heard for a bounded time; a public key in a file while it runs.
+    (
+        "crates/agentos-signer",
+        &[
+            "std::fs::OpenOptions::new",
+            "std::fs::remove_file",
+            "std::process::Command::new",
+            "std::time::Instant::now",
         ],
     ),
     ("crates/agentos-testkit", TEST_SUPPORT),

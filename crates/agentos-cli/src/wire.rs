@@ -1,7 +1,8 @@
 //! Real effects behind the engine's ports.
 //!
-//! Owns: the only place where executor, evidence, credentials, network and adapters meet. Never: decides.
+//! Owns: the only place where executor, evidence, credentials, network, signer and adapters meet. Never: decides.
 
+pub mod commit_signing;
 pub mod consent;
 pub mod keys;
 pub mod paths;

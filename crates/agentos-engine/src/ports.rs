@@ -30,6 +30,8 @@ pub struct EffectError {
     pub base_moved: bool,
     /// Set when the change was made all the same, and only what follows it was not.
     pub written: bool,
+    /// An earlier landing that was cut short and brought to an end before this failed, for the evidence.
+    pub recovered: Option<serde_json::Value>,
 }
 
 impl EffectError {
@@ -43,6 +45,7 @@ impl EffectError {
             hint: None,
             base_moved: false,
             written: false,
+            recovered: None,
         }
     }
 

@@ -454,6 +454,11 @@ fn write(
         intent = Some(hash.clone());
         Ok(hash)
     });
+    let recovered = landed.as_ref().err().and_then(|error| error.recovered.as_ref());
+    let recorded = recovered.map(|body| records::write(deps.evidence, RecordKind::Recovered, body));
+    if let Some(Err(error)) = recorded {
+        return (Err(error), intent);
+    }
     (landed, intent)
 }
 

@@ -5,6 +5,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use kinds::{Operation, Unsupported};
+
+mod kinds;
+
 /// The repository is not in a state to be read or landed on.
 #[derive(Debug, thiserror::Error)]
 pub enum RepoError {
@@ -46,6 +50,16 @@ pub enum RepoError {
         /// The other work tree.
         at: PathBuf,
     },
+    /// The branch will be moved by what a work tree is in the middle of.
+    #[error("a {} of the branch `{branch}` is in progress at `{}`", operation.as_str(), at.display())]
+    BranchInUse {
+        /// The branch.
+        branch: String,
+        /// What is in progress.
+        operation: Operation,
+        /// The work tree.
+        at: PathBuf,
+    },
     /// Not a commit.
     #[error("`{0}` names no commit here")]
     UnknownRevision(String),
@@ -58,6 +72,14 @@ pub enum RepoError {
     /// Nobody to name as author.
     #[error("there is no name and e-mail address for the commit")]
     NoIdentity,
+    /// A setting has a value that git does not know.
+    #[error("`{name}` is set to `{value}`, which is not known")]
+    BadSetting {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        value: String,
+    },
     /// A rule file of the base commit cannot be used.
     #[error("the policy file `{path}` {why}")]
     UnreadablePolicy {
@@ -84,96 +106,6 @@ pub enum RepoError {
     },
 }
 
-/// A repository format that is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unsupported {
-    /// `extensions.refStorage = reftable`.
-    Reftable,
-    /// `extensions.objectFormat = sha256`.
-    Sha256,
-    /// An index in two files.
-    SplitIndex,
-    /// An index with folders in it.
-    SparseIndex,
-    /// Objects that are fetched when they are needed.
-    PartialClone,
-    /// A work tree with parts left out.
-    SparseCheckout,
-    /// Anything newer.
-    Extension,
-}
-
-impl Unsupported {
-    fn code(self) -> &'static str {
-        match self {
-            Self::Reftable => "reftable",
-            Self::Sha256 => "sha256-repository",
-            Self::SplitIndex => "split-index",
-            Self::SparseIndex => "sparse-index",
-            Self::PartialClone => "partial-clone",
-            Self::SparseCheckout => "sparse-checkout",
-            Self::Extension => "unsupported-extension",
-        }
-    }
-}
-
-impl std::fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Reftable => "the reftable format",
-            Self::Sha256 => "SHA-256 object names",
-            Self::SplitIndex => "a split index",
-            Self::SparseIndex => "a sparse index",
-            Self::PartialClone => "a partial clone",
-            Self::SparseCheckout => "a sparse checkout",
-            Self::Extension => "a format extension",
-        })
-    }
-}
-
-/// What git is in the middle of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// `git merge`.
-    Merge,
-    /// `git revert`.
-    Revert,
-    /// `git cherry-pick`.
-    CherryPick,
-    /// `git bisect`.
-    Bisect,
-    /// `git rebase`.
-    Rebase,
-    /// `git am`.
-    ApplyMailbox,
-}
-
-impl Operation {
-    /// As git calls it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Merge => "merge",
-            Self::Revert => "revert",
-            Self::CherryPick => "cherry-pick",
-            Self::Bisect => "bisect",
-            Self::Rebase => "rebase",
-            Self::ApplyMailbox => "mailbox application",
-        }
-    }
-
-    fn code(self) -> &'static str {
-        match self {
-            Self::Merge => "merge-in-progress",
-            Self::Revert => "revert-in-progress",
-            Self::CherryPick => "cherry-pick-in-progress",
-            Self::Bisect => "bisect-in-progress",
-            Self::Rebase => "rebase-in-progress",
-            Self::ApplyMailbox => "mailbox-in-progress",
-        }
-    }
-}
-
 impl RepoError {
     /// The stable code.
     #[must_use]
@@ -190,10 +122,12 @@ impl RepoError {
             Self::InProgress(operation) => operation.code(),
             Self::Overtaken => "dirty-overlap",
             Self::BranchCheckedOut { .. } => "branch-checked-out",
+            Self::BranchInUse { .. } => "branch-in-use",
             Self::UnknownRevision(_) => "unknown-revision",
             Self::BadBranchName(_) => "bad-branch-name",
             Self::SymbolicBranch(_) => "symbolic-branch",
             Self::NoIdentity => "no-identity",
+            Self::BadSetting { .. } => "bad-setting",
             Self::UnreadablePolicy { .. } => "unreadable-policy",
             Self::Io { .. } => "unreadable-file",
             Self::Git { .. } => "unreadable-repository",
@@ -217,13 +151,16 @@ impl RepoError {
             Self::Bare => Some("name a branch with `--branch NAME`"),
             Self::UnbornBranch(_) => Some("make a first commit, as with `git commit --allow-empty -m start`"),
             Self::DetachedHead => Some("switch to a branch, or name one with `--branch NAME`"),
-            Self::InProgress(_) => Some("finish or abort it first; `git status` says how"),
+            Self::InProgress(_) | Self::BranchInUse { .. } => {
+                Some("finish or abort it first; `git status` says how")
+            }
             Self::BranchCheckedOut { .. } => {
                 Some("run the command in that work tree, or name another branch")
             }
             Self::NoIdentity => {
                 Some("run `git config user.name \"Your Name\"` and `git config user.email you@example.com`")
             }
+            Self::BadSetting { .. } => Some("`git config --show-origin --get-all NAME` says where it is set"),
             Self::Overtaken => Some("the files have changed since; edit them by hand"),
             Self::Unsupported(_)
             | Self::NoWorkTree
@@ -238,7 +175,7 @@ impl RepoError {
 
     /// Wraps libgit2's error, in our words where a format is not supported.
     pub(crate) fn git(action: &'static str) -> impl FnOnce(git2::Error) -> Self {
-        move |error| match unsupported(error.message()) {
+        move |error| match Unsupported::named_in(error.message()) {
             Some(what) => Self::Unsupported(what),
             None => Self::Git {
                 action,
@@ -250,26 +187,6 @@ impl RepoError {
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
-    }
-}
-
-fn unsupported(message: &str) -> Option<Unsupported> {
-    let message = message.to_ascii_lowercase();
-    let has = |words: &str| message.contains(words);
-    if has("refstorage") || has("reftable") {
-        Some(Unsupported::Reftable)
-    } else if has("partialclone") {
-        Some(Unsupported::PartialClone)
-    } else if has("objectformat") || has("object format") {
-        Some(Unsupported::Sha256)
-    } else if has("mandatory extension: 'link'") {
-        Some(Unsupported::SplitIndex)
-    } else if has("mandatory extension: 'sdir'") {
-        Some(Unsupported::SparseIndex)
-    } else if has("unsupported extension") || has("unsupported repository version") {
-        Some(Unsupported::Extension)
-    } else {
-        None
     }
 }
 
@@ -331,6 +248,9 @@ pub enum ExecError {
     /// The intent could not be recorded, so nothing was written.
     #[error("the intent could not be recorded: {0}")]
     EvidenceNotDurable(String),
+    /// The user wants commits signed, and there is no signature.
+    #[error("the commit could not be signed: {0}")]
+    NotSigned(String),
     /// Another landing left a journal that cannot be read.
     #[error("the journal `{}` cannot be read", .0.display())]
     BadJournal(PathBuf),
@@ -374,6 +294,7 @@ impl ExecError {
             Self::RefLocked(_) => "ref-locked",
             Self::SecondOpinion(_) => "second-opinion",
             Self::EvidenceNotDurable(_) => "evidence-not-durable",
+            Self::NotSigned(_) => "not-signed",
             Self::BadJournal(_) => "bad-journal",
             Self::Write { source, .. } => unwritable(source.kind()).unwrap_or("write-failed"),
             Self::Git { why, .. } => unwritable(kind_of(why)).unwrap_or("write-failed"),
@@ -398,8 +319,12 @@ impl ExecError {
                 Some("wait for the other program; if there is none, remove the ref's `.lock` file")
             }
             Self::SymlinkTraversal(_) => Some("remove the link, or name the real path"),
+            Self::NotSigned(_) => Some(
+                "try `git commit -S --allow-empty`; to land without a signature, `git config commit.gpgsign false`",
+            ),
             Self::BadJournal(_) => Some("compare the work tree with `git status`, then remove the file"),
-            Self::Write { .. } | Self::Git { .. } => Some("free some space, or make the folder writable"),
+            Self::Write { source, .. } => Some(mend(source.kind())),
+            Self::Git { why, .. } => Some(mend(kind_of(why))),
             Self::Unfinished(_) => {
                 Some("put right what stands in the way and run any command: it is finished first")
             }
@@ -435,8 +360,22 @@ impl ExecError {
 pub fn unwritable(kind: io::ErrorKind) -> Option<&'static str> {
     match kind {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some("disk-full"),
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Some("read-only"),
+        io::ErrorKind::ReadOnlyFilesystem => Some("read-only"),
+        io::ErrorKind::PermissionDenied => Some("not-permitted"),
         _ => None,
+    }
+}
+
+/// What makes a place that cannot be written writable.
+#[must_use]
+pub fn mend(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space and run it again",
+        io::ErrorKind::ReadOnlyFilesystem => "make the disk writable and run it again",
+        io::ErrorKind::PermissionDenied => {
+            "make the folder writable for you, or run it as its owner: `ls -ld` shows who that is"
+        }
+        _ => "free some space, or make the folder writable",
     }
 }
 
@@ -447,6 +386,7 @@ fn kind_of(why: &str) -> io::ErrorKind {
         ("Disk quota exceeded", io::ErrorKind::QuotaExceeded),
         ("Read-only file system", io::ErrorKind::ReadOnlyFilesystem),
         ("Permission denied", io::ErrorKind::PermissionDenied),
+        ("Operation not permitted", io::ErrorKind::PermissionDenied),
     ];
     let found = kinds.iter().find(|(words, _)| why.contains(words));
     found.map_or(io::ErrorKind::Other, |(_, kind)| *kind)
@@ -461,4 +401,42 @@ fn quoted(paths: &[String]) -> String {
         format!(" and {more} more")
     };
     shown.join(", ") + &tail
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_told_by_its_reason() {
+        let cases = [
+            ("No space left on device", io::ErrorKind::StorageFull, "disk-full"),
+            ("Disk quota exceeded", io::ErrorKind::QuotaExceeded, "disk-full"),
+            (
+                "Read-only file system",
+                io::ErrorKind::ReadOnlyFilesystem,
+                "read-only",
+            ),
+            (
+                "Permission denied",
+                io::ErrorKind::PermissionDenied,
+                "not-permitted",
+            ),
+            (
+                "Operation not permitted",
+                io::ErrorKind::PermissionDenied,
+                "not-permitted",
+            ),
+            ("Input/output error", io::ErrorKind::Other, "write-failed"),
+        ];
+        for (words, kind, code) in cases {
+            let git = ExecError::Git {
+                action: "write a tree",
+                why: format!("could not write: {words}"),
+            };
+            let own = ExecError::write("write", Path::new("x"))(kind.into());
+            assert_eq!((git.code(), own.code()), (code, code), "{words}");
+            assert_eq!(git.hint(), own.hint(), "{words}");
+        }
+    }
 }

@@ -52,6 +52,15 @@ impl Repository {
         }
     }
 
+    /// Nobody holds the index now.
+    pub(crate) fn check_index_is_free(&self) -> Result<(), ExecError> {
+        let path = self.index_lock_path();
+        if fs::symlink_metadata(&path).is_ok() {
+            return Err(ExecError::IndexLocked(path));
+        }
+        Ok(())
+    }
+
     /// The run whose process died with this index locked; none if the lock is another program's or not there.
     pub(crate) fn abandoned_index_lock(&self) -> Option<String> {
         let path = self.index_lock_path();

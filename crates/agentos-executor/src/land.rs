@@ -16,8 +16,8 @@ use crate::measure::hex;
 use crate::repository::Queue;
 use crate::splice::{mode_bits, oid, splice};
 use crate::{
-    ExecError, FailPoints, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile, RepoError, Repository,
-    Target, Writes, opinion, preflight,
+    CommitSigner, ExecError, FailPoints, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile,
+    RepoError, Repository, Signed, Target, Writes, opinion, preflight,
 };
 
 /// How a change shall land.
@@ -62,9 +62,23 @@ impl Repository {
         plan: &LandPlan,
         intents: &mut dyn IntentSink,
     ) -> Result<Receipt, ExecError> {
+        self.land_signed(approved, plan, intents, None)
+    }
+
+    /// The same, with a commit that is signed.
+    ///
+    /// # Errors
+    /// As [`Repository::land`]; without a signature nothing visible is written.
+    pub fn land_signed(
+        &self,
+        approved: Approved<Change>,
+        plan: &LandPlan,
+        intents: &mut dyn IntentSink,
+        signer: Option<&dyn CommitSigner>,
+    ) -> Result<Receipt, ExecError> {
         let (change, hashes) = approved.into_parts();
         check_approval(&change, &hashes, plan)?;
-        let landed = self.land_once(&change, plan, intents);
+        let landed = self.land_once(&change, plan, intents, signer);
         if let Queue::Willing(turn) = self.queue() {
             match &landed {
                 Err(ExecError::BaseMoved { .. }) if turn.borrow().is_none() => {
@@ -82,6 +96,7 @@ impl Repository {
         change: &Change,
         plan: &LandPlan,
         intents: &mut dyn IntentSink,
+        signer: Option<&dyn CommitSigner>,
     ) -> Result<Receipt, ExecError> {
         if plan.target.writes == Writes::Nothing {
             return self.rehearse(change, plan);
@@ -89,6 +104,7 @@ impl Repository {
         let _lock = self.lock()?;
         self.reach("locked");
         let recovered = self.recover_locked()?;
+        self.note_recovered(recovered);
         self.check_target(&plan.target)?;
         let author = self.author(plan)?;
         let base = self.base_tree(&plan.target)?;
@@ -107,20 +123,21 @@ impl Repository {
         let pin = intents.intent(&intent).map_err(ExecError::EvidenceNotDurable)?;
         self.reach("intent recorded");
         let commit = match &author {
-            Some(author) => Some(self.write_commit(plan, author, prepared.tree, &pin)?),
+            Some(author) => Some(self.write_commit(plan, author, prepared.tree, &pin, signer)?),
             None => None,
         };
         self.reach("commit written");
         let kept = self.publish(plan, &prepared, commit)?;
         let mut receipt = receipt_of(plan, change, prepared);
         receipt.commit = commit.map(|id| id.to_string());
+        receipt.signed = commit.map(|_| signer.map_or(Signed::No, CommitSigner::format));
         receipt.work_tree_updated = plan.target.writes.touches_work_tree();
         receipt.kept = kept;
-        receipt.recovered = recovered;
+        receipt.recovered = self.take_recovered();
         Ok(receipt)
     }
 
-    /// A dry run: everything up to the resulting tree, with the objects in memory alone.
+    /// A dry run: every check, and everything up to the resulting tree, with the objects in memory alone.
     fn rehearse(&self, change: &Change, plan: &LandPlan) -> Result<Receipt, ExecError> {
         let git = git2::Repository::open(self.git.path()).map_err(RepoError::git("open the repository"))?;
         let objects = git.odb().map_err(RepoError::git("open the object store"))?;
@@ -131,6 +148,12 @@ impl Repository {
             .find_tree(oid(&plan.target.base_tree)?)
             .map_err(RepoError::git("read the base"))?;
         let files = receipt_files(&base, change)?;
+        self.check_target(&plan.target)?;
+        if self.concerns_work_tree(&plan.target) {
+            self.check_index_is_free()?;
+            preflight::check(self, self.work_dir().ok_or(RepoError::NoWorkTree)?, &files)?;
+        }
+        self.check_ref_is_free(&plan.target.refname)?;
         let prepared = prepare(&git, &base, change, files, self.fail_points())?;
         Ok(receipt_of(plan, change, prepared))
     }
@@ -192,6 +215,7 @@ impl Repository {
         author: &Signature<'_>,
         tree: Oid,
         pin: &str,
+        signer: Option<&dyn CommitSigner>,
     ) -> Result<Oid, ExecError> {
         let parent = self.git.find_commit(oid(&plan.target.base_commit)?);
         let parent = parent.map_err(ExecError::git("read the base"))?;
@@ -200,8 +224,21 @@ impl Repository {
             .find_tree(tree)
             .map_err(ExecError::git("read the new tree"))?;
         let message = message(plan, pin);
-        let id = self.git.commit(None, author, author, &message, &tree, &[&parent]);
-        let id = id.map_err(ExecError::git("write the commit"))?;
+        let failed = || ExecError::git("write the commit");
+        let id = match signer {
+            None => self.git.commit(None, author, author, &message, &tree, &[&parent]),
+            Some(signer) => {
+                let unsigned = self
+                    .git
+                    .commit_create_buffer(author, author, &message, &tree, &[&parent]);
+                let unsigned = unsigned.map_err(failed())?;
+                let text = std::str::from_utf8(&unsigned)
+                    .map_err(|error| ExecError::NotSigned(error.to_string()))?;
+                let signature = signer.sign(text).map_err(ExecError::NotSigned)?;
+                self.git.commit_signed(text, &signature, None)
+            }
+        };
+        let id = id.map_err(failed())?;
         disk::sync_objects(self.common_dir(), &[id]).map_err(ExecError::write("sync", self.common_dir()))?;
         Ok(id)
     }
@@ -327,6 +364,7 @@ fn receipt_of(plan: &LandPlan, change: &Change, prepared: Prepared) -> Receipt {
         writes: plan.target.writes,
         diff_sha256: change.sha256().to_owned(),
         files: prepared.files,
+        signed: None,
         work_tree_updated: false,
         kept: Vec::new(),
         recovered: None,

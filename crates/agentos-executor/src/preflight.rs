@@ -191,16 +191,7 @@ impl Look<'_> {
     }
 
     fn is_base(&self, full: &Path, found: &Metadata, old: &FileId) -> Result<bool, ExecError> {
-        Ok(self.mode_fits(found, old) && content_is(full, &old.oid)?)
-    }
-
-    fn mode_fits(&self, found: &Metadata, old: &FileId) -> bool {
-        let trusts_mode = self
-            .repository
-            .setting("core.filemode")
-            .is_none_or(|value| value != "false");
-        let wanted = old.mode == FileMode::Executable;
-        !trusts_mode || is_executable(found).is_none_or(|executable| executable == wanted)
+        Ok(mode_fits(self.repository, found, old.mode) && content_is(full, &old.oid)?)
     }
 
     /// Files below a folder that must make room and that this change does not delete.
@@ -256,6 +247,12 @@ pub(crate) fn look_at(path: &Path) -> Result<Option<Metadata>, ExecError> {
         }
         .into()),
     }
+}
+
+/// Has a regular file this mode, as far as the repository lets the file system say?
+pub(crate) fn mode_fits(repository: &Repository, found: &Metadata, mode: FileMode) -> bool {
+    let wanted = mode == FileMode::Executable;
+    !repository.trusts_mode() || is_executable(found).is_none_or(|executable| executable == wanted)
 }
 
 /// Is this a symbolic link that leads where the blob says? It is not followed.

@@ -103,7 +103,7 @@ impl Repository {
     }
 
     /// A ref that somebody else holds now is not ours to recover later.
-    fn check_ref_is_free(&self, refname: &str) -> Result<(), ExecError> {
+    pub(crate) fn check_ref_is_free(&self, refname: &str) -> Result<(), ExecError> {
         if fs::symlink_metadata(self.ref_lock_path(refname)).is_ok() {
             return Err(ExecError::RefLocked(refname.to_owned()));
         }

@@ -10,7 +10,7 @@ use git2::Oid;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ExecError, RepoError, Repository, Writes};
+use crate::{ExecError, RepoError, Repository, Signed, Writes};
 
 /// A file's object id and mode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,6 +85,9 @@ pub struct Receipt {
     pub diff_sha256: String,
     /// The files.
     pub files: Vec<ReceiptFile>,
+    /// Whether the commit is signed, and how; none where none is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<Signed>,
     /// Index and work tree hold the result.
     pub work_tree_updated: bool,
     /// Paths of the work tree that were left alone because somebody edited them while the change landed.

@@ -11,7 +11,7 @@ use git2::{ErrorCode, ObjectType, RepositoryOpenFlags};
 
 use crate::error::Unsupported;
 use crate::journal::Lock;
-use crate::{FailPoints, RepoError, Target};
+use crate::{FailPoints, Recovered, RepoError, Target};
 
 /// A policy file longer than this is not one.
 const MAX_POLICY_FILE: usize = 1 << 20;
@@ -24,6 +24,7 @@ pub struct Repository {
     work: Option<PathBuf>,
     fail: FailPoints,
     queue: Queue,
+    recovered: RefCell<Option<Recovered>>,
 }
 
 /// What is done when the base moved.
@@ -75,6 +76,7 @@ impl Repository {
             work,
             fail: FailPoints::default(),
             queue: Queue::Never,
+            recovered: RefCell::new(None),
         };
         if repository.has_promisor() {
             return Err(RepoError::Unsupported(Unsupported::PartialClone));
@@ -95,6 +97,19 @@ impl Repository {
         Self {
             queue: Queue::Willing(RefCell::new(None)),
             ..self
+        }
+    }
+
+    /// What a landing that then failed had brought to its end before: it happened all the same, and is to be recorded.
+    /// A landing that succeeded tells it in its receipt.
+    #[must_use]
+    pub fn take_recovered(&self) -> Option<Recovered> {
+        self.recovered.take()
+    }
+
+    pub(crate) fn note_recovered(&self, recovered: Option<Recovered>) {
+        if recovered.is_some() {
+            self.recovered.replace(recovered);
         }
     }
 
@@ -206,6 +221,14 @@ impl Repository {
             .config()
             .and_then(|config| config.get_bool(name))
             .unwrap_or(false)
+    }
+
+    /// Does the executable bit of a file mean anything here? `core.fileMode` says no where the disk cannot keep it.
+    pub(crate) fn trusts_mode(&self) -> bool {
+        let config = self.git.config();
+        config
+            .and_then(|config| config.get_bool("core.filemode"))
+            .unwrap_or(true)
     }
 
     pub(crate) fn setting(&self, name: &str) -> Option<String> {

@@ -3,16 +3,13 @@
 //! Owns: resolving what the user asked for, and every refusal that follows from the repository's state. Never:
 //! changes anything.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use git2::{ErrorCode, ReferenceType, RepositoryState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Operation, Unsupported};
 use crate::splice::splice;
-use crate::{ReceiptFile, RepoError, Repository};
+use crate::{ReceiptFile, RepoError, Repository, work_trees};
 
 /// What the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,11 +24,23 @@ pub enum TargetSpec {
     WorkTreeWith {
         /// The files as they were landed.
         files: Vec<ReceiptFile>,
-        /// Write nothing.
-        dry_run: bool,
     },
-    /// Nothing: what would happen.
-    DryRun,
+    /// Nothing: what would happen to this target. Refused where the real call would be.
+    DryRun(Box<TargetSpec>),
+    /// Nothing, on HEAD's commit, whatever state the repository is in: a change is only looked at.
+    AtHead,
+}
+
+impl TargetSpec {
+    /// Does landing here make a commit, or would it without the dry run?
+    #[must_use]
+    pub fn commits(&self) -> bool {
+        match self {
+            Self::CurrentBranch | Self::Branch(_) => true,
+            Self::DryRun(real) => real.commits(),
+            Self::WorkTreeOnly | Self::WorkTreeWith { .. } | Self::AtHead => false,
+        }
+    }
 }
 
 /// What landing writes.
@@ -87,18 +96,19 @@ impl Repository {
             TargetSpec::CurrentBranch => self.current_branch(),
             TargetSpec::Branch(name) => self.named_branch(name),
             TargetSpec::WorkTreeOnly => self.work_tree_only(),
-            TargetSpec::WorkTreeWith { files, dry_run } => {
+            TargetSpec::WorkTreeWith { files } => {
                 let mut target = self.work_tree_only()?;
-                if *dry_run {
-                    target.writes = Writes::Nothing;
-                }
                 let head = self.tree(&target.base_tree)?;
                 let tree =
                     splice(&self.git, &head, files, &mut Vec::new()).map_err(|_| RepoError::Overtaken)?;
                 target.base_tree = tree.to_string();
                 Ok(target)
             }
-            TargetSpec::DryRun => self.at_head(Writes::Nothing),
+            TargetSpec::DryRun(real) => Ok(Target {
+                writes: Writes::Nothing,
+                ..self.resolve(real)?
+            }),
+            TargetSpec::AtHead => self.at_head(Writes::Nothing),
         }
     }
 
@@ -132,9 +142,16 @@ impl Repository {
         if !self.is_bare() && self.head_ref().as_deref() == Some(refname.as_str()) {
             return self.current_branch();
         }
-        if let Some(at) = self.checked_out_at(&refname)? {
+        if let Some(at) = work_trees::checked_out_at(self, &refname)? {
             return Err(RepoError::BranchCheckedOut {
                 branch: name.to_owned(),
+                at,
+            });
+        }
+        if let Some((operation, at)) = work_trees::moved_by(self, &refname)? {
+            return Err(RepoError::BranchInUse {
+                branch: name.to_owned(),
+                operation,
                 at,
             });
         }
@@ -169,6 +186,13 @@ impl Repository {
             _ => RepoError::git("read HEAD")(error),
         })?;
         head.peel_to_commit().map_err(RepoError::git("read HEAD"))
+    }
+
+    /// Does a landing on this target write the work tree here, or would it without the dry run?
+    pub(crate) fn concerns_work_tree(&self, target: &Target) -> bool {
+        let head = self.head_ref().unwrap_or_else(|| "HEAD".to_owned());
+        target.writes.touches_work_tree()
+            || (target.writes == Writes::Nothing && !self.is_bare() && target.refname == head)
     }
 
     /// The ref that HEAD names; none when it is detached.
@@ -216,28 +240,6 @@ impl Repository {
             .map(|_| ())
             .map_err(RepoError::git("read the index"))
     }
-
-    /// The work tree, other than this one, whose HEAD names a branch.
-    fn checked_out_at(&self, refname: &str) -> Result<Option<PathBuf>, RepoError> {
-        let common = self.common_dir();
-        let mut heads = Vec::new();
-        let main_is_bare = self.is_on("core.bare");
-        if !main_is_bare {
-            heads.push((common.join("HEAD"), common.parent().unwrap_or(common).to_owned()));
-        }
-        let linked = common.join("worktrees");
-        if linked.is_dir() {
-            for entry in fs::read_dir(&linked).map_err(RepoError::io(&linked))? {
-                let folder = entry.map_err(RepoError::io(&linked))?.path();
-                heads.push((folder.join("HEAD"), work_tree_of(&folder)));
-            }
-        }
-        let named = format!("ref: {refname}");
-        let found = heads
-            .into_iter()
-            .find(|(head, _)| fs::read_to_string(head).is_ok_and(|text| text.trim_end() == named));
-        Ok(found.map(|(_, at)| at))
-    }
 }
 
 impl Target {
@@ -255,11 +257,4 @@ impl Target {
             writes,
         })
     }
-}
-
-/// Where the work tree of a folder in `worktrees/` is.
-fn work_tree_of(folder: &Path) -> PathBuf {
-    let dot_git = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
-    let dot_git = PathBuf::from(dot_git.trim_end());
-    dot_git.parent().map_or_else(|| folder.to_owned(), Path::to_owned)
 }

@@ -15,7 +15,7 @@ use agentos_diff::FileMode;
 use crate::disk;
 use crate::index;
 use crate::journal::JournalFile;
-use crate::preflight::{ancestors, content_is, link_is, look_at};
+use crate::preflight::{ancestors, content_is, link_is, look_at, mode_fits};
 use crate::splice::oid;
 use crate::{ExecError, FileId, ReceiptFile, Repository};
 
@@ -72,7 +72,7 @@ pub(crate) fn settle_unless_edited(
 ) -> Result<Vec<String>, ExecError> {
     let (mut open, mut kept, mut done) = (Vec::new(), Vec::new(), Vec::new());
     for entry in files {
-        match state_of(root, &entry.file)? {
+        match state_of(repository, root, &entry.file)? {
             OnDisk::Old => open.push(entry.clone()),
             OnDisk::New => done.push(entry.clone()),
             OnDisk::Other => {
@@ -95,20 +95,34 @@ enum OnDisk {
     Other,
 }
 
-fn state_of(root: &Path, file: &ReceiptFile) -> Result<OnDisk, ExecError> {
+/// Where modes are not trusted, a change of mode alone is still to be made: only then a mode that does not fit counts
+/// as before.
+fn state_of(repository: &Repository, root: &Path, file: &ReceiptFile) -> Result<OnDisk, ExecError> {
     let path = file.path.as_str();
-    if holds(root, path, file.new.as_ref())? {
+    let exactly = |found: &Metadata, mode| {
+        is_executable(found).is_none_or(|executable| executable == (mode == FileMode::Executable))
+    };
+    let nearly = |found: &Metadata, mode| mode_fits(repository, found, mode);
+    if holds(root, path, file.new.as_ref(), &exactly)? {
         return Ok(OnDisk::New);
     }
-    Ok(if holds(root, path, file.old.as_ref())? {
-        OnDisk::Old
+    if holds(root, path, file.old.as_ref(), &nearly)? {
+        return Ok(OnDisk::Old);
+    }
+    Ok(if holds(root, path, file.new.as_ref(), &nearly)? {
+        OnDisk::New
     } else {
         OnDisk::Other
     })
 }
 
 /// Does the path hold exactly this file, or no file?
-fn holds(root: &Path, path: &str, id: Option<&FileId>) -> Result<bool, ExecError> {
+fn holds(
+    root: &Path,
+    path: &str,
+    id: Option<&FileId>,
+    mode_fits: &dyn Fn(&Metadata, FileMode) -> bool,
+) -> Result<bool, ExecError> {
     let place = root.join(path);
     match (look_at(&place)?, id) {
         (None, None) => Ok(true),
@@ -116,9 +130,7 @@ fn holds(root: &Path, path: &str, id: Option<&FileId>) -> Result<bool, ExecError
         (Some(found), None) => Ok(found.is_dir()),
         (Some(_), Some(id)) if id.mode == FileMode::Symlink => link_is(&place, &id.oid),
         (Some(found), Some(id)) if found.is_file() => {
-            let wanted = id.mode == FileMode::Executable;
-            let mode_fits = is_executable(&found).is_none_or(|executable| executable == wanted);
-            Ok(mode_fits && content_is(&place, &id.oid)?)
+            Ok(mode_fits(&found, id.mode) && content_is(&place, &id.oid)?)
         }
         (None | Some(_), Some(_)) => Ok(false),
     }

@@ -111,6 +111,16 @@ impl Cli {
         command
     }
 
+    /// The whole environment that the program sees.
+    #[must_use]
+    pub fn world(&self) -> Vec<(OsString, OsString)> {
+        let command = self.command(&[]);
+        let set = command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.into(), value?.into())));
+        set.collect()
+    }
+
     /// Runs the program with empty standard input.
     ///
     /// # Errors
@@ -140,6 +150,15 @@ impl Cli {
         })?;
         Ok(CliOutput::from(output))
     }
+}
+
+/// Another program of the machine's, for tests that have it judge the product. It is not in the closed world unless
+/// it is given [`Cli::world`].
+#[must_use]
+pub fn program(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.stdin(Stdio::null());
+    command
 }
 
 /// Sends Ctrl-C's signal to a running program; true if it was sent.

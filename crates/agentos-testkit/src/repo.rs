@@ -201,6 +201,14 @@ pub fn remove_file(path: &Path) {
     done(path, fs::remove_file(path));
 }
 
+/// Gives a file or folder another name.
+///
+/// # Panics
+/// When it cannot be done.
+pub fn move_path(from: &Path, to: &Path) {
+    done(from, fs::rename(from, to));
+}
+
 /// Makes a symbolic link at `path` that leads to `to`.
 ///
 /// # Panics

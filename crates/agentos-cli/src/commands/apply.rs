@@ -17,7 +17,7 @@ use crate::wire::session::{Session, Wanted};
 pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
     let answer = input::answer(&args.file, &app.env.cwd)?;
     let mut wanted = Wanted::from(&args.target);
-    wanted.dry_run |= args.explain;
+    wanted.look_only |= args.explain && !wanted.dry_run;
     wanted.headless |= args.explain;
     let mut session = Session::open(app, &wanted, run)?;
     let what = described(&args.file);

@@ -55,30 +55,37 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
             "the files have changed since; take the later change back first, or edit by hand".to_owned(),
         );
     }
+    if let (Cause::Policy, None, Some(commit)) = (outcome.cause, &outcome.hint, &receipt.commit) {
+        outcome.hint = Some(format!(
+            "policy judges the way back like every change; a person can take it with `git revert {commit}`"
+        ));
+    }
     app.finish(&outcome)
 }
 
 /// Where it is taken back: where it landed.
 fn place(repo: &Repository, receipt: &Receipt, dry_run: bool) -> Result<TargetSpec, EffectError> {
-    if receipt.writes == Writes::WorkTreeOnly {
-        return Ok(TargetSpec::WorkTreeWith {
+    let real = if receipt.writes == Writes::WorkTreeOnly {
+        TargetSpec::WorkTreeWith {
             files: receipt.files.clone(),
-            dry_run,
-        });
-    }
-    if dry_run {
-        return Ok(TargetSpec::DryRun);
-    }
-    let branch = receipt.refname.trim_start_matches("refs/heads/").to_owned();
-    let spec = TargetSpec::Branch(branch);
-    let target = repo
-        .resolve(&spec)
-        .map_err(|error| repository::unusable(&error))?;
-    // The branch may be gone: then its commit has come here, or there is nothing to take back.
-    Ok(if target.creates_branch {
-        TargetSpec::CurrentBranch
+        }
     } else {
-        spec
+        let branch = receipt.refname.trim_start_matches("refs/heads/").to_owned();
+        let spec = TargetSpec::Branch(branch);
+        let target = repo
+            .resolve(&spec)
+            .map_err(|error| repository::unusable(&error))?;
+        // The branch may be gone: then its commit has come here, or there is nothing to take back.
+        if target.creates_branch {
+            TargetSpec::CurrentBranch
+        } else {
+            spec
+        }
+    };
+    Ok(if dry_run {
+        TargetSpec::DryRun(Box::new(real))
+    } else {
+        real
     })
 }
 
@@ -178,6 +185,7 @@ fn made(commits: &[CommitInfo], intent: Intent) -> Option<Receipt> {
         writes: intent.writes,
         diff_sha256: intent.diff_sha256,
         files: intent.files,
+        signed: None,
         work_tree_updated: intent.writes.touches_work_tree(),
         kept: Vec::new(),
         recovered: None,

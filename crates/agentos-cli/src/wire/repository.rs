@@ -18,10 +18,13 @@ use agentos_executor::{
     Repository, Target, TargetSpec,
 };
 use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
+use agentos_signer::Surroundings;
 use agentos_tool::StateMeasurement;
 
+use super::commit_signing::{self, Wish};
 use crate::app::{App, usage};
 use crate::input;
+use crate::printer::Printer;
 
 /// Finds the repository that is meant.
 pub fn open(app: &App) -> Result<Repository, EffectError> {
@@ -48,6 +51,9 @@ pub struct RepositoryPort {
     repo: Repository,
     spec: TargetSpec,
     identity: IdentityEnv,
+    /// Where a signing program would be started.
+    surroundings: Surroundings,
+    printer: Printer,
     layers: Vec<PolicySource>,
     /// The last policy loaded, with the base commit it belongs to.
     policy: RefCell<Option<(String, Rc<PolicyInForce>)>>,
@@ -64,6 +70,8 @@ impl RepositoryPort {
             email: app.env.get("GIT_AUTHOR_EMAIL").map(str::to_owned),
         };
         Ok(Self {
+            surroundings: commit_signing::surroundings(app, &repo),
+            printer: app.printer,
             repo,
             spec,
             identity,
@@ -87,11 +95,13 @@ impl ports::Repository for RepositoryPort {
     fn target(&self) -> Result<TargetInfo, EffectError> {
         let target = self.repo.resolve(&self.spec).map_err(|error| unusable(&error))?;
         let info = info(&target);
-        if target.writes.commits() {
+        if self.spec.commits() {
             // Said now, before a model is asked for nothing.
-            self.repo
+            let identity = self
+                .repo
                 .identity(&self.identity)
                 .map_err(|error| unusable(&error))?;
+            commit_signing::wish(&self.repo, &identity, &self.surroundings)?;
         }
         Ok(info)
     }
@@ -157,12 +167,16 @@ impl ports::Repository for RepositoryPort {
         // The policy in force now, not the one the approval names: the executor compares the two.
         let policy_sha256 = self.policy(target)?.set.sha256().to_owned();
         let target = back(target);
+        let mut wish = Wish::default();
         let identity = match target.writes.commits() {
-            true => Some(
-                self.repo
+            true => {
+                let identity = self
+                    .repo
                     .identity(&self.identity)
-                    .map_err(|error| unusable(&error))?,
-            ),
+                    .map_err(|error| unusable(&error))?;
+                wish = commit_signing::wish(&self.repo, &identity, &self.surroundings)?;
+                Some(identity)
+            }
             false => None,
         };
         let plan = LandPlan {
@@ -176,12 +190,23 @@ impl ports::Repository for RepositoryPort {
             target,
         };
         let mut sink = Sink { intent, failed: None };
-        let receipt = self.repo.land(approved, &plan, &mut sink);
+        let receipt = self.repo.land_signed(approved, &plan, &mut sink, wish.signer());
         let receipt = match (receipt, sink.failed) {
             (Ok(receipt), _) => receipt,
-            (Err(_), Some(error)) => return Err(error),
-            (Err(error), None) => return Err(failed(&error)),
+            (Err(error), from_sink) => {
+                let mut error = from_sink.unwrap_or_else(|| failed(&error));
+                error.recovered = self
+                    .repo
+                    .take_recovered()
+                    .as_ref()
+                    .map(told_as_json)
+                    .transpose()?;
+                return Err(error);
+            }
         };
+        if let Some(note) = wish.note() {
+            self.printer.note(note);
+        }
         let json = told_as_json(&receipt)?;
         let recovered = receipt.recovered.as_ref().map(told_as_json).transpose()?;
         Ok(Landed {

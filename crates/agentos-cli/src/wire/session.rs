@@ -33,24 +33,30 @@ pub struct Wanted {
     pub yes: bool,
     /// Nobody is to be asked, even at a terminal.
     pub headless: bool,
+    /// The change is only looked at, whatever state the repository is in.
+    pub look_only: bool,
 }
 
 impl Wanted {
     /// Nothing is to be written.
     pub fn nothing() -> Self {
         Self {
-            dry_run: true,
+            look_only: true,
             headless: true,
             ..Self::default()
         }
     }
 
     fn spec(&self) -> TargetSpec {
-        match (&self.branch, self.no_commit, self.dry_run) {
-            (_, _, true) => TargetSpec::DryRun,
-            (Some(branch), _, false) => TargetSpec::Branch(branch.clone()),
-            (None, true, false) => TargetSpec::WorkTreeOnly,
-            (None, false, false) => TargetSpec::CurrentBranch,
+        let real = match (&self.branch, self.no_commit) {
+            (Some(branch), _) => TargetSpec::Branch(branch.clone()),
+            (None, true) => TargetSpec::WorkTreeOnly,
+            (None, false) => TargetSpec::CurrentBranch,
+        };
+        match (self.look_only, self.dry_run) {
+            (true, _) => TargetSpec::AtHead,
+            (false, true) => TargetSpec::DryRun(Box::new(real)),
+            (false, false) => real,
         }
     }
 }
@@ -63,6 +69,7 @@ impl From<&TargetFlags> for Wanted {
             dry_run: flags.dry_run,
             yes: flags.yes,
             headless: false,
+            look_only: false,
         }
     }
 }

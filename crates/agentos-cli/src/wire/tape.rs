@@ -90,7 +90,7 @@ pub fn broken(error: &EvidenceError) -> EffectError {
         && let Some(code) = agentos_executor::unwritable(source.kind())
     {
         let effect = EffectError::new(Cause::Repository, code, error.to_string());
-        return effect.hint("free some space, or make the folder writable, and run the command again");
+        return effect.hint(agentos_executor::mend(source.kind()));
     }
     EffectError::new(Cause::Evidence, error.code(), error.to_string()).hint(
         "nothing is landed without evidence; `agentos evidence verify` says what is wrong with the tape",

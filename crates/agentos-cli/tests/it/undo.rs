@@ -1,6 +1,6 @@
 //! `agentos undo`: what comes back, where, and what cannot.
 
-use agentos_testkit::repo::make_link;
+use agentos_testkit::repo::{TestRepo, make_link};
 
 use crate::support::{LIB, LIB_FIXED, SLOPPY_FIX, agentos, pipe_in, run_in, small_repo};
 
@@ -136,4 +136,116 @@ fn a_run_that_was_killed_after_its_commit_can_be_taken_back() {
         taken_back += 1;
     }
     assert!(taken_back > 0, "no place lies between the commit and its receipt");
+}
+
+/// Lands an answer and gives its run.
+fn landed(repo: &TestRepo, answer: &str) -> String {
+    let output = pipe_in(repo, &["apply", "-", "--json", "--yes"], answer);
+    assert_eq!(output.code, Some(0), "{output}");
+    run_of(&output.json().unwrap())
+}
+
+#[test]
+fn every_kind_of_change_is_taken_back_to_the_same_tree_and_again() {
+    let rename = "diff --git a/README.md b/docs/read.md\nsimilarity index 100%\nrename from README.md\n\
+                  rename to docs/read.md\n";
+    let mode = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n";
+    let both = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n--- a/run.sh\n+++ b/run.sh\n\
+                @@ -1 +1 @@\n-#!/bin/sh\n+#!/bin/bash\n";
+    let add =
+        "--- /dev/null\n+++ b/deep/er/new.txt\n@@ -0,0 +1 @@\n+no line end\n\\ No newline at end of file\n";
+    let empty = "diff --git a/empty b/empty\ndeleted file mode 100644\nindex e69de29..0000000\n";
+    for (name, answer) in [
+        ("rename", rename),
+        ("mode", mode),
+        ("mode and text", both),
+        ("new folder", add),
+        ("empty file", empty),
+    ] {
+        let repo = small_repo();
+        repo.write("run.sh", "#!/bin/sh\n");
+        repo.write("empty", "");
+        repo.commit_all("more");
+        let tree = || repo.git(&["rev-parse", "HEAD^{tree}"]);
+        let before = tree();
+        let output = pipe_in(&repo, &["apply", "-", "--yes"], answer);
+        assert_eq!(output.code, Some(0), "{name}: {output}");
+        let after = tree();
+        for expected in [&before, &after, &before] {
+            let undone = run_in(&repo, &["undo", "--yes"]);
+            assert_eq!(undone.code, Some(0), "{name}: {undone}");
+            assert_eq!(tree(), *expected, "{name}");
+            assert_eq!(repo.status(), "", "{name}");
+        }
+        repo.git(&["fsck", "--strict"]);
+    }
+}
+
+#[test]
+fn a_deleted_binary_file_comes_back_by_git_alone() {
+    // What nobody can review lands for nobody, an undo included.
+    let repo = small_repo();
+    repo.write("image.bin", b"\x89PNG\0\xff\n\0");
+    repo.commit_all("an image");
+    landed(
+        &repo,
+        "*** Begin Patch\n*** Delete File: image.bin\n*** End Patch\n",
+    );
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let output = run_in(&repo, &["undo", "--yes", "--json"]);
+    assert_eq!(output.code, Some(3), "{output}");
+    let json = output.json().unwrap();
+    assert_eq!(json["code"], "binary");
+    let hint = json["hint"].as_str().unwrap();
+    assert!(hint.contains(&format!("`git revert {head}`")), "{hint}");
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+    assert!(!repo.has("image.bin"));
+}
+
+#[test]
+fn a_run_several_back_is_taken_back_and_the_later_ones_stay() {
+    let repo = small_repo();
+    let first = landed(&repo, SLOPPY_FIX);
+    let readme = "--- a/README.md\n+++ b/README.md\n@@ -1 +1,2 @@\n # small\n+more\n";
+    let second = landed(&repo, readme);
+    landed(&repo, "--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+n\n");
+    let output = run_in(&repo, &["undo", &first]);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert_eq!(repo.read("src/lib.rs"), LIB.as_bytes());
+    assert_eq!(repo.read("README.md"), b"# small\nmore\n");
+    // What is taken back already cannot be taken back again.
+    let again = run_in(&repo, &["undo", &first, "--json"]);
+    assert_eq!(again.code, Some(6), "{again}");
+    let output = run_in(&repo, &["undo", &second]);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert_eq!(repo.read("README.md"), b"# small\n");
+    assert!(repo.has("n.txt"));
+}
+
+#[test]
+fn an_undo_is_judged_by_policy_like_every_change() {
+    let repo = small_repo();
+    landed(
+        &repo,
+        "--- /dev/null\n+++ b/.github/workflows/ci.yml\n@@ -0,0 +1 @@\n+on: [push]\n",
+    );
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let output = run_in(&repo, &["undo"]);
+    assert_eq!(output.code, Some(4), "{output}");
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+    let output = run_in(&repo, &["undo", "--yes"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(!repo.has(".github"));
+}
+
+#[test]
+fn a_dry_run_of_an_undo_is_refused_where_the_undo_would_be() {
+    let repo = small_repo();
+    landed(&repo, SLOPPY_FIX);
+    repo.write("src/lib.rs", "mine\n");
+    let [dry, real] =
+        [&["undo", "--dry-run", "--json"][..], &["undo", "--json"]].map(|args| run_in(&repo, args));
+    assert_eq!(dry.code, real.code, "{dry}");
+    assert_eq!(dry.json().unwrap()["code"], "dirty-overlap");
+    assert_eq!(repo.read("src/lib.rs"), b"mine\n");
 }

@@ -48,7 +48,7 @@ fn every_content_can_follow_every_other() {
             .filter(|(_, content)| may_be_added(content))
             .map(|(path, content)| (path.as_str(), Some(FileState::regular(content))))
             .collect();
-        let receipt = land(&repo, &TargetSpec::DryRun, &edits).unwrap();
+        let receipt = land(&repo, &TargetSpec::AtHead, &edits).unwrap();
         assert_eq!(receipt.files.len(), edits.len());
     }
 }

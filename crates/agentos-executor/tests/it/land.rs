@@ -148,7 +148,12 @@ fn a_dry_run_gives_the_tree_and_writes_nothing() {
     let before = repository.measure().unwrap();
     let objects = repo.git(&["count-objects"]);
     let edits = [("a.txt", text("x\n"))];
-    let rehearsed = land(&repo, &TargetSpec::DryRun, &edits).unwrap();
+    let rehearsed = land(
+        &repo,
+        &TargetSpec::DryRun(Box::new(TargetSpec::CurrentBranch)),
+        &edits,
+    )
+    .unwrap();
     assert_eq!(rehearsed.commit, None);
     assert_eq!(repository.measure().unwrap(), before);
     assert_eq!(repo.git(&["count-objects"]), objects);

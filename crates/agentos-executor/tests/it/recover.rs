@@ -61,6 +61,22 @@ fn the_next_landing_finishes_it_first_and_tells() {
 }
 
 #[test]
+fn what_was_finished_before_a_refusal_is_told_all_the_same() {
+    let repo = example();
+    cut_short(&repo, &TargetSpec::CurrentBranch);
+    remove_file(&repo.path().join("z"));
+    let repository = open(&repo);
+    repo.write("mine.txt", "mine\n");
+    let edits = [("mine.txt", text("theirs\n"))];
+    let error = land_in(&repository, &TargetSpec::CurrentBranch, &edits, &mut Sink(accept)).unwrap_err();
+    assert_eq!(error.code(), "dirty-overlap");
+    let recovered = repository.take_recovered().unwrap();
+    assert_eq!(recovered.outcome, RecoveryOutcome::Finished);
+    assert_eq!(repository.take_recovered(), None);
+    assert_eq!(repo.status(), "?? mine.txt");
+}
+
+#[test]
 fn what_a_user_edited_since_is_kept() {
     let repo = example();
     cut_short(&repo, &TargetSpec::CurrentBranch);

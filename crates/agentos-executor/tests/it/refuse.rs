@@ -29,7 +29,7 @@ fn a_repository_that_is_not_ready_is_refused_by_name() {
         r.write("a.txt", "main\n");
         r.commit_all("main");
     };
-    let cases: [(&str, Spoil); 10] = [
+    let cases: [(&str, Spoil); 11] = [
         ("detached-head", |r| {
             drop(r.git(&["checkout", "--quiet", "--detach"]))
         }),
@@ -47,6 +47,11 @@ fn a_repository_that_is_not_ready_is_refused_by_name() {
         }),
         ("revert-in-progress", |r| {
             r.git_ok(&["revert", "--no-edit", "main^"]);
+        }),
+        ("mailbox-in-progress", |r| {
+            let mail = r.git(&["format-patch", "--stdout", "-1", "side"]);
+            write_file(&r.outside().join("mail"), mail + "\n");
+            r.git_ok(&["am", "../mail"]);
         }),
         ("bisect-in-progress", |r| drop(r.git(&["bisect", "start"]))),
         ("sparse-checkout", |r| {
@@ -74,7 +79,7 @@ fn what_is_in_progress_here_does_not_hinder_another_branch() {
     repo.git(&["checkout", "--quiet", "--detach"]);
     assert_eq!(code(&repo, &branch("main")), "lands on refs/heads/main");
     assert_eq!(code(&repo, &TargetSpec::WorkTreeOnly), "lands on HEAD");
-    assert_eq!(code(&repo, &TargetSpec::DryRun), "lands on HEAD");
+    assert_eq!(code(&repo, &TargetSpec::AtHead), "lands on HEAD");
 }
 
 #[test]
@@ -97,6 +102,11 @@ fn an_unsupported_format_is_refused_by_name() {
     let repo = example();
     repo.git(&["update-index", "--split-index"]);
     assert_eq!(code(&repo, &TargetSpec::CurrentBranch), "split-index");
+    let sparse = example();
+    sparse.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "none"]);
+    sparse.git(&["config", "--worktree", "core.sparseCheckout", "false"]);
+    assert_eq!(code(&sparse, &TargetSpec::CurrentBranch), "sparse-index");
+    assert_eq!(code(&sparse, &branch("topic")), "lands on refs/heads/topic");
     repo.git(&["config", "core.repositoryformatversion", "1"]);
     repo.git(&["config", "extensions.fromthefuture", "1"]);
     assert_eq!(code(&repo, &TargetSpec::CurrentBranch), "unsupported-extension");
@@ -133,6 +143,102 @@ fn a_branch_that_cannot_move_is_refused_by_name() {
         .unwrap_err();
     assert_eq!(from_linked.code(), "branch-checked-out");
     assert!(from_linked.to_string().contains(repo.path().to_str().unwrap()));
+}
+
+#[test]
+fn a_branch_that_a_rebase_or_bisect_will_move_is_refused_by_name() {
+    type Begin = fn(&TestRepo, &dyn Fn(&[&str]) -> bool);
+    let begin: [(&str, Begin); 4] = [
+        ("rebase", |_, git| assert!(!git(&["rebase", "main"]))),
+        ("rebase", |_, git| assert!(!git(&["rebase", "--apply", "main"]))),
+        ("bisect", |_, git| {
+            assert!(git(&["bisect", "start", "HEAD", "HEAD^"]))
+        }),
+        ("rebase", |_, git| {
+            git(&["branch", "lower", "HEAD"]);
+            git(&["checkout", "--quiet", "-b", "upper"]);
+            git(&["rebase", "--update-refs", "main"]);
+        }),
+    ];
+    for (number, (expected, begin)) in begin.into_iter().enumerate() {
+        let repo = example();
+        repo.git(&["checkout", "--quiet", "-b", "side"]);
+        repo.write("a.txt", "side\n");
+        repo.commit_all("side");
+        repo.git(&["checkout", "--quiet", "main"]);
+        repo.write("a.txt", "main\n");
+        repo.commit_all("main");
+        let linked = repo.outside().join("linked");
+        repo.git(&["worktree", "add", "--quiet", linked.to_str().unwrap(), "side"]);
+        begin(&repo, &|args| {
+            repo.git_ok(&[&["-C", linked.to_str().unwrap()], args].concat())
+        });
+        let branch = branch(if number == 3 { "lower" } else { "side" });
+        let error = open(&repo).resolve(&branch).unwrap_err();
+        let is_ours = matches!(error.code(), "branch-in-use" | "branch-checked-out");
+        assert!(is_ours, "{expected}: {error}");
+        if error.code() == "branch-in-use" {
+            assert!(
+                error
+                    .to_string()
+                    .starts_with(&format!("a {expected} of the branch")),
+                "{error}"
+            );
+            assert!(error.to_string().contains("linked"), "{error}");
+        }
+        // Seen from the work tree in which it happens, too.
+        let there = Repository::discover(&linked)
+            .unwrap()
+            .resolve(&branch)
+            .unwrap_err();
+        assert!(
+            matches!(there.code(), "branch-in-use" | "bisect-in-progress"),
+            "{there}"
+        );
+    }
+}
+
+#[test]
+fn a_dry_run_is_refused_where_the_landing_would_be() {
+    type Spoil = fn(&TestRepo);
+    let cases: [(&str, TargetSpec, Spoil); 9] = [
+        ("dirty-overlap", TargetSpec::CurrentBranch, |r| {
+            r.write("a.txt", "mine\n")
+        }),
+        ("dirty-overlap", TargetSpec::WorkTreeOnly, |r| {
+            r.write("a.txt", "mine\n");
+            r.git(&["checkout", "--quiet", "--detach"]);
+        }),
+        ("filtered-path", TargetSpec::CurrentBranch, |r| {
+            r.write(".git/info/attributes", "a.txt filter=lfs\n");
+        }),
+        ("index-locked", TargetSpec::CurrentBranch, |r| {
+            r.write(".git/index.lock", "")
+        }),
+        ("ref-locked", TargetSpec::CurrentBranch, |r| {
+            r.write(".git/refs/heads/main.lock", "")
+        }),
+        ("ref-locked", branch("topic"), |r| {
+            r.git(&["branch", "topic"]);
+            r.write(".git/refs/heads/topic.lock", "");
+        }),
+        ("detached-head", TargetSpec::CurrentBranch, |r| {
+            drop(r.git(&["checkout", "--quiet", "--detach"]));
+        }),
+        ("bisect-in-progress", TargetSpec::CurrentBranch, |r| {
+            drop(r.git(&["bisect", "start"]))
+        }),
+        ("bad-branch-name", branch("a..b"), |_| {}),
+    ];
+    for (expected, real, spoil) in cases {
+        let repo = example();
+        spoil(&repo);
+        let dry = TargetSpec::DryRun(Box::new(real.clone()));
+        let edits = [("a.txt", text("x\n"))];
+        let refused = [&dry, &real].map(|spec| land(&repo, spec, &edits).unwrap_err().to_string());
+        assert_eq!(refused[0], refused[1]);
+        assert_eq!(land(&repo, &dry, &edits).unwrap_err().code(), expected);
+    }
 }
 
 #[test]

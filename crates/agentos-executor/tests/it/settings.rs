@@ -1,9 +1,9 @@
 //! Repositories with settings and layouts of their own: landing works as git would, or is refused by name.
 
 use agentos_executor::{Repository, TargetSpec};
-use agentos_testkit::repo::{TestRepo, write_file};
+use agentos_testkit::repo::{TestRepo, set_mode, write_file};
 
-use crate::support::{Sink, accept, assert_sound, change, example, land, land_clean, land_in, text};
+use crate::support::{Sink, accept, assert_sound, change, example, land, land_clean, land_in, program, text};
 
 #[test]
 fn settings_about_names_do_not_hinder_a_landing() {
@@ -126,4 +126,68 @@ fn a_change_made_for_one_work_tree_does_not_land_in_another() {
         .unwrap_err();
     assert_eq!(error.code(), "base-moved");
     assert_eq!(agentos_testkit::repo::read_file(&linked.join("a.txt")), b"mine\n");
+}
+
+#[test]
+fn without_trusted_modes_a_change_and_a_change_of_mode_land_all_the_same() {
+    let repo = example();
+    repo.git(&["config", "core.filemode", "off"]);
+    // A disk that cannot keep the bit shows every file as executable.
+    set_mode(&repo.path().join("a.txt"), 0o755);
+    let receipt = land_clean(&repo, &[("a.txt", text("x\n"))]);
+    assert_eq!(receipt.kept, Vec::<String>::new());
+    let receipt = land_clean(&repo, &[("a.txt", program("x\n")), ("dir/b.txt", program("b\n"))]);
+    assert_eq!(receipt.kept, Vec::<String>::new());
+    assert_eq!(repo.git(&["ls-files", "--stage"]).matches("100755").count(), 2);
+}
+
+#[test]
+fn a_shallow_clone_lands() {
+    let repo = example();
+    repo.write("a.txt", "second\n");
+    repo.commit_all("second");
+    let dir = repo.outside().join("shallow");
+    let from = format!("file://{}", repo.path().display());
+    repo.git(&["clone", "--quiet", "--depth=1", &from, dir.to_str().unwrap()]);
+    let shallow = Repository::discover(&dir).unwrap();
+    let edits = [("a.txt", text("x\n"))];
+    land_in(&shallow, &TargetSpec::CurrentBranch, &edits, &mut Sink(accept)).unwrap();
+    assert_eq!(repo.git_in(&dir, &["status", "--porcelain"]), "");
+    assert_eq!(repo.git_in(&dir, &["rev-list", "--count", "HEAD"]), "2");
+    assert_eq!(shallow.agentos_commits(10).unwrap().len(), 1);
+    repo.git_in(&dir, &["fsck", "--strict"]);
+}
+
+#[test]
+fn replacements_and_grafts_do_not_change_what_is_landed_on() {
+    let repo = example();
+    let real = repo.git(&["rev-parse", "HEAD"]);
+    let tree = repo.git(&["rev-parse", "HEAD^{tree}"]);
+    let other = repo.git(&["commit-tree", &tree, "-m", "another story"]);
+    repo.git(&["replace", &real, &other]);
+    repo.write(".git/info/grafts", format!("{real} {other}\n"));
+    let blob = repo.git(&["hash-object", "-w", "dir/b.txt"]);
+    repo.git(&["replace", &repo.git(&["rev-parse", "HEAD:a.txt"]), &blob]);
+    let receipt = land(&repo, &TargetSpec::CurrentBranch, &[("dir/b.txt", text("x\n"))]).unwrap();
+    assert_eq!(receipt.parent, real);
+    let plain = |args: &[&str]| repo.git(&[&["--no-replace-objects"], args].concat());
+    assert_eq!(
+        plain(&["cat-file", "-p", "HEAD"]).lines().nth(1),
+        Some(format!("parent {real}").as_str())
+    );
+    assert_eq!(plain(&["show", "HEAD:a.txt"]), "one\ntwo\nthree");
+    assert_eq!(plain(&["diff", "--name-only", "HEAD^", "HEAD"]), "dir/b.txt");
+}
+
+#[test]
+fn an_index_with_parts_that_only_git_knows_stays_good() {
+    let repo = example();
+    repo.git(&["config", "core.untrackedCache", "true"]);
+    repo.git(&["config", "index.threads", "2"]);
+    repo.git(&["update-index", "--untracked-cache"]);
+    repo.git(&["status"]);
+    land_clean(&repo, &[("a.txt", text("x\n"))]);
+    repo.git(&["config", "core.fsmonitor", "false"]);
+    repo.git(&["update-index", "--force-write-index"]);
+    land_clean(&repo, &[("a.txt", text("y\n"))]);
 }

@@ -248,7 +248,8 @@ fn a_path_through_a_tracked_link_is_refused_on_every_target() {
     for spec in [
         TargetSpec::CurrentBranch,
         TargetSpec::Branch("other".to_owned()),
-        TargetSpec::DryRun,
+        TargetSpec::AtHead,
+        TargetSpec::DryRun(Box::new(TargetSpec::CurrentBranch)),
     ] {
         let error = land(&repo, &spec, &[("link/y.txt", text("y\n"))]).unwrap_err();
         assert_eq!(error.code(), "symlink-traversal", "{spec:?}");

@@ -1,0 +1,106 @@
+//! The user's signing program behind the executor's door.
+//!
+//! Owns: what the wish for signed commits comes to here, and what is said when it is not followed. Never: reads git's
+//! configuration or starts a program by itself.
+
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_executor::{CommitSigner, Identity, Repository, Signed, Signing};
+use agentos_signer::{Format, Request, SignError, Signer, Surroundings};
+
+use super::repository::unusable;
+use crate::app::App;
+
+/// What the configuration comes to.
+#[derive(Default)]
+pub struct Wish {
+    signer: Option<Door>,
+    note: Option<&'static str>,
+}
+
+impl Wish {
+    /// Signs, if commits are to be signed.
+    pub fn signer(&self) -> Option<&dyn CommitSigner> {
+        self.signer.as_ref().map(|door| door as &dyn CommitSigner)
+    }
+
+    /// Why a commit is not signed although some configuration asks for it.
+    pub fn note(&self) -> Option<&'static str> {
+        self.note
+    }
+}
+
+/// Where a signing program would be started for this repository.
+pub fn surroundings(app: &App, repo: &Repository) -> Surroundings {
+    Surroundings {
+        vars: app.env.vars().clone(),
+        home: app.env.home(),
+        key_file: repo.state_dir().join("signing-key.pub"),
+    }
+}
+
+/// What the configuration asks for; nothing is started.
+///
+/// # Errors
+/// When signatures are asked for and cannot be made: unknown format, no program, no key.
+pub fn wish(
+    repo: &Repository,
+    identity: &Identity,
+    surroundings: &Surroundings,
+) -> Result<Wish, EffectError> {
+    let unsigned = |note| {
+        Ok(Wish {
+            signer: None,
+            note: Some(note),
+        })
+    };
+    match repo.signing().map_err(|error| unusable(&error))? {
+        Signing::NotAsked => Ok(Wish::default()),
+        Signing::AskedByRepositoryAlone => unsigned(
+            "note: not signed: only this repository's own configuration asks for it; \
+             `git config --global commit.gpgsign true` is followed",
+        ),
+        Signing::TurnedOffHere => {
+            unsigned("note: not signed: this repository's own configuration turns your signatures off")
+        }
+        Signing::Asked { format, program, key } => {
+            let format = match format {
+                Signed::Ssh => Format::Ssh,
+                Signed::X509 => Format::X509,
+                Signed::Openpgp | Signed::No => Format::Openpgp,
+            };
+            let request = Request {
+                format,
+                program,
+                key,
+                committer: format!("{} <{}>", identity.name, identity.email),
+            };
+            let signer = Signer::new(&request, surroundings).map_err(|error| cannot(&error))?;
+            Ok(Wish {
+                signer: Some(Door(signer)),
+                note: None,
+            })
+        }
+    }
+}
+
+struct Door(Signer);
+
+impl CommitSigner for Door {
+    fn format(&self) -> Signed {
+        match self.0.format() {
+            Format::Openpgp => Signed::Openpgp,
+            Format::Ssh => Signed::Ssh,
+            Format::X509 => Signed::X509,
+        }
+    }
+
+    fn sign(&self, commit: &str) -> Result<String, String> {
+        self.0.sign(commit.as_bytes()).map_err(|error| error.to_string())
+    }
+}
+
+fn cannot(error: &SignError) -> EffectError {
+    let message = format!("commits are to be signed, and cannot be: {error}");
+    EffectError::new(Cause::Repository, "not-signed", message).hint(error.hint())
+}

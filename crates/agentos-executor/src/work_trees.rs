@@ -1,0 +1,84 @@
+//! What the work trees of a repository hold: a branch that one of them uses is not moved behind its back.
+//!
+//! Owns: reading each one's HEAD and the state of what it is in the middle of. Never: changes anything.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::Operation;
+use crate::{RepoError, Repository};
+
+/// The work tree, other than this one, whose HEAD names a branch.
+pub(crate) fn checked_out_at(repository: &Repository, refname: &str) -> Result<Option<PathBuf>, RepoError> {
+    let main_is_bare = repository.is_on("core.bare");
+    let named = format!("ref: {refname}");
+    let found = folders(repository)?
+        .into_iter()
+        .filter(|place| !(main_is_bare && place.is_main))
+        .find(|place| {
+            fs::read_to_string(place.folder.join("HEAD")).is_ok_and(|text| text.trim_end() == named)
+        });
+    Ok(found.map(|place| place.at))
+}
+
+/// A rebase or bisect, in any work tree, that ends with this branch moved or checked out. Where git keeps the names
+/// is told by its own `wt-status.c` and `branch.c`.
+pub(crate) fn moved_by(
+    repository: &Repository,
+    refname: &str,
+) -> Result<Option<(Operation, PathBuf)>, RepoError> {
+    let short = refname.trim_start_matches("refs/heads/");
+    for Place { folder, at, .. } in folders(repository)? {
+        let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let names = |name: &str, wanted: &str| text(name).lines().any(|line| line.trim_end() == wanted);
+        if [
+            "rebase-merge/head-name",
+            "rebase-apply/head-name",
+            "rebase-merge/update-refs",
+        ]
+        .iter()
+        .any(|file| names(file, refname))
+        {
+            return Ok(Some((Operation::Rebase, at)));
+        }
+        if names("BISECT_START", short) {
+            return Ok(Some((Operation::Bisect, at)));
+        }
+    }
+    Ok(None)
+}
+
+/// The git directory of one work tree, and where the work tree is.
+struct Place {
+    folder: PathBuf,
+    at: PathBuf,
+    is_main: bool,
+}
+
+fn folders(repository: &Repository) -> Result<Vec<Place>, RepoError> {
+    let common = repository.common_dir();
+    let mut found = vec![Place {
+        folder: common.to_owned(),
+        at: common.parent().unwrap_or(common).to_owned(),
+        is_main: true,
+    }];
+    let linked = common.join("worktrees");
+    if linked.is_dir() {
+        for entry in fs::read_dir(&linked).map_err(RepoError::io(&linked))? {
+            let folder = entry.map_err(RepoError::io(&linked))?.path();
+            found.push(Place {
+                at: work_tree_of(&folder),
+                folder,
+                is_main: false,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Where the work tree of a folder in `worktrees/` is.
+fn work_tree_of(folder: &Path) -> PathBuf {
+    let dot_git = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
+    let dot_git = PathBuf::from(dot_git.trim_end());
+    dot_git.parent().map_or_else(|| folder.to_owned(), Path::to_owned)
+}

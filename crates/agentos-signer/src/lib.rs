@@ -1,0 +1,13 @@
+//! Starts the user's own signing program, the only process that the product starts.
+//!
+//! Owns: finding `gpg`, `gpgsm` or `ssh-keygen`, its arguments, its small environment, and the bounds of its time and
+//! output. Never: decides whether to sign, reads a configuration, looks a program up in a relative folder, or holds a
+//! private key. Start at [`Signer::new`].
+
+mod error;
+mod process;
+mod program;
+mod signer;
+
+pub use error::SignError;
+pub use signer::{Format, Request, Signer, Surroundings};

@@ -1,0 +1,5 @@
+//! Signing programs as they are, and as they should not be.
+
+#[cfg(test)]
+#[cfg(unix)]
+mod programs;
