@@ -27,10 +27,7 @@ impl LandingReport {
         if let Some(hint) = &refusal.hint {
             push(&mut out, &format!("{}.", sentence(hint)));
         }
-        let told = self.files.iter().filter(|file| tells(file));
-        for file in told.take(FILES) {
-            self::file(&mut out, file, "would land; keep them as they are");
-        }
+        files(&mut out, &self.files, "would land; keep them as they are");
         push(&mut out, "");
         push(&mut out, advice(refusal.code));
         out
@@ -42,9 +39,7 @@ impl LandingReport {
         }
         let mut out = String::new();
         push(&mut out, "A part of the change landed. The rest was left out:");
-        for file in self.files.iter().filter(|file| tells(file)).take(FILES) {
-            self::file(&mut out, file, "landed; leave them out");
-        }
+        files(&mut out, &self.files, "landed; leave them out");
         push(&mut out, "");
         push(
             &mut out,
@@ -73,6 +68,21 @@ fn tells(file: &FileReport) -> bool {
     file.refusal.is_some() || file.hunks.iter().any(|hunk| hunk.refusal.is_some())
 }
 
+fn files(out: &mut String, files: &[FileReport], landed_ones: &str) {
+    let mut told = files.iter().filter(|file| tells(file));
+    for one in told.by_ref().take(FILES) {
+        file(out, one, landed_ones);
+    }
+    rest(out, told.count(), "files");
+}
+
+/// Says how many more there are, where not all are spelled out.
+fn rest(out: &mut String, more: usize, what: &str) {
+    if more > 0 {
+        push(out, &format!("- and {more} more {what} that do not land."));
+    }
+}
+
 fn file(out: &mut String, file: &FileReport, landed_ones: &str) {
     push(out, "");
     push(out, &format!("File `{}`:", file.path));
@@ -92,14 +102,11 @@ fn file(out: &mut String, file: &FileReport, landed_ones: &str) {
             &format!("- {landed} of its {} hunks {landed_ones}.", file.hunks.len()),
         );
     }
-    for one in file
-        .hunks
-        .iter()
-        .filter(|hunk| hunk.refusal.is_some())
-        .take(HUNKS)
-    {
+    let mut told = file.hunks.iter().filter(|hunk| hunk.refusal.is_some());
+    for one in told.by_ref().take(HUNKS) {
         hunk(out, one);
     }
+    rest(out, told.count(), "hunks");
 }
 
 fn reason(refusal: &Refusal) -> String {

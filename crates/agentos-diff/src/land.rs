@@ -95,7 +95,9 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
     };
     if as_written.refusal.as_ref().is_some_and(may_be_read_otherwise) {
         for reading in readings(answer) {
-            if let Ok(mut landed) = self::as_written(&reading.text, base, &whole) {
+            if let Ok(mut landed) = self::as_written(&reading.text, base, &whole)
+                && (!reading.exactly || landed.report.files.iter().all(sequence::stands_exactly))
+            {
                 landed.report.notes.push(reading.note.to_owned());
                 return Ok(landed);
             }

@@ -6,6 +6,7 @@
 mod blocks;
 mod cursor;
 mod envelope;
+mod heredoc;
 mod hunk;
 mod json;
 mod model;
@@ -13,14 +14,16 @@ mod name;
 mod pair;
 mod title;
 mod unified;
+mod unread;
 mod whole;
 
+pub(crate) use hunk::header as hunk_header;
 pub use json::{JsonEdit, JsonEdits};
 pub(crate) use model::{Body, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, Stated, repair};
 pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::paired;
 
-use crate::text::{BOM, Eol, lines};
+use crate::text::{BOM, Eol, Line, lines, trim_end};
 use crate::{Limits, Refusal, RefusalCode};
 
 /// More lines than this are no answer.
@@ -38,16 +41,35 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
         last.text = text;
         last.eol = Eol::CrLf;
     }
+    without_blanks_of_the_way(&mut lines);
     let mut parsed = Parsed::default();
     json::parse(&mut lines, &mut parsed)?;
+    heredoc::patches(&mut lines);
     envelope::parse(&mut lines, &mut parsed)?;
     blocks::parse(&mut lines, &mut parsed)?;
     unified::parse(&lines, &mut parsed)?;
     if parsed.files.is_empty() {
         whole::parse(&lines, &mut parsed)?;
     }
-    check_parsed(&parsed, limits)?;
+    if parsed.files.is_empty() {
+        heredoc::files(&lines, &mut parsed);
+    }
+    check_parsed(&lines, &parsed, limits)?;
     Ok(parsed)
+}
+
+/// Blanks at the end of every line, headers too, are none of the text's own.
+fn without_blanks_of_the_way(lines: &mut [Line<'_>]) {
+    /// Fewer lines may all end so by chance.
+    const ENOUGH: usize = 4;
+    let behind = |line: &Line<'_>| line.text.len() - trim_end(line.text).len();
+    let count = lines.iter().map(behind).min().unwrap_or(0);
+    if count == 0 || lines.len() < ENOUGH {
+        return;
+    }
+    for line in lines {
+        line.text = line.text.get(..line.text.len() - count).unwrap_or(line.text);
+    }
 }
 
 fn check_size(answer: &[u8], limits: &Limits) -> Result<(), Refusal> {
@@ -71,12 +93,14 @@ fn check_size(answer: &[u8], limits: &Limits) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_parsed(parsed: &Parsed<'_>, limits: &Limits) -> Result<(), Refusal> {
+fn check_parsed(lines: &[Line<'_>], parsed: &Parsed<'_>, limits: &Limits) -> Result<(), Refusal> {
     if parsed.files.is_empty() {
-        return Err(
-            Refusal::new(RefusalCode::NoDiff, "no edit was found in the answer")
-                .hint("answer with a unified diff, or with search/replace blocks under the file's path"),
-        );
+        let message = match unread::kind(lines) {
+            Some(kind) => format!("the answer has {kind}, which is not read"),
+            None => "no edit was found in the answer".to_owned(),
+        };
+        return Err(Refusal::new(RefusalCode::NoDiff, message)
+            .hint("answer with a unified diff, or with search/replace blocks under the file's path"));
     }
     let hunks: usize = parsed.files.iter().map(|file| file.hunks().len()).sum();
     if parsed.files.len() > limits.files || hunks > limits.hunks {

@@ -4,6 +4,7 @@
 //! Owns: undoing such damage everywhere at once. Never: is asked before the answer was read as it stands, or
 //! undoes a thing in one place and not in another.
 
+use crate::parse::hunk_header;
 use crate::text::trim_start;
 
 /// An answer with one kind of damage undone.
@@ -12,6 +13,8 @@ pub(crate) struct Reading {
     pub text: Vec<u8>,
     /// What was undone, for the report.
     pub note: &'static str,
+    /// The undoing is a guess that only lines found word for word confirm.
+    pub exactly: bool,
 }
 
 /// Undoes one kind of damage; none where the answer does not have it.
@@ -19,27 +22,41 @@ type Undo = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// The readings that apply to this answer.
 pub(crate) fn readings(answer: &[u8]) -> impl Iterator<Item = Reading> {
-    const KINDS: [(Undo, &str); 4] = [
+    const KINDS: [(Undo, &str, bool); 6] = [
         (
             without_colours,
             "the answer was read without its terminal colours",
+            false,
         ),
         (
             with_line_feeds,
             "the answer was read with carriage returns as line ends",
+            false,
         ),
         (
             unescaped,
             "the answer was read as text that was escaped for a web page",
+            false,
         ),
         (
             unnumbered,
             "the answer was read without the line numbers in front of its lines",
+            false,
+        ),
+        (
+            out_of_json,
+            "the answer was read as the text that a JSON value holds",
+            false,
+        ),
+        (
+            with_context_marks,
+            "the answer was read with a blank in front of each context line",
+            true,
         ),
     ];
     KINDS
         .into_iter()
-        .filter_map(move |(undo, note)| undo(answer).map(|text| Reading { text, note }))
+        .filter_map(move |(undo, note, exactly)| undo(answer).map(|text| Reading { text, note, exactly }))
 }
 
 /// Takes colours (`ESC [ … m`) away, if there is no other escape sequence: those could hide text.
@@ -149,6 +166,86 @@ fn unnumbered(answer: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(out)
+}
+
+/// A JSON string, or an object with a `diff` or `patch` and nothing else; in a fence or not.
+fn out_of_json(answer: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(answer).ok()?.trim();
+    let text = match text
+        .strip_prefix("```json")
+        .and_then(|rest| rest.strip_suffix("```"))
+    {
+        Some(inner) => inner.trim(),
+        None => text,
+    };
+    if !text.starts_with(['"', '{']) {
+        return None;
+    }
+    match serde_json::from_str(text).ok()? {
+        serde_json::Value::String(text) => Some(text.into_bytes()),
+        serde_json::Value::Object(object) if object.len() == 1 => {
+            let held = object.get("diff").or_else(|| object.get("patch"))?;
+            held.as_str().map(|text| text.as_bytes().to_vec())
+        }
+        _ => None,
+    }
+}
+
+/// Puts a blank in front of each context line, where some have none and every hunk then has the lines it counts.
+fn with_context_marks(answer: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(answer.len() + answer.len() / 8);
+    let mut hunk: Option<Counted> = None;
+    let mut bare = false;
+    for line in answer.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(b"@@") || begins_file(line) || line.starts_with(b"```") {
+            if hunk.take().is_some_and(|hunk| !hunk.full()) {
+                return None;
+            }
+            hunk = line.starts_with(b"@@").then(|| Counted::of(line)).flatten();
+            if line.starts_with(b"@@") && hunk.is_none() {
+                return None;
+            }
+        } else if let Some(hunk) = hunk.as_mut().filter(|hunk| !hunk.full()) {
+            match line.first() {
+                Some(b'-') => hunk.old += 1,
+                Some(b'+') => hunk.new += 1,
+                Some(b'\\') => {}
+                Some(first) => {
+                    hunk.old += 1;
+                    hunk.new += 1;
+                    bare |= !first.is_ascii_whitespace();
+                    if !matches!(first, b'\n' | b'\r') {
+                        out.push(b' ');
+                    }
+                }
+                None => {}
+            }
+        }
+        out.extend_from_slice(line);
+    }
+    (bare && hunk.is_none_or(|hunk| hunk.full())).then_some(out)
+}
+
+/// The lines of a hunk, against those that its header counts.
+struct Counted {
+    stated: (u64, u64),
+    old: u64,
+    new: u64,
+}
+
+impl Counted {
+    fn of(header: &[u8]) -> Option<Self> {
+        let (stated, _) = hunk_header(header)?;
+        Some(Self {
+            stated: (stated.old_count?, stated.new_count?),
+            old: 0,
+            new: 0,
+        })
+    }
+
+    fn full(&self) -> bool {
+        self.stated == (self.old, self.new)
+    }
 }
 
 fn begins_file(line: &[u8]) -> bool {

@@ -8,6 +8,7 @@ mod names;
 use std::sync::Arc;
 
 use crate::parse::{Body, FileEdit, Hunk, Mark, Name};
+use crate::settle::content_of;
 use crate::{Base, BaseError, Entry, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair, RepoPath};
 
 /// What happens.
@@ -114,6 +115,13 @@ fn moved(
     file_bytes: usize,
 ) -> Result<Resolved, Stop> {
     let Some(entry) = base.entry(from.as_str())? else {
+        if edit.hunks().is_empty() && base.entry(resolved.path.as_str())?.is_some() {
+            return Err(refuse(
+                RefusalCode::Empty,
+                &resolved.path,
+                "is there already, and what would be moved there is not",
+            ));
+        }
         return Err(refuse(
             RefusalCode::DoesNotApply,
             &from,
@@ -190,6 +198,11 @@ fn action(
         return malformed("is said to be deleted, yet keeps lines");
     }
     match entry {
+        Some(entry) if creates && holds(edit, entry, base)? => Err(refuse(
+            RefusalCode::Empty,
+            path,
+            "is there already, word for word",
+        )),
         Some(_) if creates => Err(refuse(
             RefusalCode::DoesNotApply,
             path,
@@ -199,15 +212,32 @@ fn action(
         Some(_) => Ok(Action::Modify),
         None if creates => Ok(Action::Create),
         None if !deletes && describes_new_file(edit) => Ok(Action::Create),
-        None => Err(missing(path, base)?),
+        None => Err(missing(path, base, deletes)?),
     }
 }
 
-fn missing(path: &RepoPath, base: &dyn Base) -> Result<Stop, Stop> {
+/// The file has the content that the part would give it.
+fn holds(edit: &FileEdit<'_>, entry: &Entry, base: &dyn Base) -> Result<bool, BaseError> {
+    let regular = match entry.kind {
+        EntryKind::File(_) => true,
+        EntryKind::Symlink | EntryKind::Gitlink | EntryKind::Directory => false,
+    };
+    let lines = edit.hunks().iter().flat_map(|hunk| &hunk.lines);
+    Ok(regular && *base.read(&entry.id)? == *content_of(lines))
+}
+
+fn missing(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<Stop, Stop> {
     /// Enough to help.
     const SHOWN: usize = 3;
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     let near = base.paths_ending_with(name, SHOWN)?;
+    if deletes && near.is_empty() {
+        return Ok(refuse(
+            RefusalCode::Empty,
+            path,
+            "is not there: nothing to delete",
+        ));
+    }
     let refusal = Refusal::new(
         RefusalCode::DoesNotApply,
         format!("`{path}` is not in the repository"),
@@ -301,6 +331,13 @@ fn check_old_mode(edit: &FileEdit<'_>, resolved: &Resolved) -> Result<(), Stop> 
     };
     if mode(text) == Ok(base.mode) {
         return Ok(());
+    }
+    if edit.hunks().is_empty() && resolved.mode == Some(base.mode) {
+        return Err(refuse(
+            RefusalCode::Empty,
+            &resolved.path,
+            "has this mode already",
+        ));
     }
     let what = format!("has mode {}, not `{text}` as the answer says", base.mode.as_git());
     Err(refuse(RefusalCode::DoesNotApply, &resolved.path, &what))

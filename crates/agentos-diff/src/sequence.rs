@@ -260,8 +260,8 @@ fn shows_it(
     Ok(false)
 }
 
-/// What is read in turn without being said to be must stand in the result to the letter.
-fn stands_exactly(report: &FileReport) -> bool {
+/// What is read in a way that nothing says must stand in the file to the letter.
+pub(crate) fn stands_exactly(report: &FileReport) -> bool {
     report.hunks.iter().all(|hunk| match hunk.rung {
         Some(Rung::ExactStated | Rung::ExactMoved | Rung::TrailingBlanks | Rung::WholeFile) => true,
         Some(Rung::Indentation | Rung::Blanks | Rung::Typography | Rung::Merged) | None => false,

@@ -5,7 +5,7 @@
 
 use crate::locate::{Level, Place, Shift};
 use crate::parse::{Hunk, HunkLine, Mark};
-use crate::text::{BOM, Eol, Line, indent, trim};
+use crate::text::{BOM, Eol, Line, indent, trim, trim_end};
 
 /// Lines `start..end` become these bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +115,9 @@ impl<'h, 'a> Run<'h, 'a> {
                 (None, true) => ending.place.shift.apply(&line.text).ok_or(Unshiftable)?,
                 (None, false) => line.text.to_vec(),
             };
-            splice.bytes.extend_from_slice(&text);
+            splice
+                .bytes
+                .extend_from_slice(text.strip_suffix(ending.tail).unwrap_or(&text));
             let bare = at_end && at == last && !ending.final_newline(self);
             ending.write(&mut splice.bytes, line, self, at, bare);
         }
@@ -144,6 +146,8 @@ struct Ending<'l, 'h, 'a> {
     /// The hunk says that the new text has none.
     new_bare: bool,
     shifts: bool,
+    /// The blanks that every old line of the hunk ends with, and no line of the file.
+    tail: &'h [u8],
     hunk: &'h Hunk<'a>,
 }
 
@@ -169,6 +173,7 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
             old_bare: old.iter().any(|line| line.bare),
             new_bare: last_new.is_some_and(|line| line.bare),
             shifts: place.shift.applies_to(&added),
+            tail: tail(&old, here),
             hunk,
         }
     }
@@ -257,6 +262,26 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
         };
         // The same line taken out and put in: what differs is the newline whose marker got lost.
         has || (rewritten && !self.old_bare && self.hunk.lines.iter().all(|line| !line.bare))
+    }
+}
+
+/// The blanks at the end of every old line of the hunk, where the lines of the file have none: they came with the
+/// transport, to the added lines as well.
+fn tail<'h>(old: &[&'h HunkLine<'_>], here: &[Line<'_>]) -> &'h [u8] {
+    let behind = |text: &'h [u8]| text.get(trim_end(text).len()..).unwrap_or_default();
+    let mut pairs = old
+        .iter()
+        .zip(here)
+        .filter(|(_, line)| !trim(line.text).is_empty());
+    let clean = |line: &Line<'_>| trim_end(line.text) == line.text;
+    let first = match pairs.next() {
+        Some((old, line)) if clean(line) => behind(&old.text),
+        Some(_) | None => return b"",
+    };
+    if pairs.all(|(old, line)| clean(line) && behind(&old.text) == first) {
+        first
+    } else {
+        b""
     }
 }
 

@@ -72,8 +72,13 @@ fn hunk_lines(out: &mut String, hunk: &HunkReport) {
     };
     out.push_str(&format!("    {mark} hunk {}: {words}\n", hunk.index));
     repairs(out, "        ", &hunk.repairs);
-    excerpt(out, "the answer expects", &hunk.expected);
-    excerpt(out, "the file has", &hunk.actual);
+    match (hunk.expected.is_empty(), hunk.actual.is_empty()) {
+        (false, false) => beside(out, hunk),
+        (_, _) => {
+            excerpt(out, "the answer expects", &hunk.expected);
+            excerpt(out, "the file has", &hunk.actual);
+        }
+    }
 }
 
 fn repairs(out: &mut String, indent: &str, repairs: &[Repair]) {
@@ -125,6 +130,36 @@ fn refused(hunk: &HunkReport) -> String {
         words.push_str(&format!(" (lines {})", lines.join(", ")));
     }
     words
+}
+
+/// What the answer expects and what the file has, side by side; `!` between lines that differ.
+fn beside(out: &mut String, hunk: &HunkReport) {
+    /// Characters of one side: both and the marks fit into a hundred columns.
+    const WIDE: usize = 42;
+    let first = hunk.candidates.first().copied().unwrap_or_default();
+    let clip = |text: &str| {
+        let text = escape::line(text);
+        if text.chars().count() <= WIDE {
+            return text;
+        }
+        text.chars().take(WIDE - 1).chain(['…']).collect()
+    };
+    let title = format!(
+        "        {:<WIDE$}   the file has, from line {first}\n",
+        "the answer expects"
+    );
+    out.push_str(&paint(style::DIM, &title));
+    for at in 0..hunk.expected.len().max(hunk.actual.len()) {
+        let (left, right) = (hunk.expected.get(at), hunk.actual.get(at));
+        let mark = if left == right {
+            paint(style::DIM, "|")
+        } else {
+            paint(style::BAD, "!")
+        };
+        let side = |text: Option<&String>| text.map(|text| clip(text)).unwrap_or_default();
+        out.push_str(format!("        {:<WIDE$} {mark} {}", side(left), side(right)).trim_end());
+        out.push('\n');
+    }
 }
 
 fn excerpt(out: &mut String, title: &str, lines: &[String]) {

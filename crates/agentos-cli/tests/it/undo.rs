@@ -30,6 +30,23 @@ fn a_landing_without_a_commit_is_taken_back_without_one() {
 }
 
 #[test]
+fn an_edit_of_a_file_whose_name_other_systems_reserve_is_taken_back() {
+    let repo = small_repo();
+    repo.write("src/aux.c", "int a;\n");
+    repo.commit_all("a name that Windows reserves");
+    let fix = "--- a/src/aux.c\n+++ b/src/aux.c\n@@ -1 +1 @@\n-int a;\n+int b;\n";
+    let landed = pipe_in(&repo, &["apply", "-"], fix);
+    assert_eq!(landed.code, Some(0), "{landed}");
+    assert_eq!(repo.read("src/aux.c"), b"int b;\n");
+    let undone = run_in(&repo, &["undo"]);
+    assert_eq!(undone.code, Some(0), "{undone}");
+    assert_eq!(repo.read("src/aux.c"), b"int a;\n");
+    let new = "diff --git a/src/nul.c b/src/nul.c\nnew file mode 100644\n--- /dev/null\n+++ b/src/nul.c\n@@ -0,0 +1 @@\n+x\n";
+    let refused = pipe_in(&repo, &["apply", "-", "--json"], new);
+    assert_eq!(refused.json().unwrap()["code"], "reserved-name", "{refused}");
+}
+
+#[test]
 fn what_was_edited_since_stays_and_the_reason_is_said() {
     let repo = small_repo();
     pipe_in(&repo, &["apply", "-", "--no-commit"], SLOPPY_FIX);

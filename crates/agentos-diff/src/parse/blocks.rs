@@ -4,10 +4,10 @@
 //! Owns: the blocks and whose they are. Never: looks for the text.
 
 use super::cursor::fence;
-use super::model::{Body, FileEdit, Hunk, Name, Parsed};
+use super::model::{Body, FileEdit, Hunk, Name, Parsed, Stated};
 use super::pair::paired;
 use super::title::{Title, fence_title, title};
-use crate::text::{Eol, Line, trim_end};
+use crate::text::{Eol, Line, trim, trim_end};
 use crate::{Dialect, Refusal, RefusalCode};
 
 /// Reads every block, and takes its lines away from what other dialects may read.
@@ -89,10 +89,15 @@ fn divides(text: &[u8], length: Option<usize>) -> bool {
     fits(marks(trim_end(text), b'=', b""), length)
 }
 
-/// Five to nine marks, then exactly this word.
+/// Five to nine marks, then this word in any case, maybe with a colon.
 fn marks(text: &[u8], mark: u8, word: &[u8]) -> Option<usize> {
     let count = text.iter().take_while(|byte| **byte == mark).count();
-    ((5..=9).contains(&count) && text.get(count..) == Some(word)).then_some(count)
+    let rest = text.get(count..)?;
+    let rest = rest
+        .strip_suffix(b":")
+        .filter(|_| !word.is_empty())
+        .unwrap_or(rest);
+    ((5..=9).contains(&count) && rest.eq_ignore_ascii_case(word)).then_some(count)
 }
 
 /// The lines of the divider and of the end.
@@ -145,6 +150,34 @@ fn only_fences(lines: &[Line<'_>], from: usize, to: usize) -> bool {
         .all(|line| line.text.iter().all(u8::is_ascii_whitespace) || fence(line.text).is_some())
 }
 
+/// `:start_line:7`, maybe `:end_line:9`, and a rule below, as some agents write above the search text: the line, and
+/// where the text begins.
+fn line_note(lines: &[Line<'_>], from: usize, to: usize) -> (Stated, usize) {
+    let mut stated = Stated::default();
+    let text = |at: usize| lines.get(at).filter(|_| at < to).map(|line| trim_end(line.text));
+    let mut at = from;
+    while let Some(line) = text(at) {
+        let Some((label, number)) = [b":start_line:".as_slice(), b":end_line:"]
+            .into_iter()
+            .find_map(|label| Some((label, line.strip_prefix(label)?)))
+        else {
+            break;
+        };
+        if label == b":start_line:" {
+            stated.old_start = std::str::from_utf8(trim(number))
+                .ok()
+                .and_then(|number| number.parse().ok());
+        }
+        at += 1;
+    }
+    let ruled = text(at).is_some_and(|line| line == b"-------");
+    if at > from && ruled {
+        (stated, at + 1)
+    } else {
+        (Stated::default(), from)
+    }
+}
+
 fn block<'a>(lines: &[Line<'a>], start: usize, middle: usize, end: usize, path: &[u8]) -> FileEdit<'a> {
     let texts = |from: usize, to: usize| -> Vec<&[u8]> {
         lines
@@ -154,12 +187,14 @@ fn block<'a>(lines: &[Line<'a>], start: usize, middle: usize, end: usize, path: 
             .map(|line| line.text)
             .collect()
     };
-    let search = texts(start + 1, middle);
+    let (stated, first) = line_note(lines, start + 1, middle);
+    let search = texts(first, middle);
     let replace = texts(middle + 1, end);
     let mut edit = FileEdit::new(Dialect::SearchReplace);
     edit.old = Name::Written(path.to_vec());
     edit.new = Name::Written(path.to_vec());
     edit.body = Body::Hunks(vec![Hunk {
+        stated,
         lines: paired(&search, &replace),
         ..Hunk::default()
     }]);

@@ -88,7 +88,9 @@ fn envelope<'a>(cursor: &mut Cursor<'_, 'a>, begun: bool, parsed: &mut Parsed<'a
             cursor.at += 1;
             continue;
         }
-        if !begun && fence(line).is_some() {
+        // A closed fence: nothing was cut off, whether the end line is there or not.
+        let closes = fence(line).is_some_and(|fence| fence.info.is_empty()) && parsed.files.len() > first;
+        if closes || (!begun && fence(line).is_some()) {
             return Ok(());
         }
         let Some((kind, path)) = file_line(line) else {

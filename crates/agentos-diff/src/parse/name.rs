@@ -12,7 +12,7 @@ pub(crate) fn header_name(rest: &[u8]) -> Option<Name> {
         unquote(rest)?.0
     } else {
         let cut = rest.split(|byte| *byte == b'\t').next().unwrap_or(rest);
-        strip_marks(strip_date(cut)).to_vec()
+        strip_marks(without_note(strip_date(cut))).to_vec()
     };
     Some(match name.as_slice() {
         b"" => Name::Unstated,
@@ -58,6 +58,29 @@ fn strip_date(name: &[u8]) -> &[u8] {
             })
     });
     at.and_then(|at| name.get(..at)).unwrap_or(name)
+}
+
+/// Cuts ` (original)` and the like, and single quotes around the name.
+fn without_note(name: &[u8]) -> &[u8] {
+    const NOTES: [&[u8]; 8] = [
+        b" (original)",
+        b" (modified)",
+        b" (updated)",
+        b" (old)",
+        b" (new)",
+        b" (before)",
+        b" (after)",
+        b" (working copy)",
+    ];
+    let name = trim(name);
+    let name = NOTES
+        .iter()
+        .find_map(|note| name.strip_suffix(*note))
+        .unwrap_or(name);
+    name.strip_prefix(b"'")
+        .and_then(|rest| rest.strip_suffix(b"'"))
+        .filter(|rest| !rest.is_empty() && !rest.contains(&b'\''))
+        .unwrap_or(name)
 }
 
 /// Undoes git's C-style quoting. Gives the name and what follows the closing quote.

@@ -25,7 +25,8 @@ pub(crate) fn title(line: &[u8]) -> Option<Title> {
     let marked = bare.len() < line.len();
     if is_path(bare, marked) {
         return Some(Title {
-            sure: marked || looks_like_path(bare),
+            // A word in bold is a heading, as `**After:**` is.
+            sure: (marked && line.contains(&b'`')) || looks_like_path(bare),
             path: bare.to_vec(),
         });
     }

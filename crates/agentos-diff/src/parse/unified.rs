@@ -6,6 +6,7 @@ use super::cursor::{Cursor, Fence, closes, fence, split_margin};
 use super::hunk;
 use super::model::{Body, Extended, FileEdit, Name, Parsed, repair};
 use super::name::{header_name, plain_name};
+use super::title::{fence_title, title};
 use crate::text::{Line, is_blank, trim};
 use crate::{Dialect, Refusal, RefusalCode};
 
@@ -92,7 +93,37 @@ impl<'a> Reader<'_, 'a> {
         self.cursor.margin = b"";
         self.cursor.at += 1;
         // A hunk after a fence is not of the file before it unless it says so.
-        self.finish()
+        self.finish()?;
+        if !closing {
+            self.hunk_under_title(new_fence);
+        }
+        Ok(())
+    }
+
+    /// A fence that begins with a hunk: its file is the one named on the fence or right above it.
+    fn hunk_under_title(&mut self, open: Fence<'a>) {
+        /// A path stands close to its fence.
+        const REACH: usize = 2;
+        let at = self.cursor.at;
+        if !self
+            .cursor
+            .raw(at)
+            .is_some_and(|line| is_hunk_header(line) && line.len() > 2)
+        {
+            return;
+        }
+        let said = |line: &&[u8]| !line.iter().all(u8::is_ascii_whitespace);
+        let above = (1..=REACH)
+            .filter_map(|up| self.cursor.raw(at.checked_sub(1 + up)?))
+            .find(said);
+        let title = fence_title(open.info)
+            .or_else(|| title(above?))
+            .filter(|title| title.sure);
+        if let Some(title) = title {
+            let edit = self.begin();
+            edit.old = Name::Written(title.path.clone());
+            edit.new = Name::Written(title.path);
+        }
     }
 
     /// True when the line begins a file or a hunk.

@@ -89,7 +89,9 @@ pub(super) fn deleted(
         return Ok(());
     };
     let hunks = hunks_of(&edit.body);
-    let known = edit.delete || old.content.is_empty() || names_base(edit, resolved);
+    // Git's own line says that the file goes; a blob id beside it may say that it is another one.
+    let said = edit.extended.deleted.is_some() && edit.extended.index.is_none();
+    let known = edit.delete || said || old.content.is_empty() || names_base(edit, resolved);
     if hunks.is_empty() && known {
         return Ok(());
     }
@@ -103,10 +105,33 @@ pub(super) fn deleted(
     if all_go {
         return Ok(());
     }
+    if let [only] = hunks.as_slice()
+        && begins_as_counted(only, &target)
+    {
+        report.hunks = vec![whole_report()];
+        report.repairs.push(crate::parse::repair(
+            "short-deletion",
+            "the deletion shows only the first lines of the file, and counts all of them",
+        ));
+        return Ok(());
+    }
     let message = format!("`{}` is not what the answer deletes", resolved.path);
     Err(Refusal::new(RefusalCode::DoesNotApply, message)
         .at(resolved.path.as_str())
         .into())
+}
+
+/// The hunk shows the first lines of the file, word for word, and counts as many as the file has.
+fn begins_as_counted(hunk: &Hunk<'_>, target: &Target<'_>) -> bool {
+    let shown = hunk.lines.len();
+    hunk.stated.old_start == Some(1)
+        && hunk.stated.old_count == Some(target.lines.len() as u64)
+        && (1..target.lines.len()).contains(&shown)
+        && hunk
+            .lines
+            .iter()
+            .zip(&target.lines)
+            .all(|(line, there)| line.mark == Mark::Remove && line.text.as_ref() == there.text)
 }
 
 /// The `index` line names the blob of the base.

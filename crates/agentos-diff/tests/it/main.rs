@@ -3,6 +3,8 @@
 //! Owns: the in-memory base. Never: touches a repository.
 
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod dialects;
 #[cfg(test)]
 mod hostile;
@@ -13,6 +15,8 @@ mod memory;
 #[cfg(test)]
 mod partial;
 #[cfg(test)]
+mod peers;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod refusals;
@@ -20,5 +24,7 @@ mod refusals;
 mod scale;
 #[cfg(test)]
 mod sequence;
+#[cfg(test)]
+mod there;
 #[cfg(test)]
 mod wide;

@@ -183,3 +183,141 @@ fn feedback_quotes_the_real_lines_and_says_what_to_change() {
     Send the whole change again, with context and removed lines copied exactly from the file.
     ");
 }
+
+/// One answer for each code that landing itself gives, and the text a model gets.
+#[test]
+fn feedback_says_for_every_code_what_to_change() {
+    let mut told: Vec<(String, String)> = Vec::new();
+    for (code, answer) in CASES {
+        if told.iter().all(|(other, _)| other != code) {
+            told.push((
+                (*code).to_owned(),
+                refused(answer, BASE, &LandOptions::default()).feedback(),
+            ));
+        }
+    }
+    for (_, feedback) in &told {
+        assert!(feedback.starts_with("Nothing was changed. "), "{feedback}");
+    }
+    let text: Vec<String> = told
+        .into_iter()
+        .map(|(code, text)| format!("== {code}\n{text}"))
+        .collect();
+    insta::assert_snapshot!(text.join("\n"), @r"
+    == malformed
+    Nothing was changed. A diff stands in the middle of a block of another kind.
+    Put the diff alone into its fence.
+
+    Send the whole change again in one well-formed answer.
+
+    == empty
+    Nothing was changed. The answer is empty.
+
+    Nothing needs to be done if the file is already as it should be.
+
+    == no-diff
+    Nothing was changed. No edit was found in the answer.
+    Answer with a unified diff, or with search/replace blocks under the file's path.
+
+    Answer with one unified diff (`--- a/path`, `+++ b/path`, `@@` hunks) or with search/replace blocks.
+
+    == ambiguous
+    Nothing was changed. Hunk 1 of `f` does not land: the lines this hunk expects are at several places.
+    Add lines above and below until the place is the only one.
+
+    File `f`:
+    - Hunk 1: The lines this hunk expects are at several places; add lines above and below until the place is the only one.
+      It expects these lines:
+    ```
+    x
+    ```
+      They are at lines 2, 4.
+
+    Send the whole change again, with enough lines around each edit that it has only one place.
+
+    == does-not-apply
+    Nothing was changed. Hunk 1 of `f` does not land: the lines this hunk expects are not in the file.
+    Copy the lines exactly as they stand in the file.
+
+    File `f`:
+    - Hunk 1: The lines this hunk expects are not in the file; copy the lines exactly as they stand in the file.
+      It expects these lines:
+    ```
+    y
+    ```
+
+    Send the whole change again, with context and removed lines copied exactly from the file.
+
+    == path-escape
+    Nothing was changed. `/etc/x` is not a plain path inside the repository.
+
+    File `/etc/x`:
+    - `/etc/x` is not a plain path inside the repository.
+
+    This is not allowed. Send the change without it.
+
+    == git-dir
+    Nothing was changed. `.git/x` reaches git's own files.
+
+    File `.git/x`:
+    - `.git/x` reaches git's own files.
+
+    This is not allowed. Send the change without it.
+
+    == mode-change
+    Nothing was changed. `f` has mode `120000`, which cannot be landed.
+
+    File `f`:
+    - `f` has mode `120000`, which cannot be landed.
+
+    This is not allowed. Send the change without it.
+
+    == submodule
+    Nothing was changed. `f` has mode `160000`, which cannot be landed.
+
+    File `f`:
+    - `f` has mode `160000`, which cannot be landed.
+
+    This is not allowed. Send the change without it.
+
+    == case-collision
+    Nothing was changed. `G/i` and `g` differ only by case, form or look-alike letters.
+
+    This is not allowed. Send the change without it.
+
+    == reserved-name
+    Nothing was changed. `aux.rs` is the name of a device on Windows.
+
+    File `aux.rs`:
+    - `aux.rs` is the name of a device on Windows.
+
+    This is not allowed. Send the change without it.
+
+    == binary
+    Nothing was changed. `f` is a binary patch, which nobody can review.
+
+    File `f`:
+    - `f` is a binary patch, which nobody can review.
+
+    Send the whole change again in one well-formed answer.
+    ");
+}
+
+#[test]
+fn feedback_is_bounded_however_much_is_wrong() {
+    let line = "x".repeat(5_000);
+    let hunks: String = (0..2_000)
+        .map(|at| format!("@@ @@\n {line}{at}\n-a{at}\n+b\n"))
+        .collect();
+    let files: String = (0..200)
+        .map(|at| format!("--- a/none{at}\n+++ b/none{at}\n@@ @@\n-a\n+b\n"))
+        .collect();
+    let report = refused(
+        &format!("--- a/f\n+++ b/f\n{hunks}{files}"),
+        BASE,
+        &LandOptions::default(),
+    );
+    let feedback = report.feedback();
+    assert!(feedback.len() < 40_000, "{}", feedback.len());
+    assert!(feedback.contains("and "), "{feedback}");
+}

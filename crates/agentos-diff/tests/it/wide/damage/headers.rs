@@ -286,6 +286,44 @@ pub const CLASSES: &[Damage] = &[
             )
         })
     }),
+    ("wrap_heredoc_apply", Expect::Either, |random, case| {
+        no_fence_inside(case).then(|| format!("```sh\ngit apply <<'EOF'\n{}EOF\n```\n", plain(random, case)))
+    }),
+    ("hdr_note", Expect::Either, |random, case| {
+        if !only_edits(case) {
+            return None;
+        }
+        let diff = rendered(
+            random,
+            &case.files,
+            &Style {
+                git: false,
+                old_prefix: "",
+                new_prefix: "",
+                ..GIT
+            },
+        );
+        let note = |line: &str| match (line.starts_with("--- "), line.starts_with("+++ ")) {
+            (true, _) => format!("{line} (original)"),
+            (_, true) => format!("{line} (modified)"),
+            (false, false) => line.to_owned(),
+        };
+        (!of_patches(case)).then(|| each_line(&diff, note))
+    }),
+    ("hdr_only_title", Expect::Either, |random, case| {
+        if !only_edits(case) || !no_fence_inside(case) {
+            return None;
+        }
+        let part = |random: &mut super::super::edits::Random, file: &super::super::edits::File| {
+            let diff = rendered(random, std::slice::from_ref(file), &GIT);
+            let body: String = diff
+                .split_inclusive('\n')
+                .skip_while(|line| !line.starts_with("@@"))
+                .collect();
+            format!("`{}`:\n```diff\n{body}```\n\n", file.path)
+        };
+        Some(case.files.iter().map(|file| part(random, file)).collect())
+    }),
     ("wrap_before_quoted", Expect::Either, |random, case| {
         if of_patches(case) {
             return None;

@@ -33,6 +33,23 @@ pub const CLASSES: &[Damage] = &[
             line.strip_prefix(' ').unwrap_or(line).to_owned()
         }))
     }),
+    ("ctx_lost_blank_counted", Expect::Either, |random, case| {
+        if !only_lf(case) || of_patches(case) {
+            return None;
+        }
+        Some(each_line(&plain(random, case), |line| {
+            line.strip_prefix(' ').unwrap_or(line).to_owned()
+        }))
+    }),
+    ("ws_trailing_all", Expect::Either, |random, case| {
+        if !only_lf(case) || trailing_blanks(case) {
+            return None;
+        }
+        Some(each_line(&bare(random, case), |line| format!("{line}  ")))
+    }),
+    ("txt_json_string", Expect::Either, |random, case| {
+        Some(serde_json::Value::String(plain(random, case)).to_string())
+    }),
     ("ctx_lost_blank_empty", Expect::Land, |random, case| {
         if !only_lf(case) {
             return None;

@@ -1,0 +1,198 @@
+//! Shell commands that carry an edit in a here-document: a patch for a program, or a file's whole text.
+//!
+//! Owns: `<<'EOF'` up to its end. Never: runs anything, or takes one command out of a script that does more.
+
+use std::borrow::Cow;
+
+use super::cursor::{closes, fence};
+use super::model::{Body, FileEdit, HunkLine, Mark, Name, Parsed};
+use crate::Dialect;
+use crate::text::{Eol, Line, trim};
+
+/// Takes the shell away around each patch. Scripts that do anything else stay as they are.
+pub(crate) fn patches(lines: &mut [Line<'_>]) {
+    for block in scripts(lines) {
+        if block.documents.iter().all(|document| document.file.is_none()) {
+            leave_patches(lines, &block);
+        }
+    }
+}
+
+/// Reads the files that scripts write, where the answer has no other edits: else they may be examples.
+pub(crate) fn files<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) {
+    for block in scripts(lines) {
+        for document in &block.documents {
+            if let Some(path) = &document.file {
+                let body = lines.get(document.from..document.to).unwrap_or_default();
+                parsed.files.push(file(body, path));
+            }
+        }
+    }
+}
+
+/// A block of shell commands, with its fences.
+struct Script {
+    open: usize,
+    close: usize,
+    documents: Vec<Document>,
+}
+
+fn scripts(lines: &[Line<'_>]) -> Vec<Script> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let Some(open) = lines.get(at).and_then(|line| fence(line.text)) else {
+            at += 1;
+            continue;
+        };
+        let rest = lines.get(at + 1..).unwrap_or_default();
+        let length = rest
+            .iter()
+            .position(|line| closes(&open, line.text))
+            .unwrap_or(rest.len());
+        let close = at + 1 + length;
+        if is_shell(open.info)
+            && let Some(documents) = script(lines, at + 1, close)
+        {
+            found.push(Script {
+                open: at,
+                close,
+                documents,
+            });
+        }
+        at = close + 1;
+    }
+    found
+}
+
+/// A here-document: its body, and the file it writes, if that is what it does.
+struct Document {
+    from: usize,
+    to: usize,
+    file: Option<Vec<u8>>,
+}
+
+fn is_shell(info: &[u8]) -> bool {
+    [b"bash".as_slice(), b"sh", b"shell", b"zsh"].contains(&info)
+}
+
+/// The documents of a script that does nothing but write and apply them.
+fn script(lines: &[Line<'_>], from: usize, to: usize) -> Option<Vec<Document>> {
+    const HARMLESS: [&[u8]; 6] = [
+        b"#",
+        b"git apply ",
+        b"patch -p",
+        b"mkdir -p ",
+        b"set -e",
+        b"rm -f /tmp/",
+    ];
+    let mut documents = Vec::new();
+    let mut at = from;
+    while at < to {
+        let text = trim(lines.get(at)?.text);
+        at += 1;
+        let Some((command, word)) = opener(text) else {
+            if text.is_empty() || HARMLESS.iter().any(|start| text.starts_with(start)) {
+                continue;
+            }
+            return None;
+        };
+        let length = lines.get(at..to)?.iter().position(|line| line.text == word)?;
+        let target = target(&command);
+        let first = lines
+            .get(at..at + length)?
+            .iter()
+            .find(|line| !trim(line.text).is_empty())?;
+        let patch = begins_edit(first.text);
+        let file = match target {
+            _ if patch => None,
+            Some(file) => Some(file),
+            None => return None,
+        };
+        documents.push(Document {
+            from: at,
+            to: at + length,
+            file,
+        });
+        at += length + 1;
+    }
+    (!documents.is_empty()).then_some(documents)
+}
+
+/// The command without its here-document, and the quoted word that ends it. An unquoted word lets the shell change
+/// the text.
+fn opener(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let at = text.windows(2).position(|pair| pair == b"<<")?;
+    let (before, rest) = (text.get(..at)?, trim(text.get(at + 2..)?));
+    let quote = *rest.first().filter(|byte| matches!(byte, b'\'' | b'"'))?;
+    let rest = rest.get(1..)?;
+    let end = rest.iter().position(|byte| *byte == quote)?;
+    let word = rest.get(..end).filter(|word| !word.is_empty())?;
+    Some(([before, rest.get(end + 1..)?].concat(), word))
+}
+
+/// The file that `cat > file` or `tee file` writes.
+fn target(command: &[u8]) -> Option<Vec<u8>> {
+    let text = String::from_utf8_lossy(command).into_owned();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let file = match words.as_slice() {
+        ["cat", ">", file] | ["tee", file] => file,
+        ["cat", file] => file.strip_prefix('>')?,
+        _ => return None,
+    };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/+@".contains(&byte);
+    (!file.is_empty() && file.bytes().all(plain)).then(|| file.as_bytes().to_vec())
+}
+
+fn begins_edit(line: &[u8]) -> bool {
+    [b"diff --git ".as_slice(), b"--- ", b"*** Begin Patch"]
+        .iter()
+        .any(|start| line.starts_with(start))
+}
+
+/// Leaves of the block nothing but its patches, each in a fence of its own.
+fn leave_patches(lines: &mut [Line<'_>], script: &Script) {
+    let mut at = script.open;
+    for document in &script.documents {
+        blank(lines, at, document.from);
+        put(lines, document.from.saturating_sub(1), b"```diff");
+        put(lines, document.to, b"```");
+        at = document.to + 1;
+    }
+    blank(lines, at, script.close + 1);
+}
+
+fn put(lines: &mut [Line<'_>], at: usize, text: &'static [u8]) {
+    if let Some(line) = lines.get_mut(at) {
+        *line = Line {
+            text,
+            eol: Eol::Lf,
+            full: text,
+        };
+    }
+}
+
+fn blank(lines: &mut [Line<'_>], from: usize, to: usize) {
+    let to = to.min(lines.len());
+    for line in lines.get_mut(from..to).unwrap_or_default() {
+        *line = Line {
+            text: b"",
+            eol: Eol::Lf,
+            full: b"\n",
+        };
+    }
+}
+
+fn file<'a>(lines: &[Line<'a>], path: &[u8]) -> FileEdit<'a> {
+    let mut edit = FileEdit::new(Dialect::WholeFile);
+    edit.old = Name::Written(path.to_vec());
+    edit.new = Name::Written(path.to_vec());
+    let lines = lines.iter().map(|line| HunkLine {
+        mark: Mark::Add,
+        text: Cow::Borrowed(line.text),
+        cr: false,
+        bare: false,
+    });
+    edit.body = Body::Whole(lines.collect());
+    edit
+}

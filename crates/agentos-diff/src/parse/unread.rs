@@ -1,0 +1,66 @@
+//! Edits that are plainly meant as such, in forms that are not read: named, so that their writer knows why.
+//!
+//! Owns: the names. Never: reads an edit.
+
+use crate::text::{Line, trim};
+
+/// Tells a line that only such a form has.
+type Sign = fn(&[u8]) -> bool;
+
+/// What the answer seems to hold.
+pub(super) fn kind(lines: &[Line<'_>]) -> Option<&'static str> {
+    const KINDS: [(Sign, &str); 5] = [
+        (is_context_diff, "a context diff"),
+        (is_conflict, "conflict markers"),
+        (is_command, "an ed script or a diff without context"),
+        (is_tag, "edits in tags"),
+        (is_before, "a text before and after"),
+    ];
+    KINDS
+        .iter()
+        .find(|(is, _)| lines.iter().any(|line| is(trim(line.text))))
+        .map(|(_, kind)| *kind)
+}
+
+fn is_context_diff(line: &[u8]) -> bool {
+    line == b"***************"
+}
+
+fn is_conflict(line: &[u8]) -> bool {
+    line.starts_with(b"<<<<<<< ")
+}
+
+/// `8c`, `8,9d`, `8c9,10`.
+fn is_command(line: &[u8]) -> bool {
+    let mut parts = line.split(|byte| matches!(byte, b'a' | b'c' | b'd'));
+    let lines = |text: &[u8]| text.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
+    let (Some(from), Some(to), None) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    from.first().is_some_and(u8::is_ascii_digit) && lines(from) && lines(to)
+}
+
+fn is_tag(line: &[u8]) -> bool {
+    const TAGS: [&[u8]; 8] = [
+        b"<old>",
+        b"<search>",
+        b"<old_str>",
+        b"<old_string>",
+        b"<file ",
+        b"<diff ",
+        b"<edit ",
+        b"<change ",
+    ];
+    TAGS.iter().any(|tag| line.starts_with(tag))
+}
+
+fn is_before(line: &[u8]) -> bool {
+    [
+        b"before:".as_slice(),
+        b"**before:**",
+        b"**before**",
+        b"### before",
+    ]
+    .iter()
+    .any(|word| line.eq_ignore_ascii_case(word))
+}
