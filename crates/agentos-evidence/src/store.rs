@@ -349,16 +349,18 @@ impl Store {
         let (line, at) = last(&at)?.line(at.seq + 1, &at.hash)?;
         lines.push_str(&line);
         let written = tape.write_all(lines.as_bytes()).and_then(|()| tape.sync_data());
-        if let Err(source) = written {
-            // Take back what a full disk let through, so that the next reader finds a whole tape. If even that
-            // fails, the torn line is found and told by the next append.
+        let written = written
+            .map_err(EvidenceError::io("append to", &self.tape_path()))
+            .and_then(|()| head::write(&self.head_path(), &Head::new(at.seq, &at.hash)));
+        if let Err(error) = written {
+            // Take back what a full disk let through, records without their note included, so that the next reader
+            // finds a whole tape. If even that fails, the next append finds it and tells.
             let _ = tape.set_len(tail.len);
-            return Err(EvidenceError::io("append to", &self.tape_path())(source));
+            return Err(error);
         }
         tail.len += u64::try_from(lines.len()).unwrap_or(0);
         tail.seq = at.seq;
         tail.hash.clone_from(&at.hash);
-        head::write(&self.head_path(), &Head::new(at.seq, &at.hash))?;
         Ok(at)
     }
 }

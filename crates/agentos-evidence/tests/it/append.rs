@@ -1,7 +1,7 @@
 //! Appending: the chain, other processes, and what a crash leaves.
 
 use agentos_evidence::{Checks, EvidenceError, RecordKind, Store};
-use agentos_testkit::repo::{make_dir, make_link, read_file, write_file};
+use agentos_testkit::repo::{make_dir, make_link, move_path, read_file, write_file};
 use serde_json::json;
 
 use crate::support::{TS, Tape};
@@ -25,6 +25,28 @@ fn an_empty_store_is_sound_and_leaves_no_trace() {
     assert!(store.verify(&Checks::default()).unwrap().ok);
     assert_eq!(store.runs().unwrap(), []);
     assert!(!dir.exists());
+}
+
+#[test]
+fn a_record_whose_note_cannot_be_written_is_taken_back() {
+    // A folder in the way stands for a disk that is full right after the record.
+    let tape = Tape::new();
+    let folder = tape.folder.path();
+    for (at, records) in [("first", 0), ("later", 2)] {
+        let way = folder.join("head.json.tmp");
+        make_dir(&way);
+        for _ in 0..2 {
+            assert!(tape.store.append(at, RecordKind::Task, json!({}), TS).is_err());
+            let report = tape.store.verify(&Checks::default()).unwrap();
+            assert!(report.ok && report.records == records, "{at}: {report:?}");
+        }
+        move_path(&way, &folder.join(at));
+        for _ in 0..2 {
+            tape.store.append(at, RecordKind::Task, json!({}), TS).unwrap();
+        }
+        let report = tape.store.verify(&Checks::default()).unwrap();
+        assert!(report.ok && report.records == records + 2, "{at}: {report:?}");
+    }
 }
 
 #[test]
