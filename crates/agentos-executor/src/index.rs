@@ -8,6 +8,7 @@ use std::path::Path;
 
 use git2::{ErrorCode, Index, IndexEntry, IndexTime};
 
+use crate::preflight::content_is;
 use crate::splice::{mode_bits, oid};
 use crate::{ExecError, FileId, ReceiptFile, Repository, index_lock};
 
@@ -47,7 +48,7 @@ fn make(
     let failed = || ExecError::git("update the index");
     repository.reach("index copied");
     let mut index = Index::open(next).map_err(failed())?;
-    look_again(next, &mut index)?;
+    look_again(next, root, &mut index)?;
     for file in files {
         match index.remove(Path::new(file.path.as_str()), 0) {
             Ok(()) => {}
@@ -70,8 +71,8 @@ fn make(
 }
 
 /// Git compares whole seconds: of a file as young as the index, only its content tells whether it was edited. The new
-/// index is younger, so it must say itself that such files are to be looked at: by a size of nothing.
-fn look_again(place: &Path, index: &mut Index) -> Result<(), ExecError> {
+/// index is younger, so that is found out now, as git does: one that was edited is marked by a size of nothing.
+fn look_again(place: &Path, root: &Path, index: &mut Index) -> Result<(), ExecError> {
     let Ok(modified) = fs::metadata(place).and_then(|found| found.modified()) else {
         // There is no index yet.
         return Ok(());
@@ -82,6 +83,7 @@ fn look_again(place: &Path, index: &mut Index) -> Result<(), ExecError> {
         .iter()
         .filter(|entry| entry.mtime.seconds() >= written && entry.flags & STAGE == 0)
         .filter(|entry| entry.flags_extended == 0 && entry.file_size != 0)
+        .filter(|entry| !is_unedited(root, entry))
         .collect();
     for entry in young {
         let entry = IndexEntry {
@@ -91,6 +93,16 @@ fn look_again(place: &Path, index: &mut Index) -> Result<(), ExecError> {
         index.add(&entry).map_err(ExecError::git("update the index"))?;
     }
     Ok(())
+}
+
+/// Does the work tree hold exactly what this entry names? Where that is not certain, git shall look itself.
+fn is_unedited(root: &Path, entry: &IndexEntry) -> bool {
+    let Ok(path) = std::str::from_utf8(&entry.path) else {
+        return false;
+    };
+    let place = root.join(path);
+    let is_file = fs::symlink_metadata(&place).is_ok_and(|found| found.is_file());
+    is_file && content_is(&place, &entry.id.to_string()).unwrap_or(false)
 }
 
 fn entry(path: &str, new: &FileId, stat: Option<&Metadata>) -> Result<IndexEntry, ExecError> {

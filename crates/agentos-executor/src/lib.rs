@@ -26,6 +26,7 @@ mod repository;
 mod signing;
 mod splice;
 mod target;
+mod tree_diff;
 mod work_trees;
 mod worktree;
 

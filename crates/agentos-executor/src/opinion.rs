@@ -4,13 +4,12 @@
 //! file. Never: feeds libgit2 anything but text hunks of our own canonical diff, under neutral names: its patch
 //! reader hangs on cut binary patches, drops modes and misreads some names.
 
-use std::fmt::Write as _;
-
 use agentos_diff::Change;
-use git2::{Delta, Diff, DiffOptions, ObjectType, Oid, Repository, Tree};
+use git2::{Diff, ObjectType, Oid, Repository, Tree};
 
 use crate::rebuild::rebuild;
 use crate::splice::{mode_bits, oid};
+use crate::tree_diff::differences;
 use crate::{ExecError, ReceiptFile};
 
 /// Checks that the approved diff leads to the new content, and that the tree differs from the base by exactly the
@@ -113,20 +112,7 @@ fn check_tree(git: &Repository, base: &Tree<'_>, tree: Oid, files: &[ReceiptFile
     let tree = git
         .find_tree(tree)
         .map_err(ExecError::git("compare the result"))?;
-    let mut options = DiffOptions::new();
-    options.skip_binary_check(true);
-    let diff = git.diff_tree_to_tree(Some(base), Some(&tree), Some(&mut options));
-    let diff = diff.map_err(ExecError::git("compare the result"))?;
-    let mut found: Vec<String> = diff
-        .deltas()
-        .map(|delta| {
-            let (old, new) = (delta.old_file(), delta.new_file());
-            let path = new.path_bytes().or(old.path_bytes()).unwrap_or_default();
-            let old = (delta.status() != Delta::Added).then(|| (old.id(), i32::from(old.mode())));
-            let new = (delta.status() != Delta::Deleted).then(|| (new.id(), i32::from(new.mode())));
-            line(&String::from_utf8_lossy(path), old, new)
-        })
-        .collect();
+    let found = differences(git, base, &tree).map_err(ExecError::git("compare the result"))?;
     let mut expected = Vec::with_capacity(files.len());
     for file in files {
         let [old, new] = [&file.old, &file.new].map(|id| {
@@ -134,9 +120,8 @@ fn check_tree(git: &Repository, base: &Tree<'_>, tree: Oid, files: &[ReceiptFile
                 .map(|id| Ok::<_, ExecError>((oid(&id.oid)?, mode_bits(id.mode))))
                 .transpose()
         });
-        expected.push(line(file.path.as_str(), old?, new?));
+        expected.push((file.path.as_str().as_bytes().to_vec(), old?, new?));
     }
-    found.sort();
     expected.sort();
     if found == expected {
         Ok(())
@@ -145,20 +130,6 @@ fn check_tree(git: &Repository, base: &Tree<'_>, tree: Oid, files: &[ReceiptFile
             "the resulting tree differs from the base by other files than the change",
         ))
     }
-}
-
-fn line(path: &str, old: Option<(Oid, i32)>, new: Option<(Oid, i32)>) -> String {
-    let mut text = path.to_owned();
-    for side in [old, new] {
-        match side {
-            Some((id, mode)) => {
-                // Writing to a string cannot fail.
-                let _ = write!(text, "\0{mode:o} {id}");
-            }
-            None => text.push_str("\0none"),
-        }
-    }
-    text
 }
 
 /// One file's part of the canonical diff.

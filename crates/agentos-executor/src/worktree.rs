@@ -46,8 +46,9 @@ pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> R
     Ok(())
 }
 
-/// Writes the new content of each file under its temporary name.
+/// Writes the new content of each file under its temporary name, durably.
 pub(crate) fn stage(repository: &Repository, root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
+    let mut written = Vec::new();
     for JournalFile { file, temp } in files {
         let (Some(new), Some(temp)) = (&file.new, temp) else {
             continue;
@@ -58,9 +59,10 @@ pub(crate) fn stage(repository: &Repository, root: &Path, files: &[JournalFile])
             .map_err(ExecError::git("read a new file"))?;
         let temp = safe(root, temp)?;
         write_new(&temp, blob.content(), new.mode).map_err(ExecError::write("write", &temp))?;
+        written.push(temp);
         repository.reach("file staged");
     }
-    Ok(())
+    disk::sync_each(&written).map_err(ExecError::write("sync", root))
 }
 
 /// Brings what is staged to its places, and the index up to it. A file that is no longer as the base has it, and not
@@ -172,14 +174,13 @@ fn settle(repository: &Repository, root: &Path, files: &[JournalFile]) -> Result
         folders.extend(place.parent().map(Path::to_owned));
         folders.extend(temp.parent().map(Path::to_owned));
     }
-    for folder in folders {
-        match disk::sync_dir(&folder) {
-            // It was emptied and removed after it was noted; the folder above it was noted then.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            synced => synced.map_err(ExecError::write("sync", &folder))?,
-        }
-    }
-    Ok(())
+    // One that was emptied and removed after it was noted is not there; the folder above it was noted then.
+    let folders = if cfg!(unix) {
+        Vec::from_iter(folders)
+    } else {
+        Vec::new()
+    };
+    disk::sync_each(&folders).map_err(ExecError::write("sync", root))
 }
 
 /// Removes what was staged, as far as it is there.
@@ -280,6 +281,5 @@ fn write_new(path: &Path, bytes: &[u8], mode: FileMode) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = mode;
     let mut file = options.open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+    file.write_all(bytes)
 }

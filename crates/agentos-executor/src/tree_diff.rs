@@ -1,0 +1,70 @@
+//! The files that two trees do not have in common.
+//!
+//! Owns: the comparison, which reads only folders that differ: libgit2's own reads every folder of both trees.
+//! Never: looks at content.
+
+use std::collections::BTreeMap;
+
+use git2::{ObjectType, Oid, Repository, Tree};
+
+/// Id and mode of a file.
+pub(crate) type Leaf = (Oid, i32);
+
+/// A path as git's trees have it, with what stands there in the one tree and in the other; sorted.
+pub(crate) type Difference = (Vec<u8>, Option<Leaf>, Option<Leaf>);
+
+/// One name of two folders.
+#[derive(Default)]
+struct Name {
+    files: [Option<Leaf>; 2],
+    folders: [Option<Oid>; 2],
+}
+
+/// Compares two trees.
+pub(crate) fn differences(
+    git: &Repository,
+    old: &Tree<'_>,
+    new: &Tree<'_>,
+) -> Result<Vec<Difference>, git2::Error> {
+    let mut found = Vec::new();
+    let mut open = vec![(Vec::new(), [Some(old.id()), Some(new.id())])];
+    while let Some((prefix, folders)) = open.pop() {
+        if folders[0] == folders[1] {
+            continue;
+        }
+        for (name, at) in names(git, folders)? {
+            let path = [prefix.as_slice(), &name].concat();
+            let [old, new] = at.files;
+            if old != new {
+                found.push((path.clone(), old, new));
+            }
+            open.push(([path.as_slice(), b"/"].concat(), at.folders));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn names(git: &Repository, folders: [Option<Oid>; 2]) -> Result<BTreeMap<Vec<u8>, Name>, git2::Error> {
+    let mut names: BTreeMap<Vec<u8>, Name> = BTreeMap::new();
+    let [old, new] = folders;
+    for (id, is_new) in [(old, false), (new, true)] {
+        let Some(id) = id else { continue };
+        for entry in &git.find_tree(id)? {
+            let name = names.entry(entry.name_bytes().to_vec()).or_default();
+            let [old_file, new_file] = &mut name.files;
+            let [old_folder, new_folder] = &mut name.folders;
+            let (file, folder) = if is_new {
+                (new_file, new_folder)
+            } else {
+                (old_file, old_folder)
+            };
+            if entry.kind() == Some(ObjectType::Tree) {
+                *folder = Some(entry.id());
+            } else {
+                *file = Some((entry.id(), entry.filemode()));
+            }
+        }
+    }
+    Ok(names)
+}
