@@ -3,6 +3,7 @@
 //! Owns: which measurements there are and what may be said to them. Never: fails because something was slow or a
 //! peer is not there; it only reports.
 
+mod executor;
 mod landing;
 mod peers;
 mod report;
@@ -21,9 +22,20 @@ pub enum Peers {
     None,
 }
 
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// Writing a change, beside git.
+    Executor,
+    /// Placing a change, beside other tools.
+    Landing,
+}
+
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
+    /// What.
+    pub which: Which,
     /// Which peers.
     pub peers: Peers,
     /// Where the report goes, from the top of the repository.
@@ -36,16 +48,25 @@ impl Options {
     /// # Errors
     /// What is not understood.
     pub fn parse(args: &[&str]) -> Result<Self, String> {
-        let ["landing", rest @ ..] = args else {
-            return Err("`bench` needs the name of a benchmark; there is `landing`".to_owned());
+        let (which, out, rest) = match args {
+            ["landing", rest @ ..] => (Which::Landing, "outputs/bench/landing", rest),
+            ["executor", rest @ ..] => (Which::Executor, "outputs/bench/executor", rest),
+            _ => {
+                let problem = "`bench` needs the name of a benchmark; there are `executor` and `landing`";
+                return Err(problem.to_owned());
+            }
         };
         let mut options = Self {
+            which,
             peers: Peers::default(),
-            out: PathBuf::from("outputs/bench/landing"),
+            out: PathBuf::from(out),
         };
         let mut rest = rest.iter();
         while let Some(arg) = rest.next() {
             match (*arg, rest.next().copied()) {
+                ("--peers", _) if which == Which::Executor => {
+                    return Err("`--peers` belongs to `landing`; the executor's peer is git".to_owned());
+                }
                 ("--peers", Some("all")) => options.peers = Peers::All,
                 ("--peers", Some("installed")) => options.peers = Peers::Installed,
                 ("--peers", Some("none")) => options.peers = Peers::None,
@@ -64,7 +85,11 @@ impl Options {
 /// # Errors
 /// When nothing could be measured.
 pub fn run(root: &Path, options: &Options) -> Result<bool, String> {
-    landing::run(root, options).map(|()| true)
+    match options.which {
+        Which::Executor => executor::run(root, &options.out),
+        Which::Landing => landing::run(root, options),
+    }
+    .map(|()| true)
 }
 
 #[cfg(test)]
@@ -75,6 +100,7 @@ mod tests {
     fn arguments_are_read() {
         let asked = Options::parse(&["landing", "--peers", "all", "--out", "x"]);
         let expected = Options {
+            which: Which::Landing,
             peers: Peers::All,
             out: PathBuf::from("x"),
         };
@@ -82,14 +108,18 @@ mod tests {
         let plain = Options::parse(&["landing"]).expect("options");
         assert_eq!(plain.peers, Peers::Installed);
         assert_eq!(plain.out, PathBuf::from("outputs/bench/landing"));
+        let executor = Options::parse(&["executor"]).expect("options");
+        assert_eq!(executor.which, Which::Executor);
+        assert_eq!(executor.out, PathBuf::from("outputs/bench/executor"));
     }
 
     #[test]
     fn what_is_not_understood_is_told() {
-        let cases: [(&[&str], &str); 5] = [
+        let cases: [(&[&str], &str); 6] = [
             (&[], "needs the name of a benchmark"),
             (&["speed"], "needs the name of a benchmark"),
             (&["landing", "--peers", "some"], "is one of"),
+            (&["executor", "--peers", "all"], "belongs to `landing`"),
             (&["landing", "--out"], "needs a folder"),
             (&["landing", "--fast"], "`--fast` is not understood"),
         ];

@@ -32,6 +32,8 @@ Commands:
   schemas [--check]                write the JSON Schemas, or compare them with what is committed
   bench landing [--peers WHICH]    measure landing beside its peers; the report goes to outputs/bench/landing/
         [--out DIR]                or there; WHICH is all, installed (the default) or none
+  bench executor [--out DIR]       measure landing in git beside `git apply --index && git commit`, at three sizes of
+                                   repository; the report goes to outputs/bench/executor/ or there
   fuzz land|roundtrip              landing under a fuzzer, with seeds of its corpus; needs `cargo fuzz`
         [--seconds N]              for so long instead of 300 seconds
 

@@ -210,6 +210,10 @@ pub const OTHER_LANGUAGES: &[(&str, &str)] = &[
         "the entry for a machine that knows only how to run a file; it calls `cargo xtask ci`",
     ),
     (
+        "scripts/executor",
+        "asks the kernel for a child's peak memory, which Rust's library cannot; never run by a test",
+    ),
+    (
         "scripts/landing",
         "runs the peers of landing, which are Python and JavaScript programs; never run by a test",
     ),

@@ -46,12 +46,13 @@ pub fn run(root: &Path, options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn store(file: &Path, text: &str) -> Result<(), String> {
+/// Writes a file of the report.
+pub fn store(file: &Path, text: &str) -> Result<(), String> {
     std::fs::write(file, text).map_err(|error| format!("`{}`: {error}", file.display()))
 }
 
 /// The product as its users have it: built for release.
-fn build(root: &Path) -> Result<PathBuf, String> {
+pub fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args(["build", "--quiet", "--release", "--package", "agentos"])
@@ -89,7 +90,7 @@ fn measure(root: &Path, program: &Path, found: &peers::Found, out: &Path) -> Res
 }
 
 /// The commit that is measured, and whether the tree has changes beside it.
-fn commit(root: &Path) -> String {
+pub fn commit(root: &Path) -> String {
     let described = Command::new("git")
         .args(["describe", "--always", "--dirty", "--abbrev=12"])
         .current_dir(root)
