@@ -82,7 +82,7 @@ impl Env {
         PathBuf::from("/etc/agentos/policy")
     }
 
-    /// Where a kill test ends the process: `AGENTOS_FAIL_POINT` holds the number of the place.
+    /// Where a process waits for a kill test to end it: `AGENTOS_FAIL_POINT` holds the number of the place.
     #[cfg(debug_assertions)]
     pub fn fail_points(&self) -> FailPoints {
         let number = self.get("AGENTOS_FAIL_POINT").and_then(|text| text.parse().ok());

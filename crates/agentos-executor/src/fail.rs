@@ -1,7 +1,8 @@
 //! Places where a kill test ends the process, so that every state a crash can leave is seen.
 //!
-//! Owns: counting the places and ending the process at the chosen one. Never: is part of a release build: without
-//! debug assertions a place is nothing at all (`grep -c AGENTOS_FAIL_POINT target/release/agentos` counts none).
+//! Owns: counting the places, saying that the chosen one is reached, and waiting there for the signal that ends the
+//! process. Never: is part of a release build: without debug assertions a place is nothing at all, which a test of
+//! the command line shows.
 
 /// Where the process shall end; nowhere unless a kill test says so.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +19,8 @@ struct Armed {
 }
 
 impl FailPoints {
-    /// The process ends when it comes to the place with this number, counted from one.
+    /// The process goes no further than the place with this number, counted from one: it says so on its log, and
+    /// waits there to be killed.
     #[cfg(debug_assertions)]
     #[must_use]
     pub fn at(number: u64) -> Self {
@@ -33,9 +35,11 @@ impl FailPoints {
     pub(crate) fn reach(&self, place: &str) {
         let Some(armed) = &self.armed else { return };
         let number = armed.reached.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
-        tracing::debug!(number, place, "fail point");
         if number == armed.at {
-            std::process::abort();
+            tracing::error!(number, place, "fail point reached");
+            loop {
+                std::thread::park();
+            }
         }
     }
 

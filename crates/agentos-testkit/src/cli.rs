@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -149,6 +149,47 @@ impl Cli {
             child.wait_with_output()
         })?;
         Ok(CliOutput::from(output))
+    }
+
+    /// Runs the program until it comes to the fail point with this number, and kills it there with SIGKILL. The name
+    /// of the place is given; none when the program ended by itself.
+    ///
+    /// # Errors
+    /// When the program cannot be started or killed.
+    pub fn kill_at(
+        &self,
+        number: u64,
+        args: &[&str],
+        input: &[u8],
+    ) -> io::Result<(CliOutput, Option<String>)> {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(input)?;
+        file.rewind()?;
+        let mut child = self
+            .command(args)
+            .env("AGENTOS_FAIL_POINT", number.to_string())
+            .env("AGENTOS_LOG", "agentos_executor::fail=error")
+            .stdin(file)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut place = None;
+        let mut said = String::new();
+        if let Some(pipe) = child.stderr.take() {
+            for line in io::BufReader::new(pipe).lines() {
+                let line = line?;
+                if line.contains("fail point reached") {
+                    let (_, name) = line.split_once("place=").unwrap_or_default();
+                    place = Some(name.trim_matches('"').to_owned());
+                    child.kill()?;
+                }
+                said.push_str(&line);
+                said.push('\n');
+            }
+        }
+        let mut output = CliOutput::from(child.wait_with_output()?);
+        output.stderr = said;
+        Ok((output, place))
     }
 }
 

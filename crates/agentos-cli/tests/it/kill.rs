@@ -24,7 +24,7 @@ const RENAME: &str =
 const MODE: &str = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n";
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+pub enum Kind {
     Normal,
     Linked,
     Bare,
@@ -37,8 +37,18 @@ struct Scenario {
     target: &'static [&'static str],
 }
 
+/// A change of every kind.
+pub fn everything() -> String {
+    [MODIFY, ADD, DELETE, RENAME, MODE].concat()
+}
+
+/// Shall every place be taken?
+pub fn every() -> bool {
+    std::env::vars_os().any(|(name, _)| name == "AGENTOS_KILL_ALL")
+}
+
 fn scenarios() -> Vec<Scenario> {
-    let all = [MODIFY, ADD, DELETE, RENAME, MODE].concat();
+    let all = everything();
     let mut found = Vec::new();
     for diff in [MODIFY, ADD, DELETE, RENAME, MODE] {
         found.push((Kind::Normal, diff.to_owned(), &[][..]));
@@ -66,14 +76,14 @@ fn scenarios() -> Vec<Scenario> {
 }
 
 /// A repository of one kind, with work of the user's own in its work tree.
-struct Place {
+pub struct Place {
     repo: TestRepo,
     dir: PathBuf,
     cli: Cli,
 }
 
 impl Place {
-    fn new(kind: Kind) -> Self {
+    pub fn new(kind: Kind) -> Self {
         let repo = TestRepo::new();
         repo.write("a.txt", "one\ntwo\nthree\n");
         repo.write("d/gone.txt", "gone\n");
@@ -112,25 +122,26 @@ impl Place {
         self.repo.git_in(&self.dir, args)
     }
 
-    fn apply(&self, scenario: &Scenario, fail_at: Option<u64>) -> CliOutput {
+    fn apply(&self, scenario: &Scenario, fail_at: u64) -> CliOutput {
         let mut args = vec!["apply", "-", "--yes", "--json"];
         args.extend(scenario.target);
         self.run(&args, &scenario.diff, fail_at)
     }
 
-    /// Ends the process at the place with this number.
-    fn run(&self, args: &[&str], input: &str, fail_at: Option<u64>) -> CliOutput {
-        let number = fail_at.unwrap_or(0).to_string();
-        let mut command = self.cli.command(args);
-        let input_file = self.repo.outside().join("input");
-        agentos_testkit::repo::write_file(&input_file, input);
-        command.env("AGENTOS_FAIL_POINT", number);
-        command.stdin(std::fs::File::open(&input_file).unwrap());
-        CliOutput::from(command.output().unwrap())
+    /// Runs programs under `strace`, here.
+    pub fn tracer(&self) -> Cli {
+        Cli::new("strace").unwrap().in_dir(&self.dir)
+    }
+
+    /// Ends the process with SIGKILL at the place with this number; 0 is nowhere.
+    pub fn run(&self, args: &[&str], input: &str, fail_at: u64) -> CliOutput {
+        let (output, place) = self.cli.kill_at(fail_at, args, input.as_bytes()).unwrap();
+        assert_eq!(output.code.is_none(), place.is_some(), "{fail_at}: {output}");
+        output
     }
 
     /// Everything that must be wholly before or wholly after: commits by their trees, since ids hold the time.
-    fn state(&self) -> BTreeMap<String, String> {
+    pub fn state(&self) -> BTreeMap<String, String> {
         let mut state = BTreeMap::new();
         let format = "--format=%(refname) %(tree)";
         state.insert(
@@ -148,7 +159,7 @@ impl Place {
     }
 
     /// What must hold whatever happened.
-    fn assert_sound(&self, what: &str) {
+    pub fn assert_sound(&self, what: &str) {
         self.git(&["fsck", "--strict", "--full", "--no-dangling"]);
         let git_dir = PathBuf::from(self.git(&["rev-parse", "--absolute-git-dir"]));
         let common = self.dir.join(self.git(&["rev-parse", "--git-common-dir"]));
@@ -158,7 +169,7 @@ impl Place {
         }
         leftovers(&self.dir, &mut left);
         assert_eq!(left, Vec::<PathBuf>::new(), "{what}");
-        let verified = self.run(&["evidence", "verify"], "", None);
+        let verified = self.run(&["evidence", "verify"], "", 0);
         assert_eq!(verified.code, Some(0), "{what}: {verified}");
     }
 }
@@ -201,7 +212,7 @@ fn leftovers(dir: &Path, found: &mut Vec<PathBuf>) {
 fn kill(scenario: &Scenario, chosen: &dyn Fn(u64) -> bool, recoveries: bool) -> (u64, u64) {
     let mut place = Place::new(scenario.kind);
     let before = place.state();
-    let landed = place.apply(scenario, None);
+    let landed = place.apply(scenario, 0);
     assert_eq!(landed.code, Some(0), "{scenario:?}: {landed}");
     let after = place.state();
     assert_ne!(before, after);
@@ -211,7 +222,7 @@ fn kill(scenario: &Scenario, chosen: &dyn Fn(u64) -> bool, recoveries: bool) -> 
         if !chosen(number) && number > 1 {
             continue;
         }
-        let output = place.apply(scenario, Some(number));
+        let output = place.apply(scenario, number);
         if let Some(code) = output.code {
             assert_eq!(code, 0, "{scenario:?} at {number}: {output}");
             return (killed, number - 1);
@@ -221,7 +232,7 @@ fn kill(scenario: &Scenario, chosen: &dyn Fn(u64) -> bool, recoveries: bool) -> 
         if recoveries {
             killed += kill_recovery(&place);
         }
-        let recovered = place.run(&["recover", "--json"], "", None);
+        let recovered = place.run(&["recover", "--json"], "", 0);
         assert_eq!(recovered.code, Some(0), "{what}: {recovered}");
         let state = place.state();
         assert!(
@@ -239,7 +250,7 @@ fn kill(scenario: &Scenario, chosen: &dyn Fn(u64) -> bool, recoveries: bool) -> 
 /// Kills the recovery at each of its places.
 fn kill_recovery(place: &Place) -> u64 {
     for number in 1..MOST_PLACES {
-        if place.run(&["recover"], "", Some(number)).code.is_some() {
+        if place.run(&["recover"], "", number).code.is_some() {
             return number - 1;
         }
     }
@@ -248,7 +259,7 @@ fn kill_recovery(place: &Place) -> u64 {
 
 #[test]
 fn killed_at_any_place_a_landing_is_wholly_made_or_wholly_not() {
-    let every = std::env::vars_os().any(|(name, _)| name == "AGENTOS_KILL_ALL");
+    let every = every();
     let (mut killed, mut places) = (0, 0);
     for (at, scenario) in (0..).zip(scenarios()) {
         let chosen = |number: u64| every || (number + 5 * at).is_multiple_of(SAMPLE);

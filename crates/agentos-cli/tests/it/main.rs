@@ -13,14 +13,18 @@
 
 mod apply;
 mod boundary;
+mod calls;
 mod concurrency;
 mod corpus;
 mod demo;
 mod disk;
+mod disk_calls;
 mod evidence;
 mod exit_codes;
 mod hostile;
 mod kill;
+mod kill_calls;
+mod kill_release;
 mod llama;
 mod pipeline;
 mod providers;

@@ -5,13 +5,10 @@ use agentos_schema::{SchemaName, validate};
 use crate::support::{LIB_FIXED, SLOPPY_FIX, agentos, run_in, seen, small_repo};
 
 /// Ends a landing at the place with this number.
-fn killed(repo: &agentos_testkit::repo::TestRepo, at: &str) {
-    let output = agentos()
-        .in_dir(repo.path())
-        .env("AGENTOS_FAIL_POINT", at)
-        .run_with_input(&["apply", "-"], SLOPPY_FIX.as_bytes())
-        .unwrap();
-    assert_eq!(output.code, None, "{output}");
+fn killed(repo: &agentos_testkit::repo::TestRepo, at: u64) {
+    let cli = agentos().in_dir(repo.path());
+    let (output, place) = cli.kill_at(at, &["apply", "-"], SLOPPY_FIX.as_bytes()).unwrap();
+    assert!(output.code.is_none() && place.is_some(), "{output}");
 }
 
 #[test]
@@ -30,7 +27,7 @@ fn nothing_to_do_is_said_and_is_no_failure() {
 #[test]
 fn what_was_done_is_said_and_recorded() {
     let repo = small_repo();
-    killed(&repo, "3");
+    killed(&repo, 3);
     let json = run_in(&repo, &["recover", "--json"]).json().unwrap();
     assert_eq!(json["recovered"]["outcome"], "rolled-back", "{json}");
     assert!(validate(SchemaName::Recover, &json).is_ok(), "{json}");
@@ -45,7 +42,7 @@ fn what_was_done_is_said_and_recorded() {
 #[test]
 fn the_next_landing_recovers_first_and_lands() {
     let repo = small_repo();
-    killed(&repo, "3");
+    killed(&repo, 3);
     let output = agentos()
         .in_dir(repo.path())
         .run_with_input(&["apply", "-"], SLOPPY_FIX.as_bytes())

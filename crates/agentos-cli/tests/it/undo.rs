@@ -134,10 +134,9 @@ fn a_run_that_was_killed_after_its_commit_can_be_taken_back() {
     for place in 1..100 {
         let repo = small_repo();
         let tree = repo.git(&["rev-parse", "HEAD^{tree}"]);
-        let killed = agentos()
-            .in_dir(repo.path())
-            .env("AGENTOS_FAIL_POINT", place.to_string())
-            .run_with_input(&["apply", "-"], SLOPPY_FIX.as_bytes())
+        let cli = agentos().in_dir(repo.path());
+        let (killed, _) = cli
+            .kill_at(place, &["apply", "-"], SLOPPY_FIX.as_bytes())
             .unwrap();
         if killed.code == Some(0) {
             break;

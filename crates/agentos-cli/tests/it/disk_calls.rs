@@ -1,0 +1,106 @@
+//! Whatever call on the disk fails, with whatever error, nothing is half done and the reason is said.
+//!
+//! Owns: errors of a full, read-only or broken disk at each changing call, our own, libgit2's and the evidence's.
+//! The normal run takes a sample; `AGENTOS_DISK_ALL=1` takes every call with every error.
+
+use std::collections::BTreeMap;
+
+use crate::calls::{self, Call, Fault};
+use crate::kill::{Kind, Place, everything};
+
+/// In the normal run: every so many faults.
+const SAMPLE: usize = 60;
+
+/// What a disk may answer to a call. A file cannot be opened for reading only once in a while: openings fail once.
+fn faults(call: &Call) -> Vec<(&'static str, Fault)> {
+    match call.name.as_str() {
+        "write" | "pwrite64" | "writev" | "fsync" | "fdatasync" => vec![
+            ("ENOSPC", Fault::KeepsFailing("ENOSPC")),
+            ("EIO", Fault::Fails("EIO")),
+        ],
+        "openat" => vec![
+            ("ENOSPC", Fault::Fails("ENOSPC")),
+            ("EROFS", Fault::Fails("EROFS")),
+        ],
+        "flock" => vec![("ENOLCK", Fault::Fails("ENOLCK"))],
+        _ => vec![
+            ("ENOSPC", Fault::Fails("ENOSPC")),
+            ("EROFS", Fault::KeepsFailing("EROFS")),
+        ],
+    }
+}
+
+#[test]
+fn a_failing_call_leaves_the_repository_wholly_before_or_wholly_after() {
+    if !calls::can_trace() {
+        return;
+    }
+    let every = std::env::vars_os().any(|(name, _)| name == "AGENTOS_DISK_ALL");
+    let mut told = BTreeMap::new();
+    let mut tried = 0;
+    for (kind, target) in [(Kind::Normal, &[][..]), (Kind::Bare, &["--branch", "main"])] {
+        tried += spoil(kind, target, every, &mut told);
+    }
+    let sample = if every {
+        ""
+    } else {
+        ", a sample; AGENTOS_DISK_ALL=1 takes every one"
+    };
+    eprintln!("{tried} failing calls{sample}; what was told: {told:#?}");
+    assert!(tried >= 5, "{tried}");
+}
+
+fn spoil(kind: Kind, target: &[&str], every: bool, told: &mut BTreeMap<String, usize>) -> usize {
+    let agentos = env!("CARGO_BIN_EXE_agentos");
+    let program = [&[agentos, "apply", "-", "--yes", "--json"][..], target].concat();
+    let mut place = Place::new(kind);
+    let before = place.state();
+    let found = calls::calls(&place.tracer(), &program, &everything());
+    let after = place.state();
+    place = Place::new(kind);
+    let (mut tried, mut fresh) = (0, true);
+    let faults = found
+        .iter()
+        .flat_map(|call| faults(call).into_iter().map(move |fault| (call, fault)));
+    for (at, (call, (error, fault))) in faults.enumerate() {
+        if !every && at % SAMPLE != SAMPLE / 2 {
+            continue;
+        }
+        if !fresh {
+            place = Place::new(kind);
+        }
+        tried += 1;
+        let what = format!("{kind:?} {error} at {call:?}");
+        let output = calls::spoiled(&place.tracer(), &program, &everything(), call, &fault);
+        let code = match output.json() {
+            Ok(json) => json["code"].as_str().unwrap_or("landed").to_owned(),
+            // The answer itself could not be printed.
+            Err(_) => "untold".to_owned(),
+        };
+        *told
+            .entry(format!("{error} {code} {:?}", output.code))
+            .or_default() += 1;
+        assert!(output.code.is_some(), "{what}: {output}");
+        assert_ne!(
+            (code.as_str(), output.code),
+            ("internal", Some(1)),
+            "{what}: {output}"
+        );
+        let recovered = place.run(&["recover"], "", 0);
+        assert_eq!(recovered.code, Some(0), "{what}: {output}{recovered}");
+        let state = place.state();
+        assert!(
+            state == before || state == after,
+            "{what}: {output}{recovered}\n{state:#?}"
+        );
+        if output.code == Some(0) {
+            assert!(state == after, "{what}: {output}");
+        }
+        if code == "disk-full" || code == "read-only" {
+            assert!(state == before, "{what}: {output}");
+        }
+        place.assert_sound(&what);
+        fresh = state == before;
+    }
+    tried
+}

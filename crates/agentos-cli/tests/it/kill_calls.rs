@@ -1,0 +1,69 @@
+//! Killed at any call by which it changes the disk, a landing is wholly made or wholly not.
+//!
+//! Owns: SIGKILL at system calls, our own and libgit2's. The normal run takes a sample; `AGENTOS_KILL_ALL=1` takes
+//! every call.
+
+use crate::calls::{self, Fault};
+use crate::kill::{Kind, Place, every, everything};
+
+/// In the normal run: every so many calls.
+const SAMPLE: usize = 40;
+
+#[test]
+fn killed_at_any_call_a_landing_is_wholly_made_or_wholly_not() {
+    if !calls::can_trace() {
+        return;
+    }
+    let (mut killed, mut all) = (0, 0);
+    for (kind, target) in [
+        (Kind::Normal, &[][..]),
+        (Kind::Linked, &["--no-commit"]),
+        (Kind::Bare, &["--branch", "main"]),
+    ] {
+        let (some, there) = kill(kind, target);
+        killed += some;
+        all += there;
+    }
+    let sample = if every() {
+        ""
+    } else {
+        ", a sample; AGENTOS_KILL_ALL=1 takes every one"
+    };
+    eprintln!("killed at {killed} of {all} calls{sample}");
+    assert!(if every() { killed >= 200 } else { killed >= 5 }, "{killed}");
+}
+
+fn kill(kind: Kind, target: &[&str]) -> (usize, usize) {
+    let agentos = env!("CARGO_BIN_EXE_agentos");
+    let program = [&[agentos, "apply", "-", "--yes"][..], target].concat();
+    let mut place = Place::new(kind);
+    let before = place.state();
+    let found = calls::calls(&place.tracer(), &program, &everything());
+    let after = place.state();
+    assert_ne!(before, after);
+    place = Place::new(kind);
+    let (mut killed, mut fresh) = (0, true);
+    for (at, call) in found.iter().enumerate() {
+        if !every() && at % SAMPLE != SAMPLE / 2 {
+            continue;
+        }
+        if !fresh {
+            place = Place::new(kind);
+        }
+        let output = calls::spoiled(&place.tracer(), &program, &everything(), call, &Fault::Killed);
+        let what = format!("{kind:?} {target:?} at {call:?}");
+        // Which thread syncs what is not the same each time: a call may not come.
+        killed += usize::from(output.code.is_none());
+        assert!(matches!(output.code, None | Some(0)), "{what}: {output}");
+        let recovered = place.run(&["recover", "--json"], "", 0);
+        assert_eq!(recovered.code, Some(0), "{what}: {recovered}");
+        let state = place.state();
+        assert!(
+            state == before || state == after,
+            "{what}: {recovered}\n{state:#?}"
+        );
+        place.assert_sound(&what);
+        fresh = state == before;
+    }
+    (killed, found.len())
+}
