@@ -81,6 +81,7 @@ pub struct Report {
 /// # Errors
 /// When something cannot be built, made or run.
 pub fn run(root: &Path, out: &Path) -> Result<(), String> {
+    let commit = commit(root);
     let program = build(root)?;
     let folder = Path::new("target/bench-executor");
     let home = root.join(folder);
@@ -106,7 +107,7 @@ pub fn run(root: &Path, out: &Path) -> Result<(), String> {
     let floor = bench.take(&home, &["true"])?;
     let report = Report {
         version: 1,
-        commit: commit(root),
+        commit,
         finished_at: timestamp(SystemTime::now()),
         machine: machine(),
         git: said("git", &["--version"]),
