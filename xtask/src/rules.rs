@@ -214,6 +214,10 @@ pub const OTHER_LANGUAGES: &[(&str, &str)] = &[
         "asks the kernel for a child's peak memory, which Rust's library cannot; never run by a test",
     ),
     (
+        "scripts/hostile",
+        "translates the policies of a public corpus whose runner is Python; never run by a test",
+    ),
+    (
         "scripts/landing",
         "runs the peers of landing, which are Python and JavaScript programs; never run by a test",
     ),

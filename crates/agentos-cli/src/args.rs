@@ -4,6 +4,7 @@
 
 pub mod evidence;
 pub mod land;
+pub mod policy;
 pub mod tool;
 
 use std::path::PathBuf;
@@ -57,10 +58,17 @@ pub enum Verb {
     /// Diffs: turn any edit dialect into the canonical git diff
     #[command(subcommand)]
     Diff(land::DiffVerb),
+    /// Say yes to a run that waits for a person, and land it; without a run, list what waits
+    Approve(land::ApproveArgs),
+    /// Say no to a run that waits for a person
+    Deny(land::DenyArgs),
     /// Take a landed run back, as a commit of its own
     Undo(land::UndoArgs),
     /// Finish or take back what a killed landing left; every verb that lands does this first
     Recover,
+    /// Policy: judge a change without landing it, explain, test and check the rules, begin with a preset
+    #[command(subcommand)]
+    Policy(policy::PolicyVerb),
     /// Tools: list them, check their health, keep their keys, ask one without landing
     #[command(subcommand)]
     Tool(tool::ToolVerb),

@@ -3,12 +3,14 @@
 //! Owns: the dispatch. Never: prints results itself.
 
 pub mod apply;
+pub mod approve;
 pub mod auth;
 pub mod demo;
 pub mod diff;
 pub mod evidence;
 pub mod evidence_key;
 pub mod health;
+pub mod policy;
 pub mod profile;
 pub mod recover;
 pub mod run;
@@ -21,6 +23,7 @@ use crate::app::App;
 use crate::args::Verb;
 use crate::args::evidence::{EvidenceVerb, KeyVerb};
 use crate::args::land::DiffVerb;
+use crate::args::policy::PolicyVerb;
 use crate::args::tool::{AuthVerb, ProfileVerb, ToolVerb};
 use crate::clock;
 use crate::exit::Exit;
@@ -33,8 +36,19 @@ pub fn run(app: &App, verb: &Verb) -> Exit {
         Verb::Apply(args) => (true, apply::apply(app, args, &run)),
         Verb::Diff(DiffVerb::Normalize(args)) => (false, diff::normalize(app, args)),
         Verb::Run(args) => (true, run::run(app, args, &run)),
+        Verb::Approve(args) => (
+            args.run.is_some() && !args.show,
+            approve::approve(app, args, &run),
+        ),
+        Verb::Deny(args) => (false, approve::deny(app, args, &run)),
         Verb::Recover => (false, recover::recover(app, &run)),
         Verb::Undo(args) => (true, undo::undo(app, args, &run)),
+        Verb::Policy(PolicyVerb::Init(args)) => (!args.print, policy::init(app, args, &run)),
+        Verb::Policy(PolicyVerb::Check(args)) => (false, policy::check(app, args)),
+        Verb::Policy(PolicyVerb::Explain(args)) => (false, policy::explain(app, args)),
+        Verb::Policy(PolicyVerb::Test(args)) => (false, policy::test(app, args)),
+        Verb::Policy(PolicyVerb::Lint(args)) => (false, policy::lint(app, args)),
+        Verb::Policy(PolicyVerb::Show(args)) => (false, policy::show(app, args)),
         Verb::Tool(ToolVerb::List) => (false, tool_list::list(app)),
         Verb::Tool(ToolVerb::Health(args)) => (false, health::health(app, args)),
         Verb::Tool(ToolVerb::Run(args)) => (true, tool_run::run(app, args, &run)),

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use agentos_executor::FailPoints;
 
+const MACHINE_POLICY: &str = "/etc/agentos/policy";
+
 /// What the process was started in.
 #[derive(Debug, Clone)]
 pub struct Env {
@@ -77,9 +79,16 @@ impl Env {
         Some(self.home()?.join(".agentos").join("credentials.json"))
     }
 
-    /// Where whole-machine policy is.
+    /// Where whole-machine policy is. A test may name another place.
+    #[cfg(debug_assertions)]
     pub fn machine_policy_dir(&self) -> PathBuf {
-        PathBuf::from("/etc/agentos/policy")
+        PathBuf::from(self.get("AGENTOS_TEST_MACHINE_POLICY").unwrap_or(MACHINE_POLICY))
+    }
+
+    /// Where whole-machine policy is. Nothing in the environment moves it.
+    #[cfg(not(debug_assertions))]
+    pub fn machine_policy_dir(&self) -> PathBuf {
+        PathBuf::from(MACHINE_POLICY)
     }
 
     /// Where a process waits for a kill test to end it: `AGENTOS_FAIL_POINT` holds the number of the place.

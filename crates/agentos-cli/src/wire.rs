@@ -6,6 +6,7 @@ pub mod commit_signing;
 pub mod consent;
 pub mod keys;
 pub mod paths;
+pub mod policy;
 pub mod progress;
 pub mod repository;
 pub mod runtime;

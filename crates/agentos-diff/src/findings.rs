@@ -2,6 +2,7 @@
 //!
 //! Owns: what is looked for. Never: refuses anything, or repeats a secret it found.
 
+mod entropy;
 mod invisible;
 mod secrets;
 
@@ -34,6 +35,9 @@ pub struct Findings {
     pub nul: Vec<Finding>,
     /// Characters of no width, which hide text but do not change what the rest shows.
     pub invisible: Vec<Finding>,
+    /// Values that look random and have no known form: a hint, since digests and ids look like this, too.
+    #[serde(default)]
+    pub maybe_secrets: Vec<Finding>,
 }
 
 /// Looks at the added lines of a change. Lines that a renamed file brings along are not added.
@@ -59,6 +63,16 @@ pub fn findings(change: &Change) -> Findings {
     found
 }
 
+/// Looks at every line of a file, as if all of it were added.
+#[must_use]
+pub fn findings_in(path: &RepoPath, content: &[u8]) -> Findings {
+    let mut found = Findings::default();
+    let lines = lines(content);
+    let texts: Vec<&[u8]> = lines.iter().map(|line| line.text).collect();
+    look(&mut found, path, 0, &texts);
+    found
+}
+
 fn before<'c>(change: &'c Change, file: &'c FileChange) -> &'c [u8] {
     let source = file
         .renamed_from
@@ -80,9 +94,11 @@ fn look(found: &mut Findings, path: &RepoPath, first: usize, added: &[&[u8]]) {
             kind: kind.to_owned(),
         };
         let following = added.get(at + 1..).unwrap_or_default();
-        found
-            .secrets
-            .extend(secrets::kinds(text, following).into_iter().map(finding));
+        let kinds = secrets::kinds(text, following);
+        if kinds.is_empty() && entropy::looks_random(text) {
+            found.maybe_secrets.push(finding("high-entropy"));
+        }
+        found.secrets.extend(kinds.into_iter().map(finding));
         if text.contains(&0) {
             found.nul.push(finding("nul"));
         }

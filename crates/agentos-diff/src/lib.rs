@@ -30,7 +30,7 @@ mod text;
 
 pub use base::{Base, BaseError, DirEntry, Entry, EntryKind, KnownBlob};
 pub use change::{Change, ChangeError, ChangeKind, FileChange, FileMode, FileState, LineStats};
-pub use findings::{Finding, Findings, findings};
+pub use findings::{Finding, Findings, findings, findings_in};
 pub use land::{LandError, LandOptions, Landed, Limits, SeenFile, land};
 pub use parse::{JsonEdit, JsonEdits};
 pub use path::{RepoPath, folded};

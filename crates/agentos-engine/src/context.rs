@@ -6,6 +6,7 @@
 use agentos_diff::{Base, EntryKind};
 use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
 use agentos_tool::ContextFile;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Cause;
@@ -21,7 +22,7 @@ pub struct Context {
 }
 
 /// A file that policy keeps from a tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Withheld {
     /// The path.
     pub path: String,
@@ -40,21 +41,53 @@ pub fn gather(
     tool: &ToolFacts,
 ) -> Result<Context, EffectError> {
     let mut context = Context::default();
+    let mut sent = 0;
     for path in paths {
-        let decision = policy.decide_read(path, tool);
-        if decision.effect() != Effect::Allow {
-            context.withheld.push(Withheld {
-                path: path.clone(),
-                why: first_reason(&decision),
-            });
-            continue;
+        // By its name first: what must not be read is not opened.
+        let by_name = judged(policy, path, "", sent, tool);
+        let content = match by_name.effect() {
+            Effect::Allow => text_of(path, base)?,
+            Effect::Ask | Effect::Deny => {
+                context.withhold(path, &by_name);
+                continue;
+            }
+        };
+        let decision = judged(policy, path, &content, sent, tool);
+        match decision.effect() {
+            Effect::Allow => {
+                sent += content.len() as u64;
+                context.files.push(ContextFile {
+                    path: path.clone(),
+                    content,
+                });
+            }
+            Effect::Ask | Effect::Deny => context.withhold(path, &decision),
         }
-        context.files.push(ContextFile {
-            path: path.clone(),
-            content: text_of(path, base)?,
-        });
     }
     Ok(context)
+}
+
+fn judged(policy: &PolicySet, path: &str, content: &str, sent: u64, tool: &ToolFacts) -> Decision {
+    let tool = ToolFacts {
+        context_bytes: sent + content.len() as u64,
+        ..tool.clone()
+    };
+    policy.decide_read(path, content.as_bytes(), &tool)
+}
+
+impl Context {
+    /// Bytes of text that the tool is shown.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.content.len() as u64).sum()
+    }
+
+    fn withhold(&mut self, path: &str, decision: &Decision) {
+        self.withheld.push(Withheld {
+            path: path.to_owned(),
+            why: first_reason(decision),
+        });
+    }
 }
 
 fn first_reason(decision: &Decision) -> String {

@@ -8,6 +8,7 @@ use agentos_tool::{RunId, ToolResult};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::context::Withheld;
 use crate::ports::{EffectError, TargetInfo};
 
 /// What became of a change.
@@ -99,6 +100,8 @@ pub struct Outcome {
     pub report: Option<LandingReport>,
     /// What policy said.
     pub decision: Option<Decision>,
+    /// Files that were named and that policy kept from the tool.
+    pub withheld: Vec<Withheld>,
     /// The tool's call, for `run`.
     pub result: Option<ToolResult>,
     /// Attempts made by the tool; 0 when there was no tool.
@@ -131,6 +134,7 @@ impl Outcome {
             kept: Vec::new(),
             report: None,
             decision: None,
+            withheld: Vec::new(),
             result: None,
             attempts: 0,
             evidence: None,

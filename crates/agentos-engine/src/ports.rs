@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use agentos_diff::{Base, Change};
 use agentos_evidence::RecordKind;
-use agentos_policy::{Approved, Consent, Decision, Hashes, PolicySet};
+use agentos_policy::{Approved, Consent, Decision, Hashes, Place, PolicySet};
 use agentos_tool::{BoxFuture, StateMeasurement, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,6 +72,18 @@ pub struct TargetInfo {
     pub writes: Writes,
 }
 
+impl TargetInfo {
+    /// What an approval is bound to.
+    #[must_use]
+    pub fn place(&self) -> Place<'_> {
+        Place {
+            base_commit: &self.base_commit,
+            target_ref: &self.refname,
+            writes: self.writes.as_str(),
+        }
+    }
+}
+
 /// What landing writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -84,6 +96,19 @@ pub enum Writes {
     WorkTreeOnly,
     /// Nothing.
     Nothing,
+}
+
+impl Writes {
+    /// The word in JSON, on the tape and in what a consent is bound to.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CommitAndWorkTree => "commit-and-work-tree",
+            Self::CommitOnly => "commit-only",
+            Self::WorkTreeOnly => "work-tree-only",
+            Self::Nothing => "nothing",
+        }
+    }
 }
 
 /// What the executor did.

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::context::Withheld;
 use crate::ports::{EffectError, Evidence, TargetInfo};
+use crate::settle::ConsentRequest;
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// A run begins.
@@ -78,6 +79,10 @@ pub(crate) struct ConsentBody<'a> {
     pub given: bool,
     pub hashes: &'a Hashes,
     pub consent: Option<&'a Consent>,
+    /// Where nobody could be asked: what a person may still answer.
+    pub request: Option<&'a ConsentRequest>,
+    /// The run whose request this answers.
+    pub answers: Option<&'a str>,
 }
 
 /// What is about to be written.

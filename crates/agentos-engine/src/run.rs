@@ -12,7 +12,7 @@ use agentos_evidence::RecordKind;
 use agentos_policy::ToolFacts;
 use agentos_tool::{
     Adapter, Boundary, EditFormat, Enforcement, ErrorCategory, ProgressSink, ResultStatus, RunId, TaskLimits,
-    ToolError, ToolFailure, ToolOutput, ToolResult, ToolTask,
+    Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult, ToolTask,
 };
 
 use crate::context::{Context, gather};
@@ -71,7 +71,7 @@ async fn propose(
     cancel: &mut Cancel<'_>,
 ) -> Result<Proposed, EffectError> {
     let target = deps.repo.target()?;
-    let tool = facts(request, attempt);
+    let tool = facts(request, attempt, deps.clock.now());
     let context = {
         let policy = deps.repo.policy(&target)?;
         let base = deps.repo.base(&target)?;
@@ -141,7 +141,8 @@ pub async fn ask(
     progress: &dyn ProgressSink,
     cancel: &mut Cancel<'_>,
 ) -> Result<Proposed, Box<Outcome>> {
-    let asked = match begin(deps, "tool run", &facts(request, 1), request.instruction) {
+    let first = facts(request, 1, deps.clock.now());
+    let asked = match begin(deps, "tool run", &first, request.instruction) {
         Ok(_) => propose(deps, request, 1, None, progress, cancel).await,
         Err(error) => Err(error),
     };
@@ -156,7 +157,8 @@ pub async fn run(
     progress: &dyn ProgressSink,
     cancel: &mut Cancel<'_>,
 ) -> Outcome {
-    if let Err(error) = begin(deps, "run", &facts(request, 1), request.instruction) {
+    let first = facts(request, 1, deps.clock.now());
+    if let Err(error) = begin(deps, "run", &first, request.instruction) {
         return close(deps, Outcome::from_effect(request.run, &error));
     }
     let mut feedback = None;
@@ -168,9 +170,16 @@ pub async fn run(
         };
         let mut outcome = match unusable(request, &proposed) {
             Some(outcome) => close(deps, outcome),
-            None => settle(deps, &proposal(request, &proposed, attempt, message)),
+            None => {
+                let tool = ToolFacts {
+                    context_bytes: proposed.context.bytes(),
+                    ..facts(request, attempt, deps.clock.now())
+                };
+                settle(deps, &proposal(request, &proposed, tool, message))
+            }
         };
         outcome.attempts = attempt;
+        outcome.withheld.clone_from(&proposed.context.withheld);
         let again = attempt < request.attempts
             && outcome.outcome == OutcomeKind::Refused
             && outcome.cause == Cause::Landing;
@@ -184,13 +193,15 @@ pub async fn run(
 }
 
 /// What policy is told of a call.
-fn facts(request: &Request<'_>, attempt: u32) -> ToolFacts {
+fn facts(request: &Request<'_>, attempt: u32, at: Timestamp) -> ToolFacts {
     ToolFacts {
         provider: request.adapter.provider().to_owned(),
         model: request.model.clone(),
         execution_mode: request.adapter.supports().execution_mode,
         enforcement: Enforcement::Observed,
         attempt,
+        at,
+        context_bytes: 0,
     }
 }
 
@@ -307,7 +318,7 @@ fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
 fn proposal<'a>(
     request: &'a Request<'_>,
     proposed: &'a Proposed,
-    attempt: u32,
+    tool: ToolFacts,
     message: &str,
 ) -> Proposal<'a> {
     let provider = request.adapter.provider();
@@ -326,12 +337,13 @@ fn proposal<'a>(
             .as_ref()
             .map_or(b"", |answer| answer.text.as_bytes()),
         seen: seen(&proposed.context),
-        tool: facts(request, attempt),
+        attempt: tool.attempt,
+        tool,
         reported_model: proposed.result.model_id.clone(),
         message: message.to_owned(),
         trailers: vec![("Assisted-by".to_owned(), format!("{provider}:{model}"))],
-        attempt,
         partial: request.partial,
+        answers: None,
     }
 }
 

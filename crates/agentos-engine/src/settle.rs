@@ -7,16 +7,14 @@ use agentos_diff::{
     Change, LandError, LandOptions, Landed as Found, LandingReport, RefusalCode, SeenFile, land,
 };
 use agentos_evidence::RecordKind;
-use agentos_policy::{Consent, Decision, Effect, Hashes, NotApproved, PolicySet, ToolFacts, approve};
+use agentos_policy::{Decision, NotApproved, PolicySet, ToolFacts, approve};
 use agentos_tool::RunId;
 
 use crate::ports::{
-    Answer, Clock, ConsentPort, EffectError, Evidence, LandOrder, Landed, PolicyInForce, Repository,
-    TargetInfo, Writes,
+    Clock, ConsentPort, EffectError, Evidence, LandOrder, Landed, PolicyInForce, Repository, TargetInfo,
+    Writes,
 };
-use crate::records::{
-    self, Answered, Begin, ConsentBody, DecisionBody, IntentBody, LandingBody, RefusalBody,
-};
+use crate::records::{self, Answered, Begin, DecisionBody, IntentBody, LandingBody, RefusalBody};
 use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
 
 /// How often an answer is landed again because the branch moved.
@@ -55,6 +53,8 @@ pub struct Proposal<'a> {
     pub attempt: u32,
     /// Land what has one place although other parts have none; reported, never silent.
     pub partial: bool,
+    /// The run whose request for consent this answers.
+    pub answers: Option<String>,
 }
 
 /// Takes an answer to its end. Never fails: what goes wrong is the outcome, and it is recorded.
@@ -256,27 +256,36 @@ fn decide_and_land(
     outcome.diff_sha256 = Some(found.change.sha256().to_owned());
     outcome.report = Some(found.report);
     outcome.target = Some(target.clone());
-    let consent = match consent(deps, &found.change, &decision, target)? {
+    let consent = match consent(deps, proposal, &found.change, &decision, target)? {
         Consented::NotNeeded => None,
         Consented::Given(consent) => Some(consent),
-        Consented::Refused(why) => {
+        Consented::Refused { why, open } => {
             outcome.outcome = OutcomeKind::ConsentNeeded;
             outcome.cause = Cause::Consent;
+            outcome.hint = Some(if open {
+                way_on(proposal.run)
+            } else {
+                "look at the change, then run this again with `--yes` to consent to it".to_owned()
+            });
             return Ok(explained(outcome, decision, why));
         }
     };
-    let approved = match approve(
-        found.change,
-        &decision,
-        &target.base_commit,
-        &target.refname,
-        consent.as_ref(),
-    ) {
+    let approved = match approve(found.change, &decision, &target.place(), consent.as_ref()) {
         Ok(approved) => approved,
         Err(NotApproved::Denied) => {
             outcome.outcome = OutcomeKind::Denied;
             outcome.cause = Cause::Policy;
             return Ok(explained(outcome, decision, "policy denies it"));
+        }
+        Err(void @ NotApproved::ConsentVoid { .. }) => {
+            outcome.outcome = OutcomeKind::ConsentNeeded;
+            outcome.cause = Cause::Consent;
+            outcome.code = Some("consent-void".to_owned());
+            outcome.message = void.to_string();
+            outcome.hint =
+                Some("nothing was landed; run the task again, and look at what it gives now".to_owned());
+            outcome.decision = Some(decision);
+            return Ok(outcome);
         }
         Err(other) => {
             return Err(EffectError::new(
@@ -364,44 +373,11 @@ fn judged(policy: &PolicySet, change: &Change, proposal: &Proposal<'_>) -> Decis
     }
 }
 
-enum Consented {
-    NotNeeded,
-    Given(Consent),
-    Refused(&'static str),
-}
-
-fn consent(
-    deps: &mut Deps<'_>,
-    change: &Change,
-    decision: &Decision,
-    target: &TargetInfo,
-) -> Result<Consented, EffectError> {
-    match decision.effect() {
-        Effect::Allow | Effect::Deny => return Ok(Consented::NotNeeded),
-        Effect::Ask => {}
-    }
-    let hashes = Hashes {
-        diff_sha256: change.sha256().to_owned(),
-        base_commit: target.base_commit.clone(),
-        policy_sha256: decision.policy_sha256().to_owned(),
-        target_ref: target.refname.clone(),
-    };
-    let answer = deps.consent.ask(change, decision, &hashes);
-    let (given, consent) = match &answer {
-        Answer::Yes(consent) => (true, Some(consent)),
-        Answer::No | Answer::Nobody => (false, None),
-    };
-    let record = ConsentBody {
-        given,
-        hashes: &hashes,
-        consent,
-    };
-    records::note(deps.evidence, RecordKind::Consent, &record)?;
-    Ok(match answer {
-        Answer::Yes(consent) => Consented::Given(consent),
-        Answer::No => Consented::Refused("consent was asked for and not given"),
-        Answer::Nobody => Consented::Refused("policy asks for a person's consent"),
-    })
+/// How a person answers later.
+fn way_on(run: &RunId) -> String {
+    format!(
+        "look at it with `agentos approve --show {run}`; `agentos approve {run}` lands it, `agentos deny {run}` closes it"
+    )
 }
 
 fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
@@ -417,10 +393,11 @@ fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
         }
         None => format!("{lead}: no rule allows it"),
     };
-    outcome.hint = reason.and_then(|reason| reason.fix.clone()).or_else(|| {
-        let asks = decision.effect() == Effect::Ask;
-        asks.then(|| "look at the change, then run this again with `--yes` to consent to it".to_owned())
-    });
+    let fix = reason.and_then(|reason| reason.fix.clone());
+    outcome.hint = match (outcome.hint.take(), fix) {
+        (Some(way), Some(fix)) => Some(format!("{fix}; or {way}")),
+        (way, fix) => way.or(fix),
+    };
     outcome.code = decision.code().map(|code| code.to_string());
     outcome.decision = Some(decision);
     outcome
@@ -483,6 +460,11 @@ fn landed_message(target: &TargetInfo, landed: &Landed, files: &[String]) -> Str
         Writes::Nothing => format!("{count} would land on {branch}; nothing was written"),
     }
 }
+
+mod consent;
+
+pub use consent::{ConsentRequest, deny};
+use consent::{Consented, consent};
 
 #[cfg(test)]
 mod tests;

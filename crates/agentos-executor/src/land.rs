@@ -244,17 +244,19 @@ impl Repository {
     }
 }
 
-/// The four hashes once more: nothing may have changed since the approval.
+/// What the approval is bound to, once more: nothing may have changed since the approval.
 fn check_approval(change: &Change, hashes: &Hashes, plan: &LandPlan) -> Result<(), ExecError> {
     if change.is_empty() {
         return Err(ExecError::Empty);
     }
     let diff = hex(&Sha256::digest(change.canonical_diff()));
+    let writes = plan.target.writes.as_str().to_owned();
     let pairs = [
         ("change", &hashes.diff_sha256, &diff),
         ("base commit", &hashes.base_commit, &plan.target.base_commit),
         ("policy", &hashes.policy_sha256, &plan.policy_sha256),
         ("target ref", &hashes.target_ref, &plan.target.refname),
+        ("kind of landing", &hashes.writes, &writes),
     ];
     match pairs.into_iter().find(|(_, approved, found)| approved != found) {
         None => Ok(()),

@@ -58,6 +58,17 @@ pub enum Writes {
 }
 
 impl Writes {
+    /// The word in JSON, on the tape and in what a consent is bound to.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CommitAndWorkTree => "commit-and-work-tree",
+            Self::CommitOnly => "commit-only",
+            Self::WorkTreeOnly => "work-tree-only",
+            Self::Nothing => "nothing",
+        }
+    }
+
     /// Is a commit made?
     #[must_use]
     pub fn commits(self) -> bool {

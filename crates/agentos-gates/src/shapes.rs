@@ -23,6 +23,13 @@ pub(crate) fn schema(name: SchemaName) -> Result<String, GateError> {
         | SchemaName::Profile
         | SchemaName::Receipt
         | SchemaName::Recover
+        | SchemaName::DeniedRequest
+        | SchemaName::OpenRequests
+        | SchemaName::PolicyCheck
+        | SchemaName::PolicyExplain
+        | SchemaName::PolicyLint
+        | SchemaName::PolicyShow
+        | SchemaName::PolicyTest
         | SchemaName::ToolHealth
         | SchemaName::ToolResult
         | SchemaName::ToolTask => {

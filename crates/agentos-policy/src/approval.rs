@@ -40,7 +40,7 @@ impl<T> Approved<T> {
     }
 }
 
-/// The four things an approval and a consent are bound to.
+/// What an approval and a consent are bound to: change, base, policy and target, and what is written there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hashes {
     /// SHA-256 of the canonical diff, 64 hex digits.
@@ -51,9 +51,36 @@ pub struct Hashes {
     pub policy_sha256: String,
     /// The ref to be moved, as in `refs/heads/main`.
     pub target_ref: String,
+    /// What is written: `commit-and-work-tree`, `commit-only`, `work-tree-only` or `nothing`.
+    pub writes: String,
 }
 
-/// One of the four.
+/// Where an approved change goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The commit the change was judged against.
+    pub base_commit: &'a str,
+    /// The ref to be moved.
+    pub target_ref: &'a str,
+    /// What is written, in the words of [`Hashes::writes`].
+    pub writes: &'a str,
+}
+
+impl Hashes {
+    /// What a decision on a change is bound to when it goes there.
+    #[must_use]
+    pub fn of(change: &Change, decision: &Decision, place: &Place<'_>) -> Self {
+        Self {
+            diff_sha256: change.sha256().to_owned(),
+            base_commit: place.base_commit.to_owned(),
+            policy_sha256: decision.policy_sha256().to_owned(),
+            target_ref: place.target_ref.to_owned(),
+            writes: place.writes.to_owned(),
+        }
+    }
+}
+
+/// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BoundTo {
@@ -65,6 +92,8 @@ pub enum BoundTo {
     Policy,
     /// The target ref.
     TargetRef,
+    /// What is written.
+    Writes,
 }
 
 impl fmt::Display for BoundTo {
@@ -74,6 +103,7 @@ impl fmt::Display for BoundTo {
             Self::BaseCommit => "base commit",
             Self::Policy => "policy",
             Self::TargetRef => "target ref",
+            Self::Writes => "kind of landing",
         })
     }
 }
@@ -85,7 +115,7 @@ pub struct Consent {
     pub who: String,
     /// When.
     pub when: Timestamp,
-    /// How it was said: `terminal` or `--yes`.
+    /// How it was said: `terminal`, `--yes`, `approve` or `policy init`.
     pub how: String,
     /// What was agreed to. Void when any of it differs.
     pub hashes: Hashes,
@@ -103,7 +133,7 @@ pub enum NotApproved {
     /// A consent was given for something else.
     #[error("the consent is void: it was given for another {bound_to} (`{agreed}`, now `{now}`)")]
     ConsentVoid {
-        /// What differs; the first in the order diff, base commit, policy, target ref.
+        /// What differs; the first in the order diff, base commit, policy, target ref, what is written.
         bound_to: BoundTo,
         /// As it was when the consent was given.
         agreed: String,
@@ -115,7 +145,7 @@ pub enum NotApproved {
     OtherChange,
 }
 
-/// Mints the approval of a change: from an allow, or from an ask with a consent bound to the same four hashes.
+/// Mints the approval of a change: from an allow, or from an ask with a consent bound to the same hashes, place and writes.
 ///
 /// # Errors
 /// The change is denied, needs a consent, comes with a consent for something else, or with a decision that was
@@ -123,19 +153,13 @@ pub enum NotApproved {
 pub fn approve(
     change: Change,
     decision: &Decision,
-    base_commit: &str,
-    target_ref: &str,
+    place: &Place<'_>,
     consent: Option<&Consent>,
 ) -> Result<Approved<Change>, NotApproved> {
     if decision.diff_sha256() != Some(change.sha256()) {
         return Err(NotApproved::OtherChange);
     }
-    let hashes = Hashes {
-        diff_sha256: change.sha256().to_owned(),
-        base_commit: base_commit.to_owned(),
-        policy_sha256: decision.policy_sha256().to_owned(),
-        target_ref: target_ref.to_owned(),
-    };
+    let hashes = Hashes::of(&change, decision, place);
     match decision.effect() {
         Effect::Deny => return Err(NotApproved::Denied),
         Effect::Ask => check_consent(consent, &hashes)?,
@@ -157,6 +181,7 @@ fn check_consent(consent: Option<&Consent>, now: &Hashes) -> Result<(), NotAppro
         (BoundTo::BaseCommit, &agreed.base_commit, &now.base_commit),
         (BoundTo::Policy, &agreed.policy_sha256, &now.policy_sha256),
         (BoundTo::TargetRef, &agreed.target_ref, &now.target_ref),
+        (BoundTo::Writes, &agreed.writes, &now.writes),
     ];
     match pairs.into_iter().find(|(_, agreed, now)| agreed != now) {
         None => Ok(()),

@@ -5,10 +5,11 @@
 use agentos_diff::RefusalCode;
 use agentos_tool::{Enforcement, ExecutionMode};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::{Effect, PolicyError, Touch};
+use crate::time::Weekday;
+use crate::{Ecosystem, Effect, PolicyError, Preset, Touch};
 
 /// A policy file.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -17,6 +18,10 @@ pub struct PolicyFile {
     /// Version of the format: 1.
     #[schemars(with = "u32", range(min = 1, max = 1))]
     pub(crate) version: Spanned<u32>,
+    /// The rules that this layer stands on, beside its own: what neither allows is denied. Without it the layer can
+    /// only ask and deny, and where no layer names a preset, `default` is in force.
+    #[schemars(with = "Option<Preset>")]
+    pub(crate) preset: Option<Spanned<Preset>>,
     /// The rules. Their order does not matter.
     #[serde(default)]
     #[schemars(with = "Vec<RuleText>")]
@@ -58,6 +63,12 @@ pub(crate) struct RuleText {
     pub(crate) findings: Option<Vec<FindingKind>>,
     /// Parts of a project of which one must be touched.
     pub(crate) touches: Option<Vec<Touch>>,
+    /// Package managers of which one's manifests or lock files must be touched.
+    pub(crate) ecosystems: Option<Vec<Ecosystem>>,
+    /// Times of day of which one must be now, in UTC, as in `22:00-06:00`.
+    pub(crate) hours: Option<Vec<String>>,
+    /// Days of which one must be today, in UTC.
+    pub(crate) weekdays: Option<Vec<Weekday>>,
     /// Lines added, at most. Of the file, or of the change for `land`; so for all lines.
     pub(crate) max_added: Option<u64>,
     /// Lines added, more than.
@@ -82,6 +93,10 @@ pub(crate) struct RuleText {
     pub(crate) max_attempt: Option<u64>,
     /// Number of the attempt, more than.
     pub(crate) over_attempt: Option<u64>,
+    /// Bytes of context sent to the tool, at most. For `read`: with this file and those before it.
+    pub(crate) max_context_bytes: Option<u64>,
+    /// Bytes of context sent to the tool, more than.
+    pub(crate) over_context_bytes: Option<u64>,
     /// Questions that must and must not match, checked whenever the file is loaded.
     #[serde(default)]
     pub(crate) examples: Examples,
@@ -135,12 +150,21 @@ pub(crate) struct Example {
     pub(crate) deleted: Option<u64>,
     /// Number of the attempt.
     pub(crate) attempt: Option<u32>,
+    /// Bytes of context sent to the tool.
+    pub(crate) context_bytes: Option<u64>,
+    /// For `land`: package managers whose files are touched. For a path this follows from the path.
+    #[serde(default)]
+    pub(crate) ecosystems: Vec<Ecosystem>,
+    /// The time of day in UTC, as in `23:30`; noon unless stated.
+    pub(crate) hour: Option<String>,
+    /// The day in UTC; Wednesday unless stated.
+    pub(crate) weekday: Option<Weekday>,
 }
 
 /// What is asked about a path, or about a change as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Action {
+pub enum Action {
     /// May the file come to be?
     Create,
     /// May its bytes change?
@@ -157,6 +181,22 @@ pub(crate) enum Action {
     Land,
 }
 
+impl Action {
+    /// The word used in JSON, in rules and on the screen.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Modify => "modify",
+            Self::Delete => "delete",
+            Self::Rename => "rename",
+            Self::Chmod => "chmod",
+            Self::Read => "read",
+            Self::Land => "land",
+        }
+    }
+}
+
 /// What kind of file the result is (the base, for a deletion).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -169,9 +209,32 @@ pub(crate) enum Kind {
     Executable,
     /// Can be started as a program and could not before.
     NewExecutable,
+    /// A symbolic link; of one, only the deletion can be asked for.
+    Symlink,
 }
 
-/// What may be found in added text.
+impl Kind {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Binary,
+        Self::Executable,
+        Self::NewExecutable,
+        Self::Symlink,
+        Self::Text,
+    ];
+
+    /// The word used in JSON, in rules and on the screen.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Binary => "binary",
+            Self::Executable => "executable",
+            Self::NewExecutable => "new-executable",
+            Self::Symlink => "symlink",
+        }
+    }
+}
+
+/// What may be found in added text, or in a file that is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FindingKind {
@@ -183,6 +246,38 @@ pub(crate) enum FindingKind {
     Invisible,
     /// NUL bytes.
     Nul,
+    /// A value that looks random, of no known kind. A hint: digests and ids look like this, too.
+    MaybeSecret,
+    /// A test file that loses tests or assertions, or has more of them skipped.
+    WeakensTests,
+    /// For `land`: the change does nothing else.
+    OnlyWeakensTests,
+}
+
+impl FindingKind {
+    /// Every kind, in the order of their words.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Bidi,
+        Self::Invisible,
+        Self::MaybeSecret,
+        Self::Nul,
+        Self::OnlyWeakensTests,
+        Self::Secret,
+        Self::WeakensTests,
+    ];
+
+    /// The word used in JSON, in rules and on the screen.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Secret => "secret",
+            Self::Bidi => "bidi",
+            Self::Invisible => "invisible",
+            Self::Nul => "nul",
+            Self::MaybeSecret => "maybe-secret",
+            Self::WeakensTests => "weakens-tests",
+            Self::OnlyWeakensTests => "only-weakens-tests",
+        }
+    }
 }
 
 /// Reads a file.
@@ -214,28 +309,72 @@ pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
 fn syntax(name: &str, text: &str, error: &toml::de::Error) -> PolicyError {
     let (line, column) = place(text, error.span().map_or(0, |span| span.start));
     let message = in_words(error.message().lines().next().unwrap_or_default());
+    let meant = did_you_mean(&message);
     PolicyError::Syntax {
         source_name: name.to_owned(),
         line,
         column,
-        hint: did_you_mean(&message),
-        message,
+        // The whole list helps only where no name of it is near.
+        message: match (&meant, message.split_once(", expected one of ")) {
+            (Some(_), Some((what, _))) => what.to_owned(),
+            (Some(_) | None, _) => message.clone(),
+        },
+        hint: meant.or_else(|| remedy(&message).map(str::to_owned)),
     }
 }
 
 /// The parser's message without the names of this program's types.
 fn in_words(message: &str) -> String {
     let words = [
+        ("unknown variant", "unknown value"),
         ("expected u64", "expected a whole number of 0 or more"),
         ("expected u32", "expected a whole number of 0 or more"),
         ("expected a sequence", "expected a list in `[` and `]`"),
         ("expected struct Example", "expected a table in `{` and `}`"),
+        ("wanted string or table", "expected a word in quotes"),
+        ("invalid type: map", "found a table"),
+        ("invalid type: string", "found the text"),
+        ("invalid type: integer", "found the number"),
+        ("invalid type: boolean", "found"),
+        ("invalid value: integer", "found the number"),
     ];
     words
         .into_iter()
         .fold(message.to_owned(), |message, (name, word)| {
             message.replace(name, word)
         })
+}
+
+/// What to write instead, where the message alone does not tell a newcomer.
+fn remedy(message: &str) -> Option<&'static str> {
+    let remedies = [
+        ("missing field `version`", "begin the file with `version = 1`"),
+        (
+            "missing field `id`",
+            "give the rule a name: `id = \"no-cloud-ci\"`",
+        ),
+        (
+            "missing field `effect`",
+            "write `effect = \"deny\"`, `\"ask\"` or `\"allow\"`",
+        ),
+        (
+            "missing field `why`",
+            "say in one sentence what the rule protects: `why = \"…\"`",
+        ),
+        (
+            "found a table, expected a list",
+            "each rule begins with two brackets: `[[rule]]`",
+        ),
+        ("duplicate key", "write each field of a rule once"),
+        (
+            "found the text",
+            "lists and numbers are written without quotes around them",
+        ),
+    ];
+    remedies
+        .into_iter()
+        .find(|(found, _)| message.contains(found))
+        .map(|(_, remedy)| remedy)
 }
 
 /// From "unknown field `efect`, expected one of `id`, `effect`": the known name nearest to the unknown one.
@@ -254,6 +393,10 @@ fn did_you_mean(message: &str) -> Option<String> {
             )
         })
         .min()
-        .filter(|(distance, _, known)| *distance <= 1 + known.chars().count() / 3)
+        // Short words are near each other by chance.
+        .filter(|(distance, _, known)| match known.chars().count() {
+            0..=4 => *distance <= 1,
+            count => *distance <= 1 + count / 3,
+        })
         .map(|(_, _, known)| format!("did you mean `{known}`?"))
 }

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub enum Layer {
     /// Compiled in; cannot be taken away.
     Floor,
+    /// Compiled in; in force where no machine, repository or user names another preset.
+    Default,
     /// For the whole machine.
     Machine,
     /// In the repository, as of the base commit.
@@ -26,7 +28,8 @@ impl Layer {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Floor => "built-in",
+            Self::Floor => "floor",
+            Self::Default => "default",
             Self::Machine => "machine",
             Self::Repository => "repository",
             Self::User => "user",

@@ -4,26 +4,37 @@
 //! one source of rules loosen another, or allows what no rule allows. Start at [`PolicySet::decide`].
 
 mod approval;
+mod content;
 mod decision;
 mod error;
+mod example;
+mod explain;
 mod file;
 mod glob;
 mod group;
 mod hooks_path;
 mod layer;
+mod lint;
+mod load;
+mod preset;
 mod question;
 mod reasons;
 mod rule;
 mod set;
+mod time;
 mod touch;
 
-pub use approval::{Approved, BoundTo, Consent, Hashes, NotApproved, approve};
+pub use approval::{Approved, BoundTo, Consent, Hashes, NotApproved, Place, approve};
 pub use decision::{Decision, Effect, FactsSummary, Reason};
 pub use error::PolicyError;
-pub use file::PolicyFile;
+pub use explain::{Explained, Explanation, Near, QuestionFacts, RuleRef};
+pub use file::{Action, PolicyFile};
 pub use group::Group;
 pub use layer::{Layer, PolicySource};
+pub use lint::{Advice, Topic};
+pub use load::Standing;
+pub use preset::Preset;
 pub use question::ToolFacts;
 pub use rule::Rule;
 pub use set::PolicySet;
-pub use touch::Touch;
+pub use touch::{Ecosystem, Touch};

@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 
 use agentos_diff::{Change, ChangeKind, FileChange, FileMode, FileState, Findings};
-use agentos_tool::{Enforcement, ExecutionMode};
+use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::FactsSummary;
 use crate::file::{Action, FindingKind, Kind};
+use crate::time::Moment;
 use crate::touch::Touches;
 
 /// Who made the change.
@@ -28,6 +29,16 @@ pub struct ToolFacts {
     pub enforcement: Enforcement,
     /// 1 for the first try.
     pub attempt: u32,
+    /// When the decision is made.
+    pub at: Timestamp,
+    /// Bytes of context that were sent to it; 0 for a diff from a file.
+    pub context_bytes: u64,
+}
+
+impl ToolFacts {
+    pub(crate) fn moment(&self) -> Moment {
+        Moment::of(&self.at)
+    }
 }
 
 /// One question.
@@ -46,7 +57,7 @@ pub(crate) struct Question<'a> {
 
 impl Question<'_> {
     /// In the order of a rule's limits.
-    pub(crate) fn numbers(&self) -> [u64; 6] {
+    pub(crate) fn numbers(&self) -> [u64; 7] {
         [
             self.added,
             self.removed,
@@ -54,12 +65,13 @@ impl Question<'_> {
             self.files,
             self.deleted,
             u64::from(self.tool.attempt),
+            self.tool.context_bytes,
         ]
     }
 }
 
 /// A small set of the values of one of our own enums.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Bits<T>(u32, PhantomData<T>);
 
 impl<T> Clone for Bits<T> {
@@ -131,6 +143,7 @@ pub(crate) fn findings_by_path(findings: &Findings) -> HashMap<&str, Bits<Findin
         (FindingKind::Bidi, &findings.bidi),
         (FindingKind::Invisible, &findings.invisible),
         (FindingKind::Nul, &findings.nul),
+        (FindingKind::MaybeSecret, &findings.maybe_secrets),
     ];
     let mut by_path: HashMap<&str, Bits<FindingKind>> = HashMap::new();
     for (kind, list) in lists {
@@ -173,6 +186,13 @@ pub(crate) fn kinds(file: &FileChange) -> Bits<Kind> {
         } else {
             Kind::Text
         });
+    }
+    if file
+        .old
+        .as_ref()
+        .is_some_and(|state| state.mode == FileMode::Symlink)
+    {
+        kinds.insert(Kind::Symlink);
     }
     let executable = |state: &Option<FileState>| {
         state

@@ -8,8 +8,11 @@ use globset::GlobSet;
 
 use crate::file::{Action, FindingKind, Kind, RuleText};
 use crate::question::{Bits, Question};
+use crate::time::{Hours, Weekday};
 use crate::touch::Touches;
-use crate::{Effect, Layer, PolicyError, Reason, glob};
+use crate::{Effect, Layer, PolicyError, Reason, RuleRef, ToolFacts, glob};
+
+mod check;
 
 /// A rule of a policy set.
 #[derive(Debug, Clone)]
@@ -22,35 +25,47 @@ pub struct Rule {
     pub(crate) why: String,
     pub(crate) fix: Option<String>,
     pub(crate) code: RefusalCode,
+    /// False for an allow in a layer that names no preset: such a layer only asks and denies.
+    pub(crate) counts: bool,
     /// Whether the path must be among the set's hits for this rule.
-    needs_path: bool,
-    conditions: Conditions,
+    pub(crate) needs_path: bool,
+    pub(crate) conditions: Conditions,
 }
 
+/// What must hold. None: does not matter.
 #[derive(Debug, Clone)]
-struct Conditions {
-    action: Option<Bits<Action>>,
-    kinds: Option<Bits<Kind>>,
-    provider: Option<GlobSet>,
-    model: Option<GlobSet>,
-    execution_mode: Option<ExecutionMode>,
-    enforcement: Option<Enforcement>,
-    findings: Option<Bits<FindingKind>>,
-    touches: Option<Touches>,
-    limits: [Limit; 6],
+pub(crate) struct Conditions {
+    pub(crate) action: Option<Bits<Action>>,
+    pub(crate) kinds: Option<Bits<Kind>>,
+    pub(crate) provider: Option<GlobSet>,
+    pub(crate) model: Option<GlobSet>,
+    pub(crate) execution_mode: Option<ExecutionMode>,
+    pub(crate) enforcement: Option<Enforcement>,
+    pub(crate) findings: Option<Bits<FindingKind>>,
+    pub(crate) touches: Option<Touches>,
+    pub(crate) ecosystems: Option<Touches>,
+    pub(crate) hours: Option<Vec<Hours>>,
+    pub(crate) weekdays: Option<Vec<Weekday>>,
+    pub(crate) limits: [Limit; 7],
+    /// Whether one of the limits is stated.
+    limited: bool,
 }
 
 /// A number must be over the one and at most the other.
-#[derive(Debug, Clone, Copy)]
-struct Limit {
-    name: &'static str,
-    over: Option<u64>,
-    max: Option<u64>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limit {
+    pub(crate) name: &'static str,
+    pub(crate) over: Option<u64>,
+    pub(crate) max: Option<u64>,
 }
 
 impl Limit {
-    fn holds(self, number: u64) -> bool {
+    pub(crate) fn holds(self, number: u64) -> bool {
         self.over.is_none_or(|over| number > over) && self.max.is_none_or(|max| number <= max)
+    }
+
+    pub(crate) fn is_stated(self) -> bool {
+        self.over.is_some() || self.max.is_some()
     }
 }
 
@@ -91,6 +106,18 @@ impl Rule {
         self.fix.as_deref()
     }
 
+    /// Which rule it is, for a person or a program.
+    #[must_use]
+    pub fn told(&self) -> RuleRef {
+        RuleRef::of(self)
+    }
+
+    /// Whether the rule has a say. An allow has none in a layer that names no preset.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        self.counts
+    }
+
     pub(crate) fn new(source: &str, layer: Layer, line: u32, text: &RuleText) -> Result<Self, PolicyError> {
         let fault = |(message, hint): (String, Option<String>)| PolicyError::Rule {
             source_name: source.to_owned(),
@@ -99,7 +126,8 @@ impl Rule {
             message,
             hint,
         };
-        check(text).map_err(fault)?;
+        check::check(text).map_err(fault)?;
+        let limits = limits(text);
         Ok(Self {
             id: text.id.clone(),
             layer,
@@ -109,6 +137,7 @@ impl Rule {
             why: text.why.trim().to_owned(),
             fix: text.fix.clone(),
             code: text.code.unwrap_or(RefusalCode::ProtectedPath),
+            counts: true,
             needs_path: text.paths.is_some() || text.except_paths.is_some(),
             conditions: Conditions {
                 action: text.action.as_deref().map(Bits::of),
@@ -119,30 +148,37 @@ impl Rule {
                 enforcement: text.enforcement,
                 findings: text.findings.as_deref().map(Bits::of),
                 touches: text.touches.as_ref().map(|list| list.iter().copied().collect()),
-                limits: limits(text),
+                ecosystems: text
+                    .ecosystems
+                    .as_ref()
+                    .map(|list| list.iter().copied().collect()),
+                hours: text
+                    .hours
+                    .as_ref()
+                    .map(|list| list.iter().filter_map(|one| Hours::parse(one)).collect()),
+                weekdays: text.weekdays.clone(),
+                limited: limits.iter().any(|limit| limit.is_stated()),
+                limits,
             },
         })
     }
 
-    /// Whether all conditions hold. `path_hit` says whether the path is one of the rule's.
-    pub(crate) fn matches(&self, question: &Question<'_>, path_hit: bool) -> bool {
+    /// Whether the conditions on the tool and the time hold: the same for every question of a decision.
+    pub(crate) fn may_match(&self, tool: &ToolFacts) -> bool {
         let conditions = &self.conditions;
-        let tool = question.tool;
-        let numbers = question.numbers();
-        (!self.needs_path || path_hit)
-            && conditions.action.is_none_or(|set| set.has(question.action))
-            && conditions.kinds.is_none_or(|set| set.meets(question.kinds))
-            && conditions.findings.is_none_or(|set| set.meets(question.findings))
-            && conditions.touches.is_none_or(|set| set.meets(question.touches))
-            && conditions
-                .execution_mode
-                .is_none_or(|mode| mode == tool.execution_mode)
+        let moment = tool.moment();
+        conditions
+            .execution_mode
+            .is_none_or(|mode| mode == tool.execution_mode)
             && conditions.enforcement.is_none_or(|held| held == tool.enforcement)
             && conditions
-                .limits
-                .iter()
-                .zip(numbers)
-                .all(|(limit, number)| limit.holds(number))
+                .hours
+                .as_ref()
+                .is_none_or(|hours| hours.iter().any(|hours| hours.holds(moment.minute)))
+            && conditions
+                .weekdays
+                .as_ref()
+                .is_none_or(|days| days.contains(&moment.weekday))
             && conditions
                 .provider
                 .as_ref()
@@ -151,6 +187,25 @@ impl Rule {
                 .model
                 .as_ref()
                 .is_none_or(|globs| globs.is_match(glob::fold(tool.model.as_deref().unwrap_or_default())))
+    }
+
+    /// Whether the other conditions hold. `path_hit` says whether the path is one of the rule's.
+    pub(crate) fn matches(&self, question: &Question<'_>, path_hit: bool) -> bool {
+        let conditions = &self.conditions;
+        (!self.needs_path || path_hit)
+            && conditions.action.is_none_or(|set| set.has(question.action))
+            && conditions.touches.is_none_or(|set| set.meets(question.touches))
+            && conditions.kinds.is_none_or(|set| set.meets(question.kinds))
+            && conditions.findings.is_none_or(|set| set.meets(question.findings))
+            && conditions
+                .ecosystems
+                .is_none_or(|set| set.meets(question.touches))
+            && (!conditions.limited
+                || conditions
+                    .limits
+                    .iter()
+                    .zip(question.numbers())
+                    .all(|(limit, number)| limit.holds(number)))
     }
 
     pub(crate) fn reason(&self, path: Option<&str>) -> Reason {
@@ -171,55 +226,7 @@ impl Rule {
 
 type Fault = (String, Option<String>);
 
-fn check(text: &RuleText) -> Result<(), Fault> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if text.id.is_empty() || text.id.len() > 64 || !text.id.chars().all(fits) {
-        let hint = "use 1 to 64 letters, digits, `-`, `_` and `.`".to_owned();
-        return Err(("the id is not a plain name".to_owned(), Some(hint)));
-    }
-    if text.why.trim().is_empty() {
-        let hint = "say in one sentence what the rule protects; it is shown with every refusal".to_owned();
-        return Err(("`why` is empty".to_owned(), Some(hint)));
-    }
-    for (field, len) in [
-        ("action", text.action.as_ref().map(Vec::len)),
-        ("paths", text.paths.as_ref().map(Vec::len)),
-        ("except_paths", text.except_paths.as_ref().map(Vec::len)),
-        ("kinds", text.kinds.as_ref().map(Vec::len)),
-        ("provider", text.provider.as_ref().map(Vec::len)),
-        ("model", text.model.as_ref().map(Vec::len)),
-        ("findings", text.findings.as_ref().map(Vec::len)),
-        ("touches", text.touches.as_ref().map(Vec::len)),
-    ] {
-        if len == Some(0) {
-            let hint = "leave it out if it should not matter".to_owned();
-            return Err((
-                format!("`{field}` is empty, so the rule would never match"),
-                Some(hint),
-            ));
-        }
-    }
-    if let Some(limit) = limits(text)
-        .into_iter()
-        .find(|limit| limit.over.zip(limit.max).is_some_and(|(o, m)| o >= m))
-    {
-        return Err((
-            format!("no number is over `over_{0}` and within `max_{0}`", limit.name),
-            None,
-        ));
-    }
-    let path_condition = text.paths.is_some() || text.except_paths.is_some();
-    if path_condition && text.action.as_deref() == Some(&[Action::Land]) {
-        let hint = "leave out `action`, or use `touches`".to_owned();
-        return Err((
-            "`land` asks about the change as a whole and has no path".to_owned(),
-            Some(hint),
-        ));
-    }
-    Ok(())
-}
-
-fn limits(text: &RuleText) -> [Limit; 6] {
+fn limits(text: &RuleText) -> [Limit; 7] {
     let limit = |name, over, max| Limit { name, over, max };
     [
         limit("added", text.over_added, text.max_added),
@@ -228,6 +235,7 @@ fn limits(text: &RuleText) -> [Limit; 6] {
         limit("files", text.over_files, text.max_files),
         limit("deleted", text.over_deleted, text.max_deleted),
         limit("attempt", text.over_attempt, text.max_attempt),
+        limit("context_bytes", text.over_context_bytes, text.max_context_bytes),
     ]
 }
 

@@ -1,26 +1,37 @@
 //! A set of rules from all sources, and the decision.
 //!
-//! Owns: loading with every check, and asking each question of each rule. Never: stops at the first match, prefers
-//! a source, or allows what nothing allows.
+//! Owns: asking each question of each rule. Never: stops at the first match, prefers a source, or allows what nothing
+//! allows. `load` reads the sources.
+
+use std::collections::BTreeMap;
 
 use agentos_diff::{Change, Findings, RefusalCode, RepoPath};
-use agentos_tool::{Enforcement, ExecutionMode};
 use globset::{Candidate, GlobSet};
 use sha2::{Digest, Sha256};
 
-use crate::file::{Action, Example, FindingKind, RuleText};
+use crate::content::{self, Tests};
+use crate::example::Counted;
+use crate::file::{Action, FindingKind, RuleText};
 use crate::hooks_path::HooksPath;
+use crate::load::{Loaded, Standing};
 use crate::question::{self, Bits, Question};
 use crate::reasons::Reasons;
 use crate::touch::{TouchTable, Touches};
 use crate::{
-    Decision, FactsSummary, Layer, PolicyError, PolicySource, Reason, Rule, ToolFacts, Touch, file, glob,
+    Decision, FactsSummary, Layer, PolicyError, PolicySource, Reason, Rule, ToolFacts, Touch, example, glob,
+    load,
 };
 
-/// Rules from all sources. The built-in ones are always among them.
+/// Rules from all sources. The floor is always among them.
 #[derive(Debug, Clone)]
 pub struct PolicySet {
     rules: Vec<Rule>,
+    pub(crate) texts: Vec<RuleText>,
+    /// How many examples each rule has.
+    examples: Vec<Counted>,
+    standings: Vec<Standing>,
+    /// For each rule, its layer's place among the standings.
+    stands_in: Vec<Option<usize>>,
     globs: GlobSet,
     /// For each glob, its rule and which of the rule's lists it is in.
     owners: Vec<(usize, PathList)>,
@@ -38,30 +49,14 @@ enum PathList {
 }
 
 impl PolicySet {
-    /// The built-in rules and those of `sources`, in whatever order they come.
+    /// The floor and the rules of `sources`, in whatever order they come, with the presets that they name; where
+    /// neither machine nor repository names one, with the built-in default.
     ///
     /// # Errors
     /// Any mistake in any source: nothing is loaded then.
     pub fn load(sources: &[PolicySource]) -> Result<Self, PolicyError> {
-        let mut all = builtin_sources();
-        all.extend_from_slice(sources);
-        all.sort_by(|a, b| (a.layer, &a.name, &a.text).cmp(&(b.layer, &b.name, &b.text)));
-        let mut texts = Vec::new();
-        let mut rules = Vec::new();
-        for source in &all {
-            let parsed = file::parse(&source.name, &source.text)?;
-            let first = rules.len();
-            for spanned in parsed.rule {
-                let (line, _) = file::place(&source.text, spanned.span().start);
-                let text = spanned.into_inner();
-                let rule = Rule::new(&source.name, source.layer, line, &text)?;
-                check_id(&rule, rules.get(first..).unwrap_or_default())?;
-                rules.push(rule);
-                texts.push(text);
-            }
-        }
-        let set = Self::compile(rules, &texts, digest(&all))?;
-        set.check_examples(&texts)?;
+        let mut set = Self::compile(load::load(sources)?)?;
+        set.examples = example::check(&set, &set.texts)?;
         Ok(set)
     }
 
@@ -95,7 +90,25 @@ impl PolicySet {
         &self.sha256
     }
 
-    /// The rules, by layer, file and line.
+    /// How many examples stand beside the rules of each file: those that must match, and those that must not.
+    #[must_use]
+    pub fn examples(&self) -> BTreeMap<&str, (usize, usize)> {
+        let mut by_source: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        for (rule, counted) in self.rules.iter().zip(&self.examples) {
+            let (matching, other) = by_source.entry(&rule.source).or_default();
+            *matching += counted.matching;
+            *other += counted.other;
+        }
+        by_source
+    }
+
+    /// The layers that must themselves allow what is to go ahead, and what they stand on.
+    #[must_use]
+    pub fn standings(&self) -> &[Standing] {
+        &self.standings
+    }
+
+    /// The rules, source by source.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
@@ -109,29 +122,21 @@ impl PolicySet {
 
     /// Judges whether the text of a file may be sent to a tool.
     #[must_use]
-    pub fn decide_read(&self, path: &str, tool: &ToolFacts) -> Decision {
-        let mut reasons = Reasons::default();
+    pub fn decide_read(&self, path: &str, content: &[u8], tool: &ToolFacts) -> Decision {
         let mut facts = FactsSummary {
             files: 1,
             ..FactsSummary::default()
         };
+        let mut reasons = Reasons::default();
         match RepoPath::new(path) {
             Err(refusal) => reasons.add(unsafe_path(path, refusal.code, &refusal.message)),
             Ok(path) => {
                 let asked = self.ask_path(path.as_str());
-                facts.touches = asked.touches.words();
-                let question = Question {
-                    action: Action::Read,
-                    kinds: Bits::default(),
-                    findings: Bits::default(),
-                    touches: asked.touches,
-                    added: 0,
-                    removed: 0,
-                    files: 1,
-                    deleted: 0,
-                    tool,
-                };
-                self.answer(&question, Some((path.as_str(), &asked.hits)), &mut reasons);
+                let question = read_question(&path, content, asked.touches, tool);
+                facts.touches = question.touches.words();
+                facts.findings = finding_words(question.findings);
+                let open = self.open(tool);
+                self.answer(&open, &question, Some((path.as_str(), &asked.hits)), &mut reasons);
             }
         }
         Decision::new(reasons.sorted(), facts, None, self.sha256.clone())
@@ -139,9 +144,32 @@ impl PolicySet {
 
     /// As [`PolicySet::decide`], with findings that are known already.
     pub(crate) fn decide_with(&self, change: &Change, findings: &Findings, tool: &ToolFacts) -> Decision {
-        let mut facts = question::totals(change);
-        let by_path = question::findings_by_path(findings);
+        let open = self.open(tool);
         let mut reasons = Reasons::default();
+        let mut facts = question::totals(change);
+        let whole = self.ask(change, findings, tool, &mut |question, path| {
+            self.answer(&open, question, path, &mut reasons);
+        });
+        facts.touches = whole.touches.words();
+        facts.findings = finding_words(whole.findings);
+        Decision::new(
+            reasons.sorted(),
+            facts,
+            Some(change.sha256().to_owned()),
+            self.sha256.clone(),
+        )
+    }
+
+    /// Puts every question of a change, the one about the whole last; gives that one.
+    pub(crate) fn ask<'t>(
+        &self,
+        change: &Change,
+        findings: &Findings,
+        tool: &'t ToolFacts,
+        put: Put<'_, 't>,
+    ) -> Question<'t> {
+        let facts = question::totals(change);
+        let by_path = question::findings_by_path(findings);
         let mut whole = Question {
             action: Action::Land,
             kinds: Bits::default(),
@@ -153,6 +181,7 @@ impl PolicySet {
             deleted: facts.deleted,
             tool,
         };
+        let (mut all_tests, mut stronger) = (true, false);
         for file in change.files() {
             let path = file.path.as_str();
             let asked = self.ask_path(path);
@@ -160,46 +189,72 @@ impl PolicySet {
                 action: Action::Modify,
                 kinds: question::kinds(file),
                 findings: by_path.get(path).copied().unwrap_or_default(),
-                touches: asked.touches,
+                touches: content::touches(file, asked.touches),
                 added: file.stats.added,
                 removed: file.stats.removed,
                 ..whole.clone()
             };
+            if question.touches.has(Touch::Tests) {
+                match content::tests(change, file) {
+                    Tests::Weaker => question.findings.insert(FindingKind::WeakensTests),
+                    Tests::Stronger => stronger = true,
+                    Tests::Same => {}
+                }
+            } else {
+                all_tests = false;
+            }
             whole.kinds = whole.kinds.union(question.kinds);
             whole.findings = whole.findings.union(question.findings);
             whole.touches = whole.touches.union(question.touches);
             for action in question::actions(file) {
                 question.action = action;
-                self.answer(&question, Some((path, &asked.hits)), &mut reasons);
+                put(&question, Some((path, &asked.hits)));
             }
         }
-        self.answer(&whole, None, &mut reasons);
-        facts.touches = whole.touches.words();
-        facts.findings = finding_words(whole.findings);
-        Decision::new(
-            reasons.sorted(),
-            facts,
-            Some(change.sha256().to_owned()),
-            self.sha256.clone(),
-        )
+        if all_tests && !stronger && whole.findings.has(FindingKind::WeakensTests) {
+            whole.findings.insert(FindingKind::OnlyWeakensTests);
+        }
+        put(&whole, None);
+        whole
     }
 
-    /// Asks every rule, without stopping.
-    fn answer(&self, question: &Question<'_>, path: Option<(&str, &[bool])>, reasons: &mut Reasons) {
-        let mut answered = false;
-        for (index, rule) in self.rules.iter().enumerate() {
-            let hit = path.is_some_and(|(_, hits)| hits.get(index).copied().unwrap_or(false));
+    /// The rules that have a say about this tool at this time.
+    fn open(&self, tool: &ToolFacts) -> Vec<usize> {
+        let open = self.rules.iter().enumerate();
+        open.filter(|(_, rule)| rule.counts && rule.may_match(tool))
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    /// Asks every rule, without stopping. Each standing layer must answer for itself.
+    fn answer(
+        &self,
+        open: &[usize],
+        question: &Question<'_>,
+        path: Option<(&str, &[bool])>,
+        reasons: &mut Reasons,
+    ) {
+        let mut answered = 0_u32;
+        for index in open {
+            let Some(rule) = self.rules.get(*index) else {
+                continue;
+            };
+            let hit = path.is_some_and(|(_, hits)| hits.get(*index).copied().unwrap_or(false));
             if rule.matches(question, hit) {
-                answered = true;
-                reasons.add_rule(index, rule, path.map(|(path, _)| path));
+                if let Some(Some(standing)) = self.stands_in.get(*index) {
+                    answered |= 1 << standing;
+                }
+                reasons.add_rule(*index, rule, path.map(|(path, _)| path));
             }
         }
-        if !answered {
-            reasons.add(no_rule(path.map(|(path, _)| path)));
+        for (at, standing) in self.standings.iter().enumerate() {
+            if answered & (1 << at) == 0 {
+                reasons.add(no_rule(standing.layer, path.map(|(path, _)| path)));
+            }
         }
     }
 
-    fn ask_path(&self, path: &str) -> AskedPath {
+    pub(crate) fn ask_path(&self, path: &str) -> AskedPath {
         let folded = glob::fold(path);
         let candidate = Candidate::new(&folded);
         let mut hits: Vec<bool> = self.names_paths.iter().map(|names| !names).collect();
@@ -221,10 +276,16 @@ impl PolicySet {
         AskedPath { hits, touches }
     }
 
-    fn compile(rules: Vec<Rule>, texts: &[RuleText], sha256: String) -> Result<Self, PolicyError> {
+    fn compile(loaded: Loaded) -> Result<Self, PolicyError> {
+        let Loaded {
+            rules,
+            texts,
+            standings,
+            sources,
+        } = loaded;
         let mut globs = GlobSet::builder();
         let mut owners = Vec::new();
-        for (index, (rule, text)) in rules.iter().zip(texts).enumerate() {
+        for (index, (rule, text)) in rules.iter().zip(&texts).enumerate() {
             for (list, patterns) in [
                 (PathList::Paths, &text.paths),
                 (PathList::Except, &text.except_paths),
@@ -240,105 +301,59 @@ impl PolicySet {
         let whole = |error: globset::Error| PolicyError::Globs {
             message: error.kind().to_string(),
         };
+        let place = |rule: &Rule| standings.iter().position(|standing| standing.layer == rule.layer);
         Ok(Self {
             globs: globs.build().map_err(whole)?,
             owners,
             names_paths: texts.iter().map(|text| text.paths.is_some()).collect(),
             touches: TouchTable::new(),
             hooks: None,
+            sha256: digest(&sources),
+            stands_in: rules.iter().map(place).collect(),
+            examples: Vec::new(),
             rules,
-            sha256,
+            texts,
+            standings,
         })
     }
-
-    fn check_examples(&self, texts: &[RuleText]) -> Result<(), PolicyError> {
-        for (index, (rule, text)) in self.rules.iter().zip(texts).enumerate() {
-            for (matched, list) in [(false, &text.examples.matching), (true, &text.examples.other)] {
-                let wrong = list
-                    .iter()
-                    .position(|example| self.example(index, rule, text, example) == matched);
-                if let Some(position) = wrong {
-                    return Err(PolicyError::Example {
-                        source_name: rule.source.clone(),
-                        line: rule.line,
-                        rule: rule.id.clone(),
-                        number: position + 1,
-                        matched,
-                    });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a rule matches an example.
-    fn example(&self, index: usize, rule: &Rule, text: &RuleText, example: &Example) -> bool {
-        let tool = ToolFacts {
-            provider: example.provider.clone().unwrap_or_else(|| "example".to_owned()),
-            model: example.model.clone(),
-            execution_mode: example.execution_mode.unwrap_or(ExecutionMode::Local),
-            enforcement: example.enforcement.unwrap_or(Enforcement::Kernel),
-            attempt: example.attempt.unwrap_or(1),
-        };
-        let first = text.action.as_deref().and_then(<[Action]>::first).copied();
-        let usual = if example.path.is_some() {
-            Action::Modify
-        } else {
-            Action::Land
-        };
-        let action = example.action.or(first).unwrap_or(usual);
-        let asked = example.path.as_deref().map(|path| self.ask_path(path));
-        let stated: Touches = example.touches.iter().copied().collect();
-        let question = Question {
-            action,
-            kinds: Bits::of(&example.kinds),
-            findings: Bits::of(&example.findings),
-            touches: asked.as_ref().map_or(stated, |asked| asked.touches),
-            added: example.added.unwrap_or(1),
-            removed: example.removed.unwrap_or(0),
-            files: example.files.unwrap_or(1),
-            deleted: example.deleted.unwrap_or(u64::from(action == Action::Delete)),
-            tool: &tool,
-        };
-        let hit = asked.is_some_and(|asked| asked.hits.get(index).copied().unwrap_or(false));
-        rule.matches(&question, hit)
-    }
 }
+
+/// Takes a question, with the path and the rules whose path condition holds, or with none for the whole change.
+pub(crate) type Put<'p, 't> = &'p mut dyn FnMut(&Question<'t>, Option<(&str, &[bool])>);
 
 /// What the globs say of a path: for each rule whether its path condition holds, and what the path belongs to.
-struct AskedPath {
-    hits: Vec<bool>,
-    touches: Touches,
+pub(crate) struct AskedPath {
+    pub(crate) hits: Vec<bool>,
+    pub(crate) touches: Touches,
 }
 
-fn builtin_sources() -> Vec<PolicySource> {
-    let source = |name: &str, text: &str| PolicySource {
-        layer: Layer::Floor,
-        name: name.to_owned(),
-        text: text.to_owned(),
-    };
-    vec![
-        source("built-in/floor.toml", include_str!("../policy/floor.toml")),
-        source("built-in/default.toml", include_str!("../policy/default.toml")),
-    ]
+/// What is asked about a file that is to be read: what its name says, and what is found in all its lines.
+pub(crate) fn read_question<'t>(
+    path: &RepoPath,
+    content: &[u8],
+    touches: Touches,
+    tool: &'t ToolFacts,
+) -> Question<'t> {
+    let findings = agentos_diff::findings_in(path, content);
+    Question {
+        action: Action::Read,
+        kinds: Bits::default(),
+        findings: question::findings_by_path(&findings)
+            .get(path.as_str())
+            .copied()
+            .unwrap_or_default(),
+        touches,
+        added: 0,
+        removed: 0,
+        files: 1,
+        deleted: 0,
+        tool,
+    }
 }
 
 fn set(list: &mut [bool], index: usize, value: bool) {
     if let Some(slot) = list.get_mut(index) {
         *slot = value;
-    }
-}
-
-fn check_id(rule: &Rule, earlier: &[Rule]) -> Result<(), PolicyError> {
-    match earlier.iter().find(|other| other.id == rule.id) {
-        None => Ok(()),
-        Some(other) => Err(PolicyError::Rule {
-            source_name: rule.source.clone(),
-            line: rule.line,
-            rule: rule.id.clone(),
-            message: format!("the rule on line {} has the same id", other.line),
-            hint: Some("give each rule of a file its own id".to_owned()),
-        }),
     }
 }
 
@@ -374,28 +389,26 @@ fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn finding_words(findings: Bits<FindingKind>) -> Vec<String> {
-    [
-        (FindingKind::Bidi, "bidi"),
-        (FindingKind::Invisible, "invisible"),
-        (FindingKind::Nul, "nul"),
-        (FindingKind::Secret, "secret"),
-    ]
-    .into_iter()
-    .filter(|(kind, _)| findings.has(*kind))
-    .map(|(_, word)| word.to_owned())
-    .collect()
+pub(crate) fn finding_words(findings: Bits<FindingKind>) -> Vec<String> {
+    FindingKind::ALL
+        .into_iter()
+        .filter(|kind| findings.has(*kind))
+        .map(|kind| kind.as_str().to_owned())
+        .collect()
 }
 
-fn no_rule(path: Option<&str>) -> Reason {
+fn no_rule(layer: Layer, path: Option<&str>) -> Reason {
     Reason {
         rule: "no-rule".to_owned(),
-        layer: Layer::Floor,
-        source: "built-in".to_owned(),
+        layer,
+        source: format!("{} policy", layer.as_str()),
         line: None,
         effect: crate::Effect::Deny,
         why: "no rule allows this".to_owned(),
-        fix: Some("add a rule that allows it".to_owned()),
+        fix: Some(format!(
+            "add a rule that allows it to the {} policy",
+            layer.as_str()
+        )),
         path: path.map(str::to_owned),
         and_more: 0,
         code: RefusalCode::ProtectedPath,
@@ -408,6 +421,6 @@ fn unsafe_path(path: &str, code: RefusalCode, message: &str) -> Reason {
         why: message.to_owned(),
         fix: None,
         code,
-        ..no_rule(Some(path))
+        ..no_rule(Layer::Floor, Some(path))
     }
 }

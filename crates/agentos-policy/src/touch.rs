@@ -20,6 +20,8 @@ use table::{EXCEPTIONS, TABLE};
 pub enum Touch {
     /// Manifests and lock files of package managers.
     Dependencies,
+    /// The lock files among them.
+    LockFiles,
     /// Continuous integration, and who must review.
     Ci,
     /// What runs when the project is built.
@@ -30,7 +32,7 @@ pub enum Touch {
     Agents,
     /// Settings of editors and their tasks.
     Editor,
-    /// AgentOS's own policy and settings.
+    /// AgentOS's own policy and settings, and continuous integration that calls it.
     Policy,
     /// Files that change how git treats other files.
     GitAttributes,
@@ -40,6 +42,10 @@ pub enum Touch {
     Tests,
     /// Files that usually hold keys.
     SecretsFiles,
+    /// Files that a program writes; known by their name, or by saying so at their beginning.
+    Generated,
+    /// Copies of other people's code.
+    Vendored,
 }
 
 impl Touch {
@@ -48,6 +54,7 @@ impl Touch {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Dependencies => "dependencies",
+            Self::LockFiles => "lock-files",
             Self::Ci => "ci",
             Self::Build => "build",
             Self::Hooks => "hooks",
@@ -58,21 +65,79 @@ impl Touch {
             Self::Licence => "licence",
             Self::Tests => "tests",
             Self::SecretsFiles => "secrets-files",
+            Self::Generated => "generated",
+            Self::Vendored => "vendored",
         }
     }
 
-    fn bit(self) -> u32 {
+    fn bit(self) -> u64 {
         1 << (self as u32)
     }
 }
 
-/// A set of [`Touch`].
+/// Whose manifests and lock files they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ecosystem {
+    /// Rust.
+    Cargo,
+    /// JavaScript and TypeScript: npm, yarn, pnpm, bun, deno.
+    Npm,
+    /// Python: pip, Poetry, uv, PDM, Pixi, conda.
+    Python,
+    /// Go.
+    Go,
+    /// Ruby.
+    Ruby,
+    /// PHP.
+    Php,
+    /// Java, Kotlin, Scala, Clojure.
+    Jvm,
+    /// .NET.
+    Dotnet,
+    /// Swift and Objective-C.
+    Apple,
+    /// Dart and Flutter.
+    Dart,
+    /// Elixir.
+    Elixir,
+    /// Haskell.
+    Haskell,
+    /// C and C++.
+    Cpp,
+    /// Zig.
+    Zig,
+    /// Nix.
+    Nix,
+    /// Tools of a whole machine: mise, asdf, devbox, Homebrew.
+    Machine,
+}
+
+impl Ecosystem {
+    /// The bits above those of [`Touch`].
+    fn bit(self) -> u64 {
+        1 << (32 + self as u32)
+    }
+}
+
+/// What a row of the table stands for.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Touch(Touch),
+    Ecosystem(Ecosystem),
+}
+
+/// A set of [`Touch`] and [`Ecosystem`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Touches(u32);
+pub(crate) struct Touches(u64);
 
 impl Touches {
     pub(crate) fn insert(&mut self, touch: Touch) {
         self.0 |= touch.bit();
+    }
+
+    pub(crate) fn has(self, touch: Touch) -> bool {
+        self.0 & touch.bit() != 0
     }
 
     pub(crate) fn union(self, other: Self) -> Self {
@@ -87,14 +152,20 @@ impl Touches {
         self.0 & wanted.0 != 0
     }
 
-    /// The words, sorted.
+    /// The words of the parts, sorted.
     pub(crate) fn words(self) -> Vec<String> {
         let mut words: Vec<String> = TABLE
             .iter()
-            .filter(|(touch, _)| self.0 & touch.bit() != 0)
-            .map(|(touch, _)| touch.as_str().to_owned())
+            .flat_map(|(parts, _)| parts.iter())
+            .filter_map(|part| match part {
+                Part::Touch(touch) => Some(touch),
+                Part::Ecosystem(_) => None,
+            })
+            .filter(|touch| self.has(**touch))
+            .map(|touch| touch.as_str().to_owned())
             .collect();
         words.sort();
+        words.dedup();
         words
     }
 }
@@ -104,6 +175,22 @@ impl FromIterator<Touch> for Touches {
         let mut set = Self::default();
         from.into_iter().for_each(|touch| set.insert(touch));
         set
+    }
+}
+
+impl FromIterator<Ecosystem> for Touches {
+    fn from_iter<I: IntoIterator<Item = Ecosystem>>(from: I) -> Self {
+        Self(from.into_iter().fold(0, |bits, one| bits | one.bit()))
+    }
+}
+
+impl FromIterator<Part> for Touches {
+    fn from_iter<I: IntoIterator<Item = Part>>(from: I) -> Self {
+        let bit = |part| match part {
+            Part::Touch(touch) => Touch::bit(touch),
+            Part::Ecosystem(ecosystem) => Ecosystem::bit(ecosystem),
+        };
+        Self(from.into_iter().fold(0, |bits, part| bits | bit(part)))
     }
 }
 
@@ -135,20 +222,19 @@ impl TouchTable {
     /// The table as text, for the policy's hash: other names are another policy.
     pub(crate) fn text() -> String {
         let mut text = String::new();
-        for (touch, patterns) in TABLE {
-            let _ = writeln!(text, "{} {patterns:?}", touch.as_str());
-        }
-        for (touch, patterns) in EXCEPTIONS {
-            let _ = writeln!(text, "not {} {patterns:?}", touch.as_str());
+        for (sign, table) in [("", TABLE), ("not ", EXCEPTIONS)] {
+            for (parts, patterns) in table {
+                let _ = writeln!(text, "{sign}{parts:?} {patterns:?}");
+            }
         }
         text
     }
 }
 
-fn names(table: &[(Touch, &'static [&'static str])]) -> Names {
+fn names(table: &[(&[Part], &'static [&'static str])]) -> Names {
     let mut names = Names::default();
-    for (touch, patterns) in table {
-        let owner: Touches = [*touch].into_iter().collect();
+    for (parts, patterns) in table {
+        let owner: Touches = parts.iter().copied().collect();
         for pattern in *patterns {
             names.add(pattern, owner);
         }

@@ -11,6 +11,8 @@ use serde_json::Value;
 /// The name of a schema, which is also its file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SchemaName {
+    /// What `deny` prints.
+    DeniedRequest,
     /// What `evidence key` prints.
     EvidenceKeys,
     /// One line of an evidence tape.
@@ -23,10 +25,22 @@ pub enum SchemaName {
     HealthSummary,
     /// How an answer was read and placed.
     LandingReport,
+    /// What `approve` prints without a run.
+    OpenRequests,
     /// The end of `apply`, `run` and `undo`.
     Outcome,
     /// A policy file.
     Policy,
+    /// What `policy check` prints.
+    PolicyCheck,
+    /// What `policy explain` prints.
+    PolicyExplain,
+    /// What `policy lint` prints.
+    PolicyLint,
+    /// What `policy show` prints.
+    PolicyShow,
+    /// What `policy test` prints.
+    PolicyTest,
     /// A provider's profile.
     Profile,
     /// What the executor wrote.
@@ -44,12 +58,19 @@ pub enum SchemaName {
 impl SchemaName {
     /// Every shape that `agentos` itself prints or reads.
     pub const ALL: &[Self] = &[
+        Self::DeniedRequest,
         Self::EvidenceKeys,
         Self::EvidenceRecord,
         Self::EvidenceVerify,
         Self::LandingReport,
+        Self::OpenRequests,
         Self::Outcome,
         Self::Policy,
+        Self::PolicyCheck,
+        Self::PolicyExplain,
+        Self::PolicyLint,
+        Self::PolicyShow,
+        Self::PolicyTest,
         Self::Profile,
         Self::Receipt,
         Self::Recover,
@@ -70,14 +91,21 @@ impl SchemaName {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::DeniedRequest => "denied-request",
             Self::EvidenceKeys => "evidence-keys",
             Self::EvidenceRecord => "evidence-record",
             Self::EvidenceVerify => "evidence-verify",
             Self::GateResults => "gate-results",
             Self::HealthSummary => "health-summary",
             Self::LandingReport => "landing-report",
+            Self::OpenRequests => "open-requests",
             Self::Outcome => "outcome",
             Self::Policy => "policy",
+            Self::PolicyCheck => "policy-check",
+            Self::PolicyExplain => "policy-explain",
+            Self::PolicyLint => "policy-lint",
+            Self::PolicyShow => "policy-show",
+            Self::PolicyTest => "policy-test",
             Self::Profile => "profile",
             Self::Receipt => "receipt",
             Self::Recover => "recover",
@@ -104,14 +132,21 @@ impl fmt::Display for SchemaName {
 #[must_use]
 pub fn text(name: SchemaName) -> &'static str {
     match name {
+        SchemaName::DeniedRequest => include_str!("../schemas/denied-request.json"),
         SchemaName::EvidenceKeys => include_str!("../schemas/evidence-keys.json"),
         SchemaName::EvidenceRecord => include_str!("../schemas/evidence-record.json"),
         SchemaName::EvidenceVerify => include_str!("../schemas/evidence-verify.json"),
         SchemaName::GateResults => include_str!("../schemas/gate-results.json"),
         SchemaName::HealthSummary => include_str!("../schemas/health-summary.json"),
         SchemaName::LandingReport => include_str!("../schemas/landing-report.json"),
+        SchemaName::OpenRequests => include_str!("../schemas/open-requests.json"),
         SchemaName::Outcome => include_str!("../schemas/outcome.json"),
         SchemaName::Policy => include_str!("../schemas/policy.json"),
+        SchemaName::PolicyCheck => include_str!("../schemas/policy-check.json"),
+        SchemaName::PolicyExplain => include_str!("../schemas/policy-explain.json"),
+        SchemaName::PolicyLint => include_str!("../schemas/policy-lint.json"),
+        SchemaName::PolicyShow => include_str!("../schemas/policy-show.json"),
+        SchemaName::PolicyTest => include_str!("../schemas/policy-test.json"),
         SchemaName::Profile => include_str!("../schemas/profile.json"),
         SchemaName::Receipt => include_str!("../schemas/receipt.json"),
         SchemaName::Recover => include_str!("../schemas/recover.json"),

@@ -26,6 +26,9 @@ pub struct TargetFlags {
     /// Consent to what policy answers with ask; never to a deny
     #[arg(short, long)]
     pub yes: bool,
+    /// A policy file that narrows what is allowed here; may be given more than once
+    #[arg(long, value_name = "FILE")]
+    pub policy: Vec<PathBuf>,
     /// Commit message [default: made from the task, or from the name of the file]
     #[arg(short, long, value_name = "TEXT")]
     pub message: Option<String>,
@@ -119,6 +122,9 @@ pub struct NormalizeArgs {
 /// Arguments of `undo`.
 #[derive(Debug, Args)]
 pub struct UndoArgs {
+    /// A policy file that narrows what is allowed here; may be given more than once
+    #[arg(long, value_name = "FILE")]
+    pub policy: Vec<PathBuf>,
     /// The run to take back [default: the last one that landed]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
@@ -128,4 +134,33 @@ pub struct UndoArgs {
     /// Say what would happen and write nothing but evidence
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `approve`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without a run, lists what waits for a person. A yes is bound to the change, the base, the policy and the\n\
+                        target that were asked about; when one of them is another by now, nothing lands."
+)]
+pub struct ApproveArgs {
+    /// The run that asked
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    /// Print the change as a diff and answer nothing
+    #[arg(long, requires = "run")]
+    pub show: bool,
+    /// Do not ask again at the terminal
+    #[arg(short, long)]
+    pub yes: bool,
+    /// A policy file that narrowed the run; the same as then
+    #[arg(long, value_name = "FILE")]
+    pub policy: Vec<PathBuf>,
+}
+
+/// Arguments of `deny`.
+#[derive(Debug, Args)]
+pub struct DenyArgs {
+    /// The run that asked
+    #[arg(value_name = "RUN")]
+    pub run: String,
 }

@@ -4,12 +4,14 @@
 
 use std::path::Path;
 
+use agentos_engine::ports::Clock;
 use agentos_engine::settle::{self, Proposal};
 use agentos_policy::ToolFacts;
 use agentos_tool::{Enforcement, ExecutionMode, RunId};
 
 use crate::app::{App, Done};
 use crate::args::land::ApplyArgs;
+use crate::clock::SystemClock;
 use crate::input;
 use crate::wire::session::{Session, Wanted};
 
@@ -35,6 +37,7 @@ pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
         trailers: Vec::new(),
         attempt: 1,
         partial: args.target.partial,
+        answers: None,
     };
     let outcome = settle::apply(&mut session.deps(), "apply", &what, &proposal);
     session.seal(app);
@@ -53,6 +56,8 @@ pub fn patch_facts() -> ToolFacts {
         execution_mode: ExecutionMode::Local,
         enforcement: Enforcement::Observed,
         attempt: 1,
+        at: SystemClock.now(),
+        context_bytes: 0,
     }
 }
 

@@ -136,6 +136,7 @@ impl Demo<'_> {
             trailers: Vec::new(),
             attempt: 1,
             partial: false,
+            answers: None,
         };
         let outcome = settle::apply(&mut session.deps(), "apply", what, &proposal);
         session.seal(self.app);

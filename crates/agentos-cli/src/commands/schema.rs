@@ -13,7 +13,9 @@ use serde::Serialize;
 
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::evidence::SchemaArgs;
+use crate::commands::approve::{DeniedRequest, OpenRequests};
 use crate::commands::evidence_key::KeyReport;
+use crate::commands::policy::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest};
 use crate::commands::recover::RecoverReport;
 use crate::exit::Exit;
 
@@ -36,12 +38,19 @@ type Generator = fn() -> Schema;
 
 /// Every published shape, by the name of its file.
 const SHAPES: &[(&str, Generator)] = &[
+    ("denied-request", generate::<DeniedRequest>),
     ("evidence-keys", generate::<KeyReport>),
     ("evidence-record", generate::<Record>),
     ("evidence-verify", generate::<VerifyReport>),
     ("landing-report", generate::<LandingReport>),
+    ("open-requests", generate::<OpenRequests>),
     ("outcome", generate::<Outcome>),
     ("policy", generate::<agentos_policy::PolicyFile>),
+    ("policy-check", generate::<PolicyCheck>),
+    ("policy-explain", generate::<PolicyExplain>),
+    ("policy-lint", generate::<PolicyLint>),
+    ("policy-show", generate::<PolicyShow>),
+    ("policy-test", generate::<PolicyTest>),
     ("profile", generate::<agentos_profile::ProfileFile>),
     ("receipt", generate::<Receipt>),
     ("recover", generate::<RecoverReport>),

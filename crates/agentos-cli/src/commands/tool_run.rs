@@ -52,6 +52,10 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
 }
 
 fn show(app: &App, proposed: &Proposed) -> Result<(), agentos_engine::ports::EffectError> {
+    if !proposed.context.withheld.is_empty() {
+        let left_out = render::outcome::withheld(&proposed.context.withheld);
+        app.printer.error(left_out.trim_end());
+    }
     if app.printer.json {
         return app
             .printer

@@ -4,7 +4,7 @@
 
 use agentos_diff::ChangeError;
 use agentos_engine::Cause;
-use agentos_engine::ports::EffectError;
+use agentos_engine::ports::{Clock, EffectError};
 use agentos_engine::settle::{self, Proposal};
 use agentos_evidence::{Record, RecordKind, Store};
 use agentos_executor::{CommitInfo, Intent, RUN_TRAILER, Receipt, Repository, TargetSpec, Writes};
@@ -13,6 +13,7 @@ use agentos_tool::{Enforcement, ExecutionMode, RunId};
 
 use crate::app::{App, Done, usage};
 use crate::args::land::UndoArgs;
+use crate::clock::SystemClock;
 use crate::wire::repository;
 use crate::wire::session::{Session, Wanted};
 use crate::wire::tape::broken;
@@ -24,6 +25,7 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
         &Wanted {
             dry_run: args.dry_run,
             yes: args.yes,
+            policies: args.policy.clone(),
             ..Wanted::default()
         },
         run,
@@ -47,6 +49,7 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
         trailers: vec![("AgentOS-Undo".to_owned(), receipt.run.clone())],
         attempt: 1,
         partial: false,
+        answers: None,
     };
     let mut outcome = settle::apply(&mut session.deps(), "undo", &instruction, &proposal);
     session.seal(app);
@@ -102,6 +105,8 @@ fn undo_facts() -> ToolFacts {
         execution_mode: ExecutionMode::Local,
         enforcement: Enforcement::Observed,
         attempt: 1,
+        at: SystemClock.now(),
+        context_bytes: 0,
     }
 }
 
@@ -193,7 +198,10 @@ fn made(commits: &[CommitInfo], intent: Intent) -> Option<Receipt> {
 }
 
 /// A record's body, from its blob if it was too long for a line.
-fn read<T: serde::de::DeserializeOwned>(store: &Store, record: &Record) -> Result<T, EffectError> {
+///
+/// # Errors
+/// When the tape does not hold what it should.
+pub fn read<T: serde::de::DeserializeOwned>(store: &Store, record: &Record) -> Result<T, EffectError> {
     let torn = |what: String| EffectError::new(Cause::Evidence, "evidence-invalid-record", what);
     let body = match record.body.get("body_sha256").and_then(serde_json::Value::as_str) {
         Some(id) => {

@@ -2,10 +2,12 @@
 //!
 //! Owns: the sentence, the reasons and the next step. Never: shows more than what helps.
 
+use agentos_engine::context::Withheld;
 use agentos_engine::{Outcome, OutcomeKind};
 use agentos_policy::{Decision, Effect};
 
 use super::report::report;
+use crate::commands::approve::OpenRequest;
 use crate::escape;
 use crate::printer::{paint, style};
 
@@ -21,6 +23,7 @@ pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
             out.push_str(&format!("  {}\n", escape::line(file)));
         }
     }
+    out.push_str(&withheld(&outcome.withheld));
     for path in &outcome.kept {
         let path = escape::line(path);
         out.push_str(&format!(
@@ -42,6 +45,38 @@ pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
     }
     out.push_str(&paint(style::DIM, &format!("{about}\n")));
     out
+}
+
+/// A request that waits for a person, on two lines.
+pub fn request(open: &OpenRequest) -> String {
+    let request = &open.request;
+    let place = request.target.refname.trim_start_matches("refs/heads/");
+    let subject = request.message.lines().next().unwrap_or_default();
+    let about = format!(
+        "by {}, for {}, asked {}, until {}",
+        escape::line(&request.tool.provider),
+        escape::line(place),
+        open.asked,
+        request.expires
+    );
+    format!(
+        "{}  {}\n  {}\n",
+        paint(style::BOLD, &escape::line(&open.run)),
+        escape::line(subject),
+        paint(style::DIM, &about)
+    )
+}
+
+/// What policy kept from the tool, one line each.
+pub fn withheld(list: &[Withheld]) -> String {
+    let line = |one: &Withheld| {
+        let (path, why) = (escape::line(&one.path), escape::line(&one.why));
+        format!(
+            "  {} {path} was not shown to the tool: {why}\n",
+            paint(style::WARN, "left out")
+        )
+    };
+    list.iter().map(line).collect()
 }
 
 fn headline(outcome: &Outcome) -> String {
@@ -143,7 +178,8 @@ pub fn groups(decision: &Decision) -> String {
     out
 }
 
-fn effect(effect: Effect) -> String {
+/// An answer in its colour.
+pub fn effect(effect: Effect) -> String {
     let style = match effect {
         Effect::Allow => style::GOOD,
         Effect::Ask => style::WARN,

@@ -1,29 +1,36 @@
-//! Asks the person at the terminal, or speaks for one who said `--yes`.
+//! Asks the person at the terminal, or speaks for one who said yes beforehand.
 //!
-//! Owns: the question. Never: takes silence for a yes.
+//! Owns: the question and the screen it is asked on. Never: takes silence for a yes, or hides a reason.
 
-use std::io::{BufRead, Write};
+use std::io::{self, BufRead, Write};
 
 use agentos_diff::Change;
 use agentos_engine::ports::{Answer, Clock, ConsentPort};
 use agentos_policy::{Consent, Decision, Hashes};
 
 use crate::clock::SystemClock;
+use crate::escape;
 use crate::printer::{paint, style};
 use crate::render;
 
 /// Who can be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asker {
-    /// The user said yes beforehand.
+    /// The user said yes beforehand, to whatever is asked.
     Yes {
         /// Who said so.
         who: String,
+        /// How, for the record.
+        how: String,
     },
+    /// The user said yes to exactly this, which an earlier run asked for.
+    Given(Box<Consent>),
     /// A person at a terminal.
     Terminal {
         /// Who that is.
         who: String,
+        /// Lines of a screen.
+        height: usize,
     },
     /// Nobody.
     Nobody,
@@ -41,9 +48,18 @@ impl ConsentPort for Asker {
         };
         match self {
             Self::Nobody => Answer::Nobody,
-            Self::Yes { who } => yes(who, "--yes"),
-            Self::Terminal { who } => {
-                if ask_terminal(change, decision) {
+            Self::Yes { who, how } => yes(who, how),
+            Self::Given(consent) => Answer::Yes((**consent).clone()),
+            Self::Terminal { who, height } => {
+                let screen = Screen {
+                    change,
+                    decision,
+                    target: &hashes.target_ref,
+                    writes: &hashes.writes,
+                    height: *height,
+                };
+                let asked = screen.ask(&mut io::stdin().lock(), &mut anstream::stderr().lock());
+                if asked.unwrap_or(false) {
                     yes(who, "terminal")
                 } else {
                     Answer::No
@@ -53,36 +69,181 @@ impl ConsentPort for Asker {
     }
 }
 
-fn ask_terminal(change: &Change, decision: &Decision) -> bool {
-    let mut out = anstream::stderr().lock();
-    let stats = change.stats();
-    let files = change.files().len();
-    let mut text = format!(
-        "{} {files} {}, +{} -{}\n",
-        paint(style::WARN, "policy asks for your consent:"),
-        if files == 1 { "file" } else { "files" },
-        stats.added,
-        stats.removed
-    );
-    text.push_str(&render::outcome::groups(decision));
-    let _ = out.write_all(text.as_bytes());
-    loop {
-        let _ = out
-            .write_all(b"land it? [y]es, [n]o, [s]how the diff: ")
-            .and_then(|()| out.flush());
-        let mut line = String::new();
-        match std::io::stdin().lock().read_line(&mut line) {
-            Ok(0) | Err(_) => return false,
-            Ok(_) => {}
-        }
-        match line.trim().to_ascii_lowercase().as_str() {
-            "y" | "yes" => return true,
-            "n" | "no" | "" => return false,
-            "s" | "show" => {
-                let diff = String::from_utf8_lossy(change.canonical_diff());
-                let _ = out.write_all(render::result::diff(&diff).as_bytes());
+/// What a person is shown who has to agree.
+pub struct Screen<'a> {
+    /// The change.
+    pub change: &'a Change,
+    /// What policy says of it.
+    pub decision: &'a Decision,
+    /// The ref it goes to.
+    pub target: &'a str,
+    /// What is written there.
+    pub writes: &'a str,
+    /// Lines of a screen.
+    pub height: usize,
+}
+
+impl Screen<'_> {
+    /// Asks until there is an answer. The end of the input is a no.
+    fn ask(&self, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<bool> {
+        out.write_all(self.summary().as_bytes())?;
+        loop {
+            out.write_all(b"land it? [y]es, [n]o, [s]how the diff, [e]xplain: ")?;
+            out.flush()?;
+            let Some(word) = line(input)? else {
+                return Ok(false);
+            };
+            match word.as_str() {
+                "y" | "yes" => return Ok(true),
+                "n" | "no" | "" => return Ok(false),
+                "s" | "show" => {
+                    let diff = String::from_utf8_lossy(self.change.canonical_diff());
+                    self.page(&render::result::diff(&diff), input, out)?;
+                }
+                "e" | "explain" => {
+                    let text = format!("{}\n", escape::block(&self.decision.explanation()));
+                    self.page(&text, input, out)?;
+                }
+                _ => out.write_all(b"answer y, n, s or e\n")?,
             }
-            _ => {}
         }
+    }
+
+    /// What would happen, where, and which rules ask.
+    pub fn summary(&self) -> String {
+        let stats = self.change.stats();
+        let files = self.change.files().len();
+        let place = escape::line(self.target.strip_prefix("refs/heads/").unwrap_or(self.target));
+        let what = match self.writes {
+            "work-tree-only" => "in the work tree, without a commit".to_owned(),
+            _ => format!("as a commit on {place}"),
+        };
+        let mut text = format!(
+            "{} {files} {}, +{} -{}, {what}\n",
+            paint(style::WARN, "policy asks for your consent:"),
+            if files == 1 { "file" } else { "files" },
+            stats.added,
+            stats.removed
+        );
+        for file in self.change.files().iter().take(20) {
+            let path = escape::line(file.path.as_str());
+            text.push_str(&format!(
+                "  {path} +{} -{}\n",
+                file.stats.added, file.stats.removed
+            ));
+        }
+        if files > 20 {
+            text.push_str(&format!("  and {} more\n", files - 20));
+        }
+        text.push_str(&render::outcome::groups(self.decision));
+        text
+    }
+
+    /// Shows text a screen at a time.
+    fn page(&self, text: &str, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<()> {
+        let lines: Vec<&str> = text.lines().collect();
+        let screen = self.height.saturating_sub(1).max(1);
+        let mut shown = 0;
+        for chunk in lines.chunks(screen) {
+            for line in chunk {
+                out.write_all(line.as_bytes())?;
+                out.write_all(b"\n")?;
+            }
+            shown += chunk.len();
+            if shown < lines.len() {
+                let more = format!("-- {shown} of {} lines; enter: more, q: back -- ", lines.len());
+                out.write_all(paint(style::DIM, &more).as_bytes())?;
+                out.flush()?;
+                if line(input)?.is_none_or(|word| word.starts_with('q')) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A line in lower case; none at the end of the input.
+fn line(input: &mut dyn BufRead) -> io::Result<Option<String>> {
+    let mut line = String::new();
+    let read = input.read_line(&mut line)?;
+    Ok((read > 0).then(|| line.trim().to_ascii_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_diff::{FileState, RepoPath};
+    use agentos_policy::PolicySet;
+
+    use super::*;
+    use crate::commands::apply::patch_facts;
+
+    /// What a person sees who types these lines, without colours, and whether it is a yes.
+    fn typed(lines: &str) -> (bool, String) {
+        let file = |path: &str, new: &str| {
+            let path = RepoPath::new(path).unwrap();
+            (path, None, Some(FileState::regular(new.as_bytes())))
+        };
+        let workflow: String = (1..=6).map(|n| format!("step {n}\n")).collect();
+        let files = vec![
+            file(".github/workflows/ci.yml", &workflow),
+            file("src/a.rs", "fn a() {}\n"),
+        ];
+        let change = Change::new(files).unwrap();
+        let decision = PolicySet::builtin().unwrap().decide(&change, &patch_facts());
+        let screen = Screen {
+            change: &change,
+            decision: &decision,
+            target: "refs/heads/main",
+            writes: "commit-and-work-tree",
+            height: 10,
+        };
+        let mut out = Vec::new();
+        let yes = screen.ask(&mut lines.as_bytes(), &mut out).unwrap();
+        (
+            yes,
+            anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string(),
+        )
+    }
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        for (lines, expected) in [
+            ("y\n", true),
+            ("YES\n", true),
+            ("s\n\n\ny\n", true),
+            ("what\ny\n", true),
+            ("n\n", false),
+            ("\n", false),
+            ("", false),
+            ("s\n", false),
+            ("maybe\n", false),
+        ] {
+            assert_eq!(typed(lines).0, expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn the_screen_says_what_where_and_which_rule_asks() {
+        insta::assert_snapshot!(typed("s\nq\ne\nn\n").1, @r"
+        policy asks for your consent: 2 files, +7 -0, as a commit on main
+          .github/workflows/ci.yml +6 -0
+          src/a.rs +1 -0
+          ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci)
+        land it? [y]es, [n]o, [s]how the diff, [e]xplain: diff --git a/.github/workflows/ci.yml b/.github/workflows/ci.yml
+        new file mode 100644
+        index 0000000000000000000000000000000000000000..79c57697129782419ceb789b8057389f6117fe76
+        --- /dev/null
+        +++ b/.github/workflows/ci.yml
+        @@ -0,0 +1,6 @@
+        +step 1
+        +step 2
+        +step 3
+        -- 9 of 19 lines; enter: more, q: back -- land it? [y]es, [n]o, [s]how the diff, [e]xplain: ask
+          ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:103)
+          allow the change: a change whose paths are allowed may land (default.land, built-in/default.toml:16)
+          allow .github/workflows/ci.yml and 1 more: ordinary files may be edited (default.edit, built-in/default.toml:7)
+        land it? [y]es, [n]o, [s]how the diff, [e]xplain:
+        ");
     }
 }

@@ -4,7 +4,6 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use agentos_diff::{Base, Change};
@@ -22,8 +21,7 @@ use agentos_signer::Surroundings;
 use agentos_tool::StateMeasurement;
 
 use super::commit_signing::{self, Wish};
-use crate::app::{App, usage};
-use crate::input;
+use crate::app::App;
 use crate::printer::Printer;
 
 /// Finds the repository that is meant.
@@ -60,24 +58,21 @@ pub struct RepositoryPort {
 }
 
 impl RepositoryPort {
-    /// A port for this target.
-    ///
-    /// # Errors
-    /// When a policy file outside the repository cannot be read.
-    pub fn new(app: &App, repo: Repository, spec: TargetSpec) -> Result<Self, EffectError> {
+    /// A port for this target, with the policy of these layers around the repository's own.
+    pub fn new(app: &App, repo: Repository, spec: TargetSpec, layers: Vec<PolicySource>) -> Self {
         let identity = IdentityEnv {
             name: app.env.get("GIT_AUTHOR_NAME").map(str::to_owned),
             email: app.env.get("GIT_AUTHOR_EMAIL").map(str::to_owned),
         };
-        Ok(Self {
+        Self {
             surroundings: commit_signing::surroundings(app, &repo),
             printer: app.printer,
             repo,
             spec,
             identity,
-            layers: outer_layers(app)?,
+            layers,
             policy: RefCell::new(None),
-        })
+        }
     }
 
     /// Lands somewhere else.
@@ -130,16 +125,7 @@ impl ports::Repository for RepositoryPort {
                 text,
             });
         }
-        let set = PolicySet::load(&sources).map_err(|error| {
-            let mut effect = EffectError::new(Cause::Policy, "policy-error", error.to_string());
-            let mend = "a policy that cannot be read allows nothing; mend the file or take it away";
-            effect.hint = Some(
-                error
-                    .hint()
-                    .map_or_else(|| mend.to_owned(), |hint| format!("{hint}; {mend}")),
-            );
-            effect
-        })?;
+        let set = PolicySet::load(&sources).map_err(|error| super::policy::wrong(&error))?;
         let set = set.with_hooks_path(self.repo.hooks_path().as_deref());
         let told = sources.iter().map(|source| {
             serde_json::json!({ "layer": source.layer.as_str(), "name": source.name, "text": source.text })
@@ -341,7 +327,8 @@ fn told(commit: agentos_executor::CommitInfo) -> CommitInfo {
     }
 }
 
-fn info(target: &Target) -> TargetInfo {
+/// A target in the flow's words.
+pub fn info(target: &Target) -> TargetInfo {
     TargetInfo {
         refname: target.refname.clone(),
         base_commit: target.base_commit.clone(),
@@ -369,57 +356,4 @@ fn back(target: &TargetInfo) -> Target {
             Writes::Nothing => agentos_executor::Writes::Nothing,
         },
     }
-}
-
-/// A policy file larger than this is not one.
-const LARGEST_POLICY: u64 = 1 << 20;
-
-/// Machine-wide and user policy. The built-in layer is in every set; the repository's comes with the target.
-fn outer_layers(app: &App) -> Result<Vec<PolicySource>, EffectError> {
-    let mut layers = Vec::new();
-    let user = app.env.config_dir().map(|dir| dir.join("policy"));
-    let places = [
-        (Layer::Machine, Some(app.env.machine_policy_dir())),
-        (Layer::User, user),
-    ];
-    for (layer, dir) in places {
-        for file in rule_files(dir.as_deref())? {
-            let text = input::text_file(&file, LARGEST_POLICY)?;
-            layers.push(PolicySource {
-                layer,
-                name: file.display().to_string(),
-                text,
-            });
-        }
-    }
-    Ok(layers)
-}
-
-/// The rule files of a folder, sorted; none where there is no folder.
-fn rule_files(dir: Option<&Path>) -> Result<Vec<PathBuf>, EffectError> {
-    let Some(dir) = dir else { return Ok(Vec::new()) };
-    let entries = match std::fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => {
-            return Err(usage(format!(
-                "cannot read the policy folder `{}`: {error}",
-                dir.display()
-            )));
-        }
-    };
-    let mut files = Vec::new();
-    for entry in entries {
-        // A folder that cannot be read to its end might hide a rule that denies.
-        let entry = entry.map_err(|error| usage(format!("cannot read `{}`: {error}", dir.display())))?;
-        if entry
-            .path()
-            .extension()
-            .is_some_and(|extension| extension == "toml")
-        {
-            files.push(entry.path());
-        }
-    }
-    files.sort();
-    Ok(files)
 }

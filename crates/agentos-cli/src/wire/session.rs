@@ -12,6 +12,7 @@ use agentos_executor::{Recovered, Repository, TargetSpec};
 use agentos_tool::RunId;
 
 use super::consent::Asker;
+use super::policy;
 use super::repository::{self, RepositoryPort};
 use super::signer;
 use super::tape::{Tape, broken};
@@ -31,6 +32,8 @@ pub struct Wanted {
     pub dry_run: bool,
     /// Consent beforehand.
     pub yes: bool,
+    /// Policy files of the command line.
+    pub policies: Vec<PathBuf>,
     /// Nobody is to be asked, even at a terminal.
     pub headless: bool,
     /// The change is only looked at, whatever state the repository is in.
@@ -68,6 +71,7 @@ impl From<&TargetFlags> for Wanted {
             no_commit: flags.no_commit,
             dry_run: flags.dry_run,
             yes: flags.yes,
+            policies: flags.policy.clone(),
             headless: false,
             look_only: false,
         }
@@ -89,6 +93,7 @@ impl Session {
     /// When there is no repository, or its evidence cannot be opened.
     pub fn open(app: &App, wanted: &Wanted, run: &RunId) -> Result<Self, EffectError> {
         let repo = repository::open(app)?;
+        let layers = policy::outer_layers(app, &wanted.policies)?;
         let dir = repo.state_dir();
         let work_dir = repo
             .work_dir()
@@ -97,7 +102,7 @@ impl Session {
         let mut tape = Tape::new(store, run);
         recover(app, &repo, &mut tape)?;
         Ok(Self {
-            port: RepositoryPort::new(app, repo, wanted.spec())?,
+            port: RepositoryPort::new(app, repo, wanted.spec(), layers),
             work_dir,
             tape,
             asker: asker(app, wanted),
@@ -130,6 +135,16 @@ impl Session {
         }
     }
 
+    /// Whether there is a person to be asked.
+    pub fn can_ask(&self) -> bool {
+        matches!(self.asker, Asker::Terminal { .. })
+    }
+
+    /// Has somebody else asked than the flags said.
+    pub fn consent_by(&mut self, asker: Asker) {
+        self.asker = asker;
+    }
+
     /// Lands somewhere else than the flags said.
     pub fn aim(&mut self, spec: TargetSpec) {
         self.port.aim(spec);
@@ -151,14 +166,24 @@ impl Session {
     }
 }
 
+/// Lines of a screen where the terminal does not say.
+const USUAL_HEIGHT: usize = 40;
+
 fn asker(app: &App, wanted: &Wanted) -> Asker {
     let who = app.env.user();
+    let height = app.env.get("LINES").and_then(|lines| lines.parse().ok());
     match (
         wanted.yes,
         app.env.can_ask && !app.printer.json && !wanted.headless,
     ) {
-        (true, _) => Asker::Yes { who },
-        (false, true) => Asker::Terminal { who },
+        (true, _) => Asker::Yes {
+            who,
+            how: "--yes".to_owned(),
+        },
+        (false, true) => Asker::Terminal {
+            who,
+            height: height.unwrap_or(USUAL_HEIGHT),
+        },
         (false, false) => Asker::Nobody,
     }
 }

@@ -98,7 +98,7 @@ fn policy_asks_before_ci_changes_and_yes_is_a_consent() {
       .github/workflows/ci.yml
         + hunk 1: the whole file
       ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci)
-      next: look at the change, then run this again with `--yes` to consent to it
+      next: look at it with `agentos approve --show [RUN]`; `agentos approve [RUN]` lands it, `agentos deny [RUN]` closes it
       run [RUN]
     ");
     let output = pipe_in(&repo, &["apply", "-", "--yes"], WORKFLOW_EDIT);

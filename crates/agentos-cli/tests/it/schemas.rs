@@ -99,3 +99,27 @@ fn the_schema_verb_prints_what_is_committed() {
     let names: Vec<&str> = SchemaName::ALL.iter().map(|schema| schema.as_str()).collect();
     assert_eq!(listed.lines().collect::<Vec<_>>(), names);
 }
+
+#[test]
+fn policy_and_consent_documents_follow_their_schemas() {
+    let repo = small_repo();
+    let asked = pipe_in(&repo, &["apply", "--json"], WORKFLOW_EDIT);
+    let run = asked.json().unwrap()["run"].as_str().unwrap().to_owned();
+    let cases: &[(&[&str], SchemaName)] = &[
+        (&["policy", "check", "-", "--json"], SchemaName::PolicyCheck),
+        (&["policy", "explain", "-", "--json"], SchemaName::PolicyExplain),
+        (
+            &["policy", "explain", "--read", ".env", "--cloud", "--json"],
+            SchemaName::PolicyExplain,
+        ),
+        (&["policy", "show", "--json"], SchemaName::PolicyShow),
+        (&["policy", "test", "--json"], SchemaName::PolicyTest),
+        (&["policy", "lint", "--json"], SchemaName::PolicyLint),
+        (&["approve", "--json"], SchemaName::OpenRequests),
+        (&["deny", &run, "--json"], SchemaName::DeniedRequest),
+    ];
+    for (args, schema) in cases {
+        let output = pipe_in(&repo, args, WORKFLOW_EDIT);
+        follows(*schema, &output.json().unwrap(), &format!("{args:?}"));
+    }
+}

@@ -216,12 +216,15 @@ fn applied(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Vec<
             execution_mode: ExecutionMode::Local,
             enforcement: Enforcement::Observed,
             attempt: 1,
+            at: Timestamp::from_unix_seconds(0),
+            context_bytes: 0,
         },
         reported_model: None,
         message: "x".to_owned(),
         trailers: Vec::new(),
         attempt: 1,
         partial: false,
+        answers: None,
     };
     let outcome = apply(&mut deps, "apply", "x", &proposal);
     (outcome, tape.kinds)

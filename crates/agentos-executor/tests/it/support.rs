@@ -4,7 +4,7 @@ use agentos_diff::{Base, Change, EntryKind, FileMode, FileState, RepoPath};
 use agentos_executor::{
     ExecError, Identity, Intent, IntentSink, LandPlan, Receipt, Repository, Target, TargetSpec,
 };
-use agentos_policy::{Approved, Consent, Hashes, PolicySet, ToolFacts, approve};
+use agentos_policy::{Approved, Consent, Hashes, Place, PolicySet, ToolFacts, approve};
 use agentos_testkit::repo::TestRepo;
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 
@@ -75,27 +75,22 @@ pub fn approved(change: Change, target: &Target) -> Approved<Change> {
         execution_mode: ExecutionMode::Local,
         enforcement: Enforcement::Kernel,
         attempt: 1,
+        at: Timestamp::from_unix_seconds(0),
+        context_bytes: 0,
     };
     let decision = policy.decide(&change, &tool);
+    let place = Place {
+        base_commit: &target.base_commit,
+        target_ref: &target.refname,
+        writes: target.writes.as_str(),
+    };
     let consent = Consent {
         who: "Test Author".to_owned(),
         when: Timestamp::from_unix_seconds(0),
         how: "--yes".to_owned(),
-        hashes: Hashes {
-            diff_sha256: change.sha256().to_owned(),
-            base_commit: target.base_commit.clone(),
-            policy_sha256: policy.sha256().to_owned(),
-            target_ref: target.refname.clone(),
-        },
+        hashes: Hashes::of(&change, &decision, &place),
     };
-    approve(
-        change,
-        &decision,
-        &target.base_commit,
-        &target.refname,
-        Some(&consent),
-    )
-    .unwrap()
+    approve(change, &decision, &place, Some(&consent)).unwrap()
 }
 
 pub fn plan(target: &Target) -> LandPlan {

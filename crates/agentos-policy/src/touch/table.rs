@@ -3,13 +3,14 @@
 //! Owns: the table and its exceptions. Never: compiles or asks them. Case does not matter; a name at any depth
 //! begins with `**/`.
 
-use super::Touch;
+use super::Part::{self, Ecosystem as E, Touch as T};
+use super::{Ecosystem, Touch};
 
 /// Names that are in the table by their look and not by what they are.
-pub(super) const EXCEPTIONS: &[(Touch, &[&str])] = &[
+pub(super) const EXCEPTIONS: &[(&[Part], &[&str])] = &[
     // Made to be shared.
     (
-        Touch::SecretsFiles,
+        &[T(Touch::SecretsFiles)],
         &[
             "**/.env.{example,sample,template,dist}",
             "**/*.{example,sample,template}",
@@ -20,7 +21,11 @@ pub(super) const EXCEPTIONS: &[(Touch, &[&str])] = &[
     ),
     // Text and programs about such files.
     (
-        Touch::Build,
+        &[T(Touch::Licence)],
+        &["**/{license,licence,copying,notice}*.{rs,py,js,jsx,ts,tsx,go,java,kt,rb,php,c,h,cc,cpp,cs}"],
+    ),
+    (
+        &[T(Touch::Build)],
         &[
             "**/{make,docker,container}file*.{md,rst,adoc,snap}",
             "**/{make,docker,container}file*.{rs,py,js,jsx,ts,tsx,go,java,kt,rb,php,c,h,cc,cpp,cs}",
@@ -29,58 +34,171 @@ pub(super) const EXCEPTIONS: &[(Touch, &[&str])] = &[
 ];
 
 /// Which names belong to what.
-pub(super) const TABLE: &[(Touch, &[&str])] = &[
-    (Touch::Dependencies, DEPENDENCIES),
-    (Touch::Ci, CI),
-    (Touch::Build, BUILD),
-    (Touch::Hooks, HOOKS),
-    (Touch::Agents, AGENTS),
-    (Touch::Editor, EDITOR),
-    (Touch::Policy, &[".agentos", ".agentos/**"]),
-    (Touch::GitAttributes, GIT_ATTRIBUTES),
-    (Touch::Licence, LICENCE),
-    (Touch::Tests, TESTS),
-    (Touch::SecretsFiles, SECRETS_FILES),
+pub(super) const TABLE: &[(&[Part], &[&str])] = &[
+    (&[T(Touch::Dependencies), E(Ecosystem::Cargo)], &["**/cargo.toml"]),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Cargo)],
+        &["**/cargo.lock"],
+    ),
+    (&[T(Touch::Dependencies), E(Ecosystem::Npm)], NPM),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Npm)],
+        NPM_LOCKS,
+    ),
+    (&[T(Touch::Dependencies), E(Ecosystem::Python)], PYTHON),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Python)],
+        PYTHON_LOCKS,
+    ),
+    (&[T(Touch::Dependencies), E(Ecosystem::Go)], &["**/go.{mod,work}"]),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Go)],
+        &["**/go.{sum,work.sum}"],
+    ),
+    (
+        &[T(Touch::Dependencies), E(Ecosystem::Ruby)],
+        &["**/{gemfile,gems.rb,.bundle/config}", "**/*.gemspec"],
+    ),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Ruby)],
+        &["**/{gemfile.lock,gems.locked}"],
+    ),
+    (
+        &[T(Touch::Dependencies), E(Ecosystem::Php)],
+        &["**/composer.json"],
+    ),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Php)],
+        &["**/composer.lock"],
+    ),
+    (&[T(Touch::Dependencies), E(Ecosystem::Jvm)], JVM),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Jvm)],
+        &["**/gradle.lockfile"],
+    ),
+    (&[T(Touch::Dependencies), E(Ecosystem::Dotnet)], DOTNET),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Dotnet)],
+        &["**/{packages.lock.json,paket.lock}"],
+    ),
+    (
+        &[T(Touch::Dependencies), E(Ecosystem::Apple)],
+        &["**/{package.swift,podfile,cartfile}", "**/*.podspec"],
+    ),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Apple)],
+        APPLE_LOCKS,
+    ),
+    (
+        &[T(Touch::Dependencies), E(Ecosystem::Dart)],
+        &["**/pubspec.yaml"],
+    ),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Dart)],
+        &["**/pubspec.lock"],
+    ),
+    (&[T(Touch::Dependencies), E(Ecosystem::Elixir)], &["**/mix.exs"]),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Elixir)],
+        &["**/mix.lock"],
+    ),
+    (
+        &[T(Touch::Dependencies), E(Ecosystem::Haskell)],
+        &["**/{stack.yaml,cabal.project}"],
+    ),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Haskell)],
+        HASKELL_LOCKS,
+    ),
+    (
+        &[T(Touch::Dependencies), E(Ecosystem::Cpp)],
+        &["**/{vcpkg.json,conanfile.txt,conanfile.py}"],
+    ),
+    (
+        &[T(Touch::Dependencies), E(Ecosystem::Zig)],
+        &["**/build.zig.zon"],
+    ),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Nix)],
+        &["**/flake.lock"],
+    ),
+    (&[T(Touch::Dependencies), E(Ecosystem::Machine)], MACHINE),
+    (
+        &[T(Touch::Dependencies), T(Touch::LockFiles), E(Ecosystem::Machine)],
+        &["**/{devbox.lock,devenv.lock}"],
+    ),
+    (&[T(Touch::Ci)], CI),
+    (&[T(Touch::Build)], BUILD),
+    (&[T(Touch::Hooks)], HOOKS),
+    (&[T(Touch::Agents)], AGENTS),
+    (&[T(Touch::Editor)], EDITOR),
+    (&[T(Touch::Policy)], &[".agentos", ".agentos/**"]),
+    (&[T(Touch::GitAttributes)], GIT_ATTRIBUTES),
+    (&[T(Touch::Licence)], LICENCE),
+    (&[T(Touch::Tests)], TESTS),
+    (&[T(Touch::SecretsFiles)], SECRETS_FILES),
+    (&[T(Touch::Generated)], GENERATED),
+    (&[T(Touch::Vendored)], VENDORED),
 ];
 
-const DEPENDENCIES: &[&str] = &[
-    // Rust
-    "**/cargo.{toml,lock}",
-    // JavaScript
-    "**/{package,package-lock,npm-shrinkwrap,deno,jsr,bower}.{json,jsonc,json5,yaml}",
-    "**/{yarn.lock,pnpm-lock.yaml,pnpm-workspace.yaml,bun.lock,bun.lockb,deno.lock,bunfig.toml}",
+const NPM: &[&str] = &[
+    "**/{package,deno,jsr,bower}.{json,jsonc,json5,yaml}",
+    "**/{pnpm-workspace.yaml,bunfig.toml}",
     "**/.{npmrc,yarnrc,yarnrc.yml}",
     "**/{,.}pnpmfile.{cjs,js,mjs}",
     "**/.yarn/**",
-    // Python
-    "**/{pyproject.toml,setup.cfg,pipfile,pipfile.lock,poetry.lock,uv.lock,pdm.lock,pixi.toml,pixi.lock}",
+];
+
+const NPM_LOCKS: &[&str] = &[
+    "**/{package-lock,npm-shrinkwrap}.{json,jsonc,json5,yaml}",
+    "**/{yarn.lock,pnpm-lock.yaml,bun.lock,bun.lockb,deno.lock}",
+];
+
+const PYTHON: &[&str] = &[
+    "**/{pyproject.toml,setup.cfg,pipfile,pixi.toml}",
     "**/{requirements,constraints}*.{txt,in}",
     "**/requirements/*.{txt,in}",
-    "**/{environment,conda,conda-lock}.{yml,yaml}",
+    "**/{environment,conda}.{yml,yaml}",
     "**/{pip.conf,uv.toml}",
-    // Go
-    "**/go.{mod,sum,work,work.sum}",
-    // Ruby
-    "**/{gemfile,gemfile.lock,gems.rb,gems.locked,.bundle/config}",
-    "**/*.gemspec",
-    // PHP
-    "**/composer.{json,lock}",
-    // Java, Kotlin, Scala, Clojure
-    "**/{pom.xml,gradle.lockfile,libs.versions.toml,gradle-wrapper.properties,project.clj,deps.edn}",
+];
+
+const PYTHON_LOCKS: &[&str] = &[
+    "**/{pipfile.lock,poetry.lock,uv.lock,pdm.lock,pixi.lock}",
+    "**/conda-lock.{yml,yaml}",
+];
+
+const JVM: &[&str] = &[
+    "**/{pom.xml,libs.versions.toml,gradle-wrapper.properties,project.clj,deps.edn}",
     "**/*.sbt",
-    // .NET
-    "**/{packages.config,packages.lock.json,directory.packages.props,nuget.config,paket.dependencies,paket.lock}",
+];
+
+const DOTNET: &[&str] = &[
+    "**/{packages.config,directory.packages.props,nuget.config,paket.dependencies}",
     "**/*.{csproj,fsproj,vbproj}",
-    // Swift, Dart, Elixir, Haskell, Nix, C++
-    "**/{package.swift,package.resolved,podfile,podfile.lock,cartfile,cartfile.resolved}",
-    "**/*.podspec",
-    "**/pubspec.{yaml,lock}",
-    "**/mix.{exs,lock}",
-    "**/{stack.yaml,stack.yaml.lock,cabal.project,cabal.project.freeze,flake.lock}",
-    "**/{vcpkg.json,conanfile.txt,conanfile.py,build.zig.zon}",
-    // Whole machines
+];
+
+const APPLE_LOCKS: &[&str] = &["**/{package.resolved,podfile.lock,cartfile.resolved}"];
+
+const HASKELL_LOCKS: &[&str] = &["**/{stack.yaml.lock,cabal.project.freeze}"];
+
+const MACHINE: &[&str] = &[
     "**/{,.}mise{,.local}.toml",
-    "**/{.tool-versions,devbox.json,devbox.lock,devenv.yaml,devenv.lock,brewfile}",
+    "**/{.tool-versions,devbox.json,devenv.yaml,brewfile}",
+];
+
+const GENERATED: &[&str] = &[
+    "**/{generated,__generated__,.generated}/**",
+    "**/*.min.{js,css,mjs}",
+    "**/*.{js,css,mjs}.map",
+    "**/*.pb.{go,cc,h,dart}",
+    "**/*.{g,freezed}.dart",
+    "**/*.{designer,g}.cs",
+    "**/{*_pb2,*_pb2_grpc}.py",
+    "**/*.generated.*",
+];
+
+const VENDORED: &[&str] = &[
+    "**/{vendor,vendored,third_party,third-party,thirdparty,node_modules,bower_components,pods,carthage}/**",
 ];
 
 const CI: &[&str] = &[

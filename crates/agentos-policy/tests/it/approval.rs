@@ -1,12 +1,18 @@
 //! Who gets the key to the executor.
 
-use agentos_policy::{BoundTo, Consent, Hashes, NotApproved, approve};
+use agentos_policy::{BoundTo, Consent, Hashes, NotApproved, Place, approve};
 use agentos_tool::Timestamp;
 
 use crate::support::*;
 
 const BASE: &str = "1111111111111111111111111111111111111111";
 const REF: &str = "refs/heads/main";
+const WRITES: &str = "commit-and-work-tree";
+const PLACE: Place<'_> = Place {
+    base_commit: BASE,
+    target_ref: REF,
+    writes: WRITES,
+};
 
 fn consent(hashes: Hashes) -> Consent {
     Consent {
@@ -18,7 +24,7 @@ fn consent(hashes: Hashes) -> Consent {
 }
 
 fn needed(set: &PolicySet, edit: &Change) -> Hashes {
-    match approve(edit.clone(), &set.decide(edit, &local()), BASE, REF, None) {
+    match approve(edit.clone(), &set.decide(edit, &local()), &PLACE, None) {
         Err(NotApproved::ConsentNeeded(hashes)) => hashes,
         other => panic!("{other:?}"),
     }
@@ -28,7 +34,7 @@ fn needed(set: &PolicySet, edit: &Change) -> Hashes {
 fn an_allowed_change_is_approved_and_bound() {
     let set = PolicySet::builtin().unwrap();
     let edit = modify("src/a.rs");
-    let approved = approve(edit.clone(), &set.decide(&edit, &local()), BASE, REF, None).unwrap();
+    let approved = approve(edit.clone(), &set.decide(&edit, &local()), &PLACE, None).unwrap();
     assert_eq!(approved.value(), &edit);
     let (value, hashes) = approved.into_parts();
     assert_eq!(value, edit);
@@ -39,6 +45,7 @@ fn an_allowed_change_is_approved_and_bound() {
             base_commit: BASE.to_owned(),
             policy_sha256: set.sha256().to_owned(),
             target_ref: REF.to_owned(),
+            writes: WRITES.to_owned(),
         }
     );
 }
@@ -49,42 +56,31 @@ fn a_consent_opens_exactly_what_it_was_given_for() {
     let edit = modify("Cargo.toml");
     let decision = set.decide(&edit, &local());
     let hashes = needed(&set, &edit);
-    assert!(approve(edit.clone(), &decision, BASE, REF, Some(&consent(hashes.clone()))).is_ok());
-    let flip = |text: &str| format!("x{}", text.get(1..).unwrap());
-    let others = [
-        (
-            BoundTo::Diff,
-            Hashes {
-                diff_sha256: flip(&hashes.diff_sha256),
-                ..hashes.clone()
-            },
-        ),
-        (
-            BoundTo::BaseCommit,
-            Hashes {
-                base_commit: flip(&hashes.base_commit),
-                ..hashes.clone()
-            },
-        ),
-        (
-            BoundTo::Policy,
-            Hashes {
-                policy_sha256: flip(&hashes.policy_sha256),
-                ..hashes.clone()
-            },
-        ),
-        (
-            BoundTo::TargetRef,
-            Hashes {
-                target_ref: flip(&hashes.target_ref),
-                ..hashes.clone()
-            },
-        ),
+    assert!(approve(edit.clone(), &decision, &PLACE, Some(&consent(hashes.clone()))).is_ok());
+    // One byte, at each end and in the middle, of each of what it is bound to.
+    let flipped = |text: &str| {
+        [0, text.len() / 2, text.len() - 1].map(|at| {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
+            String::from_utf8(bytes).unwrap()
+        })
+    };
+    type Field = fn(&mut Hashes) -> &mut String;
+    let fields: [(BoundTo, Field); 5] = [
+        (BoundTo::Diff, |hashes| &mut hashes.diff_sha256),
+        (BoundTo::BaseCommit, |hashes| &mut hashes.base_commit),
+        (BoundTo::Policy, |hashes| &mut hashes.policy_sha256),
+        (BoundTo::TargetRef, |hashes| &mut hashes.target_ref),
+        (BoundTo::Writes, |hashes| &mut hashes.writes),
     ];
-    for (expected, other) in others {
-        match approve(edit.clone(), &decision, BASE, REF, Some(&consent(other))) {
-            Err(NotApproved::ConsentVoid { bound_to, .. }) => assert_eq!(bound_to, expected),
-            other => panic!("{expected}: {other:?}"),
+    for (expected, field) in fields {
+        for other in flipped(field(&mut hashes.clone())) {
+            let mut changed = hashes.clone();
+            *field(&mut changed) = other;
+            match approve(edit.clone(), &decision, &PLACE, Some(&consent(changed))) {
+                Err(NotApproved::ConsentVoid { bound_to, .. }) => assert_eq!(bound_to, expected),
+                other => panic!("{expected}: {other:?}"),
+            }
         }
     }
 }
@@ -98,12 +94,12 @@ fn no_consent_overrides_a_deny() {
         base_commit: BASE.to_owned(),
         policy_sha256: set.sha256().to_owned(),
         target_ref: REF.to_owned(),
+        writes: WRITES.to_owned(),
     };
     let outcome = approve(
         edit.clone(),
         &set.decide(&edit, &local()),
-        BASE,
-        REF,
+        &PLACE,
         Some(&consent(hashes)),
     );
     assert_eq!(outcome.unwrap_err(), NotApproved::Denied);
@@ -113,10 +109,10 @@ fn no_consent_overrides_a_deny() {
 fn a_decision_approves_no_other_change() {
     let set = PolicySet::builtin().unwrap();
     let decision = set.decide(&modify("src/a.rs"), &local());
-    let other = approve(modify("Cargo.toml"), &decision, BASE, REF, None);
+    let other = approve(modify("Cargo.toml"), &decision, &PLACE, None);
     assert_eq!(other.unwrap_err(), NotApproved::OtherChange);
-    let read = set.decide_read("src/a.rs", &local());
-    let by_read = approve(modify("src/a.rs"), &read, BASE, REF, None);
+    let read = set.decide_read("src/a.rs", b"", &local());
+    let by_read = approve(modify("src/a.rs"), &read, &PLACE, None);
     assert_eq!(by_read.unwrap_err(), NotApproved::OtherChange);
 }
 

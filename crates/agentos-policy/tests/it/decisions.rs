@@ -171,8 +171,8 @@ fn key_files_do_not_leave_for_a_cloud_model() {
         (".git/config", "deny git-dir", "deny git-dir"),
     ];
     for (path, by_cloud, by_local) in cases {
-        assert_eq!(word(&set.decide_read(path, &cloud())), by_cloud, "{path}");
-        assert_eq!(word(&set.decide_read(path, &local())), by_local, "{path}");
+        assert_eq!(word(&set.decide_read(path, b"", &cloud())), by_cloud, "{path}");
+        assert_eq!(word(&set.decide_read(path, b"", &local())), by_local, "{path}");
     }
 }
 
@@ -248,7 +248,7 @@ fn a_path_and_a_pattern_fold_alike() {
         let set = with(&format!(
             "[[rule]]\nid = \"r\"\neffect = \"deny\"\nwhy = \"w\"\npaths = [\"{pattern}\"]\n"
         ));
-        let decision = set.decide_read(path, &local());
+        let decision = set.decide_read(path, b"", &local());
         let by: Vec<&str> = decision.deciding().map(|reason| reason.rule.as_str()).collect();
         assert_eq!(by, ["r"], "{pattern} {path}");
     }
@@ -281,9 +281,9 @@ fn the_explanation_names_rule_file_and_line() {
     insta::assert_snapshot!(decision.explanation(), @r"
     deny
       deny .github/workflows/ci.yml: a cloud model may not edit workflows (no-cloud-ci, .agentos/policy/team.toml:3)
-      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:122)
-      allow the change: a change whose paths are allowed may land (default.land, built-in/default.toml:14)
-      allow .github/workflows/ci.yml and 2 more: ordinary files may be edited (default.edit, built-in/default.toml:5)
+      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:103)
+      allow the change: a change whose paths are allowed may land (default.land, built-in/default.toml:16)
+      allow .github/workflows/ci.yml and 2 more: ordinary files may be edited (default.edit, built-in/default.toml:7)
       fix: edit the workflow by hand
     ");
     insta::assert_json_snapshot!(decision.facts(), @r#"
@@ -318,7 +318,15 @@ fn every_built_in_answer_explains_itself() {
         .map(|rule| format!("{} {}: {}", rule.effect().as_str(), rule.id(), rule.why()))
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    deny default.read-keys: files that usually hold keys do not leave this machine
+    deny floor.git-directory: git's own files decide what git executes
+    ask floor.policy: this file belongs to the policy itself, or runs it
+    deny floor.read-keys: files that usually hold keys do not leave this machine
+    deny floor.read-secrets: it holds a credential, which does not leave this machine
+    deny floor.secrets: it adds a credential
+    deny floor.bidi: it adds characters that a reader cannot see or that change the reading direction
+    deny floor.nul: it adds NUL bytes, which no reviewer can read
+    deny floor.too-many-files: nobody can review a change of more than 10000 files
+    deny floor.too-many-lines: nobody can review a change of more than 1000000 lines
     ask default.mode: it changes whether a file can be started as a program
     ask default.new-executable: it adds a file that can be started as a program
     ask default.invisible: it adds characters of no width, which can hide text from a reader
@@ -331,15 +339,8 @@ fn every_built_in_answer_explains_itself() {
     ask default.hooks: hooks run when a person commits or pulls
     ask default.agents: coding agents obey this file
     ask default.editor: editors run tasks and load settings from this file
-    ask default.policy: this file belongs to the policy itself
     ask default.git-attributes: this file changes how git treats other files
     ask default.key-files: files of this name usually hold keys
-    deny floor.git-directory: git's own files decide what git executes
-    deny floor.secrets: it adds a credential
-    deny floor.bidi: it adds characters that a reader cannot see or that change the reading direction
-    deny floor.nul: it adds NUL bytes, which no reviewer can read
-    deny floor.too-many-files: nobody can review a change of more than 10000 files
-    deny floor.too-many-lines: nobody can review a change of more than 1000000 lines
     ");
 }
 

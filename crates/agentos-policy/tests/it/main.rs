@@ -3,6 +3,8 @@
 //! Owns: the specification by example. Never: reaches into the crate.
 
 #[cfg(test)]
+mod agree;
+#[cfg(test)]
 mod approval;
 #[cfg(test)]
 mod decisions;
@@ -11,9 +13,15 @@ mod findings;
 #[cfg(test)]
 mod groups;
 #[cfg(test)]
+mod layers;
+#[cfg(test)]
 mod mistakes;
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod names;
+#[cfg(test)]
+mod presets;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]

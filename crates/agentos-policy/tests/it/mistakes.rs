@@ -31,26 +31,48 @@ fn mistakes_in_the_file() {
         "version = 1\n[[rule]]\nid = \"r\"\nefect = \"allow\"\nwhy = \"w\"\n",
         "version = 1\n[[rule]]\nid = \"a b\"\neffect = \"deny\"\nwhy = \"w\"\n",
         "version = 1\n[[rule]]\nid = \"r\"\neffect = \"deny\"\nwhy = \" \"\n",
+        "version = 1\n[[rule]]\neffect = \"deny\"\nwhy = \"w\"\n",
+        "version = 1\n[[rule]]\nid = \"r\"\neffect = \"deny\"\n",
+        "version = 1\n[[rule]]\nid = r\n",
+        "version = 1\npreset = \"teams\"\n",
+        "version = 1\npreset = true\n",
+        "version = 1\nversion = 1\n",
+        "version = 1\n[rule]\nid = \"r\"\n",
         "version = 1\n[[rule]]\nid = \"r\"\neffect = \"deny\"\nwhy = \"w\"\n[[rule]]\nid = \"r\"\neffect = \"ask\"\nwhy = \"w\"\n",
     ];
     let all: Vec<String> = texts.into_iter().map(mistake).collect();
     insta::assert_snapshot!(all.join("\n"), @r#"
     team.toml:1:1: missing field `version`
+      hint: begin the file with `version = 1`
     team.toml:1:11: `version` is `2`, and only 1 is known
       hint: write `version = 1`, or use a newer agentos
-    team.toml:1:11: invalid type: string "1", expected a whole number of 0 or more
-    team.toml:2:1: unknown field `rules`, expected `version` or `rule`
+    team.toml:1:11: found the text "1", expected a whole number of 0 or more
+      hint: lists and numbers are written without quotes around them
+    team.toml:2:1: unknown field `rules`
       hint: did you mean `rule`?
     team.toml:2:8: unclosed array table, expected `]`
     team.toml:2:1: missing field `effect`
-    team.toml:4:10: unknown variant `alow`, expected one of `allow`, `ask`, `deny`
+      hint: write `effect = "deny"`, `"ask"` or `"allow"`
+    team.toml:4:10: unknown value `alow`
       hint: did you mean `allow`?
-    team.toml:4:1: unknown field `efect`, expected one of `id`, `effect`, `why`, `fix`, `code`, `action`, `paths`, `except_paths`, `kinds`, `provider`, `model`, `execution_mode`, `enforcement`, `findings`, `touches`, `max_added`, `over_added`, `max_removed`, `over_removed`, `max_lines`, `over_lines`, `max_files`, `over_files`, `max_deleted`, `over_deleted`, `max_attempt`, `over_attempt`, `examples`
+    team.toml:4:1: unknown field `efect`
       hint: did you mean `effect`?
     team.toml:2: rule `a b`: the id is not a plain name
       hint: use 1 to 64 letters, digits, `-`, `_` and `.`
     team.toml:2: rule `r`: `why` is empty
       hint: say in one sentence what the rule protects; it is shown with every refusal
+    team.toml:2:1: missing field `id`
+      hint: give the rule a name: `id = "no-cloud-ci"`
+    team.toml:2:1: missing field `why`
+      hint: say in one sentence what the rule protects: `why = "…"`
+    team.toml:3:6: string values must be quoted, expected literal string
+    team.toml:2:10: unknown value `teams`
+      hint: did you mean `team`?
+    team.toml:2:10: expected a word in quotes
+    team.toml:2:1: duplicate key
+      hint: write each field of a rule once
+    team.toml:2:1: found a table, expected a list in `[` and `]`
+      hint: each rule begins with two brackets: `[[rule]]`
     team.toml:6: rule `r`: the rule on line 2 has the same id
       hint: give each rule of a file its own id
     "#);
@@ -87,10 +109,19 @@ fn mistakes_in_a_rule() {
         "paths = [\"src/**\"]\nexamples.match = [{ path = \"docs/a\" }]",
         "paths = [\"src/**\"]\nexamples.no_match = [{ path = \"docs/a\" }, { path = \"SRC/a\" }]",
         "examples.matches = []",
+        "hours = [\"9-17\"]",
+        "hours = [\"09:00-09:00\"]",
+        "weekdays = [\"monday\"]",
+        "ecosystems = [\"rust\"]",
+        "findings = [\"only-weakens-tests\"]",
+        "action = [\"read\"]\nmax_added = 3",
+        "action = [\"read\"]\nfindings = [\"weakens-tests\"]",
+        "examples.match = [{ hour = \"noon\" }]",
+        "max_context = 3",
     ];
     let all: Vec<String> = rules.into_iter().map(in_rule).collect();
     insta::assert_snapshot!(all.join("\n"), @r#"
-    team.toml:7:11: unknown variant `modfy`, expected one of `create`, `modify`, `delete`, `rename`, `chmod`, `read`, `land`
+    team.toml:7:11: unknown value `modfy`
       hint: did you mean `modify`?
     team.toml:3: rule `r`: `action` is empty, so the rule would never match
       hint: leave it out if it should not matter
@@ -104,24 +135,26 @@ fn mistakes_in_a_rule() {
     team.toml:3: rule `r`: the glob `!src/**` begins with `!`; write it into `except_paths`
     team.toml:3: rule `r`: the glob `src/＊` has a wide form of a glob sign; write `?` for that character
     team.toml:3: rule `r`: `src/[a` is not a glob: unclosed character class; missing ']'
-    team.toml:7:9: invalid type: string "src/**", expected a list in `[` and `]`
+    team.toml:7:9: found the text "src/**", expected a list in `[` and `]`
+      hint: lists and numbers are written without quotes around them
     team.toml:3: rule `r`: `land` asks about the change as a whole and has no path
       hint: leave out `action`, or use `touches`
-    team.toml:7:10: unknown variant `executabel`, expected one of `text`, `binary`, `executable`, `new-executable`
+    team.toml:7:10: unknown value `executabel`
       hint: did you mean `executable`?
-    team.toml:7:18: unknown variant `clod`, expected `local` or `cloud`
+    team.toml:7:18: unknown value `clod`, expected `local` or `cloud`
       hint: did you mean `cloud`?
-    team.toml:7:15: unknown variant `sandbox`, expected `kernel` or `observed`
-    team.toml:7:12: unknown variant `dependency`, expected one of `dependencies`, `ci`, `build`, `hooks`, `agents`, `editor`, `policy`, `git-attributes`, `licence`, `tests`, `secrets-files`
+    team.toml:7:15: unknown value `sandbox`, expected `kernel` or `observed`
+    team.toml:7:12: unknown value `dependency`
       hint: did you mean `dependencies`?
-    team.toml:7:13: unknown variant `secrets`, expected one of `secret`, `bidi`, `invisible`, `nul`
+    team.toml:7:13: unknown value `secrets`
       hint: did you mean `secret`?
-    team.toml:7:13: invalid value: integer `-1`, expected a whole number of 0 or more
-    team.toml:7:13: invalid type: string "ten", expected a whole number of 0 or more
+    team.toml:7:13: found the number `-1`, expected a whole number of 0 or more
+    team.toml:7:13: found the text "ten", expected a whole number of 0 or more
+      hint: lists and numbers are written without quotes around them
     team.toml:3: rule `r`: no number is over `over_files` and within `max_files`
-    team.toml:7:1: unknown field `max_line`, expected one of `id`, `effect`, `why`, `fix`, `code`, `action`, `paths`, `except_paths`, `kinds`, `provider`, `model`, `execution_mode`, `enforcement`, `findings`, `touches`, `max_added`, `over_added`, `max_removed`, `over_removed`, `max_lines`, `over_lines`, `max_files`, `over_files`, `max_deleted`, `over_deleted`, `max_attempt`, `over_attempt`, `examples`
+    team.toml:7:1: unknown field `max_line`
       hint: did you mean `max_lines`?
-    team.toml:7:8: unknown variant `protected`, expected one of `no-diff`, `malformed`, `does-not-apply`, `ambiguous`, `stale`, `path-escape`, `git-dir`, `symlink-traversal`, `submodule`, `mode-change`, `binary`, `case-collision`, `reserved-name`, `encoding`, `too-large`, `secret`, `bidi`, `protected-path`, `empty`
+    team.toml:7:8: unknown value `protected`
       hint: did you mean `protected-path`?
     team.toml:3: rule `r`: `a[` in `provider` is not a glob: unclosed character class; missing ']'
     team.toml:3: rule `r`: `a＊` in `provider` has a wide form of a glob sign
@@ -131,5 +164,20 @@ fn mistakes_in_a_rule() {
       hint: correct the rule or the example; they contradict each other
     team.toml:7:10: unknown field `matches`, expected `match` or `no_match`
       hint: did you mean `match`?
+    team.toml:3: rule `r`: `9-17` in `hours` is no part of a day
+      hint: write it as `22:00-06:00`, in UTC
+    team.toml:3: rule `r`: `09:00-09:00` in `hours` is no part of a day
+      hint: write it as `22:00-06:00`, in UTC
+    team.toml:7:13: unknown value `monday`, expected one of `mon`, `tue`, `wed`, `thu`, `fri`, `sat`, `sun`
+    team.toml:7:15: unknown value `rust`, expected one of `cargo`, `npm`, `python`, `go`, `ruby`, `php`, `jvm`, `dotnet`, `apple`, `dart`, `elixir`, `haskell`, `cpp`, `zig`, `nix`, `machine`
+    team.toml:3: rule `r`: `only-weakens-tests` is known of the change as a whole only
+      hint: write `action = ["land"]`
+    team.toml:3: rule `r`: `max_added` or `over_added` says something of a change, and nothing is changed by `read`
+      hint: `read` knows the path, its findings, the tool and `context_bytes`
+    team.toml:3: rule `r`: `findings` says something of a change, and nothing is changed by `read`
+      hint: `read` knows the path, its findings, the tool and `context_bytes`
+    team.toml:3: rule `r`: `noon` in `hour` of an example is no time of day
+      hint: write it as `23:30`, in UTC
+    team.toml:7:1: unknown field `max_context`, expected one of `id`, `effect`, `why`, `fix`, `code`, `action`, `paths`, `except_paths`, `kinds`, `provider`, `model`, `execution_mode`, `enforcement`, `findings`, `touches`, `ecosystems`, `hours`, `weekdays`, `max_added`, `over_added`, `max_removed`, `over_removed`, `max_lines`, `over_lines`, `max_files`, `over_files`, `max_deleted`, `over_deleted`, `max_attempt`, `over_attempt`, `max_context_bytes`, `over_context_bytes`, `examples`
     "#);
 }

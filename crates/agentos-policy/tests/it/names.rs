@@ -282,8 +282,12 @@ fn files_that_hold_keys_stay_here() {
         ".ENV",
     ];
     for path in kept {
-        assert_eq!(word(&set.decide_read(path, &cloud())), "deny secret", "{path}");
-        assert_eq!(word(&set.decide_read(path, &local())), "allow", "{path}");
+        assert_eq!(
+            word(&set.decide_read(path, b"", &cloud())),
+            "deny secret",
+            "{path}"
+        );
+        assert_eq!(word(&set.decide_read(path, b"", &local())), "allow", "{path}");
     }
     let sent = [
         "docs/secrets.md",
@@ -304,6 +308,6 @@ fn files_that_hold_keys_stay_here() {
         "src/netrc.py",
     ];
     for path in sent {
-        assert_eq!(word(&set.decide_read(path, &cloud())), "allow", "{path}");
+        assert_eq!(word(&set.decide_read(path, b"", &cloud())), "allow", "{path}");
     }
 }

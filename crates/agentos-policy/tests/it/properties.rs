@@ -97,23 +97,51 @@ fn tool() -> impl Strategy<Value = ToolFacts> {
     prop::bool::ANY.prop_map(|at_vendor| if at_vendor { cloud() } else { local() })
 }
 
+fn preset() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["none", "default", "solo", "team", "strict"])
+}
+
+fn never_widens(
+    sources: &[PolicySource],
+    more: PolicySource,
+    edit: &Change,
+    tool: &ToolFacts,
+) -> Result<(), TestCaseError> {
+    let before = PolicySet::load(sources).unwrap();
+    let mut sources = sources.to_vec();
+    sources.push(more);
+    let after = PolicySet::load(&sources).unwrap();
+    prop_assert!(after.decide(edit, tool).effect() >= before.decide(edit, tool).effect());
+    for file in edit.files() {
+        let read = |set: &PolicySet| set.decide_read(file.path.as_str(), b"text", tool).effect();
+        prop_assert!(read(&after) >= read(&before));
+    }
+    Ok(())
+}
+
 proptest! {
     // Each case compiles two policies: few cases, or the test build waits for them.
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn adding_any_rule_in_any_layer_never_widens(
+    fn adding_any_file_in_any_layer_never_widens(
         sources in policy(), layer in layer(), more in rule(&["allow", "ask", "deny"]), edit in edit(), tool in tool()
     ) {
-        let before = PolicySet::load(&sources).unwrap();
+        never_widens(&sources, file(layer, 99, &more), &edit, &tool)?;
+    }
+
+    #[test]
+    fn below_a_layer_that_stands_on_a_preset_nothing_widens(
+        sources in policy(), preset in preset(), layer in layer(), below in preset(),
+        more in rule(&["allow", "ask", "deny"]), edit in edit(), tool in tool()
+    ) {
         let mut sources = sources;
-        sources.push(file(layer, 99, &more));
-        let after = PolicySet::load(&sources).unwrap();
-        prop_assert!(after.decide(&edit, &tool).effect() >= before.decide(&edit, &tool).effect());
-        for file in edit.files() {
-            let read = |set: &PolicySet| set.decide_read(file.path.as_str(), &tool).effect();
-            prop_assert!(read(&after) >= read(&before));
-        }
+        sources.push(source(Layer::Machine, "stands.toml", &format!("version = 1\npreset = \"{preset}\"\n")));
+        let more = match layer {
+            Layer::Machine | Layer::CommandLine => file(layer, 99, &more),
+            _ => source(layer, "more.toml", &format!("version = 1\npreset = \"{below}\"\n[[rule]]\nid = \"r\"\n{more}")),
+        };
+        never_widens(&sources, more, &edit, &tool)?;
     }
 
     #[test]

@@ -19,6 +19,9 @@ fn the_built_in_files_follow_the_schema() {
     for text in [
         include_str!("../../policy/floor.toml"),
         include_str!("../../policy/default.toml"),
+        include_str!("../../policy/solo.toml"),
+        include_str!("../../policy/team.toml"),
+        include_str!("../../policy/strict.toml"),
     ] {
         let value: serde_json::Value = toml::from_str(text).unwrap();
         agentos_schema::validate(SchemaName::Policy, &value).unwrap();

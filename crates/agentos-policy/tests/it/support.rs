@@ -2,7 +2,7 @@
 
 pub(crate) use agentos_diff::{Change, FileMode, FileState, RepoPath};
 pub(crate) use agentos_policy::{Decision, Layer, PolicySet, PolicySource, ToolFacts};
-use agentos_tool::{Enforcement, ExecutionMode};
+use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 
 /// One file of a change: path, old and new content.
 pub(crate) type Edit<'a> = (&'a str, Option<&'a str>, Option<&'a str>);
@@ -50,6 +50,8 @@ pub(crate) fn local() -> ToolFacts {
         execution_mode: ExecutionMode::Local,
         enforcement: Enforcement::Kernel,
         attempt: 1,
+        at: Timestamp::from_unix_seconds(0),
+        context_bytes: 0,
     }
 }
 

@@ -1,0 +1,193 @@
+//! Decisions and rules for people.
+//!
+//! Owns: the tree, the lists and their words. Never: shows untrusted text as it came.
+
+use agentos_policy::{Advice, Decision, Effect, Explained, Explanation, Layer, PolicySet, RuleRef};
+
+use super::outcome::effect;
+use crate::commands::policy::TestedFile;
+use crate::escape;
+use crate::printer::{paint, style};
+
+/// The answer with its reasons and remedies.
+pub fn decision(decision: &Decision) -> String {
+    format!("{}\n", escape::block(&decision.explanation()))
+}
+
+/// The rules can be used.
+pub fn usable(set: &PolicySet) -> String {
+    let count = set.rules().len();
+    format!(
+        "{} {count} rules are in force\n{}",
+        paint(style::GOOD, "fine:"),
+        stands(set)
+    )
+}
+
+fn stands(set: &PolicySet) -> String {
+    let line = |(layer, preset): (Layer, &str)| match preset {
+        "none" => format!("  the {} policy stands on its own rules\n", layer.as_str()),
+        preset => format!(
+            "  the {} policy stands on the preset `{preset}`\n",
+            layer.as_str()
+        ),
+    };
+    let standings = set.standings().iter();
+    standings
+        .map(|one| line((one.layer, one.preset.as_str())))
+        .collect()
+}
+
+/// A decision as a tree.
+pub fn tree(explanation: &Explanation) -> String {
+    let tool = &explanation.tool;
+    let mode = serde_word(&tool.execution_mode);
+    let held = serde_word(&tool.enforcement);
+    let model = tool
+        .model
+        .as_deref()
+        .map(|model| format!(" {}", escape::line(model)))
+        .unwrap_or_default();
+    let mut out = format!(
+        "{} for {}{model} ({mode}, {held}, attempt {}, {} bytes of context, {})\n",
+        effect(explanation.decision.effect()),
+        escape::line(&tool.provider),
+        tool.attempt,
+        tool.context_bytes,
+        tool.at,
+    );
+    for question in &explanation.questions {
+        out.push_str(&self::question(question));
+    }
+    out
+}
+
+fn question(question: &Explained) -> String {
+    let path = question
+        .path
+        .as_deref()
+        .map_or_else(|| "the change".to_owned(), escape::line);
+    let mut out = format!(
+        "├─ {} {} {path}\n│  facts: {}\n",
+        effect(question.answer),
+        question.action.as_str(),
+        facts(question)
+    );
+    for rule in &question.matched {
+        out.push_str(&format!("│  ├─ {} {}\n", effect(rule.effect), place(rule)));
+        out.push_str(&format!("│  │    {}\n", escape::line(&rule.why)));
+        if let Some(fix) = &rule.fix {
+            out.push_str(&format!(
+                "│  │    {} {}\n",
+                paint(style::BOLD, "fix:"),
+                escape::line(fix)
+            ));
+        }
+    }
+    for layer in &question.unanswered {
+        let say = format!(
+            "│  ├─ {} no rule of the {} policy allows it\n",
+            effect(Effect::Deny),
+            layer.as_str()
+        );
+        out.push_str(&say);
+    }
+    for near in &question.nearly {
+        out.push_str(&format!(
+            "│  ├─ {} {} {}\n│  │    {}\n",
+            paint(style::DIM, "nearly"),
+            near.rule.effect.as_str(),
+            place(&near.rule),
+            escape::line(&near.missing)
+        ));
+    }
+    out
+}
+
+fn facts(question: &Explained) -> String {
+    let facts = &question.facts;
+    let mut words = vec![format!("+{} -{}", facts.added, facts.removed)];
+    if question.path.is_none() {
+        let paths = if facts.files == 1 { "path" } else { "paths" };
+        words.push(format!("{} {paths}, {} deleted", facts.files, facts.deleted));
+    }
+    for (name, list) in [
+        ("kinds", &facts.kinds),
+        ("touches", &facts.touches),
+        ("findings", &facts.findings),
+    ] {
+        if !list.is_empty() {
+            words.push(format!("{name} {}", list.join(", ")));
+        }
+    }
+    words.join("; ")
+}
+
+fn place(rule: &RuleRef) -> String {
+    let place = format!(
+        "({} {}:{})",
+        rule.layer.as_str(),
+        escape::line(&rule.source),
+        rule.line
+    );
+    format!("{} {}", escape::line(&rule.rule), paint(style::DIM, &place))
+}
+
+/// Every rule, source by source.
+pub fn rules(set: &PolicySet, origin: bool) -> String {
+    let mut out = stands(set);
+    for rule in set.rules() {
+        let without = if rule.counts() {
+            ""
+        } else {
+            " (without effect: its layer names no preset)"
+        };
+        let told = rule.told();
+        let at = if origin {
+            place(&told)
+        } else {
+            escape::line(&told.rule)
+        };
+        out.push_str(&format!(
+            "{} {at}{without}\n  {}\n",
+            effect(told.effect),
+            escape::line(&told.why)
+        ));
+    }
+    out
+}
+
+/// Each file with its examples.
+pub fn tested(files: &[TestedFile]) -> String {
+    let line = |file: &TestedFile| {
+        let source = escape::line(&file.source);
+        format!(
+            "{} {source}: {} matched, {} did not, as they should\n",
+            paint(style::GOOD, "ok"),
+            file.matched,
+            file.not_matched
+        )
+    };
+    files.iter().map(line).collect()
+}
+
+/// Each advice with what to do.
+pub fn advice(list: &[Advice]) -> String {
+    let line = |one: &Advice| {
+        format!(
+            "{} {}: {}\n  {} {}\n",
+            paint(style::WARN, one.topic.as_str()),
+            place(&one.rule),
+            escape::line(&one.message),
+            paint(style::BOLD, "fix:"),
+            escape::line(&one.fix)
+        )
+    };
+    list.iter().map(line).collect()
+}
+
+/// A value of one of our enums as JSON writes it.
+fn serde_word<T: serde::Serialize>(value: &T) -> String {
+    let json = serde_json::to_value(value).unwrap_or_default();
+    json.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,356 @@
+//! Where rules come from, and who may loosen what.
+
+use agentos_testkit::repo::{TestRepo, set_mode, write_file};
+
+use crate::support::*;
+
+/// A script that becomes executable, which the built-in default asks about.
+const EXECUTABLE: &str = "\
+diff --git a/tools/check.sh b/tools/check.sh
+old mode 100644
+new mode 100755
+";
+
+fn script_repo() -> TestRepo {
+    let repo = small_repo();
+    repo.write("tools/check.sh", "#!/bin/sh\n");
+    repo.commit_all("a script");
+    repo
+}
+
+#[test]
+fn a_repository_may_stand_on_another_preset() {
+    let repo = script_repo();
+    assert_eq!(pipe_in(&repo, &["apply", "-"], EXECUTABLE).code.unwrap(), 4);
+    // What is not committed is not in force.
+    repo.write(".agentos/policy/solo.toml", "version = 1\npreset = \"solo\"\n");
+    assert_eq!(pipe_in(&repo, &["apply", "-"], EXECUTABLE).code.unwrap(), 4);
+    repo.commit_all("policy");
+    let landed = pipe_in(&repo, &["apply", "-"], EXECUTABLE);
+    assert_eq!(landed.code.unwrap(), 0, "{landed}");
+}
+
+#[test]
+fn a_user_alone_may_choose_a_preset_and_not_against_the_repository() {
+    let repo = script_repo();
+    let settings = repo.outside().join("settings");
+    write_file(
+        &settings.join("agentos/policy/mine.toml"),
+        "version = 1\npreset = \"solo\"\n",
+    );
+    let run = |repo: &TestRepo| {
+        agentos()
+            .in_dir(repo.path())
+            .env("XDG_CONFIG_HOME", settings.to_str().unwrap())
+            .run_with_input(&["apply", "-", "--dry-run"], EXECUTABLE.as_bytes())
+            .unwrap()
+    };
+    assert_eq!(run(&repo).code.unwrap(), 0);
+    repo.write(".agentos/policy/empty.toml", "version = 1\n");
+    repo.commit_all("a policy of the repository");
+    assert_eq!(run(&repo).code.unwrap(), 4);
+}
+
+#[test]
+fn the_command_line_only_narrows() {
+    let repo = small_repo();
+    repo.write(
+        "narrow.toml",
+        "version = 1\n[[rule]]\nid = \"no-src\"\neffect = \"deny\"\nwhy = \"frozen\"\npaths = [\"src/**\"]\n",
+    );
+    repo.write("wide.toml", "version = 1\npreset = \"none\"\n");
+    let narrowed = pipe_in(&repo, &["apply", "-", "--policy", "narrow.toml"], SLOPPY_FIX);
+    assert_eq!(narrowed.code.unwrap(), 3);
+    insta::assert_snapshot!(seen(&narrowed, &repo), @r"
+    exit: 3
+    --- stdout
+    --- stderr
+    denied [protected-path] by policy
+      src/lib.rs
+        repaired: the names have no `a/` and `b/` in front
+        + hunk 1: line 4 (the answer said 90; exactly one place fits)
+            repaired: the header counts 9 old and 9 new lines; the hunk has others
+      deny src/lib.rs: frozen (no-src)
+      run [RUN]
+    ");
+    let widened = pipe_in(&repo, &["apply", "-", "--policy", "wide.toml"], SLOPPY_FIX);
+    insta::assert_snapshot!(seen(&widened, &repo), @r"
+    exit: 3
+    --- stdout
+    --- stderr
+    denied [policy-error] [REPO]/wide.toml:2:10: a policy given on the command line names a preset, and it may only narrow
+      next: take `preset` out; rules that ask or deny stay in force; a policy that cannot be read allows nothing; mend the file or take it away
+      run [RUN]
+    ");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_machines_policy_counts_only_if_root_alone_could_write_it() {
+    use std::os::unix::fs::MetadataExt;
+
+    let repo = small_repo();
+    let machine = repo.outside().join("machine");
+    let file = machine.join("company.toml");
+    write_file(
+        &file,
+        "version = 1\n[[rule]]\nid = \"frozen\"\neffect = \"deny\"\nwhy = \"the machine says no\"\n",
+    );
+    if std::fs::metadata(&file).unwrap().uid() != 0 {
+        eprintln!("skipped: only root can make files that belong to root");
+        return;
+    }
+    let run = || {
+        agentos()
+            .in_dir(repo.path())
+            .env("AGENTOS_TEST_MACHINE_POLICY", machine.to_str().unwrap())
+            .run_with_input(&["apply", "-"], SLOPPY_FIX.as_bytes())
+            .unwrap()
+    };
+    let denied = run();
+    assert_eq!(denied.code.unwrap(), 3);
+    assert!(denied.to_string().contains("the machine says no"), "{denied}");
+    for (path, open, closed) in [(&file, 0o666, 0o644), (&machine, 0o777, 0o755)] {
+        set_mode(path, open);
+        let refused = run();
+        set_mode(path, closed);
+        assert_eq!(refused.code.unwrap(), 3);
+        assert!(refused.to_string().contains("policy-untrusted"), "{refused}");
+    }
+}
+
+#[test]
+fn what_a_cloud_model_may_not_read_is_left_out_and_named() {
+    let repo = small_repo();
+    let key = format!("{}_{}", "ghp", "0123456789abcdefghijklmnopqrstuvwxyz");
+    repo.write(".env", "A=1\n");
+    repo.write("src/config.rs", format!("pub const KEY: &str = \"{key}\";\n"));
+    repo.commit_all("keys");
+    let server = chat_server(SLOPPY_FIX, || {});
+    let profile = r#"{ "provider": "vendor", "name": "vendor", "adapter": "openai", "base_url": "URL/v1", "model": "m", "capabilities": { "execution_mode": "cloud" } }"#;
+    repo.write(
+        ".agentos/profiles/vendor.json",
+        profile.replace("URL", &server.url()),
+    );
+    let output = run_in(
+        &repo,
+        &[
+            "run",
+            "-p",
+            "vendor",
+            "fix add",
+            "-f",
+            "src/lib.rs",
+            "-f",
+            ".env",
+            "-f",
+            "src/config.rs",
+        ],
+    );
+    assert_eq!(output.code.unwrap(), 0, "{output}");
+    let text = output.to_string();
+    assert!(text.contains(".env was not shown to the tool"), "{text}");
+    assert!(text.contains("src/config.rs was not shown to the tool"), "{text}");
+    let sent = server
+        .requests()
+        .iter()
+        .map(|request| format!("{request:?}"))
+        .collect::<String>();
+    assert!(!sent.contains(&key) && !text.contains(&key));
+}
+
+const CARGO_EDIT: &str = "\
+--- /dev/null
++++ b/Cargo.toml
+@@ -0,0 +1 @@
++[package]
+";
+
+#[test]
+fn a_change_is_judged_without_landing_it() {
+    let repo = small_repo();
+    let answer = |args: &[&str], diff: &str| {
+        let output = pipe_in(&repo, args, diff);
+        (output.code.unwrap(), seen(&output, &repo))
+    };
+    assert_eq!(answer(&["policy", "check", "-"], SLOPPY_FIX).0, 0);
+    let (code, text) = answer(&["policy", "check", "-"], CARGO_EDIT);
+    assert_eq!(code, 4);
+    insta::assert_snapshot!(text, @r"
+    exit: 4
+    --- stdout
+    ask
+      ask Cargo.toml: dependency files decide what code is downloaded and run (default.dependencies, built-in/default.toml:[LINE])
+      allow Cargo.toml: ordinary files may be edited (default.edit, built-in/default.toml:[LINE])
+      allow the change: a change whose paths are allowed may land (default.land, built-in/default.toml:[LINE])
+    --- stderr
+    ");
+    assert_eq!(answer(&["policy", "check", "-"], "nothing here").0, 6);
+    let (code, text) = answer(
+        &[
+            "policy",
+            "explain",
+            "--read",
+            ".env",
+            "--cloud",
+            "--provider",
+            "openai",
+        ],
+        "",
+    );
+    assert_eq!(code, 3);
+    assert!(
+        text.contains("floor.read-keys") && text.contains("secrets-files"),
+        "{text}"
+    );
+    repo.write("Cargo.toml", "[package]\n");
+    repo.commit_all("a manifest");
+    assert_eq!(answer(&["policy", "check", "--commit", "HEAD"], "").0, 4);
+    assert_eq!(answer(&["policy", "check", "--commit", "nowhere"], "").0, 2);
+    assert_eq!(answer(&["policy", "check"], "").0, 0);
+    assert!(
+        !repo.path().join(".git/agentos/tape.jsonl").exists(),
+        "judging leaves no run"
+    );
+}
+
+#[test]
+fn a_decision_is_explained_as_a_tree() {
+    let repo = small_repo();
+    let output = pipe_in(&repo, &["policy", "explain", "-"], CARGO_EDIT);
+    let text = seen(&output, &repo);
+    // The time of the decision is among its facts.
+    let tree: String = text
+        .lines()
+        .filter(|line| !line.contains("bytes of context"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    insta::assert_snapshot!(tree, @r"
+    exit: 4
+    --- stdout
+    ├─ ask create Cargo.toml
+    │  facts: +1 -0; kinds text; touches dependencies
+    │  ├─ ask default.dependencies (default built-in/default.toml:[LINE])
+    │  │    dependency files decide what code is downloaded and run
+    │  ├─ allow default.edit (default built-in/default.toml:[LINE])
+    │  │    ordinary files may be edited
+    │  ├─ nearly deny floor.git-directory (floor built-in/floor.toml:4)
+    │  │    none of its paths is this one
+    │  ├─ nearly ask default.new-executable (default built-in/default.toml:[LINE])
+    │  │    the file is of none of its `kinds`
+    ├─ allow land the change
+    │  facts: +1 -0; 1 path, 0 deleted; kinds text; touches dependencies
+    │  ├─ allow default.land (default built-in/default.toml:[LINE])
+    │  │    a change whose paths are allowed may land
+    │  ├─ nearly deny floor.too-many-files (floor built-in/floor.toml:97)
+    │  │    `over_files` is 10000, and this is 1
+    │  ├─ nearly deny floor.too-many-lines (floor built-in/floor.toml:109)
+    │  │    `over_lines` is [ID], and this is 1
+    │  ├─ nearly ask default.many-files (default built-in/default.toml:[LINE])
+    │  │    `over_files` is 400, and this is 1
+    │  ├─ nearly ask default.many-lines (default built-in/default.toml:[LINE])
+    │  │    `over_lines` is 50000, and this is 1
+    │  ├─ nearly ask default.many-deletions (default built-in/default.toml:[LINE])
+    │  │    `over_deleted` is 50, and this is 0
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_repository_begins_with_a_preset_and_is_told_what_to_do_next() {
+    let repo = small_repo();
+    let begun = run_in(&repo, &["policy", "init", "--preset", "team"]);
+    assert_eq!(begun.code.unwrap(), 0, "{begun}");
+    assert!(begun.to_string().contains("commit it"), "{begun}");
+    let text = String::from_utf8(repo.read(".agentos/policy/team.toml")).unwrap();
+    let printed = run_in(&repo, &["policy", "init", "--preset", "team", "--print"]);
+    assert!(printed.to_string().contains(&text), "{printed}");
+    // It is not in force before it is committed; a folder can be tried before that.
+    let rules = |args: &[&str]| {
+        let mut all = vec!["policy", "show", "--json"];
+        all.extend_from_slice(args);
+        run_in(&repo, &all).json().unwrap()["stands"].clone()
+    };
+    let stands = |layer: &str, preset: &str| serde_json::json!([{ "layer": layer, "preset": preset }]);
+    assert_eq!(rules(&[]), stands("default", "default"));
+    assert_eq!(
+        rules(&["--rules", ".agentos/policy"]),
+        stands("repository", "none")
+    );
+    repo.commit_all("policy");
+    assert_eq!(rules(&[]), stands("repository", "none"));
+    let tested = run_in(&repo, &["policy", "test"]);
+    assert!(
+        tested.to_string().contains(".agentos/policy/team.toml: "),
+        "{tested}"
+    );
+    let linted = run_in(&repo, &["policy", "lint"]);
+    assert_eq!(linted.code.unwrap(), 0);
+    insta::assert_snapshot!(seen(&linted, &repo), @r"
+    exit: 0
+    --- stdout
+    no-limit team.edit (repository .agentos/policy/team.toml:7): it allows a change of any size
+      fix: add `max_lines` or `max_files`, or a rule that asks above one
+    no-limit team.land (repository .agentos/policy/team.toml:16): it allows a change of any size
+      fix: add `max_lines` or `max_files`, or a rule that asks above one
+    no-examples team.land (repository .agentos/policy/team.toml:16): it has no examples
+      fix: add `[rule.examples]` with `match` and `no_match`; they are checked at every load
+    no-examples team.read (repository .agentos/policy/team.toml:22): it has no examples
+      fix: add `[rule.examples]` with `match` and `no_match`; they are checked at every load
+    --- stderr
+    ");
+}
+
+#[test]
+fn lint_names_what_does_not_do_what_its_author_hopes() {
+    let repo = small_repo();
+    repo.write(
+        ".agentos/policy/odd.toml",
+        "version = 1\n\
+         [[rule]]\nid = \"hope\"\neffect = \"allow\"\nwhy = \"w\"\naction = [\"chmod\"]\n\
+         [[rule]]\nid = \"wide\"\neffect = \"deny\"\nwhy = \"w\"\npaths = [\"infra/**\", \"ops/**\"]\n\
+         [[rule]]\nid = \"narrow\"\neffect = \"ask\"\nwhy = \"w\"\npaths = [\"infra/**\"]\nmax_added = 3\n\
+         [[rule]]\nid = \"never\"\neffect = \"ask\"\nwhy = \"w\"\naction = [\"delete\"]\nfindings = [\"secret\"]\n",
+    );
+    repo.commit_all("policy");
+    insta::assert_snapshot!(seen(&run_in(&repo, &["policy", "lint"]), &repo), @r"
+    exit: 0
+    --- stdout
+    without-effect hope (repository .agentos/policy/odd.toml:2): it allows, and the repository policy names no preset
+      fix: a layer without a preset only asks and denies; name one with `preset`, or take the rule out
+    no-examples wide (repository .agentos/policy/odd.toml:7): it has no examples
+      fix: add `[rule.examples]` with `match` and `no_match`; they are checked at every load
+    shadowed narrow (repository .agentos/policy/odd.toml:12): `wide` of .agentos/policy/odd.toml:7 answers all that it answers
+      fix: take one of the two out, or narrow the other
+    no-examples narrow (repository .agentos/policy/odd.toml:12): it has no examples
+      fix: add `[rule.examples]` with `match` and `no_match`; they are checked at every load
+    unreachable never (repository .agentos/policy/odd.toml:18): `findings` are looked for in added text, and nothing is added
+      fix: take the rule out, or the condition
+    no-examples never (repository .agentos/policy/odd.toml:18): it has no examples
+      fix: add `[rule.examples]` with `match` and `no_match`; they are checked at every load
+    --- stderr
+    ");
+    repo.write(
+        ".agentos/policy/odd.toml",
+        "version = 1\npreset = \"none\"\n[[rule]]\nid = \"all\"\neffect = \"allow\"\nwhy = \"w\"\n",
+    );
+    repo.commit_all("wider");
+    insta::assert_snapshot!(seen(&run_in(&repo, &["policy", "lint"]), &repo), @r"
+    exit: 0
+    --- stdout
+    too-wide all (repository .agentos/policy/odd.toml:3): it allows everything, reading by any model and executable bits among it
+      fix: state `action`, and `paths` or `touches`
+    no-limit all (repository .agentos/policy/odd.toml:3): it allows a change of any size
+      fix: add `max_lines` or `max_files`, or a rule that asks above one
+    no-examples all (repository .agentos/policy/odd.toml:3): it has no examples
+      fix: add `[rule.examples]` with `match` and `no_match`; they are checked at every load
+    --- stderr
+    ");
+    let origin = run_in(&repo, &["policy", "show", "--origin"]);
+    assert!(
+        origin
+            .to_string()
+            .contains("all (repository .agentos/policy/odd.toml:3)"),
+        "{origin}"
+    );
+}

@@ -1,0 +1,284 @@
+//! Rules that are right and do not do what their author hopes.
+//!
+//! Owns: the advice. Never: stops a load; what is impossible is an error there.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::file::{Action, RuleText};
+use crate::{Effect, Layer, PolicySet, Rule, RuleRef};
+
+/// What an advice is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Topic {
+    /// It has no say where it stands.
+    WithoutEffect,
+    /// Another rule answers everything that it answers, and as strictly or more.
+    Shadowed,
+    /// No question has what it asks for.
+    Unreachable,
+    /// It allows more than one sentence can say.
+    TooWide,
+    /// It allows any size.
+    NoLimit,
+    /// Nothing shows what it is meant for.
+    NoExamples,
+}
+
+impl Topic {
+    /// The word used in JSON and on the screen.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::WithoutEffect => "without-effect",
+            Self::Shadowed => "shadowed",
+            Self::Unreachable => "unreachable",
+            Self::TooWide => "too-wide",
+            Self::NoLimit => "no-limit",
+            Self::NoExamples => "no-examples",
+        }
+    }
+}
+
+/// One thing to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Advice {
+    /// What it is about.
+    pub topic: Topic,
+    /// The rule.
+    pub rule: RuleRef,
+    /// What is the matter.
+    pub message: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl PolicySet {
+    /// What is to be said of the rules that somebody wrote; those of the program are not looked at.
+    #[must_use]
+    pub fn lint(&self) -> Vec<Advice> {
+        let mut advice = Vec::new();
+        let all: Vec<(&Rule, &RuleText)> = self.rules().iter().zip(&self.texts).collect();
+        for (index, (rule, text)) in all.iter().enumerate() {
+            if rule.source.starts_with("built-in/") {
+                continue;
+            }
+            let mut say = |topic, message: String, fix: &str| {
+                advice.push(Advice {
+                    topic,
+                    rule: RuleRef::of(rule),
+                    message,
+                    fix: fix.to_owned(),
+                });
+            };
+            if !rule.counts {
+                say(
+                    Topic::WithoutEffect,
+                    format!(
+                        "it allows, and the {} policy names no preset",
+                        rule.layer.as_str()
+                    ),
+                    "a layer without a preset only asks and denies; name one with `preset`, or take the rule out",
+                );
+                continue;
+            }
+            if let Some((field, why)) = unreachable(text) {
+                say(
+                    Topic::Unreachable,
+                    format!("`{field}` {why}"),
+                    "take the rule out, or the condition",
+                );
+            }
+            let shadow = all.iter().enumerate().find(|(other, (by, by_text))| {
+                *other != index && shadows((by, by_text, *other), (rule, text, index))
+            });
+            if let Some((_, (by, _))) = shadow {
+                say(
+                    Topic::Shadowed,
+                    format!(
+                        "`{}` of {}:{} answers all that it answers",
+                        by.id, by.source, by.line
+                    ),
+                    "take one of the two out, or narrow the other",
+                );
+            }
+            if rule.effect == Effect::Allow {
+                wide(rule, text, &mut say);
+            }
+            if text.examples.matching.is_empty() && text.examples.other.is_empty() {
+                say(
+                    Topic::NoExamples,
+                    "it has no examples".to_owned(),
+                    "add `[rule.examples]` with `match` and `no_match`; they are checked at every load",
+                );
+            }
+        }
+        advice
+    }
+}
+
+/// Allows that are wider than they look.
+fn wide(rule: &Rule, text: &RuleText, say: &mut impl FnMut(Topic, String, &str)) {
+    let edits = |actions: &[Action]| {
+        actions.iter().any(|action| {
+            matches!(
+                action,
+                Action::Create | Action::Modify | Action::Delete | Action::Rename
+            )
+        })
+    };
+    if is_unconditional(rule, text) {
+        say(
+            Topic::TooWide,
+            "it allows everything, reading by any model and executable bits among it".to_owned(),
+            "state `action`, and `paths` or `touches`",
+        );
+    }
+    let limited = [
+        text.max_added,
+        text.max_removed,
+        text.max_lines,
+        text.max_files,
+        text.max_deleted,
+    ];
+    let sized = text
+        .action
+        .as_deref()
+        .is_none_or(|actions| edits(actions) || actions.contains(&Action::Land));
+    if sized && limited.iter().all(Option::is_none) {
+        say(
+            Topic::NoLimit,
+            "it allows a change of any size".to_owned(),
+            "add `max_lines` or `max_files`, or a rule that asks above one",
+        );
+    }
+}
+
+/// Whether the rule states nothing but what it answers.
+fn is_unconditional(rule: &Rule, text: &RuleText) -> bool {
+    let lists = [
+        text.action.is_some(),
+        text.kinds.is_some(),
+        text.provider.is_some(),
+        text.model.is_some(),
+        text.execution_mode.is_some(),
+        text.enforcement.is_some(),
+        text.findings.is_some(),
+        text.touches.is_some(),
+        text.ecosystems.is_some(),
+        text.hours.is_some(),
+        text.weekdays.is_some(),
+    ];
+    !rule.needs_path
+        && !lists.contains(&true)
+        && !rule.conditions.limits.iter().any(|limit| limit.is_stated())
+}
+
+/// Conditions that hold alone, and together with the actions never.
+fn unreachable(text: &RuleText) -> Option<(&'static str, &'static str)> {
+    let only = |allowed: &[Action]| {
+        text.action
+            .as_deref()
+            .is_some_and(|actions| actions.iter().all(|action| allowed.contains(action)))
+    };
+    if text.kinds.is_some() && only(&[Action::Read]) {
+        return Some(("kinds", "is not known of a file that is to be read"));
+    }
+    if text.findings.is_some() && only(&[Action::Delete, Action::Chmod]) {
+        return Some(("findings", "are looked for in added text, and nothing is added"));
+    }
+    if text.max_files == Some(0) {
+        return Some(("max_files", "is 0, and every change has a file"));
+    }
+    None
+}
+
+/// Whether the first rule answers whatever the second does, and at least as strictly. Of two equal ones the earlier does.
+fn shadows(
+    (by, by_text, by_index): (&Rule, &RuleText, usize),
+    (of, text, index): (&Rule, &RuleText, usize),
+) -> bool {
+    if !by.counts || by.effect < of.effect {
+        return false;
+    }
+    // An allow speaks for its layer only.
+    if of.effect == Effect::Allow && by.effect == Effect::Allow && by.layer != of.layer {
+        return false;
+    }
+    if of.effect == Effect::Allow && by.effect > Effect::Allow && by.layer != of.layer {
+        return false;
+    }
+    // A milder answer to the same question changes nothing; an equal one says it twice.
+    let covered = covers(by_text, text);
+    let equal = covered && covers(text, by_text) && by.effect == of.effect;
+    covered && (!equal || (by.layer, by_index) < (of.layer, index)) && by.layer != Layer::Floor
+}
+
+/// Whether the conditions of the first hold wherever those of the second do.
+fn covers(by: &RuleText, of: &RuleText) -> bool {
+    fn list<T: PartialEq>(by: Option<&Vec<T>>, of: Option<&Vec<T>>) -> bool {
+        match (by, of) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(by), Some(of)) => of.iter().all(|one| by.contains(one)),
+        }
+    }
+    fn same<T: PartialEq>(by: Option<&T>, of: Option<&T>) -> bool {
+        by.is_none() || by == of
+    }
+    let max = |by: Option<u64>, of: Option<u64>| by.is_none_or(|by| of.is_some_and(|of| of <= by));
+    let over = |by: Option<u64>, of: Option<u64>| by.is_none_or(|by| of.is_some_and(|of| of >= by));
+    let everything = |paths: &Option<Vec<String>>| {
+        paths
+            .as_ref()
+            .is_some_and(|paths| paths.iter().any(|one| one == "**"))
+    };
+    list(by.action.as_ref(), of.action.as_ref())
+        && (list(by.paths.as_ref(), of.paths.as_ref()) || (everything(&by.paths) && of.paths.is_some()))
+        // What the first excludes the second must exclude as well.
+        && by.except_paths.as_ref().is_none_or(|excluded| {
+            of.except_paths.as_ref().is_some_and(|also| excluded.iter().all(|one| also.contains(one)))
+        })
+        && list(by.kinds.as_ref(), of.kinds.as_ref())
+        && list(by.provider.as_ref(), of.provider.as_ref())
+        && list(by.model.as_ref(), of.model.as_ref())
+        && same(by.execution_mode.as_ref(), of.execution_mode.as_ref())
+        && same(by.enforcement.as_ref(), of.enforcement.as_ref())
+        && list(by.findings.as_ref(), of.findings.as_ref())
+        && list(by.touches.as_ref(), of.touches.as_ref())
+        && list(by.ecosystems.as_ref(), of.ecosystems.as_ref())
+        && same(by.hours.as_ref(), of.hours.as_ref())
+        && list(by.weekdays.as_ref(), of.weekdays.as_ref())
+        && limits(by, of, max, over)
+}
+
+fn limits(
+    by: &RuleText,
+    of: &RuleText,
+    max: impl Fn(Option<u64>, Option<u64>) -> bool,
+    over: impl Fn(Option<u64>, Option<u64>) -> bool,
+) -> bool {
+    [
+        (by.max_added, of.max_added),
+        (by.max_removed, of.max_removed),
+        (by.max_lines, of.max_lines),
+        (by.max_files, of.max_files),
+        (by.max_deleted, of.max_deleted),
+        (by.max_attempt, of.max_attempt),
+        (by.max_context_bytes, of.max_context_bytes),
+    ]
+    .into_iter()
+    .all(|(by, of)| max(by, of))
+        && [
+            (by.over_added, of.over_added),
+            (by.over_removed, of.over_removed),
+            (by.over_lines, of.over_lines),
+            (by.over_files, of.over_files),
+            (by.over_deleted, of.over_deleted),
+            (by.over_attempt, of.over_attempt),
+            (by.over_context_bytes, of.over_context_bytes),
+        ]
+        .into_iter()
+        .all(|(by, of)| over(by, of))
+}

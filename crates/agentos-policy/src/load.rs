@@ -1,0 +1,153 @@
+//! From texts to rules: which preset stands, which rules count, and every check on the way.
+//!
+//! Owns: loading. A layer that names a preset stands on it: what neither the preset nor the layer's own files allow is
+//! denied. A layer that names none only asks and denies. Where neither machine nor repository names one, `default`
+//! stands; only a user with neither above may name another in its place. Never: lets one layer loosen another.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use toml::Spanned;
+
+use crate::file::{self, RuleText};
+use crate::{Effect, Layer, PolicyError, PolicySource, Preset, Rule};
+
+/// Everything that was read.
+pub(crate) struct Loaded {
+    pub(crate) rules: Vec<Rule>,
+    /// As long as `rules`.
+    pub(crate) texts: Vec<RuleText>,
+    pub(crate) standings: Vec<Standing>,
+    /// Every text with its layer and name, for the hash.
+    pub(crate) sources: Vec<PolicySource>,
+}
+
+/// A layer that must itself allow what is to go ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Standing {
+    /// The layer.
+    pub layer: Layer,
+    /// What it stands on.
+    pub preset: Preset,
+}
+
+/// Reads all sources and what they name.
+pub(crate) fn load(sources: &[PolicySource]) -> Result<Loaded, PolicyError> {
+    let mut sources = sources.to_vec();
+    sources.sort_by(|a, b| (a.layer, &a.name, &a.text).cmp(&(b.layer, &b.name, &b.text)));
+    let mut loaded = Loaded {
+        rules: Vec::new(),
+        texts: Vec::new(),
+        standings: Vec::new(),
+        sources: Vec::new(),
+    };
+    let mut stated = BTreeMap::new();
+    let floor = PolicySource {
+        layer: Layer::Floor,
+        name: "built-in/floor.toml".to_owned(),
+        text: include_str!("../policy/floor.toml").to_owned(),
+    };
+    loaded.read(&floor)?;
+    for source in &sources {
+        if let Some(preset) = loaded.read(source)? {
+            state(&mut stated, source, &preset)?;
+        }
+    }
+    let spoken_for = sources
+        .iter()
+        .any(|source| matches!(source.layer, Layer::Machine | Layer::Repository));
+    let above = [Layer::Machine, Layer::Repository];
+    let replaced = above.iter().any(|layer| stated.contains_key(layer))
+        || (!spoken_for && stated.contains_key(&Layer::User));
+    if !replaced {
+        stated.insert(Layer::Default, Preset::Default);
+    }
+    loaded.stand(&stated)?;
+    for rule in &mut loaded.rules {
+        rule.counts = rule.effect != Effect::Allow || stated.contains_key(&rule.layer);
+    }
+    Ok(loaded)
+}
+
+impl Loaded {
+    /// Reads one text; gives the preset it names.
+    fn read(&mut self, source: &PolicySource) -> Result<Option<Spanned<Preset>>, PolicyError> {
+        let parsed = file::parse(&source.name, &source.text)?;
+        let first = self.rules.len();
+        for spanned in parsed.rule {
+            let (line, _) = file::place(&source.text, spanned.span().start);
+            let text = spanned.into_inner();
+            let rule = Rule::new(&source.name, source.layer, line, &text)?;
+            check_id(&rule, self.rules.get(first..).unwrap_or_default())?;
+            self.rules.push(rule);
+            self.texts.push(text);
+        }
+        self.sources.push(source.clone());
+        Ok(parsed.preset)
+    }
+
+    /// The rules of the presets that layers name.
+    fn stand(&mut self, stated: &BTreeMap<Layer, Preset>) -> Result<(), PolicyError> {
+        for (layer, preset) in stated {
+            self.standings.push(Standing {
+                layer: *layer,
+                preset: *preset,
+            });
+            if let Some(text) = preset.text() {
+                self.read(&PolicySource {
+                    layer: *layer,
+                    name: preset.source_name(),
+                    text: text.to_owned(),
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Notes which preset a layer stands on. Two files of a layer must agree.
+fn state(
+    stated: &mut BTreeMap<Layer, Preset>,
+    source: &PolicySource,
+    preset: &Spanned<Preset>,
+) -> Result<(), PolicyError> {
+    let (line, column) = file::place(&source.text, preset.span().start);
+    let fault = |message: String, hint: &str| PolicyError::Syntax {
+        source_name: source.name.clone(),
+        line,
+        column,
+        message,
+        hint: Some(hint.to_owned()),
+    };
+    if source.layer == Layer::CommandLine {
+        return Err(fault(
+            "a policy given on the command line names a preset, and it may only narrow".to_owned(),
+            "take `preset` out; rules that ask or deny stay in force",
+        ));
+    }
+    match stated.insert(source.layer, *preset.get_ref()) {
+        Some(other) if other != *preset.get_ref() => Err(fault(
+            format!(
+                "another file of this folder names the preset `{}`, and this one `{}`",
+                other.as_str(),
+                preset.get_ref().as_str()
+            ),
+            "name one preset in one of the files",
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn check_id(rule: &Rule, earlier: &[Rule]) -> Result<(), PolicyError> {
+    match earlier.iter().find(|other| other.id == rule.id) {
+        None => Ok(()),
+        Some(other) => Err(PolicyError::Rule {
+            source_name: rule.source.clone(),
+            line: rule.line,
+            rule: rule.id.clone(),
+            message: format!("the rule on line {} has the same id", other.line),
+            hint: Some("give each rule of a file its own id".to_owned()),
+        }),
+    }
+}

@@ -1,0 +1,264 @@
+//! Which files are in force together, and what a file may say to whom.
+
+use agentos_policy::{Layer, Preset};
+
+use crate::support::*;
+
+/// A rule file in few words: a preset, and lines of one rule if there are any.
+fn text(preset: &str, rules: &[(&str, &str)]) -> String {
+    let mut text = "version = 1\n".to_owned();
+    if !preset.is_empty() {
+        text.push_str(&format!("preset = \"{preset}\"\n"));
+    }
+    for (at, (effect, lines)) in rules.iter().enumerate() {
+        text.push_str(&format!(
+            "[[rule]]\nid = \"r{at}\"\neffect = \"{effect}\"\nwhy = \"w\"\n{lines}\n"
+        ));
+    }
+    text
+}
+
+const ALL: (&str, &str) = ("allow", "");
+const DOCS: (&str, &str) = ("allow", "paths = [\"docs/**\"]\naction = [\"modify\"]");
+const LAND: (&str, &str) = ("allow", "action = [\"land\"]");
+const NO_SRC: (&str, &str) = ("deny", "paths = [\"src/**\"]");
+
+#[test]
+fn every_layer_stands_for_itself_and_the_strictest_answer_wins() {
+    use Layer::{CommandLine, Machine, Repository, User};
+    // What an edit of sources, of documents, of a manifest, and a new executable bit get.
+    type Case<'a> = (&'a str, Vec<(Layer, String)>, [&'a str; 4]);
+    let cases: Vec<Case<'_>> = vec![
+        (
+            "no file at all is the built-in default",
+            vec![],
+            ["allow", "allow", "ask", "ask"],
+        ),
+        (
+            "an empty file changes nothing",
+            vec![(Repository, text("", &[]))],
+            ["allow", "allow", "ask", "ask"],
+        ),
+        (
+            "an allow beside the default loosens nothing",
+            vec![(Repository, text("", &[ALL]))],
+            ["allow", "allow", "ask", "ask"],
+        ),
+        (
+            "a repository may take another preset",
+            vec![(Repository, text("solo", &[]))],
+            ["allow", "allow", "allow", "allow"],
+        ),
+        (
+            "or stand on its own rules",
+            vec![(Repository, text("none", &[DOCS, LAND]))],
+            ["deny", "allow", "deny", "deny"],
+        ),
+        (
+            "nothing of its own is nothing allowed",
+            vec![(Repository, text("none", &[]))],
+            ["deny", "deny", "deny", "deny"],
+        ),
+        (
+            "a machine that names none leaves the choice",
+            vec![(Machine, text("", &[])), (Repository, text("solo", &[]))],
+            ["allow", "allow", "allow", "allow"],
+        ),
+        (
+            "its denials stay",
+            vec![(Machine, text("", &[NO_SRC])), (Repository, text("solo", &[]))],
+            ["deny", "allow", "allow", "allow"],
+        ),
+        (
+            "a machine's preset is loosened by nobody",
+            vec![
+                (Machine, text("default", &[])),
+                (Repository, text("none", &[ALL])),
+            ],
+            ["allow", "allow", "ask", "ask"],
+        ),
+        (
+            "what it does not allow, nobody allows",
+            vec![
+                (Machine, text("none", &[DOCS, LAND])),
+                (Repository, text("none", &[ALL])),
+                (User, text("solo", &[])),
+            ],
+            ["deny", "allow", "deny", "deny"],
+        ),
+        (
+            "a repository may be stricter than the machine",
+            vec![(Machine, text("solo", &[])), (Repository, text("default", &[]))],
+            ["allow", "allow", "ask", "ask"],
+        ),
+        (
+            "a user alone may choose",
+            vec![(User, text("solo", &[]))],
+            ["allow", "allow", "allow", "allow"],
+        ),
+        (
+            "but not where the repository has a policy",
+            vec![(Repository, text("", &[])), (User, text("solo", &[]))],
+            ["allow", "allow", "ask", "ask"],
+        ),
+        (
+            "nor where the machine has",
+            vec![(Machine, text("", &[])), (User, text("none", &[ALL]))],
+            ["allow", "allow", "ask", "ask"],
+        ),
+        (
+            "a user narrows everything",
+            vec![(Repository, text("solo", &[])), (User, text("", &[NO_SRC]))],
+            ["deny", "allow", "allow", "allow"],
+        ),
+        (
+            "so does the command line",
+            vec![
+                (Repository, text("solo", &[])),
+                (CommandLine, text("", &[NO_SRC, ALL])),
+            ],
+            ["deny", "allow", "allow", "allow"],
+        ),
+    ];
+    for (what, files, expected) in cases {
+        let sources: Vec<PolicySource> = files
+            .iter()
+            .map(|(layer, text)| source(*layer, "p.toml", text))
+            .collect();
+        let set = PolicySet::load(&sources).unwrap();
+        let edits = [
+            modify("src/a.rs"),
+            modify("docs/a.md"),
+            modify("Cargo.toml"),
+            modes("run.sh", Some(FileMode::Regular), FileMode::Executable, "a\n"),
+        ];
+        let answers = edits.map(|edit| set.decide(&edit, &local()).effect().as_str());
+        assert_eq!(answers, expected, "{what}");
+    }
+}
+
+#[test]
+fn no_policy_loosens_the_floor() {
+    for layer in [Layer::Machine, Layer::Repository, Layer::User] {
+        let set = PolicySet::load(&[source(layer, "all.toml", &text("none", &[ALL]))]).unwrap();
+        let key = format!(
+            "let key = \"{}_{}\";\n",
+            "ghp", "0123456789abcdefghijklmnopqrstuvwxyz"
+        );
+        let cases = [
+            (modify("src/a.rs"), "allow"),
+            (modify(".agentos/policy/team.toml"), "ask protected-path"),
+            (change(&[("src/key.rs", None, Some(&key))]), "deny secret"),
+            (change(&[("src/a.rs", None, Some("a\u{202e}b\n"))]), "deny bidi"),
+            (
+                change(&[(".github/workflows/gate.yml", None, Some("run: agentos apply x\n"))]),
+                "ask protected-path",
+            ),
+            (
+                change(&[(
+                    ".github/workflows/ci.yml",
+                    Some("run: agentos policy test\n"),
+                    Some("run: true\n"),
+                )]),
+                "ask protected-path",
+            ),
+            (
+                change(&[(
+                    ".github/workflows/ci.yml",
+                    Some("run: make\n"),
+                    Some("run: true\n"),
+                )]),
+                "allow",
+            ),
+        ];
+        for (edit, expected) in cases {
+            assert_eq!(
+                word(&set.decide(&edit, &local())),
+                expected,
+                "{:?}",
+                edit.files()[0].path
+            );
+        }
+        assert_eq!(word(&set.decide_read(".env", b"A=1\n", &cloud())), "deny secret");
+        assert_eq!(
+            word(&set.decide_read("src/key.rs", key.as_bytes(), &cloud())),
+            "deny secret"
+        );
+        assert_eq!(
+            word(&set.decide_read("src/key.rs", key.as_bytes(), &local())),
+            "allow"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_named_together_is_said() {
+    let load = |files: &[(Layer, &str, &str)]| {
+        let sources: Vec<PolicySource> = files
+            .iter()
+            .map(|(layer, name, text)| source(*layer, name, text))
+            .collect();
+        let error = PolicySet::load(&sources).unwrap_err();
+        format!("{error}\n  hint: {}", error.hint().unwrap())
+    };
+    let all = [
+        load(&[(
+            Layer::CommandLine,
+            "narrow.toml",
+            "version = 1\npreset = \"none\"\n",
+        )]),
+        load(&[
+            (Layer::Repository, "a.toml", "version = 1\npreset = \"solo\"\n"),
+            (Layer::Repository, "b.toml", "version = 1\npreset = \"team\"\n"),
+        ]),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r"
+    narrow.toml:2:10: a policy given on the command line names a preset, and it may only narrow
+      hint: take `preset` out; rules that ask or deny stay in force
+    b.toml:2:10: another file of this folder names the preset `solo`, and this one `team`
+      hint: name one preset in one of the files
+    ");
+}
+
+#[test]
+fn each_layer_that_stands_is_named() {
+    let set = PolicySet::load(&[
+        source(Layer::Machine, "m.toml", "version = 1\npreset = \"team\"\n"),
+        source(Layer::Repository, "r.toml", "version = 1\npreset = \"strict\"\n"),
+    ])
+    .unwrap();
+    let named: Vec<_> = set
+        .standings()
+        .iter()
+        .map(|one| (one.layer, one.preset))
+        .collect();
+    assert_eq!(
+        named,
+        [
+            (Layer::Machine, Preset::Team),
+            (Layer::Repository, Preset::Strict)
+        ]
+    );
+    let denied = set.decide(&modify(".vscode/tasks.json"), &local());
+    insta::assert_snapshot!(denied.explanation(), @r"
+    deny
+      deny .vscode/tasks.json: editors run tasks and load settings from this file (strict.editor, built-in/strict.toml:121)
+      ask .vscode/tasks.json: editors run tasks and load settings from this file (team.editor, built-in/team.toml:111)
+      allow .vscode/tasks.json: ordinary files may be edited (team.edit, built-in/team.toml:7)
+      allow the change: a change whose paths are allowed may land (team.land, built-in/team.toml:16)
+      allow .vscode/tasks.json: ordinary files may be edited, up to 400 lines each (strict.edit, built-in/strict.toml:7)
+      allow the change: a change whose paths are allowed may land, up to 20 files (strict.land, built-in/strict.toml:37)
+    ");
+    let nothing = PolicySet::load(&[source(
+        Layer::Repository,
+        "r.toml",
+        "version = 1\npreset = \"none\"\n",
+    )])
+    .unwrap();
+    insta::assert_snapshot!(nothing.decide(&modify("src/a.rs"), &local()).explanation(), @r"
+    deny
+      deny the change: no rule allows this (no-rule, repository policy)
+      deny src/a.rs: no rule allows this (no-rule, repository policy)
+      fix: add a rule that allows it to the repository policy
+    ");
+}

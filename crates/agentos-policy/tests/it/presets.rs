@@ -1,0 +1,310 @@
+//! What the three presets answer to changes as they come in real work.
+
+use crate::support::*;
+
+const RUST_TEST: &str =
+    "#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n    assert_eq!(add(0, 0), 0);\n}\n";
+const RUST_TEST_LESS: &str = "#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n";
+const RUST_TEST_MORE: &str = "#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n    assert_eq!(add(0, 0), 0);\n    assert_eq!(add(2, 2), 4);\n}\n";
+
+fn lines(count: usize) -> String {
+    "x = 1\n".repeat(count)
+}
+
+fn many(count: usize, prefix: &str, old: Option<&str>, new: Option<&str>) -> Change {
+    let paths: Vec<String> = (0..count).map(|n| format!("{prefix}{n}.rs")).collect();
+    change(
+        &paths
+            .iter()
+            .map(|path| (path.as_str(), old, new))
+            .collect::<Vec<_>>(),
+    )
+}
+
+fn moved(from: &str, to: &str) -> Change {
+    let text = lines(20);
+    change(&[(from, Some(&text), None), (to, None, Some(&text))])
+}
+
+fn scenarios() -> Vec<(&'static str, Change, ToolFacts)> {
+    let later = |attempt| ToolFacts { attempt, ..local() };
+    let program = |path| modes(path, None, FileMode::Executable, "#!/bin/sh\n");
+    let gains = |path| modes(path, Some(FileMode::Regular), FileMode::Executable, "a\n");
+    let key = format!("key = \"{}_{}\"\n", "ghp", "0123456789abcdefghijklmnopqrstuvwxyz");
+    vec![
+        ("fix a function", modify("src/lib.rs"), local()),
+        ("fix a function, cloud", modify("src/lib.rs"), cloud()),
+        ("new module", create("src/parser/mod_test_helpers.rs"), local()),
+        ("remove a module", delete("src/old.rs"), local()),
+        ("rename a module", moved("src/a.rs", "src/b.rs"), local()),
+        ("readme", modify("README.md"), local()),
+        ("translation", modify("docs/日本語/guide.md"), local()),
+        (
+            "400 new lines",
+            change(&[("src/big.rs", None, Some(&lines(400)))]),
+            local(),
+        ),
+        (
+            "401 new lines",
+            change(&[("src/big.rs", None, Some(&lines(401)))]),
+            local(),
+        ),
+        (
+            "6000 new lines",
+            change(&[("src/big.rs", None, Some(&lines(6000)))]),
+            local(),
+        ),
+        ("20 files", many(20, "src/f", Some("a\n"), Some("b\n")), local()),
+        ("21 files", many(21, "src/f", Some("a\n"), Some("b\n")), local()),
+        ("101 files", many(101, "src/f", Some("a\n"), Some("b\n")), local()),
+        (
+            "1001 files",
+            many(1001, "src/f", Some("a\n"), Some("b\n")),
+            local(),
+        ),
+        ("21 deletions", many(21, "src/f", Some("a\n"), None), local()),
+        ("add a dependency", modify("Cargo.toml"), local()),
+        ("add a dependency, cloud", modify("web/package.json"), cloud()),
+        ("lock file alone", modify("Cargo.lock"), local()),
+        ("python requirements", modify("requirements-dev.txt"), local()),
+        ("go modules", modify("go.mod"), local()),
+        ("build script", modify("build.rs"), local()),
+        ("makefile, cloud", modify("Makefile"), cloud()),
+        ("dockerfile", create("docker/Dockerfile.dev"), local()),
+        ("github workflow", modify(".github/workflows/ci.yml"), local()),
+        (
+            "github workflow, cloud",
+            modify(".github/workflows/ci.yml"),
+            cloud(),
+        ),
+        ("new gitlab pipeline", create(".gitlab-ci.yml"), local()),
+        ("code owners", modify(".github/CODEOWNERS"), local()),
+        (
+            "workflow that calls agentos",
+            change(&[(
+                ".github/workflows/gate.yml",
+                None,
+                Some("run: agentos policy test\n"),
+            )]),
+            local(),
+        ),
+        ("issue template", modify(".github/ISSUE_TEMPLATE/bug.md"), local()),
+        ("pre-commit hook", create(".husky/pre-commit"), local()),
+        ("pre-commit hook, cloud", create(".husky/pre-commit"), cloud()),
+        ("agents' instructions", modify("CLAUDE.md"), local()),
+        ("agents' servers", create(".mcp.json"), local()),
+        ("editor tasks", create(".vscode/tasks.json"), local()),
+        ("policy file", modify(".agentos/policy/team.toml"), local()),
+        ("git attributes", create(".gitattributes"), local()),
+        ("gitignore", modify(".gitignore"), local()),
+        ("licence", modify("LICENSE"), local()),
+        ("env file", modify(".env"), local()),
+        ("env example", modify(".env.example"), local()),
+        ("server key", create("certs/server.key"), local()),
+        (
+            "adds a token",
+            change(&[("src/config.rs", None, Some(&key))]),
+            local(),
+        ),
+        (
+            "adds a random value",
+            change(&[(
+                "src/config.rs",
+                None,
+                Some("id = \"Zq7RkT2mWx9LpB4vNs6JdH8fGc3YtE5a\"\n"),
+            )]),
+            local(),
+        ),
+        (
+            "direction mark",
+            change(&[("src/a.rs", None, Some("a\u{202e}b\n"))]),
+            local(),
+        ),
+        (
+            "zero-width space",
+            change(&[("src/a.rs", None, Some("a\u{200b}b\n"))]),
+            local(),
+        ),
+        (
+            "binary file",
+            change(&[("logo.png", None, Some("\u{0}PNG\n"))]),
+            local(),
+        ),
+        ("executable bit", gains("tools/check.sh"), local()),
+        ("new program", program("tools/run.sh"), local()),
+        ("vendored code", modify("vendor/zlib/inflate.c"), local()),
+        ("minified code", modify("web/app.min.js"), local()),
+        (
+            "generated by its own word",
+            change(&[(
+                "api/client.go",
+                Some("// Code generated by x. DO NOT EDIT.\na\n"),
+                Some("// Code generated by x. DO NOT EDIT.\nb\n"),
+            )]),
+            local(),
+        ),
+        (
+            "more tests",
+            change(&[("tests/add.rs", Some(RUST_TEST), Some(RUST_TEST_MORE))]),
+            local(),
+        ),
+        (
+            "one assertion less",
+            change(&[("tests/add.rs", Some(RUST_TEST), Some(RUST_TEST_LESS))]),
+            local(),
+        ),
+        (
+            "code and one assertion less",
+            change(&[
+                ("src/add.rs", Some("a\n"), Some("b\n")),
+                ("tests/add.rs", Some(RUST_TEST), Some(RUST_TEST_LESS)),
+            ]),
+            local(),
+        ),
+        (
+            "ignores a test",
+            change(&[(
+                "tests/add.rs",
+                Some(RUST_TEST),
+                Some(&format!("#[ignore]\n{RUST_TEST}")),
+            )]),
+            local(),
+        ),
+        (
+            "deletes a test file",
+            change(&[("tests/add.rs", Some(RUST_TEST), None)]),
+            local(),
+        ),
+        (
+            "moves a test file",
+            change(&[
+                ("tests/add.rs", Some(RUST_TEST), None),
+                ("tests/sum.rs", None, Some(RUST_TEST)),
+            ]),
+            local(),
+        ),
+        ("fourth attempt", modify("src/lib.rs"), later(4)),
+        ("docs by a cloud model", modify("docs/a.md"), cloud()),
+        (
+            "code, manifest and lock file",
+            change(&[
+                ("src/a.rs", Some("a\n"), Some("b\n")),
+                ("Cargo.toml", Some("a\n"), Some("b\n")),
+                ("Cargo.lock", Some("a\n"), Some("b\n")),
+            ]),
+            local(),
+        ),
+    ]
+}
+
+#[test]
+fn what_the_presets_answer_to_changes_of_real_work() {
+    let sets = ["solo", "team", "strict"].map(|preset| {
+        let text = format!("version = 1\npreset = \"{preset}\"\n");
+        PolicySet::load(&[source(Layer::Repository, "p.toml", &text)]).unwrap()
+    });
+    let mut table = format!("{:<30} {:<20} {:<20} {}\n", "", "solo", "team", "strict");
+    for (what, change, tool) in scenarios() {
+        let [solo, team, strict] = sets.each_ref().map(|set| word(&set.decide(&change, &tool)));
+        table.push_str(&format!("{what:<30} {solo:<20} {team:<20} {strict}\n"));
+    }
+    insta::assert_snapshot!(table, @r"
+                                   solo                 team                 strict
+    fix a function                 allow                allow                allow
+    fix a function, cloud          allow                allow                ask protected-path
+    new module                     allow                allow                allow
+    remove a module                allow                allow                ask protected-path
+    rename a module                allow                allow                ask protected-path
+    readme                         allow                allow                allow
+    translation                    allow                allow                allow
+    400 new lines                  allow                allow                allow
+    401 new lines                  allow                allow                ask too-large
+    6000 new lines                 allow                ask too-large        ask too-large
+    20 files                       allow                allow                allow
+    21 files                       allow                allow                ask too-large
+    101 files                      allow                ask too-large        ask too-large
+    1001 files                     ask too-large        ask too-large        deny too-large
+    21 deletions                   allow                ask too-large        ask too-large
+    add a dependency               allow                ask protected-path   ask protected-path
+    add a dependency, cloud        ask protected-path   ask protected-path   ask protected-path
+    lock file alone                allow                ask protected-path   ask protected-path
+    python requirements            allow                ask protected-path   ask protected-path
+    go modules                     allow                ask protected-path   ask protected-path
+    build script                   allow                ask protected-path   ask protected-path
+    makefile, cloud                ask protected-path   ask protected-path   ask protected-path
+    dockerfile                     allow                ask protected-path   ask protected-path
+    github workflow                ask protected-path   ask protected-path   deny protected-path
+    github workflow, cloud         ask protected-path   deny protected-path  deny protected-path
+    new gitlab pipeline            ask protected-path   ask protected-path   deny protected-path
+    code owners                    ask protected-path   ask protected-path   deny protected-path
+    workflow that calls agentos    ask protected-path   ask protected-path   deny protected-path
+    issue template                 allow                allow                allow
+    pre-commit hook                ask protected-path   ask protected-path   deny protected-path
+    pre-commit hook, cloud         ask protected-path   deny protected-path  deny protected-path
+    agents' instructions           ask protected-path   ask protected-path   deny protected-path
+    agents' servers                ask protected-path   ask protected-path   deny protected-path
+    editor tasks                   ask protected-path   ask protected-path   deny protected-path
+    policy file                    ask protected-path   ask protected-path   ask protected-path
+    git attributes                 ask protected-path   ask protected-path   deny protected-path
+    gitignore                      allow                allow                allow
+    licence                        allow                ask protected-path   ask protected-path
+    env file                       ask protected-path   ask protected-path   deny protected-path
+    env example                    allow                allow                allow
+    server key                     ask protected-path   ask protected-path   deny protected-path
+    adds a token                   deny secret          deny secret          deny secret
+    adds a random value            allow                allow                ask secret
+    direction mark                 deny bidi            deny bidi            deny bidi
+    zero-width space               ask bidi             ask bidi             deny bidi
+    binary file                    deny binary          deny binary          deny binary
+    executable bit                 allow                ask mode-change      ask mode-change
+    new program                    allow                ask mode-change      ask mode-change
+    vendored code                  allow                ask protected-path   ask protected-path
+    minified code                  allow                ask protected-path   ask protected-path
+    generated by its own word      allow                ask protected-path   ask protected-path
+    more tests                     allow                allow                allow
+    one assertion less             allow                deny protected-path  deny protected-path
+    code and one assertion less    allow                ask protected-path   ask protected-path
+    ignores a test                 allow                deny protected-path  deny protected-path
+    deletes a test file            allow                deny protected-path  deny protected-path
+    moves a test file              allow                allow                ask protected-path
+    fourth attempt                 allow                ask protected-path   allow
+    docs by a cloud model          allow                allow                ask protected-path
+    code, manifest and lock file   allow                ask protected-path   ask protected-path
+    ");
+}
+
+#[test]
+fn what_the_presets_let_a_tool_see() {
+    let sets = ["solo", "team", "strict"].map(|preset| {
+        let text = format!("version = 1\npreset = \"{preset}\"\n");
+        PolicySet::load(&[source(Layer::Repository, "p.toml", &text)]).unwrap()
+    });
+    let key = format!("key = \"{}_{}\"\n", "ghp", "0123456789abcdefghijklmnopqrstuvwxyz");
+    let large = |context_bytes| ToolFacts {
+        context_bytes,
+        ..cloud()
+    };
+    let cases = [
+        ("source", "src/a.rs", "a\n", cloud()),
+        ("keys, cloud", ".env", "A=1\n", cloud()),
+        ("keys, local", ".env", "A=1\n", local()),
+        ("a token in a source, cloud", "src/a.rs", key.as_str(), cloud()),
+        ("a token in a source, local", "src/a.rs", key.as_str(), local()),
+        ("300 kB of context", "src/a.rs", "a\n", large(300_000)),
+    ];
+    let mut table = String::new();
+    for (what, path, text, tool) in cases {
+        let answers = sets
+            .each_ref()
+            .map(|set| word(&set.decide_read(path, text.as_bytes(), &tool)));
+        table.push_str(&format!("{what}: {}\n", answers.join(" / ")));
+    }
+    insta::assert_snapshot!(table, @r"
+    source: allow / allow / allow
+    keys, cloud: deny secret / deny secret / deny secret
+    keys, local: allow / allow / allow
+    a token in a source, cloud: deny secret / deny secret / deny secret
+    a token in a source, local: allow / allow / allow
+    300 kB of context: allow / allow / deny protected-path
+    ");
+}
