@@ -5,6 +5,7 @@
 pub mod evidence;
 pub mod land;
 pub mod policy;
+pub mod shell;
 pub mod tool;
 
 use std::path::PathBuf;
@@ -80,4 +81,8 @@ pub enum Verb {
     Profile(tool::ProfileVerb),
     /// Print the JSON Schema of a published shape
     Schema(evidence::SchemaArgs),
+    /// Print what makes your shell complete verbs, flags, providers and runs
+    Completions(shell::CompletionsArgs),
+    /// Print a manual page; without a name, the one of the program
+    Man(shell::ManArgs),
 }

@@ -5,12 +5,14 @@
 pub mod apply;
 pub mod approve;
 pub mod auth;
+pub mod completions;
 pub mod demo;
 pub mod diff;
 pub mod evidence;
 pub mod evidence_key;
 pub mod health;
 pub mod policy;
+pub mod man;
 pub mod profile;
 pub mod recover;
 pub mod run;
@@ -65,6 +67,8 @@ pub fn run(app: &App, verb: &Verb) -> Exit {
         Verb::Profile(ProfileVerb::Show(args)) => (false, profile::show(app, args)),
         Verb::Profile(ProfileVerb::Validate(args)) => (false, profile::validate(app, args)),
         Verb::Schema(args) => (false, schema::schema(app, args)),
+        Verb::Completions(args) => (false, completions::completions(app, args)),
+        Verb::Man(args) => (false, man::man(app, args)),
     };
     done.unwrap_or_else(|error| app.fail(lands.then_some(&run), &error))
 }

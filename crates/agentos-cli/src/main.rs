@@ -24,12 +24,18 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
+    let env = env::Env::read();
+    if let Ok(env) = &env
+        && env.get(wire::complete::VARIABLE).is_some()
+    {
+        return complete(env);
+    }
     let cli = Cli::parse();
     let printer = Printer {
         quiet: cli.common.quiet,
         json: cli.common.json,
     };
-    let env = match env::Env::read() {
+    let env = match env {
         Ok(env) => env,
         Err(error) => {
             printer.error(&format!("error: cannot read the current folder: {error}"));
@@ -43,6 +49,14 @@ fn main() -> ExitCode {
         common: cli.common,
     };
     commands::run(&app, &cli.verb).into()
+}
+
+/// Answers a shell; nothing else may be printed then.
+fn complete(env: &env::Env) -> ExitCode {
+    match wire::complete::answer(env, std::env::args_os().collect()) {
+        Ok(_) => Exit::Done.into(),
+        Err(_) => Exit::Usage.into(),
+    }
 }
 
 /// Diagnostics go to standard error; `AGENTOS_LOG` takes a filter as `tracing` writes it.

@@ -3,6 +3,7 @@
 //! Owns: the only place where executor, evidence, credentials, network, signer and adapters meet. Never: decides.
 
 pub mod commit_signing;
+pub mod complete;
 pub mod consent;
 pub mod keys;
 pub mod paths;

@@ -34,5 +34,6 @@ mod recover;
 mod schemas;
 mod secrets;
 mod signing;
+mod shell;
 mod support;
 mod undo;

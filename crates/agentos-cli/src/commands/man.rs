@@ -1,0 +1,63 @@
+//! `agentos man`: manual pages, made from the arguments themselves.
+//!
+//! Owns: which page is meant. Never: writes a file; a package redirects the output.
+
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+use serde::Serialize;
+
+use crate::app::{App, Done, output_failed, usage};
+use crate::args::Cli;
+use crate::args::shell::ManArgs;
+use crate::exit::Exit;
+
+#[derive(Serialize)]
+struct Pages {
+    version: u32,
+    verbs: Vec<String>,
+}
+
+/// Runs the verb.
+pub fn man(app: &App, args: &ManArgs) -> Done {
+    let mut program = Cli::command();
+    program.build();
+    if args.list || app.printer.json {
+        return list(app, &program);
+    }
+    let page = page(&program, &args.verb).ok_or_else(|| {
+        usage(format!("there is no verb `{}`", args.verb.join(" ")))
+            .hint("`agentos man --list` names the verbs that have a page")
+    })?;
+    app.printer.data(&page).map_err(|error| output_failed(&error))?;
+    Ok(Exit::Done)
+}
+
+fn list(app: &App, program: &Command) -> Done {
+    let mut verbs = Vec::new();
+    collect(program, "", &mut verbs);
+    if app.printer.json {
+        app.printer.json(&Pages { version: 1, verbs })
+    } else {
+        app.printer.data(&(verbs.join("\n") + "\n"))
+    }
+    .map_err(|error| output_failed(&error))?;
+    Ok(Exit::Done)
+}
+
+fn collect(command: &Command, above: &str, verbs: &mut Vec<String>) {
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        let name = format!("{above}{}", verb.get_name());
+        verbs.push(name.clone());
+        collect(verb, &format!("{name} "), verbs);
+    }
+}
+
+/// The page of the command that these words lead to.
+fn page(program: &Command, words: &[String]) -> Option<String> {
+    let command = words
+        .iter()
+        .try_fold(program, |command, word| command.find_subcommand(word))?;
+    let mut page = Vec::new();
+    Man::new(command.clone()).render(&mut page).ok()?;
+    String::from_utf8(page).ok()
+}

@@ -1,0 +1,92 @@
+//! Completions and manual pages: what a shell and `man` are given.
+
+use std::collections::BTreeSet;
+
+use crate::support::{SLOPPY_FIX, agentos, pipe_in, small_repo};
+
+/// What the program offers for the last word of a line, as bash asks for it.
+fn offered(dir: &std::path::Path, line: &[&str]) -> Vec<String> {
+    let last = line.len() - 1;
+    let output = agentos()
+        .in_dir(dir)
+        .env("AGENTOS_COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", last.to_string())
+        .env("_CLAP_COMPLETE_COMP_TYPE", "9")
+        .env("_CLAP_IFS", "\n")
+        .run(&[&["--"], line].concat())
+        .unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    output.stdout.lines().map(|word| word.trim().to_owned()).collect()
+}
+
+#[test]
+fn a_line_completes_to_verbs_providers_and_runs() {
+    let repo = small_repo();
+    assert_eq!(offered(repo.path(), &["agentos", "dem"]), ["demo"]);
+    let providers = offered(repo.path(), &["agentos", "run", "-p", ""]);
+    for provider in ["llamacpp", "lmstudio", "openai", "replay"] {
+        assert!(providers.iter().any(|known| known == provider), "{providers:?}");
+    }
+    assert_eq!(
+        offered(repo.path(), &["agentos", "tool", "health", "-p", "lla"]),
+        ["llamacpp"]
+    );
+
+    // Asking for runs where there are none leaves nothing behind.
+    let none = offered(repo.path(), &["agentos", "evidence", "show", "2"]);
+    assert_eq!(none, Vec::<String>::new());
+    assert!(!repo.path().join(".git/agentos").exists());
+    let landed = pipe_in(&repo, &["apply", "--json"], SLOPPY_FIX).json().unwrap();
+    let run = landed["run"].as_str().unwrap();
+    assert_eq!(
+        offered(repo.path(), &["agentos", "evidence", "show", &run[..4]]),
+        [run]
+    );
+    assert_eq!(offered(repo.path(), &["agentos", "undo", &run[..4]]), [run]);
+}
+
+#[test]
+fn a_half_typed_line_outside_a_repository_is_no_error() {
+    let empty = agentos();
+    let words = offered(empty.home(), &["agentos", "undo", "2"]);
+    assert_eq!(words, Vec::<String>::new());
+}
+
+#[test]
+fn each_shell_gets_a_script_that_asks_the_program() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let output = agentos().run(&["completions", shell]).unwrap();
+        assert_eq!(output.code, Some(0), "{output}");
+        assert!(output.stdout.contains("AGENTOS_COMPLETE"), "{shell}: {output}");
+    }
+    let output = agentos().run(&["completions", "tcsh"]).unwrap();
+    assert_eq!(output.code, Some(2), "{output}");
+}
+
+#[test]
+fn every_verb_that_help_names_has_a_page() {
+    let listed = agentos().run(&["man", "--list"]).unwrap();
+    let verbs: BTreeSet<&str> = listed.stdout.lines().collect();
+    let help = agentos().run(&["--help"]).unwrap();
+    let named = help
+        .stdout
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')))
+        .filter_map(|line| line.split_whitespace().next());
+    let mut seen = 0;
+    for verb in named {
+        assert!(verbs.contains(verb), "{verb} has no page");
+        seen += 1;
+    }
+    assert!(seen > 10, "the help names {seen} verbs");
+    for verb in verbs {
+        let words: Vec<&str> = ["man"].into_iter().chain(verb.split(' ')).collect();
+        let page = agentos().run(&words).unwrap();
+        assert!(page.stdout.contains(".SH SYNOPSIS"), "{verb}: {page}");
+    }
+    let unknown = agentos().run(&["man", "no-such-verb"]).unwrap();
+    assert_eq!(unknown.code, Some(2), "{unknown}");
+}
