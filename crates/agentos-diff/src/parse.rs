@@ -19,7 +19,7 @@ mod whole;
 
 pub(crate) use hunk::header as hunk_header;
 pub use json::{JsonEdit, JsonEdits};
-pub(crate) use model::{Body, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, Stated, repair};
+pub(crate) use model::{Body, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, PartNumber, Stated, repair};
 pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::paired;
 
@@ -55,7 +55,17 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
         heredoc::files(&lines, &mut parsed);
     }
     check_parsed(&lines, &parsed, limits)?;
+    number(&mut parsed);
     Ok(parsed)
+}
+
+/// Each hunk knows its part, so that hunks of different parts can be told apart when they meet in one file.
+fn number(parsed: &mut Parsed<'_>) {
+    for (at, edit) in parsed.files.iter_mut().enumerate() {
+        if let Body::Hunks(hunks) = &mut edit.body {
+            hunks.iter_mut().for_each(|hunk| hunk.part = PartNumber(at));
+        }
+    }
 }
 
 /// Blanks at the end of every line, headers too, are none of the text's own.

@@ -33,7 +33,7 @@ mod providers;
 mod recover;
 mod schemas;
 mod secrets;
-mod signing;
 mod shell;
+mod signing;
 mod support;
 mod undo;

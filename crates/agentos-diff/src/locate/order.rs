@@ -65,13 +65,59 @@ pub(crate) fn settle(
     if let Some(stated) = coherent(sought, found) {
         return Ok(stated.into_iter().map(Ok).collect());
     }
+    let one_part = sought
+        .windows(2)
+        .all(|pair| matches!(pair, [a, b] if a.hunk.part.0 == b.hunk.part.0));
+    if one_part {
+        within_part(sought, found, budget)
+    } else {
+        across_parts(sought, found, budget)
+    }
+}
+
+/// Hunks of one part: they stand in the file in the order of the answer, or in that of their lines.
+fn within_part(
+    sought: &[Sought<'_, '_>],
+    found: &[Vec<Place>],
+    budget: &mut Budget,
+) -> Result<Vec<Result<Place, Miss>>, Refusal> {
     let answer: Vec<usize> = (0..sought.len()).collect();
     let by_answer = feasible(sought, found, &answer, budget)?;
     let by_lines = match order_of_lines(sought) {
         Some(order) if order != answer => Some(feasible(sought, found, &order, budget)?),
         Some(_) | None => None,
     };
-    let chosen = choose(sought, found, by_answer, by_lines);
+    Ok(choose(sought, found, by_answer, by_lines))
+}
+
+/// Hunks of several parts: a model writes those in any order, so the order of the answer decides nothing between them.
+/// Their stated lines may, where all have one; else each part must have its places by itself.
+fn across_parts(
+    sought: &[Sought<'_, '_>],
+    found: &[Vec<Place>],
+    budget: &mut Budget,
+) -> Result<Vec<Result<Place, Miss>>, Refusal> {
+    if let Some(order) = order_of_lines(sought) {
+        let by_lines = feasible(sought, found, &order, budget)?;
+        return Ok(choose(sought, found, by_lines, None));
+    }
+    let mut chosen = Vec::with_capacity(sought.len());
+    let mut rest = found;
+    for part in sought.chunk_by(|a, b| a.hunk.part.0 == b.hunk.part.0) {
+        let (these, others) = rest.split_at_checked(part.len()).unwrap_or((rest, &[]));
+        rest = others;
+        chosen.append(&mut within_part(part, these, budget)?);
+    }
+    let places: Option<Vec<usize>> = chosen
+        .iter()
+        .map(|one| one.as_ref().ok().map(|place| place.start))
+        .collect();
+    if places.is_some_and(|starts| !disjoint(sought, &starts)) {
+        return Ok(found
+            .iter()
+            .map(|places| Err(Miss::Overlap(starts(places))))
+            .collect());
+    }
     Ok(chosen)
 }
 

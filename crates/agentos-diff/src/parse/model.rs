@@ -70,6 +70,19 @@ pub(crate) struct Inline<'a> {
     pub replace: Cow<'a, [u8]>,
 }
 
+/// Which part of an answer a hunk stands in. It says nothing of what the hunk does: hunks that say the same are equal,
+/// whichever parts they stand in.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PartNumber(pub usize);
+
+impl PartialEq for PartNumber {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for PartNumber {}
+
 /// One hunk, or one search/replace pair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hunk<'a> {
@@ -87,6 +100,8 @@ pub(crate) struct Hunk<'a> {
     pub inline: Option<Inline<'a>>,
     /// What was repaired while reading.
     pub repairs: Vec<Repair>,
+    /// The part of the answer it stands in.
+    pub part: PartNumber,
 }
 
 /// A name in a header.

@@ -165,3 +165,32 @@ fn what_was_not_made_for_the_result_of_another_edit_is_refused_as_before() {
         assert_eq!(outcome(&answer, BASE), wanted, "{answer}");
     }
 }
+
+#[test]
+fn the_order_of_parts_tells_no_places_apart() {
+    // Each of the two texts stands twice; as hunks of one diff they are in the order of the file, as parts in any.
+    let base: &[(&str, &[u8])] = &[("f", b"top\na\nb\nmid\na\nb\nend\n")];
+    let (first, second) = ("@@ @@\n-a\n+A\n b\n", "@@ @@\n a\n-b\n+B\n");
+    let part = |hunk: &str| format!("--- a/f\n+++ b/f\n{hunk}");
+    let cases = [
+        (part(&(first.to_owned() + second)), "f=top A b mid a B end "),
+        (part(first) + &part(second), "ambiguous"),
+        (
+            "```diff\n".to_owned() + &part(first) + "```\nand\n```diff\n" + &part(second) + "```\n",
+            "ambiguous",
+        ),
+        (
+            block("f", "a\nb", "A\nb") + &block("f", "a\nb", "a\nB"),
+            "ambiguous",
+        ),
+        (json(&[("f", "a\nb", "A\nb"), ("f", "a\nb", "a\nB")]), "ambiguous"),
+        // Lines of the diffs' own that fit say which is which.
+        (
+            part("@@ -5,2 +5,2 @@\n-a\n+A\n b\n") + &part("@@ -2,2 +2,2 @@\n a\n-b\n+B\n"),
+            "f=top a B mid A b end ",
+        ),
+    ];
+    for (answer, wanted) in cases {
+        assert_eq!(outcome(&answer, base), wanted, "{answer}");
+    }
+}
