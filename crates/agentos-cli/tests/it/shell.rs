@@ -38,11 +38,12 @@ fn a_line_completes_to_verbs_providers_and_runs() {
     assert!(!repo.path().join(".git/agentos").exists());
     let landed = pipe_in(&repo, &["apply", "--json"], SLOPPY_FIX).json().unwrap();
     let run = landed["run"].as_str().unwrap();
+    let typed = run.get(..4).unwrap();
     assert_eq!(
-        offered(repo.path(), &["agentos", "evidence", "show", &run[..4]]),
+        offered(repo.path(), &["agentos", "evidence", "show", typed]),
         [run]
     );
-    assert_eq!(offered(repo.path(), &["agentos", "undo", &run[..4]]), [run]);
+    assert_eq!(offered(repo.path(), &["agentos", "undo", typed]), [run]);
 }
 
 #[test]
