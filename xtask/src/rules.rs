@@ -85,6 +85,8 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("anstream", &["agentos"]),
     ("base64", &["agentos-evidence"]),
     ("clap", &["agentos"]),
+    ("clap_complete", &["agentos"]),
+    ("clap_mangen", &["agentos"]),
     ("divan", &["agentos-diff"]),
     ("git2", &["agentos-executor"]),
     ("globset", &["agentos-policy"]),
