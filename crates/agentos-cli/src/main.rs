@@ -24,6 +24,10 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
+    // The helper of confined tools has one thread and no settings: it comes before everything else.
+    if let Some(code) = agentos_sandbox::stage::run(std::env::args_os().skip(1)) {
+        return ExitCode::from(code);
+    }
     let env = env::Env::read();
     if let Ok(env) = &env
         && env.get(wire::complete::VARIABLE).is_some()

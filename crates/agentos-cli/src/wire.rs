@@ -2,6 +2,7 @@
 //!
 //! Owns: the only place where executor, evidence, credentials, network, signer and adapters meet. Never: decides.
 
+pub mod agents;
 pub mod commit_signing;
 pub mod complete;
 pub mod consent;

@@ -12,6 +12,7 @@ pub mod settle;
 
 mod outcome;
 mod records;
+mod transcript;
 mod verdict;
 
 pub use outcome::{Cause, EvidenceRef, Outcome, OutcomeKind};

@@ -49,6 +49,9 @@ pub(crate) struct Answered<'a> {
 pub(crate) struct Called<'a> {
     pub attempt: u32,
     pub result: &'a ToolResult,
+    /// What the tool said beside its answer, as a blob.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript_sha256: Option<&'a str>,
 }
 
 /// What landing made of an answer.

@@ -11,14 +11,15 @@ use agentos_diff::{LandError, LandOptions, RepoPath, SeenFile, land};
 use agentos_evidence::RecordKind;
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Adapter, Boundary, EditFormat, Enforcement, ErrorCategory, ProgressSink, ResultStatus, RunId, TaskLimits,
-    Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult, ToolTask,
+    Adapter, Boundary, EditFormat, ErrorCategory, ProgressSink, ResultStatus, RunId, TaskLimits, Timestamp,
+    ToolError, ToolFailure, ToolOutput, ToolResult, ToolTask,
 };
 
 use crate::context::{Context, gather};
 use crate::ports::{Cancel, EffectError, TargetInfo};
 use crate::records::{self, Called, Prompted};
 use crate::settle::{Deps, Proposal, begin, close, record_answer, settle};
+use crate::transcript::Recorder;
 use crate::verdict::{Call, Judged, verdict};
 use crate::{Cause, Outcome, OutcomeKind};
 
@@ -81,10 +82,12 @@ async fn propose(
     record_prompt(deps, &task, &context)?;
     let began = deps.clock.now();
     let before = deps.repo.measure()?;
-    let outcome = race(request.adapter.run(&task, progress), cancel).await;
+    let recorder = Recorder::new(progress);
+    let outcome = race(request.adapter.run(&task, &recorder), cancel).await;
     let after = deps.repo.measure()?;
     let paths = before.changed_paths(after.as_ref(), 20);
-    let boundary = Boundary::between(Enforcement::Observed, before.state(), after.state(), &paths);
+    let confinement = request.adapter.confinement();
+    let boundary = Boundary::between(&confinement, before.state(), after.state(), &paths);
     let answer = match outcome {
         Some(answer) => answer,
         None => Err(interrupted()),
@@ -106,6 +109,11 @@ async fn propose(
         ..LandOptions::default()
     };
     let result = judge(deps, &target, &call, &answer, &options, boundary)?;
+    let transcript = recorder.transcript();
+    let transcript_sha256 = match &transcript {
+        Some(text) => Some(deps.evidence.blob(text.as_bytes())?),
+        None => None,
+    };
     // The diff itself is a blob of the landing record; here its hash is enough.
     let slim = ToolResult {
         diff: None,
@@ -117,6 +125,7 @@ async fn propose(
         &Called {
             attempt,
             result: &slim,
+            transcript_sha256: transcript_sha256.as_deref(),
         },
     )?;
     let (answer, error) = match answer {
@@ -198,7 +207,7 @@ fn facts(request: &Request<'_>, attempt: u32, at: Timestamp) -> ToolFacts {
         provider: request.adapter.provider().to_owned(),
         model: request.model.clone(),
         execution_mode: request.adapter.supports().execution_mode,
-        enforcement: Enforcement::Observed,
+        enforcement: request.adapter.confinement().enforcement,
         attempt,
         at,
         context_bytes: 0,

@@ -6,6 +6,7 @@
 
 mod base;
 mod committed;
+mod copy;
 mod create;
 mod disk;
 mod error;
@@ -32,6 +33,7 @@ mod work_trees;
 mod worktree;
 
 pub use base::GitBase;
+pub use copy::{BaseCopy, Shown};
 pub use error::{ExecError, Operation, RepoError, Unsupported, mend, unwritable};
 pub use fail::FailPoints;
 pub use history::{CommitInfo, EVIDENCE_TRAILER, RUN_TRAILER};

@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::{Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask};
+use crate::{Confinement, Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask};
 
 /// A future that borrows; no runtime is named here.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -17,6 +17,8 @@ pub enum Progress {
     Text(String),
     /// Something worth telling, in our own words.
     Note(String),
+    /// What a tool said beside its answer, as it came. Untrusted; goes into the evidence, cut at a limit.
+    Transcript(String),
 }
 
 /// Takes progress while a tool works. Must not block.
@@ -54,4 +56,9 @@ pub trait Adapter: Send + Sync {
 
     /// What the tool says it can do.
     fn supports(&self) -> ToolCapabilities;
+
+    /// What holds the tool back while it runs. A tool that names layers must fail where they cannot be put up.
+    fn confinement(&self) -> Confinement {
+        Confinement::observed()
+    }
 }

@@ -19,7 +19,8 @@ pub use health::{ErrorCategory, HealthStatus, ToolHealth};
 pub use id::{Endpoint, RunId, Timestamp, TimestampError};
 pub use output::{FinishReason, ToolError, ToolFailure, ToolOutput, Usage};
 pub use result::{
-    Boundary, DiffValidation, Enforcement, OutputKind, ResultStatus, StateMeasurement, ToolResult,
+    Boundary, Confinement, DiffValidation, Enforcement, OutputKind, ResultStatus, StateMeasurement,
+    ToolResult,
 };
 pub use secret::Secret;
 pub use task::{ContextFile, EditFormat, TaskLimits, ToolTask};

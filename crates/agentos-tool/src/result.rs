@@ -59,6 +59,29 @@ impl Enforcement {
     }
 }
 
+/// What holds a tool back while it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Confinement {
+    /// Kernel only when no layer is missing.
+    pub enforcement: Enforcement,
+    /// The kernel's layers around it, by name.
+    pub layers: Vec<String>,
+    /// The level of Landlock, the kernel's file rules; none without it.
+    pub landlock_abi: Option<u32>,
+}
+
+impl Confinement {
+    /// Nothing holds it; the state before and after is compared.
+    #[must_use]
+    pub fn observed() -> Self {
+        Self {
+            enforcement: Enforcement::Observed,
+            layers: Vec::new(),
+            landlock_abi: None,
+        }
+    }
+}
+
 /// The state of a repository at one moment, each part as a digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateMeasurement {
@@ -79,6 +102,12 @@ pub struct StateMeasurement {
 pub struct Boundary {
     /// What held the tool back.
     pub enforcement: Enforcement,
+    /// The kernel's layers that did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<String>,
+    /// The level of Landlock among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landlock_abi: Option<u32>,
     /// State before the call; none when there was no repository to measure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<StateMeasurement>,
@@ -97,7 +126,7 @@ impl Boundary {
     /// Compares two measurements. `paths` names work-tree paths that differ, as many as are worth showing.
     #[must_use]
     pub fn between(
-        enforcement: Enforcement,
+        confinement: &Confinement,
         before: StateMeasurement,
         after: StateMeasurement,
         paths: &[String],
@@ -122,7 +151,9 @@ impl Boundary {
             }
         }
         Self {
-            enforcement,
+            enforcement: confinement.enforcement,
+            layers: confinement.layers.clone(),
+            landlock_abi: confinement.landlock_abi,
             wrote_files: before.worktree != after.worktree
                 || before.index != after.index
                 || before.git_files != after.git_files,
@@ -236,7 +267,7 @@ mod tests {
         ];
         for (after, held, wrote, committed, first) in cases {
             let boundary = Boundary::between(
-                Enforcement::Observed,
+                &Confinement::observed(),
                 state("main", "w"),
                 after,
                 &["src/a.rs".to_owned()],

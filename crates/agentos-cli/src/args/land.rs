@@ -77,15 +77,19 @@ pub enum EditFormatArg {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  agentos run -p lmstudio \"add a --version flag\" --file src/main.rs\n  \
+                        agentos run -p command -- cargo fmt\n  \
                         agentos run -p openai --base-url http://localhost:8000/v1 --model qwen \"fix the typo\" --file README.md"
 )]
 pub struct RunArgs {
     /// What to do, in your words
-    #[arg(value_name = "TASK")]
-    pub task: String,
+    #[arg(value_name = "TASK", required_unless_present = "command")]
+    pub task: Option<String>,
     /// The provider and its settings.
     #[command(flatten)]
     pub provider: ProviderFlags,
+    /// What a program is given, and what it must be held by.
+    #[command(flatten)]
+    pub program: ProgramFlags,
     /// A committed file to show to the tool; may be given more than once
     #[arg(short, long = "file", value_name = "PATH")]
     pub files: Vec<String>,
@@ -95,6 +99,20 @@ pub struct RunArgs {
     /// How often the tool may try; it is told why the last answer did not land
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10))]
     pub attempts: u32,
+}
+
+/// A program as the tool, and how it is held.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ProgramFlags {
+    /// The program and its arguments (provider `command`): it works in a copy of its own and the difference is its answer
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// A file or folder that the program may read besides the system's; may be given more than once
+    #[arg(long = "read", value_name = "PATH")]
+    pub readable: Vec<PathBuf>,
+    /// Refuse a tool that the kernel does not hold back with every layer
+    #[arg(long)]
+    pub require_sandbox: bool,
 }
 
 /// The verbs of `diff`.

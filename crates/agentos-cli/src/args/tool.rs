@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::land::EditFormatArg;
+use super::land::{EditFormatArg, ProgramFlags};
 
 /// A provider and the settings that win over its profile.
 #[derive(Debug, Clone, Args)]
@@ -75,11 +75,14 @@ pub struct HealthArgs {
 #[derive(Debug, Args)]
 pub struct ToolRunArgs {
     /// What to do, in your words
-    #[arg(value_name = "TASK")]
-    pub task: String,
+    #[arg(value_name = "TASK", required_unless_present = "command")]
+    pub task: Option<String>,
     /// The provider and its settings.
     #[command(flatten)]
     pub provider: ProviderFlags,
+    /// What a program is given, and what it must be held by.
+    #[command(flatten)]
+    pub program: ProgramFlags,
     /// A committed file to show to the tool; may be given more than once
     #[arg(short, long = "file", value_name = "PATH")]
     pub files: Vec<String>,

@@ -10,6 +10,7 @@ use crate::app::{App, Done};
 use crate::args::land::{EditFormatArg, RunArgs};
 use crate::args::tool::ProviderFlags;
 use crate::escape;
+use crate::wire::agents;
 use crate::wire::progress::TerminalProgress;
 use crate::wire::session::{Session, Wanted};
 use crate::wire::tools::Tools;
@@ -18,7 +19,12 @@ use crate::wire::{paths, runtime};
 /// Runs the verb.
 pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
     let mut session = Session::open(app, &Wanted::from(&args.target), run)?;
-    let tool = Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?;
+    let tool = match agents::asked(app, &args.provider, &args.program, &session)? {
+        Some(tool) => tool,
+        None => Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?,
+    };
+    agents::held(&tool, &args.program)?;
+    let task = agents::task(args.task.as_deref(), &args.program);
     for notice in &tool.notices {
         app.printer.note(&format!("note: {}", escape::line(notice)));
     }
@@ -27,12 +33,12 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
         .target
         .message
         .clone()
-        .unwrap_or_else(|| commit_message(&args.task));
+        .unwrap_or_else(|| commit_message(&task));
     let request = Request {
         run,
         adapter: tool.adapter.as_ref(),
         model: tool.model.clone(),
-        instruction: &args.task,
+        instruction: &task,
         files: &files,
         edit_format: edit_format(args.provider.edit_format),
         limits: limits(&args.provider, tool.timeout_seconds),

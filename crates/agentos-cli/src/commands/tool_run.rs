@@ -13,6 +13,7 @@ use crate::args::tool::ToolRunArgs;
 use crate::escape;
 use crate::exit::Exit;
 use crate::render;
+use crate::wire::agents;
 use crate::wire::session::{Session, Wanted};
 use crate::wire::tools::Tools;
 use crate::wire::{paths, runtime};
@@ -20,7 +21,12 @@ use crate::wire::{paths, runtime};
 /// Runs the verb.
 pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
     let mut session = Session::open(app, &Wanted::nothing(), run)?;
-    let tool = Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?;
+    let tool = match agents::asked(app, &args.provider, &args.program, &session)? {
+        Some(tool) => tool,
+        None => Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?,
+    };
+    agents::held(&tool, &args.program)?;
+    let task = agents::task(args.task.as_deref(), &args.program);
     for notice in &tool.notices {
         app.printer.note(&format!("note: {}", escape::line(notice)));
     }
@@ -29,7 +35,7 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
         run,
         adapter: tool.adapter.as_ref(),
         model: tool.model.clone(),
-        instruction: &args.task,
+        instruction: &task,
         files: &files,
         edit_format: edit_format(args.provider.edit_format),
         limits: limits(&args.provider, tool.timeout_seconds),

@@ -16,7 +16,7 @@ pub struct TerminalProgress;
 impl ProgressSink for TerminalProgress {
     fn progress(&self, progress: Progress) {
         let text = match progress {
-            Progress::Text(text) => paint(style::DIM, &escape::block(&text)),
+            Progress::Text(text) | Progress::Transcript(text) => paint(style::DIM, &escape::block(&text)),
             Progress::Note(text) => format!("{}\n", paint(style::DIM, &escape::line(&text))),
         };
         let mut out = anstream::stderr().lock();

@@ -343,7 +343,8 @@ pub fn info(target: &Target) -> TargetInfo {
     }
 }
 
-fn back(target: &TargetInfo) -> Target {
+/// A target as the executor knows it.
+pub fn back(target: &TargetInfo) -> Target {
     Target {
         refname: target.refname.clone(),
         base_commit: target.base_commit.clone(),

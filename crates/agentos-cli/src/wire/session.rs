@@ -155,6 +155,11 @@ impl Session {
         self.tape.store()
     }
 
+    /// The repository with its target.
+    pub fn port(&self) -> &RepositoryPort {
+        &self.port
+    }
+
     /// The repository.
     pub fn repo(&self) -> &Repository {
         self.port.repo()

@@ -14,6 +14,7 @@
 mod apply;
 mod boundary;
 mod calls;
+mod command;
 mod concurrency;
 mod consent;
 mod corpus;

@@ -2,7 +2,7 @@
 
 use agentos_diff::{Change, FileState, Landed, LandingReport, Refusal, RefusalCode, RepoPath};
 use agentos_tool::{
-    Boundary, Enforcement, ErrorCategory, ExecutionMode, FinishReason, OutputKind, ResultStatus, RunId,
+    Boundary, Confinement, ErrorCategory, ExecutionMode, FinishReason, OutputKind, ResultStatus, RunId,
     StateMeasurement, Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult,
 };
 
@@ -20,7 +20,7 @@ fn state(head: &str, worktree: &str) -> StateMeasurement {
 
 fn boundary(after: StateMeasurement) -> Boundary {
     Boundary::between(
-        Enforcement::Observed,
+        &Confinement::observed(),
         state("main", "w"),
         after,
         &["src/a.rs".to_owned()],

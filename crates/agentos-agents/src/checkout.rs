@@ -1,0 +1,35 @@
+//! The copy that a program works on, as a port.
+//!
+//! Owns: what is asked of it. Never: makes one; the executor does, which alone reads git.
+
+use std::path::{Path, PathBuf};
+
+/// Gives copies of the commit that a change would be made on.
+pub trait Copies: Send + Sync {
+    /// The folder in which runs may have folders of their own.
+    fn folder(&self) -> PathBuf;
+
+    /// A copy, for as long as the value lives.
+    ///
+    /// # Errors
+    /// One sentence why there is none.
+    fn take(&self) -> Result<Box<dyn Checkout>, String>;
+}
+
+/// One copy.
+pub trait Checkout {
+    /// Its files; nobody writes to them.
+    fn files(&self) -> PathBuf;
+
+    /// How many files of the commit are not in it, because policy keeps them from the tool.
+    fn withheld(&self) -> usize;
+
+    /// Do the commit's own rules ignore this path? A folder's name ends in `/`.
+    fn is_ignored(&self, path: &str) -> bool;
+
+    /// Makes a git directory in `folder`; gives the folders it borrows from, which must be readable.
+    ///
+    /// # Errors
+    /// One sentence why there is none.
+    fn give_history(&self, folder: &Path) -> Result<Vec<PathBuf>, String>;
+}

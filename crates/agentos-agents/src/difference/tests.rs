@@ -1,0 +1,113 @@
+//! Two trees and the diff between them.
+
+use agentos_testkit::repo::{make_dir, make_link, write_file};
+
+use super::*;
+
+struct Trees(tempfile::TempDir);
+
+impl Trees {
+    fn new() -> Self {
+        let trees = Self(tempfile::tempdir().unwrap());
+        for name in ["lower", "upper"] {
+            make_dir(&trees.0.path().join(name));
+        }
+        trees
+    }
+
+    fn write(&self, path: &str, text: &str) -> &Self {
+        write_file(&self.0.path().join(path), text);
+        self
+    }
+
+    fn difference(&self) -> Difference {
+        let ignored = |path: &str| path.starts_with("target/") || path.ends_with(".log");
+        let root = self.0.path();
+        difference(&root.join("lower"), &root.join("upper"), &ignored).unwrap()
+    }
+}
+
+#[test]
+fn nothing_written_or_the_same_written_again_is_no_change() {
+    let trees = Trees::new();
+    assert_eq!(trees.difference(), Difference::default());
+    trees.write("lower/a", "one\n").write("upper/a", "one\n");
+    assert_eq!(trees.difference(), Difference::default());
+}
+
+#[test]
+fn changed_and_new_files_are_a_diff_and_ignored_ones_are_not() {
+    let trees = Trees::new();
+    trees
+        .write("lower/a", "one\n")
+        .write("upper/a", "two\n")
+        .write("upper/src/new", "new\n")
+        .write("upper/target/debug/x", "built\n")
+        .write("upper/run.log", "noise\n")
+        .write("lower/kept.log", "tracked\n")
+        .write("upper/kept.log", "tracked, though a rule names it\n")
+        .write("upper/.git/HEAD", "whatever the program did here\n");
+    let found = trees.difference();
+    let touched: Vec<&str> = found
+        .text
+        .lines()
+        .filter(|line| line.starts_with("diff "))
+        .collect();
+    assert_eq!(
+        touched,
+        [
+            "diff --git a/a b/a",
+            "diff --git a/kept.log b/kept.log",
+            "diff --git a/src/new b/src/new"
+        ]
+    );
+    assert_eq!(
+        found.notes,
+        ["2 new files or folders that the repository ignores are not part of the answer"]
+    );
+}
+
+#[test]
+fn a_file_where_a_folder_was_takes_the_folder_s_files_away() {
+    let trees = Trees::new();
+    trees
+        .write("lower/d/x", "x\n")
+        .write("lower/d/e/y", "y\n")
+        .write("upper/d", "now a file\n");
+    let text = trees.difference().text;
+    for line in ["+++ b/d", "--- a/d/x", "--- a/d/e/y"] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn what_a_diff_cannot_say_is_said_so_that_landing_refuses_it() {
+    let trees = Trees::new();
+    trees
+        .write("lower/text", "text\n")
+        .write("upper/text", "\0binary")
+        .write("upper/sub/.git/config", "[core]\n");
+    make_link(&trees.0.path().join("upper/link"), "/etc/passwd");
+    let text = trees.difference().text;
+    assert!(text.contains("Binary files a/text and b/text differ\n"), "{text}");
+    assert!(
+        text.contains("new file mode 120000\n--- /dev/null\n+++ b/link\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("diff --git a/sub/.git/config b/sub/.git/config\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_link_shows_nothing_of_what_the_link_led_to() {
+    let trees = Trees::new();
+    trees
+        .write("outside/secret", "secret\n")
+        .write("upper/link/secret", "mine\n");
+    make_link(&trees.0.path().join("lower/link"), "../outside");
+    let text = trees.difference().text;
+    assert!(text.contains("+mine"), "{text}");
+    assert!(!text.contains("-secret"), "{text}");
+}

@@ -1,0 +1,19 @@
+//! Any program as a producer of diffs: it works in a copy of the base, in a sandbox, and the difference is its answer.
+//!
+//! Owns: what a program is given (folders, environment, way to its server), the difference of trees as text, the
+//! adapter. Never: believes what the program says it did, shows it the repository, or reads git; copies come through
+//! [`Copies`]. Start at [`Agent`].
+
+mod adapter;
+mod background;
+mod checkout;
+mod difference;
+mod error;
+mod places;
+mod program;
+
+pub use adapter::Agent;
+pub use checkout::{Checkout, Copies};
+pub use error::AgentError;
+pub use places::Places;
+pub use program::{Program, Server};

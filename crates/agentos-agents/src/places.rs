@@ -1,0 +1,151 @@
+//! Where programs lie on this machine.
+//!
+//! Owns: finding one by name, and which folders beside the system's it and its like need to read. Never: offers a
+//! home folder, a credential or a cache.
+
+use std::path::{Path, PathBuf};
+
+/// What is known of the user's surroundings.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// Folders in which programs are looked for, absolute ones only.
+    pub path: Vec<PathBuf>,
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// Where rustup keeps its toolchains, if it is not `~/.rustup`.
+    pub rustup_home: Option<PathBuf>,
+}
+
+/// Tool managers that keep programs in the home folder: where its programs are found, what they read. None of these
+/// folders holds a key; `~/.cargo` and `~/.local/share`, which do, are not among them.
+const MANAGERS: &[(&str, &[&str])] = &[
+    (".bun/bin", &[".bun/bin", ".bun/install/global"]),
+    (".cargo/bin", &[".cargo/bin", ".rustup"]),
+    (".deno/bin", &[".deno/bin"]),
+    (
+        ".local/bin",
+        &[".local/bin", ".local/lib", ".local/pipx", ".local/share/uv"],
+    ),
+    (".nvm", &[".nvm/versions"]),
+    (".pyenv", &[".pyenv"]),
+    (".volta", &[".volta/bin", ".volta/tools"]),
+    ("go/bin", &["go/bin"]),
+];
+
+impl Places {
+    /// The program of this name, by its absolute path. A name with a `/` in it is taken as it is.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<PathBuf> {
+        if name.contains('/') {
+            return Some(PathBuf::from(name));
+        }
+        let found = self.path.iter().map(|folder| folder.join(name));
+        found.into_iter().find(|place| is_program(place))
+    }
+
+    /// Folders to show read-only so that `program` and what it starts can run.
+    #[must_use]
+    pub fn readable(&self, program: &Path) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = self.path.clone();
+        if program.is_absolute() {
+            all.extend(beside(program));
+            // A program is often a link into the place where it is installed.
+            if let Ok(real) = program.canonicalize() {
+                all.extend(beside(&real));
+            }
+        }
+        if let Some(home) = &self.home {
+            let used = MANAGERS.iter().filter(|(programs, _)| {
+                let programs = home.join(programs);
+                self.path.iter().any(|folder| folder.starts_with(&programs))
+            });
+            all.extend(used.flat_map(|(_, read)| read.iter().map(|folder| home.join(folder))));
+            // Never all of it, whatever the search path says.
+            all.retain(|folder| !home.starts_with(folder));
+        }
+        all.extend(self.rustup_home.clone());
+        all.retain(|folder| folder.exists() && folder != Path::new("/"));
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// The search path as a variable.
+    #[must_use]
+    pub fn variable(&self) -> String {
+        let folders = self.path.iter().filter_map(|folder| folder.to_str());
+        folders.collect::<Vec<_>>().join(":")
+    }
+
+    /// Where rustup's toolchains are, if there are any.
+    #[must_use]
+    pub fn rustup(&self) -> Option<PathBuf> {
+        let usual = self.home.as_ref().map(|home| home.join(".rustup"));
+        self.rustup_home
+            .clone()
+            .or(usual)
+            .filter(|folder| folder.is_dir())
+    }
+}
+
+/// What lies beside a program that was installed into a folder of its own (`bin`, `lib`, a Python environment).
+fn beside(program: &Path) -> Vec<PathBuf> {
+    let Some(folder) = program.parent() else {
+        return Vec::new();
+    };
+    let mut all = vec![folder.to_owned()];
+    if folder.ends_with("bin")
+        && let Some(prefix) = folder.parent()
+    {
+        all.extend(["lib", "lib64", "libexec", "pyvenv.cfg"].map(|name| prefix.join(name)));
+    }
+    all
+}
+
+fn is_program(place: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        place
+            .metadata()
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    place.is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentos_testkit::repo::{make_dir, write_file};
+
+    #[test]
+    fn a_home_folder_is_never_readable_as_a_whole() {
+        let home = tempfile::tempdir().unwrap();
+        let inside = home.path().join(".cargo/bin");
+        for folder in [&inside, &home.path().join(".rustup")] {
+            make_dir(folder);
+        }
+        write_file(&home.path().join(".cargo/credentials.toml"), "");
+        let places = Places {
+            path: vec![inside.clone(), home.path().to_owned()],
+            home: Some(home.path().to_owned()),
+            rustup_home: None,
+        };
+        assert_eq!(
+            places.readable(&inside.join("cargo")),
+            [inside, home.path().join(".rustup")]
+        );
+    }
+
+    #[test]
+    fn a_program_is_found_where_it_can_be_executed() {
+        let places = Places {
+            path: vec!["/nowhere".into(), "/bin".into()],
+            ..Places::default()
+        };
+        assert_eq!(places.find("sh"), Some(PathBuf::from("/bin/sh")));
+        assert_eq!(places.find("no-such-program"), None);
+        assert_eq!(places.find("./scripts/mod"), Some(PathBuf::from("./scripts/mod")));
+    }
+}

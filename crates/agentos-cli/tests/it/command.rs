@@ -1,0 +1,239 @@
+//! Any program as a tool: it works in a copy, in a sandbox, and only the difference comes out.
+
+use std::path::Path;
+
+use agentos_testkit::cli::{Cli, CliOutput};
+use agentos_testkit::repo::TestRepo;
+use serde_json::Value;
+
+use crate::support::agentos;
+
+/// A repository with a program's food in it.
+fn repo() -> TestRepo {
+    let repo = TestRepo::new();
+    repo.write("src/a.rs", "one\ntwo\nthree\n");
+    repo.write(".gitignore", "target/\n");
+    repo.commit_all("first");
+    repo
+}
+
+/// Runs a shell script as the tool; none, said on screen, where the kernel cannot confine it.
+fn run(repo: &TestRepo, flags: &[&str], script: &str) -> Option<(CliOutput, Value)> {
+    let cli = agentos().in_dir(repo.path());
+    let mut args = vec!["run", "-p", "command", "--json"];
+    args.extend(flags);
+    args.extend(["--", "sh", "-c", script]);
+    let output = cli.run(&args).unwrap();
+    let outcome: Value = output.json().unwrap();
+    if outcome["code"] == "not_confined" {
+        eprintln!("skipped: no sandbox on this machine: {}", outcome["message"]);
+        return None;
+    }
+    Some((output, outcome))
+}
+
+#[test]
+fn the_difference_lands_and_nothing_else_of_what_the_program_did() {
+    let repo = repo();
+    let script = "sed -i s/two/TWO/ src/a.rs && echo new > docs.md && mkdir target && echo built > target/x && \
+                  git add -A && git commit -qm mine && git branch theirs";
+    let Some((output, outcome)) = run(&repo, &[], script) else {
+        return;
+    };
+    assert_eq!(output.code, Some(0), "{outcome}");
+    assert_eq!(outcome["files"], serde_json::json!(["docs.md", "src/a.rs"]));
+    assert_eq!(outcome["result"]["boundary"]["enforcement"], "kernel");
+    assert_eq!(repo.read("src/a.rs"), b"one\nTWO\nthree\n");
+    assert!(!repo.has("target"));
+    // The program's own commit and branch stayed in its copy; ours is the only new one.
+    assert_eq!(repo.git(&["rev-list", "--count", "--all"]).trim(), "2");
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn what_holds_a_program_is_in_the_evidence_by_name() {
+    let repo = repo();
+    let Some((_, outcome)) = run(&repo, &["--dry-run"], "echo said; echo x >> src/a.rs") else {
+        return;
+    };
+    let boundary = &outcome["result"]["boundary"];
+    let layers = [
+        "mount-namespace",
+        "pid-namespace",
+        "network-namespace",
+        "ipc-namespace",
+        "landlock",
+        "seccomp",
+        "no-new-privileges",
+        "unprivileged",
+        "limits",
+    ];
+    assert_eq!(boundary["layers"], serde_json::json!(layers));
+    assert!(boundary["landlock_abi"].as_u64().unwrap() >= 1);
+    assert_eq!(outcome["result"]["wrote_files"], false);
+    assert_eq!(repo.read("src/a.rs"), b"one\ntwo\nthree\n");
+}
+
+#[test]
+fn a_program_sees_neither_the_repository_nor_the_home_nor_the_environment() {
+    let repo = repo();
+    let place = repo.path().display().to_string();
+    let script = format!(
+        "test -e '{place}/.git/HEAD' && echo saw the repository >> src/a.rs; \
+         test -n \"$AGENTOS_OPENAI_API_KEY\" && echo saw a key >> src/a.rs; \
+         test \"$(id -u)\" = 0 && echo is root >> src/a.rs; \
+         echo x > '{place}/escaped' && echo wrote outside >> src/a.rs; true"
+    );
+    let Some((_, outcome)) = run(&repo, &[], &script) else {
+        return;
+    };
+    assert_eq!(outcome["outcome"], "nothing-to-do", "{outcome}");
+    assert!(!repo.has("escaped"));
+}
+
+#[test]
+fn a_program_that_fails_or_does_not_end_is_told_and_lands_nothing() {
+    let repo = repo();
+    for (flags, script, code, exit) in [
+        (
+            &[][..],
+            "echo changed >> src/a.rs; echo why >&2; exit 3",
+            "exit_code",
+            5,
+        ),
+        (
+            &["--timeout", "1"],
+            "echo changed >> src/a.rs; sleep 60",
+            "out_of_time",
+            9,
+        ),
+        (&[], "yes", "too_large", 5),
+    ] {
+        let Some((output, outcome)) = run(&repo, flags, script) else {
+            return;
+        };
+        assert_eq!(
+            (outcome["code"].as_str(), output.code),
+            (Some(code), Some(exit)),
+            "{outcome}"
+        );
+    }
+    assert_eq!(repo.git(&["rev-list", "--count", "--all"]).trim(), "1");
+    let left = std::fs::read_dir(repo.path().join(".git/agentos/copies")).unwrap();
+    let runs: Vec<_> = left
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("run-"))
+        .collect();
+    assert_eq!(runs, Vec::<String>::new(), "a run leaves no folder behind");
+}
+
+#[test]
+fn a_link_or_a_binary_file_is_refused_by_name() {
+    let repo = repo();
+    for (script, code) in [
+        ("ln -s /etc/passwd link", "mode-change"),
+        ("printf '\\0' > src/a.rs", "binary"),
+    ] {
+        let Some((output, outcome)) = run(&repo, &[], script) else {
+            return;
+        };
+        assert_eq!(
+            (outcome["code"].as_str(), output.code),
+            (Some(code), Some(6)),
+            "{outcome}"
+        );
+    }
+}
+
+#[test]
+fn what_a_program_says_is_in_the_evidence() {
+    let repo = repo();
+    if run(&repo, &[], "echo a word to remember; echo x >> src/a.rs").is_none() {
+        return;
+    }
+    let blobs = repo.path().join(".git/agentos/blobs");
+    assert!(
+        holds(&blobs, b"a word to remember\n"),
+        "no blob is the transcript"
+    );
+}
+
+fn holds(folder: &Path, bytes: &[u8]) -> bool {
+    std::fs::read_dir(folder).unwrap().any(|entry| {
+        let place = entry.unwrap().path();
+        if place.is_dir() {
+            holds(&place, bytes)
+        } else {
+            std::fs::read(place).unwrap() == bytes
+        }
+    })
+}
+
+#[test]
+fn a_tool_that_the_kernel_does_not_hold_is_refused_where_that_is_demanded() {
+    let repo = repo();
+    let cli = agentos().in_dir(repo.path());
+    let output = cli
+        .run(&["run", "-p", "replay", "--require-sandbox", "anything", "--json"])
+        .unwrap();
+    let outcome: Value = output.json().unwrap();
+    assert_eq!(
+        (outcome["code"].as_str(), output.code),
+        (Some("not-confined"), Some(5))
+    );
+}
+
+#[test]
+fn a_user_without_rights_confines_programs_as_root_does() {
+    let repo = repo();
+    let me = Cli::new("id").unwrap().run(&["-u"]).unwrap();
+    if me.stdout.trim() != "0" {
+        eprintln!(
+            "skipped: this test changes to another user, which only root can; the others ran as a user"
+        );
+        return;
+    }
+    let folder = repo.path().parent().unwrap().display().to_string();
+    let owner = Cli::new("chown").unwrap();
+    assert_eq!(owner.run(&["-R", "65532:65532", &folder]).unwrap().code, Some(0));
+    let setpriv = Cli::new("setpriv").unwrap().in_dir(repo.path());
+    let home = setpriv.home().display().to_string();
+    assert_eq!(owner.run(&["-R", "65532:65532", &home]).unwrap().code, Some(0));
+    let program = env!("CARGO_BIN_EXE_agentos");
+    let output = setpriv
+        .run(&[
+            "--reuid",
+            "65532",
+            "--regid",
+            "65532",
+            "--clear-groups",
+            program,
+            "run",
+            "-p",
+            "command",
+            "--json",
+            "--",
+            "sed",
+            "-i",
+            "s/two/TWO/",
+            "src/a.rs",
+        ])
+        .unwrap();
+    if output.stdout.is_empty() {
+        eprintln!(
+            "skipped: another user cannot run the program here: {}",
+            output.stderr
+        );
+        return;
+    }
+    let outcome: Value = output.json().unwrap();
+    if outcome["code"] == "not_confined" {
+        eprintln!(
+            "skipped: no sandbox for users on this machine: {}",
+            outcome["message"]
+        );
+        return;
+    }
+    assert_eq!(outcome["outcome"], "landed", "{outcome}");
+    assert_eq!(outcome["result"]["boundary"]["enforcement"], "kernel");
+}

@@ -1,0 +1,55 @@
+//! Why a process was not started or did not end by itself.
+//!
+//! Owns: the error and its hint. Never: holds a tool's output.
+
+use std::time::Duration;
+
+/// A confined process that did not come to its own end.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// This system has no confinement that we can use.
+    #[error("this system cannot confine a tool: {0}")]
+    Unsupported(String),
+    /// A layer could not be put up; nothing was started.
+    #[error("the tool was not started, because it could not be confined: {0}")]
+    NotConfined(String),
+    /// The helper process is not one of ours, or died before it reported.
+    #[error("the process that confines the tool ended before it reported: {0}")]
+    NoReport(String),
+    /// The helper cannot be started or spoken to.
+    #[error("cannot {doing}: {source}")]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Its time ran out, and it was killed.
+    #[error("the tool was stopped after {} seconds", .0.as_secs())]
+    OutOfTime(Duration),
+    /// It wrote more than it may, and was killed.
+    #[error("the tool was stopped, because it wrote more than {0} bytes of output")]
+    TooMuchOutput(usize),
+    /// Somebody stopped it.
+    #[error("the tool was stopped")]
+    Stopped,
+}
+
+impl SandboxError {
+    /// What failed while doing something with the helper.
+    pub(crate) fn io(doing: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Io { doing, source }
+    }
+
+    /// What to do next, where there is something.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Unsupported(_) | Self::NotConfined(_) => {
+                Some("Linux 5.13 or newer with Landlock, seccomp and user namespaces confines tools")
+            }
+            Self::OutOfTime(_) => Some("give it more time with --timeout SECONDS"),
+            Self::NoReport(_) | Self::Io { .. } | Self::TooMuchOutput(_) | Self::Stopped => None,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Child processes that the kernel holds back: what a tool or an agent runs in.
+//!
+//! Owns: starting a process with nothing of ours (no descriptor, no environment, no right to write outside the
+//! folders it was given, no network but forwarded ports), its limits, its end, and the report of what held it. Never:
+//! weakens a layer silently, runs a tool as root, or looks at a repository.
+//!
+//! A process cannot be confined from outside, so the same program is started again as a helper: see [`stage`]. The
+//! helper confines itself, reports, and only then starts the tool. Start at [`Sandbox::run`].
+//!
+//! Linux only. macOS (Seatbelt) and Windows are not supported: there [`Sandbox::run`] refuses.
+
+mod changes;
+mod error;
+mod order;
+#[cfg(target_os = "linux")]
+mod outlet;
+mod report;
+mod run;
+mod scratch;
+pub mod stage;
+#[cfg(target_os = "linux")]
+mod watch;
+
+pub use changes::Upper;
+pub use error::SandboxError;
+pub use order::{Forward, Limits, Order, Overlay};
+#[cfg(target_os = "linux")]
+pub use outlet::Outlet;
+pub use report::{Layer, Report};
+pub use run::{Caps, Ended, Sandbox, Stop, Stream};
+pub use scratch::Scratch;
+pub use stage::tool_user;

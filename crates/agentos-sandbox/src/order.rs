@@ -1,0 +1,106 @@
+//! What a confined process may see and do, as the parent writes it down for the child.
+//!
+//! Owns: the shape of the order and its limits. Never: holds a secret or a task; both come later, on standard input.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the order; parent and child are the same program, so any other is a mistake.
+pub(crate) const VERSION: u32 = 1;
+
+/// One confined process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// Version of this shape.
+    pub(crate) version: u32,
+    /// The program, by its absolute path inside; none only asks what would hold it.
+    pub program: Option<PathBuf>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its whole environment.
+    pub env: Vec<(String, String)>,
+    /// Where it starts, inside.
+    pub cwd: PathBuf,
+    /// An empty folder that becomes the root of what it sees.
+    pub root: PathBuf,
+    /// Files and folders beside the system's that it may read and execute, at their own place.
+    pub readable: Vec<PathBuf>,
+    /// Folders that it may read and write, at their own place.
+    pub writable: Vec<PathBuf>,
+    /// Folders that show a lower one and keep what is written apart.
+    pub overlays: Vec<Overlay>,
+    /// Ports of its own loopback that lead to a socket of the parent. Everything else of the network is closed.
+    pub forwards: Vec<Forward>,
+    /// What it may use up.
+    pub limits: Limits,
+}
+
+impl Order {
+    /// An order that allows the program to read the system's folders and nothing else.
+    #[must_use]
+    pub fn new(program: PathBuf, args: Vec<String>, cwd: PathBuf, root: PathBuf) -> Self {
+        Self {
+            version: VERSION,
+            program: Some(program),
+            args,
+            env: Vec::new(),
+            cwd,
+            root,
+            readable: Vec::new(),
+            writable: Vec::new(),
+            overlays: Vec::new(),
+            forwards: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// A folder whose content is that of `lower` until something is written; what is written goes to `upper`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overlay {
+    /// What is shown; never written.
+    pub lower: PathBuf,
+    /// What was written, deleted files as character devices 0/0.
+    pub upper: PathBuf,
+    /// An empty folder beside `upper` for the kernel's own use.
+    pub work: PathBuf,
+    /// Where the process sees it.
+    pub at: PathBuf,
+}
+
+/// A port of the process's own loopback.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forward {
+    /// The port.
+    pub port: u16,
+    /// The parent's socket that every connection goes to; must lie in a folder that the process may write.
+    pub socket: PathBuf,
+}
+
+/// What a confined process may use up. Those of memory and file size hold for each of its processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Seconds of processor time for one process.
+    pub cpu_seconds: u64,
+    /// Bytes of data memory.
+    pub memory_bytes: u64,
+    /// Processes and threads of the user at one time.
+    pub processes: u64,
+    /// Bytes of one file.
+    pub file_bytes: u64,
+    /// Open files.
+    pub open_files: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            cpu_seconds: 3600,
+            memory_bytes: 8 << 30,
+            processes: 1024,
+            file_bytes: 1 << 30,
+            open_files: 4096,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What holds a confined process, as the child found it and the parent records it.
+//!
+//! Owns: the names of the layers and the line in which the child reports. Never: claims a layer that was not put up.
+
+use serde::{Deserialize, Serialize};
+
+/// One way in which the kernel holds a process back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layer {
+    /// It sees only what the order names, and read-only but for its own folders.
+    MountNamespace,
+    /// It sees and signals only its own processes, which end with it.
+    PidNamespace,
+    /// It has no network but a loopback of its own.
+    NetworkNamespace,
+    /// Shared memory and message queues of its own.
+    IpcNamespace,
+    /// Landlock, fully enforced at the best level that the kernel has.
+    Landlock,
+    /// System calls that tools do not need are refused.
+    Seccomp,
+    /// No program that it starts gains rights.
+    NoNewPrivileges,
+    /// It is not root, and holds no capability outside.
+    Unprivileged,
+    /// Processor time, memory, processes, files.
+    Limits,
+}
+
+impl Layer {
+    /// Every layer.
+    pub const ALL: [Self; 9] = [
+        Self::MountNamespace,
+        Self::PidNamespace,
+        Self::NetworkNamespace,
+        Self::IpcNamespace,
+        Self::Landlock,
+        Self::Seccomp,
+        Self::NoNewPrivileges,
+        Self::Unprivileged,
+        Self::Limits,
+    ];
+
+    /// The word used in JSON and on the screen.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MountNamespace => "mount-namespace",
+            Self::PidNamespace => "pid-namespace",
+            Self::NetworkNamespace => "network-namespace",
+            Self::IpcNamespace => "ipc-namespace",
+            Self::Landlock => "landlock",
+            Self::Seccomp => "seccomp",
+            Self::NoNewPrivileges => "no-new-privileges",
+            Self::Unprivileged => "unprivileged",
+            Self::Limits => "limits",
+        }
+    }
+}
+
+/// The layers in force around one process.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The layers, in the order of [`Layer::ALL`].
+    pub layers: Vec<Layer>,
+    /// The Landlock ABI that was enforced; none without Landlock.
+    pub landlock_abi: Option<u32>,
+}
+
+impl Report {
+    /// A layer is in force.
+    pub(crate) fn add(&mut self, layer: Layer) {
+        if let Err(place) = self.layers.binary_search(&layer) {
+            self.layers.insert(place, layer);
+        }
+    }
+
+    /// The layers that are not in force.
+    #[must_use]
+    pub fn missing(&self) -> Vec<Layer> {
+        let all = Layer::ALL.into_iter();
+        all.filter(|layer| !self.layers.contains(layer)).collect()
+    }
+
+    /// True when nothing is missing: only then may one say that the kernel enforces the boundary.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.missing().is_empty()
+    }
+}
+
+/// The child's first line on standard output, before the program begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Said {
+    /// It is held; the program begins.
+    Confined(Report),
+    /// A layer could not be put up; nothing was started.
+    Refused(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_is_every_layer_and_no_less() {
+        let mut report = Report::default();
+        for layer in Layer::ALL.into_iter().rev() {
+            assert!(!report.is_whole(), "without {}", layer.as_str());
+            report.add(layer);
+            report.add(layer);
+        }
+        assert!(report.is_whole());
+        assert_eq!(report.layers, Layer::ALL);
+    }
+
+    #[test]
+    fn a_layer_has_one_name() {
+        for layer in Layer::ALL {
+            let json = serde_json::to_value(layer).unwrap();
+            assert_eq!(json, layer.as_str());
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Starting a confined process and seeing it to its end.
+//!
+//! Owns: the three streams, the caps on time and output, the end. Never: waits longer than was allowed, or leaves a
+//! process behind.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::{Order, Report, SandboxError};
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+pub use crate::watch::Stop;
+
+/// Bounds that the parent keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    /// Time from start to end.
+    pub time: Duration,
+    /// Bytes on both output streams together.
+    pub output: usize,
+}
+
+/// Where output came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// A process that came to its own end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// What held it.
+    pub report: Report,
+    /// Its exit code; 128 and the signal's number where a signal ended it, 127 where it could not be started.
+    pub code: u8,
+    /// From start to end.
+    pub elapsed: Duration,
+}
+
+/// Starts confined processes.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    /// A program that calls [`stage::run`](crate::stage::run) first of all: usually this one.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "nothing is started here")
+    )]
+    helper: PathBuf,
+}
+
+impl Sandbox {
+    /// A sandbox whose helper is this program.
+    #[must_use]
+    pub fn new(helper: PathBuf) -> Self {
+        Self { helper }
+    }
+
+    /// What would hold a process: puts every layer up around nothing.
+    ///
+    /// # Errors
+    /// When one of them cannot be put up, with the reason.
+    pub fn probe(&self) -> Result<Report, SandboxError> {
+        let nothing = Order {
+            program: None,
+            ..Order::new(PathBuf::new(), Vec::new(), "/".into(), "/tmp".into())
+        };
+        let caps = Caps {
+            time: Duration::from_secs(10),
+            output: 1 << 16,
+        };
+        let ended = self.run(&nothing, Vec::new(), caps, &Stop::default(), &mut |_, _| {})?;
+        Ok(ended.report)
+    }
+
+    /// Runs a process to its end. `input` is its standard input; what it writes goes to `seen` as it comes.
+    ///
+    /// # Errors
+    /// When it could not be confined (then nothing was started), or did not end by itself.
+    #[cfg(not(target_os = "linux"))]
+    pub fn run(
+        &self,
+        _order: &Order,
+        _input: Vec<u8>,
+        _caps: Caps,
+        _stop: &Stop,
+        _seen: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<Ended, SandboxError> {
+        Err(SandboxError::Unsupported(std::env::consts::OS.to_owned()))
+    }
+
+    /// Runs a process to its end. `input` is its standard input; what it writes goes to `seen` as it comes.
+    ///
+    /// # Errors
+    /// When it could not be confined (then nothing was started), or did not end by itself.
+    #[cfg(target_os = "linux")]
+    pub fn run(
+        &self,
+        order: &Order,
+        input: Vec<u8>,
+        caps: Caps,
+        stop: &Stop,
+        seen: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<Ended, SandboxError> {
+        linux::run(&self.helper, order, input, caps, stop, seen)
+    }
+}
+
+/// Stops a process from elsewhere.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug, Clone, Default)]
+pub struct Stop;
+
+#[cfg(not(target_os = "linux"))]
+impl Stop {
+    /// Nothing runs here that could be stopped.
+    pub fn stop(&self) {}
+}

@@ -1,0 +1,146 @@
+//! The folders of one run: what the tool sees, what it changed, its home, its temporary files.
+//!
+//! Owns: making them for the tool's user and taking them away, also those of runs that were killed. Never: keeps
+//! anything of a run that has ended, or takes away what another run uses.
+
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use crate::SandboxError;
+
+const FOLDERS: &[&str] = &["changes", "copy", "home", "kernel", "root", "tmp"];
+
+/// The folders of one run. Gone when this value is.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: PathBuf,
+    /// Held as long as the run lives, so that others know.
+    _lock: File,
+}
+
+impl Scratch {
+    /// Makes them below `parent`, for the user that tools run as, and takes away those of runs that are dead.
+    ///
+    /// # Errors
+    /// When they cannot be made.
+    pub fn new(parent: &Path, run: &str) -> Result<Self, SandboxError> {
+        let failed = SandboxError::io;
+        fs::create_dir_all(parent).map_err(failed("make the folder for tools' work"))?;
+        sweep(parent);
+        let folder = parent.join(format!("run-{run}"));
+        let lock = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(lock_of(&folder))
+            .map_err(failed("lock the run's folder"))?;
+        lock.lock().map_err(failed("lock the run's folder"))?;
+        let scratch = Self { folder, _lock: lock };
+        for name in FOLDERS {
+            let made = scratch.at(name);
+            fs::create_dir_all(&made).map_err(failed("make the run's folders"))?;
+            give(&made).map_err(failed("give the run's folders to the tool's user"))?;
+        }
+        Ok(scratch)
+    }
+
+    /// What was written over the files that the tool was shown.
+    #[must_use]
+    pub fn changes(&self) -> PathBuf {
+        self.at("changes")
+    }
+
+    /// Where the tool sees the files.
+    #[must_use]
+    pub fn copy(&self) -> PathBuf {
+        self.at("copy")
+    }
+
+    /// The tool's home folder.
+    #[must_use]
+    pub fn home(&self) -> PathBuf {
+        self.at("home")
+    }
+
+    /// For overlayfs alone.
+    #[must_use]
+    pub fn kernel(&self) -> PathBuf {
+        self.at("kernel")
+    }
+
+    /// The mount point of the tool's root.
+    #[must_use]
+    pub fn root(&self) -> PathBuf {
+        self.at("root")
+    }
+
+    /// The tool's temporary folder.
+    #[must_use]
+    pub fn tmp(&self) -> PathBuf {
+        self.at("tmp")
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        discard(&self.folder);
+    }
+}
+
+/// Gives a file or folder to the user that tools run as.
+pub(crate) fn give(place: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    if let Some(user) = crate::tool_user() {
+        std::os::unix::fs::lchown(place, Some(user), Some(user))?;
+    }
+    #[cfg(not(unix))]
+    let _ = place;
+    Ok(())
+}
+
+fn lock_of(folder: &Path) -> PathBuf {
+    folder.with_extension("lock")
+}
+
+/// Takes away the folders whose run does not hold its lock any more.
+fn sweep(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let folder = entry.path();
+        if !entry.file_name().to_string_lossy().starts_with("run-") || !folder.is_dir() {
+            continue;
+        }
+        let lock = OpenOptions::new().append(true).open(lock_of(&folder));
+        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+            discard(&folder);
+        }
+    }
+}
+
+/// What cannot be taken away now is tried again by the next run.
+fn discard(folder: &Path) {
+    if fs::remove_dir_all(folder).is_err() {
+        open_up(folder);
+        let _ = fs::remove_dir_all(folder);
+    }
+    let _ = fs::remove_file(lock_of(folder));
+}
+
+/// Tools, and overlayfs itself, leave folders that nobody may enter.
+#[cfg(unix)]
+fn open_up(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_up(&entry.path());
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn open_up(_folder: &Path) {}

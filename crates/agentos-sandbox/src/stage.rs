@@ -1,0 +1,92 @@
+//! The helper: the same program, started again to confine itself and become a tool's parent.
+//!
+//! Owns: the hidden verb and which part of the way it asks for. Never: reads a task, a setting or a file of the
+//! user's; everything comes from the order on standard input.
+//!
+//! Two processes stand between us and the tool. The first opens the namespaces; the second is process 1 of the new
+//! process namespace, so that everything ends with it: it builds the root, gives up its rights and starts the tool.
+
+#[cfg(target_os = "linux")]
+mod enter;
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+mod hold;
+#[cfg(target_os = "linux")]
+mod relay;
+#[cfg(target_os = "linux")]
+mod root;
+#[cfg(target_os = "linux")]
+mod rules;
+#[cfg(target_os = "linux")]
+mod user;
+
+use std::ffi::OsString;
+#[cfg(target_os = "linux")]
+use std::io::{Read, Write};
+
+/// The hidden verb. Not for people: it expects an order on standard input.
+pub const VERB: &str = "__confine";
+
+/// The helper's end when the order could not be carried out.
+#[cfg(target_os = "linux")]
+const REFUSED: u8 = 125;
+
+/// Runs the helper if these arguments (without the program's name) ask for it; gives its exit code. Must be called
+/// before anything else in a process: the helper may have one thread only.
+pub fn run(args: impl Iterator<Item = OsString>) -> Option<u8> {
+    let args: Vec<String> = args
+        .take(4)
+        .map(|arg| arg.to_string_lossy().into_owned())
+        .collect();
+    let (verb, rest) = args.split_first()?;
+    (verb == VERB).then(|| dispatch(rest))
+}
+
+#[cfg(target_os = "linux")]
+fn dispatch(args: &[String]) -> u8 {
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["namespaces"] => enter::namespaces(),
+        ["hold", who] => user::Role::parse(who).map_or_else(
+            || Err("the helper was called wrongly".to_owned()),
+            |role| hold::hold(&role),
+        ),
+        _ => Err("the helper was called wrongly".to_owned()),
+    };
+    done.unwrap_or_else(|why| {
+        hold::say(&crate::report::Said::Refused(why));
+        REFUSED
+    })
+}
+
+/// The user that tools run as, where that is another than ours.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn tool_user() -> Option<u32> {
+    nix::unistd::geteuid().is_root().then_some(user::UNPRIVILEGED)
+}
+
+/// Tools are not run here.
+#[cfg(not(target_os = "linux"))]
+#[must_use]
+pub fn tool_user() -> Option<u32> {
+    None
+}
+
+/// Copies until the end; a broken connection is one.
+#[cfg(target_os = "linux")]
+pub(crate) fn pump(mut from: impl Read, mut to: impl Write) {
+    let mut buffer = vec![0; 16 << 10];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        let Some(bytes) = buffer.get(..count) else { return };
+        if to.write_all(bytes).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn dispatch(_args: &[String]) -> u8 {
+    1
+}

@@ -1,0 +1,250 @@
+//! The root of what a confined process sees: the system's folders read-only, its own folders, nothing else.
+//!
+//! Owns: the list of system places and every mount. Never: shows a home folder, `/run`, `/tmp` or a socket of the
+//! outside.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::stat::{Mode, umask};
+use nix::sys::statvfs::{FsFlags, statvfs};
+use nix::unistd::{chdir, pivot_root};
+
+use crate::order::{Order, Overlay};
+
+/// Folders of programs and libraries.
+pub(super) const SYSTEM: &[&str] = &[
+    "/bin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/sbin", "/usr",
+];
+
+/// What programs need of `/etc`; keys, accounts' secrets and services' settings are not among it.
+const ETC: &[&str] = &[
+    "alternatives",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "fonts",
+    "group",
+    "hosts",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "localtime",
+    "mime.types",
+    "nsswitch.conf",
+    "passwd",
+    "pki",
+    "protocols",
+    "services",
+    "ssl",
+    "terminfo",
+    "timezone",
+];
+
+/// Devices that hold no state.
+pub(super) const DEVICES: &[&str] = &["full", "null", "random", "urandom", "zero"];
+
+const LINKS: &[(&str, &str)] = &[
+    ("/proc/self/fd", "dev/fd"),
+    ("/proc/self/fd/0", "dev/stdin"),
+    ("/proc/self/fd/1", "dev/stdout"),
+    ("/proc/self/fd/2", "dev/stderr"),
+];
+
+const NONE: Option<&str> = None;
+
+/// Builds the root and makes it this process's own.
+pub(super) fn build(order: &Order) -> Result<(), String> {
+    let top = order.root.as_path();
+    umask(Mode::from_bits_truncate(0o022));
+    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    mount(NONE, "/", NONE, private, NONE).map_err(failed("the mounts cannot be made private", top))?;
+    tmpfs(top, "mode=755,size=1m")?;
+    for place in SYSTEM {
+        system(top, Path::new(place))?;
+    }
+    for name in ETC {
+        let place = Path::new("/etc").join(name);
+        if place.exists() {
+            bind(&place, &inside(top, &place), true)?;
+        }
+    }
+    devices(top)?;
+    let mut readable: Vec<&PathBuf> = order.readable.iter().collect();
+    // What lies in another comes after it.
+    readable.sort();
+    for place in readable {
+        bind(place, &inside(top, place), true)?;
+    }
+    for place in &order.writable {
+        bind(place, &inside(top, place), false)?;
+    }
+    for overlay in &order.overlays {
+        overlaid(top, overlay)?;
+    }
+    let proc = top.join("proc");
+    directory(&proc)?;
+    let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("proc"), &proc, Some("proc"), closed, NONE).map_err(failed("no `/proc` of its own", &proc))?;
+    enter(top)
+}
+
+/// Turns into the root and lets the old one go.
+fn enter(top: &Path) -> Result<(), String> {
+    chdir(top).map_err(failed("cannot go to", top))?;
+    pivot_root(".", ".").map_err(failed("cannot become the root:", top))?;
+    umount2(".", MntFlags::MNT_DETACH).map_err(failed("the old root stays", top))?;
+    chdir("/").map_err(failed("cannot go to", top))?;
+    let fixed =
+        MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(NONE, "/", NONE, fixed, NONE).map_err(failed("cannot be made read-only:", top))
+}
+
+/// Shows a system folder, or the link that stands in its place.
+fn system(top: &Path, place: &Path) -> Result<(), String> {
+    let Ok(found) = fs::symlink_metadata(place) else {
+        return Ok(());
+    };
+    let here = inside(top, place);
+    if found.is_symlink() {
+        let to = fs::read_link(place).map_err(failed("cannot read the link", place))?;
+        return symlink(to, &here).map_err(failed("cannot make the link", &here));
+    }
+    bind(place, &here, true)
+}
+
+fn devices(top: &Path) -> Result<(), String> {
+    for name in DEVICES {
+        let place = Path::new("/dev").join(name);
+        let here = inside(top, &place);
+        point(&here, false)?;
+        mount(Some(&place), &here, NONE, MsFlags::MS_BIND, NONE)
+            .map_err(failed("cannot show the device", &place))?;
+    }
+    for (to, name) in LINKS {
+        let here = top.join(name);
+        symlink(to, &here).map_err(failed("cannot make the link", &here))?;
+    }
+    let shared = top.join("dev/shm");
+    directory(&shared)?;
+    tmpfs(&shared, "mode=1777,size=64m")?;
+    let temporary = top.join("tmp");
+    directory(&temporary)?;
+    tmpfs(&temporary, "mode=1777,size=512m")
+}
+
+fn tmpfs(at: &Path, options: &str) -> Result<(), String> {
+    let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(Some("tmpfs"), at, Some("tmpfs"), closed, Some(options)).map_err(failed("cannot mount at", at))
+}
+
+/// Shows a file or folder and all that is mounted below it.
+fn bind(from: &Path, at: &Path, read_only: bool) -> Result<(), String> {
+    point(at, from.is_dir())?;
+    let all = MsFlags::MS_BIND | MsFlags::MS_REC;
+    mount(Some(from), at, NONE, all, NONE).map_err(failed("cannot show", from))?;
+    let at = at.canonicalize().map_err(failed("cannot find", at))?;
+    for below in mounts_below(&at)? {
+        harden(&below, read_only)?;
+    }
+    Ok(())
+}
+
+/// Takes rights from one mount. What is off already must stay off, or the kernel refuses.
+fn harden(at: &Path, read_only: bool) -> Result<(), String> {
+    let has = statvfs(at).map_err(failed("cannot look at", at))?.flags();
+    let mut flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    let kept = [
+        (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
+        (FsFlags::ST_NOATIME, MsFlags::MS_NOATIME),
+        (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
+        (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
+        (FsFlags::ST_RDONLY, MsFlags::MS_RDONLY),
+    ];
+    for (set, keep) in kept {
+        if has.contains(set) {
+            flags |= keep;
+        }
+    }
+    if read_only {
+        flags |= MsFlags::MS_RDONLY;
+    }
+    mount(NONE, at, NONE, flags, NONE).map_err(failed("cannot take rights from", at))
+}
+
+/// The mounts at and below a place, from `/proc/self/mountinfo` (proc_pid_mountinfo(5): the fifth field).
+fn mounts_below(at: &Path) -> Result<Vec<PathBuf>, String> {
+    let text = fs::read_to_string("/proc/self/mountinfo").map_err(failed("cannot read the mounts of", at))?;
+    let places = text
+        .lines()
+        .filter_map(|line| line.split(' ').nth(4))
+        .map(unescaped);
+    Ok(places.filter(|place| place.starts_with(at)).collect())
+}
+
+/// The kernel writes blanks, tabs, line ends and backslashes as three octal digits.
+fn unescaped(text: &str) -> PathBuf {
+    let replaced = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    let mut whole = text.to_owned();
+    for (code, character) in replaced {
+        whole = whole.replace(code, character);
+    }
+    PathBuf::from(whole)
+}
+
+fn overlaid(top: &Path, overlay: &Overlay) -> Result<(), String> {
+    let at = inside(top, &overlay.at);
+    directory(&at)?;
+    // `userxattr`: without it, deleting or renaming a folder fails in a user namespace.
+    let options = format!(
+        "userxattr,lowerdir={},upperdir={},workdir={}",
+        escaped(&overlay.lower)?,
+        escaped(&overlay.upper)?,
+        escaped(&overlay.work)?
+    );
+    let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(
+        Some("overlay"),
+        &at,
+        Some("overlay"),
+        closed,
+        Some(options.as_str()),
+    )
+    .map_err(failed("cannot overlay", &overlay.lower))
+}
+
+/// A path as an option of overlayfs.
+fn escaped(path: &Path) -> Result<String, String> {
+    let text = path.to_str().ok_or("an overlay's path is not text")?;
+    Ok(text.replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:"))
+}
+
+/// Where a place of the outside is below the new root.
+fn inside(top: &Path, place: &Path) -> PathBuf {
+    top.join(place.strip_prefix("/").unwrap_or(place))
+}
+
+/// Something to mount over.
+fn point(at: &Path, is_folder: bool) -> Result<(), String> {
+    if is_folder {
+        return directory(at);
+    }
+    if at.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    if let Some(above) = at.parent() {
+        directory(above)?;
+    }
+    fs::write(at, "").map_err(failed("cannot make", at))
+}
+
+fn directory(at: &Path) -> Result<(), String> {
+    fs::create_dir_all(at).map_err(failed("cannot make", at))
+}
+
+fn failed<E: std::fmt::Display>(what: &str, place: &Path) -> impl FnOnce(E) -> String {
+    let start = format!("{what} `{}`", place.display());
+    move |error| format!("{start}: {error}")
+}

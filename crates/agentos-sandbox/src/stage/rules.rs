@@ -1,0 +1,113 @@
+//! Landlock: what files the confined process may reach, whatever the mounts say.
+//!
+//! Owns: the rules and the check that all of them hold. Never: accepts a ruleset that the kernel holds in part.
+
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+};
+
+use super::root;
+use crate::order::Order;
+
+/// Every level, best first.
+const LEVELS: [ABI; 9] = [
+    ABI::V9,
+    ABI::V8,
+    ABI::V7,
+    ABI::V6,
+    ABI::V5,
+    ABI::V4,
+    ABI::V3,
+    ABI::V2,
+    ABI::V1,
+];
+
+/// Restricts this thread and all that it starts; gives the ABI of the rules.
+pub(super) fn restrict(order: &Order) -> Result<u32, String> {
+    let networked = !order.forwards.is_empty();
+    let Some((level, ruleset)) = LEVELS
+        .into_iter()
+        .find_map(|level| Some((level, handled(level, networked).ok()?)))
+    else {
+        return Err("the kernel has no Landlock, or it is not enabled".to_owned());
+    };
+    let failed = |error: RulesetError| format!("Landlock's rules cannot be made: {error}");
+    let mut ruleset = ruleset.set_compatibility(CompatLevel::HardRequirement);
+    for (place, access) in places(order, level) {
+        ruleset = allow(ruleset, &place, access)?;
+    }
+    let status = ruleset.restrict_self().map_err(failed)?;
+    match (status.ruleset, status.landlock) {
+        // A level that only mends faults has no rights of its own, and the kernel may be below it.
+        (RulesetStatus::FullyEnforced, LandlockStatus::Available { effective_abi, .. })
+            if status.no_new_privs =>
+        {
+            Ok(level.min(effective_abi) as u32)
+        }
+        _ => Err("Landlock holds only a part of its rules".to_owned()),
+    }
+}
+
+/// A ruleset that handles everything this level knows; an error where the kernel does not.
+fn handled(level: ABI, networked: bool) -> Result<RulesetCreated, RulesetError> {
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(level))?;
+    let (net, scope) = (AccessNet::from_all(level), Scope::from_all(level));
+    if !net.is_empty() && !networked {
+        ruleset = ruleset.handle_access(net)?;
+    }
+    if !scope.is_empty() {
+        ruleset = ruleset.scope(scope)?;
+    }
+    ruleset.create()
+}
+
+/// Every place that may be reached, and how.
+fn places(order: &Order, level: ABI) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
+    let read = AccessFs::from_read(level);
+    let list = AccessFs::ReadFile | AccessFs::ReadDir;
+    let device = AccessFs::ReadFile | AccessFs::WriteFile;
+    // No device can be made, whatever the folder.
+    let own = AccessFs::from_all(level) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let system = root::SYSTEM.iter().map(|place| (PathBuf::from(place), read));
+    let mut all: Vec<_> = system.collect();
+    all.extend(["/etc", "/proc"].map(|place| (PathBuf::from(place), list)));
+    // Names alone: everything below is shown anyway.
+    all.push((PathBuf::from("/"), AccessFs::ReadDir.into()));
+    // Its own, made by the helper.
+    all.extend(["/dev/shm", "/tmp"].map(|place| (PathBuf::from(place), own)));
+    all.extend(
+        root::DEVICES
+            .iter()
+            .map(|name| (Path::new("/dev").join(name), device)),
+    );
+    all.extend(order.readable.iter().map(|place| (place.clone(), read)));
+    all.extend(order.writable.iter().map(|place| (place.clone(), own)));
+    all.extend(order.overlays.iter().map(|overlay| (overlay.at.clone(), own)));
+    all
+}
+
+/// One rule; a place that is not there needs none.
+fn allow(
+    ruleset: RulesetCreated,
+    place: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, String> {
+    let Ok(found) = std::fs::metadata(place) else {
+        return Ok(ruleset);
+    };
+    let access = if found.is_dir() {
+        access
+    } else {
+        access & AccessFs::from_file(ABI::V9)
+    };
+    let failed = |error: &dyn std::fmt::Display| format!("no rule for `{}`: {error}", place.display());
+    let handle = PathFd::new(place).map_err(|error| failed(&error))?;
+    ruleset
+        .add_rule(PathBeneath::new(handle, access))
+        .map_err(|error| failed(&error))
+}

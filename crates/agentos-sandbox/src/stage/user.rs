@@ -1,0 +1,108 @@
+//! Who the confined process is.
+//!
+//! Owns: giving up root, the maps of user namespaces. Never: leaves a right behind that the tool could use.
+
+use std::fmt;
+
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
+use nix::unistd::{Gid, Uid, geteuid, setgroups, setresgid, setresuid};
+
+/// The user that tools run as when root starts us: between systemd's dynamic users (to 65519) and nobody (65534), a
+/// range that its table of ids calls unused.
+pub(crate) const UNPRIVILEGED: u32 = 65_533;
+
+/// With whose rights the namespaces were opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Root's own.
+    Root,
+    /// Those of this user, who is root in a user namespace only.
+    User {
+        /// The user outside.
+        uid: u32,
+        /// The group outside.
+        gid: u32,
+    },
+}
+
+impl Role {
+    /// Reads what [`Role`]'s `Display` wrote.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        match text.split(':').collect::<Vec<_>>().as_slice() {
+            ["root"] => Some(Self::Root),
+            ["user", uid, gid] => Some(Self::User {
+                uid: uid.parse().ok()?,
+                gid: gid.parse().ok()?,
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => f.write_str("root"),
+            Self::User { uid, gid } => write!(f, "user:{uid}:{gid}"),
+        }
+    }
+}
+
+/// Becomes the unprivileged user. Gives up every capability with it.
+pub(super) fn drop_root() -> Result<(), String> {
+    let failed = |error: nix::Error| format!("root's rights cannot be given up: {error}");
+    let (uid, gid) = (Uid::from_raw(UNPRIVILEGED), Gid::from_raw(UNPRIVILEGED));
+    setgroups(&[]).map_err(failed)?;
+    setresgid(gid, gid, gid).map_err(failed)?;
+    setresuid(uid, uid, uid).map_err(failed)?;
+    // Another user's process is not its own to look into; ours must write its maps.
+    prctl::set_dumpable(true).map_err(failed)
+}
+
+/// Becomes the user that the tool runs as: never root, inside or outside.
+pub(super) fn unprivileged(role: &Role) -> Result<(), String> {
+    match *role {
+        Role::Root => drop_root()?,
+        Role::User { uid, gid } => {
+            // A second namespace, in which the user is itself again: mounts belong to the first and stay out of reach,
+            // and the next program has no capability in either.
+            unshare(CloneFlags::CLONE_NEWUSER)
+                .map_err(|error| format!("no second user namespace: {error}"))?;
+            map(uid, 0, gid, 0)?;
+        }
+    }
+    if geteuid().is_root() {
+        return Err("it would run as root".to_owned());
+    }
+    Ok(())
+}
+
+/// Writes the maps of the user namespace just opened: one user, one group.
+pub(super) fn map(uid_inside: u32, uid: u32, gid_inside: u32, gid: u32) -> Result<(), String> {
+    let lines = [
+        ("setgroups", "deny".to_owned()),
+        ("uid_map", format!("{uid_inside} {uid} 1")),
+        ("gid_map", format!("{gid_inside} {gid} 1")),
+    ];
+    for (file, line) in lines {
+        std::fs::write(format!("/proc/self/{file}"), line)
+            .map_err(|error| format!("the user namespace's {file} cannot be written: {error}"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_is_read_back_as_it_was_written() {
+        for role in [Role::Root, Role::User { uid: 1000, gid: 100 }] {
+            assert_eq!(Role::parse(&role.to_string()), Some(role));
+        }
+        for bad in ["", "user", "user:x:1", "root:1"] {
+            assert_eq!(Role::parse(bad), None, "{bad}");
+        }
+    }
+}

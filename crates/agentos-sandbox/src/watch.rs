@@ -1,0 +1,94 @@
+//! Ending a process from elsewhere, once and for the right process.
+//!
+//! Owns: who may signal and until when. Never: signals after the process was reaped, when its number may be another's.
+
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
+
+/// Why a process was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Its time ran out.
+    OutOfTime,
+    /// It wrote too much.
+    TooMuchOutput,
+    /// The user stopped it.
+    Stopped,
+    /// It has ended, and what it left behind goes too.
+    Asked,
+}
+
+/// Stops a process from elsewhere. Cheap to clone; each belongs to one run.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    process: Option<Pid>,
+    why: Option<Why>,
+}
+
+impl Stop {
+    /// Ends the process, or keeps it from starting.
+    pub fn stop(&self) {
+        self.end(Why::Stopped);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // The state is whole at every moment.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A process runs that may be ended.
+    pub(crate) fn began(&self, id: u32) {
+        let mut state = self.state();
+        state.process = i32::try_from(id).ok().map(Pid::from_raw);
+        if state.why.is_some() {
+            signal(state.process);
+        }
+    }
+
+    /// Ends it. True when this is the first reason.
+    pub(crate) fn end(&self, why: Why) -> bool {
+        let mut state = self.state();
+        signal(state.process);
+        let first = state.why.is_none();
+        state.why.get_or_insert(why);
+        first
+    }
+
+    pub(crate) fn why(&self) -> Option<Why> {
+        self.state().why
+    }
+
+    /// Blocks until the process has ended, and leaves it to be reaped.
+    pub(crate) fn wait(&self) {
+        let Some(process) = self.state().process else {
+            return;
+        };
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+        while let Err(nix::Error::EINTR) = waitid(Id::Pid(process), flags) {}
+    }
+
+    /// Reaps it; nobody signals it any more.
+    pub(crate) fn reap(
+        &self,
+        wait: impl FnOnce() -> std::io::Result<ExitStatus>,
+    ) -> std::io::Result<ExitStatus> {
+        self.wait();
+        let mut state = self.state();
+        state.process = None;
+        wait()
+    }
+}
+
+/// The helper leads a session of its own as soon as it runs.
+fn signal(process: Option<Pid>) {
+    let Some(process) = process else { return };
+    let _ = killpg(process, Signal::SIGKILL);
+    let _ = kill(process, Signal::SIGKILL);
+}
