@@ -100,7 +100,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("clap", &["agentos"]),
     ("clap_complete", &["agentos"]),
     ("clap_mangen", &["agentos"]),
-    ("divan", &["agentos-diff"]),
+    ("divan", &["agentos-diff", "agentos-policy"]),
     ("git2", &["agentos-executor"]),
     ("globset", &["agentos-policy"]),
     ("hyper", &["agentos-net"]),

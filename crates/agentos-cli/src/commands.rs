@@ -51,6 +51,7 @@ pub fn run(app: &App, verb: &Verb) -> Exit {
         Verb::Policy(PolicyVerb::Test(args)) => (false, policy::test(app, args)),
         Verb::Policy(PolicyVerb::Lint(args)) => (false, policy::lint(app, args)),
         Verb::Policy(PolicyVerb::Show(args)) => (false, policy::show(app, args)),
+        Verb::Policy(PolicyVerb::Facts) => (false, policy::facts(app)),
         Verb::Tool(ToolVerb::List) => (false, tool_list::list(app)),
         Verb::Tool(ToolVerb::Health(args)) => (false, health::health(app, args)),
         Verb::Tool(ToolVerb::Run(args)) => (true, tool_run::run(app, args, &run)),

@@ -33,7 +33,7 @@ pub use group::Group;
 pub use layer::{Layer, PolicySource};
 pub use lint::{Advice, Topic};
 pub use load::Standing;
-pub use preset::Preset;
+pub use preset::{FACTS, Preset};
 pub use question::ToolFacts;
 pub use rule::Rule;
 pub use set::PolicySet;

@@ -5,6 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// A policy file with a rule for every fact that can be asked about, for people to read and take from.
+pub const FACTS: &str = include_str!("../policy/facts.toml");
+
 /// A set of rules by name. Each is a whole policy of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -21,6 +21,8 @@ pub enum PolicyVerb {
     Lint(RulesArgs),
     /// Show every rule in force
     Show(ShowArgs),
+    /// Print a policy file with a rule for every fact that can be asked about
+    Facts,
 }
 
 /// The presets.

@@ -212,6 +212,14 @@ pub fn show(app: &App, args: &ShowArgs) -> Done {
     Ok(Exit::Done)
 }
 
+/// The documented examples, as a file that loads.
+pub fn facts(app: &App) -> Done {
+    app.printer
+        .data(agentos_policy::FACTS)
+        .map_err(|error| output_failed(&error))?;
+    Ok(Exit::Done)
+}
+
 /// Lands a preset's file in index and work tree, to be looked at and committed by a person.
 pub fn init(app: &App, args: &PolicyInitArgs, run: &RunId) -> Done {
     let preset = match args.preset {

@@ -1,0 +1,128 @@
+//! What a decision costs: loading 200 rules, and deciding 5,000 paths by them.
+//!
+//! Owns: what is measured. Never: judges a time; the numbers are for people: `cargo bench -p agentos-policy`.
+
+use std::hint::black_box;
+
+use agentos_diff::{Change, FileState, RepoPath};
+use agentos_policy::{Layer, PolicySet, PolicySource, ToolFacts};
+use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
+use divan::Bencher;
+use divan::counter::ItemsCount;
+
+fn main() {
+    divan::main();
+}
+
+/// Paths of the change that is decided.
+const PATHS: usize = 5000;
+
+/// A repository's policy of 200 rules, of the kinds that people write.
+fn rules() -> Vec<PolicySource> {
+    let mut text = "version = 1\npreset = \"none\"\n".to_owned();
+    for n in 0..200 {
+        let (effect, conditions) = match n % 5 {
+            0 => (
+                "allow",
+                "action = [\"create\", \"modify\", \"delete\", \"rename\", \"land\"]\nmax_lines = 100000"
+                    .to_owned(),
+            ),
+            1 => ("ask", format!("paths = [\"crates/c{n}/**\", \"docs/*{n}.md\"]")),
+            2 => (
+                "deny",
+                format!("paths = [\"**/secret{n}.*\"]\nexecution_mode = \"cloud\""),
+            ),
+            3 => (
+                "ask",
+                format!("paths = [\"infra{n}/**/*.tf\"]\nmax_added = 10\nprovider = [\"open*\"]"),
+            ),
+            _ => (
+                "deny",
+                "touches = [\"ci\", \"hooks\"]\nexecution_mode = \"cloud\"".to_owned(),
+            ),
+        };
+        text.push_str(&format!(
+            "[[rule]]\nid = \"r{n}\"\neffect = \"{effect}\"\nwhy = \"w\"\n{conditions}\n"
+        ));
+    }
+    vec![PolicySource {
+        layer: Layer::Repository,
+        name: "bench.toml".to_owned(),
+        text,
+    }]
+}
+
+fn set() -> PolicySet {
+    match PolicySet::load(&rules()) {
+        Ok(set) => set,
+        Err(error) => fail(&error.to_string()),
+    }
+}
+
+/// The bench itself is wrong.
+fn fail(why: &str) -> ! {
+    std::panic::panic_any(why.to_owned())
+}
+
+fn change(paths: usize) -> Change {
+    let file = |n: usize| {
+        let path = RepoPath::new(&format!("crates/c{}/src/module{}/file{n}.rs", n % 40, n % 7));
+        let text = |text: &str| Some(FileState::regular(text.as_bytes()));
+        path.map(|path| (path, text("one\ntwo\n"), text("one\n2\n")))
+    };
+    let files: Result<Vec<_>, _> = (0..paths).map(file).collect();
+    match files.map(Change::new) {
+        Ok(Ok(change)) => change,
+        Ok(Err(_)) | Err(_) => fail("the change cannot be made"),
+    }
+}
+
+fn tool() -> ToolFacts {
+    ToolFacts {
+        provider: "openai".to_owned(),
+        model: Some("gpt-4o".to_owned()),
+        execution_mode: ExecutionMode::Cloud,
+        enforcement: Enforcement::Observed,
+        attempt: 1,
+        at: Timestamp::from_unix_seconds(0),
+        context_bytes: 0,
+    }
+}
+
+#[divan::bench]
+fn load_the_default(bencher: Bencher<'_, '_>) {
+    bencher.bench_local(|| black_box(PolicySet::builtin().is_ok()));
+}
+
+#[divan::bench]
+fn load_200_rules(bencher: Bencher<'_, '_>) {
+    let sources = rules();
+    bencher.bench_local(|| black_box(PolicySet::load(&sources).is_ok()));
+}
+
+#[divan::bench]
+fn decide_5000_paths_by_200_rules(bencher: Bencher<'_, '_>) {
+    let (set, change, tool) = (set(), change(PATHS), tool());
+    bencher
+        .counter(ItemsCount::new(PATHS))
+        .bench_local(|| black_box(set.decide(&change, &tool).effect()));
+}
+
+#[divan::bench]
+fn find_what_5000_paths_add(bencher: Bencher<'_, '_>) {
+    let change = change(PATHS);
+    bencher
+        .counter(ItemsCount::new(PATHS))
+        .bench_local(|| black_box(agentos_diff::findings(&change)));
+}
+
+#[divan::bench]
+fn decide_one_read(bencher: Bencher<'_, '_>) {
+    let (set, tool) = (set(), tool());
+    bencher.bench_local(|| {
+        black_box(
+            set.decide_read("crates/c1/src/lib.rs", b"fn a() {}\n", &tool)
+                .effect(),
+        )
+    });
+}
