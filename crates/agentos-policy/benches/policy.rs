@@ -11,6 +11,8 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 
 fn main() {
+    let usable = PolicySet::load(&rules()).is_ok() && change(1).is_some();
+    assert!(usable, "the rules or the change of the bench are wrong");
     divan::main();
 }
 
@@ -52,29 +54,14 @@ fn rules() -> Vec<PolicySource> {
     }]
 }
 
-fn set() -> PolicySet {
-    match PolicySet::load(&rules()) {
-        Ok(set) => set,
-        Err(error) => fail(&error.to_string()),
-    }
-}
-
-/// The bench itself is wrong.
-fn fail(why: &str) -> ! {
-    std::panic::panic_any(why.to_owned())
-}
-
-fn change(paths: usize) -> Change {
+fn change(paths: usize) -> Option<Change> {
     let file = |n: usize| {
-        let path = RepoPath::new(&format!("crates/c{}/src/module{}/file{n}.rs", n % 40, n % 7));
+        let path = RepoPath::new(&format!("crates/c{}/src/module{}/file{n}.rs", n % 40, n % 7)).ok()?;
         let text = |text: &str| Some(FileState::regular(text.as_bytes()));
-        path.map(|path| (path, text("one\ntwo\n"), text("one\n2\n")))
+        Some((path, text("one\ntwo\n"), text("one\n2\n")))
     };
-    let files: Result<Vec<_>, _> = (0..paths).map(file).collect();
-    match files.map(Change::new) {
-        Ok(Ok(change)) => change,
-        Ok(Err(_)) | Err(_) => fail("the change cannot be made"),
-    }
+    let files: Option<Vec<_>> = (0..paths).map(file).collect();
+    Change::new(files?).ok()
 }
 
 fn tool() -> ToolFacts {
@@ -102,7 +89,10 @@ fn load_200_rules(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn decide_5000_paths_by_200_rules(bencher: Bencher<'_, '_>) {
-    let (set, change, tool) = (set(), change(PATHS), tool());
+    let (Ok(set), Some(change)) = (PolicySet::load(&rules()), change(PATHS)) else {
+        return;
+    };
+    let tool = tool();
     bencher
         .counter(ItemsCount::new(PATHS))
         .bench_local(|| black_box(set.decide(&change, &tool).effect()));
@@ -110,7 +100,7 @@ fn decide_5000_paths_by_200_rules(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn find_what_5000_paths_add(bencher: Bencher<'_, '_>) {
-    let change = change(PATHS);
+    let Some(change) = change(PATHS) else { return };
     bencher
         .counter(ItemsCount::new(PATHS))
         .bench_local(|| black_box(agentos_diff::findings(&change)));
@@ -118,7 +108,10 @@ fn find_what_5000_paths_add(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn decide_one_read(bencher: Bencher<'_, '_>) {
-    let (set, tool) = (set(), tool());
+    let Ok(set) = PolicySet::load(&rules()) else {
+        return;
+    };
+    let tool = tool();
     bencher.bench_local(|| {
         black_box(
             set.decide_read("crates/c1/src/lib.rs", b"fn a() {}\n", &tool)

@@ -97,6 +97,10 @@ fn tool() -> impl Strategy<Value = ToolFacts> {
     prop::bool::ANY.prop_map(|at_vendor| if at_vendor { cloud() } else { local() })
 }
 
+fn below_the_machine() -> impl Strategy<Value = Layer> {
+    prop::sample::select(vec![Layer::Repository, Layer::User, Layer::CommandLine])
+}
+
 fn preset() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["none", "default", "solo", "team", "strict"])
 }
@@ -132,13 +136,13 @@ proptest! {
 
     #[test]
     fn below_a_layer_that_stands_on_a_preset_nothing_widens(
-        sources in policy(), preset in preset(), layer in layer(), below in preset(),
+        sources in policy(), preset in preset(), layer in below_the_machine(), below in preset(),
         more in rule(&["allow", "ask", "deny"]), edit in edit(), tool in tool()
     ) {
         let mut sources = sources;
         sources.push(source(Layer::Machine, "stands.toml", &format!("version = 1\npreset = \"{preset}\"\n")));
         let more = match layer {
-            Layer::Machine | Layer::CommandLine => file(layer, 99, &more),
+            Layer::CommandLine => file(layer, 99, &more),
             _ => source(layer, "more.toml", &format!("version = 1\npreset = \"{below}\"\n[[rule]]\nid = \"r\"\n{more}")),
         };
         never_widens(&sources, more, &edit, &tool)?;
