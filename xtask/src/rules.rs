@@ -5,10 +5,13 @@
 
 /// Arrows inside one layer. Everything else must point to a lower layer.
 pub const SAME_LAYER: &[(&str, &str)] = &[
+    ("agentos-anthropic", "agentos-generic-http"),
+    ("agentos-gemini", "agentos-generic-http"),
     ("agentos-llamacpp", "agentos-generic-http"),
     ("agentos-llamacpp", "agentos-openai"),
     ("agentos-lmstudio", "agentos-generic-http"),
     ("agentos-lmstudio", "agentos-openai"),
+    ("agentos-ollama", "agentos-generic-http"),
     ("agentos-openai", "agentos-generic-http"),
 ];
 
@@ -51,11 +54,14 @@ pub const UNREACHABLE: &[(&str, &[&str])] = &[
         "agentos-executor",
         &[
             "agentos-agents",
+            "agentos-anthropic",
             "agentos-credentials",
+            "agentos-gemini",
             "agentos-generic-http",
             "agentos-llamacpp",
             "agentos-lmstudio",
             "agentos-net",
+            "agentos-ollama",
             "agentos-openai",
             "agentos-sandbox",
             "agentos-signer",

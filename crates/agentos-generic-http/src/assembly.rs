@@ -6,7 +6,7 @@
 use agentos_tool::{FinishReason, Progress, ProgressSink, Usage};
 
 use crate::guard::{KeyGuard, Watch};
-use crate::{Fault, Piece};
+use crate::{Close, Fault, Piece};
 
 /// The answer so far.
 pub(crate) struct Assembly<'a> {
@@ -16,6 +16,7 @@ pub(crate) struct Assembly<'a> {
     refusal: String,
     finish: Option<FinishReason>,
     ending: Option<String>,
+    close_awaited: bool,
     pub(crate) usage: Option<Usage>,
     pub(crate) model: Option<String>,
 }
@@ -29,6 +30,7 @@ impl<'a> Assembly<'a> {
             refusal: String::new(),
             finish: None,
             ending: None,
+            close_awaited: false,
             usage: None,
             model: None,
         }
@@ -52,7 +54,15 @@ impl<'a> Assembly<'a> {
             ) => Some(first),
             (earlier, later) => later.or(earlier),
         };
-        self.usage = piece.usage.or(self.usage);
+        match piece.close {
+            Some(Close::Awaited) => self.close_awaited = true,
+            Some(Close::Seen) => self.close_awaited = false,
+            None => {}
+        }
+        self.usage = match (self.usage, piece.usage) {
+            (Some(before), Some(later)) => Some(later_of(before, later)),
+            (before, later) => later.or(before),
+        };
         self.model = piece.model.or(self.model.take());
         show(self.watch.pass(&piece.text)?, progress);
         Ok(())
@@ -60,7 +70,7 @@ impl<'a> Assembly<'a> {
 
     /// True when the server has said that this is the end.
     pub(crate) fn is_ended(&self) -> bool {
-        self.finish.is_some()
+        self.finish.is_some() && !self.close_awaited
     }
 
     /// Shows what was held back; nothing more comes.
@@ -89,6 +99,16 @@ impl<'a> Assembly<'a> {
             .and_then(|word| self.guard.words(word))
             .map(|word| format!("the answer may not be whole: the server says `{word}` for its end"));
         refused.into_iter().chain(unsure).collect()
+    }
+}
+
+/// Each count from the last event that has it.
+fn later_of(before: Usage, later: Usage) -> Usage {
+    Usage {
+        input_tokens: later.input_tokens.or(before.input_tokens),
+        cached_tokens: later.cached_tokens.or(before.cached_tokens),
+        output_tokens: later.output_tokens.or(before.output_tokens),
+        reasoning_tokens: later.reasoning_tokens.or(before.reasoning_tokens),
     }
 }
 

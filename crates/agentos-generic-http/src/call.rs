@@ -3,14 +3,14 @@
 //! Owns: the rule that an answer without its end is none, and when to ask again. Never: asks again after a first
 //! piece of the answer has arrived.
 
-use agentos_net::{Answer, Deadline, Events, HttpUrl, Request};
+use agentos_net::{Answer, Deadline, Events, Request};
 use agentos_tool::{Progress, ProgressSink, ToolError, ToolOutput, ToolTask};
 use serde_json::Value;
 
 use crate::assembly::Assembly;
 use crate::retry::pause;
 use crate::verdict::ApiError;
-use crate::{Fault, Job, Reason, Server, Wire, judge};
+use crate::{Ask, Fault, Job, Reason, Server, Wire, judge};
 
 /// A failure, and whether a part of the answer had arrived before it.
 struct Broken {
@@ -28,38 +28,41 @@ impl<E: Into<Fault>> From<E> for Broken {
 }
 
 impl Server {
-    /// Asks for an answer to a task below `base`, in the words of `wire`.
+    /// Asks for an answer to a task.
     ///
     /// # Errors
     /// When there is no whole answer in time.
-    pub async fn ask(
+    pub(crate) async fn ask(
         &self,
-        wire: &dyn Wire,
-        base: &HttpUrl,
-        (task, model): (&ToolTask, Option<&str>),
+        ask: &Ask,
+        task: &ToolTask,
         deadline: &Deadline,
         progress: &dyn ProgressSink,
     ) -> Result<ToolOutput, ToolError> {
         let settings = self.settings();
         let job = Job {
             task,
-            model,
+            model: ask.model.as_deref(),
             max_tokens: task.limits.max_output_tokens.or(settings.max_tokens),
             temperature: settings.temperature,
             top_p: settings.top_p,
             seed: settings.seed,
             stop: &settings.stop,
+            constrain: settings.constrain,
         };
-        let request = Request::post(base.join(wire.endpoint()), self.auth(), wire.request(&job));
-        let mut warnings = Vec::new();
+        let request = self.task_request(ask.url.clone(), ask.wire.request(&job));
+        let mut warnings = ask.notes.clone();
         let mut retried = 0;
         loop {
-            let broken = match self.attempt(wire, &request, deadline, progress).await {
-                Ok(answer) => return Ok(self.output(answer, model, warnings, (base, deadline))),
+            let broken = match self
+                .attempt(ask.wire.as_ref(), &request, deadline, progress)
+                .await
+            {
+                Ok(answer) => return Ok(self.output(answer, ask, warnings, deadline)),
                 Err(broken) => broken,
             };
             let may = !broken.begun && retried < settings.retries;
-            let wait = pause(&broken.fault, base.is_loopback(), retried).filter(|_| may);
+            let wait = pause(&broken.fault, ask.url.is_loopback(), retried).filter(|_| may);
             let again = match wait {
                 Some(wait) => deadline.wait(wait).await,
                 None => false,
@@ -111,10 +114,11 @@ impl Server {
     fn output(
         &self,
         answer: Assembly<'_>,
-        asked: Option<&str>,
+        ask: &Ask,
         mut warnings: Vec<String>,
-        (base, deadline): (&HttpUrl, &Deadline),
+        deadline: &Deadline,
     ) -> ToolOutput {
+        let asked = ask.model.as_deref();
         warnings.extend(answer.warnings());
         let finish = answer.finish();
         let answered = answer.model.map(|name| self.guard().name(name));
@@ -127,7 +131,7 @@ impl Server {
             text: answer.text,
             finish,
             model_id: answered.or_else(|| asked.map(|name| self.guard().name(name.to_owned()))),
-            endpoint: Some(base.endpoint()),
+            endpoint: Some(ask.url.endpoint()),
             usage: answer.usage.filter(|usage| !usage.is_unknown()),
             latency_ms: deadline.elapsed_ms(),
             warnings,

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::guard::KeyGuard;
 use crate::wording::Place;
-use crate::{Fault, Hints, Reason, ServerSettings, judge};
+use crate::{Fault, Hints, Reason, ServerSettings, Service, judge};
 
 /// What a probe found on a server that can be used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,16 +32,19 @@ pub struct Server {
     pub(crate) http: HttpClient,
     settings: ServerSettings,
     hints: Hints,
+    key_header: Option<&'static str>,
+    headers: Vec<(&'static str, String)>,
 }
 
 impl Server {
     /// A server from its parts; nothing is checked or sent yet.
-    #[must_use]
-    pub fn new(settings: ServerSettings, hints: Hints, http: HttpClient) -> Self {
+    pub(crate) fn new(settings: ServerSettings, service: &impl Service, http: HttpClient) -> Self {
         Self {
             http,
             settings,
-            hints,
+            hints: service.hints(),
+            key_header: service.key_header(),
+            headers: service.headers(),
         }
     }
 
@@ -79,7 +82,8 @@ impl Server {
     /// # Errors
     /// With the first reason of the health table that fits.
     pub async fn get(&self, url: HttpUrl, deadline: &Deadline) -> Result<Value, Fault> {
-        self.fetch(Request::get(url, self.auth()), deadline).await
+        self.fetch(self.with_headers(Request::get(url, self.auth())), deadline)
+            .await
     }
 
     /// Sends JSON to `url` with the key and reads JSON back.
@@ -87,7 +91,7 @@ impl Server {
     /// # Errors
     /// With the first reason of the health table that fits.
     pub async fn post(&self, url: HttpUrl, body: Value, deadline: &Deadline) -> Result<Value, Fault> {
-        self.fetch(Request::post(url, self.auth(), body), deadline).await
+        self.fetch(self.task_request(url, body), deadline).await
     }
 
     async fn fetch(&self, request: Request, deadline: &Deadline) -> Result<Value, Fault> {
@@ -95,8 +99,21 @@ impl Server {
         judge(&response, self.settings.has_key())
     }
 
-    pub(crate) fn auth(&self) -> Auth {
-        Auth::from(self.settings.key.as_ref())
+    /// `body` on its way to `url`, with key and headers.
+    pub(crate) fn task_request(&self, url: HttpUrl, body: Value) -> Request {
+        self.with_headers(Request::post(url, self.auth(), body))
+    }
+
+    fn with_headers(&self, mut request: Request) -> Request {
+        request.headers.clone_from(&self.headers);
+        request
+    }
+
+    fn auth(&self) -> Auth {
+        match (self.key_header, Auth::from(self.settings.key.as_ref())) {
+            (Some(name), Auth::Bearer(key)) => Auth::Header(name, key),
+            (_, auth) => auth,
+        }
     }
 
     /// Health from what a probe found.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use agentos_tool::{Ability, DiffQuality, ExecutionMode, Secret, ToolCapabilities};
+use agentos_tool::{Ability, Constrain, DiffQuality, ExecutionMode, Secret, ToolCapabilities};
 
 /// The placeholder for "whatever model the server has loaded".
 pub const ANY_MODEL: &str = "local-model";
@@ -41,6 +41,8 @@ pub struct ServerSettings {
     pub seed: Option<u64>,
     /// Texts at which an answer ends; sent only when there are any.
     pub stop: Vec<String>,
+    /// What the server is asked to hold the answer to.
+    pub constrain: Constrain,
     /// Tokens that fit, where the profile says so.
     pub context_window: Option<u64>,
 }
@@ -64,6 +66,7 @@ impl ServerSettings {
             top_p: None,
             seed: None,
             stop: Vec::new(),
+            constrain: Constrain::Off,
             context_window: None,
         }
     }

@@ -119,7 +119,8 @@ fn judge_failure(status: u16, error: &ApiError, page: bool, key_sent: bool) -> R
         403 => Reason::Forbidden,
         407 => Reason::ProxyAuth,
         408 | 504 => Reason::Timeout,
-        400 if error.kind == "no_db_connection" => Reason::Unauthorized,
+        400 if error.is_about_key() => Reason::Unauthorized,
+        400 if error.is_billing() => Reason::Quota,
         400 | 404 => match error.about_model() {
             Some(reason) => reason,
             None if status == 404 => Reason::WrongPath,
@@ -132,7 +133,7 @@ fn judge_failure(status: u16, error: &ApiError, page: bool, key_sent: bool) -> R
         429 if error.is_billing() => Reason::Quota,
         429 if error.is_too_long() => Reason::ContextLength,
         429 => Reason::RateLimited,
-        500 if error.says("failed to load") => Reason::LoadFailed,
+        500 if error.about_model() == Some(Reason::LoadFailed) => Reason::LoadFailed,
         503 if error.says("loading model") => Reason::Loading,
         503 | 529 => Reason::Overloaded,
         500..=599 => Reason::ServerError,
@@ -165,6 +166,8 @@ pub(crate) struct ApiError {
     kind: String,
     code: String,
     param: String,
+    /// What two vendors put below the error.
+    detail: String,
 }
 
 impl ApiError {
@@ -176,13 +179,18 @@ impl ApiError {
         };
         match json.get("error") {
             None | Some(Value::Null) => Self::default(),
-            Some(Value::Object(error)) => Self {
-                present: true,
-                message: text(error.get("message")),
-                kind: text(error.get("type")),
-                code: text(error.get("code")),
-                param: text(error.get("param")),
-            },
+            Some(Value::Object(error)) => {
+                Self {
+                    present: true,
+                    message: text(error.get("message")),
+                    kind: text(error.get("type")),
+                    code: text(error.get("code")),
+                    param: text(error.get("param")),
+                    detail: text(error.get("details").and_then(|details| {
+                        details.get("error_code").or_else(|| details.pointer("/0/reason"))
+                    })),
+                }
+            }
             other => Self {
                 present: true,
                 message: text(other),
@@ -195,9 +203,14 @@ impl ApiError {
         self.message.to_ascii_lowercase().contains(words)
     }
 
+    /// LiteLLM without a database, and Gemini, say so with 400.
+    fn is_about_key(&self) -> bool {
+        self.kind == "no_db_connection" || self.detail == "API_KEY_INVALID" || self.says("api key not valid")
+    }
+
     /// Servers disagree on status and code for the same thing, so the words have to decide.
     fn about_model(&self) -> Option<Reason> {
-        if self.says("failed to load") {
+        if self.says("failed to load") || self.says("requires more system memory") {
             return Some(Reason::LoadFailed);
         }
         if self.says("no models loaded") || self.says("model is not loaded") {
@@ -206,6 +219,7 @@ impl ApiError {
         let unknown = self.code == "model_not_found"
             || (self.kind == "not_found_error" && self.message.starts_with("model:"))
             || (self.kind == "NotFoundError" && self.param == "model")
+            || (self.message.starts_with("models/") && self.says("is not found"))
             || says_that_a_model_is_unknown(&self.message)
             || self.says("invalid model name");
         unknown.then_some(Reason::UnknownModel)
@@ -220,15 +234,21 @@ impl ApiError {
     }
 
     fn is_billing(&self) -> bool {
-        const CODES: [&str; 6] = [
+        const CODES: [&str; 7] = [
             "insufficient_quota",
             "credit_balance_exhausted",
             "organization_spend_limit_exceeded",
             "project_spend_limit_exceeded",
             "organization_usage_limit_exceeded",
             "billing_error",
+            "enforced_spend_limit_reached",
         ];
-        CODES.iter().any(|code| self.code == *code || self.kind == *code) || self.says("budget")
+        let coded = CODES.iter().any(|code| {
+            [&self.code, &self.kind, &self.detail]
+                .iter()
+                .any(|word| *word == code)
+        });
+        coded || self.says("budget") || self.says("api usage limits")
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns: what a wire gets and gives. Never: sends.
 
-use agentos_tool::{FinishReason, ToolTask, Usage};
+use agentos_tool::{Constrain, EditFormat, FinishReason, ToolTask, Usage, edits_schema};
 use serde_json::Value;
 
 use crate::Fault;
@@ -24,6 +24,18 @@ pub struct Job<'a> {
     pub seed: Option<u64>,
     /// Texts at which the answer ends; sent only when there are any.
     pub stop: &'a [String],
+    /// What the server is asked to hold the answer to.
+    pub constrain: Constrain,
+}
+
+impl Job<'_> {
+    /// The schema of the answer, where the server is to hold it to one.
+    #[must_use]
+    pub fn schema(&self) -> Option<Value> {
+        let wanted =
+            self.constrain == Constrain::JsonSchema && self.task.edit_format == EditFormat::JsonEdits;
+        wanted.then(edits_schema)
+    }
 }
 
 /// What one event, or a whole answer, adds.
@@ -41,13 +53,22 @@ pub struct Piece {
     pub usage: Option<Usage>,
     /// The model that answers.
     pub model: Option<String>,
+    /// Whether the end that was told needs another event after it, or is that event; none for wires whose end is
+    /// one event.
+    pub close: Option<Close>,
 }
 
-/// One wire format: where to send, what to send, how to read it.
-pub trait Wire: Send + Sync {
-    /// The path below the base URL.
-    fn endpoint(&self) -> &str;
+/// The two events of an end that is told in two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Close {
+    /// The reason is told, the last event is still to come.
+    Awaited,
+    /// This is the last event.
+    Seen,
+}
 
+/// One wire format: what to send, how to read what comes.
+pub trait Wire: Send + Sync {
     /// The request's JSON.
     fn request(&self, job: &Job<'_>) -> Value;
 

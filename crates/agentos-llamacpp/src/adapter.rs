@@ -3,23 +3,17 @@
 //! Owns: the order of probes, and which of the two wires a task takes. Never: needs a model's name; a server
 //! with one model ignores it.
 
-use agentos_generic_http::{Fault, Found, Hints, Reason, Server, ServerSettings};
-use agentos_net::{Deadline, HttpClient, HttpUrl};
+use std::sync::Arc;
+
+use agentos_generic_http::{Ask, Call, Fault, Found, Hints, HttpAdapter, Reason, ServerSettings, Service};
+use agentos_net::{HttpClient, HttpUrl};
 use agentos_openai::{ChatWire, LimitField, ModelList};
-use agentos_tool::{
-    Ability, Adapter, BoxFuture, ProgressSink, Timestamp, ToolCapabilities, ToolError, ToolHealth,
-    ToolOutput, ToolTask, prompt,
-};
+use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask, prompt};
 use serde_json::{Value, json};
 
 use crate::CompletionWire;
+use crate::grammar::grammar;
 use crate::props::Props;
-
-const HINTS: Hints = Hints {
-    start: "start `llama-server -m MODEL.gguf --port 8080`",
-    load: "start llama-server with a model (`-m MODEL.gguf`)",
-    address: "http://localhost:8080",
-};
 
 /// The wire a task takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,102 +26,61 @@ pub enum LlamaCppMode {
 }
 
 /// A llama.cpp server.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct LlamaCpp {
-    server: Server,
     mode: LlamaCppMode,
 }
 
 impl LlamaCpp {
     /// An adapter from settings; nothing is sent yet.
     #[must_use]
-    pub fn new(settings: ServerSettings, mode: LlamaCppMode, http: HttpClient) -> Self {
-        Self {
-            server: Server::new(settings, HINTS, http),
-            mode,
-        }
+    pub fn adapter(settings: ServerSettings, mode: LlamaCppMode, http: HttpClient) -> HttpAdapter<Self> {
+        HttpAdapter::new(settings, Self { mode }, http)
     }
+}
 
-    /// `/health` tells only if it is still loading: it asks for no key and says nothing of the model. `/props`
-    /// always asks for the key and no other service has it; the list tells the model.
-    async fn probe(&self, root: &HttpUrl, deadline: &Deadline) -> Result<Found, Fault> {
-        match self.server.get(root.join("health"), deadline).await {
-            Ok(_) => {}
-            // Without the path an older version, or another service, which `/props` tells apart.
-            Err(fault) if fault.reason == Reason::WrongPath => {}
-            Err(fault) => return Err(fault),
-        }
-        let props = Props::read(&self.server.get(root.join("props"), deadline).await?)?;
-        let list = ModelList::read(&self.server.get(root.join("v1/models"), deadline).await?)?;
-        let found = list.choose(self.server.settings().named_model())?;
-        if found.remark == Some(Reason::NotLoaded) && !props.loads_on_demand {
-            return Err(Fault::from(Reason::LoadingOff).listing(found.models));
-        }
-        Ok(Found {
-            context_window: props.context_window.or(found.context_window),
-            ..found
-        })
+/// `/health` tells only if it is still loading: it asks for no key and says nothing of the model. `/props`
+/// always asks for the key and no other service has it; the list tells the model.
+async fn find(call: Call<'_>) -> Result<Found, Fault> {
+    let root = call.base.without_last("v1");
+    match call.get(root.join("health")).await {
+        Ok(_) => {}
+        // Without the path an older version, or another service, which `/props` tells apart.
+        Err(fault) if fault.reason == Reason::WrongPath => {}
+        Err(fault) => return Err(fault),
     }
-
-    async fn answer(
-        &self,
-        task: &ToolTask,
-        progress: &dyn ProgressSink,
-        deadline: &Deadline,
-    ) -> Result<ToolOutput, ToolError> {
-        let base = self
-            .server
-            .base()
-            .map_err(|fault| self.server.error(&fault, deadline))?;
-        let root = base.without_last("v1");
-        let asked = (task, self.server.settings().named_model());
-        match self.mode {
-            LlamaCppMode::OpenAi => {
-                let wire = ChatWire::new(LimitField::MaxTokens);
-                self.server
-                    .ask(&wire, &root.join("v1"), asked, deadline, progress)
-                    .await
-            }
-            LlamaCppMode::Completion => {
-                let wire = self
-                    .completion_wire(task, &root, deadline)
-                    .await
-                    .map_err(|fault| self.server.error(&fault, deadline))?;
-                self.server.ask(&wire, &root, asked, deadline, progress).await
-            }
-        }
+    let props = Props::read(&call.get(root.join("props")).await?)?;
+    let list = ModelList::read(&call.get(root.join("v1/models")).await?)?;
+    let found = list.choose(call.wanted())?;
+    if found.remark == Some(Reason::NotLoaded) && !props.loads_on_demand {
+        return Err(Fault::from(Reason::LoadingOff).listing(found.models));
     }
+    Ok(Found {
+        context_window: props.context_window.or(found.context_window),
+        ..found
+    })
+}
 
-    /// The server knows its model's chat template; a plain prompt makes most models ramble. Servers without
-    /// the path, and models without a template, get the plain prompt.
-    async fn completion_wire(
-        &self,
-        task: &ToolTask,
-        root: &HttpUrl,
-        deadline: &Deadline,
-    ) -> Result<CompletionWire, Fault> {
-        let mut body = json!({"messages": [
-            {"role": "system", "content": prompt::system(task)},
-            {"role": "user", "content": prompt::user(task)},
-        ]});
-        if let (Some(model), Some(body)) = (self.server.settings().named_model(), body.as_object_mut()) {
-            body.insert("model".to_owned(), model.into());
-        }
-        match self
-            .server
-            .post(root.join("apply-template"), body, deadline)
-            .await
-        {
-            Ok(answer) => Ok(answer
-                .get("prompt")
-                .and_then(Value::as_str)
-                .filter(|text| text.contains(task.instruction.trim()))
-                .map_or_else(CompletionWire::default, |text| {
-                    CompletionWire::with_prompt(text.to_owned())
-                })),
-            Err(fault) if is_without_template(fault.reason) => Ok(CompletionWire::default()),
-            Err(fault) => Err(fault),
-        }
+/// The server knows its model's chat template; a plain prompt makes most models ramble. Servers without
+/// the path, and models without a template, get the plain prompt.
+async fn completion_wire(call: Call<'_>, root: &HttpUrl, task: &ToolTask) -> Result<CompletionWire, Fault> {
+    let mut body = json!({"messages": [
+        {"role": "system", "content": prompt::system(task)},
+        {"role": "user", "content": prompt::user(task)},
+    ]});
+    if let (Some(model), Some(body)) = (call.wanted(), body.as_object_mut()) {
+        body.insert("model".to_owned(), model.into());
+    }
+    match call.post(root.join("apply-template"), body).await {
+        Ok(answer) => Ok(answer
+            .get("prompt")
+            .and_then(Value::as_str)
+            .filter(|text| text.contains(task.instruction.trim()))
+            .map_or_else(CompletionWire::default, |text| {
+                CompletionWire::with_prompt(text.to_owned())
+            })),
+        Err(fault) if is_without_template(fault.reason) => Ok(CompletionWire::default()),
+        Err(fault) => Err(fault),
     }
 }
 
@@ -143,35 +96,45 @@ fn is_without_template(reason: Reason) -> bool {
     )
 }
 
-impl Adapter for LlamaCpp {
-    fn provider(&self) -> &str {
-        &self.server.settings().provider
+impl Service for LlamaCpp {
+    fn hints(&self) -> Hints {
+        Hints {
+            start: "start `llama-server -m MODEL.gguf --port 8080`",
+            load: "start llama-server with a model (`-m MODEL.gguf`)",
+            address: "http://localhost:8080",
+        }
     }
 
-    fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth> {
+    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>> {
+        Box::pin(find(call))
+    }
+
+    fn prepare<'a>(&'a self, call: Call<'a>, task: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
         Box::pin(async move {
-            let deadline = self.server.probe_deadline();
-            let found = match self.server.base() {
-                Ok(base) => self.probe(&base.without_last("v1"), &deadline).await,
-                Err(fault) => Err(fault),
+            let root = call.base.without_last("v1");
+            let (grammar, note) = match grammar(call.server.settings(), task) {
+                Ok(grammar) => (grammar, None),
+                Err(why) => (None, Some(why.to_owned())),
             };
-            self.server.health(found, &deadline, now)
+            let model = call.wanted().map(str::to_owned);
+            Ok(match self.mode {
+                LlamaCppMode::OpenAi => Ask {
+                    url: ChatWire::below(&root.join("v1")),
+                    wire: Arc::new(ChatWire::new(LimitField::MaxTokens).with_grammar(grammar)),
+                    model,
+                    notes: note.into_iter().collect(),
+                },
+                LlamaCppMode::Completion => Ask {
+                    url: root.join("completion"),
+                    wire: Arc::new(completion_wire(call, &root, task).await?.with_grammar(grammar)),
+                    model,
+                    notes: note.into_iter().collect(),
+                },
+            })
         })
     }
 
-    fn run<'a>(
-        &'a self,
-        task: &'a ToolTask,
-        progress: &'a dyn ProgressSink,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let deadline = Server::run_deadline(task.limits.timeout_seconds);
-            self.answer(task, progress, &deadline).await
-        })
-    }
-
-    fn supports(&self) -> ToolCapabilities {
-        let mut can = self.server.settings().capabilities();
+    fn supports(&self, mut can: ToolCapabilities) -> ToolCapabilities {
         can.chat = Ability::from(self.mode == LlamaCppMode::OpenAi);
         can.grammar = Ability::Yes;
         can.json_mode = Ability::Yes;

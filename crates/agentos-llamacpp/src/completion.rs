@@ -7,7 +7,7 @@ use agentos_tool::{EditFormat, FinishReason, ToolTask, Usage, prompt};
 use serde_json::{Map, Value, json};
 
 /// Tokens of an answer where nobody set a limit; the server itself has none and would not stop.
-const DEFAULT_LIMIT: u64 = 2048;
+pub(crate) const DEFAULT_LIMIT: u64 = 2048;
 
 /// Where a model that continues a plain prompt runs on into a conversation of its own. With the server's own
 /// template none is needed: the model's end-of-turn token ends the answer.
@@ -31,6 +31,7 @@ const FIELDS: [&str; 9] = [
 #[derive(Debug, Clone, Default)]
 pub struct CompletionWire {
     templated: Option<String>,
+    grammar: Option<String>,
 }
 
 impl CompletionWire {
@@ -39,7 +40,15 @@ impl CompletionWire {
     pub fn with_prompt(prompt: String) -> Self {
         Self {
             templated: Some(prompt),
+            grammar: None,
         }
+    }
+
+    /// The same with a grammar in GBNF.
+    #[must_use]
+    pub fn with_grammar(mut self, grammar: Option<String>) -> Self {
+        self.grammar = grammar;
+        self
     }
 }
 
@@ -57,10 +66,6 @@ fn plain_prompt(task: &ToolTask) -> String {
 }
 
 impl Wire for CompletionWire {
-    fn endpoint(&self) -> &str {
-        "completion"
-    }
-
     fn request(&self, job: &Job<'_>) -> Value {
         let mut body = Map::new();
         let (prompt, own_words) = match &self.templated {
@@ -93,6 +98,16 @@ impl Wire for CompletionWire {
         }
         if let Some(model) = job.model {
             body.insert("model".to_owned(), model.into());
+        }
+        if let Some(mut schema) = job.schema() {
+            // Some builds let blanks run on without end where the schema does not forbid them; others ignore this.
+            if let Some(schema) = schema.as_object_mut() {
+                schema.insert("x-guidance".to_owned(), json!({"whitespace_flexible": false}));
+            }
+            body.insert("json_schema".to_owned(), schema);
+        }
+        if let Some(grammar) = &self.grammar {
+            body.insert("grammar".to_owned(), grammar.as_str().into());
         }
         Value::Object(body)
     }

@@ -5,6 +5,7 @@
 
 mod adapter;
 mod completion;
+mod grammar;
 mod props;
 
 pub use adapter::{LlamaCpp, LlamaCppMode};

@@ -2,78 +2,47 @@
 //!
 //! Owns: the order of probes. Never: sends a placeholder for a model name.
 
-use agentos_generic_http::{Fault, Found, Hints, Reason, Server, ServerSettings};
-use agentos_net::{Deadline, HttpClient, HttpUrl};
+use std::sync::Arc;
+
+use agentos_generic_http::{Ask, Call, Fault, Found, Hints, HttpAdapter, Reason, ServerSettings, Service};
+use agentos_net::HttpClient;
 use agentos_openai::{ChatWire, LimitField, ModelList};
-use agentos_tool::{
-    Ability, Adapter, BoxFuture, ProgressSink, Timestamp, ToolCapabilities, ToolError, ToolHealth,
-    ToolOutput, ToolTask,
-};
+use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
 
 use crate::ModelState;
 
-const HINTS: Hints = Hints {
-    start: "start the server in LM Studio (Developer page, or `lms server start`)",
-    load: "load a model in LM Studio (Developer page, or `lms load`)",
-    address: "http://localhost:1234/v1",
-};
-
 /// LM Studio.
-#[derive(Debug, Clone)]
-pub struct LmStudio {
-    server: Server,
-}
+#[derive(Debug, Clone, Copy)]
+pub struct LmStudio;
 
 impl LmStudio {
     /// An adapter from settings; nothing is sent yet.
     #[must_use]
-    pub fn new(settings: ServerSettings, http: HttpClient) -> Self {
-        Self {
-            server: Server::new(settings, HINTS, http),
-        }
+    pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
+        HttpAdapter::new(settings, Self, http)
     }
 
     /// The native list tells loaded from downloaded, so it comes first; older versions know an older one, or
     /// none. An unknown path is answered with status 200 and an error.
-    async fn probe(&self, base: &HttpUrl, deadline: &Deadline) -> Result<Found, Fault> {
-        let wanted = self.server.settings().named_model();
-        let root = base.without_last("v1");
-        match self.server.get(root.join("api/v1/models"), deadline).await {
+    async fn find(call: Call<'_>) -> Result<Found, Fault> {
+        let wanted = call.wanted();
+        let root = call.base.without_last("v1");
+        match call.get(root.join("api/v1/models")).await {
             Ok(list) => return ModelState::read_v1(&list)?.choose(wanted),
             Err(fault) if is_unknown_path(fault.reason) => {}
             Err(fault) => return Err(fault),
         }
-        match self.server.get(root.join("api/v0/models"), deadline).await {
+        match call.get(root.join("api/v0/models")).await {
             Ok(list) => return ModelState::read_v0(&list)?.choose(wanted),
             Err(fault) if is_unknown_path(fault.reason) => {}
             Err(fault) => return Err(fault),
         }
-        let list = self.server.get(root.join("v1/models"), deadline).await?;
+        let list = call.get(root.join("v1/models")).await?;
         let list = ModelList::read(&list)?;
         // This list has no states; without a name the first chat model stands for "whatever is loaded".
         let ids = list.ids();
         let first = ids.iter().find(|id| !id.contains("embed")).map(String::as_str);
         list.choose(wanted.or(first))
-    }
-
-    async fn answer(
-        &self,
-        task: &ToolTask,
-        progress: &dyn ProgressSink,
-        deadline: &Deadline,
-    ) -> Result<ToolOutput, ToolError> {
-        let fail = |fault: Fault| self.server.error(&fault, deadline);
-        let base = self.server.base().map_err(fail)?;
-        // Its newer versions refuse a name they do not know, so the placeholder has to be resolved.
-        let model = match self.server.settings().named_model() {
-            Some(model) => Some(model.to_owned()),
-            None => self.probe(&base, deadline).await.map_err(fail)?.model,
-        };
-        let root = base.without_last("v1").join("v1");
-        let wire = ChatWire::new(LimitField::MaxTokens);
-        self.server
-            .ask(&wire, &root, (task, model.as_deref()), deadline, progress)
-            .await
     }
 }
 
@@ -81,35 +50,36 @@ fn is_unknown_path(reason: Reason) -> bool {
     matches!(reason, Reason::ErrorIn200 | Reason::WrongPath)
 }
 
-impl Adapter for LmStudio {
-    fn provider(&self) -> &str {
-        &self.server.settings().provider
+impl Service for LmStudio {
+    fn hints(&self) -> Hints {
+        Hints {
+            start: "start the server in LM Studio (Developer page, or `lms server start`)",
+            load: "load a model in LM Studio (Developer page, or `lms load`)",
+            address: "http://localhost:1234/v1",
+        }
     }
 
-    fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth> {
+    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>> {
+        Box::pin(Self::find(call))
+    }
+
+    fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
         Box::pin(async move {
-            let deadline = self.server.probe_deadline();
-            let found = match self.server.base() {
-                Ok(base) => self.probe(&base, &deadline).await,
-                Err(fault) => Err(fault),
+            // Its newer versions refuse a name they do not know, so the placeholder has to be resolved.
+            let model = match call.wanted() {
+                Some(model) => Some(model.to_owned()),
+                None => Self::find(call).await?.model,
             };
-            self.server.health(found, &deadline, now)
+            Ok(Ask {
+                url: ChatWire::below(&call.base.without_last("v1").join("v1")),
+                wire: Arc::new(ChatWire::new(LimitField::MaxTokens)),
+                model,
+                notes: Vec::new(),
+            })
         })
     }
 
-    fn run<'a>(
-        &'a self,
-        task: &'a ToolTask,
-        progress: &'a dyn ProgressSink,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let deadline = Server::run_deadline(task.limits.timeout_seconds);
-            self.answer(task, progress, &deadline).await
-        })
-    }
-
-    fn supports(&self) -> ToolCapabilities {
-        let mut can = self.server.settings().capabilities();
+    fn supports(&self, mut can: ToolCapabilities) -> ToolCapabilities {
         can.chat = Ability::Yes;
         can
     }

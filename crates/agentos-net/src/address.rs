@@ -1,9 +1,11 @@
 //! An address that may be called.
 //!
-//! Owns: the check of a base URL and the joining of paths to it. Never: resolves a name.
+//! Owns: the joining of paths to a base URL. Never: resolves a name, or has rules of its own for what a base URL may
+//! hold; the profile's are taken.
 
 use std::fmt;
 
+use agentos_profile::BaseUrl;
 use agentos_tool::Endpoint;
 use url::{Host, Url};
 
@@ -19,22 +21,22 @@ impl HttpUrl {
     /// # Errors
     /// [`NetErrorKind::BadUrl`] when it does not parse, is not http(s), or holds a user, a query or a fragment.
     pub fn parse(text: &str) -> Result<Self, NetError> {
-        let refuse = |why: &str| NetError::new(NetErrorKind::BadUrl, None, why);
-        let url =
-            Url::parse(text.trim()).map_err(|cause| refuse(&format!("the address is not a URL: {cause}")))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(refuse("the address must begin with `http://` or `https://`"));
-        }
-        if url.host_str().is_none_or(str::is_empty) {
-            return Err(refuse("the address names no host"));
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(refuse("the address must not hold a user or a password"));
-        }
-        if url.query().is_some() || url.fragment().is_some() {
-            return Err(refuse("the address must end with its path"));
-        }
-        Ok(Self(url))
+        let base = BaseUrl::parse(text).map_err(|fault| {
+            NetError::new(
+                NetErrorKind::BadUrl,
+                None,
+                &format!("the address is wrong: {fault}"),
+            )
+        })?;
+        Ok(Self(base.into_url()))
+    }
+
+    /// The address with one parameter at its end. The name and the value are the program's own, never a key.
+    #[must_use]
+    pub fn with_query(&self, name: &str, value: &str) -> Self {
+        let mut url = self.0.clone();
+        url.query_pairs_mut().append_pair(name, value);
+        Self(url)
     }
 
     /// The address with path segments added below its own path. What `path` holds is escaped segment by

@@ -10,7 +10,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use crate::resolve::SystemResolver;
-use crate::{Deadline, HttpUrl, NetError, NetErrorKind, SseError, SseParser};
+use crate::{Deadline, HttpUrl, LineParser, NetError, NetErrorKind, SseError, SseParser};
 
 mod peek;
 #[cfg(test)]
@@ -277,11 +277,11 @@ impl Answer {
         self.inner.status().as_u16()
     }
 
-    /// True for a stream of events.
+    /// True for a stream of events, or of JSON lines.
     #[must_use]
     pub fn is_event_stream(&self) -> bool {
         self.content_type()
-            .is_some_and(|kind| kind.starts_with("text/event-stream"))
+            .is_some_and(|kind| kind.starts_with("text/event-stream") || is_json_lines(&kind))
     }
 
     /// Reads the whole body.
@@ -304,7 +304,12 @@ impl Answer {
     /// Reads the body event by event.
     #[must_use]
     pub fn events(self) -> Events {
-        let parser = SseParser::new(self.config.max_event_bytes);
+        let limit = self.config.max_event_bytes;
+        let parser = if self.content_type().is_some_and(|kind| is_json_lines(&kind)) {
+            Parser::Lines(LineParser::new(limit))
+        } else {
+            Parser::Sse(SseParser::new(limit))
+        };
         Events {
             answer: self,
             parser,
@@ -348,11 +353,22 @@ impl Answer {
     }
 }
 
+fn is_json_lines(content_type: &str) -> bool {
+    content_type.starts_with("application/x-ndjson") || content_type.starts_with("application/jsonl")
+}
+
+/// How a stream is cut into events.
+#[derive(Debug)]
+enum Parser {
+    Sse(SseParser),
+    Lines(LineParser),
+}
+
 /// The events of a streamed answer.
 #[derive(Debug)]
 pub struct Events {
     answer: Answer,
-    parser: SseParser,
+    parser: Parser,
     ready: std::collections::VecDeque<String>,
 }
 
@@ -366,13 +382,22 @@ impl Events {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));
             }
-            let Some(bytes) = self.answer.chunk().await? else {
-                return Ok(None);
-            };
+            let bytes = self.answer.chunk().await?;
             let ready = &mut self.ready;
-            self.parser
-                .push(bytes.as_ref(), |event| ready.push_back(event))
-                .map_err(|error| stream_error(error, &self.answer.endpoint))?;
+            let parsed = match (&mut self.parser, &bytes) {
+                (Parser::Sse(parser), Some(bytes)) => {
+                    parser.push(bytes.as_ref(), |event| ready.push_back(event))
+                }
+                (Parser::Lines(parser), Some(bytes)) => {
+                    parser.push(bytes.as_ref(), |line| ready.push_back(line))
+                }
+                (Parser::Lines(parser), None) => parser.end().map(|line| ready.extend(line)),
+                (Parser::Sse(_), None) => Ok(()),
+            };
+            parsed.map_err(|error| stream_error(error, &self.answer.endpoint))?;
+            if bytes.is_none() {
+                return Ok(self.ready.pop_front());
+            }
         }
     }
 }

@@ -2,66 +2,93 @@
 //!
 //! Owns: which probe proves key and model. Never: picks a model among several.
 
-use agentos_generic_http::{Fault, Found, Hints, Reason, Server, ServerSettings};
-use agentos_net::{Deadline, HttpClient, HttpUrl};
-use agentos_tool::{
-    Ability, Adapter, BoxFuture, ProgressSink, Timestamp, ToolCapabilities, ToolError, ToolHealth,
-    ToolOutput, ToolTask,
-};
+use std::sync::Arc;
+
+use agentos_generic_http::{Ask, Call, Fault, Found, Hints, HttpAdapter, Reason, ServerSettings, Service};
+use agentos_net::{HttpClient, HttpUrl};
+use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
 use serde_json::Value;
 
 use crate::{ChatWire, LimitField, ModelList};
 
 const VENDOR_HOST: &str = "api.openai.com";
-
-const HINTS: Hints = Hints {
-    start: "start the server",
-    load: "load a model on the server",
-    address: "https://api.openai.com/v1",
-};
+const ROUTER_HOST: &str = "openrouter.ai";
 
 /// Whose server it is: they differ in the probe that proves most and in one parameter's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dialect {
+    /// OpenAI's own.
     Vendor,
+    /// OpenRouter: its model list is public, so another document has to prove the key.
+    PublicList,
+    /// All others.
     Compatible,
 }
 
 /// OpenAI, or a compatible server.
 #[derive(Debug, Clone)]
 pub struct OpenAi {
-    server: Server,
     dialect: Dialect,
+    limit: LimitField,
+    organization: Option<String>,
 }
 
 impl OpenAi {
     /// An adapter from settings; nothing is sent yet.
     #[must_use]
-    pub fn new(settings: ServerSettings, http: HttpClient) -> Self {
-        let url = settings
-            .base_url
-            .as_deref()
-            .and_then(|url| HttpUrl::parse(url).ok());
-        let dialect = match url {
-            Some(url) if url.host() == VENDOR_HOST => Dialect::Vendor,
+    pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
+        let service = Self::at(settings.base_url.as_deref());
+        HttpAdapter::new(settings, service, http)
+    }
+
+    /// The service at an address.
+    #[must_use]
+    pub fn at(base_url: Option<&str>) -> Self {
+        let url = base_url.and_then(|url| HttpUrl::parse(url).ok());
+        let dialect = match url.as_ref().map(HttpUrl::host) {
+            Some(VENDOR_HOST) => Dialect::Vendor,
+            Some(ROUTER_HOST) => Dialect::PublicList,
             Some(_) | None => Dialect::Compatible,
         };
         Self {
-            server: Server::new(settings, HINTS, http),
             dialect,
+            limit: match dialect {
+                Dialect::Vendor => LimitField::MaxCompletionTokens,
+                Dialect::PublicList | Dialect::Compatible => LimitField::MaxTokens,
+            },
+            organization: None,
         }
     }
 
+    /// The same with another name for the limit of an answer.
+    #[must_use]
+    pub fn with_limit(mut self, limit: LimitField) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// The same for one of several organizations that the key belongs to.
+    #[must_use]
+    pub fn of_organization(mut self, organization: Option<String>) -> Self {
+        self.organization = organization;
+        self
+    }
+
     /// The vendor's own API knows each model by its path; elsewhere only the list is common to all.
-    async fn probe(&self, base: &HttpUrl, deadline: &Deadline) -> Result<Found, Fault> {
-        let wanted = self.server.settings().named_model();
-        if self.dialect == Dialect::Compatible {
-            let list = self.server.get(base.join("models"), deadline).await?;
-            return ModelList::read(&list)?.choose(wanted);
+    async fn find(&self, call: Call<'_>) -> Result<Found, Fault> {
+        match self.dialect {
+            Dialect::Vendor => {}
+            Dialect::PublicList => {
+                let key = call.get(call.base.join("key")).await?;
+                key.get("data")
+                    .filter(|data| data.is_object())
+                    .ok_or(Reason::Fields)?;
+                return listed(call).await;
+            }
+            Dialect::Compatible => return listed(call).await,
         }
-        let model = wanted.ok_or(Reason::MissingModel)?;
-        let path = format!("models/{model}");
-        let answer = self.server.get(base.join(&path), deadline).await?;
+        let model = call.wanted().ok_or(Reason::MissingModel)?;
+        let answer = call.get(call.base.join(&format!("models/{model}"))).await?;
         let id = answer.get("id").and_then(Value::as_str).ok_or(Reason::Fields)?;
         Ok(Found {
             model: Some(id.to_owned()),
@@ -69,63 +96,49 @@ impl OpenAi {
             ..Found::default()
         })
     }
-
-    async fn answer(
-        &self,
-        task: &ToolTask,
-        progress: &dyn ProgressSink,
-        deadline: &Deadline,
-    ) -> Result<ToolOutput, ToolError> {
-        let fail = |fault: Fault| self.server.error(&fault, deadline);
-        let base = self.server.base().map_err(fail)?;
-        let found = match self.server.settings().named_model() {
-            Some(model) => model.to_owned(),
-            None => self
-                .probe(&base, deadline)
-                .await
-                .map_err(fail)?
-                .model
-                .unwrap_or_default(),
-        };
-        let wire = ChatWire::new(match self.dialect {
-            Dialect::Vendor => LimitField::MaxCompletionTokens,
-            Dialect::Compatible => LimitField::MaxTokens,
-        });
-        self.server
-            .ask(&wire, &base, (task, Some(&found)), deadline, progress)
-            .await
-    }
 }
 
-impl Adapter for OpenAi {
-    fn provider(&self) -> &str {
-        &self.server.settings().provider
+async fn listed(call: Call<'_>) -> Result<Found, Fault> {
+    let list = call.get(call.base.join("models")).await?;
+    ModelList::read(&list)?.choose(call.wanted())
+}
+
+impl Service for OpenAi {
+    fn hints(&self) -> Hints {
+        Hints {
+            start: "start the server",
+            load: "load a model on the server",
+            address: "https://api.openai.com/v1",
+        }
     }
 
-    fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth> {
+    fn headers(&self) -> Vec<(&'static str, String)> {
+        let organization = self.organization.iter();
+        organization
+            .map(|name| ("openai-organization", name.clone()))
+            .collect()
+    }
+
+    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>> {
+        Box::pin(self.find(call))
+    }
+
+    fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
         Box::pin(async move {
-            let deadline = self.server.probe_deadline();
-            let found = match self.server.base() {
-                Ok(base) => self.probe(&base, &deadline).await,
-                Err(fault) => Err(fault),
+            let model = match call.wanted() {
+                Some(model) => model.to_owned(),
+                None => self.find(call).await?.model.unwrap_or_default(),
             };
-            self.server.health(found, &deadline, now)
+            Ok(Ask {
+                url: ChatWire::below(call.base),
+                wire: Arc::new(ChatWire::new(self.limit)),
+                model: Some(model),
+                notes: Vec::new(),
+            })
         })
     }
 
-    fn run<'a>(
-        &'a self,
-        task: &'a ToolTask,
-        progress: &'a dyn ProgressSink,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let deadline = Server::run_deadline(task.limits.timeout_seconds);
-            self.answer(task, progress, &deadline).await
-        })
-    }
-
-    fn supports(&self) -> ToolCapabilities {
-        let mut can = self.server.settings().capabilities();
+    fn supports(&self, mut can: ToolCapabilities) -> ToolCapabilities {
         can.chat = Ability::Yes;
         can
     }

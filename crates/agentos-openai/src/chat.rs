@@ -4,6 +4,7 @@
 //! count for zero.
 
 use agentos_generic_http::{Fault, Job, Piece, Reason, Wire};
+use agentos_net::HttpUrl;
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
 
@@ -29,21 +30,31 @@ impl LimitField {
 #[derive(Debug, Clone)]
 pub struct ChatWire {
     limit: LimitField,
+    grammar: Option<String>,
 }
 
 impl ChatWire {
     /// The wire with the server's name for the limit.
     #[must_use]
     pub fn new(limit: LimitField) -> Self {
-        Self { limit }
+        Self { limit, grammar: None }
+    }
+
+    /// The same with a grammar in GBNF, which only llama.cpp's server reads.
+    #[must_use]
+    pub fn with_grammar(mut self, grammar: Option<String>) -> Self {
+        self.grammar = grammar;
+        self
+    }
+
+    /// Where it is spoken, below a base URL that ends with the version.
+    #[must_use]
+    pub fn below(base: &HttpUrl) -> HttpUrl {
+        base.join("chat/completions")
     }
 }
 
 impl Wire for ChatWire {
-    fn endpoint(&self) -> &str {
-        "chat/completions"
-    }
-
     fn request(&self, job: &Job<'_>) -> Value {
         let mut body = Map::new();
         if let Some(model) = job.model {
@@ -72,6 +83,13 @@ impl Wire for ChatWire {
         }
         if !job.stop.is_empty() {
             body.insert("stop".to_owned(), json!(job.stop));
+        }
+        if let Some(schema) = job.schema() {
+            let format = json!({"type": "json_schema", "json_schema": {"name": "edits", "strict": true, "schema": schema}});
+            body.insert("response_format".to_owned(), format);
+        }
+        if let Some(grammar) = &self.grammar {
+            body.insert("grammar".to_owned(), grammar.as_str().into());
         }
         Value::Object(body)
     }
@@ -112,6 +130,7 @@ fn piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> Resul
             .and_then(Value::as_str)
             .filter(|name| !name.is_empty())
             .map(str::to_owned),
+        close: None,
     })
 }
 

@@ -21,6 +21,18 @@ pub fn builtin() -> Result<BTreeMap<String, ProfileFile>, ProfileError> {
 
 const FILES: &[(&str, &str)] = &[
     (
+        "profiles/llm/anthropic.json",
+        include_str!("../../../profiles/llm/anthropic.json"),
+    ),
+    (
+        "profiles/llm/gemini.json",
+        include_str!("../../../profiles/llm/gemini.json"),
+    ),
+    (
+        "profiles/llm/litellm.json",
+        include_str!("../../../profiles/llm/litellm.json"),
+    ),
+    (
         "profiles/llm/llamacpp.json",
         include_str!("../../../profiles/llm/llamacpp.json"),
     ),
@@ -29,7 +41,19 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../../../profiles/llm/lmstudio.json"),
     ),
     (
+        "profiles/llm/ollama.json",
+        include_str!("../../../profiles/llm/ollama.json"),
+    ),
+    (
         "profiles/llm/openai.json",
         include_str!("../../../profiles/llm/openai.json"),
+    ),
+    (
+        "profiles/llm/openrouter.json",
+        include_str!("../../../profiles/llm/openrouter.json"),
+    ),
+    (
+        "profiles/llm/vllm.json",
+        include_str!("../../../profiles/llm/vllm.json"),
     ),
 ];

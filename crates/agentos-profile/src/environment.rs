@@ -33,6 +33,8 @@ pub fn env_names(provider: &str) -> EnvNames {
         "openai" => (Some("OPENAI_BASE_URL"), Some("OPENAI_API_KEY")),
         "anthropic" => (Some("ANTHROPIC_BASE_URL"), Some("ANTHROPIC_API_KEY")),
         "llamacpp" => (None, Some("LLAMA_API_KEY")),
+        "gemini" => (None, Some("GEMINI_API_KEY")),
+        "openrouter" => (None, Some("OPENROUTER_API_KEY")),
         _ => (None, None),
     };
     let list = |setting: &str, vendor: Option<&str>| {

@@ -2,7 +2,7 @@
 //!
 //! Owns: the names and types of the fields, and turning a mistake into place and hint. Never: fills in a default.
 
-use agentos_tool::{DiffQuality, ExecutionMode};
+use agentos_tool::{Constrain, DiffQuality, EditFormat, ExecutionMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,12 +42,68 @@ pub struct ProfileFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 86400))]
     pub timeout_seconds: Option<u64>,
+    /// The form in which edits are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edit_format: Option<EditFormat>,
+    /// What the server is asked to hold an answer to. It decides the edit format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub constrain: Option<Constrain>,
+    /// How the server calls the limit of an answer, where it has another name for it than its wire usually has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_field: Option<LimitField>,
+    /// The organization that pays, for keys that belong to several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub organization: Option<String>,
+    /// The wire itself, for the adapter `generic-http`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<HttpFile>,
+    /// What tokens cost. What is left out is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<PriceFile>,
     /// Sampling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<ParamsFile>,
     /// What the model can do, as declared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<CapabilitiesFile>,
+}
+
+/// A wire in the words of a profile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HttpFile {
+    /// Where a task is sent, below the base URL.
+    pub path: String,
+    /// The request: JSON in whose texts `{{prompt}}` (or `{{system}}` and `{{user}}`) and `{{model}}` are filled in. A
+    /// text that is nothing but `{{model}}`, `{{max_tokens}}`, `{{temperature}}`, `{{top_p}}`, `{{seed}}` or
+    /// `{{stop}}` becomes that value; its field is left out where there is none.
+    pub request: serde_json::Value,
+    /// JSON pointer to the answer's text, as in `/choices/0/text`.
+    pub answer: String,
+    /// JSON pointer to the word for how the answer ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
+    /// The words there that mean that the answer is whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Vec<String>>,
+}
+
+/// US dollars for a million tokens; 0 or more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PriceFile {
+    /// Of the prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub input: Option<f64>,
+    /// Of the prompt, where it is read from a cache; as the rest of the prompt unless stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub cached: Option<f64>,
+    /// Of the answer, reasoning included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub output: Option<f64>,
 }
 
 /// Sampling parameters, sent as they are.
@@ -127,6 +183,14 @@ pub enum AdapterKind {
     Lmstudio,
     /// llama.cpp's own server.
     Llamacpp,
+    /// Ollama's own API.
+    Ollama,
+    /// Anthropic messages.
+    Anthropic,
+    /// Gemini's generateContent.
+    Gemini,
+    /// The wire that the profile's `http` describes.
+    GenericHttp,
 }
 
 impl AdapterKind {
@@ -137,6 +201,10 @@ impl AdapterKind {
             Self::Openai => "openai",
             Self::Lmstudio => "lmstudio",
             Self::Llamacpp => "llamacpp",
+            Self::Ollama => "ollama",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::GenericHttp => "generic-http",
         }
     }
 
@@ -146,7 +214,32 @@ impl AdapterKind {
         match provider {
             "lmstudio" => Self::Lmstudio,
             "llamacpp" => Self::Llamacpp,
+            "ollama" => Self::Ollama,
+            "anthropic" => Self::Anthropic,
+            "gemini" => Self::Gemini,
+            "generic-http" => Self::GenericHttp,
             _ => Self::Openai,
+        }
+    }
+}
+
+/// The names of the limit of an answer on the OpenAI wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitField {
+    /// The older name, which most compatible servers read.
+    MaxTokens,
+    /// The newer name, which OpenAI's newer models demand.
+    MaxCompletionTokens,
+}
+
+impl LimitField {
+    /// The word used in JSON and on the screen.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MaxTokens => "max_tokens",
+            Self::MaxCompletionTokens => "max_completion_tokens",
         }
     }
 }
@@ -201,6 +294,8 @@ fn in_words(message: &str) -> String {
         ("expected struct ProfileFile", "expected an object"),
         ("expected struct ParamsFile", "expected an object"),
         ("expected struct CapabilitiesFile", "expected an object"),
+        ("expected struct HttpFile", "expected an object"),
+        ("expected struct PriceFile", "expected an object"),
         ("expected a sequence", "expected a list"),
     ];
     words

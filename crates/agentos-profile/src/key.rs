@@ -19,6 +19,12 @@ pub(crate) fn key_use(provider: &str, stack: &Stack, base_url: Option<&Value<Bas
     if named != meant {
         return KeyUse::Forbidden("the repository's profile names another stored key".to_owned());
     }
+    if stack
+        .pick(|file| file.http.clone())
+        .is_some_and(|http| http.origin == Origin::ProjectFile)
+    {
+        return KeyUse::Forbidden("the repository's profile writes the request itself".to_owned());
+    }
     match base_url {
         Some(url) if url.origin == Origin::ProjectFile => {
             let meant = stack

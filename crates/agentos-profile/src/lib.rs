@@ -14,11 +14,14 @@ mod place;
 mod profile;
 mod resolve;
 mod stack;
+mod template;
 
 pub use builtin::builtin;
 pub use environment::{EnvNames, env_names};
 pub use error::ProfileError;
-pub use file::{AdapterKind, CapabilitiesFile, Mode, ParamsFile, ProfileFile, parse};
+pub use file::{
+    AdapterKind, CapabilitiesFile, HttpFile, LimitField, Mode, ParamsFile, PriceFile, ProfileFile, parse,
+};
 pub use place::{BaseUrl, BaseUrlFault};
 pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, Resolved};
 pub use resolve::{Flags, Layers, resolve};

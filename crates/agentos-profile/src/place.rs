@@ -56,6 +56,12 @@ impl BaseUrl {
         self.0.as_str().trim_end_matches('/')
     }
 
+    /// The URL as its parts.
+    #[must_use]
+    pub fn into_url(self) -> Url {
+        self.0
+    }
+
     /// Host and port.
     #[must_use]
     pub fn endpoint(&self) -> Endpoint {
@@ -88,9 +94,15 @@ impl BaseUrl {
         }
     }
 
-    /// Whether the server is OpenAI's own, which never answers without a key.
+    /// Whether the server is a vendor's own, which never answers without a key.
     pub(crate) fn always_wants_key(&self) -> bool {
-        self.0.host_str() == Some("api.openai.com")
+        const VENDORS: [&str; 4] = [
+            "api.anthropic.com",
+            "api.openai.com",
+            "generativelanguage.googleapis.com",
+            "openrouter.ai",
+        ];
+        self.0.host_str().is_some_and(|host| VENDORS.contains(&host))
     }
 }
 

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use agentos_tool::{ExecutionMode, Secret, ToolCapabilities};
+use agentos_tool::{Constrain, EditFormat, ExecutionMode, Secret, ToolCapabilities};
 
-use crate::{AdapterKind, BaseUrl, Mode};
+use crate::{AdapterKind, BaseUrl, HttpFile, LimitField, Mode, PriceFile};
 
 /// Where a value came from, weakest first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,6 +73,18 @@ pub struct Profile {
     pub model: Option<String>,
     /// The adapter's protocol.
     pub mode: Mode,
+    /// The form in which edits are asked for; that of `constrain` where it has one.
+    pub edit_format: EditFormat,
+    /// What the server is asked to hold an answer to.
+    pub constrain: Constrain,
+    /// The limit's name, where it is not the wire's usual one.
+    pub limit_field: Option<LimitField>,
+    /// The organization that pays.
+    pub organization: Option<String>,
+    /// The wire, for `generic-http`.
+    pub http: Option<HttpFile>,
+    /// What tokens cost.
+    pub price: PriceFile,
     /// Seconds for a whole answer.
     pub timeout_seconds: u64,
     /// Sampling.

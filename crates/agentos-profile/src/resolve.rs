@@ -4,13 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use agentos_tool::{ExecutionMode, Secret};
+use agentos_tool::{Constrain, EditFormat, ExecutionMode, Secret};
 
 use crate::abilities::capabilities;
 use crate::key::{key_use, provided_key};
 use crate::stack::{Stack, Value, check, note};
 use crate::{
-    AdapterKind, BaseUrl, Mode, Origin, Params, ParamsFile, Profile, ProfileError, ProfileFile, Resolved,
+    AdapterKind, BaseUrl, HttpFile, Mode, Origin, Params, ParamsFile, PriceFile, Profile, ProfileError,
+    ProfileFile, Resolved, template,
 };
 
 /// What the command line says.
@@ -50,6 +51,8 @@ pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError
     let model = model(&stack, base_url.as_ref())?;
     let key_use = key_use(provider, &stack, base_url.as_ref());
     let adapter = stack.pick_or(|file| file.adapter, AdapterKind::of_provider(provider));
+    let (edit_format, constrain) = form(&stack)?;
+    let http = http(&stack, adapter.value)?;
     let mode = stack.pick_or(|file| file.mode, usual_mode(adapter.value));
     let wants_key = base_url.as_ref().is_some_and(|url| url.value.always_wants_key());
     let requires_key = stack.pick_or(|file| file.requires_key, wants_key);
@@ -63,6 +66,14 @@ pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError
         requires_key: note(&mut origins, "requires_key", requires_key),
         model: model.map(|model| note(&mut origins, "model", model)),
         mode: note(&mut origins, "mode", mode),
+        edit_format: note(&mut origins, "edit_format", edit_format),
+        constrain: note(&mut origins, "constrain", constrain),
+        limit_field: stack
+            .pick(|file| file.limit_field)
+            .map(|field| note(&mut origins, "limit_field", field)),
+        organization: organization(&stack)?.map(|name| note(&mut origins, "organization", name)),
+        http: http.map(|http| note(&mut origins, "http", http)),
+        price: price(&stack, &mut origins)?,
         timeout_seconds: note(&mut origins, "timeout_seconds", timeout_seconds(&stack)?),
         params: params(&stack, &mut origins)?,
     };
@@ -77,8 +88,112 @@ pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError
 fn usual_mode(adapter: AdapterKind) -> Mode {
     match adapter {
         AdapterKind::Llamacpp => Mode::LlamacppCompletion,
-        AdapterKind::Openai | AdapterKind::Lmstudio => Mode::OpenaiCompatible,
+        AdapterKind::Openai
+        | AdapterKind::Lmstudio
+        | AdapterKind::Ollama
+        | AdapterKind::Anthropic
+        | AdapterKind::Gemini
+        | AdapterKind::GenericHttp => Mode::OpenaiCompatible,
     }
+}
+
+/// The edit format and what the answer is held to. The stronger layer's word counts where they do not fit.
+fn form(stack: &Stack) -> Result<(Value<EditFormat>, Value<Constrain>), ProfileError> {
+    let constrain = stack.pick_or(|file| file.constrain, Constrain::Off);
+    let stated = stack.pick(|file| file.edit_format);
+    let Some(demanded) = constrain.value.edit_format() else {
+        let format = stated.unwrap_or(Value {
+            value: EditFormat::default(),
+            origin: Origin::Derived,
+        });
+        return Ok((format, constrain));
+    };
+    match stated {
+        Some(format) if format.value != demanded && format.origin >= constrain.origin => {
+            Err(ProfileError::Value {
+                field: "edit_format",
+                origin: format.origin,
+                message: format!(
+                    "must be `{}` where `constrain` is `{}`",
+                    demanded.as_str(),
+                    constrain.value.as_str()
+                ),
+            })
+        }
+        Some(_) | None => {
+            let origin = constrain.origin.clone();
+            Ok((
+                Value {
+                    value: demanded,
+                    origin,
+                },
+                constrain,
+            ))
+        }
+    }
+}
+
+/// Who pays is not for a repository to say.
+fn organization(stack: &Stack) -> Result<Option<Value<String>>, ProfileError> {
+    let name = stack.pick_trusted(|file| file.organization.clone());
+    check(
+        name.as_ref(),
+        "organization",
+        |text| plain_name(text),
+        "must be 1 to 128 letters, digits, `.`, `-` and `_`",
+    )?;
+    Ok(name)
+}
+
+fn http(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<HttpFile>>, ProfileError> {
+    let http = stack.pick(|file| file.http.clone());
+    match (&http, adapter) {
+        (Some(http), AdapterKind::GenericHttp) => match template::fault(&http.value) {
+            None => {}
+            Some((field, message)) => {
+                return Err(ProfileError::Value {
+                    field,
+                    origin: http.origin.clone(),
+                    message,
+                });
+            }
+        },
+        (None, AdapterKind::GenericHttp) => {
+            return Err(ProfileError::Value {
+                field: "http",
+                origin: Origin::Derived,
+                message: "must be there for the adapter `generic-http`".to_owned(),
+            });
+        }
+        (
+            _,
+            AdapterKind::Openai
+            | AdapterKind::Lmstudio
+            | AdapterKind::Llamacpp
+            | AdapterKind::Ollama
+            | AdapterKind::Anthropic
+            | AdapterKind::Gemini,
+        ) => return Ok(None),
+    }
+    Ok(http)
+}
+
+fn price(stack: &Stack, origins: &mut BTreeMap<&'static str, Origin>) -> Result<PriceFile, ProfileError> {
+    let mut one = |field, of: fn(&PriceFile) -> Option<f64>| {
+        let value = stack.pick_trusted(|file| file.price.as_ref().and_then(of));
+        check(
+            value.as_ref(),
+            field,
+            |price| price.is_finite() && *price >= 0.0,
+            "must be 0 or more",
+        )?;
+        Ok(value.map(|value| note(origins, field, value)))
+    };
+    Ok(PriceFile {
+        input: one("price.input", |price| price.input)?,
+        cached: one("price.cached", |price| price.cached)?,
+        output: one("price.output", |price| price.output)?,
+    })
 }
 
 fn name(provider: &str, stack: &Stack) -> Result<Value<String>, ProfileError> {

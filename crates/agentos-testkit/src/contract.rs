@@ -23,6 +23,13 @@ pub const KEY: &str = "sk-local-contract0123456789";
 /// Longer than anything here takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The usual header of a key.
+pub const BEARER: (&str, &str) = ("authorization", "Bearer ");
+/// Server-sent events.
+pub const EVENT_STREAM: &str = "text/event-stream";
+/// One JSON document a line.
+pub const JSON_LINES: &str = "application/x-ndjson";
+
 /// One adapter under test.
 pub struct Subject {
     /// Makes the adapter for a server's root (`http://127.0.0.1:PORT`, none where no address is set) and a key.
@@ -35,6 +42,10 @@ pub struct Subject {
     pub whole: String,
     /// The answer's text.
     pub text: &'static str,
+    /// The header in which the key travels, and what stands before it there.
+    pub key_header: (&'static str, &'static str),
+    /// What the stream calls itself: [`EVENT_STREAM`] or [`JSON_LINES`].
+    pub content_type: &'static str,
     /// What the other paths answer when all is well.
     pub side: fn(&Recorded) -> Reply,
 }
@@ -84,9 +95,14 @@ impl Subject {
     }
 
     fn stream(&self, events: usize) -> Vec<u8> {
-        let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
+        let mut bytes = head(200, &[("content-type", self.content_type)], None);
         for event in self.events.iter().take(events) {
-            bytes.extend_from_slice(format!("data: {event}\n\n").as_bytes());
+            let event = if self.content_type == JSON_LINES {
+                format!("{event}\n")
+            } else {
+                format!("data: {event}\n\n")
+            };
+            bytes.extend_from_slice(event.as_bytes());
         }
         bytes
     }
@@ -105,9 +121,9 @@ impl Subject {
         equal("finish", output.finish, FinishReason::Stop)?;
         for request in server.requests() {
             equal(
-                "authorization",
-                request.header("authorization"),
-                Some(format!("Bearer {KEY}").as_str()),
+                "the key's header",
+                request.header(self.key_header.0),
+                Some(format!("{}{KEY}", self.key_header.1).as_str()),
             )?;
             let elsewhere = request.path.contains(KEY)
                 || String::from_utf8_lossy(&request.body).contains(KEY)
@@ -356,7 +372,7 @@ pub async fn state_of(
         if played { reply.clone() } else { side(request) }
     })?;
     let adapter = make(&server.url(), fixture.key());
-    if fixture.request.method == "GET" {
+    if fixture.request.method == "GET" || fixture.request.path == "/api/show" {
         return Ok(adapter.health_check(now()).await.status.to_string());
     }
     let state = match adapter.run(&task(PATIENCE), &NoProgress).await {

@@ -52,6 +52,7 @@ pub struct FixtureResponse {
     body_text: Option<String>,
     body_hex: Option<String>,
     sse: Option<Vec<String>>,
+    ndjson: Option<Vec<String>>,
     raw_text: Option<String>,
     tail: Option<String>,
 }
@@ -92,7 +93,7 @@ impl Fixture {
             .iter()
             .find_map(|(name, value)| match name.to_ascii_lowercase().as_str() {
                 "authorization" => value.strip_prefix("Bearer "),
-                "x-api-key" => Some(value.as_str()),
+                "x-api-key" | "x-goog-api-key" => Some(value.as_str()),
                 _ => None,
             })
     }
@@ -108,7 +109,7 @@ impl Fixture {
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .filter(|(name, _)| !is_framing(name))
             .collect();
-        let is_stream = response.sse.is_some() || response.raw_text.is_some();
+        let is_stream = response.sse.is_some() || response.ndjson.is_some() || response.raw_text.is_some();
         let length = (!is_stream).then(|| response.declared_length(body.len()));
         let mut bytes = head(response.status, &headers, length);
         bytes.extend_from_slice(&body);
@@ -127,6 +128,10 @@ impl FixtureResponse {
         if let Some(events) = &self.sse {
             let mut text: String = events.iter().map(|event| format!("{event}\n\n")).collect();
             text.push_str(self.tail.as_deref().unwrap_or_default());
+            return text.into_bytes();
+        }
+        if let Some(lines) = &self.ndjson {
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
             return text.into_bytes();
         }
         let text = self.body_text.as_ref().or(self.raw_text.as_ref());
@@ -187,18 +192,20 @@ mod tests {
     #[test]
     fn every_recording_is_read() {
         let folders = [
+            "anthropic",
             "derived",
             "generic",
             "litellm",
             "llamacpp",
             "llamacpp_router",
             "lmstudio",
+            "ollama",
             "openai",
             "openrouter",
             "vllm",
         ];
         let counts = folders.map(|folder| Fixture::all(folder).unwrap().len());
-        assert_eq!(counts, [21, 4, 37, 87, 13, 28, 38, 10, 11]);
+        assert_eq!(counts, [33, 21, 4, 37, 87, 13, 28, 33, 38, 10, 11]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod adapter;
 mod capabilities;
+mod constrain;
 mod health;
 mod id;
 mod output;
@@ -15,6 +16,7 @@ mod task;
 
 pub use adapter::{Adapter, BoxFuture, NoProgress, Progress, ProgressSink};
 pub use capabilities::{Ability, DiffQuality, ExecutionMode, ToolCapabilities};
+pub use constrain::{Constrain, edits_schema};
 pub use health::{ErrorCategory, HealthStatus, ToolHealth};
 pub use id::{Endpoint, RunId, Timestamp, TimestampError};
 pub use output::{FinishReason, ToolError, ToolFailure, ToolOutput, Usage};

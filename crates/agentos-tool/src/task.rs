@@ -32,6 +32,19 @@ pub enum EditFormat {
     JsonEdits,
 }
 
+impl EditFormat {
+    /// The word used in JSON and on the screen.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UnifiedDiff => "unified-diff",
+            Self::SearchReplace => "search-replace",
+            Self::WholeFile => "whole-file",
+            Self::JsonEdits => "json-edits",
+        }
+    }
+}
+
 /// Bounds on one call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskLimits {

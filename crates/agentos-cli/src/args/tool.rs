@@ -23,9 +23,9 @@ pub struct ProviderFlags {
     /// Most tokens the answer may have
     #[arg(long, value_name = "N")]
     pub max_output_tokens: Option<u64>,
-    /// The form the tool is asked to answer in; landing reads every form
-    #[arg(long, value_enum, value_name = "FORM", default_value = "diff")]
-    pub edit_format: EditFormatArg,
+    /// The form the tool is asked to answer in, instead of the profile's; landing reads every form
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub edit_format: Option<EditFormatArg>,
 }
 
 /// Settings that win over a profile.

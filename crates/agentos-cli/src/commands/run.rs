@@ -2,18 +2,18 @@
 //!
 //! Owns: the commit message and the answer arriving on the screen. Never: picks a model or a provider.
 
-use agentos_engine::ports::Cancel;
+use agentos_engine::ports::{Cancel, EffectError};
 use agentos_engine::run::{self as flow, Request};
 use agentos_tool::{EditFormat, NoProgress, ProgressSink, RunId, TaskLimits};
 
-use crate::app::{App, Done};
+use crate::app::{App, Done, usage};
 use crate::args::land::{EditFormatArg, RunArgs};
 use crate::args::tool::ProviderFlags;
 use crate::escape;
 use crate::wire::agents;
 use crate::wire::progress::TerminalProgress;
 use crate::wire::session::{Session, Wanted};
-use crate::wire::tools::Tools;
+use crate::wire::tools::{Tool, Tools};
 use crate::wire::{paths, runtime};
 
 /// Runs the verb.
@@ -40,7 +40,7 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
         model: tool.model.clone(),
         instruction: &task,
         files: &files,
-        edit_format: edit_format(args.provider.edit_format),
+        edit_format: edit_format(args.provider.edit_format, &tool)?,
         limits: limits(&args.provider, tool.timeout_seconds),
         partial: args.target.partial,
         attempts: args.attempts,
@@ -70,14 +70,26 @@ pub fn progress(app: &App) -> Box<dyn ProgressSink> {
     }
 }
 
-/// The form asked for, in the words of the task.
-pub fn edit_format(arg: EditFormatArg) -> EditFormat {
-    match arg {
-        EditFormatArg::Diff => EditFormat::UnifiedDiff,
-        EditFormatArg::SearchReplace => EditFormat::SearchReplace,
-        EditFormatArg::WholeFile => EditFormat::WholeFile,
-        EditFormatArg::Json => EditFormat::JsonEdits,
+/// The form asked for, in the words of the task: the flag's, else the profile's.
+///
+/// # Errors
+/// When the answer is held to another form.
+pub fn edit_format(arg: Option<EditFormatArg>, tool: &Tool) -> Result<EditFormat, EffectError> {
+    let format = match arg {
+        None => return Ok(tool.edit_format),
+        Some(EditFormatArg::Diff) => EditFormat::UnifiedDiff,
+        Some(EditFormatArg::SearchReplace) => EditFormat::SearchReplace,
+        Some(EditFormatArg::WholeFile) => EditFormat::WholeFile,
+        Some(EditFormatArg::Json) => EditFormat::JsonEdits,
+    };
+    if tool.constrain.edit_format().is_none_or(|held| held == format) {
+        return Ok(format);
     }
+    Err(usage(format!(
+        "the profile's `constrain` is `{}`, which holds answers to another form than `--edit-format` asks for",
+        tool.constrain.as_str()
+    ))
+    .hint("leave `--edit-format` out, or set `constrain` to `off` in the profile"))
 }
 
 /// Bounds on one call.

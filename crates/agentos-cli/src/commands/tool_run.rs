@@ -37,7 +37,7 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
         model: tool.model.clone(),
         instruction: &task,
         files: &files,
-        edit_format: edit_format(args.provider.edit_format),
+        edit_format: edit_format(args.provider.edit_format, &tool)?,
         limits: limits(&args.provider, tool.timeout_seconds),
         partial: false,
         attempts: 1,

@@ -11,7 +11,7 @@ use agentos_engine::ports::{Clock, EffectError, Repository as _};
 use agentos_executor::{BaseCopy, Repository, Target};
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_sandbox::Sandbox;
-use agentos_tool::{Enforcement, ExecutionMode};
+use agentos_tool::{Constrain, EditFormat, Enforcement, ExecutionMode};
 
 use super::repository::back;
 use super::session::Session;
@@ -113,6 +113,8 @@ fn made(app: &App, program: Program, timeout: Option<u64>, session: &Session) ->
         adapter: Box::new(Agent::new(program, places(app), sandbox, held, Box::new(copies))),
         model: None,
         timeout_seconds: timeout.unwrap_or(TIMEOUT),
+        edit_format: EditFormat::default(),
+        constrain: Constrain::Off,
         notices: Vec::new(),
         key_variable: None,
         key_obstacle: None,

@@ -5,19 +5,24 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use agentos_anthropic::Anthropic;
 use agentos_engine::ports::EffectError;
 use agentos_engine::{Cause, Replay};
-use agentos_generic_http::ServerSettings;
+use agentos_gemini::Gemini;
+use agentos_generic_http::{HttpAdapter, PlainServer, ServerSettings, TemplateWire};
 use agentos_llamacpp::{LlamaCpp, LlamaCppMode};
 use agentos_lmstudio::LmStudio;
 use agentos_net::{HttpClient, HttpUrl, NetConfig};
+use agentos_ollama::Ollama;
 use agentos_openai::OpenAi;
 use agentos_profile::{
-    AdapterKind, Flags, Layers, Mode, Origin, ProfileError, ProfileFile, Resolved, builtin, parse, resolve,
+    AdapterKind, Flags, HttpFile, Layers, LimitField, Mode, Origin, Profile, ProfileError, ProfileFile,
+    Resolved, builtin, parse, resolve,
 };
-use agentos_tool::{Adapter, Secret};
+use agentos_tool::{Adapter, Constrain, EditFormat, Secret};
 
 use super::keys::{self, Usable};
 use crate::app::{App, usage};
@@ -38,6 +43,10 @@ pub struct Tool {
     pub model: Option<String>,
     /// Seconds for one answer.
     pub timeout_seconds: u64,
+    /// The form in which edits are asked for.
+    pub edit_format: EditFormat,
+    /// What an answer is held to.
+    pub constrain: Constrain,
     /// Worth telling before anything is sent.
     pub notices: Vec<String>,
     /// The environment variable the key came from.
@@ -152,14 +161,20 @@ impl Tools {
         let settings = settings(resolved, usable.key);
         // A new wire is one crate and one line here.
         let adapter: Box<dyn Adapter> = match profile.adapter {
-            AdapterKind::Openai => Box::new(OpenAi::new(settings, http)),
-            AdapterKind::Lmstudio => Box::new(LmStudio::new(settings, http)),
-            AdapterKind::Llamacpp => Box::new(LlamaCpp::new(settings, llamacpp_mode(profile.mode), http)),
+            AdapterKind::Openai => Box::new(HttpAdapter::new(settings, openai(profile), http)),
+            AdapterKind::Lmstudio => Box::new(LmStudio::adapter(settings, http)),
+            AdapterKind::Llamacpp => Box::new(LlamaCpp::adapter(settings, llamacpp_mode(profile.mode), http)),
+            AdapterKind::Ollama => Box::new(Ollama::adapter(settings, http)),
+            AdapterKind::Anthropic => Box::new(Anthropic::adapter(settings, http)),
+            AdapterKind::Gemini => Box::new(Gemini::adapter(settings, http)),
+            AdapterKind::GenericHttp => generic(settings, profile, http)?,
         };
         Ok(Tool {
             adapter,
             model: profile.model.clone(),
             timeout_seconds: profile.timeout_seconds,
+            edit_format: profile.edit_format,
+            constrain: profile.constrain,
             notices,
             key_variable: usable.variable,
             key_obstacle: usable.obstacle,
@@ -187,6 +202,47 @@ fn notices(resolved: &Resolved, usable: &Usable) -> Vec<String> {
     notices
 }
 
+fn openai(profile: &Profile) -> OpenAi {
+    let base_url = profile.base_url.as_ref().map(ToString::to_string);
+    let service = OpenAi::at(base_url.as_deref()).of_organization(profile.organization.clone());
+    match profile.limit_field {
+        Some(LimitField::MaxTokens) => service.with_limit(agentos_openai::LimitField::MaxTokens),
+        Some(LimitField::MaxCompletionTokens) => {
+            service.with_limit(agentos_openai::LimitField::MaxCompletionTokens)
+        }
+        None => service,
+    }
+}
+
+fn generic(
+    settings: ServerSettings,
+    profile: &Profile,
+    http: HttpClient,
+) -> Result<Box<dyn Adapter>, EffectError> {
+    let HttpFile {
+        path,
+        request,
+        answer,
+        finish,
+        whole,
+    } = profile
+        .http
+        .clone()
+        .ok_or_else(|| usage("the adapter `generic-http` needs `http` in its profile"))?;
+    let wire = TemplateWire {
+        request,
+        answer,
+        finish,
+        whole: whole.unwrap_or_default(),
+    };
+    Ok(Box::new(PlainServer::adapter(
+        settings,
+        &path,
+        Arc::new(wire),
+        http,
+    )))
+}
+
 fn llamacpp_mode(mode: Mode) -> LlamaCppMode {
     match mode {
         Mode::LlamacppCompletion => LlamaCppMode::Completion,
@@ -207,6 +263,7 @@ fn settings(resolved: &Resolved, key: Option<Secret>) -> ServerSettings {
         top_p: profile.params.top_p,
         seed: profile.params.seed,
         stop: profile.params.stop.clone(),
+        constrain: profile.constrain,
         context_window: profile.capabilities.context_window,
         probe_timeout: Duration::from_secs(profile.timeout_seconds.min(5)),
         ..ServerSettings::new(&profile.provider, profile.execution_mode())
@@ -222,6 +279,8 @@ fn replay(app: &App, file: Option<&Path>) -> Result<Tool, EffectError> {
         adapter: Box::new(Replay::new(recording)),
         model: Some("recorded".to_owned()),
         timeout_seconds: 60,
+        edit_format: EditFormat::default(),
+        constrain: Constrain::Off,
         notices: Vec::new(),
         key_variable: None,
         key_obstacle: None,

@@ -2,7 +2,7 @@
 //! installed.
 
 use agentos_testkit::llama::{LlamaOptions, LlamaServer};
-use agentos_testkit::repo::TestRepo;
+use agentos_testkit::repo::{TestRepo, write_file};
 use agentos_testkit::server::{FakeServer, Reply};
 
 use crate::support::{LIB_FIXED, SLOPPY_FIX, agentos, run_in, small_repo};
@@ -182,4 +182,38 @@ fn a_model_that_is_not_there_and_a_page_on_the_port_are_told_apart() {
         "schema_mismatch",
         "{output}"
     );
+}
+
+/// The weights are from a random generator: that the edit lands is the grammar's doing alone.
+#[test]
+fn an_edit_from_noise_lands_under_a_grammar() {
+    let options = LlamaOptions {
+        model_args: &["--kind", "random"],
+        ..LlamaOptions::default()
+    };
+    let Some(server) = LlamaServer::start(options).unwrap() else {
+        return;
+    };
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let profile = r#"{"provider": "llamacpp", "constrain": "grammar",
+        "params": {"max_tokens": 400, "temperature": 1.0, "seed": 1}}"#;
+    write_file(
+        &cli.home().join(".config/agentos/profiles/llamacpp.json"),
+        profile,
+    );
+    let output = cli
+        .run(&[
+            "run",
+            "-p",
+            "llamacpp",
+            "--base-url",
+            server.url(),
+            "babble",
+            "--file",
+            "src/lib.rs",
+        ])
+        .unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    assert_eq!(repo.git(&["diff", "--name-only", "HEAD^", "HEAD"]), "src/lib.rs");
 }

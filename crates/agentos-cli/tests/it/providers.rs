@@ -5,7 +5,7 @@ use agentos_testkit::repo::write_file;
 use agentos_testkit::server::{FakeServer, Reply, closed_port};
 use serde_json::json;
 
-use crate::support::{agentos, chat_server, seen, small_repo};
+use crate::support::{LIB_FIXED, SLOPPY_FIX, agentos, chat_server, seen, small_repo};
 
 fn health(args: &[&str]) -> (Option<i32>, serde_json::Value) {
     let mut all = vec!["tool", "health", "--json"];
@@ -20,11 +20,17 @@ fn every_provider_is_listed() {
     let output = agentos().run(&["tool", "list"]).unwrap();
     assert_eq!(output.code, Some(0), "{output}");
     insta::assert_snapshot!(output.stdout, @r"
-    PROVIDER  WHERE  ADDRESS                    MODEL        KEY
-    llamacpp  local  http://localhost:8080      -            none
-    lmstudio  local  http://localhost:1234/v1   local-model  none
-    openai    cloud  https://api.openai.com/v1  gpt-4o       none
-    replay    local  -                          -            none
+    PROVIDER    WHERE  ADDRESS                                           MODEL                     KEY
+    anthropic   cloud  https://api.anthropic.com                         claude-sonnet-4-20250514  none
+    gemini      cloud  https://generativelanguage.googleapis.com/v1beta  gemini-2.5-flash          none
+    litellm     local  http://localhost:4000/v1                          -                         none
+    llamacpp    local  http://localhost:8080                             -                         none
+    lmstudio    local  http://localhost:1234/v1                          local-model               none
+    ollama      local  http://localhost:11434                            -                         none
+    openai      cloud  https://api.openai.com/v1                         gpt-4o                    none
+    openrouter  cloud  https://openrouter.ai/api/v1                      -                         none
+    replay      local  -                                                 -                         none
+    vllm        local  http://localhost:8000/v1                          -                         none
     ");
 }
 
@@ -43,7 +49,14 @@ fn the_six_states_are_told_apart_for_every_provider() {
     })
     .unwrap();
     let closed = closed_port().unwrap();
-    for (provider, path) in [("openai", "/v1"), ("lmstudio", "/v1"), ("llamacpp", "")] {
+    for (provider, path) in [
+        ("openai", "/v1"),
+        ("lmstudio", "/v1"),
+        ("llamacpp", ""),
+        ("ollama", ""),
+        ("anthropic", ""),
+        ("gemini", "/v1beta"),
+    ] {
         let cases = [
             (format!("{closed}{path}"), "unreachable", "network"),
             (format!("{}{path}", page.url()), "schema_mismatch", "schema"),
@@ -54,6 +67,9 @@ fn the_six_states_are_told_apart_for_every_provider() {
             let cli = agentos().env("AGENTOS_OPENAI_API_KEY", "sk-wrong-000000000000");
             let cli = cli.env("AGENTOS_LMSTUDIO_API_KEY", "lm-wrong-000000000000");
             let cli = cli.env("AGENTOS_LLAMACPP_API_KEY", "ll-wrong-000000000000");
+            let cli = cli.env("AGENTOS_OLLAMA_API_KEY", "ol-wrong-000000000000");
+            let cli = cli.env("AGENTOS_ANTHROPIC_API_KEY", "an-wrong-000000000000");
+            let cli = cli.env("AGENTOS_GEMINI_API_KEY", "ge-wrong-000000000000");
             let args = [
                 "tool",
                 "health",
@@ -200,6 +216,55 @@ fn a_new_openai_like_server_is_one_profile_file() {
     assert_eq!(output.json().unwrap()["tools"][0]["status"], "connected");
     let output = cli.run(&["tool", "list"]).unwrap();
     assert!(output.stdout.contains("my-vllm"), "{output}");
+}
+
+#[test]
+fn a_new_wire_of_one_document_each_way_is_one_profile_file() {
+    let server = FakeServer::start(|request| match request.path.as_str() {
+        "/api/generate" => Reply::json(
+            200,
+            &json!({ "output": [{ "text": SLOPPY_FIX }], "stop_reason": "stop" }),
+        ),
+        _ => Reply::json(404, &json!({ "error": "no such route" })),
+    })
+    .unwrap();
+    let profile = json!({
+        "provider": "my-server", "adapter": "generic-http", "base_url": server.url(),
+        "http": {
+            "path": "api/generate", "request": { "input": "{{prompt}}", "limit": "{{max_tokens}}" },
+            "answer": "/output/0/text", "finish": "/stop_reason", "whole": ["stop"],
+        },
+    });
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let path = cli.home().join(".config/agentos/profiles/my-server.json");
+    write_file(&path, profile.to_string());
+    let output = cli
+        .run(&["run", "-p", "my-server", "make add add", "--file", "src/lib.rs"])
+        .unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    assert_eq!(repo.git(&["show", "HEAD:src/lib.rs"]), LIB_FIXED.trim_end());
+    write_file(&path, profile.to_string().replace("{{prompt}}", "{{key}}"));
+    let output = cli.run(&["profile", "show", "my-server"]).unwrap();
+    assert_eq!(output.code, Some(2), "{output}");
+    assert!(output.stderr.contains("must not hold `{{key}}`"), "{output}");
+}
+
+#[test]
+fn a_form_that_the_answer_is_not_held_to_is_a_usage_error() {
+    let cli = agentos();
+    let profile = json!({ "provider": "llamacpp", "constrain": "grammar" });
+    write_file(
+        &cli.home().join(".config/agentos/profiles/llamacpp.json"),
+        profile.to_string(),
+    );
+    let repo = small_repo();
+    let cli = cli.in_dir(repo.path());
+    let output = cli
+        .run(&["run", "-p", "llamacpp", "x", "--edit-format", "json"])
+        .unwrap();
+    assert_eq!(output.code, Some(2), "{output}");
+    assert!(output.stderr.contains("`constrain` is `grammar`"), "{output}");
 }
 
 #[test]

@@ -4,10 +4,14 @@
 use std::time::Duration;
 
 use agentos_generic_http::ANY_MODEL;
+use agentos_net::Deadline;
 use agentos_openai::OpenAi;
 use agentos_testkit::contract::task;
 use agentos_testkit::llama::{LlamaOptions, LlamaServer};
-use agentos_tool::{ContextFile, ExecutionMode, FinishReason, HealthStatus, NoProgress, Progress, Secret};
+use agentos_tool::{
+    Adapter, Constrain, ContextFile, EditFormat, ExecutionMode, FinishReason, HealthStatus, NoProgress,
+    Progress, ProgressSink, Secret, Timestamp,
+};
 
 use super::*;
 
@@ -33,7 +37,7 @@ fn adapters(url: &str, key: Option<&str>) -> [(&'static str, Box<dyn Adapter>); 
     [
         (
             "native",
-            Box::new(LlamaCpp::new(
+            Box::new(LlamaCpp::adapter(
                 settings(url, key),
                 LlamaCppMode::Completion,
                 http(),
@@ -41,9 +45,13 @@ fn adapters(url: &str, key: Option<&str>) -> [(&'static str, Box<dyn Adapter>); 
         ),
         (
             "chat",
-            Box::new(LlamaCpp::new(settings(url, key), LlamaCppMode::OpenAi, http())),
+            Box::new(LlamaCpp::adapter(
+                settings(url, key),
+                LlamaCppMode::OpenAi,
+                http(),
+            )),
         ),
-        ("compatible", Box::new(OpenAi::new(compatible, http()))),
+        ("compatible", Box::new(OpenAi::adapter(compatible, http()))),
     ]
 }
 
@@ -176,7 +184,7 @@ async fn a_dropped_run_frees_the_slot() {
         return;
     };
     let slots = HttpUrl::parse(server.url()).unwrap().join("slots");
-    let probe = Server::new(settings(server.url(), None), HINTS, http());
+    let probe = agentos_net::Request::get(slots, agentos_net::Auth::None);
     let mut task = small_task();
     task.limits.max_output_tokens = Some(1_000_000);
     for (name, adapter) in adapters(server.url(), None) {
@@ -187,11 +195,52 @@ async fn a_dropped_run_frees_the_slot() {
         }
         let deadline = Deadline::after(Duration::from_secs(20));
         loop {
-            let slots = probe.get(slots.clone(), &deadline).await.unwrap();
+            let answer = http().send(&probe, &deadline).await.unwrap();
+            let slots: Value = serde_json::from_slice(&answer.body).unwrap();
             if slots.pointer("/0/is_processing") == Some(&Value::Bool(false)) {
                 break;
             }
             tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Weights from a random generator: nothing but the grammar makes an edit of what they babble.
+#[tokio::test]
+async fn noise_under_a_grammar_is_an_edit_of_the_file() {
+    let options = LlamaOptions {
+        model_args: &["--kind", "random"],
+        ..LlamaOptions::default()
+    };
+    let Some(server) = LlamaServer::start(options).unwrap() else {
+        return;
+    };
+    let mut task = small_task();
+    task.edit_format = EditFormat::SearchReplace;
+    task.context = vec![ContextFile {
+        path: "src/lib.rs".to_owned(),
+        content: "fn a() {\n    1\n}\nfn b() {\n    2\n}\n".to_owned(),
+    }];
+    for mode in [LlamaCppMode::Completion, LlamaCppMode::OpenAi] {
+        for seed in 0..4 {
+            let mut settings = settings(server.url(), None);
+            settings.constrain = Constrain::Grammar;
+            settings.seed = Some(seed);
+            settings.temperature = Some(1.0);
+            settings.max_tokens = Some(400);
+            let output = LlamaCpp::adapter(settings, mode, http())
+                .run(&task, &NoProgress)
+                .await
+                .unwrap();
+            let (head, rest) = output.text.split_once("=======\n").unwrap();
+            let searched = head.strip_prefix("src/lib.rs\n<<<<<<< SEARCH\n").unwrap();
+            assert!(
+                !searched.is_empty() && task.context[0].content.contains(searched),
+                "{}",
+                output.text
+            );
+            assert!(rest.ends_with(">>>>>>> REPLACE\n"), "{}", output.text);
+            assert_eq!(output.finish, FinishReason::Stop, "{mode:?} {seed}");
         }
     }
 }

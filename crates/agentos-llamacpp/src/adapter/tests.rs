@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use agentos_testkit::contract::{Subject, state_of, task};
+use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, state_of, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
 use agentos_testkit::wire::Fixture;
-use agentos_tool::{ExecutionMode, FinishReason, HealthStatus, NoProgress, Secret};
+use agentos_tool::{
+    Adapter, ExecutionMode, FinishReason, HealthStatus, NoProgress, Secret, Timestamp, ToolError, ToolHealth,
+    ToolOutput,
+};
 use serde_json::json;
 
 use super::*;
@@ -29,7 +32,7 @@ fn http() -> HttpClient {
 }
 
 fn native(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
-    Box::new(LlamaCpp::new(
+    Box::new(LlamaCpp::adapter(
         settings(root, key),
         LlamaCppMode::Completion,
         http(),
@@ -37,7 +40,11 @@ fn native(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
 }
 
 fn chat(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
-    Box::new(LlamaCpp::new(settings(root, key), LlamaCppMode::OpenAi, http()))
+    Box::new(LlamaCpp::adapter(
+        settings(root, key),
+        LlamaCppMode::OpenAi,
+        http(),
+    ))
 }
 
 fn fixture(case: &str) -> Reply {
@@ -65,6 +72,8 @@ async fn the_contract_holds_on_the_native_wire() {
         events: vec![piece("+a\n"), piece("+b\n"), end.to_string()],
         whole: whole.to_string(),
         text: "+a\n+b\n",
+        key_header: BEARER,
+        content_type: EVENT_STREAM,
         side: healthy,
     };
     assert_eq!(subject.violations().await, Vec::<String>::new());
@@ -81,6 +90,8 @@ async fn the_contract_holds_on_the_chat_wire() {
         events: vec![chunk("+a\n"), chunk("+b\n"), end.to_string()],
         whole: whole.to_string(),
         text: "+a\n+b\n",
+        key_header: BEARER,
+        content_type: EVENT_STREAM,
         side: healthy,
     };
     assert_eq!(subject.violations().await, Vec::<String>::new());
@@ -118,7 +129,7 @@ async fn every_recorded_state_is_told() {
                 } else {
                     LlamaCppMode::Completion
                 };
-                Box::new(LlamaCpp::new(settings, mode, http()))
+                Box::new(LlamaCpp::adapter(settings, mode, http()))
             };
             let found = state_of(&fixture, make, stands_for(&fixture), healthy)
                 .await
@@ -141,7 +152,7 @@ async fn routed(list: Reply, props: Reply, model: Option<&str>) -> ToolHealth {
     .unwrap();
     let mut settings = settings(Some(&server.url()), None);
     settings.model = model.map(str::to_owned);
-    let adapter = LlamaCpp::new(settings, LlamaCppMode::Completion, http());
+    let adapter = LlamaCpp::adapter(settings, LlamaCppMode::Completion, http());
     adapter.health_check(Timestamp::from_unix_seconds(0)).await
 }
 
@@ -343,7 +354,7 @@ async fn the_servers_own_template_makes_the_prompt() {
         (settings.max_tokens, settings.temperature) = (Some(256), Some(0.2));
         (settings.top_p, settings.seed) = (Some(0.9), Some(7));
         settings.stop = set.iter().map(|word| (*word).to_owned()).collect();
-        let adapter = LlamaCpp::new(settings, LlamaCppMode::Completion, http());
+        let adapter = LlamaCpp::adapter(settings, LlamaCppMode::Completion, http());
         adapter
             .run(&task(Duration::from_secs(20)), &NoProgress)
             .await

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use agentos_testkit::contract::{Subject, state_of, task};
+use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, state_of, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
 use agentos_testkit::wire::Fixture;
-use agentos_tool::{ExecutionMode, HealthStatus, NoProgress, Secret};
+use agentos_tool::{Adapter, ExecutionMode, HealthStatus, NoProgress, Secret, Timestamp, ToolHealth};
 use serde_json::json;
 
 use super::*;
@@ -34,7 +34,7 @@ fn http() -> HttpClient {
 }
 
 fn make(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
-    Box::new(LmStudio::new(settings(root, key), http()))
+    Box::new(LmStudio::adapter(settings(root, key), http()))
 }
 
 fn fixture(case: &str) -> Reply {
@@ -57,6 +57,8 @@ async fn the_contract_holds() {
         events: vec![chunk("+a\n"), chunk("+b\n"), end.to_string()],
         whole: whole.to_string(),
         text: "+a\n+b\n",
+        key_header: BEARER,
+        content_type: EVENT_STREAM,
         side: |request| match request.path.as_str() {
             "/api/v1/models" => fixture("api_v1_models"),
             _ => unexpected(request),
@@ -90,7 +92,7 @@ async fn every_recorded_state_is_told() {
                 if run {
                     settings.model = Some("qwen/qwen3-coder-30b".to_owned());
                 }
-                Box::new(LmStudio::new(settings, http()))
+                Box::new(LmStudio::adapter(settings, http()))
             };
             let found = state_of(&fixture, make, stands_for(&fixture), unexpected)
                 .await
@@ -119,7 +121,7 @@ async fn probed(path: &'static str, list: Reply, model: &str) -> ToolHealth {
     .unwrap();
     let mut settings = settings(Some(&server.url()), None);
     settings.model = Some(model.to_owned());
-    LmStudio::new(settings, http())
+    LmStudio::adapter(settings, http())
         .health_check(Timestamp::from_unix_seconds(0))
         .await
 }
@@ -204,7 +206,7 @@ async fn the_placeholder_is_never_sent() {
         _ => unexpected(request),
     })
     .unwrap();
-    let adapter = LmStudio::new(settings(Some(&server.url()), None), http());
+    let adapter = LmStudio::adapter(settings(Some(&server.url()), None), http());
     let output = adapter
         .run(&task(Duration::from_secs(20)), &NoProgress)
         .await

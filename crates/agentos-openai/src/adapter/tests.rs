@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use agentos_testkit::contract::{Subject, state_of, task};
+use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, state_of, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
 use agentos_testkit::wire::Fixture;
 use agentos_tool::{
-    ContextFile, ExecutionMode, FinishReason, HealthStatus, NoProgress, Secret, ToolOutput, Usage,
+    Adapter, ContextFile, ExecutionMode, FinishReason, HealthStatus, NoProgress, Secret, Timestamp,
+    ToolError, ToolOutput, Usage,
 };
 use serde_json::json;
 
@@ -40,7 +41,7 @@ fn http() -> HttpClient {
 }
 
 fn compatible(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
-    Box::new(OpenAi::new(settings(root, key), http()))
+    Box::new(OpenAi::adapter(settings(root, key), http()))
 }
 
 /// Without a second try, which would wait as the recorded answer says.
@@ -49,11 +50,8 @@ fn once(mut settings: ServerSettings) -> ServerSettings {
     settings
 }
 
-fn vendor(root: &str, key: Option<&str>) -> OpenAi {
-    OpenAi {
-        dialect: Dialect::Vendor,
-        ..OpenAi::new(once(settings(Some(root), key)), http())
-    }
+fn vendor(settings: ServerSettings) -> HttpAdapter<OpenAi> {
+    HttpAdapter::new(settings, OpenAi::at(Some("https://api.openai.com/v1")), http())
 }
 
 fn chunk(content: &str) -> String {
@@ -72,6 +70,8 @@ async fn the_contract_holds() {
         events: vec![chunk("+a\n"), chunk("+b\n"), end.to_string(), "[DONE]".to_owned()],
         whole: whole.to_string(),
         text: "+a\n+b\n",
+        key_header: BEARER,
+        content_type: EVENT_STREAM,
         side: |_| Reply::json(404, &json!({"error": "File Not Found"})),
     };
     assert_eq!(subject.violations().await, Vec::<String>::new());
@@ -90,9 +90,9 @@ async fn every_recorded_state_is_told() {
             let one_model = fixture.request.path.starts_with("/v1/models/");
             let make = |root: &str, key: Option<&str>| -> Box<dyn Adapter> {
                 if one_model {
-                    Box::new(vendor(root, key))
+                    Box::new(vendor(once(settings(Some(root), key))))
                 } else {
-                    Box::new(OpenAi::new(once(settings(Some(root), key)), http()))
+                    Box::new(OpenAi::adapter(once(settings(Some(root), key)), http()))
                 }
             };
             let side = |_: &Recorded| Reply::json(500, &json!({}));
@@ -126,7 +126,7 @@ async fn compatible_servers_are_told_alike() {
             let make = |root: &str, key: Option<&str>| -> Box<dyn Adapter> {
                 let mut settings = once(settings(Some(root), key));
                 settings.model = Some(model.to_owned());
-                Box::new(OpenAi::new(settings, http()))
+                Box::new(OpenAi::adapter(settings, http()))
             };
             let found = state_of(&fixture, make, &[], |_| Reply::json(500, &json!({}))).await;
             assert_eq!(&found.unwrap(), wanted, "{}", fixture.name());
@@ -141,7 +141,7 @@ async fn played(folder: &str, case: &str) -> Result<ToolOutput, ToolError> {
     let server = FakeServer::start(move |_| reply.clone()).unwrap();
     let mut settings = settings(Some(&server.url()), None);
     settings.model = Some("tiny-coder".to_owned());
-    OpenAi::new(settings, http())
+    OpenAi::adapter(settings, http())
         .run(&task(Duration::from_secs(20)), &NoProgress)
         .await
 }
@@ -267,22 +267,16 @@ async fn the_request_says_what_was_set_and_no_more() {
         path: "src/lib.rs".to_owned(),
         content: "fn add() {}\n".to_owned(),
     });
-    OpenAi::new(settings(Some(&server.url()), None), http())
+    OpenAi::adapter(settings(Some(&server.url()), None), http())
         .run(&task, &NoProgress)
         .await
         .unwrap();
     let mut set = settings(Some(&server.url()), None);
     (set.temperature, set.max_tokens) = (Some(0.2), Some(256));
     (set.top_p, set.seed, set.stop) = (Some(0.9), Some(7), vec!["END".to_owned()]);
-    OpenAi {
-        dialect: Dialect::Vendor,
-        ..OpenAi::new(set, http())
-    }
-    .run(&task, &NoProgress)
-    .await
-    .unwrap();
+    vendor(set).run(&task, &NoProgress).await.unwrap();
     task.limits.max_output_tokens = Some(99);
-    OpenAi::new(settings(Some(&server.url()), None), http())
+    OpenAi::adapter(settings(Some(&server.url()), None), http())
         .run(&task, &NoProgress)
         .await
         .unwrap();
@@ -316,7 +310,7 @@ async fn nothing_is_sent_without_the_key_a_provider_needs() {
     let server = FakeServer::start(|_| Reply::json(200, &json!({}))).unwrap();
     let mut settings = settings(Some(&server.url()), None);
     settings.requires_key = true;
-    let adapter = OpenAi::new(settings, http());
+    let adapter = OpenAi::adapter(settings, http());
     let health = adapter.health_check(Timestamp::from_unix_seconds(0)).await;
     assert_eq!(
         (health.status, health.detail.as_deref()),
@@ -347,7 +341,7 @@ async fn without_a_name_the_only_model_is_used() {
     .unwrap();
     let mut settings = settings(Some(&server.url()), None);
     settings.model = None;
-    let adapter = OpenAi::new(settings, http());
+    let adapter = OpenAi::adapter(settings, http());
     let health = adapter.health_check(Timestamp::from_unix_seconds(0)).await;
     assert_eq!(
         (health.status, health.model.as_deref()),

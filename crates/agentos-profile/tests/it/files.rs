@@ -3,16 +3,31 @@
 use agentos_profile::{ProfileFile, builtin, parse};
 use agentos_schema::SchemaName;
 
-const SHIPPED: [(&str, &str); 3] = [
-    ("lmstudio", include_str!("../../../../profiles/llm/lmstudio.json")),
+const SHIPPED: [(&str, &str); 9] = [
+    (
+        "anthropic",
+        include_str!("../../../../profiles/llm/anthropic.json"),
+    ),
+    ("gemini", include_str!("../../../../profiles/llm/gemini.json")),
+    ("litellm", include_str!("../../../../profiles/llm/litellm.json")),
     ("llamacpp", include_str!("../../../../profiles/llm/llamacpp.json")),
+    ("lmstudio", include_str!("../../../../profiles/llm/lmstudio.json")),
+    ("ollama", include_str!("../../../../profiles/llm/ollama.json")),
     ("openai", include_str!("../../../../profiles/llm/openai.json")),
+    (
+        "openrouter",
+        include_str!("../../../../profiles/llm/openrouter.json"),
+    ),
+    ("vllm", include_str!("../../../../profiles/llm/vllm.json")),
 ];
 
 #[test]
 fn the_shipped_profiles_follow_the_schema_and_are_built_in() {
     let all = builtin().unwrap();
-    assert_eq!(all.keys().collect::<Vec<_>>(), ["llamacpp", "lmstudio", "openai"]);
+    assert_eq!(
+        all.keys().collect::<Vec<_>>(),
+        SHIPPED.map(|(provider, _)| provider)
+    );
     for (provider, text) in SHIPPED {
         let value = serde_json::from_str(text).unwrap();
         agentos_schema::validate(SchemaName::Profile, &value).unwrap();
@@ -93,11 +108,11 @@ fn mistakes_name_the_place_and_what_was_meant() {
     assert!(!all.concat().contains("canary"));
     insta::assert_snapshot!(all.join("\n"), @r#"
     x.json:1:0: EOF while parsing a value [-]
-    x.json:1:2: invalid length 0, expected an object with 12 elements [-]
+    x.json:1:2: invalid length 0, expected an object with 18 elements [-]
     x.json:3:1: missing field `provider` [-]
-    x.json:2:9: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `params`, `capabilities` [did you mean `model`?]
-    x.json:1:27: unknown field `api_key`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `params`, `capabilities` [a profile holds no key; store it with `agentos tool auth set`]
-    x.json:1:40: unknown variant `lm-studio`, expected one of `openai`, `lmstudio`, `llamacpp` [did you mean `lmstudio`?]
+    x.json:2:9: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `price`, `params`, `capabilities` [did you mean `model`?]
+    x.json:1:27: unknown field `api_key`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `price`, `params`, `capabilities` [a profile holds no key; store it with `agentos tool auth set`]
+    x.json:1:40: unknown variant `lm-studio`, expected one of `openai`, `lmstudio`, `llamacpp`, `ollama`, `anthropic`, `gemini`, `generic-http` [did you mean `lmstudio`?]
     x.json:1:38: unknown variant `completion`, expected `llamacpp_completion` or `openai_compatible` [-]
     x.json:1:39: invalid value: integer `-1`, expected a whole number of 0 or more [-]
     x.json:1:41: unknown field `temprature`, expected one of `temperature`, `top_p`, `max_tokens`, `seed`, `stop` [did you mean `temperature`?]

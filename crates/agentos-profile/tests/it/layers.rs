@@ -104,6 +104,8 @@ fn each_value_comes_from_the_strongest_layer_and_says_so() {
     capabilities.supports_diff: built-in
     capabilities.supports_health_check: built-in
     capabilities.supports_patch: built-in
+    constrain: derived
+    edit_format: derived
     mode: derived
     model: flag
     name: built-in

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use agentos_testkit::contract::{Subject, task};
+use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
-use agentos_tool::{ExecutionMode, FinishReason, HealthStatus, Secret, prompt};
+use agentos_tool::{Adapter, ExecutionMode, FinishReason, HealthStatus, ProgressSink, Secret, prompt};
 use serde_json::{Value, json};
 
 use super::*;
@@ -14,10 +14,6 @@ use crate::Piece;
 struct TextWire;
 
 impl Wire for TextWire {
-    fn endpoint(&self) -> &str {
-        "api/generate"
-    }
-
     fn request(&self, job: &Job<'_>) -> Value {
         json!({"input": prompt::user(job.task), "limit": job.max_tokens, "stream": true})
     }
@@ -46,10 +42,12 @@ fn make(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
         max_body_bytes: 1 << 20,
         ..Default::default()
     };
-    Box::new(GenericHttp::new(
+    let http = HttpClient::new(config).unwrap();
+    Box::new(PlainServer::adapter(
         settings,
-        Box::new(TextWire),
-        HttpClient::new(config).unwrap(),
+        "api/generate",
+        Arc::new(TextWire),
+        http,
     ))
 }
 
@@ -68,6 +66,8 @@ async fn the_contract_holds_for_any_wire() {
         ],
         whole: json!({"output": "+a\n+b\n", "done": true}).to_string(),
         text: "+a\n+b\n",
+        key_header: BEARER,
+        content_type: EVENT_STREAM,
         side: not_found,
     };
     assert_eq!(subject.violations().await, Vec::<String>::new());

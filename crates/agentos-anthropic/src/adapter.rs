@@ -1,0 +1,117 @@
+//! The adapter for Anthropic, and for servers that speak its wire.
+//!
+//! Owns: which probe proves key and model. Never: picks a model.
+
+use std::sync::Arc;
+
+use agentos_generic_http::{Ask, Call, Fault, Found, Hints, HttpAdapter, Reason, ServerSettings, Service};
+use agentos_net::HttpClient;
+use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
+use serde_json::Value;
+
+use crate::MessagesWire;
+
+/// The version of the API that this wire is written for; without the header the server refuses.
+const VERSION: &str = "2023-06-01";
+
+/// Anthropic.
+#[derive(Debug, Clone, Copy)]
+pub struct Anthropic;
+
+impl Anthropic {
+    /// An adapter from settings; nothing is sent yet.
+    #[must_use]
+    pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
+        HttpAdapter::new(settings, Self, http)
+    }
+
+    /// One model's document costs no tokens, resolves aliases, and is given for a good key alone.
+    async fn find(call: Call<'_>) -> Result<Found, Fault> {
+        let wanted = call.wanted().ok_or(Reason::MissingModel)?;
+        let root = call.base.without_last("v1");
+        let model = call.get(root.join(&format!("v1/models/{wanted}"))).await?;
+        if let Some(list) = model.get("data") {
+            return in_list(list, wanted);
+        }
+        let id = model.get("id").and_then(Value::as_str).ok_or(Reason::Fields)?;
+        Ok(Found {
+            model: Some(id.to_owned()),
+            models: vec![id.to_owned()],
+            context_window: model.get("max_input_tokens").and_then(Value::as_u64),
+            remark: None,
+        })
+    }
+}
+
+/// Compatible servers may answer with their whole list.
+fn in_list(list: &Value, wanted: &str) -> Result<Found, Fault> {
+    let entries = match list {
+        Value::Array(entries) => entries.as_slice(),
+        Value::Null => &[],
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            return Err(Reason::Fields.into());
+        }
+    };
+    let ids: Option<Vec<String>> = entries
+        .iter()
+        .map(|entry| entry.get("id")?.as_str().map(str::to_owned))
+        .collect();
+    let models = ids.ok_or(Reason::Fields)?;
+    if models.is_empty() {
+        return Err(Reason::NoModels.into());
+    }
+    let entry = entries
+        .iter()
+        .find(|entry| entry.get("id").and_then(Value::as_str) == Some(wanted));
+    match entry {
+        Some(entry) => Ok(Found {
+            model: Some(wanted.to_owned()),
+            models,
+            context_window: entry.get("max_input_tokens").and_then(Value::as_u64),
+            remark: None,
+        }),
+        None => Err(Fault::from(Reason::UnknownModel).listing(models)),
+    }
+}
+
+impl Service for Anthropic {
+    fn hints(&self) -> Hints {
+        Hints {
+            start: "start the server",
+            load: "see which models the key may use",
+            address: "https://api.anthropic.com",
+        }
+    }
+
+    fn key_header(&self) -> Option<&'static str> {
+        Some("x-api-key")
+    }
+
+    fn headers(&self) -> Vec<(&'static str, String)> {
+        vec![("anthropic-version", VERSION.to_owned())]
+    }
+
+    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>> {
+        Box::pin(Self::find(call))
+    }
+
+    fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
+        Box::pin(async move {
+            Ok(Ask {
+                url: call.base.without_last("v1").join("v1/messages"),
+                wire: Arc::new(MessagesWire),
+                model: Some(call.wanted().ok_or(Reason::MissingModel)?.to_owned()),
+                notes: Vec::new(),
+            })
+        })
+    }
+
+    fn supports(&self, mut can: ToolCapabilities) -> ToolCapabilities {
+        can.chat = Ability::Yes;
+        can.json_mode = Ability::Yes;
+        can
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! The adapter against recorded answers and against the contract of all adapters.
+
+use std::time::Duration;
+
+use agentos_generic_http::{Job, Wire as _};
+use agentos_net::NetConfig;
+use agentos_testkit::contract::{EVENT_STREAM, Subject, state_of, task};
+use agentos_testkit::server::{FakeServer, Reply};
+use agentos_testkit::wire::Fixture;
+use agentos_tool::{
+    Adapter, Constrain, EditFormat, ExecutionMode, FinishReason, NoProgress, Secret, ToolError, ToolOutput,
+};
+use serde_json::json;
+
+use super::*;
+
+const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
+
+fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
+    let mut settings = ServerSettings::new("anthropic", ExecutionMode::Cloud);
+    settings.base_url = root.map(str::to_owned);
+    settings.model = Some("claude-sonnet-4-5".to_owned());
+    settings.key = key.map(Secret::new);
+    settings.probe_timeout = Duration::from_millis(500);
+    settings
+}
+
+fn adapter(settings: ServerSettings) -> HttpAdapter<Anthropic> {
+    let config = NetConfig {
+        max_body_bytes: 1 << 20,
+        ..NetConfig::default()
+    };
+    Anthropic::adapter(settings, HttpClient::new(config).unwrap())
+}
+
+fn make(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
+    Box::new(adapter(settings(root, key)))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_contract_holds() {
+    let delta =
+        |text: &str| json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}});
+    let end = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}});
+    let whole = json!({"type": "message", "content": [{"type": "text", "text": "+a\n+b\n"}], "stop_reason": "end_turn"});
+    let events = [delta("+a\n"), delta("+b\n"), end, json!({"type": "message_stop"})];
+    let subject = Subject {
+        make,
+        run_path: "/v1/messages",
+        events: events.map(|event| event.to_string()).to_vec(),
+        whole: whole.to_string(),
+        text: "+a\n+b\n",
+        key_header: ("x-api-key", ""),
+        content_type: EVENT_STREAM,
+        side: |_| Reply::json(404, &json!({"error": "no such route"})),
+    };
+    assert_eq!(subject.violations().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_recorded_state_is_told() {
+    let mut told = 0;
+    for fixture in Fixture::all("anthropic").unwrap() {
+        let Some(wanted) = &fixture.tool_health else {
+            continue;
+        };
+        let model = fixture.request.path.strip_prefix("/v1/models/");
+        let make = |root: &str, key: Option<&str>| -> Box<dyn Adapter> {
+            let mut settings = settings(Some(root), key);
+            settings.model = Some(model.unwrap_or("claude-opus-4-6").to_owned());
+            settings.retries = 0;
+            Box::new(adapter(settings))
+        };
+        let side = |_: &agentos_testkit::server::Recorded| Reply::json(500, &json!({}));
+        let found = state_of(&fixture, make, &[], side).await.unwrap();
+        assert_eq!(&found, wanted, "{}", fixture.name());
+        told += 1;
+    }
+    assert_eq!(told, 13);
+}
+
+async fn played(case: &str) -> Result<ToolOutput, ToolError> {
+    let reply = Fixture::load("anthropic", case).unwrap().reply();
+    let server = FakeServer::start(move |_| reply.clone()).unwrap();
+    let mut settings = settings(Some(&server.url()), Some("sk-ant-fake0123456789"));
+    settings.retries = 0;
+    adapter(settings)
+        .run(&task(Duration::from_secs(20)), &NoProgress)
+        .await
+}
+
+#[tokio::test]
+async fn recorded_answers_are_read() {
+    use FinishReason::{ContentFilter, Length, Stop, ToolCalls};
+    let cases = [
+        ("run_messages", Stop, Some(DIFF)),
+        ("run_messages_stream", Stop, Some(DIFF)),
+        ("run_messages_thinking", Stop, Some(DIFF)),
+        ("run_messages_thinking_stream", Stop, Some(DIFF)),
+        ("run_messages_cached", Stop, Some(DIFF)),
+        ("run_messages_json", Stop, None),
+        ("run_messages_max_tokens", Length, None),
+        ("run_messages_context_exceeded", Length, None),
+        ("run_messages_refusal", ContentFilter, Some("")),
+        ("run_messages_tool_use", ToolCalls, None),
+        ("run_messages_tool_use_stream", ToolCalls, None),
+    ];
+    for (case, finish, text) in cases {
+        let output = played(case)
+            .await
+            .unwrap_or_else(|error| panic!("{case}: {error}"));
+        assert_eq!(output.finish, finish, "{case}");
+        assert!(text.is_none_or(|text| output.text == text), "{case}: {output:?}");
+        assert_eq!(output.warnings, Vec::<String>::new(), "{case}");
+    }
+}
+
+#[tokio::test]
+async fn broken_answers_are_none() {
+    let cases = [
+        ("error_midstream", "broken_stream"),
+        ("error_413", "context_length"),
+        ("error_billing", "quota"),
+        ("error_spend_cap", "quota"),
+        ("error_spend_limit_own", "quota"),
+        ("error_rate_limit", "rate_limited"),
+        ("error_overloaded", "overloaded"),
+        ("error_temperature_deprecated", "rejected"),
+        ("error_no_version", "rejected"),
+    ];
+    for (case, detail) in cases {
+        let error = played(case).await.expect_err(case);
+        assert_eq!(error.detail, detail, "{case}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_without_its_last_event_is_no_answer() {
+    let events = ["message_delta", "message_stop"]
+        .map(|kind| json!({"type": kind, "delta": {"stop_reason": "end_turn"}}));
+    for (count, whole) in [(1, false), (2, true)] {
+        let body: String = events
+            .iter()
+            .take(count)
+            .map(|event| format!("data: {event}\n\n"))
+            .collect();
+        let server = FakeServer::start(move |_| {
+            Reply::http(200, &[("content-type", "text/event-stream")], body.as_bytes())
+        })
+        .unwrap();
+        let answer = make(Some(&server.url()), None)
+            .run(&task(Duration::from_secs(20)), &NoProgress)
+            .await;
+        assert_eq!(answer.is_ok(), whole, "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn cached_input_is_a_part_of_the_input() {
+    let usage = played("run_messages_cached").await.unwrap().usage.unwrap();
+    assert!(
+        usage.input_tokens > usage.cached_tokens && usage.cached_tokens > Some(0),
+        "{usage:?}"
+    );
+    let usage = played("run_messages_stream").await.unwrap().usage.unwrap();
+    assert_eq!((usage.input_tokens, usage.output_tokens), (Some(24), Some(61)));
+}
+
+#[test]
+fn the_request_says_what_was_set_and_no_more() {
+    let mut task = task(Duration::from_secs(1));
+    let body = |task: &ToolTask, temperature| {
+        MessagesWire.request(&Job {
+            task,
+            model: Some("claude"),
+            max_tokens: None,
+            temperature,
+            top_p: None,
+            seed: None,
+            stop: &[],
+            constrain: Constrain::JsonSchema,
+        })
+    };
+    let plain = body(&task, None);
+    let keys: Vec<&str> = plain.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["max_tokens", "messages", "model", "stream", "system"]);
+    task.edit_format = EditFormat::JsonEdits;
+    let held = body(&task, Some(0.5));
+    assert_eq!(held["temperature"], 0.5);
+    assert_eq!(held["output_config"]["format"]["type"], "json_schema");
+}

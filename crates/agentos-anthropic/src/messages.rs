@@ -1,0 +1,137 @@
+//! `POST /v1/messages`.
+//!
+//! Owns: the request and its reader. Never: takes an answer without `message_stop` for whole.
+
+use agentos_generic_http::{Close, Fault, Job, Piece, Reason, Wire};
+use agentos_tool::{FinishReason, Usage, prompt};
+use serde_json::{Map, Value, json};
+
+/// Tokens of an answer where nobody set a limit; this wire demands one.
+const DEFAULT_LIMIT: u64 = 8192;
+
+/// The messages wire.
+#[derive(Debug, Clone, Copy)]
+pub struct MessagesWire;
+
+impl Wire for MessagesWire {
+    fn request(&self, job: &Job<'_>) -> Value {
+        let mut body = Map::new();
+        if let Some(model) = job.model {
+            body.insert("model".to_owned(), model.into());
+        }
+        let limit = job.max_tokens.unwrap_or(DEFAULT_LIMIT);
+        body.insert("max_tokens".to_owned(), limit.into());
+        body.insert("system".to_owned(), prompt::system(job.task).into());
+        let user = json!([{"role": "user", "content": prompt::user(job.task)}]);
+        body.insert("messages".to_owned(), user);
+        body.insert("stream".to_owned(), true.into());
+        if let Some(temperature) = job.temperature {
+            body.insert("temperature".to_owned(), temperature.into());
+        }
+        if let Some(top_p) = job.top_p {
+            body.insert("top_p".to_owned(), top_p.into());
+        }
+        if !job.stop.is_empty() {
+            body.insert("stop_sequences".to_owned(), json!(job.stop));
+        }
+        if let Some(schema) = job.schema() {
+            let format = json!({"format": {"type": "json_schema", "schema": schema}});
+            body.insert("output_config".to_owned(), format);
+        }
+        Value::Object(body)
+    }
+
+    fn response(&self, body: &Value) -> Result<Piece, Fault> {
+        let parts = body
+            .get("content")
+            .and_then(Value::as_array)
+            .ok_or(Reason::Fields)?;
+        let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+        Ok(Piece {
+            text: texts.collect(),
+            usage: body.get("usage").map(|counts| usage(counts, true)),
+            model: name(body),
+            ..ended(body.get("stop_reason"))
+        })
+    }
+
+    fn event(&self, event: &Value) -> Result<Piece, Fault> {
+        Ok(match event.get("type").and_then(Value::as_str) {
+            Some("message_start") => {
+                let message = event.get("message").unwrap_or(&Value::Null);
+                Piece {
+                    usage: message.get("usage").map(|counts| usage(counts, true)),
+                    model: name(message),
+                    ..Piece::default()
+                }
+            }
+            Some("content_block_start") => text_at(event, "/content_block/text"),
+            Some("content_block_delta") => text_at(event, "/delta/text"),
+            Some("message_delta") => {
+                let piece = ended(event.pointer("/delta/stop_reason"));
+                Piece {
+                    close: piece.finish.map(|_| Close::Awaited),
+                    usage: event.get("usage").map(|counts| usage(counts, false)),
+                    ..piece
+                }
+            }
+            Some("message_stop") => Piece {
+                close: Some(Close::Seen),
+                ..Piece::default()
+            },
+            // Pings, ends of blocks, and events of a later version.
+            Some(_) => Piece::default(),
+            None => return Err(Fault::from(Reason::BrokenStream).saying("one event has no `type`")),
+        })
+    }
+}
+
+fn text_at(event: &Value, pointer: &str) -> Piece {
+    let text = event.pointer(pointer).and_then(Value::as_str);
+    Piece {
+        text: text.unwrap_or_default().to_owned(),
+        ..Piece::default()
+    }
+}
+
+fn name(body: &Value) -> Option<String> {
+    let name = body.get("model")?.as_str()?;
+    Some(name.to_owned()).filter(|name| !name.is_empty())
+}
+
+fn ended(reason: Option<&Value>) -> Piece {
+    let word = reason.and_then(Value::as_str);
+    let finish = word.map(|word| match word {
+        "end_turn" | "stop_sequence" => FinishReason::Stop,
+        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "tool_use" => FinishReason::ToolCalls,
+        "refusal" => FinishReason::ContentFilter,
+        _ => FinishReason::Unknown,
+    });
+    Piece {
+        finish,
+        ending: word
+            .filter(|_| finish == Some(FinishReason::Unknown))
+            .map(str::to_owned),
+        ..Piece::default()
+    }
+}
+
+/// What was read from a cache or written to it is counted beside the rest of the input. The counts at the end of a
+/// stream may leave that out, and then their input is only a part.
+fn usage(usage: &Value, is_first: bool) -> Usage {
+    let count = |name| usage.get(name).and_then(Value::as_u64);
+    let (read, written) = (
+        count("cache_read_input_tokens"),
+        count("cache_creation_input_tokens"),
+    );
+    let is_all = is_first || read.is_some() || written.is_some();
+    Usage {
+        input_tokens: count("input_tokens")
+            .filter(|_| is_all)
+            .map(|rest| rest + read.unwrap_or(0) + written.unwrap_or(0)),
+        cached_tokens: read,
+        output_tokens: count("output_tokens"),
+        reasoning_tokens: None,
+    }
+}

@@ -1,0 +1,93 @@
+//! The adapter for Gemini. Its facts are from <https://ai.google.dev/api/generate-content> and
+//! <https://ai.google.dev/api/models>.
+//!
+//! Owns: which probe proves key and model. Never: picks a model.
+
+use std::sync::Arc;
+
+use agentos_generic_http::{Ask, Call, Fault, Found, Hints, HttpAdapter, Reason, ServerSettings, Service};
+use agentos_net::HttpClient;
+use agentos_tool::{Ability, BoxFuture, ToolCapabilities, ToolTask};
+use serde_json::Value;
+
+use crate::ContentWire;
+
+/// Gemini.
+#[derive(Debug, Clone, Copy)]
+pub struct Gemini;
+
+impl Gemini {
+    /// An adapter from settings; nothing is sent yet.
+    #[must_use]
+    pub fn adapter(settings: ServerSettings, http: HttpClient) -> HttpAdapter<Self> {
+        HttpAdapter::new(settings, Self, http)
+    }
+
+    async fn find(call: Call<'_>) -> Result<Found, Fault> {
+        let wanted = model(call)?;
+        let document = call.get(call.base.join(&format!("models/{wanted}"))).await?;
+        let name = document
+            .get("name")
+            .and_then(Value::as_str)
+            .and_then(|name| name.strip_prefix("models/"))
+            .ok_or(Reason::Fields)?;
+        let methods = document
+            .get("supportedGenerationMethods")
+            .and_then(Value::as_array);
+        if methods.is_some_and(|all| !all.iter().any(|method| method == "generateContent")) {
+            return Err(Fault::from(Reason::UnknownModel).saying("it generates no text"));
+        }
+        Ok(Found {
+            model: Some(name.to_owned()),
+            models: vec![name.to_owned()],
+            context_window: document.get("inputTokenLimit").and_then(Value::as_u64),
+            remark: None,
+        })
+    }
+}
+
+/// The name without the `models/` that some write before it.
+fn model<'a>(call: Call<'a>) -> Result<&'a str, Fault> {
+    let wanted = call.wanted().ok_or(Reason::MissingModel)?;
+    Ok(wanted.strip_prefix("models/").unwrap_or(wanted))
+}
+
+impl Service for Gemini {
+    fn hints(&self) -> Hints {
+        Hints {
+            start: "start the server",
+            load: "see which models the key may use",
+            address: "https://generativelanguage.googleapis.com/v1beta",
+        }
+    }
+
+    fn key_header(&self) -> Option<&'static str> {
+        Some("x-goog-api-key")
+    }
+
+    fn probe<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<Found, Fault>> {
+        Box::pin(Self::find(call))
+    }
+
+    fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
+        Box::pin(async move {
+            let model = model(call)?;
+            let path = format!("models/{model}:streamGenerateContent");
+            Ok(Ask {
+                url: call.base.join(&path).with_query("alt", "sse"),
+                wire: Arc::new(ContentWire),
+                model: Some(model.to_owned()),
+                notes: Vec::new(),
+            })
+        })
+    }
+
+    fn supports(&self, mut can: ToolCapabilities) -> ToolCapabilities {
+        can.chat = Ability::Yes;
+        can.json_mode = Ability::Yes;
+        can
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! `POST {base}/models/{model}:streamGenerateContent`.
+//!
+//! Owns: the request and its reader. Never: takes a model's thoughts for its answer.
+
+use agentos_generic_http::{Fault, Job, Piece, Reason, Wire};
+use agentos_tool::{FinishReason, Usage, prompt};
+use serde_json::{Map, Value, json};
+
+/// The content wire. The model stands in the address.
+#[derive(Debug, Clone, Copy)]
+pub struct ContentWire;
+
+impl Wire for ContentWire {
+    fn request(&self, job: &Job<'_>) -> Value {
+        let mut config = Map::new();
+        if let Some(limit) = job.max_tokens {
+            config.insert("maxOutputTokens".to_owned(), limit.into());
+        }
+        if let Some(temperature) = job.temperature {
+            config.insert("temperature".to_owned(), temperature.into());
+        }
+        if let Some(top_p) = job.top_p {
+            config.insert("topP".to_owned(), top_p.into());
+        }
+        if let Some(seed) = job.seed {
+            config.insert("seed".to_owned(), seed.into());
+        }
+        if !job.stop.is_empty() {
+            config.insert("stopSequences".to_owned(), json!(job.stop));
+        }
+        if let Some(schema) = job.schema() {
+            config.insert("responseMimeType".to_owned(), "application/json".into());
+            config.insert("responseJsonSchema".to_owned(), schema);
+        }
+        let mut body = json!({
+            "systemInstruction": {"parts": [{"text": prompt::system(job.task)}]},
+            "contents": [{"role": "user", "parts": [{"text": prompt::user(job.task)}]}],
+        });
+        if let Some(body) = body.as_object_mut().filter(|_| !config.is_empty()) {
+            body.insert("generationConfig".to_owned(), config.into());
+        }
+        body
+    }
+
+    fn response(&self, body: &Value) -> Result<Piece, Fault> {
+        let is_known = ["candidates", "promptFeedback", "usageMetadata"]
+            .iter()
+            .any(|field| body.get(field).is_some_and(|value| !value.is_null()));
+        if !is_known {
+            return Err(Reason::Fields.into());
+        }
+        let candidate = body.pointer("/candidates/0");
+        let parts = candidate
+            .and_then(|candidate| candidate.pointer("/content/parts")?.as_array())
+            .map_or(&[][..], Vec::as_slice);
+        let is_thought = |part: &&Value| part.get("thought").and_then(Value::as_bool) == Some(true);
+        let mut piece = Piece {
+            text: parts
+                .iter()
+                .filter(|part| !is_thought(part))
+                .filter_map(|part| part.get("text")?.as_str())
+                .collect(),
+            usage: body.get("usageMetadata").map(usage),
+            model: body
+                .get("modelVersion")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
+            ..Piece::default()
+        };
+        if let Some(why) = body
+            .pointer("/promptFeedback/blockReason")
+            .and_then(Value::as_str)
+        {
+            piece.finish = Some(FinishReason::ContentFilter);
+            piece.refusal = format!("the prompt is blocked ({why})");
+        }
+        let word = candidate
+            .and_then(|candidate| candidate.get("finishReason")?.as_str())
+            .filter(|word| *word != "FINISH_REASON_UNSPECIFIED");
+        if let Some(word) = word {
+            let asks_for_tool = parts.iter().any(|part| part.get("functionCall").is_some());
+            let finish = finish_reason(word, asks_for_tool);
+            piece.finish = Some(finish);
+            piece.ending = (finish == FinishReason::Unknown).then(|| word.to_owned());
+        }
+        Ok(piece)
+    }
+
+    fn event(&self, event: &Value) -> Result<Piece, Fault> {
+        self.response(event)
+    }
+}
+
+fn finish_reason(word: &str, asks_for_tool: bool) -> FinishReason {
+    match word {
+        "STOP" if asks_for_tool => FinishReason::ToolCalls,
+        "STOP" => FinishReason::Stop,
+        "MAX_TOKENS" => FinishReason::Length,
+        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => {
+            FinishReason::ContentFilter
+        }
+        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => FinishReason::ToolCalls,
+        _ => FinishReason::Unknown,
+    }
+}
+
+/// Thoughts are counted beside the answer.
+fn usage(usage: &Value) -> Usage {
+    let count = |name| usage.get(name).and_then(Value::as_u64);
+    let thoughts = count("thoughtsTokenCount");
+    Usage {
+        input_tokens: count("promptTokenCount"),
+        cached_tokens: count("cachedContentTokenCount"),
+        output_tokens: count("candidatesTokenCount").map(|answer| answer + thoughts.unwrap_or(0)),
+        reasoning_tokens: thoughts,
+    }
+}

@@ -1,0 +1,210 @@
+//! The adapter against recorded answers and against the contract of all adapters.
+
+use std::time::Duration;
+
+use agentos_net::NetConfig;
+use agentos_testkit::contract::{BEARER, JSON_LINES, Subject, state_of, task};
+use agentos_testkit::server::{FakeServer, Recorded, Reply};
+use agentos_testkit::wire::Fixture;
+use agentos_tool::{
+    Adapter, ExecutionMode, FinishReason, HealthStatus, NoProgress, Secret, Timestamp, ToolError, ToolOutput,
+};
+use serde_json::json;
+
+use super::*;
+
+const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
+
+fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
+    let mut settings = ServerSettings::new("ollama", ExecutionMode::Local);
+    settings.base_url = root.map(str::to_owned);
+    settings.model = Some("qwen3-coder:30b".to_owned());
+    settings.key = key.map(Secret::new);
+    settings.probe_timeout = Duration::from_millis(500);
+    settings
+}
+
+fn adapter(settings: ServerSettings) -> HttpAdapter<Ollama> {
+    let config = NetConfig {
+        max_body_bytes: 1 << 20,
+        ..NetConfig::default()
+    };
+    Ollama::adapter(settings, HttpClient::new(config).unwrap())
+}
+
+fn make(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
+    Box::new(adapter(settings(root, key)))
+}
+
+fn fixture(case: &str) -> Reply {
+    Fixture::load("ollama", case).unwrap().reply()
+}
+
+/// A server in good health.
+fn healthy(request: &Recorded) -> Reply {
+    match request.path.as_str() {
+        "/api/version" => fixture("version_ok"),
+        "/api/tags" => fixture("tags_full"),
+        "/api/show" => fixture("show_ok"),
+        "/api/ps" => fixture("ps_loaded"),
+        _ => fixture("error_unknown_path"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_contract_holds() {
+    let line = |text: &str, done: bool| {
+        json!({"message": {"content": text}, "done": done, "done_reason": "stop"}).to_string()
+    };
+    let subject = Subject {
+        make,
+        run_path: "/api/chat",
+        events: vec![line("+a\n", false), line("+b\n", false), line("", true)],
+        whole: line("+a\n+b\n", true),
+        text: "+a\n+b\n",
+        key_header: BEARER,
+        content_type: JSON_LINES,
+        side: |_| Reply::json(404, &json!({"error": "no such route"})),
+    };
+    assert_eq!(subject.violations().await, Vec::<String>::new());
+}
+
+/// The path a recording stands on; one of another path is played on the first that is asked.
+fn stands_for(path: &str) -> &'static [&'static str] {
+    match path {
+        "/api/tags" => &["/api/tags"],
+        "/api/show" => &["/api/show"],
+        "/api/chat" => &["/api/chat"],
+        _ => &["/api/version"],
+    }
+}
+
+/// Those of its OpenAI-like paths belong to another adapter.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_recorded_state_is_told() {
+    let mut told = 0;
+    for fixture in Fixture::all("ollama").unwrap() {
+        let Some(wanted) = fixture
+            .tool_health
+            .clone()
+            .filter(|_| !fixture.case.starts_with("v1_"))
+        else {
+            continue;
+        };
+        let make = |root: &str, key: Option<&str>| -> Box<dyn Adapter> {
+            // A key that its hosted service refuses was sent, though the recording does not show it.
+            let cloud_key = (fixture.case == "error_cloud_unauthorized").then_some("fake-cloud-key");
+            let mut settings = settings(Some(root), key.or(cloud_key));
+            settings.retries = 0;
+            Box::new(adapter(settings))
+        };
+        let found = state_of(&fixture, make, stands_for(&fixture.request.path), healthy).await;
+        assert_eq!(found.unwrap(), wanted, "{}", fixture.name());
+        told += 1;
+    }
+    assert_eq!(told, 11);
+}
+
+async fn played(case: &'static str) -> Result<ToolOutput, ToolError> {
+    let server = FakeServer::start(move |_| fixture(case)).unwrap();
+    let mut settings = settings(Some(&server.url()), None);
+    settings.retries = 0;
+    adapter(settings)
+        .run(&task(Duration::from_secs(20)), &NoProgress)
+        .await
+}
+
+#[tokio::test]
+async fn recorded_answers_are_read() {
+    use FinishReason::{Length, Stop, ToolCalls};
+    let cases = [
+        ("run_chat", Stop, Some(DIFF)),
+        ("run_chat_stream", Stop, Some(DIFF)),
+        ("run_chat_thinking", Stop, Some(DIFF)),
+        ("run_chat_no_prompt_count", Stop, Some(DIFF)),
+        ("run_chat_format_schema", Stop, None),
+        ("run_chat_length", Length, Some("--- a")),
+        ("run_chat_tool_call", ToolCalls, Some("")),
+    ];
+    for (case, finish, text) in cases {
+        let output = played(case)
+            .await
+            .unwrap_or_else(|error| panic!("{case}: {error}"));
+        assert_eq!(output.finish, finish, "{case}");
+        assert!(text.is_none_or(|text| output.text == text), "{case}: {output:?}");
+    }
+    let usage = played("run_chat_stream").await.unwrap().usage.unwrap();
+    assert_eq!((usage.input_tokens, usage.output_tokens), (Some(24), Some(61)));
+    let usage = played("run_chat_no_prompt_count").await.unwrap().usage.unwrap();
+    assert_eq!(usage.input_tokens, None, "a count that is left out is unknown");
+}
+
+#[tokio::test]
+async fn broken_answers_are_none() {
+    let cases = [
+        ("error_midstream", "broken_stream"),
+        ("error_midstream_eof", "broken_stream"),
+        ("error_busy", "overloaded"),
+        ("error_load_failed", "load_failed"),
+        ("error_no_think", "rejected"),
+        ("run_chat_load", "broken_answer"),
+        ("run_chat_unload", "broken_answer"),
+    ];
+    for (case, detail) in cases {
+        let error = played(case).await.expect_err(case);
+        assert_eq!(error.detail, detail, "{case}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn health_tells_what_is_loaded_and_with_which_context() {
+    let cases = [
+        ("ps_loaded", Some("qwen3-coder:30b"), None, Some(32_768)),
+        (
+            "ps_none_loaded",
+            Some("qwen3-coder:30b"),
+            Some("not_loaded"),
+            Some(262_144),
+        ),
+    ];
+    for (ps, model, detail, context) in cases {
+        let server = FakeServer::start(move |request| match request.path.as_str() {
+            "/api/ps" => fixture(ps),
+            _ => healthy(request),
+        })
+        .unwrap();
+        let health = make(Some(&server.url()), None)
+            .health_check(Timestamp::from_unix_seconds(0))
+            .await;
+        assert_eq!(health.status, HealthStatus::Connected, "{health:?}");
+        assert_eq!(health.detail.as_deref(), detail, "{health:?}");
+        assert_eq!((health.model.as_deref(), health.context_window), (model, context));
+    }
+}
+
+#[test]
+fn the_context_grows_with_the_task_and_not_beyond_the_model() {
+    let cases = [
+        (0, 100, None, 4096),
+        (3 * 4000, 200, None, 8192),
+        (3 * 30_000, 2768, None, 32_768),
+        (3 * 30_000, 2769, None, 65_536),
+        (3 * 30_000, 2769, Some(40_000), 40_000),
+        (0, 100, Some(2048), 2048),
+    ];
+    for (bytes, answer, longest, context) in cases {
+        assert_eq!(context_for(bytes, answer, longest), context, "{bytes} {answer}");
+    }
+}
+
+#[tokio::test]
+async fn the_request_asks_for_the_context_and_a_limit() {
+    let server = FakeServer::start(|_| fixture("run_chat")).unwrap();
+    adapter(settings(Some(&server.url()), None))
+        .run(&task(Duration::from_secs(20)), &NoProgress)
+        .await
+        .unwrap();
+    let body = server.requests().first().unwrap().json();
+    assert_eq!(body["options"], json!({"num_ctx": 8192, "num_predict": 4096}));
+    assert_eq!(body["truncate"], false);
+}

@@ -1,0 +1,111 @@
+//! `POST /api/chat`.
+//!
+//! Owns: the request and its reader. Never: takes the end of loading a model for the end of an answer.
+
+use agentos_generic_http::{Fault, Job, Piece, Reason, Wire};
+use agentos_tool::{FinishReason, Usage, prompt};
+use serde_json::{Map, Value, json};
+
+/// Tokens of an answer where nobody set a limit; the server itself has none and would not stop.
+pub(crate) const DEFAULT_LIMIT: u64 = 4096;
+
+/// The chat wire with the length of the context it asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct OllamaWire {
+    context: u64,
+}
+
+impl OllamaWire {
+    /// The wire for a context of so many tokens.
+    #[must_use]
+    pub fn new(context: u64) -> Self {
+        Self { context }
+    }
+}
+
+impl Wire for OllamaWire {
+    fn request(&self, job: &Job<'_>) -> Value {
+        let mut options = Map::new();
+        options.insert("num_ctx".to_owned(), self.context.into());
+        let limit = job.max_tokens.unwrap_or(DEFAULT_LIMIT);
+        options.insert("num_predict".to_owned(), limit.into());
+        if let Some(temperature) = job.temperature {
+            options.insert("temperature".to_owned(), temperature.into());
+        }
+        if let Some(top_p) = job.top_p {
+            options.insert("top_p".to_owned(), top_p.into());
+        }
+        if let Some(seed) = job.seed {
+            options.insert("seed".to_owned(), seed.into());
+        }
+        if !job.stop.is_empty() {
+            options.insert("stop".to_owned(), json!(job.stop));
+        }
+        let mut body = json!({
+            "messages": [
+                {"role": "system", "content": prompt::system(job.task)},
+                {"role": "user", "content": prompt::user(job.task)},
+            ],
+            "stream": true,
+            // Otherwise a prompt that is too long loses its beginning without a word.
+            "truncate": false,
+            "options": options,
+        });
+        if let Some(body) = body.as_object_mut() {
+            if let Some(model) = job.model {
+                body.insert("model".to_owned(), model.into());
+            }
+            if let Some(schema) = job.schema() {
+                body.insert("format".to_owned(), schema);
+            }
+        }
+        body
+    }
+
+    fn response(&self, body: &Value) -> Result<Piece, Fault> {
+        let missing = || Fault::from(Reason::Fields).saying("there is no `message`");
+        let message = body
+            .get("message")
+            .filter(|message| message.is_object())
+            .ok_or_else(missing)?;
+        let text = message.get("content").and_then(Value::as_str);
+        let mut piece = Piece {
+            text: text.unwrap_or_default().to_owned(),
+            ..Piece::default()
+        };
+        let calls = message.get("tool_calls").and_then(Value::as_array);
+        if calls.is_some_and(|calls| !calls.is_empty()) {
+            piece.finish = Some(FinishReason::ToolCalls);
+        }
+        if body.get("done").and_then(Value::as_bool) != Some(true) {
+            return Ok(piece);
+        }
+        let word = body.get("done_reason").and_then(Value::as_str);
+        let finish = match word {
+            // Older servers do not say why.
+            Some("stop") | None => FinishReason::Stop,
+            Some("length") => FinishReason::Length,
+            Some(word @ ("load" | "unload")) => {
+                return Err(Fault::from(Reason::BrokenAnswer).saying(&format!("it ends with `{word}`")));
+            }
+            Some(_) => FinishReason::Unknown,
+        };
+        piece.ending = word
+            .filter(|_| finish == FinishReason::Unknown)
+            .map(str::to_owned);
+        piece.finish = piece.finish.or(Some(finish));
+        piece.model = body.get("model").and_then(Value::as_str).map(str::to_owned);
+        let count = |name| body.get(name).and_then(Value::as_u64);
+        piece.usage = Some(Usage {
+            input_tokens: count("prompt_eval_count"),
+            cached_tokens: None,
+            output_tokens: count("eval_count"),
+            reasoning_tokens: None,
+        });
+        Ok(piece)
+    }
+
+    fn event(&self, event: &Value) -> Result<Piece, Fault> {
+        self.response(event)
+    }
+}

@@ -1,0 +1,113 @@
+//! The wire that a profile describes, checked before it is used.
+//!
+//! Owns: what a path, a request and a pointer may be. Never: fills one in.
+
+use serde_json::Value;
+
+use crate::HttpFile;
+
+/// The places of a request.
+const PLACES: [&str; 9] = [
+    "prompt",
+    "system",
+    "user",
+    "model",
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "seed",
+    "stop",
+];
+
+/// The field that is wrong, and what it must be.
+pub(crate) fn fault(http: &HttpFile) -> Option<(&'static str, String)> {
+    let wrong = |field, must: &str| Some((field, must.to_owned()));
+    let steps = http.path.split('/');
+    if http.path.is_empty() || http.path.contains(['?', '#', '\\']) || steps.clone().any(|step| step == "..")
+    {
+        return wrong("http.path", "must be a path without `..`, `?` and `#`");
+    }
+    let mut used = Vec::new();
+    if let Err(unknown) = places(&http.request, &mut used) {
+        let known = PLACES.join(", ");
+        return Some((
+            "http.request",
+            format!("must not hold `{{{{{unknown}}}}}`; the places are {known}"),
+        ));
+    }
+    let has = |name: &str| used.iter().any(|place| place == name);
+    if !has("prompt") && !has("user") {
+        return wrong("http.request", "must hold `{{prompt}}` or `{{user}}`");
+    }
+    if !is_pointer(&http.answer) {
+        return wrong("http.answer", "must be a JSON pointer such as `/choices/0/text`");
+    }
+    if http.finish.as_deref().is_some_and(|at| !is_pointer(at)) {
+        return wrong("http.finish", "must be a JSON pointer such as `/stop_reason`");
+    }
+    if http.whole.is_some() && http.finish.is_none() {
+        return wrong("http.whole", "must come with `http.finish`");
+    }
+    None
+}
+
+fn is_pointer(text: &str) -> bool {
+    let escapes_are_known = text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    text.starts_with('/') && escapes_are_known
+}
+
+/// Collects the places that are used.
+fn places(template: &Value, used: &mut Vec<String>) -> Result<(), String> {
+    match template {
+        Value::String(text) => {
+            for piece in text.split("{{").skip(1) {
+                let Some((name, _)) = piece.split_once("}}") else {
+                    continue;
+                };
+                if !PLACES.contains(&name) {
+                    return Err(name.chars().take(40).collect());
+                }
+                used.push(name.to_owned());
+            }
+            Ok(())
+        }
+        Value::Array(items) => items.iter().try_for_each(|item| places(item, used)),
+        Value::Object(fields) => fields.values().try_for_each(|value| places(value, used)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_wire_is_checked_before_it_is_used() {
+        let good = HttpFile {
+            path: "api/generate".to_owned(),
+            request: json!({"input": "{{system}} {{user}}", "n": ["{{max_tokens}}"]}),
+            answer: "/out/0".to_owned(),
+            finish: Some("/a~1b".to_owned()),
+            whole: Some(vec!["stop".to_owned()]),
+        };
+        assert_eq!(fault(&good), None);
+        type Change = fn(&mut HttpFile);
+        let wrong: [(&str, Change); 8] = [
+            ("http.path", |http| http.path = "../admin".to_owned()),
+            ("http.path", |http| http.path = "a?key=1".to_owned()),
+            ("http.request", |http| http.request = json!({"input": "{{key}}"})),
+            ("http.request", |http| http.request = json!({"input": "hello"})),
+            ("http.answer", |http| http.answer = "out".to_owned()),
+            ("http.answer", |http| http.answer = "/a~2".to_owned()),
+            ("http.finish", |http| http.finish = Some("why".to_owned())),
+            ("http.whole", |http| http.finish = None),
+        ];
+        for (field, change) in wrong {
+            let mut http = good.clone();
+            change(&mut http);
+            assert_eq!(fault(&http).map(|(field, _)| field), Some(field));
+        }
+    }
+}
