@@ -14,7 +14,8 @@ use crate::{boundary, llama, say};
 const BOUNDARY: &str = "boundary";
 const LMSTUDIO: &str = "tl_r2_lmstudio";
 const LLAMACPP: &str = "tl_r2_llamacpp";
-const ALL: &[&str] = &[BOUNDARY, LMSTUDIO, LLAMACPP];
+const ROGUE: &str = "rogue";
+const ALL: &[&str] = &[BOUNDARY, ROGUE, LMSTUDIO, LLAMACPP];
 
 /// What was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -248,6 +248,10 @@ pub const OTHER_LANGUAGES: &[(&str, &str)] = &[
         "runs the peers of landing, which are Python and JavaScript programs; never run by a test",
     ),
     (
+        "scripts/rogue",
+        "the rogue makes raw system calls, which no Rust of ours may; only its gate runs it",
+    ),
+    (
         "scripts/servers",
         "the real llama.cpp server is a Python package; test support that no product crate calls",
     ),
@@ -304,15 +308,21 @@ pub const GRANTS: &[(&str, &[&str])] = &[
             "std::os::unix::fs::symlink",
         ],
     ),
-    // The judged program and git as children, a scratch repository, evidence with times.
+    // The judged program and git as children, a scratch repository, evidence with times; sockets and open files for the
+    // rogue to reach.
     (
         "crates/agentos-gates",
         &[
             "std::env::var_os",
             "std::fs::OpenOptions::new",
             "std::fs::create_dir_all",
+            "std::fs::remove_file",
             "std::fs::rename",
+            "std::fs::set_permissions",
             "std::fs::write",
+            "std::net::TcpListener::bind",
+            "std::net::UdpSocket::bind",
+            "std::os::unix::net::UnixListener::bind",
             "std::process::Command::new",
             "std::time::SystemTime::now",
         ],

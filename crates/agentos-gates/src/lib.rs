@@ -11,6 +11,8 @@ mod gate;
 mod options;
 mod product;
 mod results;
+#[cfg(unix)]
+pub mod rogue;
 mod shapes;
 mod structure;
 mod witness;

@@ -137,8 +137,14 @@ pub(crate) fn containing(folder: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>, Ga
     Ok(found)
 }
 
+/// Commits everything that lies in a repository's work tree.
+pub(crate) fn commit_all(repository: &Path, message: &str) -> Result<(), GateError> {
+    git(repository, &["add", "--all"], None)?;
+    git(repository, &["commit", "--quiet", "--message", message], None).map(drop)
+}
+
 /// Lists everything below a folder; a link is listed as what it says, and never followed.
-fn list(
+pub(crate) fn list(
     top: &Path,
     folder: &Path,
     leave_out: &dyn Fn(&Path) -> bool,

@@ -10,6 +10,8 @@ mod live;
 #[cfg(test)]
 mod real;
 #[cfg(test)]
+mod rogue;
+#[cfg(test)]
 mod stand_in;
 #[cfg(test)]
 mod verdicts;
