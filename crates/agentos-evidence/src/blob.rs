@@ -5,31 +5,49 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread::Builder;
 
 use serde_json::Value;
 
 use crate::EvidenceError;
 use crate::record::{digest, hex_of};
 
-/// Stores bytes durably under their hash and gives the hash. The caller holds the store's lock.
-pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<String, EvidenceError> {
+/// A blob that is there, and what must be synced before a record may refer to it.
+pub(crate) struct Stored {
+    pub id: String,
+    pub unsynced: Vec<PathBuf>,
+}
+
+/// Stores bytes under their hash. The caller holds the store's lock.
+pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
     let id = digest(bytes);
     let path = path_of(dir, &id)?;
-    if fs::read(&path).is_ok_and(|there| there == bytes) {
-        return Ok(id);
+    let folder = path.parent().unwrap_or(dir).to_owned();
+    let mut unsynced = vec![path.clone()];
+    if cfg!(unix) {
+        unsynced.push(folder.clone());
+        unsynced.extend(folder.parent().map(Path::to_owned));
     }
-    let folder = path.parent().unwrap_or(dir);
-    make_dir(folder)?;
-    if fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink()) {
+    // Whoever wrote one that is there already may not have synced it yet.
+    if fs::read(&path).is_ok_and(|there| there == bytes) {
+        return Ok(Stored { id, unsynced });
+    }
+    if !folder.is_dir() {
+        fs::create_dir_all(&folder).map_err(EvidenceError::io("make", &folder))?;
+        if cfg!(unix) {
+            unsynced.push(dir.to_owned());
+        }
+    }
+    if fs::symlink_metadata(&folder).is_ok_and(|found| found.is_symlink()) {
         let source = io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link");
         return Err(EvidenceError::Io {
             action: "use",
-            path: folder.to_owned(),
+            path: folder,
             source,
         });
     }
     let temp = path.with_extension("tmp");
-    let written = write_durably(&temp, bytes).and_then(|()| fs::rename(&temp, &path));
+    let written = write_plain(&temp, bytes).and_then(|()| fs::rename(&temp, &path));
     if let Err(source) = written {
         // The temporary file is ours alone; what matters is told below.
         let _ = fs::remove_file(&temp);
@@ -39,8 +57,26 @@ pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<String, EvidenceError> {
             source,
         });
     }
-    sync_dir(folder)?;
-    Ok(id)
+    Ok(Stored { id, unsynced })
+}
+
+/// Makes files and folders durable, all at a time: a disk takes the requests of many together.
+pub(crate) fn sync_each(paths: &[PathBuf]) -> Result<(), EvidenceError> {
+    let sync = |path: &PathBuf| {
+        let synced = File::open(path).and_then(|file| file.sync_all());
+        synced.map_err(EvidenceError::io("sync", path))
+    };
+    std::thread::scope(|scope| {
+        let helpers: Vec<_> = paths
+            .iter()
+            .map(|path| (path, Builder::new().spawn_scoped(scope, move || sync(path))))
+            .collect();
+        // One for which there is no thread is synced here.
+        helpers.into_iter().try_for_each(|(path, helper)| match helper {
+            Ok(helper) => helper.join().unwrap_or_else(|_| sync(path)),
+            Err(_) => sync(path),
+        })
+    })
 }
 
 /// Reads a blob back, checked against its name.
@@ -105,12 +141,6 @@ fn path_of(dir: &Path, id: &str) -> Result<PathBuf, EvidenceError> {
 /// Writes a file, without waiting for the disk.
 pub(crate) fn write_plain(path: &Path, bytes: &[u8]) -> io::Result<()> {
     create(path)?.write_all(bytes)
-}
-
-fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 /// Makes a new file in place of whatever a crash left there. A link is removed, never written through.

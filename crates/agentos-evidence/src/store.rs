@@ -3,6 +3,7 @@
 //! Owns: the lock, the order of writes and their durability. Never: appends to a tape that is not whole, and never
 //! mends one without saying so on it.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -26,6 +27,8 @@ pub struct Store {
     known: Mutex<Option<Tail>>,
     /// Noted, not yet written.
     noted: Mutex<Vec<Entry>>,
+    /// Blobs and their folders that may not be on the disk yet.
+    unsynced: Mutex<BTreeSet<PathBuf>>,
     /// Bytes at which a file of the tape is full.
     full: u64,
 }
@@ -111,6 +114,7 @@ impl Store {
             dir: dir.to_owned(),
             known: Mutex::new(None),
             noted: Mutex::new(Vec::new()),
+            unsynced: Mutex::new(BTreeSet::new()),
             full: segments::FULL,
         })
     }
@@ -180,6 +184,7 @@ impl Store {
         last: impl FnOnce(&RecordRef) -> Result<Entry, EvidenceError>,
     ) -> Result<RecordRef, EvidenceError> {
         blob::make_dir(&self.dir)?;
+        self.sync_blobs()?;
         let _lock = segments::lock(&self.dir)?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tape = self.open_tape()?;
@@ -207,15 +212,19 @@ impl Store {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores bytes durably by content; gives `sha256:` and 64 hex digits. A record refers to a blob by a member
-    /// whose name ends in `_sha256` and whose value is exactly that text.
+    /// Stores bytes by content; gives `sha256:` and 64 hex digits. They are on the disk before the next record that is
+    /// appended. A record refers to a blob by a member whose name ends in `_sha256` and whose value is exactly that
+    /// text.
     ///
     /// # Errors
-    /// When it cannot be made durable.
+    /// When it cannot be written.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<String, EvidenceError> {
         blob::make_dir(&self.dir)?;
         let _lock = segments::lock(&self.dir)?;
-        blob::put(&self.dir, bytes)
+        let stored = blob::put(&self.dir, bytes)?;
+        let mut unsynced = self.unsynced.lock().unwrap_or_else(PoisonError::into_inner);
+        unsynced.extend(stored.unsynced);
+        Ok(stored.id)
     }
 
     /// Reads a blob back.
@@ -224,6 +233,14 @@ impl Store {
     /// When it is not there, cannot be read, or is not what was stored.
     pub fn get_blob(&self, id: &str) -> Result<Vec<u8>, EvidenceError> {
         blob::get(&self.dir, id)
+    }
+
+    /// A record must not be on the disk before the blobs that it, or one noted before it, refers to.
+    fn sync_blobs(&self) -> Result<(), EvidenceError> {
+        let mut unsynced = self.unsynced.lock().unwrap_or_else(PoisonError::into_inner);
+        blob::sync_each(&Vec::from_iter(unsynced.iter().cloned()))?;
+        unsynced.clear();
+        Ok(())
     }
 
     pub(crate) fn tape_path(&self) -> PathBuf {
@@ -274,9 +291,10 @@ impl Store {
         let mut told = Vec::new();
         if !fragment.is_empty() {
             let kept = blob::put(&self.dir, &fragment)?;
+            blob::sync_each(&kept.unsynced)?;
             tape.set_len(tail.len)
                 .map_err(EvidenceError::io("mend", &self.tape_path()))?;
-            told.push(json!({ "what": "torn-line", "fragment_sha256": kept, "bytes": fragment.len() }));
+            told.push(json!({ "what": "torn-line", "fragment_sha256": kept.id, "bytes": fragment.len() }));
         }
         if let Some(behind) = behind {
             told.push(json!({ "what": "head-behind", "head": behind, "tape": tail.seq }));

@@ -1,6 +1,6 @@
 //! Making what was written durable.
 //!
-//! Owns: syncing folders, object files and refs. Never: writes anything.
+//! Owns: syncing files and folders, and which ones hold objects and refs. Never: writes anything.
 
 use std::fs::File;
 use std::io;
@@ -20,6 +20,11 @@ pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
     } else {
         Ok(())
     }
+}
+
+/// A folder as something to be synced, where folders can be.
+pub(crate) fn folder(dir: PathBuf) -> Option<PathBuf> {
+    cfg!(unix).then_some(dir)
 }
 
 /// Makes files and folders durable, many at a time: a disk takes the requests of many together, where one after the
@@ -53,8 +58,9 @@ fn sync_if_there(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes objects durable. One that is in a pack, or was there before, has no file of its own or is synced again.
-pub(crate) fn sync_objects(common: &Path, ids: &[Oid]) -> io::Result<()> {
+/// The files and folders to be synced for objects. One that is in a pack has no file of its own, which is passed over;
+/// one that was there before is synced again.
+pub(crate) fn object_files(common: &Path, ids: &[Oid]) -> Vec<PathBuf> {
     let objects = common.join("objects");
     let mut paths = std::collections::BTreeSet::new();
     for id in ids {
@@ -67,12 +73,30 @@ pub(crate) fn sync_objects(common: &Path, ids: &[Oid]) -> io::Result<()> {
             paths.insert(objects.clone());
         }
     }
-    sync_each(&Vec::from_iter(paths))
+    Vec::from_iter(paths)
 }
 
-/// Makes a loose ref durable.
-pub(crate) fn sync_ref(common: &Path, refname: &str) -> io::Result<()> {
+/// The file and folder to be synced for a loose ref.
+pub(crate) fn ref_files(common: &Path, refname: &str) -> Vec<PathBuf> {
     let path = common.join(refname);
     let folder = path.parent().filter(|_| cfg!(unix)).map(Path::to_owned);
-    sync_each(&Vec::from_iter([path].into_iter().chain(folder)))
+    Vec::from_iter([path].into_iter().chain(folder))
+}
+
+/// Runs `aside` while `main` runs; gives what both give.
+pub(crate) fn meanwhile<T>(
+    aside: impl Fn() -> io::Result<()> + Sync,
+    main: impl FnOnce() -> T,
+) -> (T, io::Result<()>) {
+    std::thread::scope(|scope| {
+        let helper = Builder::new().spawn_scoped(scope, &aside);
+        let given = main();
+        let done = match helper {
+            Ok(helper) => helper
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("a helper ended early"))),
+            Err(_) => aside(),
+        };
+        (given, done)
+    })
 }

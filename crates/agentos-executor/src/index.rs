@@ -1,16 +1,18 @@
 //! Brings the index up to a landed change: the touched paths, and nothing else.
 //!
-//! Owns: the new index, made under another name and then renamed, and entries with the stat data that keeps `git
+//! Owns: whether an index can be read, the new one, made under another name and then renamed, and entries with the stat data that keeps `git
 //! status` quick and clean. Never: refreshes or drops what the user has staged elsewhere.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use git2::{ErrorCode, Index, IndexEntry, IndexTime};
 
+use crate::index_lock::HeldIndex;
 use crate::preflight::content_is;
 use crate::splice::{mode_bits, oid};
-use crate::{ExecError, FileId, ReceiptFile, Repository, index_lock};
+use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 
 /// The bits of an entry's flags that are set while a conflict is open.
 const STAGE: u16 = 0x3000;
@@ -19,16 +21,17 @@ const STAGE: u16 = 0x3000;
 /// carry no stat data, so that git looks at the files.
 pub(crate) fn update(
     repository: &Repository,
+    held: &mut HeldIndex,
     root: &Path,
     files: &[ReceiptFile],
     kept: &[String],
 ) -> Result<(), ExecError> {
-    let place = repository.git.path().join("index");
-    let next = repository.git.path().join("agentos-index.tmp");
-    let made = index_lock::second_name(&place, &next)
-        .map_err(ExecError::write("write", &next))
-        .and_then(|()| make(repository, &next, root, files, kept))
-        .and_then(|()| fs::rename(&next, &place).map_err(ExecError::write("replace", &place)));
+    let (place, next) = (repository.index_path(), repository.next_index());
+    let made = change(&mut held.index, &place, root, files, kept).and_then(|()| {
+        held.index.write().map_err(ExecError::git("write the index"))?;
+        repository.reach("index written");
+        fs::rename(&next, &place).map_err(ExecError::write("replace", &place))
+    });
     if made.is_err() {
         // What is left under this name is taken away before the next use as well.
         let _ = fs::remove_file(&next);
@@ -37,18 +40,15 @@ pub(crate) fn update(
     made
 }
 
-/// Changes the index that stands under its second name.
-fn make(
-    repository: &Repository,
-    next: &Path,
+/// Changes the index in memory.
+fn change(
+    index: &mut Index,
+    place: &Path,
     root: &Path,
     files: &[ReceiptFile],
     kept: &[String],
 ) -> Result<(), ExecError> {
-    let failed = || ExecError::git("update the index");
-    repository.reach("index copied");
-    let mut index = Index::open(next).map_err(failed())?;
-    look_again(next, root, &mut index)?;
+    look_again(place, root, index)?;
     for file in files {
         match index.remove(Path::new(file.path.as_str()), 0) {
             Ok(()) => {}
@@ -65,9 +65,38 @@ fn make(
             index.add(&entry).map_err(ExecError::git("update the index"))?;
         }
     }
-    index.write().map_err(ExecError::git("write the index"))?;
-    repository.reach("index written");
     Ok(())
+}
+
+/// Finds out early what a reading under the lock would find: an index of a kind that libgit2 does not read. Reading a
+/// large one takes long, so only one that looks odd is read here.
+pub(crate) fn check_kind(repository: &Repository) -> Result<(), RepoError> {
+    let looks_usual = is_usual(&repository.index_path()) && !has_company(repository.git.path());
+    if looks_usual {
+        return Ok(());
+    }
+    let index = repository.git.index();
+    index.map(|_| ()).map_err(RepoError::git("read the index"))
+}
+
+/// No index, or one of the versions 2 to 4, as git's `index-format` page has them.
+fn is_usual(place: &Path) -> bool {
+    let mut head = [0; 8];
+    match File::open(place).and_then(|mut file| file.read_exact(&mut head)) {
+        Ok(()) => matches!(&head, b"DIRC\0\0\0\x02" | b"DIRC\0\0\0\x03" | b"DIRC\0\0\0\x04"),
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
+
+/// The other part of a split index lies beside it, and the list by which an index became sparse.
+fn has_company(git_dir: &Path) -> bool {
+    let sparse = git_dir.join("info/sparse-checkout").exists();
+    sparse
+        || fs::read_dir(git_dir).is_ok_and(|entries| {
+            entries
+                .flatten()
+                .any(|entry| entry.file_name().to_string_lossy().starts_with("sharedindex."))
+        })
 }
 
 /// Git compares whole seconds: of a file as young as the index, only its content tells whether it was edited. The new

@@ -1,14 +1,16 @@
 //! The index is ours from the look at it until it is replaced, and a lock that a killed landing left is known as ours.
 //!
-//! Owns: `index.lock` of a landing, told from other programs' by its content, which it has from its first moment.
-//! Never: removes a lock that says anything else.
+//! Owns: `index.lock` of a landing, told from other programs' by its content, which it has from its first moment, and
+//! the one reading of an index under it. Never: removes a lock that says anything else.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use git2::Index;
+
 use crate::journal::remove_if_there;
-use crate::{ExecError, Repository};
+use crate::{ExecError, RepoError, Repository};
 
 /// What our lock begins with; the run follows.
 const MARK: &str = "agentos landing ";
@@ -18,6 +20,13 @@ const MAX_LOCK: u64 = 512;
 /// The index is held; it is let go when this is dropped.
 pub(crate) struct IndexLock {
     path: PathBuf,
+}
+
+/// The index as it is while nobody else can change it.
+pub(crate) struct HeldIndex {
+    /// Read from `.git/index`; it writes itself to [`Repository::next_index`].
+    pub index: Index,
+    _lock: IndexLock,
 }
 
 impl Drop for IndexLock {
@@ -30,7 +39,7 @@ impl Drop for IndexLock {
 impl Repository {
     /// Takes the index, so that no other program can stage anything until we are done. The caller holds the
     /// repository's lock.
-    pub(crate) fn lock_index(&self, run: &str) -> Result<IndexLock, ExecError> {
+    fn lock_index(&self, run: &str) -> Result<IndexLock, ExecError> {
         let path = self.index_lock_path();
         let mark = self.state_dir().join("index-mark");
         let text = format!("{MARK}{run}\n");
@@ -50,6 +59,28 @@ impl Repository {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(ExecError::IndexLocked(path)),
             Err(error) => Err(ExecError::write("lock the index with", &path)(error)),
         }
+    }
+
+    /// Takes the index and reads it, once: what is looked at is what will be changed.
+    pub(crate) fn hold_index(&self, run: &str) -> Result<HeldIndex, ExecError> {
+        let lock = self.lock_index(run)?;
+        let next = self.next_index();
+        second_name(&self.index_path(), &next).map_err(ExecError::write("write", &next))?;
+        self.reach("index named twice");
+        // Opened under its second name, libgit2 will write the new one there, beside the lock that we hold.
+        let index = Index::open(&next);
+        remove_if_there(&next).map_err(ExecError::write("remove", &next))?;
+        let index = index.map_err(RepoError::git("read the index"))?;
+        Ok(HeldIndex { index, _lock: lock })
+    }
+
+    pub(crate) fn index_path(&self) -> PathBuf {
+        self.git.path().join("index")
+    }
+
+    /// Where a new index is made before it takes the place of the old one.
+    pub(crate) fn next_index(&self) -> PathBuf {
+        self.git.path().join("agentos-index.tmp")
     }
 
     /// Nobody holds the index now.
@@ -78,6 +109,8 @@ impl Repository {
         let Some(run) = self.abandoned_index_lock() else {
             return Ok(None);
         };
+        let next = self.next_index();
+        clear_next(&next).map_err(ExecError::write("remove", &next))?;
         let path = self.index_lock_path();
         fs::remove_file(&path).map_err(ExecError::write("remove", &path))?;
         Ok(Some(run))
@@ -106,20 +139,22 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// A second name for the index, with its time, on which a new one can be made. A copy where second names do not
-/// exist. What an earlier process left under this name, or libgit2's lock on it, is ours and goes away.
-pub(crate) fn second_name(index: &Path, second: &Path) -> io::Result<()> {
-    remove_if_there(second)?;
-    let mut lock = second.as_os_str().to_owned();
+/// Removes what an earlier process left under the second name, and libgit2's lock on it.
+fn clear_next(next: &Path) -> io::Result<()> {
+    let mut lock = next.as_os_str().to_owned();
     lock.push(".lock");
     remove_if_there(Path::new(&lock))?;
+    remove_if_there(next)
+}
+
+/// A second name for the index. A copy where second names do not exist; nothing where there is no index.
+fn second_name(index: &Path, second: &Path) -> io::Result<()> {
+    clear_next(second)?;
     match fs::hard_link(index, second) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) if no_links(&error) => {
-            let modified = fs::metadata(index)?.modified()?;
             let mut file = OpenOptions::new().write(true).create_new(true).open(second)?;
-            file.write_all(&fs::read(index)?)?;
-            file.set_modified(modified)
+            file.write_all(&fs::read(index)?)
         }
         other => other,
     }

@@ -165,8 +165,9 @@ impl Repository {
         journal.map(Some).ok_or(ExecError::BadJournal(path))
     }
 
-    /// Writes the journal in one durable step.
-    pub(crate) fn write_journal(&self, journal: &Journal) -> Result<(), ExecError> {
+    /// Writes the journal in one step. Its content is durable then, and so is everything in `also`; its name is with
+    /// [`Repository::sync_state_dir`].
+    pub(crate) fn write_journal(&self, journal: &Journal, also: Vec<PathBuf>) -> Result<(), ExecError> {
         let path = self.journal_path();
         let written = serde_json::to_vec(journal)
             .map_err(io::Error::other)
@@ -177,19 +178,30 @@ impl Repository {
                 let mut file = OpenOptions::new().write(true).create_new(true).open(&temp)?;
                 self.reach("journal opened");
                 file.write_all(&text)?;
-                file.sync_all()?;
+                disk::sync_each(&[vec![temp.clone()], also].concat())?;
                 self.reach("journal ready");
                 fs::rename(&temp, &path)?;
                 self.reach("journal in place");
-                disk::sync_dir(path.parent().unwrap_or(Path::new(".")))
+                Ok(())
             });
         written.map_err(ExecError::write("write", &path))
     }
 
-    pub(crate) fn clear_journal(&self) -> Result<(), ExecError> {
+    /// Makes durable that the journal is there, or is not.
+    pub(crate) fn sync_state_dir(&self) -> Result<(), ExecError> {
+        let dir = self.state_dir();
+        disk::sync_dir(&dir).map_err(ExecError::write("sync", &dir))
+    }
+
+    pub(crate) fn remove_journal(&self) -> Result<(), ExecError> {
         let path = self.journal_path();
-        remove_if_there(&path).map_err(ExecError::write("remove", &path))?;
-        disk::sync_dir(&self.state_dir()).map_err(ExecError::write("sync", &path))
+        remove_if_there(&path).map_err(ExecError::write("remove", &path))
+    }
+
+    /// Removes the journal for good.
+    pub(crate) fn clear_journal(&self) -> Result<(), ExecError> {
+        self.remove_journal()?;
+        self.sync_state_dir()
     }
 }
 

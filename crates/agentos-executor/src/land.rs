@@ -4,9 +4,11 @@
 //! the result compared with a second opinion, and the intent recorded; `publish` does the rest. Never: decides
 //! whether a change may land.
 
+use std::path::PathBuf;
+
 use agentos_diff::{Change, FileChange, FileMode, FileState};
 use agentos_policy::{Approved, Hashes};
-use git2::{ObjectType, Oid, Signature, Time, Tree};
+use git2::{Index, ObjectType, Oid, Signature, Time, Tree};
 use sha2::{Digest, Sha256};
 
 use crate::base::lookup;
@@ -17,7 +19,7 @@ use crate::repository::Queue;
 use crate::splice::{mode_bits, oid, splice};
 use crate::{
     CommitSigner, ExecError, FailPoints, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile,
-    RepoError, Repository, Signed, Target, Writes, opinion, preflight,
+    RepoError, Repository, Signed, Target, Writes, opinion, pack, preflight,
 };
 
 /// How a change shall land.
@@ -45,8 +47,10 @@ pub struct LandPlan {
 pub(crate) struct Prepared {
     pub files: Vec<ReceiptFile>,
     pub tree: Oid,
-    /// Every object written.
-    objects: Vec<Oid>,
+    /// Every object made.
+    pub objects: Vec<Oid>,
+    /// What is to be synced for them to be on the disk.
+    pub unsynced: Vec<PathBuf>,
 }
 
 impl Repository {
@@ -109,25 +113,28 @@ impl Repository {
         let author = self.author(plan)?;
         let base = self.base_tree(&plan.target)?;
         let files = receipt_files(&base, change)?;
-        let mut _index = None;
+        let mut held = None;
         if plan.target.writes.touches_work_tree() {
-            _index = Some(self.lock_index(&plan.run)?);
-            preflight::check(self, self.work_dir().ok_or(RepoError::NoWorkTree)?, &files)?;
+            let index = held.insert(self.hold_index(&plan.run)?);
+            let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
+            preflight::check(self, &index.index, root, &files)?;
         }
         self.reach("checked");
-        let prepared = prepare(&self.git, &base, change, files, self.fail_points())?;
-        disk::sync_objects(self.common_dir(), &prepared.objects)
-            .map_err(ExecError::write("sync", self.common_dir()))?;
-        self.reach("objects durable");
-        let intent = intent_of(plan, change, &prepared);
-        let pin = intents.intent(&intent).map_err(ExecError::EvidenceNotDurable)?;
+        let prepared = if files.len() < pack::FROM {
+            let prepared = prepare(&self.git, &base, change, files, self.fail_points())?;
+            let unsynced = disk::object_files(self.common_dir(), &prepared.objects);
+            Prepared { unsynced, ..prepared }
+        } else {
+            pack::prepare_packed(self, &base, change, files)?
+        };
+        let pin = self.record_intent(&intent_of(plan, change, &prepared), &prepared.unsynced, intents)?;
         self.reach("intent recorded");
         let commit = match &author {
             Some(author) => Some(self.write_commit(plan, author, prepared.tree, &pin, signer)?),
             None => None,
         };
         self.reach("commit written");
-        let kept = self.publish(plan, &prepared, commit)?;
+        let kept = self.publish(plan, &prepared, commit, held.as_mut())?;
         let mut receipt = receipt_of(plan, change, prepared);
         receipt.commit = commit.map(|id| id.to_string());
         receipt.signed = commit.map(|_| signer.map_or(Signed::No, CommitSigner::format));
@@ -135,6 +142,19 @@ impl Repository {
         receipt.kept = kept;
         receipt.recovered = self.take_recovered();
         Ok(receipt)
+    }
+
+    /// The intent on the tape, and the objects on the disk: both at once, since neither leads to the other yet.
+    fn record_intent(
+        &self,
+        intent: &Intent,
+        objects: &[PathBuf],
+        intents: &mut dyn IntentSink,
+    ) -> Result<String, ExecError> {
+        let (pin, synced) = disk::meanwhile(|| disk::sync_each(objects), || intents.intent(intent));
+        let pin = pin.map_err(ExecError::EvidenceNotDurable)?;
+        synced.map_err(ExecError::write("sync", self.common_dir()))?;
+        Ok(pin)
     }
 
     /// A dry run: every check, and everything up to the resulting tree, with the objects in memory alone.
@@ -151,7 +171,9 @@ impl Repository {
         self.check_target(&plan.target)?;
         if self.concerns_work_tree(&plan.target) {
             self.check_index_is_free()?;
-            preflight::check(self, self.work_dir().ok_or(RepoError::NoWorkTree)?, &files)?;
+            let index = Index::open(&self.index_path()).map_err(RepoError::git("read the index"))?;
+            let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
+            preflight::check(self, &index, root, &files)?;
         }
         self.check_ref_is_free(&plan.target.refname)?;
         let prepared = prepare(&git, &base, change, files, self.fail_points())?;
@@ -209,6 +231,7 @@ impl Repository {
         author.map(Some).map_err(|_| RepoError::NoIdentity.into())
     }
 
+    /// Writes the commit; the journal that names it makes it durable.
     fn write_commit(
         &self,
         plan: &LandPlan,
@@ -238,9 +261,7 @@ impl Repository {
                 self.git.commit_signed(text, &signature, None)
             }
         };
-        let id = id.map_err(failed())?;
-        disk::sync_objects(self.common_dir(), &[id]).map_err(ExecError::write("sync", self.common_dir()))?;
-        Ok(id)
+        id.map_err(failed())
     }
 }
 
@@ -321,7 +342,7 @@ fn file_id(state: &FileState) -> Result<FileId, ExecError> {
 }
 
 /// Writes blobs and trees, which nothing refers to yet, and has the result checked.
-fn prepare(
+pub(crate) fn prepare(
     git: &git2::Repository,
     base: &Tree<'_>,
     change: &Change,
@@ -340,7 +361,12 @@ fn prepare(
     fail.reach("trees written");
     opinion::check(git, base, tree, change, &files)?;
     fail.reach("second opinion agreed");
-    Ok(Prepared { files, tree, objects })
+    Ok(Prepared {
+        files,
+        tree,
+        objects,
+        unsynced: Vec::new(),
+    })
 }
 
 fn intent_of(plan: &LandPlan, change: &Change, prepared: &Prepared) -> Intent {

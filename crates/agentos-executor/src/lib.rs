@@ -19,6 +19,7 @@ mod journal;
 mod land;
 mod measure;
 mod opinion;
+mod pack;
 mod preflight;
 mod publish;
 mod rebuild;

@@ -21,9 +21,12 @@ use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 const MAX_NAMED: usize = 50;
 
 /// Looks at every path of a change. The caller holds the index.
-pub(crate) fn check(repository: &Repository, root: &Path, files: &[ReceiptFile]) -> Result<(), ExecError> {
-    let mut index = repository.git.index().map_err(RepoError::git("read the index"))?;
-    index.read(false).map_err(RepoError::git("read the index"))?;
+pub(crate) fn check(
+    repository: &Repository,
+    index: &Index,
+    root: &Path,
+    files: &[ReceiptFile],
+) -> Result<(), ExecError> {
     let deleted = files
         .iter()
         .filter(|file| file.new.is_none())
@@ -32,7 +35,8 @@ pub(crate) fn check(repository: &Repository, root: &Path, files: &[ReceiptFile])
     let look = Look {
         repository,
         root,
-        index: &index,
+        index,
+        attributes: attributes(repository, index, root, files)?,
         deleted,
     };
     let mut dirty = BTreeSet::new();
@@ -51,10 +55,43 @@ pub(crate) fn check(repository: &Repository, root: &Path, files: &[ReceiptFile])
     ))
 }
 
+/// Where attributes are looked up.
+enum Attributes<'a> {
+    /// In the work tree, then in the index, which libgit2 reads again for it.
+    Staged(&'a git2::Repository),
+    /// In the work tree: with an index that names no attributes, the answer is the same.
+    OnDisk(git2::Repository),
+}
+
+/// Git asks the index for attributes where the work tree has no such file. Where no path of the change can be meant,
+/// the index need not be read for it.
+fn attributes<'a>(
+    repository: &'a Repository,
+    index: &Index,
+    root: &Path,
+    files: &[ReceiptFile],
+) -> Result<Attributes<'a>, ExecError> {
+    let mut folders = BTreeSet::from([""]);
+    folders.extend(files.iter().flat_map(|file| ancestors(file.path.as_str())));
+    let is_staged_only = |folder: &&str| {
+        let path = Path::new(folder).join(".gitattributes");
+        index.get_path(&path, 0).is_some() && !root.join(&path).is_file()
+    };
+    if folders.iter().any(is_staged_only) {
+        return Ok(Attributes::Staged(&repository.git));
+    }
+    let git = git2::Repository::open(repository.git.path()).map_err(RepoError::git("open the repository"))?;
+    let mut empty = Index::new().map_err(RepoError::git("read the attributes"))?;
+    git.set_index(&mut empty)
+        .map_err(RepoError::git("read the attributes"))?;
+    Ok(Attributes::OnDisk(git))
+}
+
 struct Look<'a> {
     repository: &'a Repository,
     root: &'a Path,
     index: &'a Index,
+    attributes: Attributes<'a>,
     deleted: BTreeSet<&'a str>,
 }
 
@@ -100,7 +137,11 @@ impl Look<'_> {
 
     fn attribute(&self, path: &str, name: &str) -> Result<Attribute, ExecError> {
         let flags = AttrCheckFlags::FILE_THEN_INDEX;
-        let found = self.repository.git.get_attr(Path::new(path), name, flags);
+        let git = match &self.attributes {
+            Attributes::Staged(git) => git,
+            Attributes::OnDisk(git) => git,
+        };
+        let found = git.get_attr(Path::new(path), name, flags);
         let found = found.map_err(RepoError::git("read the attributes"))?;
         Ok(match AttrValue::from_string(found) {
             AttrValue::True => Attribute::On,

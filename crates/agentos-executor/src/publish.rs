@@ -9,6 +9,7 @@ use std::path::Path;
 use git2::{ErrorCode, Oid};
 
 use crate::disk;
+use crate::index_lock::HeldIndex;
 use crate::journal::{Journal, JournalFile};
 use crate::land::{Prepared, moved};
 use crate::splice::oid;
@@ -21,6 +22,7 @@ impl Repository {
         plan: &LandPlan,
         prepared: &Prepared,
         commit: Option<Oid>,
+        held: Option<&mut HeldIndex>,
     ) -> Result<Vec<String>, ExecError> {
         let target = &plan.target;
         let root = self.work_dir().filter(|_| target.writes.touches_work_tree());
@@ -45,31 +47,50 @@ impl Repository {
         if commit.is_some() {
             self.check_ref_is_free(&target.refname)?;
         }
-        self.write_journal(&journal)?;
+        let objects = disk::object_files(self.common_dir(), commit.as_slice());
+        self.write_journal(&journal, objects)?;
         self.reach("journal written");
         if let Err(error) = self.decide(plan, &mut journal, root, commit) {
             self.take_back(root, &journal)?;
             return Err(error);
         }
-        self.complete(&journal, root)
-            .map_err(|error| ExecError::Unfinished(Box::new(error)))
+        let completed = match (root, held) {
+            (Some(root), Some(held)) => self.complete(&journal, root, held),
+            (None, _) | (_, None) => self.complete_ref(&journal).map(|()| Vec::new()),
+        };
+        completed.map_err(|error| ExecError::Unfinished(Box::new(error)))
     }
 
     /// What follows once the change is made; gives the paths that were left to somebody's later work.
-    fn complete(&self, journal: &Journal, root: Option<&Path>) -> Result<Vec<String>, ExecError> {
+    fn complete(
+        &self,
+        journal: &Journal,
+        root: &Path,
+        held: &mut HeldIndex,
+    ) -> Result<Vec<String>, ExecError> {
         if journal.commit.is_some() {
-            let synced = disk::sync_ref(self.common_dir(), &journal.refname);
+            // Else a loss of power could leave a changed work tree under the old commit.
+            let synced = disk::sync_each(&disk::ref_files(self.common_dir(), &journal.refname));
             synced.map_err(ExecError::write("sync", self.common_dir()))?;
             self.reach("branch durable");
         }
-        let kept = match root {
-            Some(root) => worktree::settle_unless_edited(self, root, &journal.files)?,
-            None => Vec::new(),
-        };
+        let kept = worktree::settle_unless_edited(self, held, root, &journal.files)?;
         self.reach("settled");
         self.clear_journal()?;
         self.reach("journal cleared");
         Ok(kept)
+    }
+
+    /// The same where only a ref was moved. Whatever of this is on the disk, nothing is left to be done: with the
+    /// journal gone and the ref not moved, the change was not made.
+    fn complete_ref(&self, journal: &Journal) -> Result<(), ExecError> {
+        self.remove_journal()?;
+        self.reach("journal cleared");
+        let mut paths = disk::ref_files(self.common_dir(), &journal.refname);
+        paths.extend(disk::folder(self.state_dir()));
+        disk::sync_each(&paths).map_err(ExecError::write("sync", self.common_dir()))?;
+        self.reach("branch durable");
+        Ok(())
     }
 
     /// The one step after which the change is made.
@@ -81,14 +102,17 @@ impl Repository {
         commit: Option<Oid>,
     ) -> Result<(), ExecError> {
         if let Some(root) = root {
-            worktree::stage(self, root, &journal.files)?;
+            // The journal's name with them, before the ref: it says what is to be done to the work tree.
+            let also = Vec::from_iter(disk::folder(self.state_dir()));
+            worktree::stage(self, root, &journal.files, also)?;
             self.reach("staged");
         }
         if let Some(commit) = commit {
             return self.move_ref(plan, commit);
         }
         journal.decided = true;
-        let written = self.write_journal(journal);
+        let written = self.write_journal(journal, Vec::new());
+        let written = written.and_then(|()| self.sync_state_dir());
         if written.is_err() {
             journal.decided = false;
         }

@@ -6,7 +6,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::index_lock::IndexLock;
+use crate::disk;
+use crate::index_lock::HeldIndex;
 use crate::journal::Journal;
 use crate::splice::oid;
 use crate::worktree;
@@ -46,8 +47,8 @@ impl Repository {
             owner.release_abandoned_index()?;
             worktree::discard(root, &journal.files)?;
             if outcome == RecoveryOutcome::Finished && journal.writes.touches_work_tree() {
-                let _index: IndexLock = owner.lock_index(&journal.run)?;
-                kept = self.finish(&owner, root, &mut journal)?;
+                let mut index = owner.hold_index(&journal.run)?;
+                kept = self.finish(&owner, root, &mut journal, &mut index)?;
             }
         }
         self.reach("recovered");
@@ -70,12 +71,18 @@ impl Repository {
         owner: &Repository,
         root: &Path,
         journal: &mut Journal,
+        index: &mut HeldIndex,
     ) -> Result<Vec<String>, ExecError> {
         // Folders came and went: new content may have to wait elsewhere, and a second crash must find it there.
         worktree::plan_temps(root, &journal.run, &mut journal.files)?;
-        self.write_journal(journal)?;
-        worktree::stage(owner, root, &journal.files)?;
-        worktree::settle_unless_edited(owner, root, &journal.files)
+        self.write_journal(journal, Vec::new())?;
+        worktree::stage(
+            owner,
+            root,
+            &journal.files,
+            Vec::from_iter(disk::folder(self.state_dir())),
+        )?;
+        worktree::settle_unless_edited(owner, index, root, &journal.files)
     }
 
     fn outcome(&self, journal: &Journal) -> Result<RecoveryOutcome, ExecError> {

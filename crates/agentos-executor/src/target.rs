@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Operation, Unsupported};
 use crate::splice::splice;
-use crate::{ReceiptFile, RepoError, Repository, work_trees};
+use crate::{ReceiptFile, RepoError, Repository, index, work_trees};
 
 /// What the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -246,10 +246,7 @@ impl Repository {
         if self.is_on("core.sparsecheckout") {
             return Err(RepoError::Unsupported(Unsupported::SparseCheckout));
         }
-        self.git
-            .index()
-            .map(|_| ())
-            .map_err(RepoError::git("read the index"))
+        index::check_kind(self)
     }
 }
 

@@ -14,6 +14,7 @@ use agentos_diff::FileMode;
 
 use crate::disk;
 use crate::index;
+use crate::index_lock::HeldIndex;
 use crate::journal::JournalFile;
 use crate::preflight::{ancestors, content_is, link_is, look_at, mode_fits};
 use crate::splice::oid;
@@ -46,9 +47,14 @@ pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> R
     Ok(())
 }
 
-/// Writes the new content of each file under its temporary name, durably.
-pub(crate) fn stage(repository: &Repository, root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
-    let mut written = Vec::new();
+/// Writes the new content of each file under its temporary name, and makes it durable together with `also`.
+pub(crate) fn stage(
+    repository: &Repository,
+    root: &Path,
+    files: &[JournalFile],
+    also: Vec<PathBuf>,
+) -> Result<(), ExecError> {
+    let mut written = also;
     for JournalFile { file, temp } in files {
         let (Some(new), Some(temp)) = (&file.new, temp) else {
             continue;
@@ -69,6 +75,7 @@ pub(crate) fn stage(repository: &Repository, root: &Path, files: &[JournalFile])
 /// yet as the change has it, holds somebody's later work: it is left alone and named.
 pub(crate) fn settle_unless_edited(
     repository: &Repository,
+    held: &mut HeldIndex,
     root: &Path,
     files: &[JournalFile],
 ) -> Result<Vec<String>, ExecError> {
@@ -86,7 +93,7 @@ pub(crate) fn settle_unless_edited(
     settle(repository, root, &open)?;
     discard(root, &done)?;
     let files: Vec<_> = files.iter().map(|entry| entry.file.clone()).collect();
-    index::update(repository, root, &files, &kept)?;
+    index::update(repository, held, root, &files, &kept)?;
     Ok(kept)
 }
 

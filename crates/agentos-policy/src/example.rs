@@ -13,19 +13,24 @@ use crate::{PolicyError, PolicySet, Rule, ToolFacts};
 /// Wednesday, 1970-01-07, at midnight.
 const WEDNESDAY: u64 = 6 * 24 * 3600;
 
-/// How many examples were asked.
+/// How many examples a rule has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) matching: usize,
     pub(crate) other: usize,
 }
 
-/// Asks every rule its examples.
-pub(crate) fn check(set: &PolicySet, texts: &[RuleText]) -> Result<Vec<Counted>, PolicyError> {
+/// Asks rules their examples, those that are marked in `asked`; counts them all.
+pub(crate) fn check(
+    set: &PolicySet,
+    texts: &[RuleText],
+    asked: &[bool],
+) -> Result<Vec<Counted>, PolicyError> {
     let mut counts = Vec::with_capacity(texts.len());
-    for (index, (rule, text)) in set.rules().iter().zip(texts).enumerate() {
+    for (index, ((rule, text), asked)) in set.rules().iter().zip(texts).zip(asked).enumerate() {
         let examples = &text.examples;
-        for (matched, list) in [(false, &examples.matching), (true, &examples.other)] {
+        let lists = [(false, &examples.matching), (true, &examples.other)];
+        for (matched, list) in lists.into_iter().filter(|_| *asked) {
             for (at, example) in list.iter().enumerate() {
                 if matches(set, index, rule, text, example)? == matched {
                     return Err(PolicyError::Example {
@@ -110,4 +115,25 @@ fn when(rule: &Rule, example: &Example) -> Result<Timestamp, PolicyError> {
     Ok(Timestamp::from_unix_seconds(
         WEDNESDAY + days * 24 * 3600 + u64::from(minute) * 60,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layer, PolicySource, Preset};
+
+    #[test]
+    fn every_rule_that_comes_with_the_program_matches_its_examples() {
+        for preset in Preset::WITH_RULES {
+            let source = PolicySource {
+                layer: Layer::Repository,
+                name: "names.toml".to_owned(),
+                text: format!("version = 1\npreset = \"{}\"\n", preset.as_str()),
+            };
+            let set = PolicySet::load(&[source]).unwrap();
+            let counted = check(&set, &set.texts, &vec![true; set.texts.len()]).unwrap();
+            let all: usize = counted.iter().map(|rule| rule.matching + rule.other).sum();
+            assert!(all > 20, "{}: {all}", preset.as_str());
+        }
+    }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Loaded {
     pub(crate) rules: Vec<Rule>,
     /// As long as `rules`.
     pub(crate) texts: Vec<RuleText>,
+    /// For each rule, whether it came with the program.
+    pub(crate) built_in: Vec<bool>,
     pub(crate) standings: Vec<Standing>,
     /// Every text with its layer and name, for the hash.
     pub(crate) sources: Vec<PolicySource>,
@@ -39,6 +41,7 @@ pub(crate) fn load(sources: &[PolicySource]) -> Result<Loaded, PolicyError> {
     let mut loaded = Loaded {
         rules: Vec::new(),
         texts: Vec::new(),
+        built_in: Vec::new(),
         standings: Vec::new(),
         sources: Vec::new(),
     };
@@ -48,9 +51,9 @@ pub(crate) fn load(sources: &[PolicySource]) -> Result<Loaded, PolicyError> {
         name: "built-in/floor.toml".to_owned(),
         text: include_str!("../policy/floor.toml").to_owned(),
     };
-    loaded.read(&floor)?;
+    loaded.read(&floor, true)?;
     for source in &sources {
-        if let Some(preset) = loaded.read(source)? {
+        if let Some(preset) = loaded.read(source, false)? {
             state(&mut stated, source, &preset)?;
         }
     }
@@ -72,7 +75,11 @@ pub(crate) fn load(sources: &[PolicySource]) -> Result<Loaded, PolicyError> {
 
 impl Loaded {
     /// Reads one text; gives the preset it names.
-    fn read(&mut self, source: &PolicySource) -> Result<Option<Spanned<Preset>>, PolicyError> {
+    fn read(
+        &mut self,
+        source: &PolicySource,
+        built_in: bool,
+    ) -> Result<Option<Spanned<Preset>>, PolicyError> {
         let parsed = file::parse(&source.name, &source.text)?;
         let first = self.rules.len();
         for spanned in parsed.rule {
@@ -82,6 +89,7 @@ impl Loaded {
             check_id(&rule, self.rules.get(first..).unwrap_or_default())?;
             self.rules.push(rule);
             self.texts.push(text);
+            self.built_in.push(built_in);
         }
         self.sources.push(source.clone());
         Ok(parsed.preset)
@@ -95,11 +103,12 @@ impl Loaded {
                 preset: *preset,
             });
             if let Some(text) = preset.text() {
-                self.read(&PolicySource {
+                let source = PolicySource {
                     layer: *layer,
                     name: preset.source_name(),
                     text: text.to_owned(),
-                })?;
+                };
+                self.read(&source, true)?;
             }
         }
         Ok(())

@@ -1,0 +1,46 @@
+//! The objects of a change with many files, written as one pack: two files to be synced instead of hundreds.
+//!
+//! Owns: preparing in memory, and the pack. Never: is used for few files, since every pack is one more to look into.
+
+use std::path::PathBuf;
+
+use agentos_diff::Change;
+use git2::Tree;
+
+use crate::land::{Prepared, prepare};
+use crate::{ExecError, ReceiptFile, RepoError, Repository};
+
+/// Files of a change from which on its objects become a pack: git keeps what it fetches as a pack from 100 objects on
+/// (`fetch.unpackLimit`).
+pub(crate) const FROM: usize = 100;
+
+/// Prepares a change; what is to be synced are a pack, its index and their folder.
+pub(crate) fn prepare_packed(
+    repository: &Repository,
+    base: &Tree<'_>,
+    change: &Change,
+    files: Vec<ReceiptFile>,
+) -> Result<Prepared, ExecError> {
+    let failed = || ExecError::git("write a pack");
+    // A repository of its own, whose new objects stay in memory.
+    let git = git2::Repository::open(repository.git.path()).map_err(RepoError::git("open the repository"))?;
+    let store = git.odb().map_err(RepoError::git("open the object store"))?;
+    let _memory = store.add_new_mempack_backend(1000).map_err(failed())?;
+    let base = git
+        .find_tree(base.id())
+        .map_err(RepoError::git("read the base"))?;
+    let prepared = prepare(&git, &base, change, files, repository.fail_points())?;
+    let mut builder = git.packbuilder().map_err(failed())?;
+    for id in &prepared.objects {
+        builder.insert_object(*id, None).map_err(failed())?;
+    }
+    let folder = repository.common_dir().join("objects").join("pack");
+    builder.write(&folder, 0o444).map_err(failed())?;
+    repository.reach("pack written");
+    let name = builder.name().map_err(failed())?.unwrap_or_default();
+    let mut unsynced: Vec<PathBuf> = ["pack", "idx"]
+        .map(|kind| folder.join(format!("pack-{name}.{kind}")))
+        .into();
+    unsynced.extend(crate::disk::folder(folder));
+    Ok(Prepared { unsynced, ..prepared })
+}
