@@ -236,6 +236,16 @@ pub fn set_mode(path: &Path, mode: u32) {
     done(path, fs::set_permissions(path, fs::Permissions::from_mode(mode)));
 }
 
+/// Sets when a file was changed last, in seconds since 1970.
+///
+/// # Panics
+/// When it cannot be set.
+pub fn set_modified(path: &Path, seconds: u64) {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+    let file = fs::File::options().write(true).open(path);
+    done(path, file.and_then(|file| file.set_modified(time)));
+}
+
 fn done(path: &Path, result: io::Result<()>) {
     if let Err(error) = result {
         fail(&format!("{}: {error}", path.display()));

@@ -14,7 +14,7 @@ const WORDS: [&str; 4] = [
     "AGENTOS_FAIL_POINT",
     "fail point reached",
     "journal in place",
-    "objects durable",
+    "branch durable",
 ];
 
 fn holds(program: &Path) -> [bool; 4] {

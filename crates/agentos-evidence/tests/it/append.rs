@@ -1,7 +1,7 @@
 //! Appending: the chain, other processes, and what a crash leaves.
 
 use agentos_evidence::{Checks, EvidenceError, RecordKind, Store};
-use agentos_testkit::repo::{make_dir, make_link, move_path, read_file, write_file};
+use agentos_testkit::repo::{make_dir, make_link, move_path, read_file, remove_file, write_file};
 use serde_json::json;
 
 use crate::support::{TS, Tape};
@@ -118,6 +118,29 @@ fn a_head_that_a_crash_left_behind_is_put_right_and_told() {
     assert_eq!(
         store.run("run-2").unwrap()[0].body,
         json!({ "what": "head-behind", "head": 1, "tape": 2 })
+    );
+}
+
+#[test]
+fn killed_twice_before_there_was_a_head_a_tape_goes_on() {
+    let tape = Tape::new();
+    let head = tape.folder.path().join("head.json");
+    for run in ["run-1", "run-2"] {
+        let store = Store::open(tape.folder.path()).unwrap();
+        store.append(run, RecordKind::Task, json!({}), TS).unwrap();
+        remove_file(&head);
+    }
+    let store = Store::open(tape.folder.path()).unwrap();
+    store.append("run-3", RecordKind::Task, json!({}), TS).unwrap();
+    assert_eq!(tape.findings(), []);
+    let told = |run: &str| store.run(run).unwrap()[0].body.clone();
+    assert_eq!(
+        told("run-2"),
+        json!({ "what": "head-behind", "head": 0, "tape": 1 })
+    );
+    assert_eq!(
+        told("run-3"),
+        json!({ "what": "head-behind", "head": 0, "tape": 3 })
     );
 }
 

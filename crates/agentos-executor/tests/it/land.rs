@@ -245,3 +245,17 @@ fn a_demonstration_repository_is_made_whole() {
     write_file(&dir.join("other"), "x");
     assert!(Repository::create(&dir, &files, &identity, "Begin", 0).is_err());
 }
+
+#[test]
+fn many_files_become_one_pack() {
+    let repo = example();
+    let names: Vec<String> = (0..150).map(|number| format!("many/{number}.txt")).collect();
+    let edits: Vec<_> = names.iter().map(|name| (name.as_str(), text(name))).collect();
+    land_clean(&repo, &edits);
+    assert_eq!(repo.read("many/149.txt"), b"many/149.txt");
+    let counted = repo.git(&["count-objects", "--verbose"]);
+    assert!(counted.contains("packs: 1"), "{counted}");
+    // 150 contents, the folder and its parent.
+    assert!(counted.contains("in-pack: 152"), "{counted}");
+    assert_sound(&repo);
+}

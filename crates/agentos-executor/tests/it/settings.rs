@@ -1,7 +1,7 @@
 //! Repositories with settings and layouts of their own: landing works as git would, or is refused by name.
 
 use agentos_executor::{Repository, TargetSpec};
-use agentos_testkit::repo::{TestRepo, set_mode, write_file};
+use agentos_testkit::repo::{TestRepo, remove_file, set_mode, set_modified, write_file};
 
 use crate::support::{Sink, accept, assert_sound, change, example, land, land_clean, land_in, program, text};
 
@@ -89,6 +89,32 @@ fn a_young_file_that_somebody_changed_is_still_seen_as_changed() {
     land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).unwrap();
     assert_eq!(repo.status(), "AM young.txt");
     assert_sound(&repo);
+}
+
+#[test]
+fn a_young_file_that_nobody_changed_is_still_seen_as_unchanged() {
+    // Younger than any index. Marked as edited, programs that trust the index, as `git apply --index` does, would
+    // refuse to go on; `diff-files` trusts it as well.
+    let repo = example();
+    repo.write("young.txt", "aaaa\n");
+    set_modified(&repo.path().join("young.txt"), 2_000_000_000);
+    repo.git(&["add", "young.txt"]);
+    repo.git(&["commit", "--quiet", "-m", "young"]);
+    land_clean(&repo, &[("a.txt", text("x\n"))]);
+    assert_eq!(repo.git(&["diff-files", "--name-only"]), "");
+    let staged = repo.git(&["ls-files", "--debug", "young.txt"]);
+    assert!(staged.contains("size: 5"), "{staged}");
+}
+
+#[test]
+fn attributes_that_are_staged_only_count() {
+    let repo = example();
+    repo.write(".gitattributes", "a.txt text eol=crlf\n");
+    repo.commit_all("attributes");
+    remove_file(&repo.path().join(".gitattributes"));
+    let refused = land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).unwrap_err();
+    assert_eq!(refused.code(), "filtered-path");
+    assert_eq!(repo.status(), " D .gitattributes");
 }
 
 #[test]
