@@ -43,17 +43,11 @@ impl Tape {
         Ok(())
     }
 
-    /// The time of a record, and its body without secrets, after its facts were taken in.
-    fn taken(
-        &mut self,
-        kind: RecordKind,
-        body: serde_json::Value,
-    ) -> Result<(Timestamp, serde_json::Value), EffectError> {
-        let now = SystemClock.now();
+    /// The time of a record, and its body without secrets.
+    fn cleaned(&mut self, body: serde_json::Value) -> Result<(Timestamp, serde_json::Value), EffectError> {
         let body = agentos_evidence::clean(body).map_err(|error| broken(&error))?;
-        self.facts.take(kind, &body, now.as_str());
         self.begun = true;
-        Ok((now, body))
+        Ok((SystemClock.now(), body))
     }
 
     /// The store, for reading.
@@ -64,19 +58,23 @@ impl Tape {
 
 impl Evidence for Tape {
     fn append(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError> {
-        let (now, body) = self.taken(kind, body)?;
+        let (now, body) = self.cleaned(body)?;
         let record = self
             .store
-            .append(self.run.as_str(), kind, body, now.as_str())
+            .append(self.run.as_str(), kind, body.clone(), now.as_str())
             .map_err(|error| broken(&error))?;
+        // What could not be recorded is no fact: the checkpoint speaks of what is on the tape.
+        self.facts.take(kind, &body, now.as_str());
         Ok(record.hash)
     }
 
     fn note(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<(), EffectError> {
-        let (now, body) = self.taken(kind, body)?;
+        let (now, body) = self.cleaned(body)?;
         self.store
-            .note(self.run.as_str(), kind, body, now.as_str())
-            .map_err(|error| broken(&error))
+            .note(self.run.as_str(), kind, body.clone(), now.as_str())
+            .map_err(|error| broken(&error))?;
+        self.facts.take(kind, &body, now.as_str());
+        Ok(())
     }
 
     fn blob(&mut self, bytes: &[u8]) -> Result<String, EffectError> {
