@@ -47,11 +47,17 @@ pub(crate) fn settle(
                 return Ok(together);
             }
             let steps = distinct(&parsed.files);
-            if lands {
-                either(together, &steps, base, options, budget)
+            let outcome = if lands {
+                either(together, &steps, base, options, budget)?
             } else {
-                made_for_result(together, &steps, base, options, budget)
+                made_for_result(together, &steps, base, options, budget)?
+            };
+            if steps.len() == parsed.files.len() || outcome.states.is_none() {
+                return Ok(outcome);
             }
+            // What is there twice is meant once, unless it can be done twice.
+            let all: Vec<Step<'_>> = parsed.files.iter().map(Step::of).collect();
+            either(outcome, &all, base, options, budget)
         }
         Order::Once => {
             let together = plan(parsed, base, options, budget)?;

@@ -26,7 +26,7 @@ pub fn series(data: &[u8]) {
         return;
     };
     let Some(meant) = change(first, last) else { return };
-    let (mut answer, mut bodies) = (Vec::new(), Vec::new());
+    let mut answer = Vec::new();
     for pair in states.windows(2) {
         let [before, after] = pair else { return };
         // A step that changes nothing writes nothing.
@@ -37,12 +37,6 @@ pub fn series(data: &[u8]) {
         let Some(diff) = damage::damage(&step, damages & 0b0010_1111) else {
             return;
         };
-        // Who writes one diff twice means it once.
-        let body = body(&diff);
-        if bodies.contains(&body) {
-            return;
-        }
-        bodies.push(body);
         answer.extend(diff);
         if how & 2 != 0 {
             answer.extend(b"\nThen:\n\n");
@@ -61,13 +55,6 @@ pub fn series(data: &[u8]) {
         Err(LandError::Refused(_)) => {}
         Err(LandError::Base(error)) => panic!("{error}"),
     }
-}
-
-/// The lines of a diff without its numbers.
-fn body(diff: &[u8]) -> Vec<u8> {
-    let lines = diff.split_inclusive(|byte| *byte == b'\n');
-    let numbers = |line: &&[u8]| line.starts_with(b"@@ ") || line.starts_with(b"index ");
-    lines.filter(|line| !numbers(line)).flatten().copied().collect()
 }
 
 /// None when nothing changes.

@@ -194,3 +194,51 @@ fn the_order_of_parts_tells_no_places_apart() {
         assert_eq!(outcome(&answer, base), wanted, "{answer}");
     }
 }
+
+#[test]
+fn a_part_that_is_there_twice_is_meant_once_unless_it_can_be_done_twice() {
+    let base: &[(&str, &[u8])] = &[("f", b"a\nb\nx\n3\n\n"), ("g", b"x\nx\nx\n")];
+    let part = |hunk: &str| format!("--- a/f\n+++ b/f\n@@ @@\n{hunk}");
+    let (goes, comes) = (part(" b\n x\n-3\n"), part(" b\n x\n-\n+3\n"));
+    let insert = part(" b\n+new\n x\n");
+    let shorter = "--- a/g\n+++ b/g\n@@ -1,2 +1 @@\n-x\n x\n".to_owned();
+    let cases = [
+        (goes.clone() + &goes, "f=a b x  "),
+        (insert.clone() + &insert, "f=a b new x 3  "),
+        // The line goes, comes again, and goes again; or it goes and comes.
+        (goes.clone() + &comes + &goes, "ambiguous"),
+        // One line less, or two.
+        (shorter.clone() + &shorter, "ambiguous"),
+        (shorter, "g=x x "),
+    ];
+    for (answer, wanted) in cases {
+        assert_eq!(outcome(&answer, base), wanted, "{answer}");
+    }
+}
+
+#[test]
+fn a_removed_line_that_reads_as_a_header_is_never_left_out() {
+    // `-- a/a.rs` goes and `++ b/a.rs` comes: in a diff they look like the header of the next part.
+    let base: &[(&str, &[u8])] = &[("a.rs", b"one\n-- a/a.rs\ntwo\nthree\nfour\n")];
+    let diff = |header: &str| {
+        format!(
+            "--- a/a.rs\n+++ b/a.rs\n{header}\n one\n--- a/a.rs\n+++ b/a.rs\n two\n-three\n+3\n four\n"
+        )
+    };
+    let blank: &[(&str, &[u8])] =
+        &[("a.rs", b"  \n-- a/a.rs\n \n \n \n=======\n \n \n \n \n-- a/a.rs\n ")];
+    let blanks = "--- a/a.rs\n+++ b/a.rs\n@@ @@\n   \n--- a/a.rs\n+++ b/a.rs\n  \n  \n  \n-=======\n+3\n  \n";
+    let fenced = |text: &str| format!("```diff\n{text}```\n");
+    let cases = [
+        (diff("@@ -1,5 +1,5 @@"), base, "a.rs=one ++ b/a.rs two 3 four "),
+        (diff("@@ @@"), base, "ambiguous"),
+        (diff("@@ -1,9 +1,9 @@"), base, "ambiguous"),
+        (fenced(&diff("@@ @@")).replace('\n', "\r\n"), base, "ambiguous"),
+        (blanks.to_owned(), blank, "ambiguous"),
+        (fenced(blanks), blank, "ambiguous"),
+        (fenced(blanks).replace('\n', "\r\n"), blank, "ambiguous"),
+    ];
+    for (answer, files, wanted) in cases {
+        assert_eq!(outcome(&answer, files), wanted, "{answer}");
+    }
+}
