@@ -4,7 +4,7 @@
 
 mod content;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::budget::Budget;
@@ -234,11 +234,15 @@ fn file(
 /// Parts that say the same twice count once; parts that contradict each other are refused.
 fn distinct<'g, 'e, 'a>(group: &'g Group<'e, 'a>) -> Result<Vec<(&'e FileEdit<'a>, &'g Resolved)>, Stop> {
     let mut parts: Vec<(&'e FileEdit<'a>, &'g Resolved)> = Vec::new();
+    // Only parts with the same lines are compared: there may be thousands.
+    let mut alike: HashMap<Vec<(Option<u64>, &[u8])>, Vec<&'e FileEdit<'a>>> = HashMap::new();
     for (edit, resolved) in &group.parts {
-        if !parts
+        let others = alike.entry(texts(edit)).or_default();
+        if !others
             .iter()
-            .any(|(other, _)| other.body == edit.body && other.extended == edit.extended)
+            .any(|other| other.body == edit.body && other.extended == edit.extended)
         {
+            others.push(edit);
             parts.push((edit, resolved));
         }
     }
@@ -258,4 +262,18 @@ fn distinct<'g, 'e, 'a>(group: &'g Group<'e, 'a>) -> Result<Vec<(&'e FileEdit<'a
         .into());
     }
     Ok(parts)
+}
+
+/// Every line of a part, each with the stated line of its hunk.
+fn texts<'e>(edit: &'e FileEdit<'_>) -> Vec<(Option<u64>, &'e [u8])> {
+    match &edit.body {
+        Body::Whole(lines) => lines.iter().map(|line| (None, line.text.as_ref())).collect(),
+        Body::Hunks(hunks) => hunks
+            .iter()
+            .flat_map(|hunk| {
+                let stated = hunk.stated.old_start;
+                hunk.lines.iter().map(move |line| (stated, line.text.as_ref()))
+            })
+            .collect(),
+    }
 }

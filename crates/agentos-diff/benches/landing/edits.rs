@@ -92,6 +92,55 @@ impl Case {
         }
     }
 
+    /// Search/replace blocks of one file: each replaces one line of two.
+    pub fn of_blocks(blocks: usize) -> Self {
+        let text: String = (0..blocks * 2).map(|at| format!("line {at}\n")).collect();
+        let answer: String = (0..blocks)
+            .map(|at| {
+                let (stays, goes) = (at * 2, at * 2 + 1);
+                format!(
+                    "src/f.rs\n<<<<<<< SEARCH\nline {stays}\nline {goes}\n=======\nline {stays}\nnew {goes}\n>>>>>>> REPLACE\n\n"
+                )
+            })
+            .collect();
+        Self::of_text("src/f.rs", text, answer)
+    }
+
+    /// Diffs of one file of ten thousand lines, each made for what the one before it leaves.
+    pub fn of_parts_in_turn(parts: usize) -> Self {
+        let text: String = (0..10_000).map(|at| format!("line {at}\n")).collect();
+        let answer: String = (0..parts)
+            .map(|at| {
+                let goes = if at == 0 {
+                    "line 7".to_owned()
+                } else {
+                    format!("step {at}")
+                };
+                format!(
+                    "--- a/f\n+++ b/f\n@@ @@\n line 6\n-{goes}\n+step {}\n line 8\n\n",
+                    at + 1
+                )
+            })
+            .collect();
+        Self::of_text("f", text, answer)
+    }
+
+    /// Hunks of one file that stand nowhere in it, but nearly: what finding the nearest lines costs.
+    pub fn of_near_misses(hunks: usize) -> Self {
+        let text: String = (0..hunks * 10).map(|at| format!("line {at}\n")).collect();
+        let hunks: String = (0..hunks)
+            .map(|at| {
+                let first = at * 10;
+                format!(
+                    "@@ @@\n line {first}\n-lime {}\n+new\n line {}\n",
+                    first + 1,
+                    first + 2
+                )
+            })
+            .collect();
+        Self::of_text("f", text, format!("--- a/f\n+++ b/f\n{hunks}"))
+    }
+
     /// An answer without any edit.
     pub fn of_prose(bytes: usize) -> Self {
         let sentence = "First, open the file `src/lib.rs` -- then look for the place that the error names.\n";
@@ -99,6 +148,15 @@ impl Case {
         Self {
             base: MemoryBase::default(),
             answer,
+        }
+    }
+
+    fn of_text(path: &str, text: String, answer: String) -> Self {
+        let mut base = MemoryBase::default();
+        base.put(path, Arc::from(text.into_bytes()));
+        Self {
+            base,
+            answer: answer.into_bytes(),
         }
     }
 

@@ -186,3 +186,24 @@ fn elisions(bencher: Bencher<'_, '_>, elisions: usize) {
     let case = Case::of_elisions(elisions);
     measure_landing(bencher, &case, &case.answer, elisions);
 }
+
+/// Growth with the search/replace blocks of one file, which grows along. Items are blocks.
+#[divan::bench(args = [625, 1_250, 2_500, 5_000], max_time = 5)]
+fn blocks(bencher: Bencher<'_, '_>, blocks: usize) {
+    let case = Case::of_blocks(blocks);
+    measure_landing(bencher, &case, &case.answer, blocks);
+}
+
+/// Growth with the diffs of one file that are read one after the other. Items are diffs.
+#[divan::bench(args = [8, 16, 32, 64], max_time = 5)]
+fn parts_in_turn(bencher: Bencher<'_, '_>, parts: usize) {
+    let case = Case::of_parts_in_turn(parts);
+    measure_landing(bencher, &case, &case.answer, parts);
+}
+
+/// Growth with the hunks that stand nowhere, and the file they nearly stand in. Items are hunks.
+#[divan::bench(args = [1_250, 2_500, 5_000, 10_000], max_time = 5)]
+fn near_misses(bencher: Bencher<'_, '_>, hunks: usize) {
+    let case = Case::of_near_misses(hunks);
+    measure(bencher, &case, &case.answer, hunks);
+}

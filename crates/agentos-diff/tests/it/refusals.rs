@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use agentos_diff::{LandError, LandOptions, LandingReport, RepoPath, SeenFile, land};
+use agentos_diff::{LandError, LandOptions, LandingReport, Refusal, RefusalCode, RepoPath, SeenFile, land};
 
 use crate::memory::Memory;
 
@@ -301,6 +301,103 @@ fn feedback_says_for_every_code_what_to_change() {
 
     Send the whole change again in one well-formed answer.
     ");
+}
+
+/// What needs more than a small repository of plain files to be refused.
+#[test]
+fn feedback_says_what_to_change_about_states_and_paths() {
+    let seen = SeenFile {
+        path: RepoPath::new("f").expect("a path"),
+        content: Arc::from(b"a\nb\nc\n".as_slice()),
+    };
+    let seen = LandOptions {
+        seen: vec![seen],
+        ..LandOptions::default()
+    };
+    let mut plain = LandOptions::default();
+    plain.limits.file_bytes = 100;
+    let mut base = Memory::of(&[("f", b"a\nX\nc\n"), ("large", &b"a\n".repeat(51))]);
+    base.put("link", "120000", b"elsewhere");
+    let edit =
+        |path: &str, old: &str| format!("--- a/{path}\n+++ b/{path}\n@@ -1,2 +1,2 @@\n a\n-{old}\n+new\n");
+    let new = |path: &str| format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
+    let cases = [
+        ("stale", edit("f", "b"), &seen),
+        ("encoding", edit("f\u{200b}", "b"), &plain),
+        ("too-large", edit("large", "a"), &plain),
+        ("symlink-traversal", edit("link", "a"), &plain),
+        ("symlink-traversal", new("link/f"), &plain),
+    ];
+    let text: Vec<String> = cases
+        .iter()
+        .map(
+            |(code, answer, options)| match land(answer.as_bytes(), &base, options) {
+                Err(LandError::Refused(report)) => {
+                    let refusal = report.refusal.as_ref().expect("a refusal");
+                    assert_eq!(refusal.code.as_str(), *code, "{refusal}");
+                    format!("== {code}\n{}", report.feedback())
+                }
+                Ok(_) => panic!("{code} lands\n{answer}"),
+                Err(error) => panic!("{code}: {error}\n{answer}"),
+            },
+        )
+        .collect();
+    insta::assert_snapshot!(text.join("\n"), @r"
+    == stale
+    Nothing was changed. `f` has changed since: the same lines were changed.
+    Make the change again for the file as it is now.
+
+    File `f`:
+    - `f` has changed since: the same lines were changed; make the change again for the file as it is now.
+
+    Send the whole change again, with context and removed lines copied exactly from the file.
+
+    == encoding
+    Nothing was changed. `f​` has characters in it that nobody can see.
+
+    File `f​`:
+    - `f​` has characters in it that nobody can see.
+
+    Send the whole change again in one well-formed answer.
+
+    == too-large
+    Nothing was changed. `large` is larger than the limit.
+
+    File `large`:
+    - `large` is larger than the limit.
+
+    Send the whole change again in one well-formed answer.
+
+    == symlink-traversal
+    Nothing was changed. `link` is a symbolic link.
+
+    File `link`:
+    - `link` is a symbolic link.
+
+    This is not allowed. Send the change without it.
+
+    == symlink-traversal
+    Nothing was changed. `link/f` cannot be written: `link` is a symbolic link.
+
+    This is not allowed. Send the change without it.
+    ");
+}
+
+/// Codes that only others than landing give: the advice below their message is landing's.
+#[test]
+fn feedback_has_advice_for_what_policy_refuses() {
+    let codes = [RefusalCode::Secret, RefusalCode::Bidi, RefusalCode::ProtectedPath];
+    for code in codes {
+        let report = LandingReport {
+            version: 1,
+            refusal: Some(Refusal::new(code, "the reason").at("f").hint("the hint")),
+            files: Vec::new(),
+            notes: Vec::new(),
+            partial: false,
+        };
+        let wanted = "Nothing was changed. The reason.\nThe hint.\n\nThis is not allowed. Send the change without it.\n";
+        assert_eq!(report.feedback(), wanted, "{code}");
+    }
 }
 
 #[test]

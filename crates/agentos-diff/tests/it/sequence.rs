@@ -221,12 +221,12 @@ fn a_removed_line_that_reads_as_a_header_is_never_left_out() {
     // `-- a/a.rs` goes and `++ b/a.rs` comes: in a diff they look like the header of the next part.
     let base: &[(&str, &[u8])] = &[("a.rs", b"one\n-- a/a.rs\ntwo\nthree\nfour\n")];
     let diff = |header: &str| {
-        format!(
-            "--- a/a.rs\n+++ b/a.rs\n{header}\n one\n--- a/a.rs\n+++ b/a.rs\n two\n-three\n+3\n four\n"
-        )
+        format!("--- a/a.rs\n+++ b/a.rs\n{header}\n one\n--- a/a.rs\n+++ b/a.rs\n two\n-three\n+3\n four\n")
     };
-    let blank: &[(&str, &[u8])] =
-        &[("a.rs", b"  \n-- a/a.rs\n \n \n \n=======\n \n \n \n \n-- a/a.rs\n ")];
+    let blank: &[(&str, &[u8])] = &[(
+        "a.rs",
+        b"  \n-- a/a.rs\n \n \n \n=======\n \n \n \n \n-- a/a.rs\n ",
+    )];
     let blanks = "--- a/a.rs\n+++ b/a.rs\n@@ @@\n   \n--- a/a.rs\n+++ b/a.rs\n  \n  \n  \n-=======\n+3\n  \n";
     let fenced = |text: &str| format!("```diff\n{text}```\n");
     let cases = [

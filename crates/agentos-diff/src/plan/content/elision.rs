@@ -66,6 +66,17 @@ fn cut<'a>(hunk: &Hunk<'a>) -> Option<Vec<Hunk<'a>>> {
     {
         return None;
     }
+    // The stated line is that of the first piece, and of a hunk that has other lines.
+    let without_lines = Hunk {
+        lines: Vec::new(),
+        stated: Stated::default(),
+        inline: hunk.inline.clone(),
+        anchors: hunk.anchors.clone(),
+        at_end: hunk.at_end,
+        marked: hunk.marked,
+        repairs: hunk.repairs.clone(),
+        part: hunk.part,
+    };
     let mut pieces = Vec::new();
     for lines in hunk.lines.split(is_gap) {
         let lines = without_blank_edges(lines);
@@ -76,11 +87,10 @@ fn cut<'a>(hunk: &Hunk<'a>) -> Option<Vec<Hunk<'a>>> {
         if lines.is_empty() {
             continue;
         }
-        let mut piece = hunk.clone();
-        // The stated line is that of the first piece, and of a hunk that has other lines.
-        piece.stated = Stated::default();
-        piece.lines = lines.to_vec();
-        pieces.push(piece);
+        pieces.push(Hunk {
+            lines: lines.to_vec(),
+            ..without_lines.clone()
+        });
     }
     Some(pieces)
 }
