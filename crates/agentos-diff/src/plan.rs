@@ -235,7 +235,7 @@ fn file(
 fn distinct<'g, 'e, 'a>(group: &'g Group<'e, 'a>) -> Result<Vec<(&'e FileEdit<'a>, &'g Resolved)>, Stop> {
     let mut parts: Vec<(&'e FileEdit<'a>, &'g Resolved)> = Vec::new();
     // Only parts with the same lines are compared: there may be thousands.
-    let mut alike: HashMap<Vec<(Option<u64>, &[u8])>, Vec<&'e FileEdit<'a>>> = HashMap::new();
+    let mut alike: HashMap<Texts<'e>, Vec<&'e FileEdit<'a>>> = HashMap::new();
     for (edit, resolved) in &group.parts {
         let others = alike.entry(texts(edit)).or_default();
         if !others
@@ -265,7 +265,9 @@ fn distinct<'g, 'e, 'a>(group: &'g Group<'e, 'a>) -> Result<Vec<(&'e FileEdit<'a
 }
 
 /// Every line of a part, each with the stated line of its hunk.
-fn texts<'e>(edit: &'e FileEdit<'_>) -> Vec<(Option<u64>, &'e [u8])> {
+type Texts<'e> = Vec<(Option<u64>, &'e [u8])>;
+
+fn texts<'e>(edit: &'e FileEdit<'_>) -> Texts<'e> {
     match &edit.body {
         Body::Whole(lines) => lines.iter().map(|line| (None, line.text.as_ref())).collect(),
         Body::Hunks(hunks) => hunks

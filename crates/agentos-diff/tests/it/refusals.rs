@@ -335,7 +335,7 @@ fn feedback_says_what_to_change_about_states_and_paths() {
                 Err(LandError::Refused(report)) => {
                     let refusal = report.refusal.as_ref().expect("a refusal");
                     assert_eq!(refusal.code.as_str(), *code, "{refusal}");
-                    format!("== {code}\n{}", report.feedback())
+                    format!("== {code}\n{}", report.feedback().replace('\u{200b}', "<200b>"))
                 }
                 Ok(_) => panic!("{code} lands\n{answer}"),
                 Err(error) => panic!("{code}: {error}\n{answer}"),
@@ -353,10 +353,10 @@ fn feedback_says_what_to_change_about_states_and_paths() {
     Send the whole change again, with context and removed lines copied exactly from the file.
 
     == encoding
-    Nothing was changed. `f​` has characters in it that nobody can see.
+    Nothing was changed. `f<200b>` has characters in it that nobody can see.
 
-    File `f​`:
-    - `f​` has characters in it that nobody can see.
+    File `f<200b>`:
+    - `f<200b>` has characters in it that nobody can see.
 
     Send the whole change again in one well-formed answer.
 
