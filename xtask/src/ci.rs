@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::tests_run::{Runner, Tally};
-use crate::{gates, llama, say, schemas, tests_run};
+use crate::{gates, llama, say, schemas, tests_run, verifier};
 
 /// Runs every step. True when all went well.
 pub fn run(root: &Path) -> bool {
@@ -20,6 +20,10 @@ pub fn run(root: &Path) -> bool {
         Err(reason) => say(&format!(
             "skipped: tests and gates that need a real llama.cpp server: {reason}"
         )),
+    }
+    match verifier::prepare(root) {
+        Ok(found) => say(&format!("Python for the second verifier {found}")),
+        Err(reason) => say(&format!("skipped: the second verifier of evidence: {reason}")),
     }
     well &= cargo(root, "format", &["fmt", "--all", "--check"]).is_some();
     let lints = [

@@ -137,7 +137,7 @@ pub fn start(root: &Path, python: &Path, scratch: &Path) -> Result<Server, Strin
     Ok(server)
 }
 
-fn quiet(command: &mut Command) -> bool {
+pub fn quiet(command: &mut Command) -> bool {
     let silent = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -145,7 +145,7 @@ fn quiet(command: &mut Command) -> bool {
     silent.status().is_ok_and(|status| status.success())
 }
 
-fn loud(command: &mut Command) -> Result<(), String> {
+pub fn loud(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command
         .stdin(Stdio::null())

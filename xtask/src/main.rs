@@ -15,6 +15,7 @@ mod rules;
 mod schemas;
 mod source;
 mod tests_run;
+mod verifier;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -236,6 +236,10 @@ pub const OTHER_LANGUAGES: &[(&str, &str)] = &[
         "the entry for a machine that knows only how to run a file; it calls `cargo xtask ci`",
     ),
     (
+        "scripts/evidence",
+        "the second verifier shares no code with the product; run by tests where its package is there",
+    ),
+    (
         "scripts/executor",
         "asks the kernel for a child's peak memory, which Rust's library cannot; never run by a test",
     ),

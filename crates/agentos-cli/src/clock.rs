@@ -5,7 +5,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use agentos_engine::ports::Clock;
 use agentos_tool::{RunId, Timestamp};
@@ -18,6 +18,12 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_system(SystemTime::now())
     }
+}
+
+/// So long ago.
+pub fn before_now(ago: Duration) -> Timestamp {
+    let now = SystemTime::now();
+    Timestamp::from_system(now.checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH))
 }
 
 /// A new run's id. The random part only keeps runs of the same second apart; the hasher's seed, which comes

@@ -9,7 +9,9 @@ pub mod completions;
 pub mod demo;
 pub mod diff;
 pub mod evidence;
+pub mod evidence_export;
 pub mod evidence_key;
+pub mod evidence_replay;
 pub mod health;
 pub mod man;
 pub mod policy;
@@ -61,6 +63,9 @@ pub fn run(app: &App, verb: &Verb) -> Exit {
         Verb::Evidence(EvidenceVerb::List(args)) => (false, evidence::list(app, args)),
         Verb::Evidence(EvidenceVerb::Show(args)) => (false, evidence::show(app, args)),
         Verb::Evidence(EvidenceVerb::Verify(args)) => (false, evidence::verify(app, args)),
+        Verb::Evidence(EvidenceVerb::Replay(args)) => (false, evidence_replay::replay(app, args)),
+        Verb::Evidence(EvidenceVerb::Stats) => (false, evidence::stats(app)),
+        Verb::Evidence(EvidenceVerb::Export(args)) => (false, evidence_export::export(app, args)),
         Verb::Evidence(EvidenceVerb::Key(KeyVerb::Show)) => (false, evidence_key::show(app)),
         Verb::Evidence(EvidenceVerb::Key(KeyVerb::Rotate(args))) => (false, evidence_key::rotate(app, args)),
         Verb::Evidence(EvidenceVerb::Key(KeyVerb::Trust(args))) => (false, evidence_key::trust(app, args)),

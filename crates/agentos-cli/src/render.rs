@@ -5,6 +5,7 @@
 pub mod evidence;
 pub mod health;
 pub mod outcome;
+pub mod page;
 pub mod policy;
 pub mod recover;
 pub mod report;

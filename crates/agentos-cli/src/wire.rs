@@ -10,6 +10,7 @@ pub mod keys;
 pub mod paths;
 pub mod policy;
 pub mod progress;
+pub mod replayer;
 pub mod repository;
 pub mod runtime;
 pub mod session;

@@ -60,6 +60,8 @@ pub(crate) struct LandingBody<'a> {
     pub attempt: u32,
     pub base_commit: &'a str,
     pub diff_sha256: Option<&'a str>,
+    /// What has one place may land although other parts have none.
+    pub partial: bool,
     /// The same diff as a blob of the tape.
     pub diff_blob_sha256: Option<&'a str>,
     pub report: &'a LandingReport,

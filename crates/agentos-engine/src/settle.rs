@@ -192,6 +192,7 @@ fn locate(
         attempt: proposal.attempt,
         base_commit: &target.base_commit,
         diff_sha256,
+        partial: proposal.partial,
         diff_blob_sha256: diff_blob.as_deref(),
         report,
     };
@@ -244,7 +245,12 @@ fn decide_and_land(
     found: Found,
     policy: &PolicyInForce,
 ) -> Result<Outcome, EffectError> {
-    let decision = judged(&policy.set, &found.change, proposal);
+    let decision = judged(
+        &policy.set,
+        &found.change,
+        &proposal.tool,
+        proposal.reported_model.as_deref(),
+    );
     record_decision(deps, &found.change, &decision, target, policy)?;
     let mut outcome = Outcome::new(proposal.run, OutcomeKind::Landed, Cause::Done, String::new());
     outcome.files = found
@@ -356,14 +362,20 @@ fn unfinished(mut outcome: Outcome, error: &EffectError, intent: Option<String>)
 }
 
 /// The decision; where the tool said it was another model than the one configured, the stricter of both.
-fn judged(policy: &PolicySet, change: &Change, proposal: &Proposal<'_>) -> Decision {
-    let decision = policy.decide(change, &proposal.tool);
-    if proposal.reported_model.is_none() || proposal.reported_model == proposal.tool.model {
+#[must_use]
+pub fn judged(
+    policy: &PolicySet,
+    change: &Change,
+    tool: &ToolFacts,
+    reported_model: Option<&str>,
+) -> Decision {
+    let decision = policy.decide(change, tool);
+    if reported_model.is_none() || reported_model == tool.model.as_deref() {
         return decision;
     }
     let reported = ToolFacts {
-        model: proposal.reported_model.clone(),
-        ..proposal.tool.clone()
+        model: reported_model.map(str::to_owned),
+        ..tool.clone()
     };
     let other = policy.decide(change, &reported);
     if other.effect() > decision.effect() {

@@ -79,6 +79,18 @@ pub(crate) fn sync_each(paths: &[PathBuf]) -> Result<(), EvidenceError> {
     })
 }
 
+/// Puts a checked blob into a copy; false when it is there already.
+pub(crate) fn copy(dir: &Path, id: &str, bytes: &[u8]) -> Result<bool, EvidenceError> {
+    let path = path_of(dir, id)?;
+    if path.exists() {
+        return Ok(false);
+    }
+    let folder = path.parent().unwrap_or(dir);
+    fs::create_dir_all(folder).map_err(EvidenceError::io("make", folder))?;
+    write_plain(&path, bytes).map_err(EvidenceError::io("write", &path))?;
+    Ok(true)
+}
+
 /// Reads a blob back, checked against its name.
 pub(crate) fn get(dir: &Path, id: &str) -> Result<Vec<u8>, EvidenceError> {
     let path = path_of(dir, id)?;

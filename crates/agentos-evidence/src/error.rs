@@ -72,6 +72,9 @@ pub enum EvidenceError {
         /// The id asked for.
         id: String,
     },
+    /// There is no tape to work on.
+    #[error("no run has left evidence here yet")]
+    NoTape,
     /// A key that cannot be made or used.
     #[error("{0}")]
     Key(&'static str),
@@ -96,6 +99,7 @@ impl EvidenceError {
             Self::NoBlob { .. } => "evidence-no-blob",
             Self::BlobChanged { .. } => "evidence-blob-changed",
             Self::Key(_) => "evidence-key",
+            Self::NoTape => "no-runs",
         }
     }
 
@@ -115,6 +119,7 @@ impl EvidenceError {
             | Self::TooDeep
             | Self::BadField { .. }
             | Self::NoBlob { .. }
+            | Self::NoTape
             | Self::Json(_) => None,
         }
     }

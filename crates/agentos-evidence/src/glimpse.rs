@@ -17,6 +17,8 @@ pub(crate) struct Glimpse<'a> {
     pub prev: &'a str,
     pub hash: &'a str,
     body: &'a str,
+    /// The body was left out of a redacted copy: the hash is only what the copy says it is.
+    pub withheld: bool,
 }
 
 impl<'a> Glimpse<'a> {
@@ -57,7 +59,41 @@ impl<'a> Glimpse<'a> {
             prev,
             hash,
             body,
+            withheld: false,
         })
+    }
+
+    /// The members of a line of a redacted copy whose body was left out.
+    pub fn of_withheld(line: &'a [u8]) -> Option<Self> {
+        let rest = std::str::from_utf8(line).ok()?.strip_prefix("{\"hash\":\"")?;
+        let (hash, rest) = rest.split_once("\",\"kind\":\"")?;
+        let (kind, rest) = rest.split_once("\",\"prev\":\"")?;
+        let (prev, rest) = rest.split_once("\",\"redacted\":true,\"run\":\"")?;
+        let (run, rest) = rest.split_once("\",\"seq\":")?;
+        let (seq, rest) = rest.split_once(",\"ts\":\"")?;
+        let ts = rest.strip_suffix("\",\"v\":1}")?;
+        let found = Self {
+            seq: seq.parse().ok()?,
+            kind: RecordKind::from_word(kind).filter(|kind| kind.quotes())?,
+            run,
+            ts,
+            prev,
+            hash,
+            body: "null",
+            withheld: true,
+        };
+        let plain = |text: &str| !text.bytes().any(|b| b < b' ' || matches!(b, b'"' | b'\\'));
+        let sound = hex_of(hash).is_some() && [prev, run, ts].into_iter().all(plain);
+        (sound && found.withheld().as_bytes() == line).then_some(found)
+    }
+
+    /// The line without its body, for a redacted copy.
+    pub fn withheld(&self) -> String {
+        let (hash, kind, prev) = (self.hash, self.kind.as_str(), self.prev);
+        let (run, seq, ts) = (self.run, self.seq, self.ts);
+        format!(
+            "{{\"hash\":\"{hash}\",\"kind\":\"{kind}\",\"prev\":\"{prev}\",\"redacted\":true,\"run\":\"{run}\",\"seq\":{seq},\"ts\":\"{ts}\",\"v\":1}}"
+        )
     }
 
     /// The body, read.

@@ -73,6 +73,26 @@ impl RecordKind {
         }
     }
 
+    /// Does a record of this kind quote what a person, a tool or a rule said?
+    pub(crate) fn quotes(self) -> bool {
+        match self {
+            Self::Task
+            | Self::Attempt
+            | Self::ToolResult
+            | Self::Boundary
+            | Self::Landing
+            | Self::Decision
+            | Self::Refusal
+            | Self::Undo => true,
+            Self::Answer
+            | Self::Consent
+            | Self::Intent
+            | Self::Receipt
+            | Self::Recovered
+            | Self::Checkpoint => false,
+        }
+    }
+
     /// The kind of a word on the tape.
     pub(crate) fn from_word(word: &str) -> Option<Self> {
         const ALL: [RecordKind; 14] = [

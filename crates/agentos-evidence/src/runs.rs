@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::glimpse::Glimpse;
 use crate::record::MAX_LINE;
@@ -25,6 +26,22 @@ pub struct Records {
 pub struct RunSummary {
     /// The run.
     pub run: String,
+    /// How it was begun, as in `apply` or `run`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verb: Option<String>,
+    /// The provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The model that was configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What policy said last: `allow`, `ask` or `deny`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
+    /// The paths of its last answer.
+    pub paths: Vec<String>,
+    /// Its end is signed; whether the signature holds is for the verification to say.
+    pub signed: bool,
     /// When its first record was made.
     pub began: String,
     /// When its last record was made.
@@ -78,6 +95,12 @@ impl Store {
             if at == order.len() {
                 order.push(RunSummary {
                     run: record.run.clone(),
+                    verb: None,
+                    provider: None,
+                    model: None,
+                    decision: None,
+                    paths: Vec::new(),
+                    signed: false,
                     began: record.ts.clone(),
                     ended: record.ts.clone(),
                     records: 0,
@@ -93,29 +116,47 @@ impl Store {
                 if record.kind != RecordKind::Checkpoint {
                     summary.last = record.kind;
                 }
-                match record.kind {
-                    RecordKind::Receipt => {
-                        summary.commit = fact(&record, "commit").or(summary.commit.take());
-                        summary.writes = fact(&record, "writes");
-                        summary.code = None;
-                    }
-                    RecordKind::Refusal => summary.code = fact(&record, "code"),
-                    RecordKind::Task
-                    | RecordKind::Attempt
-                    | RecordKind::Answer
-                    | RecordKind::ToolResult
-                    | RecordKind::Boundary
-                    | RecordKind::Landing
-                    | RecordKind::Decision
-                    | RecordKind::Consent
-                    | RecordKind::Intent
-                    | RecordKind::Undo
-                    | RecordKind::Recovered
-                    | RecordKind::Checkpoint => {}
-                }
+                summary.take(&record);
             }
         }
         Ok(order)
+    }
+}
+
+impl RunSummary {
+    fn take(&mut self, record: &Record) {
+        let text = |pointer: &str| record.body.pointer(pointer)?.as_str().map(str::to_owned);
+        match record.kind {
+            RecordKind::Task => {
+                self.verb = text("/verb");
+                self.provider = text("/provider");
+                self.model = text("/model");
+            }
+            RecordKind::Landing => {
+                let files = record.body.pointer("/report/files").and_then(Value::as_array);
+                let paths = files
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|file| file.get("path")?.as_str());
+                self.paths = paths.map(str::to_owned).collect();
+            }
+            RecordKind::Decision => self.decision = text("/decision/effect"),
+            RecordKind::Receipt => {
+                self.commit = fact(record, "commit").or(self.commit.take());
+                self.writes = fact(record, "writes");
+                self.code = None;
+            }
+            RecordKind::Refusal => self.code = fact(record, "code"),
+            RecordKind::Checkpoint => self.signed = text("/key").is_some(),
+            RecordKind::Attempt
+            | RecordKind::Answer
+            | RecordKind::ToolResult
+            | RecordKind::Boundary
+            | RecordKind::Consent
+            | RecordKind::Intent
+            | RecordKind::Undo
+            | RecordKind::Recovered => {}
+        }
     }
 }
 
@@ -140,7 +181,7 @@ impl Iterator for Records {
 }
 
 /// A fact of an intent or receipt: a text member of the body itself, or of its member `plan` or `receipt`.
-pub(crate) fn fact_of(body: &serde_json::Value, name: &str) -> Option<String> {
+pub(crate) fn fact_of(body: &Value, name: &str) -> Option<String> {
     [Some(body), body.get("plan"), body.get("receipt")]
         .into_iter()
         .flatten()

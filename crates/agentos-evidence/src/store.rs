@@ -212,6 +212,15 @@ impl Store {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The note of the last record, as it stands.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn head_bytes(&self) -> Result<Vec<u8>, EvidenceError> {
+        let path = self.head_path();
+        fs::read(&path).map_err(EvidenceError::io("read", &path))
+    }
+
     /// Stores bytes by content; gives `sha256:` and 64 hex digits. They are on the disk before the next record that is
     /// appended. A record refers to a blob by a member whose name ends in `_sha256` and whose value is exactly that
     /// text.

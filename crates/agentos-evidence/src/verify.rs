@@ -45,6 +45,8 @@ pub struct Checks<'a> {
     pub keys: Vec<PublicKey>,
     /// A commit without evidence, and a run without a signature, is a fault.
     pub require: bool,
+    /// It is a redacted copy: bodies and blobs that were left out are no fault. Never to be said of the evidence itself.
+    pub redacted: bool,
 }
 
 /// The kind of tampering, or damage, that fits what is found.
@@ -128,6 +130,8 @@ pub struct VerifyReport {
     pub signed: u64,
     /// Runs without a signature: cut short, or made where no key could be had.
     pub unsigned: u64,
+    /// Records of a redacted copy whose content was left out: their own hashes cannot be checked, their links can.
+    pub redacted: u64,
     /// Who signed.
     pub keys: Vec<KeyUse>,
     /// The hash of the last record.
@@ -188,6 +192,7 @@ impl Store {
             commits,
             signed: signed.signed,
             unsigned: signed.unsigned,
+            redacted: chain.withheld,
             keys: signed.keys,
             head: chain.hash,
             findings: chain.findings,

@@ -14,8 +14,13 @@ pub(crate) fn schema(name: SchemaName) -> Result<String, GateError> {
     let schema = match name {
         SchemaName::GateResults => generate::<GateResults>(),
         SchemaName::HealthSummary => generate::<HealthSummary>(),
-        SchemaName::EvidenceKeys
+        SchemaName::EvidenceExport
+        | SchemaName::EvidenceKeys
+        | SchemaName::EvidenceList
         | SchemaName::EvidenceRecord
+        | SchemaName::EvidenceReplay
+        | SchemaName::EvidenceRun
+        | SchemaName::EvidenceStats
         | SchemaName::EvidenceVerify
         | SchemaName::LandingReport
         | SchemaName::Outcome

@@ -13,10 +13,20 @@ use serde_json::Value;
 pub enum SchemaName {
     /// What `deny` prints.
     DeniedRequest,
+    /// What `evidence export` prints.
+    EvidenceExport,
     /// What `evidence key` prints.
     EvidenceKeys,
+    /// What `evidence list` prints.
+    EvidenceList,
     /// One line of an evidence tape.
     EvidenceRecord,
+    /// What `evidence replay` prints.
+    EvidenceReplay,
+    /// What `evidence show` prints.
+    EvidenceRun,
+    /// What `evidence stats` prints.
+    EvidenceStats,
     /// What `evidence verify` found.
     EvidenceVerify,
     /// The verdict of a gate.
@@ -59,8 +69,13 @@ impl SchemaName {
     /// Every shape that `agentos` itself prints or reads.
     pub const ALL: &[Self] = &[
         Self::DeniedRequest,
+        Self::EvidenceExport,
         Self::EvidenceKeys,
+        Self::EvidenceList,
         Self::EvidenceRecord,
+        Self::EvidenceReplay,
+        Self::EvidenceRun,
+        Self::EvidenceStats,
         Self::EvidenceVerify,
         Self::LandingReport,
         Self::OpenRequests,
@@ -92,8 +107,13 @@ impl SchemaName {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::DeniedRequest => "denied-request",
+            Self::EvidenceExport => "evidence-export",
             Self::EvidenceKeys => "evidence-keys",
+            Self::EvidenceList => "evidence-list",
             Self::EvidenceRecord => "evidence-record",
+            Self::EvidenceReplay => "evidence-replay",
+            Self::EvidenceRun => "evidence-run",
+            Self::EvidenceStats => "evidence-stats",
             Self::EvidenceVerify => "evidence-verify",
             Self::GateResults => "gate-results",
             Self::HealthSummary => "health-summary",
@@ -133,8 +153,13 @@ impl fmt::Display for SchemaName {
 pub fn text(name: SchemaName) -> &'static str {
     match name {
         SchemaName::DeniedRequest => include_str!("../schemas/denied-request.json"),
+        SchemaName::EvidenceExport => include_str!("../schemas/evidence-export.json"),
         SchemaName::EvidenceKeys => include_str!("../schemas/evidence-keys.json"),
+        SchemaName::EvidenceList => include_str!("../schemas/evidence-list.json"),
         SchemaName::EvidenceRecord => include_str!("../schemas/evidence-record.json"),
+        SchemaName::EvidenceReplay => include_str!("../schemas/evidence-replay.json"),
+        SchemaName::EvidenceRun => include_str!("../schemas/evidence-run.json"),
+        SchemaName::EvidenceStats => include_str!("../schemas/evidence-stats.json"),
         SchemaName::EvidenceVerify => include_str!("../schemas/evidence-verify.json"),
         SchemaName::GateResults => include_str!("../schemas/gate-results.json"),
         SchemaName::HealthSummary => include_str!("../schemas/health-summary.json"),

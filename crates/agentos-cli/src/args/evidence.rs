@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::tool::StoreArg;
 
@@ -18,6 +18,12 @@ pub enum EvidenceVerb {
     /// Check that no record was changed, dropped, reordered or cut off, that signatures hold, and that commits and
     /// tape agree
     Verify(EvidenceVerifyArgs),
+    /// Derive landing, decision and tree again from what was recorded, without a model
+    Replay(EvidenceReplayArgs),
+    /// Count runs, landings, refusals, calls and tokens by provider and model
+    Stats,
+    /// Copy the evidence into a folder that verifies by itself, with a page for people
+    Export(EvidenceExportArgs),
     /// The key that signs the end of a run, and those whose signatures count
     #[command(subcommand)]
     Key(KeyVerb),
@@ -79,6 +85,54 @@ pub struct EvidenceListArgs {
     /// At most so many, the newest ones
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
+    /// Only runs of this provider
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Only runs whose answer touches this file, or a file below this folder
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<String>,
+    /// Only runs about which policy said this
+    #[arg(long, value_enum)]
+    pub decision: Option<DecisionArg>,
+    /// Only runs begun since, as in `2026-11-21`, `2026-11-21T09:00` (UTC) or `2days`
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only the run that made this commit; the first digits are enough
+    #[arg(long, value_name = "ID")]
+    pub commit: Option<String>,
+}
+
+/// What policy said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DecisionArg {
+    /// It may land
+    Allow,
+    /// A person must agree
+    Ask,
+    /// It may not
+    Deny,
+}
+
+/// Arguments of `evidence replay`.
+#[derive(Debug, Args)]
+pub struct EvidenceReplayArgs {
+    /// The run [default: the newest]
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    /// Every run
+    #[arg(long, conflicts_with = "run")]
+    pub all: bool,
+}
+
+/// Arguments of `evidence export`.
+#[derive(Debug, Args)]
+pub struct EvidenceExportArgs {
+    /// The folder, which is made or must be empty
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Leave out what was asked, answered and decided; its hashes stay, and it still verifies
+    #[arg(long)]
+    pub redact: bool,
 }
 
 /// Arguments of `evidence show`.

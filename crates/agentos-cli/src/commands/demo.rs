@@ -156,7 +156,7 @@ impl Demo<'_> {
             .verify(&Checks {
                 history: Some(&History::read(&repo)?),
                 keys: signer::trusted(self.app)?.iter().map(|known| known.key).collect(),
-                require: false,
+                ..Checks::default()
             })
             .map_err(|error| broken(&error))?;
         self.print(&render::evidence::verified(&whole))?;

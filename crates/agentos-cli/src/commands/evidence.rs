@@ -1,4 +1,4 @@
-//! `agentos evidence`: list, show, verify.
+//! `agentos evidence`: list, show, stats, verify.
 //!
 //! Owns: which records are read. Never: changes the tape.
 
@@ -6,34 +6,57 @@ use std::path::{Path, PathBuf};
 
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_evidence::{Checks, CommitLookup, PublicKey, Record, RunSummary, Store, trusted_keys};
+use agentos_evidence::{
+    Checks, CommitLookup, ProviderStats, PublicKey, Record, RunSummary, Store, is_redacted, trusted_keys,
+};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::{App, Done, output_failed, usage};
-use crate::args::evidence::{EvidenceListArgs, EvidenceShowArgs, EvidenceVerifyArgs};
+use crate::args::evidence::{DecisionArg, EvidenceListArgs, EvidenceShowArgs, EvidenceVerifyArgs};
+use crate::clock;
 use crate::exit::Exit;
 use crate::render;
 use crate::wire::repository::{self, History};
 use crate::wire::signer;
 use crate::wire::tape::broken;
 
-#[derive(Serialize)]
-struct RunList<'a> {
-    version: u32,
-    runs: &'a [RunSummary],
+/// `agentos evidence list --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct RunList<'a> {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The runs, newest last.
+    pub runs: &'a [RunSummary],
 }
 
-#[derive(Serialize)]
-struct RunRecords<'a> {
-    version: u32,
-    run: &'a str,
-    records: &'a [Record],
+/// `agentos evidence stats --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct StatsReport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// Each provider with each model.
+    pub providers: Vec<ProviderStats>,
+}
+
+/// `agentos evidence show --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct RunRecords<'a> {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The run.
+    pub run: &'a str,
+    /// Its records, in order.
+    pub records: &'a [Record],
 }
 
 /// Lists the runs.
 pub fn list(app: &App, args: &EvidenceListArgs) -> Done {
     let store = store(app)?;
     let mut runs = store.runs().map_err(|error| broken(&error))?;
+    let any = !runs.is_empty();
+    let since = args.since.as_deref().map(since).transpose()?;
+    runs.retain(|run| wanted(run, args, since.as_deref()));
     runs.drain(..runs.len().saturating_sub(args.limit as usize));
     if app.printer.json {
         app.printer
@@ -42,6 +65,9 @@ pub fn list(app: &App, args: &EvidenceListArgs) -> Done {
                 runs: &runs,
             })
             .map_err(|error| output_failed(&error))?;
+    } else if any && runs.is_empty() {
+        app.printer
+            .note("no run is like that; `agentos evidence list` shows all");
     } else if runs.is_empty() {
         app.printer
             .note("no runs yet; `agentos apply` and `agentos run` leave evidence here");
@@ -51,6 +77,30 @@ pub fn list(app: &App, args: &EvidenceListArgs) -> Done {
             .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
+}
+
+/// Is it one of those asked for?
+fn wanted(run: &RunSummary, args: &EvidenceListArgs, since: Option<&str>) -> bool {
+    let said = args.decision.map(|decision| match decision {
+        DecisionArg::Allow => "allow",
+        DecisionArg::Ask => "ask",
+        DecisionArg::Deny => "deny",
+    });
+    let below = |path: &String, wanted: &str| {
+        let rest = path.strip_prefix(wanted.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    (args.provider.is_none() || args.provider == run.provider)
+        && (said.is_none() || said == run.decision.as_deref())
+        && since.is_none_or(|since| run.began.as_str() >= since)
+        && args
+            .path
+            .as_ref()
+            .is_none_or(|wanted| run.paths.iter().any(|path| below(path, wanted)))
+        && args.commit.as_ref().is_none_or(|id| {
+            let made = run.commit.as_ref();
+            made.is_some_and(|commit| commit.starts_with(id.as_str()))
+        })
 }
 
 /// Tells one run.
@@ -80,6 +130,32 @@ pub fn show(app: &App, args: &EvidenceShowArgs) -> Done {
     Ok(Exit::Done)
 }
 
+/// Counts by provider and model.
+pub fn stats(app: &App) -> Done {
+    let report = StatsReport {
+        version: 1,
+        providers: store(app)?.stats().map_err(|error| broken(&error))?,
+    };
+    if app.printer.json {
+        app.printer.json(&report)
+    } else {
+        app.printer.data(&render::evidence::stats(&report.providers))
+    }
+    .map_err(|error| output_failed(&error))?;
+    Ok(Exit::Done)
+}
+
+/// The time from which on, as records write it.
+fn since(typed: &str) -> Result<String, EffectError> {
+    let date = typed.starts_with(|c: char| c.is_ascii_digit()) && typed.contains('-');
+    if date {
+        return Ok(typed.to_owned());
+    }
+    let ago = humantime::parse_duration(typed)
+        .map_err(|_| usage(format!("`{typed}` is no time")).hint("as in `2026-11-21` or `2days`"))?;
+    Ok(clock::before_now(ago).to_string())
+}
+
 /// Checks the tape, its blobs, its signatures and the commits.
 pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
     // An export can be checked where there is no repository at all.
@@ -102,6 +178,8 @@ pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
         history: commits.as_ref().map(|commits| commits as &dyn CommitLookup),
         keys: keys(app, args)?,
         require: args.require,
+        // Only a copy may leave something out; the evidence itself may not.
+        redacted: args.dir.is_some() && is_redacted(&dir).map_err(|error| broken(&error))?,
     };
     let report = store.verify(&checks).map_err(|error| broken(&error))?;
     if app.printer.json {
@@ -145,7 +223,11 @@ fn store(app: &App) -> Result<Store, EffectError> {
     Store::open(&repo.state_dir()).map_err(|error| broken(&error))
 }
 
-fn newest(store: &Store) -> Result<String, EffectError> {
+/// The run that began last.
+///
+/// # Errors
+/// When there is none, or the tape cannot be read.
+pub fn newest(store: &Store) -> Result<String, EffectError> {
     let runs = store.runs().map_err(|error| broken(&error))?;
     runs.last().map(|run| run.run.clone()).ok_or_else(|| {
         EffectError::new(Cause::Usage, "no-runs", "there are no runs on the tape yet")

@@ -14,8 +14,11 @@ use serde::Serialize;
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::evidence::SchemaArgs;
 use crate::commands::approve::{DeniedRequest, OpenRequests};
-use crate::commands::evidence_key::KeyReport;
 use crate::commands::policy::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest};
+use crate::commands::evidence::{RunList, RunRecords, StatsReport};
+use crate::commands::evidence_export::ExportReport;
+use crate::commands::evidence_key::KeyReport;
+use crate::commands::evidence_replay::ReplayReport;
 use crate::commands::recover::RecoverReport;
 use crate::exit::Exit;
 
@@ -39,8 +42,13 @@ type Generator = fn() -> Schema;
 /// Every published shape, by the name of its file.
 const SHAPES: &[(&str, Generator)] = &[
     ("denied-request", generate::<DeniedRequest>),
+    ("evidence-export", generate::<ExportReport>),
     ("evidence-keys", generate::<KeyReport>),
+    ("evidence-list", generate::<RunList<'static>>),
     ("evidence-record", generate::<Record>),
+    ("evidence-replay", generate::<ReplayReport>),
+    ("evidence-run", generate::<RunRecords<'static>>),
+    ("evidence-stats", generate::<StatsReport>),
     ("evidence-verify", generate::<VerifyReport>),
     ("landing-report", generate::<LandingReport>),
     ("open-requests", generate::<OpenRequests>),

@@ -16,7 +16,7 @@ use crate::args::land::UndoArgs;
 use crate::clock::SystemClock;
 use crate::wire::repository;
 use crate::wire::session::{Session, Wanted};
-use crate::wire::tape::broken;
+use crate::wire::tape::{body_of, broken};
 
 /// Runs the verb.
 pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
@@ -197,19 +197,13 @@ fn made(commits: &[CommitInfo], intent: Intent) -> Option<Receipt> {
     })
 }
 
-/// A record's body, from its blob if it was too long for a line.
+/// A record's body, as what it should be.
 ///
 /// # Errors
 /// When the tape does not hold what it should.
 pub fn read<T: serde::de::DeserializeOwned>(store: &Store, record: &Record) -> Result<T, EffectError> {
-    let torn = |what: String| EffectError::new(Cause::Evidence, "evidence-invalid-record", what);
-    let body = match record.body.get("body_sha256").and_then(serde_json::Value::as_str) {
-        Some(id) => {
-            let bytes = store.get_blob(id).map_err(|error| broken(&error))?;
-            serde_json::from_slice(&bytes).map_err(|error| torn(format!("record {}: {error}", record.seq)))?
-        }
-        None => record.body.clone(),
-    };
-    serde_json::from_value(body)
-        .map_err(|error| torn(format!("record {} is not what it should be: {error}", record.seq)))
+    serde_json::from_value(body_of(store, record)?).map_err(|error| {
+        let what = format!("record {} is not what it should be: {error}", record.seq);
+        EffectError::new(Cause::Evidence, "evidence-invalid-record", what)
+    })
 }

@@ -3,7 +3,7 @@
 //! Owns: which facts of a record are worth a line. Never: trusts a record's shape; a fact that is not there is
 //! left out.
 
-use agentos_evidence::{Record, RecordKind, RunSummary, Tampering, VerifyReport};
+use agentos_evidence::{ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
 use serde_json::Value;
 
 use super::columns;
@@ -16,6 +16,7 @@ pub fn list(runs: &[RunSummary]) -> String {
         "RUN".to_owned(),
         "BEGAN".to_owned(),
         "RECORDS".to_owned(),
+        "BY".to_owned(),
         "ENDED WITH".to_owned(),
     ]];
     for run in runs {
@@ -32,6 +33,7 @@ pub fn list(runs: &[RunSummary]) -> String {
             escape::line(&run.run),
             escape::line(run.began.get(..19).unwrap_or(&run.began)),
             run.records.to_string(),
+            escape::line(run.provider.as_deref().unwrap_or("-")),
             escape::line(&end),
         ]);
     }
@@ -66,7 +68,8 @@ pub fn story(records: &[Record]) -> String {
     out
 }
 
-fn station(record: &Record) -> (&'static str, String) {
+/// What a record says, in one line, and how it is painted.
+pub fn station(record: &Record) -> (&'static str, String) {
     let body = &record.body;
     let text = |pointer: &str| {
         body.pointer(pointer)
@@ -319,10 +322,56 @@ fn signatures(report: &VerifyReport) -> String {
             escape::line(&key.id)
         ));
     }
+    if report.redacted > 0 {
+        let count = counted(report.redacted, "record");
+        out.push_str(&format!(
+            "  redacted: the content of {count} is left out, their links hold\n"
+        ));
+    }
     if report.unsigned > 0 {
         out.push_str(&format!("  {} not signed\n", counted(report.unsigned, "run")));
     }
     out
+}
+
+/// One line for each provider and model.
+pub fn stats(providers: &[ProviderStats]) -> String {
+    let head = [
+        "PROVIDER",
+        "MODEL",
+        "RUNS",
+        "LANDED",
+        "CALLS",
+        "FAILED",
+        "TOKENS IN/OUT",
+        "MEAN",
+        "SLOWEST",
+        "REFUSED",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for stats in providers {
+        let refused: Vec<String> = stats
+            .refused
+            .iter()
+            .map(|(code, count)| format!("{code} {count}"))
+            .collect();
+        let failed: u64 = stats.failed_calls.values().sum();
+        let seconds = |ms: u64| format!("{}.{:01} s", ms / 1000, ms % 1000 / 100);
+        let mean = stats.latency_ms.checked_div(stats.calls);
+        rows.push(vec![
+            escape::line(&stats.provider),
+            escape::line(stats.model.as_deref().unwrap_or("-")),
+            stats.runs.to_string(),
+            stats.landed.to_string(),
+            stats.calls.to_string(),
+            failed.to_string(),
+            format!("{}/{}", stats.input_tokens, stats.output_tokens),
+            mean.map_or_else(|| "-".to_owned(), seconds),
+            mean.map_or_else(|| "-".to_owned(), |_| seconds(stats.slowest_ms)),
+            escape::line(&refused.join(", ")),
+        ]);
+    }
+    columns(&rows)
 }
 
 /// There is nothing to verify: no runs yet, or commits whose evidence is elsewhere.

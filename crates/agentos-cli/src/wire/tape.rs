@@ -4,7 +4,7 @@
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError, Evidence};
-use agentos_evidence::{EvidenceError, RecordKind, RunFacts, SigningKey, Store};
+use agentos_evidence::{EvidenceError, Record, RecordKind, RunFacts, SigningKey, Store};
 use agentos_tool::{RunId, Timestamp};
 
 use crate::clock::SystemClock;
@@ -82,6 +82,21 @@ impl Evidence for Tape {
     }
 }
 
+/// A record's body, from its blob if it was too long for a line.
+///
+/// # Errors
+/// When the blob is gone, changed, or no JSON.
+pub fn body_of(store: &Store, record: &Record) -> Result<serde_json::Value, EffectError> {
+    let Some(id) = record.body.get("body_sha256").and_then(serde_json::Value::as_str) else {
+        return Ok(record.body.clone());
+    };
+    let bytes = store.get_blob(id).map_err(|error| broken(&error))?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        let what = format!("record {}: {error}", record.seq);
+        EffectError::new(Cause::Evidence, "evidence-invalid-record", what)
+    })
+}
+
 /// A tape that cannot be read or written.
 pub fn broken(error: &EvidenceError) -> EffectError {
     if let EvidenceError::Io { source, .. } = error
@@ -89,6 +104,10 @@ pub fn broken(error: &EvidenceError) -> EffectError {
     {
         let effect = EffectError::new(Cause::Repository, code, error.to_string());
         return effect.hint(agentos_executor::mend(source.kind()));
+    }
+    if matches!(error, EvidenceError::NoTape) {
+        return EffectError::new(Cause::Usage, error.code(), error.to_string())
+            .hint("`agentos apply` and `agentos run` leave evidence here");
     }
     EffectError::new(Cause::Evidence, error.code(), error.to_string()).hint(
         "nothing is landed without evidence; `agentos evidence verify` says what is wrong with the tape",

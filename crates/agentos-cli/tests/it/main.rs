@@ -22,6 +22,7 @@ mod demo;
 mod disk;
 mod disk_calls;
 mod evidence;
+mod evidence_copy;
 mod exit_codes;
 mod hostile;
 mod kill;

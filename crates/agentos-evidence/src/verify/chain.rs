@@ -18,6 +18,8 @@ use crate::{EvidenceError, RecordKind, Store, blob};
 pub(super) struct Chain {
     pub lines: u64,
     pub blobs: u64,
+    /// Records whose body was left out.
+    pub withheld: u64,
     /// The highest number seen on a genuine record.
     pub seq: u64,
     /// The hash of the last genuine record.
@@ -42,6 +44,7 @@ pub(super) fn read(store: &Store, blobs: &Store, checks: &Checks<'_>) -> Result<
     let mut chain = Chain {
         lines: 0,
         blobs: 0,
+        withheld: 0,
         seq: 0,
         hash: None,
         at_head: None,
@@ -66,7 +69,11 @@ pub(super) fn read(store: &Store, blobs: &Store, checks: &Checks<'_>) -> Result<
         let at = chain.lines + 1;
         chain.lines = at;
         let whole = line.is_whole();
-        let Some(glimpse) = Glimpse::of(line.text()).filter(|_| whole) else {
+        let glimpse = match Glimpse::of(line.text()) {
+            None if checks.redacted => Glimpse::of_withheld(line.text()),
+            other => other,
+        };
+        let Some(glimpse) = glimpse.filter(|_| whole) else {
             chain.unreadable(at, whole);
             link = Link {
                 seq: link.seq + 1,
@@ -122,6 +129,7 @@ impl Chain {
     ) -> Result<(), EvidenceError> {
         self.seq = self.seq.max(record.seq);
         self.hash = Some(record.hash.to_owned());
+        self.withheld += u64::from(record.withheld);
         let ties = matches!(
             record.kind,
             RecordKind::Intent | RecordKind::Receipt | RecordKind::Recovered | RecordKind::Checkpoint
@@ -138,10 +146,16 @@ impl Chain {
             self.notes
                 .push(format!("line {at}: a crash was put right ({what})"));
         }
-        self.check_blobs(at, &body, blobs)
+        self.check_blobs(at, &body, blobs, checks.redacted)
     }
 
-    fn check_blobs(&mut self, at: u64, body: &Value, blobs: &Store) -> Result<(), EvidenceError> {
+    fn check_blobs(
+        &mut self,
+        at: u64,
+        body: &Value,
+        blobs: &Store,
+        redacted: bool,
+    ) -> Result<(), EvidenceError> {
         for id in blob::references(body) {
             if !self.seen_blobs.is_new(&id) {
                 continue;
@@ -149,6 +163,10 @@ impl Chain {
             self.blobs += 1;
             let tampering = match blobs.get_blob(&id) {
                 Ok(_) => continue,
+                Err(EvidenceError::NoBlob { .. }) if redacted => {
+                    self.blobs -= 1;
+                    continue;
+                }
                 Err(EvidenceError::NoBlob { .. }) => (Tampering::BlobMissing, "is gone"),
                 Err(EvidenceError::BlobChanged { .. }) => (Tampering::BlobChanged, "is not what was stored"),
                 Err(other) => return Err(other),

@@ -7,6 +7,8 @@ mod history;
 #[cfg(test)]
 mod rotation;
 #[cfg(test)]
+mod second;
+#[cfg(test)]
 mod signed;
 #[cfg(test)]
 mod support;

@@ -1,0 +1,200 @@
+//! The evidence as one page for a browser.
+//!
+//! Owns: the page. Never: holds a script, a link to anywhere, or untrusted text that is not inert: every text goes
+//! through one function, and the page's own policy lets nothing run or load.
+
+use agentos_evidence::{RecordKind, VerifyReport};
+
+use crate::escape;
+
+/// One run on the page.
+#[derive(Debug, Default)]
+pub struct RunPage {
+    /// The run.
+    pub run: String,
+    /// Its records, in order.
+    pub stations: Vec<Station>,
+    /// What landed, or would have.
+    pub diff: Option<String>,
+    /// Only the beginning of the diff is shown.
+    pub diff_cut: bool,
+}
+
+/// One record on the page.
+#[derive(Debug)]
+pub struct Station {
+    /// When.
+    pub time: String,
+    /// Of what kind.
+    pub kind: RecordKind,
+    /// What it says.
+    pub words: String,
+}
+
+const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
+<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+<meta name=\"viewport\" content=\"width=device-width\"><meta name=\"referrer\" content=\"no-referrer\">\n\
+<title>AgentOS evidence</title>\n<style>\n\
+:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em}\n\
+code,pre,td.words{font-family:ui-monospace,monospace;font-size:13px}pre{overflow-x:auto;padding:.6em;border:1px solid #8884}\n\
+table{border-collapse:collapse}td{padding:.1em .8em .1em 0;vertical-align:top;overflow-wrap:anywhere}\n\
+details{border-top:1px solid #8884;padding:.4em 0}summary{cursor:pointer}\n\
+.good{color:#1a7f37}.bad{color:#cf222e}.add{color:#1a7f37}.del{color:#cf222e}.dim{opacity:.65}\n\
+</style></head><body>\n";
+
+/// The page.
+pub fn page(found: &VerifyReport, runs: &[RunPage], redacted: bool) -> String {
+    let mut out = HEAD.to_owned();
+    out.push_str("<h1>AgentOS evidence</h1>\n");
+    out.push_str(&verification(found));
+    if redacted {
+        out.push_str("<p>This copy is redacted: what was asked, answered and decided is left out, its hashes are kept.</p>\n");
+    }
+    if !runs.is_empty() {
+        out.push_str(&format!("<h2>Runs, newest first ({})</h2>\n", runs.len()));
+    }
+    runs.iter().for_each(|run| out.push_str(&one(run)));
+    out.push_str("</body></html>\n");
+    out
+}
+
+fn verification(found: &VerifyReport) -> String {
+    let (class, word) = if found.ok {
+        ("good", "whole")
+    } else {
+        ("bad", "NOT WHOLE")
+    };
+    let mut out = format!(
+        "<p class=\"{class}\"><strong>When it was exported, the evidence was {word}:</strong> {} records, {} blobs, \
+         {} signed runs, {} without a signature.</p>\n<p class=\"dim\">A page cannot prove itself: check the folder, \
+         see README.txt.</p>\n",
+        found.records, found.blobs, found.signed, found.unsigned
+    );
+    if !found.findings.is_empty() || !found.notes.is_empty() {
+        out.push_str("<ul>\n");
+        for finding in found.findings.iter().take(100) {
+            let line = finding
+                .line
+                .map(|line| format!("line {line}: "))
+                .unwrap_or_default();
+            out.push_str(&format!(
+                "<li class=\"bad\">{line}{}</li>\n",
+                inert(&finding.detail)
+            ));
+        }
+        for note in found.notes.iter().take(100) {
+            out.push_str(&format!("<li>{}</li>\n", inert(note)));
+        }
+        out.push_str("</ul>\n");
+    }
+    for key in &found.keys {
+        out.push_str(&format!(
+            "<p>{} runs signed by <code>{}</code></p>\n",
+            key.signed,
+            inert(&key.id)
+        ));
+    }
+    out
+}
+
+fn one(run: &RunPage) -> String {
+    let end = run
+        .stations
+        .iter()
+        .rev()
+        .find(|station| station.kind != RecordKind::Checkpoint);
+    let began = run
+        .stations
+        .first()
+        .map(|station| station.time.as_str())
+        .unwrap_or_default();
+    let mut out = format!(
+        "<details><summary><code>{}</code> {} <strong>{}</strong></summary>\n<table>\n",
+        inert(&run.run),
+        inert(began),
+        end.map(|end| inert(&end.words)).unwrap_or_default()
+    );
+    for station in &run.stations {
+        out.push_str(&format!(
+            "<tr><td class=\"dim\">{}</td><td>{}</td><td class=\"words\">{}</td></tr>\n",
+            inert(&station.time),
+            station.kind.as_str().replace('_', " "),
+            inert(&station.words)
+        ));
+    }
+    out.push_str("</table>\n");
+    if let Some(diff) = &run.diff {
+        out.push_str("<pre>");
+        for line in diff.lines() {
+            let class = match line.as_bytes().first() {
+                Some(b'+') => "add",
+                Some(b'-') => "del",
+                Some(_) | None => "ctx",
+            };
+            out.push_str(&format!("<span class=\"{class}\">{}</span>\n", inert(line)));
+        }
+        if run.diff_cut {
+            out.push_str("<span class=\"dim\">… cut here; the whole diff is among the blobs</span>\n");
+        }
+        out.push_str("</pre>\n");
+    }
+    out.push_str("</details>\n");
+    out
+}
+
+/// Untrusted text as text: nothing in it begins a tag, ends an attribute, or changes how its neighbours are shown.
+fn inert(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in escape::line(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_tape_says_the_page_holds_only_its_own_tags() {
+        let evil = "<script>alert(1)</script><img src=x onerror='alert(2)'>\"><style>*{display:none}</style>&lt;\u{202e}\u{7}";
+        let run = RunPage {
+            run: evil.to_owned(),
+            stations: vec![Station {
+                time: evil.to_owned(),
+                kind: RecordKind::Task,
+                words: evil.to_owned(),
+            }],
+            diff: Some(format!("+{evil}\n-{evil}\n</pre>{evil}")),
+            diff_cut: true,
+        };
+        let found = VerifyReport {
+            version: 1,
+            ok: false,
+            records: 1,
+            blobs: 0,
+            commits: None,
+            signed: 0,
+            unsigned: 1,
+            redacted: 0,
+            keys: Vec::new(),
+            head: None,
+            findings: Vec::new(),
+            notes: vec![evil.to_owned()],
+        };
+        let page = page(&found, &[run], false);
+        let body = page.strip_prefix(HEAD).unwrap();
+        for tag in ["<script", "<img", "<style", "onerror='", "\u{202e}", "\u{7}"] {
+            assert!(!body.contains(tag), "{tag}");
+        }
+        assert_eq!(body.matches("</pre>").count(), 1);
+        assert!(body.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    }
+}

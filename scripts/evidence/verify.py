@@ -1,0 +1,200 @@
+"""Verifies the evidence of AgentOS without AgentOS: the second opinion. It shares no code with the product.
+
+    python3 verify.py DIR [--repo REPOSITORY] [--keys ALLOWED_SIGNERS] [--require]
+
+DIR is `.git/agentos` or an export. Needs the package `cryptography`; `--repo` needs git. Exit codes: 0 sound, 7 not.
+"""
+import argparse, base64, hashlib, json, re, subprocess, sys
+from pathlib import Path
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+MEMBERS = {"body", "hash", "kind", "prev", "run", "seq", "ts", "v"}
+QUOTING = {"task", "attempt", "tool_result", "boundary", "landing", "decision", "refusal", "undo"}
+KINDS = QUOTING | {"answer", "consent", "intent", "receipt", "recovered", "checkpoint"}
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+MOST = 1 << 20
+
+def digest(data):
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+def number(value):
+    """A number as ECMAScript writes it, which is what RFC 8785 asks for."""
+    value = float(value)
+    if value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    sign, text = ("-", repr(-value)) if value < 0 else ("", repr(value))
+    mantissa, _, exponent = text.partition("e")
+    whole, _, part = mantissa.partition(".")
+    digits = (whole + part).lstrip("0")
+    point = len(whole) + int(exponent or 0) if whole != "0" else int(exponent or 0) - (len(part) - len(part.lstrip("0")))
+    digits = digits.rstrip("0")
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    if 0 < point < len(digits):
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+    return f"{sign}{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e{'+' if point > 0 else ''}{point - 1}"
+
+def canonical(value):
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+        return "{" + ",".join(canonical(name) + ":" + canonical(value[name]) for name in names) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    return number(value) if type(value) in (int, float) else json.dumps(value, ensure_ascii=False)
+
+def parse(line, redacted):
+    """The record of a line, if the line is exactly what would be written for it."""
+    try:
+        record = json.loads(line.decode())
+        if len(line) > MOST or canonical(record).encode() != line or type(record["seq"]) is not int:
+            return None
+        if redacted and record.get("redacted") is True and record["kind"] in QUOTING:
+            return record if DIGEST.fullmatch(record["hash"]) else None
+        bare = {name: value for name, value in record.items() if name != "hash"}
+        genuine = set(record) == MEMBERS and record["v"] == 1 and record["kind"] in KINDS
+        return record if genuine and digest(canonical(bare).encode()) == record["hash"] else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        return None
+
+def lines(folder):
+    for path in sorted(folder.glob("tape.[0-9][0-9][0-9][0-9][0-9][0-9].jsonl")) + [folder / "tape.jsonl"]:
+        if path.exists():
+            with open(path, "rb") as tape:
+                yield from tape
+
+def references(body):
+    for name, value in body.items() if isinstance(body, dict) else enumerate(body):
+        if isinstance(value, (dict, list)):
+            yield from references(value)
+        elif isinstance(value, str) and str(name).endswith("_sha256") and DIGEST.fullmatch(value):
+            yield value
+
+def public_key(line):
+    words = line.split()
+    wire = base64.b64decode(words[words.index("ssh-ed25519") + 1], validate=True)
+    if wire[:-32] != b"\0\0\0\x0bssh-ed25519\0\0\0\x20":
+        raise ValueError
+    return wire
+
+def statements(body):
+    """The statements of a checkpoint and the key that signed every one of them."""
+    wire = public_key(body["key"])
+    keyid = "SHA256:" + base64.b64encode(hashlib.sha256(wire).digest()).decode().rstrip("=")
+    found = []
+    for envelope in body["envelopes"]:
+        payload = base64.b64decode(envelope["payload"], validate=True)
+        (kind,) = {envelope["payloadType"]} & {"application/vnd.in-toto+json"}
+        covered = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(payload), payload)
+        (signature,) = [one["sig"] for one in envelope["signatures"] if one["keyid"] == keyid]
+        Ed25519PublicKey.from_public_bytes(wire[-32:]).verify(base64.b64decode(signature, validate=True), covered)
+        found.append(json.loads(payload))
+    return wire, found
+
+def signed(record, commit, trusted):
+    """What is wrong with a checkpoint: None, or the kind of tampering; False where it says that it is not signed."""
+    body = record["body"]
+    if "key" not in body and body.get("envelopes") == []:
+        return False
+    try:
+        wire, (first, *others) = statements(body)
+        subject, predicate = first["subject"][0]["digest"], first["predicate"]
+        about = {"gitCommit": commit} if commit else {"sha256": record["prev"][7:]}
+        here = (first["predicateType"], predicate["run"], predicate["tape"]) == (
+            "urn:agentos:checkpoint:1", record["run"], {"head": record["prev"], "seq": record["seq"] - 1})
+        if not here or subject != about or any(other["subject"] != first["subject"] for other in others):
+            return "signature-invalid"
+    except (ValueError, KeyError, TypeError, IndexError, InvalidSignature):
+        return "signature-invalid"
+    return "key-unknown" if trusted and wire not in trusted else None
+
+def fact(body, name):
+    for part in (body, body.get("plan"), body.get("receipt")):
+        if isinstance(part, dict) and isinstance(part.get(name), str):
+            return part[name]
+    return None
+
+def history(repo):
+    form = "--format=%H %T %(trailers:key=AgentOS-Evidence,valueonly,separator=%x20)"
+    git = subprocess.run(["git", "-C", repo, "log", "--all", form], capture_output=True, check=True, text=True)
+    rows = map(str.split, git.stdout.splitlines())
+    return {row[0]: (row[1], row[-1] if len(row) > 2 else None) for row in rows}
+
+def verify(folder, commits, trusted, require):
+    findings, seen, runs, intents, told = [], {}, {}, {}, set()
+    tell = lambda kind, line=None: findings.append({"tampering": kind, "line": line})
+    about = folder / "export.json"
+    redacted = about.exists() and json.loads(about.read_text()).get("redacted") is True
+    everything = list(lines(folder))
+    records = [parse(line[:-1], redacted) if line.endswith(b"\n") else None for line in everything]
+    expected, prev, last, highest = 1, "sha256:" + "0" * 64, None, 0
+    for at, record in enumerate(records, 1):
+        if record is None:
+            tell("mutated" if everything[at - 1].endswith(b"\n") else "torn-tail", at)
+            expected, prev, last, highest = expected + 1, None, None, highest + 1
+            continue
+        if record["seq"] == expected:
+            if prev not in (None, record["prev"]):
+                tell("spliced", at)
+        elif record["seq"] > expected:
+            tell("reordered" if any(other and other["seq"] == expected for other in records[at:]) else "dropped", at)
+        else:
+            tell("duplicated" if last == record["hash"] else "reordered", at)
+        expected, prev, last = record["seq"] + 1, record["hash"], record["hash"]
+        highest = max(highest, record["seq"])
+        seen[record["seq"]] = record["hash"]
+        kind, run, body = record["kind"], record["run"], record.get("body", {})
+        known = runs.setdefault(run, {"intents": []})
+        if kind == "checkpoint":
+            flaw = signed(record, runs.pop(run).get("commit"), trusted)
+            if flaw or (flaw is False and require):
+                tell(flaw or "run-unsigned", at)
+        elif kind == "intent":
+            known["intents"].append(record["hash"])
+            intents[record["hash"]] = {"tree": fact(body, "tree"), "run": known}
+        elif kind == "receipt":
+            known["commit"] = commit = fact(body, "commit")
+            if commit and commits is not None:
+                told.add(commit)
+                tree, evidence = commits.get(commit, (None, None))
+                if tree is None or tree != (fact(body, "tree") or tree) or evidence not in known["intents"]:
+                    tell("commit-rewritten" if tree else "record-without-commit", at)
+        for name in references([body]):
+            path = folder / "blobs" / name[7:9] / name[9:]
+            if path.exists() and digest(path.read_bytes()) != name:
+                tell("blob-changed", at)
+            elif not path.exists() and not redacted:
+                tell("blob-missing", at)
+    head = folder / "head.json"
+    try:
+        noted = json.loads(head.read_text()) if head.exists() else {"seq": 0} if highest <= 1 else {}
+        if noted["seq"] > highest:
+            tell("cut-off", highest + 1)
+        elif noted["seq"] and (seen.get(noted["seq"]) != noted["hash"] or set(noted) != {"v", "seq", "hash"}):
+            tell("head-changed")
+    except (ValueError, KeyError, TypeError):
+        tell("head-changed")
+    for commit, (tree, evidence) in (commits or {}).items():
+        if evidence and commit not in told:
+            intent = intents.get(evidence)
+            if intent is None:
+                tell("commit-without-record")
+            elif intent["run"].get("commit") or tree != (intent["tree"] or tree):
+                tell("commit-rewritten")
+    findings += [{"tampering": "run-unsigned", "line": None} for _ in runs if require]
+    return findings, len(everything)
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name, more in {"dir": {"type": Path}, "--repo": {}, "--keys": {"type": Path},
+                       "--require": {"action": "store_true"}}.items():
+        parser.add_argument(name, **more)
+    args = parser.parse_args()
+    keys = args.keys.read_text().splitlines() if args.keys else []
+    trusted = {public_key(line) for line in keys if "ssh-ed25519" in line.split()}
+    findings, count = verify(args.dir, history(args.repo) if args.repo else None, trusted, args.require)
+    print(json.dumps({"ok": not findings, "records": count, "findings": findings}))
+    return 7 if findings else 0
+
+if __name__ == "__main__":
+    sys.exit(main())
