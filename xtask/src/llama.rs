@@ -137,6 +137,7 @@ pub fn start(root: &Path, python: &Path, scratch: &Path) -> Result<Server, Strin
     Ok(server)
 }
 
+/// Did it end well? Nothing of it is shown.
 pub fn quiet(command: &mut Command) -> bool {
     let silent = command
         .stdin(Stdio::null())
@@ -145,6 +146,10 @@ pub fn quiet(command: &mut Command) -> bool {
     silent.status().is_ok_and(|status| status.success())
 }
 
+/// Runs it to its end.
+///
+/// # Errors
+/// The last line of what it said.
 pub fn loud(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command
