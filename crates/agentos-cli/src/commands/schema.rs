@@ -14,11 +14,11 @@ use serde::Serialize;
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::evidence::SchemaArgs;
 use crate::commands::approve::{DeniedRequest, OpenRequests};
-use crate::commands::policy::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest};
 use crate::commands::evidence::{RunList, RunRecords, StatsReport};
 use crate::commands::evidence_export::ExportReport;
 use crate::commands::evidence_key::KeyReport;
 use crate::commands::evidence_replay::ReplayReport;
+use crate::commands::policy::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest};
 use crate::commands::recover::RecoverReport;
 use crate::exit::Exit;
 
