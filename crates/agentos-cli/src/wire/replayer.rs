@@ -10,8 +10,8 @@ use agentos_engine::ports::{EffectError, TargetInfo};
 use agentos_engine::settle::judged;
 use agentos_evidence::{Record, RecordKind, Store};
 use agentos_executor::{Intent, IntentSink, LandPlan, Repository, Target, Writes};
-use agentos_policy::{Consent, Decision, Layer, PolicySet, PolicySource, ToolFacts, approve};
-use agentos_tool::{Enforcement, ExecutionMode, ToolTask};
+use agentos_policy::{Consent, Decision, Hashes, Layer, Place, PolicySet, PolicySource, ToolFacts, approve};
+use agentos_tool::{Enforcement, ExecutionMode, Timestamp, ToolTask};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -107,6 +107,8 @@ impl<'a> Replayer<'a> {
                     execution_mode: begun.execution_mode,
                     enforcement: Enforcement::Observed,
                     attempt: 1,
+                    at: moment(record)?,
+                    context_bytes: 0,
                 });
             }
             RecordKind::Attempt => {
@@ -115,6 +117,7 @@ impl<'a> Replayer<'a> {
                 known.seen = seen(&task);
                 if let Some(tool) = &mut known.tool {
                     tool.attempt = task.attempt;
+                    tool.context_bytes = task.context.iter().map(|file| file.content.len() as u64).sum();
                 }
             }
             RecordKind::Answer => known.answer = Some(self.blob(record, "answer_sha256")?),
@@ -185,9 +188,10 @@ impl<'a> Replayer<'a> {
         let sources = sources.into_iter().map(source).collect::<Result<Vec<_>, _>>()?;
         let set = PolicySet::load(&sources).map_err(|error| error.to_string())?;
         let set = set.with_hooks_path(self.repo.hooks_path().as_deref());
-        let (Some(change), Some(tool)) = (&known.landed, &known.tool) else {
+        let (Some(change), Some(tool)) = (&known.landed, &mut known.tool) else {
             return Err("nothing landed before it".to_owned());
         };
+        tool.at = moment(record)?;
         let decision = judged(&set, change, tool, known.reported_model.as_deref());
         progress.stations.push("decision".to_owned());
         let recorded = text(&body, "/decision/policy_sha256");
@@ -208,13 +212,26 @@ impl<'a> Replayer<'a> {
         let (Some(change), Some(decision)) = (known.landed.take(), &known.decision) else {
             return Err("nothing was decided before it".to_owned());
         };
-        let approved = approve(
-            change,
-            decision,
-            &target.base_commit,
-            &target.refname,
-            known.consent.as_ref(),
-        );
+        let recorded = known.target.as_ref().ok_or("no task was recorded before it")?;
+        let place = Place {
+            base_commit: &target.base_commit,
+            ..recorded.place()
+        };
+        let nowhere = Place {
+            writes: target.writes.as_str(),
+            ..place
+        };
+        // The recorded consent must be one to exactly this; then it is carried over to writing nothing.
+        let consent = known.consent.take().map(|consent| {
+            let holds = consent.hashes == Hashes::of(&change, decision, &place);
+            let hashes = Hashes::of(&change, decision, &nowhere);
+            if holds {
+                Consent { hashes, ..consent }
+            } else {
+                consent
+            }
+        });
+        let approved = approve(change, decision, &nowhere, consent.as_ref());
         progress.stations.push("tree".to_owned());
         let approved = match approved {
             Ok(approved) => approved,
@@ -360,6 +377,11 @@ fn text(body: &Value, pointer: &str) -> Option<String> {
     body.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
 }
 
+/// When a record was made.
+fn moment(record: &Record) -> Result<Timestamp, String> {
+    serde_json::from_value(Value::String(record.ts.clone())).map_err(|error| error.to_string())
+}
+
 /// What the tool was shown, as the engine tells landing.
 fn seen(task: &ToolTask) -> Vec<SeenFile> {
     let files = task.context.iter().filter_map(|file| {
@@ -372,7 +394,13 @@ fn seen(task: &ToolTask) -> Vec<SeenFile> {
 }
 
 fn source(source: Source) -> Result<PolicySource, String> {
-    let layers = [Layer::Machine, Layer::Repository, Layer::User, Layer::CommandLine];
+    let layers = [
+        Layer::Default,
+        Layer::Machine,
+        Layer::Repository,
+        Layer::User,
+        Layer::CommandLine,
+    ];
     let layer = layers.into_iter().find(|layer| layer.as_str() == source.layer);
     Ok(PolicySource {
         layer: layer.ok_or_else(|| format!("there is no layer `{}`", source.layer))?,

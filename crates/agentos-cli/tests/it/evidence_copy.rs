@@ -185,7 +185,7 @@ fn runs_are_picked_by_what_they_did() {
         (&["--path", ".github/workflows/ci.yml"], 1),
         (&["--path", "sr"], 0),
         (&["--decision", "ask"], 1),
-        (&["--commit", &commit[..10]], 1),
+        (&["--commit", commit.get(..10).unwrap()], 1),
         (&["--since", "1h"], 4),
         (&["--since", "2100-01-01"], 0),
     ];
