@@ -28,7 +28,7 @@ for folder in sys.stdin.read().splitlines():
 ";
 
 fn everything() -> bool {
-    std::env::var_os("AGENTOS_TAMPER_ALL").is_some()
+    option_env!("AGENTOS_TAMPER_ALL").is_some()
 }
 
 /// A tape with `runs` signed runs, each with blobs of its own.
