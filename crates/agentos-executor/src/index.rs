@@ -27,17 +27,12 @@ pub(crate) fn update(
     kept: &[String],
 ) -> Result<(), ExecError> {
     let (place, next) = (repository.index_path(), repository.next_index());
-    let made = change(&mut held.index, &place, root, files, kept).and_then(|()| {
-        held.index.write().map_err(ExecError::git("write the index"))?;
-        repository.reach("index written");
-        fs::rename(&next, &place).map_err(ExecError::write("replace", &place))
-    });
-    if made.is_err() {
-        // What is left under this name is taken away before the next use as well.
-        let _ = fs::remove_file(&next);
-    }
+    change(&mut held.index, &place, root, files, kept)?;
+    held.index.write().map_err(ExecError::git("write the index"))?;
+    repository.reach("index written");
+    fs::rename(&next, &place).map_err(ExecError::write("replace", &place))?;
     repository.reach("index replaced");
-    made
+    Ok(())
 }
 
 /// Changes the index in memory.

@@ -20,6 +20,8 @@ const MAX_LOCK: u64 = 512;
 /// The index is held; it is let go when this is dropped.
 pub(crate) struct IndexLock {
     path: PathBuf,
+    /// Where the next index is made.
+    next: PathBuf,
 }
 
 /// The index as it is while nobody else can change it.
@@ -31,7 +33,8 @@ pub(crate) struct HeldIndex {
 
 impl Drop for IndexLock {
     fn drop(&mut self) {
-        // Nothing can be done about a lock that cannot be removed; the next call tries again.
+        // Nothing can be done about what cannot be removed; the next call tries again.
+        let _ = clear_next(&self.next);
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -55,7 +58,10 @@ impl Repository {
             linked
         });
         match taken {
-            Ok(()) => Ok(IndexLock { path }),
+            Ok(()) => Ok(IndexLock {
+                path,
+                next: self.next_index(),
+            }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(ExecError::IndexLocked(path)),
             Err(error) => Err(ExecError::write("lock the index with", &path)(error)),
         }
