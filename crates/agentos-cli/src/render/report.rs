@@ -175,3 +175,6 @@ fn excerpt(out: &mut String, title: &str, lines: &[String]) {
         ));
     }
 }
+
+#[cfg(test)]
+mod tests;

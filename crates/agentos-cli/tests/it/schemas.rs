@@ -1,7 +1,8 @@
 //! Every JSON document that the program prints follows its published schema.
 
+use agentos_diff::{LandingReport, Refusal, RefusalCode};
 use agentos_schema::{SchemaName, validate};
-use agentos_testkit::repo::write_file;
+use agentos_testkit::repo::{make_link, write_file};
 use serde_json::Value;
 
 use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, pipe_in, run_in, small_repo};
@@ -36,6 +37,61 @@ fn outcomes_follow_their_schema_whatever_the_end() {
         &output.json().unwrap(),
         "outside a repository",
     );
+}
+
+#[test]
+fn refusals_follow_the_schemas_of_outcomes_and_landing_reports() {
+    let repo = small_repo();
+    make_link(&repo.path().join("link"), "src");
+    repo.commit_all("a link");
+    let new = |path: &str| format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
+    let git = |rest: &str| format!("diff --git a/README.md b/README.md\n{rest}");
+    let edit = |hunk: &str| format!("--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ @@\n{hunk}");
+    let cases = [
+        ("no-diff", "All is well.".to_owned()),
+        ("malformed", "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n".to_owned()),
+        ("does-not-apply", edit("-nothing of this\n+x\n")),
+        ("ambiguous", edit(" }\n+x\n")),
+        ("empty", edit("-    a - 0\n+    a - b\n")),
+        ("path-escape", new("../../x")),
+        ("git-dir", new(".git/hooks/x")),
+        ("symlink-traversal", new("link/x")),
+        ("submodule", git("old mode 100644\nnew mode 160000\n")),
+        ("mode-change", git("old mode 100644\nnew mode 120000\n")),
+        ("binary", git("Binary files a/README.md and b/README.md differ\n")),
+        ("case-collision", new("readme.MD")),
+        ("reserved-name", new("nul.c")),
+        ("encoding", new("a\u{200b}b")),
+        ("too-large", "x\n".repeat(9_000_000)),
+    ];
+    let mut others = Vec::new();
+    for (code, answer) in cases {
+        let output = pipe_in(&repo, &["apply", "--json"], &answer);
+        let value = output.json().unwrap();
+        if value["code"] != code {
+            others.push(format!("{code}: {}, {}", value["code"], value["message"]));
+        }
+        follows(SchemaName::Outcome, &value, code);
+        follows(SchemaName::LandingReport, &value["report"], code);
+    }
+    assert_eq!(others, Vec::<String>::new());
+    // The others come of a task's state, or of policy.
+    for code in [
+        RefusalCode::Stale,
+        RefusalCode::Secret,
+        RefusalCode::Bidi,
+        RefusalCode::ProtectedPath,
+    ] {
+        let report = LandingReport {
+            version: 1,
+            refusal: Some(Refusal::new(code, "the reason").at("f").hint("the hint")),
+            files: Vec::new(),
+            notes: Vec::new(),
+            partial: false,
+        };
+        let value = serde_json::to_value(report).unwrap();
+        follows(SchemaName::LandingReport, &value, code.as_str());
+    }
 }
 
 #[test]
