@@ -19,7 +19,7 @@ use crate::{escape, input, render};
 pub struct KeyReport {
     /// Version of this shape: 1.
     pub version: u32,
-    /// The key that signs here; none before the first run.
+    /// The key that signs here, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<OwnKey>,
     /// The keys whose signatures count.
@@ -129,7 +129,9 @@ fn words(report: &KeyReport) -> String {
             "signs here  {}  (kept in the {})\n{}\n",
             key.id, key.store, key.public
         ),
-        None => "there is no key yet; the first run makes one\n".to_owned(),
+        None => "there is no key yet; the first run makes one in the keyring, if there is one, and\n\
+                 `agentos evidence key rotate --store file` makes one in a file that you alone can read\n"
+            .to_owned(),
     };
     if !report.trusted.is_empty() {
         text.push('\n');

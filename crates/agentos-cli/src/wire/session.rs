@@ -14,7 +14,7 @@ use agentos_tool::RunId;
 use super::consent::Asker;
 use super::policy;
 use super::repository::{self, RepositoryPort};
-use super::signer;
+use super::signer::{self, Unsigned};
 use super::tape::{Tape, broken};
 use crate::app::App;
 use crate::args::land::TargetFlags;
@@ -122,11 +122,11 @@ impl Session {
     /// Ends the run on the tape, signed. What could not be signed is told and stands: what was done is recorded.
     pub fn seal(&mut self, app: &App) {
         let kept = signer::signer(app);
-        let key = kept.as_ref().map(|kept| &kept.key).map_err(String::as_str);
-        if let Err(why) = key {
+        if let Err(Unsigned::Failed(why)) = &kept {
             app.printer
                 .note(&format!("note: the evidence of this run is not signed: {why}"));
         }
+        let key = kept.as_ref().map(|kept| &kept.key).map_err(Unsigned::words);
         if let Err(error) = self.tape.seal(key) {
             app.printer.note(&format!(
                 "note: the end of this run is not signed: {}",

@@ -3,9 +3,10 @@
 //! Owns: where they are kept, and making the first one. Never: signs, or lets a run fail for want of a key: a run
 //! that cannot be signed says why.
 //!
-//! The key is looked for in the key file, then in the keyring. The first one is made where the user's keys are kept:
-//! in the keyring where there is one that is open, else in the key file. A locked keyring may hold the key, so it is
-//! no reason to make another.
+//! The key is looked for in the key file, then in the keyring. A run makes the first one in a keyring that is open, and
+//! nowhere else: no secret comes into a file that nobody asked for, so where there is no keyring runs end unsigned until
+//! `agentos evidence key rotate --store file` makes a key. A locked keyring may hold the key, so it is no reason to make
+//! another.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -34,14 +35,36 @@ pub struct Kept {
     pub store: &'static str,
 }
 
-/// The user's key; the first call on a machine makes it.
+/// Why a run is not signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unsigned {
+    /// The user has no key, and no keyring to make one in: as things are, not worth a word at every run.
+    NoKey,
+    /// There is a key or there may be one, and it cannot be had, in words.
+    Failed(String),
+}
+
+impl Unsigned {
+    /// In words, for the record.
+    pub fn words(&self) -> &str {
+        match self {
+            Self::NoKey => "there is no keyring, and no key in a file",
+            Self::Failed(why) => why,
+        }
+    }
+}
+
+/// The user's key; the first call on a machine with a keyring makes it.
 ///
 /// # Errors
-/// Why there is none, in words.
-pub fn signer(app: &App) -> Result<Kept, String> {
-    match find(app)? {
+/// Why there is none.
+pub fn signer(app: &App) -> Result<Kept, Unsigned> {
+    match find(app).map_err(Unsigned::Failed)? {
         Found::Key(kept) => Ok(*kept),
-        Found::Nothing(store) => make(app, store).map_err(|error| error.message),
+        Found::Nothing(StoreArg::File) => Err(Unsigned::NoKey),
+        Found::Nothing(StoreArg::Keyring) => {
+            make(app, StoreArg::Keyring).map_err(|error| Unsigned::Failed(error.message))
+        }
     }
 }
 

@@ -2,14 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use agentos_testkit::cli::Cli;
 use agentos_testkit::repo::{TestRepo, read_file, write_file};
 
-use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, pipe_in, run_in, seen, small_repo};
+use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, pipe_in, run_in, seen, signing, small_repo};
 
 fn with_two_runs() -> TestRepo {
     let repo = small_repo();
-    assert_eq!(pipe_in(&repo, &["apply"], SLOPPY_FIX).code, Some(0));
-    assert_eq!(pipe_in(&repo, &["apply"], WORKFLOW_EDIT).code, Some(4));
+    let cli = signing(&repo);
+    for (answer, code) in [(SLOPPY_FIX, 0), (WORKFLOW_EDIT, 4)] {
+        let output = cli.run_with_input(&["apply"], answer.as_bytes()).unwrap();
+        assert_eq!(output.code, Some(code), "{output}");
+    }
     repo
 }
 
@@ -80,6 +84,43 @@ fn evidence_that_holds_is_said_to_hold() {
 }
 
 #[test]
+fn without_a_keyring_no_key_is_made_unasked_and_runs_end_unsigned() {
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let before = listing(cli.home());
+    let output = cli.run_with_input(&["apply"], SLOPPY_FIX.as_bytes()).unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    assert_eq!(
+        listing(cli.home()),
+        before,
+        "nothing is written to the home folder"
+    );
+    let json = cli
+        .run(&["evidence", "verify", "--json"])
+        .unwrap()
+        .json()
+        .unwrap();
+    assert_eq!((&json["ok"], &json["unsigned"]), (&true.into(), &1.into()));
+}
+
+/// Every file below a folder.
+fn listing(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut dirs = vec![dir.to_owned()];
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                dirs.push(path.clone());
+            }
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
 fn a_range_is_checked_and_what_is_required_is_missed() {
     let repo = with_two_runs();
     repo.write("notes.txt", "by hand\n");
@@ -101,8 +142,8 @@ fn a_range_is_checked_and_what_is_required_is_missed() {
 #[test]
 fn a_run_signed_by_somebody_else_is_found_until_the_key_is_trusted() {
     let repo = small_repo();
-    let (mine, other) = (agentos().in_dir(repo.path()), agentos().in_dir(repo.path()));
-    let apply = |cli: &agentos_testkit::cli::Cli, answer: &str| {
+    let (mine, other) = (signing(&repo), signing(&repo));
+    let apply = |cli: &Cli, answer: &str| {
         let output = cli.run_with_input(&["apply"], answer.as_bytes()).unwrap();
         assert_eq!(output.code, Some(0), "{output}");
     };
@@ -130,7 +171,7 @@ fn a_run_signed_by_somebody_else_is_found_until_the_key_is_trusted() {
 #[test]
 fn a_rotated_key_signs_on_and_the_old_one_still_counts() {
     let repo = small_repo();
-    let cli = agentos().in_dir(repo.path());
+    let cli = signing(&repo);
     let fix = cli.run_with_input(&["apply"], SLOPPY_FIX.as_bytes()).unwrap();
     assert_eq!(fix.code, Some(0), "{fix}");
     let rotated = cli

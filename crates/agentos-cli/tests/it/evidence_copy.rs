@@ -3,13 +3,13 @@
 use agentos_testkit::cli::{Cli, CliOutput};
 use agentos_testkit::repo::{TestRepo, read_file, remove_file, write_file};
 
-use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, small_repo};
+use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, signing, small_repo};
 
 /// One user with a key of her own, and a repository with a landed run, one that needs consent, one that does not
 /// land, and one that quotes HTML.
 fn audited() -> (TestRepo, Cli) {
     let repo = small_repo();
-    let cli = agentos().in_dir(repo.path());
+    let cli = signing(&repo);
     let hostile = "--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-# small\n+<script>alert(1)</script>\n";
     let answers: [(&str, i32); 4] = [(SLOPPY_FIX, 0), (WORKFLOW_EDIT, 4), ("prose", 6), (hostile, 0)];
     for (answer, code) in answers {

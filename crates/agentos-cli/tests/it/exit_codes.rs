@@ -196,7 +196,7 @@ fn ctrl_c_hangs_up_leaves_nothing_and_ends_with_130() {
     assert_eq!(
         records.last().unwrap()["kind"],
         "checkpoint",
-        "its end is signed too"
+        "its end is recorded too"
     );
 }
 

@@ -75,6 +75,16 @@ pub fn small_repo() -> TestRepo {
     repo
 }
 
+/// The program of somebody who has a key to sign with.
+pub fn signing(repo: &TestRepo) -> Cli {
+    let cli = agentos().in_dir(repo.path());
+    let made = cli
+        .run(&["evidence", "key", "rotate", "--store", "file"])
+        .unwrap();
+    assert_eq!(made.code, Some(0), "{made}");
+    cli
+}
+
 /// Runs the program in a repository.
 pub fn run_in(repo: &TestRepo, args: &[&str]) -> CliOutput {
     agentos().in_dir(repo.path()).run(args).unwrap()
