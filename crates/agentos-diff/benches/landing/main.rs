@@ -5,6 +5,7 @@
 //! Owns: what is measured and at which sizes. Never: judges a time; the numbers are for people.
 
 mod base;
+mod corpus;
 mod edits;
 
 use agentos_diff::{LandError, LandOptions, land};
@@ -206,4 +207,20 @@ fn parts_in_turn(bencher: Bencher<'_, '_>, parts: usize) {
 fn near_misses(bencher: Bencher<'_, '_>, hunks: usize) {
     let case = Case::of_near_misses(hunks);
     measure(bencher, &case, &case.answer, hunks);
+}
+
+/// All inputs of the public corpus, one after the other: what landing itself takes of one. Items are inputs.
+#[divan::bench(max_time = 5)]
+fn public_corpus(bencher: Bencher<'_, '_>) {
+    let cases = corpus::cases();
+    assert!(!cases.is_empty(), "the corpus cannot be read");
+    bencher.counter(ItemsCount::new(cases.len())).bench_local(|| {
+        for case in &cases {
+            drop(divan::black_box(land(
+                &case.answer,
+                &case.base,
+                &LandOptions::default(),
+            )));
+        }
+    });
 }
