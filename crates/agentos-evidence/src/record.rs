@@ -82,14 +82,10 @@ impl RecordKind {
             | Self::Boundary
             | Self::Landing
             | Self::Decision
+            | Self::Consent
             | Self::Refusal
             | Self::Undo => true,
-            Self::Answer
-            | Self::Consent
-            | Self::Intent
-            | Self::Receipt
-            | Self::Recovered
-            | Self::Checkpoint => false,
+            Self::Answer | Self::Intent | Self::Receipt | Self::Recovered | Self::Checkpoint => false,
         }
     }
 

@@ -180,6 +180,25 @@ impl Repository {
         Ok(receipt_of(plan, change, prepared))
     }
 
+    /// The tree that a change makes of another one, with the objects in memory alone. Nothing is written, so nothing of
+    /// the repository's state is asked: a recorded landing can be derived again wherever its branch stands now.
+    ///
+    /// # Errors
+    /// When the base cannot be read, or the change was not made on it.
+    pub fn tree_of(&self, change: &Change, base_tree: &str) -> Result<String, ExecError> {
+        let git = git2::Repository::open(self.git.path()).map_err(RepoError::git("open the repository"))?;
+        let objects = git.odb().map_err(RepoError::git("open the object store"))?;
+        let _memory = objects
+            .add_new_mempack_backend(1000)
+            .map_err(RepoError::git("open the object store"))?;
+        let base = git
+            .find_tree(oid(base_tree)?)
+            .map_err(RepoError::git("read the base"))?;
+        let files = receipt_files(&base, change)?;
+        let prepared = prepare(&git, &base, change, files, self.fail_points())?;
+        Ok(prepared.tree.to_string())
+    }
+
     /// The ref must stand where it stood when the change was judged.
     fn check_target(&self, target: &Target) -> Result<(), ExecError> {
         let head = self.head_ref().unwrap_or_else(|| "HEAD".to_owned());

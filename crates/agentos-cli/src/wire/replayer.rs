@@ -9,8 +9,8 @@ use agentos_diff::{Change, LandError, LandOptions, RepoPath, SeenFile, land};
 use agentos_engine::ports::{EffectError, TargetInfo};
 use agentos_engine::settle::judged;
 use agentos_evidence::{Record, RecordKind, Store};
-use agentos_executor::{Intent, IntentSink, LandPlan, Repository, Target, Writes};
-use agentos_policy::{Consent, Decision, Hashes, Layer, Place, PolicySet, PolicySource, ToolFacts, approve};
+use agentos_executor::{Repository, Target, Writes};
+use agentos_policy::{Consent, Decision, Layer, Place, PolicySet, PolicySource, ToolFacts, approve};
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp, ToolTask};
 use serde::Deserialize;
 use serde_json::Value;
@@ -217,21 +217,7 @@ impl<'a> Replayer<'a> {
             base_commit: &target.base_commit,
             ..recorded.place()
         };
-        let nowhere = Place {
-            writes: target.writes.as_str(),
-            ..place
-        };
-        // The recorded consent must be one to exactly this; then it is carried over to writing nothing.
-        let consent = known.consent.take().map(|consent| {
-            let holds = consent.hashes == Hashes::of(&change, decision, &place);
-            let hashes = Hashes::of(&change, decision, &nowhere);
-            if holds {
-                Consent { hashes, ..consent }
-            } else {
-                consent
-            }
-        });
-        let approved = approve(change, decision, &nowhere, consent.as_ref());
+        let approved = approve(change, decision, &place, known.consent.as_ref());
         progress.stations.push("tree".to_owned());
         let approved = match approved {
             Ok(approved) => approved,
@@ -245,18 +231,8 @@ impl<'a> Replayer<'a> {
                 return Ok(());
             }
         };
-        let plan = LandPlan {
-            run: record.run.clone(),
-            message: String::new(),
-            trailers: Vec::new(),
-            identity: None,
-            time_unix: 0,
-            utc_offset_minutes: 0,
-            policy_sha256: decision.policy_sha256().to_owned(),
-            target,
-        };
-        let receipt = self.repo.land(approved, &plan, &mut NoIntent);
-        let tree = receipt.map_err(|error| error.to_string())?.tree;
+        let tree = self.repo.tree_of(approved.value(), &target.base_tree);
+        let tree = tree.map_err(|error| error.to_string())?;
         let recorded = text(&body, "/tree");
         if recorded.as_deref() != Some(tree.as_str()) {
             progress.tell("tree", "tree", recorded, Some(tree));
@@ -294,15 +270,6 @@ impl<'a> Replayer<'a> {
     fn blob(&self, record: &Record, name: &str) -> Result<Vec<u8>, String> {
         let id = text(&self.body(record)?, &format!("/{name}")).unwrap_or_default();
         self.store.get_blob(&id).map_err(|error| error.to_string())
-    }
-}
-
-/// A dry run writes nothing, so there is nothing to intend.
-struct NoIntent;
-
-impl IntentSink for NoIntent {
-    fn intent(&mut self, _intent: &Intent) -> Result<String, String> {
-        Err("a replay writes nothing".to_owned())
     }
 }
 
