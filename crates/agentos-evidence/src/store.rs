@@ -296,6 +296,10 @@ impl Store {
         if tail.seq == 0 {
             self.carry_over(&mut tail)?;
         }
+        if tail.seq == 0 && head::read(&self.head_path())? == HeadFile::Missing {
+            // Before the first record: a tape without its head is one whose head was taken away.
+            head::write(&self.head_path(), &Head::new(0, GENESIS))?;
+        }
         let behind = self.check_head(&tail)?;
         let mut told = Vec::new();
         if !fragment.is_empty() {
@@ -339,7 +343,6 @@ impl Store {
     fn check_head(&self, tail: &Tail) -> Result<Option<u64>, EvidenceError> {
         let head = match head::read(&self.head_path())? {
             HeadFile::Says(head) => head,
-            // The first record of a tape whose writer was killed before it could write a head; or a lost head.
             HeadFile::Missing | HeadFile::Unreadable if tail.seq == 0 => return Ok(None),
             HeadFile::Missing | HeadFile::Unreadable => return Ok(Some(0)),
         };

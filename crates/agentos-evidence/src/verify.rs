@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::head::{self, HeadFile};
+use crate::record::GENESIS;
 use crate::{EvidenceError, PublicKey, Store};
 
 mod chain;
@@ -217,7 +218,7 @@ impl Store {
                 Some(seq + 1),
                 format!("{} records were written, {seq} are there", head.seq),
             )),
-            HeadFile::Says(head) if head.seq == seq && hash != Some(head.hash.as_str()) => {
+            HeadFile::Says(head) if head.seq == seq && hash.unwrap_or(GENESIS) != head.hash => {
                 changed("the last record is not the one that was noted when it was written")
             }
             HeadFile::Says(head) if head.seq < seq && at_head.as_deref() != Some(head.hash.as_str()) => {

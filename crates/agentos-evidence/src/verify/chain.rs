@@ -61,6 +61,8 @@ pub(super) fn read(store: &Store, blobs: &Store, checks: &Checks<'_>) -> Result<
         HeadFile::Says(head) => head.seq,
         HeadFile::Missing | HeadFile::Unreadable => 0,
     };
+    // Where the head stands before the first record, a writer was killed right after it.
+    chain.at_head = (noted == 0).then(|| GENESIS.to_owned());
     let mut link = Link {
         seq: 1,
         hash: Some(GENESIS.to_owned()),

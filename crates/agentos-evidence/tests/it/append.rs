@@ -122,6 +122,23 @@ fn a_head_that_a_crash_left_behind_is_put_right_and_told() {
 }
 
 #[test]
+fn killed_right_after_its_first_records_a_tape_is_whole() {
+    let tape = Tape::new();
+    tape.store.note("run-1", RecordKind::Task, json!({}), TS).unwrap();
+    tape.add(RecordKind::Answer, json!({}));
+    let genesis = format!("sha256:{}", "0".repeat(64));
+    let first = json!({ "v": 1, "seq": 0, "hash": genesis });
+    write_file(&tape.folder.path().join("head.json"), first.to_string());
+    assert_eq!(tape.findings(), []);
+    let store = Store::open(tape.folder.path()).unwrap();
+    store.append("run-2", RecordKind::Task, json!({}), TS).unwrap();
+    assert_eq!(
+        store.run("run-2").unwrap()[0].body,
+        json!({ "what": "head-behind", "head": 0, "tape": 2 })
+    );
+}
+
+#[test]
 fn killed_twice_before_there_was_a_head_a_tape_goes_on() {
     let tape = Tape::new();
     let head = tape.folder.path().join("head.json");
