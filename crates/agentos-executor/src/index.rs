@@ -5,10 +5,11 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, Index, IndexEntry, IndexTime};
 
+use crate::disk;
 use crate::index_lock::HeldIndex;
 use crate::preflight::content_is;
 use crate::splice::{mode_bits, oid};
@@ -18,21 +19,26 @@ use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 const STAGE: u16 = 0x3000;
 
 /// Sets the entries of a change. The caller holds the index. Paths in `kept` hold a user's later work: their entries
-/// carry no stat data, so that git looks at the files.
+/// carry no stat data, so that git looks at the files. It is durable when this is done, together with `also`.
 pub(crate) fn update(
     repository: &Repository,
     held: &mut HeldIndex,
     root: &Path,
     files: &[ReceiptFile],
     kept: &[String],
+    also: Vec<PathBuf>,
 ) -> Result<(), ExecError> {
     let (place, next) = (repository.index_path(), repository.next_index());
     change(&mut held.index, &place, root, files, kept)?;
     held.index.write().map_err(ExecError::git("write the index"))?;
     repository.reach("index written");
+    let unsynced = [also, vec![next.clone()]].concat();
+    disk::sync_each(&unsynced).map_err(ExecError::write("sync", &next))?;
     fs::rename(&next, &place).map_err(ExecError::write("replace", &place))?;
     repository.reach("index replaced");
-    Ok(())
+    // Else a loss of power could bring back the old index without the journal that tells of it.
+    let folder = repository.git.path();
+    disk::sync_dir(folder).map_err(ExecError::write("sync", folder))
 }
 
 /// Changes the index in memory.

@@ -127,7 +127,8 @@ impl Repository {
     }
 }
 
-fn no_links(error: &io::Error) -> bool {
+/// Did it fail because the file system has no second names?
+pub(crate) fn no_links(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied | io::ErrorKind::CrossesDevices

@@ -14,22 +14,20 @@ use agentos_diff::FileMode;
 
 use crate::disk;
 use crate::index;
-use crate::index_lock::HeldIndex;
+use crate::index_lock::{HeldIndex, no_links};
 use crate::journal::JournalFile;
 use crate::preflight::{ancestors, content_is, link_is, look_at, mode_fits};
 use crate::splice::oid;
 use crate::{ExecError, FileId, ReceiptFile, Repository};
 
-/// Names where the new content of each file will wait: in the innermost folder that is already there.
+/// Names where the new content of each file will wait: in the innermost folder that is already there. For a deleted
+/// file it is the name by which its folder is tried.
 pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> Result<(), ExecError> {
     let run: String = run
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
         .collect();
     for (number, file) in files.iter_mut().enumerate() {
-        if file.file.new.is_none() {
-            continue;
-        }
         let mut folder = "";
         for above in ancestors(file.file.path.as_str()) {
             match look_at(&root.join(above))? {
@@ -47,7 +45,8 @@ pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> R
     Ok(())
 }
 
-/// Writes the new content of each file under its temporary name, and makes it durable together with `also`.
+/// Writes the new content of each file under its temporary name, and makes it durable together with `also`. A folder
+/// that a file is to be deleted from is tried: one that cannot be written is found before the branch moves.
 pub(crate) fn stage(
     repository: &Repository,
     root: &Path,
@@ -55,8 +54,20 @@ pub(crate) fn stage(
     also: Vec<PathBuf>,
 ) -> Result<(), ExecError> {
     let mut written = also;
+    let mut tried = BTreeSet::new();
     for JournalFile { file, temp } in files {
-        let (Some(new), Some(temp)) = (&file.new, temp) else {
+        let Some(temp) = temp else {
+            continue;
+        };
+        let Some(new) = &file.new else {
+            let temp = safe(root, temp)?;
+            if tried.insert(temp.parent().map(Path::to_owned)) {
+                let folder = temp.parent().unwrap_or(root);
+                let made = write_new(&temp, &[], FileMode::Regular);
+                repository.reach("folder tried");
+                let made = made.and_then(|()| fs::remove_file(&temp));
+                made.map_err(ExecError::write("delete files in", folder))?;
+            }
             continue;
         };
         let blob = repository
@@ -72,28 +83,27 @@ pub(crate) fn stage(
 }
 
 /// Brings what is staged to its places, and the index up to it. A file that is no longer as the base has it, and not
-/// yet as the change has it, holds somebody's later work: it is left alone and named.
+/// yet as the change has it, holds somebody's later work: it is left alone and named. Each is looked at right before
+/// its own step, since the steps before it take their time.
 pub(crate) fn settle_unless_edited(
     repository: &Repository,
     held: &mut HeldIndex,
     root: &Path,
     files: &[JournalFile],
 ) -> Result<Vec<String>, ExecError> {
-    let (mut open, mut kept, mut done) = (Vec::new(), Vec::new(), Vec::new());
-    for entry in files {
-        match state_of(repository, root, &entry.file)? {
-            OnDisk::Old => open.push(entry.clone()),
-            OnDisk::New => done.push(entry.clone()),
-            OnDisk::Other => {
-                kept.push(entry.file.path.as_str().to_owned());
-                done.push(entry.clone());
-            }
-        }
-    }
-    settle(repository, root, &open)?;
-    discard(root, &done)?;
+    let mut settling = Settling {
+        repository,
+        root,
+        kept: Vec::new(),
+        folders: BTreeSet::new(),
+    };
+    settling.settle(files)?;
+    discard(root, files)?;
+    let Settling { kept, folders, .. } = settling;
     let files: Vec<_> = files.iter().map(|entry| entry.file.clone()).collect();
-    index::update(repository, held, root, &files, &kept)?;
+    // A folder that was emptied and removed after it was noted is not there; the folder above it was noted then.
+    let folders = folders.into_iter().filter_map(disk::folder).collect();
+    index::update(repository, held, root, &files, &kept, folders)?;
     Ok(kept)
 }
 
@@ -157,37 +167,93 @@ pub(crate) fn is_executable(_found: &Metadata) -> Option<bool> {
     None
 }
 
-/// Brings the staged files to their places and removes the deleted ones. Can be repeated after a crash.
-fn settle(repository: &Repository, root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
-    let mut folders = BTreeSet::new();
-    for JournalFile { file, .. } in files.iter().filter(|file| file.file.new.is_none()) {
-        let path = file.path.as_str();
-        let place = safe(root, path)?;
-        if look_at(&place)?.is_some_and(|found| !found.is_dir()) {
-            fs::remove_file(&place).map_err(ExecError::write("remove", &place))?;
-            repository.reach("file removed");
+/// The work tree on its way to the landed state. Can be repeated after a crash.
+struct Settling<'a> {
+    repository: &'a Repository,
+    root: &'a Path,
+    /// Paths that hold somebody's later work.
+    kept: Vec<String>,
+    /// Folders whose names changed.
+    folders: BTreeSet<PathBuf>,
+}
+
+impl Settling<'_> {
+    /// Removes the deleted files, which makes room, and brings the staged ones to their places.
+    fn settle(&mut self, files: &[JournalFile]) -> Result<(), ExecError> {
+        for JournalFile { file, .. } in files.iter().filter(|file| file.file.new.is_none()) {
+            self.remove(file)?;
         }
-        folders.insert(prune(root, path));
+        for JournalFile { file, temp } in files {
+            if let (Some(_), Some(temp)) = (&file.new, temp) {
+                self.put(file, temp)?;
+            }
+        }
+        Ok(())
     }
-    for JournalFile { file, temp } in files {
-        let (Some(_), Some(temp)) = (&file.new, temp) else {
-            continue;
-        };
-        let temp = safe(root, temp)?;
-        let place = make_room(root, file.path.as_str(), &mut folders)?;
-        repository.reach("room made");
-        fs::rename(&temp, &place).map_err(ExecError::write("replace", &place))?;
-        repository.reach("file in place");
-        folders.extend(place.parent().map(Path::to_owned));
-        folders.extend(temp.parent().map(Path::to_owned));
+
+    /// Is the path as the base has it? Somebody's later work is noted.
+    fn is_open(&mut self, file: &ReceiptFile) -> Result<bool, ExecError> {
+        Ok(match state_of(self.repository, self.root, file)? {
+            OnDisk::Old => true,
+            OnDisk::New => false,
+            OnDisk::Other => {
+                self.kept.push(file.path.as_str().to_owned());
+                false
+            }
+        })
     }
-    // One that was emptied and removed after it was noted is not there; the folder above it was noted then.
-    let folders = if cfg!(unix) {
-        Vec::from_iter(folders)
-    } else {
-        Vec::new()
-    };
-    disk::sync_each(&folders).map_err(ExecError::write("sync", root))
+
+    fn remove(&mut self, file: &ReceiptFile) -> Result<(), ExecError> {
+        let path = file.path.as_str();
+        let place = safe(self.root, path)?;
+        if self.is_open(file)? {
+            fs::remove_file(&place).map_err(ExecError::write("remove", &place))?;
+            self.repository.reach("file removed");
+            self.folders.insert(prune(self.root, path));
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, file: &ReceiptFile, temp: &str) -> Result<(), ExecError> {
+        if !self.is_open(file)? {
+            return Ok(());
+        }
+        let temp = safe(self.root, temp)?;
+        let place = make_room(self.root, file.path.as_str(), &mut self.folders)?;
+        self.repository.reach("room made");
+        if file.old.is_some() {
+            fs::rename(&temp, &place).map_err(ExecError::write("replace", &place))?;
+        } else {
+            match self.put_new(&temp, &place) {
+                // It came in this moment; unless it happens to be the same, it is theirs.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    self.is_open(file)?;
+                    return Ok(());
+                }
+                put => put.map_err(ExecError::write("make", &place))?,
+            }
+        }
+        self.repository.reach("file in place");
+        self.folders.extend(place.parent().map(Path::to_owned));
+        self.folders.extend(temp.parent().map(Path::to_owned));
+        Ok(())
+    }
+
+    /// Gives a staged file its name if nothing has that name: a rename would replace it.
+    fn put_new(&self, temp: &Path, place: &Path) -> io::Result<()> {
+        match fs::hard_link(temp, place) {
+            Ok(()) => {
+                self.repository.reach("file named twice");
+                fs::remove_file(temp)
+            }
+            // Without second names a moment stays between the look and the rename.
+            Err(error) if no_links(&error) => match fs::symlink_metadata(place) {
+                Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+                Err(_) => fs::rename(temp, place),
+            },
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// Removes what was staged, as far as it is there.
@@ -198,7 +264,12 @@ pub(crate) fn discard(root: &Path, files: &[JournalFile]) -> Result<(), ExecErro
         };
         match fs::remove_file(&temp) {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // Nor is it there when the folder it was in became a file.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) => {}
             Err(source) => {
                 return Err(ExecError::Write {
                     action: "remove",

@@ -1,6 +1,6 @@
 //! The work tree after landing: files, folders, modes, and what belongs to the user.
 
-use agentos_executor::TargetSpec;
+use agentos_executor::{FailPoints, TargetSpec};
 use agentos_testkit::repo::{make_hard_link, make_link, read_file, set_mode, write_file};
 
 use crate::support::{Sink, accept, assert_sound, example, land, land_clean, land_in, open, program, text};
@@ -269,6 +269,84 @@ fn work_saved_while_the_change_lands_is_kept_and_told() {
     assert_eq!(receipt.kept, ["a.txt"]);
     assert_eq!(repo.read("a.txt"), b"saved just now\n");
     assert_eq!(repo.status(), " M a.txt");
+    assert_sound(&repo);
+}
+
+/// A change to three files, and what somebody else does while it is at a place.
+fn raced(place: &'static str, path: &'static str) {
+    let repo = example();
+    repo.write("c.txt", "c\n");
+    repo.commit_all("more");
+    let theirs = repo.path().join(path);
+    let fail = FailPoints::meeting(place, move || write_file(&theirs, "theirs\n"));
+    let repository = open(&repo).with_fail_points(fail);
+    let edits = [
+        ("a.txt", text("x\n")),
+        ("c.txt", None),
+        ("dir/b.txt", text("y\n")),
+        ("new/n.txt", text("n\n")),
+    ];
+    let receipt = land_in(&repository, &TargetSpec::CurrentBranch, &edits, &mut Sink(accept)).unwrap();
+    assert_eq!(receipt.kept, [path], "{place}");
+    assert_eq!(repo.read(path), b"theirs\n", "{place}");
+    assert_eq!(repo.status().trim_start_matches([' ', 'M', '?']), path, "{place}");
+    assert_sound(&repo);
+}
+
+#[test]
+fn work_saved_while_the_work_tree_is_being_written_is_kept_and_told() {
+    raced("branch durable", "a.txt");
+    raced("branch durable", "c.txt");
+    raced("file removed", "a.txt");
+    raced("file removed", "dir/b.txt");
+    raced("file removed", "new/n.txt");
+    // Once the first of the others is in its place.
+    for path in ["dir/b.txt", "new/n.txt"] {
+        raced("file in place", path);
+    }
+}
+
+#[test]
+fn a_file_that_comes_in_the_last_moment_is_not_replaced() {
+    let repo = example();
+    let theirs = repo.path().join("n.txt");
+    let fail = FailPoints::meeting("room made", move || write_file(&theirs, "theirs\n"));
+    let repository = open(&repo).with_fail_points(fail);
+    let edits = [("n.txt", text("n\n"))];
+    let receipt = land_in(&repository, &TargetSpec::CurrentBranch, &edits, &mut Sink(accept));
+    assert_eq!(receipt.unwrap().kept, ["n.txt"]);
+    assert_eq!(repo.read("n.txt"), b"theirs\n");
+    assert_eq!(repo.status(), " M n.txt");
+    assert_sound(&repo);
+}
+
+/// Whoever may write everywhere cannot be hindered by a mode.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written_is_found_before_the_branch_moves() {
+    let repo = example();
+    let dir = repo.path().join("dir");
+    set_mode(&dir, 0o555);
+    let probe = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(dir.join("probe"));
+    let is_hindered = probe.is_err();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let edits = [("a.txt", text("x\n")), ("dir/b.txt", None)];
+    let landed = land(&repo, &TargetSpec::CurrentBranch, &edits);
+    set_mode(&dir, 0o755);
+    if !is_hindered {
+        drop(landed);
+        eprintln!("skipped: this user may write in a folder whatever its mode");
+        return;
+    }
+    let error = landed.unwrap_err();
+    assert_eq!(error.code(), "not-permitted", "{error}");
+    assert_eq!(
+        (repo.status(), repo.git(&["rev-parse", "HEAD"])),
+        (String::new(), head)
+    );
     assert_sound(&repo);
 }
 
