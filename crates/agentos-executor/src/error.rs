@@ -155,7 +155,7 @@ impl RepoError {
                 Some("finish or abort it first; `git status` says how")
             }
             Self::BranchCheckedOut { .. } => {
-                Some("run the command in that work tree, or name another branch")
+                Some("run the command in that work tree if no other has the branch, or name another branch")
             }
             Self::NoIdentity => {
                 Some("run `git config user.name \"Your Name\"` and `git config user.email you@example.com`")
@@ -239,6 +239,17 @@ pub enum ExecError {
     /// Another program works on the index.
     #[error("the index is locked by `{}`", .0.display())]
     IndexLocked(PathBuf),
+    /// Another program is about to switch branches.
+    #[error("HEAD is locked by `{}`: another program switches branches here", .0.display())]
+    HeadLocked(PathBuf),
+    /// The path belongs to a repository of its own that lies in this work tree.
+    #[error("`{path}` is in another repository, `{repository}`, that lies in this work tree")]
+    Nested {
+        /// The path.
+        path: String,
+        /// The folder that holds the other repository.
+        repository: String,
+    },
     /// Another program works on the branch.
     #[error("`{0}` is locked by another program")]
     RefLocked(String),
@@ -291,6 +302,8 @@ impl ExecError {
             Self::DirtyOverlap(_) => "dirty-overlap",
             Self::FilteredPath { .. } => "filtered-path",
             Self::IndexLocked(_) => "index-locked",
+            Self::HeadLocked(_) => "head-locked",
+            Self::Nested { .. } => "submodule",
             Self::RefLocked(_) => "ref-locked",
             Self::SecondOpinion(_) => "second-opinion",
             Self::EvidenceNotDurable(_) => "evidence-not-durable",
@@ -314,7 +327,10 @@ impl ExecError {
             Self::FilteredPath { .. } => {
                 Some("land on another branch with `--branch NAME`, then merge with git")
             }
-            Self::IndexLocked(_) => Some("wait for the other program; if there is none, remove the file"),
+            Self::Nested { .. } => Some("run the command in that repository"),
+            Self::IndexLocked(_) | Self::HeadLocked(_) => {
+                Some("wait for the other program; if there is none, remove the file")
+            }
             Self::RefLocked(_) => {
                 Some("wait for the other program; if there is none, remove the ref's `.lock` file")
             }

@@ -98,6 +98,15 @@ impl Repository {
         Ok(())
     }
 
+    /// Nobody is about to switch branches here now.
+    pub(crate) fn check_head_is_free(&self) -> Result<(), ExecError> {
+        let path = self.git.path().join("HEAD.lock");
+        if fs::symlink_metadata(&path).is_ok() {
+            return Err(ExecError::HeadLocked(path));
+        }
+        Ok(())
+    }
+
     /// The run whose process died with this index locked; none if the lock is another program's or not there.
     pub(crate) fn abandoned_index_lock(&self) -> Option<String> {
         let path = self.index_lock_path();

@@ -116,6 +116,7 @@ impl Repository {
         let mut held = None;
         if plan.target.writes.touches_work_tree() {
             let index = held.insert(self.hold_index(&plan.run)?);
+            self.check_again(&plan.target)?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
             preflight::check(self, &index.index, root, &files)?;
         }
@@ -171,6 +172,7 @@ impl Repository {
         self.check_target(&plan.target)?;
         if self.concerns_work_tree(&plan.target) {
             self.check_index_is_free()?;
+            self.check_head_is_free()?;
             let index = Index::open(&self.index_path()).map_err(RepoError::git("read the index"))?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
             preflight::check(self, &index, root, &files)?;
@@ -219,6 +221,12 @@ impl Repository {
                 now.unwrap_or_default(),
             ))
         }
+    }
+
+    /// The same while the index is held: git moves HEAD only after it let go of the index.
+    pub(crate) fn check_again(&self, target: &Target) -> Result<(), ExecError> {
+        self.check_head_is_free()?;
+        self.check_target(target)
     }
 
     pub(crate) fn tip(&self, refname: &str) -> Option<String> {

@@ -210,7 +210,14 @@ impl Look<'_> {
                 Some(found) if found.is_symlink() => {
                     return Err(ExecError::SymlinkTraversal(path.to_owned()));
                 }
-                Some(found) if found.is_dir() => {}
+                Some(found) if found.is_dir() => {
+                    if look_at(&self.root.join(above).join(".git"))?.is_some() {
+                        return Err(ExecError::Nested {
+                            path: path.to_owned(),
+                            repository: above.to_owned(),
+                        });
+                    }
+                }
                 Some(_) if self.deleted.contains(above) => return Ok(Vec::new()),
                 Some(_) => return Ok(vec![above.to_owned()]),
                 None => return Ok(file.old.iter().map(|_| path.to_owned()).collect()),

@@ -106,6 +106,7 @@ impl Repository {
             let also = Vec::from_iter(disk::folder(self.state_dir()));
             worktree::stage(self, root, &journal.files, also)?;
             self.reach("staged");
+            self.check_again(&plan.target)?;
         }
         if let Some(commit) = commit {
             return self.move_ref(plan, commit);

@@ -119,7 +119,7 @@ pub enum RecoveryOutcome {
     RolledBack,
     /// The change had been made: index and work tree hold it now.
     Finished,
-    /// The branch moved on since: work tree and index were left alone.
+    /// The branch moved on since, or is not checked out any more: work tree and index were left alone.
     Superseded,
 }
 

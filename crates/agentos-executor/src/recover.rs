@@ -1,17 +1,20 @@
 //! Finishing or taking back what a killed landing left.
 //!
 //! Owns: the decision, from the journal and where the ref stands, and letting go of locks that a dead process of ours
-//! holds. Never: overwrites what somebody edited since, or removes a lock that may be another program's.
+//! holds. Never: overwrites what somebody edited since, writes where
+//! another branch is checked out by now, or removes a lock that may be another program's.
 
 use std::fs;
 use std::path::Path;
+
+use git2::ErrorCode;
 
 use crate::disk;
 use crate::index_lock::HeldIndex;
 use crate::journal::Journal;
 use crate::splice::oid;
 use crate::worktree;
-use crate::{ExecError, Recovered, RecoveryOutcome, Repository};
+use crate::{ExecError, Recovered, RecoveryOutcome, RepoError, Repository};
 
 impl Repository {
     /// Finishes or takes back a landing that did not come to its end. None when there is nothing to do.
@@ -38,7 +41,7 @@ impl Repository {
                 kept: Vec::new(),
             }));
         };
-        let outcome = self.outcome(&journal)?;
+        let mut outcome = self.outcome(&journal)?;
         self.release_abandoned_ref(&journal)?;
         let mut kept = Vec::new();
         if let Some(owner) = self.work_tree_of(&journal)
@@ -48,7 +51,12 @@ impl Repository {
             worktree::discard(root, &journal.files)?;
             if outcome == RecoveryOutcome::Finished && journal.writes.touches_work_tree() {
                 let mut index = owner.hold_index(&journal.run)?;
-                kept = self.finish(&owner, root, &mut journal, &mut index)?;
+                owner.check_head_is_free()?;
+                if is_still_at(&owner, &journal)? {
+                    kept = self.finish(&owner, root, &mut journal, &mut index)?;
+                } else {
+                    outcome = RecoveryOutcome::Superseded;
+                }
             }
         }
         self.reach("recovered");
@@ -93,11 +101,12 @@ impl Repository {
                 RecoveryOutcome::RolledBack
             });
         };
-        let now = self
-            .git
-            .find_reference(&journal.refname)
-            .ok()
-            .and_then(|reference| reference.target());
+        let now = match self.git.find_reference(&journal.refname) {
+            Ok(reference) => reference.target(),
+            Err(error) if error.code() == ErrorCode::NotFound => None,
+            // What cannot be read may have been made all the same.
+            Err(error) => return Err(RepoError::git("read the branch")(error).into()),
+        };
         let Some(now) = now else {
             return Ok(RecoveryOutcome::RolledBack);
         };
@@ -105,7 +114,12 @@ impl Repository {
         if now == commit {
             return Ok(RecoveryOutcome::Finished);
         }
-        let followed = self.git.graph_descendant_of(now, commit).unwrap_or(false);
+        let followed = match self.git.graph_descendant_of(now, commit) {
+            Ok(followed) => followed,
+            // A commit that no branch ever led to is cleared away in time.
+            Err(error) if error.code() == ErrorCode::NotFound => false,
+            Err(error) => return Err(RepoError::git("read the branch's history")(error).into()),
+        };
         Ok(if followed {
             RecoveryOutcome::Superseded
         } else {
@@ -160,4 +174,14 @@ impl Repository {
         let is_ours = same(found.common_dir(), self.common_dir()) && same(found.work_dir()?, root);
         is_ours.then_some(found)
     }
+}
+
+/// Is what the journal tells of still checked out there? Another branch's work tree is not ours to write.
+fn is_still_at(owner: &Repository, journal: &Journal) -> Result<bool, ExecError> {
+    let failed = || RepoError::git("read HEAD");
+    let head = owner.git.find_reference("HEAD").map_err(failed())?;
+    Ok(match head.symbolic_target().map_err(failed())? {
+        Some(branch) => branch == journal.refname,
+        None => journal.refname == "HEAD" && head.target() == Some(oid(&journal.parent)?),
+    })
 }

@@ -133,6 +133,13 @@ impl Repository {
             return Err(RepoError::DetachedHead);
         }
         self.check_direct(&target.refname)?;
+        if let Some(at) = work_trees::checked_out_at(self, &target.refname)? {
+            // It would be seen there as if all of the change had been taken back.
+            return Err(RepoError::BranchCheckedOut {
+                branch: target.refname.trim_start_matches("refs/heads/").to_owned(),
+                at,
+            });
+        }
         Ok(target)
     }
 

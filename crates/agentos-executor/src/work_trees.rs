@@ -12,8 +12,10 @@ use crate::{RepoError, Repository};
 pub(crate) fn checked_out_at(repository: &Repository, refname: &str) -> Result<Option<PathBuf>, RepoError> {
     let main_is_bare = repository.is_on("core.bare");
     let named = format!("ref: {refname}");
+    let own = repository.git.path().canonicalize().ok();
     let found = folders(repository)?
         .into_iter()
+        .filter(|place| own.is_none() || place.folder.canonicalize().ok() != own)
         .filter(|place| !(main_is_bare && place.is_main))
         .find(|place| {
             fs::read_to_string(place.folder.join("HEAD")).is_ok_and(|text| text.trim_end() == named)

@@ -17,7 +17,7 @@ pub fn recovered(recovered: &Recovered) -> String {
         }
         RecoveryOutcome::Finished => "was cut short on its way; index and work tree now hold its change",
         RecoveryOutcome::Superseded => {
-            "was cut short, and the branch has moved on since; nothing was changed"
+            "was cut short, and its branch has moved on or is not checked out any more; index and work tree are as they were"
         }
     };
     let mut text = format!("recovered: run {} {what}", escape::line(&recovered.run));

@@ -102,6 +102,41 @@ fn a_branch_that_moved_on_is_left_alone() {
 }
 
 #[test]
+fn another_branch_that_is_checked_out_by_now_is_left_alone() {
+    for (spec, switch) in [
+        (TargetSpec::CurrentBranch, "--quiet"),
+        (TargetSpec::CurrentBranch, "--detach"),
+        (TargetSpec::WorkTreeOnly, "--quiet"),
+    ] {
+        let repo = example();
+        repo.git(&["branch", "other"]);
+        cut_short(&repo, &spec);
+        remove_file(&repo.path().join("z"));
+        repo.git(&["checkout", "--quiet", "--force", switch, "other"]);
+        let recovered = open(&repo).recover().unwrap().unwrap();
+        assert_eq!(recovered.outcome, RecoveryOutcome::Superseded);
+        assert_eq!(recovered.commit.is_some(), spec == TargetSpec::CurrentBranch);
+        assert_eq!(repo.git(&["diff", "--name-only", "HEAD"]), "");
+        assert_eq!(open(&repo).recover().unwrap(), None);
+        assert_sound(&repo);
+    }
+}
+
+#[test]
+fn a_branch_that_cannot_be_read_is_no_landing_taken_back() {
+    let repo = example();
+    cut_short(&repo, &TargetSpec::CurrentBranch);
+    let head = repo.read(".git/refs/heads/main");
+    repo.write(".git/refs/heads/main", "not an id\n");
+    assert_eq!(open(&repo).recover().unwrap_err().code(), "unreadable-repository");
+    assert!(repo.has(".git/agentos/journal.json"));
+    repo.write(".git/refs/heads/main", head);
+    remove_file(&repo.path().join("z"));
+    let recovered = open(&repo).recover().unwrap().unwrap();
+    assert_eq!(recovered.outcome, RecoveryOutcome::Finished);
+}
+
+#[test]
 fn a_change_that_was_not_made_is_taken_back() {
     let repo = example();
     let head = repo.git(&["rev-parse", "HEAD"]);

@@ -1,6 +1,6 @@
 //! Every state in which nothing is written, with its code.
 
-use agentos_executor::{ExecError, Repository, TargetSpec};
+use agentos_executor::{ExecError, FailPoints, Repository, TargetSpec};
 use agentos_testkit::repo::{TestRepo, make_dir, write_file};
 
 use crate::support::{
@@ -146,6 +146,76 @@ fn a_branch_that_cannot_move_is_refused_by_name() {
 }
 
 #[test]
+fn a_branch_that_two_work_trees_have_is_refused() {
+    let repo = example();
+    let linked = repo.outside().join("linked");
+    let to = linked.to_str().unwrap();
+    repo.git(&["worktree", "add", "--quiet", "--force", to, "main"]);
+    let there = Repository::discover(&linked)
+        .unwrap()
+        .resolve(&TargetSpec::CurrentBranch);
+    assert_eq!(there.unwrap_err().code(), "branch-checked-out");
+    for spec in [TargetSpec::CurrentBranch, branch("main")] {
+        assert_eq!(code(&repo, &spec), "branch-checked-out");
+    }
+    assert_eq!(code(&repo, &TargetSpec::WorkTreeOnly), "lands on refs/heads/main");
+    repo.git(&["worktree", "remove", to]);
+    assert_eq!(
+        code(&repo, &TargetSpec::CurrentBranch),
+        "lands on refs/heads/main"
+    );
+}
+
+#[test]
+fn a_repository_of_its_own_in_the_work_tree_is_not_written_to() {
+    let repo = example();
+    let nested = repo.path().join("lib/own");
+    make_dir(&nested);
+    repo.git_in(&nested, &["init", "--quiet"]);
+    let edits = [("lib/own/src/x.txt", text("x\n"))];
+    for spec in [TargetSpec::CurrentBranch, TargetSpec::WorkTreeOnly] {
+        let error = land(&repo, &spec, &edits).unwrap_err();
+        let expected = "`lib/own/src/x.txt` is in another repository, `lib/own`, that lies in this work tree";
+        assert_eq!(
+            (error.code(), error.to_string()),
+            ("submodule", expected.to_owned())
+        );
+    }
+    assert!(land(&repo, &branch("topic"), &edits).is_ok());
+    assert!(land(&repo, &TargetSpec::CurrentBranch, &[("lib/x.txt", text("x\n"))]).is_ok());
+}
+
+#[test]
+fn a_switch_of_branches_under_way_is_seen_and_nothing_is_written() {
+    for (place, path, content, expected) in [
+        ("index named twice", ".git/HEAD.lock", "", "head-locked"),
+        (
+            "index named twice",
+            ".git/HEAD",
+            "ref: refs/heads/other\n",
+            "base-moved",
+        ),
+        ("staged", ".git/HEAD.lock", "", "head-locked"),
+        ("staged", ".git/HEAD", "ref: refs/heads/other\n", "base-moved"),
+    ] {
+        let repo = example();
+        repo.git(&["branch", "other"]);
+        let head = repo.git(&["rev-parse", "main"]);
+        let theirs = repo.path().join(path);
+        let fail = FailPoints::meeting(place, move || write_file(&theirs, content));
+        let repository = open(&repo).with_fail_points(fail);
+        let edits = [("a.txt", text("x\n"))];
+        let landed = land_in(&repository, &TargetSpec::CurrentBranch, &edits, &mut Sink(accept));
+        assert_eq!(landed.unwrap_err().code(), expected, "{place}");
+        assert_eq!(
+            (repo.status(), repo.git(&["rev-parse", "main"])),
+            (String::new(), head)
+        );
+        assert_sound(&repo);
+    }
+}
+
+#[test]
 fn a_branch_that_a_rebase_or_bisect_will_move_is_refused_by_name() {
     type Begin = fn(&TestRepo, &dyn Fn(&[&str]) -> bool);
     let begin: [(&str, Begin); 4] = [
@@ -201,7 +271,7 @@ fn a_branch_that_a_rebase_or_bisect_will_move_is_refused_by_name() {
 #[test]
 fn a_dry_run_is_refused_where_the_landing_would_be() {
     type Spoil = fn(&TestRepo);
-    let cases: [(&str, TargetSpec, Spoil); 9] = [
+    let cases: [(&str, TargetSpec, Spoil); 10] = [
         ("dirty-overlap", TargetSpec::CurrentBranch, |r| {
             r.write("a.txt", "mine\n")
         }),
@@ -214,6 +284,9 @@ fn a_dry_run_is_refused_where_the_landing_would_be() {
         }),
         ("index-locked", TargetSpec::CurrentBranch, |r| {
             r.write(".git/index.lock", "")
+        }),
+        ("head-locked", TargetSpec::CurrentBranch, |r| {
+            r.write(".git/HEAD.lock", "")
         }),
         ("ref-locked", TargetSpec::CurrentBranch, |r| {
             r.write(".git/refs/heads/main.lock", "")

@@ -272,37 +272,36 @@ fn work_saved_while_the_change_lands_is_kept_and_told() {
     assert_sound(&repo);
 }
 
-/// A change to three files, and what somebody else does while it is at a place.
-fn raced(place: &'static str, path: &'static str) {
-    let repo = example();
-    repo.write("c.txt", "c\n");
-    repo.commit_all("more");
-    let theirs = repo.path().join(path);
-    let fail = FailPoints::meeting(place, move || write_file(&theirs, "theirs\n"));
-    let repository = open(&repo).with_fail_points(fail);
-    let edits = [
-        ("a.txt", text("x\n")),
-        ("c.txt", None),
-        ("dir/b.txt", text("y\n")),
-        ("new/n.txt", text("n\n")),
-    ];
-    let receipt = land_in(&repository, &TargetSpec::CurrentBranch, &edits, &mut Sink(accept)).unwrap();
-    assert_eq!(receipt.kept, [path], "{place}");
-    assert_eq!(repo.read(path), b"theirs\n", "{place}");
-    assert_eq!(repo.status().trim_start_matches([' ', 'M', '?']), path, "{place}");
-    assert_sound(&repo);
-}
-
 #[test]
 fn work_saved_while_the_work_tree_is_being_written_is_kept_and_told() {
-    raced("branch durable", "a.txt");
-    raced("branch durable", "c.txt");
-    raced("file removed", "a.txt");
-    raced("file removed", "dir/b.txt");
-    raced("file removed", "new/n.txt");
-    // Once the first of the others is in its place.
-    for path in ["dir/b.txt", "new/n.txt"] {
-        raced("file in place", path);
+    for (place, path) in [
+        ("branch durable", "a.txt"),
+        ("branch durable", "c.txt"),
+        ("file removed", "a.txt"),
+        ("file removed", "dir/b.txt"),
+        ("file removed", "new/n.txt"),
+        // Once the first of the others is in its place.
+        ("file in place", "dir/b.txt"),
+        ("file in place", "new/n.txt"),
+    ] {
+        let repo = example();
+        repo.write("c.txt", "c\n");
+        repo.commit_all("more");
+        let theirs = repo.path().join(path);
+        let fail = FailPoints::meeting(place, move || write_file(&theirs, "theirs\n"));
+        let repository = open(&repo).with_fail_points(fail);
+        let edits = [
+            ("a.txt", text("x\n")),
+            ("c.txt", None),
+            ("dir/b.txt", text("y\n")),
+            ("new/n.txt", text("n\n")),
+        ];
+        let spec = TargetSpec::CurrentBranch;
+        let receipt = land_in(&repository, &spec, &edits, &mut Sink(accept)).unwrap();
+        assert_eq!(receipt.kept, [path], "{place}");
+        assert_eq!(repo.read(path), b"theirs\n", "{place}");
+        assert_eq!(repo.status().trim_start_matches([' ', 'M', '?']), path, "{place}");
+        assert_sound(&repo);
     }
 }
 
