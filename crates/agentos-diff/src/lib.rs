@@ -10,6 +10,7 @@ mod canonical;
 mod change;
 mod checks;
 mod compare;
+mod elided;
 mod feedback;
 mod findings;
 mod inline;

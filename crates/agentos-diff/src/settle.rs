@@ -9,7 +9,7 @@ use crate::locate::{Miss, Place, Sought, Target, locate, order, suggest};
 use crate::parse::{Body, Hunk, HunkLine, Mark};
 use crate::splice::{Splice, join, splices};
 use crate::text::{BOM, Line, excerpt, lines};
-use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
+use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, elided, inline};
 
 /// Lines of an excerpt in a report.
 const SHOWN_LINES: usize = 8;
@@ -314,7 +314,7 @@ pub(crate) fn whole(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, Hun
         // Nobody can see a mark that the file does not have.
         *first = first.strip_prefix(BOM).unwrap_or(first);
     }
-    complete(new, &texts)?;
+    elided::complete(new, &texts)?;
     let hunk = Hunk {
         lines: crate::parse::paired(&texts, &wanted),
         ..Hunk::default()
@@ -338,44 +338,19 @@ pub(crate) fn whole(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, Hun
     Ok((Arc::from(content), report))
 }
 
-/// A whole file must be whole: no line of it, other than those of the base, may stand for others.
-pub(crate) fn complete(new: &[HunkLine<'_>], base: &[&[u8]]) -> Result<(), Refusal> {
-    match new
-        .iter()
-        .find(|line| elides(&line.text) && !base.contains(&line.text.as_ref()))
-    {
-        Some(line) => {
-            let message = format!(
-                "the file is given with a part left out: `{}`",
-                excerpt(&line.text, SHOWN_CHARS)
-            );
-            Err(Refusal::new(RefusalCode::Malformed, message).hint("give the whole file, or a diff"))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Lines that stand for others: `...`, or a comment that says that the rest stays.
-pub(crate) fn elides(line: &[u8]) -> bool {
-    const WORDS: [&str; 7] = [
-        "existing",
-        "rest of",
-        "unchanged",
-        "remain",
-        "same as",
-        "omitted",
-        "previous",
-    ];
-    let text = String::from_utf8_lossy(crate::text::trim(line)).to_lowercase();
-    let dots = text.contains("...") || text.contains('…');
-    text == "..." || text == "…" || (dots && WORDS.iter().any(|word| text.contains(word)))
-}
-
-/// Nothing is added, and what stays begins below the file's first line: as an excerpt would be.
+/// What stays begins below the file's first line, and nothing is added, most lines go, or the last one goes, too: as
+/// an excerpt would be, changed or not.
 fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
-    lines.iter().all(|line| line.mark != Mark::Add)
-        && lines.first().is_some_and(|line| line.mark == Mark::Remove)
-        && lines.iter().any(|line| line.mark == Mark::Context)
+    let begins_inside = lines.first().is_some_and(|line| line.mark == Mark::Remove)
+        && lines
+            .iter()
+            .find(|line| line.mark != Mark::Remove)
+            .is_some_and(|line| line.mark == Mark::Context && !crate::text::trim(&line.text).is_empty());
+    let gone = lines.iter().filter(|line| line.mark == Mark::Remove).count();
+    let old = lines.iter().filter(|line| line.is_old()).count();
+    let only_goes = lines.iter().all(|line| line.mark != Mark::Add);
+    let ends_inside = lines.last().is_some_and(|line| line.mark == Mark::Remove);
+    begins_inside && (only_goes || ends_inside || gone > old / 2)
 }
 
 /// The hunks of a body; none for a whole file.

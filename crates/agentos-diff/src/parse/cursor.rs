@@ -29,6 +29,11 @@ impl<'l, 'a> Cursor<'l, 'a> {
         self.at >= self.lines.len()
     }
 
+    /// True when the last line has no line ending.
+    pub(crate) fn unended(&self) -> bool {
+        self.lines.last().is_some_and(|line| line.eol == Eol::Missing)
+    }
+
     /// Line `index` as it stands.
     pub(crate) fn raw(&self, index: usize) -> Option<&'a [u8]> {
         self.lines.get(index).map(|line| line.text)

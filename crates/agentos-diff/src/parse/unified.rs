@@ -4,7 +4,7 @@
 
 use super::cursor::{Cursor, Fence, closes, fence, split_margin};
 use super::hunk;
-use super::model::{Body, Extended, FileEdit, Name, Parsed, repair};
+use super::model::{Body, Extended, FileEdit, Mark, Name, Parsed, repair};
 use super::name::{header_name, plain_name};
 use super::title::{fence_title, title};
 use crate::text::{Line, is_blank, trim};
@@ -18,6 +18,7 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
         open: None,
         fresh: false,
         foreign: false,
+        ends_in_hunk: false,
         files: Vec::new(),
     };
     while !reader.cursor.done() {
@@ -39,6 +40,8 @@ struct Reader<'l, 'a> {
     fresh: bool,
     /// The fence began with text of another kind: what looks like a diff further down is a part of that.
     foreign: bool,
+    /// The last hunk goes up to the end of the answer.
+    ends_in_hunk: bool,
     files: Vec<FileEdit<'a>>,
 }
 
@@ -266,6 +269,7 @@ impl<'a> Reader<'_, 'a> {
             transport: header_cr,
         };
         let hunk = hunk::body(&mut self.cursor, stated, around);
+        self.ends_in_hunk = self.cursor.done();
         self.fresh = false;
         if hunk.lines.is_empty() {
             return Err(Refusal::new(RefusalCode::Malformed, "a hunk has no lines")
@@ -316,16 +320,23 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// An open fence at the end, and a last hunk shorter than it says: the answer was cut off.
+    /// The answer ends in a last hunk that is shorter than it says, in an open fence, or in a changed line without
+    /// a final newline: it was cut off.
     fn check_cut(&self) -> Result<(), Refusal> {
         let last = self.files.last().and_then(|file| file.hunks().last());
-        let (Some(hunk), true) = (last, self.fence.is_some()) else {
+        let Some(hunk) = last else {
             return Ok(());
         };
+        // Half a line of context finds no place; half a changed line would land.
+        let unended = self.ends_in_hunk && self.cursor.unended();
+        let changes = hunk.lines.last().is_some_and(|line| line.mark != Mark::Context);
+        if self.fence.is_none() && !(unended && changes) {
+            return Ok(());
+        }
         let old = hunk.lines.iter().filter(|line| line.is_old()).count() as u64;
         let new = hunk.lines.iter().filter(|line| line.is_new()).count() as u64;
         if hunk.stated.old_count.is_some_and(|count| count > old)
-            && hunk.stated.new_count.is_some_and(|count| count > new)
+            || hunk.stated.new_count.is_some_and(|count| count > new)
         {
             return Err(Refusal::new(
                 RefusalCode::Malformed,

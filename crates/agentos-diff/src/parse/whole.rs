@@ -33,6 +33,7 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
         let path = path_of(lines, at, &open);
         let end = end_of(lines, at + 1, &open, path.is_some())?;
         if let Some(path) = path {
+            check_end(lines, end + 1, &open, &path)?;
             parsed
                 .files
                 .push(file(lines.get(at + 1..end).unwrap_or_default(), path));
@@ -88,6 +89,30 @@ fn end_of(lines: &[Line<'_>], from: usize, open: &Fence<'_>, is_file: bool) -> R
         ));
     }
     Ok(lines.len())
+}
+
+/// A page may have a bare fence of its own: then its block seems to end there, and another one to begin below.
+fn check_end(lines: &[Line<'_>], from: usize, open: &Fence<'_>, path: &[u8]) -> Result<(), Refusal> {
+    const PAGES: [&[u8]; 6] = [b".md", b".mdx", b".markdown", b".rst", b".adoc", b".txt"];
+    let kind = open.info.split(|byte| *byte == b' ').next().unwrap_or_default();
+    let lower = path.to_ascii_lowercase();
+    let page =
+        [b"markdown".as_slice(), b"md"].contains(&kind) || PAGES.iter().any(|end| lower.ends_with(end));
+    let next = lines
+        .iter()
+        .enumerate()
+        .skip(from)
+        .find_map(|(at, line)| Some((at, fence(line.text).filter(|next| next.mark == open.mark)?)));
+    match next {
+        Some((at, next)) if page && next.info.is_empty() && path_of(lines, at, &next).is_none() => {
+            Err(Refusal::new(
+                RefusalCode::Malformed,
+                "below a page's block a bare fence begins: where the page ends can be read in two ways",
+            )
+            .hint("use a longer fence around the file"))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn file<'a>(lines: &[Line<'a>], path: Vec<u8>) -> FileEdit<'a> {

@@ -5,6 +5,7 @@
 mod edges;
 mod elision;
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -13,9 +14,10 @@ use crate::locate::Target;
 use crate::parse::{Body, FileEdit, Hunk, Mark};
 use crate::resolve::{Resolved, Stop};
 use crate::settle::{self, Settled, content_of, hunks_of};
+use crate::text::lines;
 use crate::{
     Base, Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
-    RefusalCode, Repair, merge,
+    RefusalCode, Repair, elided, merge,
 };
 
 /// The content of a new file. Its hunks stand one below the other; one that is there twice counts once.
@@ -24,6 +26,9 @@ pub(super) fn created(edit: &FileEdit<'_>, report: &mut FileReport) -> Result<Ve
         Body::Whole(lines) => return Ok(content_of(lines.iter())),
         Body::Hunks(hunks) => hunks,
     };
+    for hunk in hunks {
+        elided::added(hunk, |_| false)?;
+    }
     let mut seen = HashSet::new();
     let kept: Vec<&Hunk<'_>> = hunks
         .iter()
@@ -205,6 +210,11 @@ fn edited(
     let hunks = said_once(parts, report);
     if hunks.is_empty() {
         return Ok(Arc::clone(&old.content));
+    }
+    let there: OnceCell<HashSet<&[u8]>> = OnceCell::new();
+    let all = || lines(&old.content).iter().map(|line| line.text).collect();
+    for hunk in &hunks {
+        elided::added(hunk, |text| there.get_or_init(all).contains(text))?;
     }
     budget.grow(old.content.len());
     if let Some(seen) = merge::seen(parts, old, base, options)? {

@@ -119,6 +119,39 @@ const CASES: &[(&str, &str)] = &[
         "reserved-name",
         "diff --git a/f b/nul.c\nrename from f\nrename to nul.c\n",
     ),
+    // The new text stands for lines that it does not show.
+    (
+        "malformed",
+        "f\n<<<<<<< SEARCH\na\nx\nb\n=======\na\n# ... existing code ...\nB\n>>>>>>> REPLACE\n",
+    ),
+    (
+        "malformed",
+        "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-x\n+// ...\n",
+    ),
+    ("malformed", "`f.rs`\n```\na\n// ...\nb\n```\n"),
+    (
+        "malformed",
+        "`f.py`\n```\na\n# (remaining functions stay the same)\n```\n",
+    ),
+    // An excerpt, one line of it changed.
+    (
+        "ambiguous",
+        "`done.c` is not meant\n\n`sql`\n```\n-- a/sql\n2\n```\n",
+    ),
+    // The page ends at its own fence, or below.
+    (
+        "malformed",
+        "`r.md`\n```markdown\n# T\n\n```\ncode\n```\n\nmore\n```\n",
+    ),
+    // Cut off inside an added line, and inside a fence.
+    (
+        "malformed",
+        "--- a/f\n+++ b/f\n@@ -1,3 +1,6 @@\n a\n-x\n+first\n+second lin",
+    ),
+    (
+        "malformed",
+        "```diff\n--- a/f\n+++ b/f\n@@ -1,3 +1,5 @@\n a\n x\n b\n+y\n",
+    ),
     ("binary", "diff --git a/f b/f\nBinary files a/f and b/f differ\n"),
 ];
 

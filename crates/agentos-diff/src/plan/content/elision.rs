@@ -3,10 +3,11 @@
 //! Owns: cutting hunks at such lines. Never: removes or adds a line that is not shown.
 
 use crate::budget::Budget;
+use crate::elided::elides;
 use crate::locate::Target;
 use crate::parse::{Hunk, HunkLine, Mark, Stated, repair};
 use crate::resolve::Stop;
-use crate::settle::{self, Settled, elides};
+use crate::settle::{self, Settled};
 use crate::{FileReport, HunkReport};
 
 /// Reads hunks in pieces where they do not land whole.

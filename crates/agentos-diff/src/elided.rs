@@ -1,0 +1,98 @@
+//! Lines that stand for others: `...`, or a comment that says that the rest stays.
+//!
+//! Owns: telling them from lines that are meant. Never: fills in what was left out.
+
+use crate::parse::{Hunk, HunkLine, Mark};
+use crate::text::{excerpt, trim};
+use crate::{Refusal, RefusalCode};
+
+/// Characters of a line in a message.
+const SHOWN_CHARS: usize = 160;
+/// What such a line says of the lines it stands for.
+const WORDS: [&str; 7] = [
+    "existing",
+    "rest of",
+    "unchanged",
+    "remain",
+    "same as",
+    "omitted",
+    "previous",
+];
+
+/// A whole file must be whole: no line of it, other than those of the base, may stand for others.
+pub(crate) fn complete(new: &[HunkLine<'_>], base: &[&[u8]]) -> Result<(), Refusal> {
+    let short = |text: &[u8]| elides(text) || only_dots(text) || says_the_rest_stays(text);
+    match new
+        .iter()
+        .find(|line| short(&line.text) && !base.contains(&line.text.as_ref()))
+    {
+        Some(line) => {
+            Err(left_out("the file is given with a part left out", line)
+                .hint("give the whole file, or a diff"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// No added line of an edit may stand for others, unless the file has such a line. Prose and messages end in dots,
+/// too, so that the dots must begin the line; alone they are code in some languages.
+pub(crate) fn added(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
+    let takes = hunk.lines.iter().any(|line| line.mark == Mark::Remove);
+    let short = |text: &[u8]| dots_first(text) || (takes && only_dots(text));
+    match hunk
+        .lines
+        .iter()
+        .find(|line| line.mark == Mark::Add && short(&line.text) && !has(&line.text))
+    {
+        Some(line) => Err(
+            left_out("an added line stands for others that are left out", line)
+                .hint("write out every line of the new text"),
+        ),
+        None => Ok(()),
+    }
+}
+
+/// A line of context that stands for others.
+pub(crate) fn elides(line: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(trim(line)).to_lowercase();
+    let dots = text.contains("...") || text.contains('…');
+    text == "..." || text == "…" || (dots && WORDS.iter().any(|word| text.contains(word)))
+}
+
+fn left_out(what: &str, line: &HunkLine<'_>) -> Refusal {
+    let message = format!("{what}: `{}`", excerpt(&line.text, SHOWN_CHARS));
+    Refusal::new(RefusalCode::Malformed, message)
+}
+
+/// The text of a comment, in lower case, if the line is nothing else.
+fn comment(line: &[u8]) -> Option<String> {
+    const LEADERS: [&str; 9] = ["//", "#", "--", "{/*", "/*", "<!--", ";", "%", "*"];
+    let text = String::from_utf8_lossy(trim(line)).to_lowercase();
+    let rest = LEADERS.iter().find_map(|leader| text.strip_prefix(leader))?;
+    let ends = |mark: char| "*/-}> ".contains(mark);
+    Some(
+        rest.trim_start_matches(['/', '#', '*', ' '])
+            .trim_end_matches(ends)
+            .trim()
+            .to_owned(),
+    )
+}
+
+/// A comment of dots alone.
+fn only_dots(line: &[u8]) -> bool {
+    comment(line).is_some_and(|text| text == "..." || text == "…")
+}
+
+/// `# ... existing code ...`
+fn dots_first(line: &[u8]) -> bool {
+    let text = comment(line).unwrap_or_else(|| String::from_utf8_lossy(trim(line)).to_lowercase());
+    (text.starts_with("...") || text.starts_with('…')) && WORDS.iter().any(|word| text.contains(word))
+}
+
+/// `# rest of file unchanged`, `// (remaining functions stay the same)`
+fn says_the_rest_stays(line: &[u8]) -> bool {
+    comment(line).is_some_and(|text| {
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        has(&["rest of", "remaining", "existing"]) && has(&["unchanged", "same"])
+    })
+}
