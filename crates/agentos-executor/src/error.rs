@@ -324,6 +324,9 @@ impl ExecError {
             Self::DirtyOverlap(_) => {
                 Some("commit or stash this work first, or land on another branch with `--branch NAME`")
             }
+            Self::FilteredPath { by, .. } if by.starts_with("filter") => {
+                Some("change this file with git, which runs the filter")
+            }
             Self::FilteredPath { .. } => {
                 Some("land on another branch with `--branch NAME`, then merge with git")
             }

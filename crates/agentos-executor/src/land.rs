@@ -19,7 +19,7 @@ use crate::repository::Queue;
 use crate::splice::{mode_bits, oid, splice};
 use crate::{
     CommitSigner, ExecError, FailPoints, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile,
-    RepoError, Repository, Signed, Target, Writes, opinion, pack, preflight,
+    RepoError, Repository, Signed, Target, Writes, filters, opinion, pack, preflight,
 };
 
 /// How a change shall land.
@@ -128,6 +128,7 @@ impl Repository {
         } else {
             pack::prepare_packed(self, &base, change, files)?
         };
+        self.check_filters(&prepared)?;
         let pin = self.record_intent(&intent_of(plan, change, &prepared), &prepared.unsynced, intents)?;
         self.reach("intent recorded");
         let commit = match &author {
@@ -143,6 +144,15 @@ impl Repository {
         receipt.kept = kept;
         receipt.recovered = self.take_recovered();
         Ok(receipt)
+    }
+
+    /// On a handle of its own, which the look at the attributes uses up.
+    fn check_filters(&self, prepared: &Prepared) -> Result<(), ExecError> {
+        let git = git2::Repository::open(self.git.path()).map_err(RepoError::git("open the repository"))?;
+        let tree = git
+            .find_tree(prepared.tree)
+            .map_err(ExecError::git("read the new tree"))?;
+        filters::check(&git, &tree, &prepared.files)
     }
 
     /// The intent on the tape, and the objects on the disk: both at once, since neither leads to the other yet.
@@ -179,6 +189,10 @@ impl Repository {
         }
         self.check_ref_is_free(&plan.target.refname)?;
         let prepared = prepare(&git, &base, change, files, self.fail_points())?;
+        let tree = git
+            .find_tree(prepared.tree)
+            .map_err(ExecError::git("read the new tree"))?;
+        filters::check(&git, &tree, &prepared.files)?;
         Ok(receipt_of(plan, change, prepared))
     }
 

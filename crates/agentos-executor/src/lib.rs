@@ -11,6 +11,7 @@ mod create;
 mod disk;
 mod error;
 mod fail;
+mod filters;
 mod history;
 mod identity;
 mod index;

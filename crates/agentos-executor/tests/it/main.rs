@@ -1,9 +1,11 @@
 //! The executor against real repositories, with the real git as the judge.
 
 mod content;
+mod filters;
 mod hostile;
 mod land;
 mod measure;
+mod races;
 #[cfg(test)]
 mod read;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Every state in which nothing is written, with its code.
 
-use agentos_executor::{ExecError, FailPoints, Repository, TargetSpec};
+use agentos_executor::{ExecError, Repository, TargetSpec};
 use agentos_testkit::repo::{TestRepo, make_dir, write_file};
 
 use crate::support::{
@@ -186,36 +186,6 @@ fn a_repository_of_its_own_in_the_work_tree_is_not_written_to() {
 }
 
 #[test]
-fn a_switch_of_branches_under_way_is_seen_and_nothing_is_written() {
-    for (place, path, content, expected) in [
-        ("index named twice", ".git/HEAD.lock", "", "head-locked"),
-        (
-            "index named twice",
-            ".git/HEAD",
-            "ref: refs/heads/other\n",
-            "base-moved",
-        ),
-        ("staged", ".git/HEAD.lock", "", "head-locked"),
-        ("staged", ".git/HEAD", "ref: refs/heads/other\n", "base-moved"),
-    ] {
-        let repo = example();
-        repo.git(&["branch", "other"]);
-        let head = repo.git(&["rev-parse", "main"]);
-        let theirs = repo.path().join(path);
-        let fail = FailPoints::meeting(place, move || write_file(&theirs, content));
-        let repository = open(&repo).with_fail_points(fail);
-        let edits = [("a.txt", text("x\n"))];
-        let landed = land_in(&repository, &TargetSpec::CurrentBranch, &edits, &mut Sink(accept));
-        assert_eq!(landed.unwrap_err().code(), expected, "{place}");
-        assert_eq!(
-            (repo.status(), repo.git(&["rev-parse", "main"])),
-            (String::new(), head)
-        );
-        assert_sound(&repo);
-    }
-}
-
-#[test]
 fn a_branch_that_a_rebase_or_bisect_will_move_is_refused_by_name() {
     type Begin = fn(&TestRepo, &dyn Fn(&[&str]) -> bool);
     let begin: [(&str, Begin); 4] = [
@@ -330,48 +300,6 @@ fn a_folder_outside_any_repository_is_told() {
     let error = Repository::discover(repo.outside()).unwrap_err();
     assert_eq!(error.code(), "not-a-repository");
     assert!(error.hint().is_some());
-}
-
-#[test]
-fn a_file_that_git_converts_is_refused_in_a_work_tree() {
-    let cases = [
-        ("a.txt filter=lfs\n", "", "filter=lfs"),
-        ("a.txt ident\n", "", "ident"),
-        (
-            "a.txt working-tree-encoding=UTF-16\n",
-            "",
-            "working-tree-encoding=UTF-16",
-        ),
-        ("a.txt text eol=crlf\n", "", "eol=crlf"),
-        ("", "core.autocrlf=true", "core.autocrlf=true"),
-        ("* text=auto\n", "core.eol=crlf", "core.eol=crlf"),
-    ];
-    for (attributes, setting, by) in cases {
-        let repo = example();
-        if let Some((name, value)) = setting.split_once('=') {
-            repo.git(&["config", name, value]);
-        }
-        write_file(&repo.path().join(".git/info/attributes"), attributes);
-        let error = land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).unwrap_err();
-        let expected = format!("`a.txt` is converted on checkout ({by}), which is not supported");
-        assert_eq!((error.code(), error.to_string()), ("filtered-path", expected));
-        assert!(land(&repo, &branch("other"), &[("a.txt", text("x\n"))]).is_ok());
-    }
-    let plain = [
-        ("a.txt -text\n", "core.autocrlf=true"),
-        ("* text=auto\n", "core.autocrlf=input"),
-    ];
-    for (attributes, setting) in plain {
-        let repo = example();
-        let (name, value) = setting.split_once('=').unwrap();
-        repo.git(&["config", name, value]);
-        write_file(&repo.path().join(".git/info/attributes"), attributes);
-        assert!(
-            land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).is_ok(),
-            "{attributes}"
-        );
-        assert_eq!(repo.status(), "");
-    }
 }
 
 #[test]

@@ -1,0 +1,98 @@
+//! Files that hold other bytes in a commit than in the work tree are refused where that makes a difference.
+
+use agentos_executor::TargetSpec;
+use agentos_testkit::repo::write_file;
+
+use crate::support::{example, land, text};
+
+fn branch(name: &str) -> TargetSpec {
+    TargetSpec::Branch(name.to_owned())
+}
+
+#[test]
+fn a_file_that_git_converts_is_refused_in_a_work_tree() {
+    let cases = [
+        ("a.txt filter=lfs\n", "", "filter=lfs"),
+        ("a.txt ident\n", "", "ident"),
+        (
+            "a.txt working-tree-encoding=UTF-16\n",
+            "",
+            "working-tree-encoding=UTF-16",
+        ),
+        ("a.txt text eol=crlf\n", "", "eol=crlf"),
+        ("", "core.autocrlf=true", "core.autocrlf=true"),
+        ("* text=auto\n", "core.eol=crlf", "core.eol=crlf"),
+    ];
+    for (attributes, setting, by) in cases {
+        let repo = example();
+        if let Some((name, value)) = setting.split_once('=') {
+            repo.git(&["config", name, value]);
+        }
+        write_file(&repo.path().join(".git/info/attributes"), attributes);
+        let error = land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).unwrap_err();
+        let expected = format!("`a.txt` is converted on checkout ({by}), which is not supported");
+        assert_eq!((error.code(), error.to_string()), ("filtered-path", expected));
+        // In a commit alone only a filter makes a difference.
+        let other = land(&repo, &branch("other"), &[("a.txt", text("x\n"))]);
+        let expected = by.starts_with("filter").then_some("filtered-path");
+        assert_eq!(other.err().map(|error| error.code()), expected, "{by}");
+    }
+    let plain = [
+        ("a.txt -text\n", "core.autocrlf=true"),
+        ("* text=auto\n", "core.autocrlf=input"),
+    ];
+    for (attributes, setting) in plain {
+        let repo = example();
+        let (name, value) = setting.split_once('=').unwrap();
+        repo.git(&["config", name, value]);
+        write_file(&repo.path().join(".git/info/attributes"), attributes);
+        assert!(
+            land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).is_ok(),
+            "{attributes}"
+        );
+        assert_eq!(repo.status(), "");
+    }
+}
+
+#[test]
+fn a_file_that_a_filter_makes_is_refused_on_every_target() {
+    let repo = example();
+    repo.write(".gitattributes", "*.bin filter=lfs -text\n");
+    repo.write("dir/.gitattributes", "raw/*.bin -filter\nb.txt filter=own\n");
+    repo.commit_all("attributes");
+    // What the work tree says has no part in a commit on another branch.
+    repo.write(".gitattributes", "");
+    let here = TargetSpec::CurrentBranch;
+    let there = branch("topic");
+    for (path, is_refused) in [
+        ("new/x.bin", true),
+        ("dir/x.bin", true),
+        ("dir/b.txt", true),
+        ("dir/raw/x.bin", false),
+        ("a.txt", false),
+    ] {
+        for spec in [&TargetSpec::DryRun(Box::new(there.clone())), &there] {
+            let landed = land(&repo, spec, &[(path, text("x\n"))]);
+            let expected = is_refused.then_some("filtered-path");
+            assert_eq!(landed.err().map(|error| error.code()), expected, "{path}");
+        }
+    }
+    // It can go.
+    assert!(land(&repo, &there, &[("dir/b.txt", None)]).is_ok());
+    repo.git(&["checkout", "--quiet", "--", ".gitattributes"]);
+    // The change's own attributes count, too.
+    let head = repo.git(&["rev-parse", "main"]);
+    let edits = [
+        ("lib/.gitattributes", text("*.dat filter=lfs\n")),
+        ("lib/x.dat", text("x\n")),
+    ];
+    for spec in [&here, &there, &TargetSpec::DryRun(Box::new(here.clone()))] {
+        let error = land(&repo, spec, &edits).unwrap_err();
+        let expected = "`lib/x.dat` is converted on checkout (filter=lfs), which is not supported";
+        assert_eq!(error.to_string(), expected, "{spec:?}");
+    }
+    assert_eq!(
+        (repo.status(), repo.git(&["rev-parse", "main"])),
+        (String::new(), head)
+    );
+}
