@@ -1,19 +1,29 @@
 //! Edits whose search text may be a part of a line: each text must stand in the file exactly once.
 //!
-//! Owns: finding such texts. Never: takes the first of two.
+//! Owns: finding such texts. Never: takes the first of two, or a part of a word for the word.
 
-use crate::parse::Hunk;
-use crate::splice::Splice;
-use crate::text::Line;
+use crate::locate::Miss;
+use crate::parse::{Hunk, Inline};
+use crate::splice::{Splice, usual};
+use crate::text::{Eol, Line, is_blank};
 
 /// Where the texts of a file's edits stand.
 pub(crate) enum Found {
-    /// Each exactly once, none in another's way. One splice and first line for each.
-    Once(Vec<(usize, Splice)>),
+    /// Each exactly once, none in another's way: the first line of each, and the splices of all.
+    Once(Vec<usize>, Vec<Splice>),
     /// Not all are such edits, or one is nowhere as it is written: lines decide.
     Lines,
-    /// This edit's text stands at several places; the first lines.
-    Several(usize, Vec<usize>),
+    /// This edit's text has no place of its own.
+    Missed(usize, Miss),
+}
+
+/// One text that was found.
+struct Hit<'h> {
+    from: usize,
+    to: usize,
+    first: usize,
+    last: usize,
+    inline: &'h Inline<'h>,
 }
 
 /// Looks for every text.
@@ -27,7 +37,8 @@ pub(crate) fn find(lines: &[Line<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> F
         starts.push(offset);
         offset += line.full.len();
     }
-    let mut found: Vec<(usize, usize, &[u8])> = Vec::new();
+    let mut found: Vec<Hit<'_>> = Vec::new();
+    let mut inside = None;
     for (index, hunk) in hunks.iter().enumerate() {
         let Some(inline) = &hunk.inline else {
             return Found::Lines;
@@ -40,13 +51,50 @@ pub(crate) fn find(lines: &[Line<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> F
         let hits: Vec<usize> = overlapping(text, search).take(SHOWN).collect();
         match hits.as_slice() {
             [] => return Found::Lines,
-            [only] => found.push((*only, only + search.len(), &inline.replace)),
+            [only] if begins_in_indentation(text, *only, search) => return Found::Lines,
+            [only] => {
+                let to = only + search.len();
+                let first = line_at(&starts, *only);
+                let last = line_at(&starts, to.saturating_sub(1).max(*only));
+                if in_word(text, *only) || in_word(text, to) {
+                    inside = inside.or(Some((index, first)));
+                }
+                found.push(Hit {
+                    from: *only,
+                    to,
+                    first,
+                    last,
+                    inline,
+                });
+            }
             several => {
-                return Found::Several(index, several.iter().map(|at| line_at(&starts, *at)).collect());
+                let places = several.iter().map(|at| line_at(&starts, *at)).collect();
+                return Found::Missed(index, Miss::Several(places));
             }
         }
     }
-    splices(content, &starts, &found).map_or(Found::Lines, Found::Once)
+    match inside {
+        Some((index, line)) => Found::Missed(index, Miss::InWord(line)),
+        None => placed(lines, content, &starts, &found),
+    }
+}
+
+/// The text begins with blanks, and the file's indentation with more of them: other lines of the replacement would
+/// stand too far left.
+fn begins_in_indentation(text: &str, at: usize, search: &str) -> bool {
+    let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+    search.bytes().next().is_some_and(is_blank) && before.copied().is_some_and(is_blank)
+}
+
+/// There is a letter or digit on both sides. Scripts without case have no blanks between words, so theirs do not
+/// count.
+fn in_word(text: &str, at: usize) -> bool {
+    let of_word = |character: char| {
+        character.is_ascii_digit() || character == '_' || character.is_lowercase() || character.is_uppercase()
+    };
+    let before = text.get(..at).and_then(|text| text.chars().next_back());
+    let behind = text.get(at..).and_then(|text| text.chars().next());
+    before.is_some_and(of_word) && behind.is_some_and(of_word)
 }
 
 /// All places of `needle`, also such that overlap.
@@ -64,35 +112,60 @@ fn line_at(starts: &[usize], offset: usize) -> usize {
     starts.partition_point(|start| *start <= offset).saturating_sub(1)
 }
 
-/// Byte ranges as whole lines; none when two touch the same line.
-fn splices(
+/// Byte ranges as whole lines; those that share a line are one splice.
+fn placed(lines: &[Line<'_>], content: &[u8], starts: &[usize], found: &[Hit<'_>]) -> Found {
+    let mut order: Vec<(usize, &Hit<'_>)> = found.iter().enumerate().collect();
+    order.sort_by_key(|(_, hit)| (hit.from, hit.to));
+    let meet = order.windows(2).find_map(|pair| match pair {
+        [(_, a), (index, b)] if b.from < a.to => Some((*index, b.first)),
+        _ => None,
+    });
+    if let Some((index, line)) = meet {
+        return Found::Missed(index, Miss::Overlap(vec![line]));
+    }
+    let splices = order
+        .chunk_by(|(_, a), (_, b)| b.first <= a.last)
+        .map(|together| splice(lines, content, starts, together))
+        .collect::<Option<Vec<_>>>();
+    match splices {
+        Some(splices) => Found::Once(found.iter().map(|hit| hit.first).collect(), splices),
+        None => Found::Lines,
+    }
+}
+
+fn splice(
+    lines: &[Line<'_>],
     content: &[u8],
     starts: &[usize],
-    found: &[(usize, usize, &[u8])],
-) -> Option<Vec<(usize, Splice)>> {
-    let mut out = Vec::with_capacity(found.len());
-    for (from, to, replace) in found {
-        let first = line_at(starts, *from);
-        let last = line_at(starts, to.saturating_sub(1).max(*from));
-        let line_start = *starts.get(first)?;
-        let line_end = starts.get(last + 1).copied().unwrap_or(content.len());
-        let bytes = [
-            content.get(line_start..*from)?,
-            replace,
-            content.get(*to..line_end)?,
-        ]
-        .concat();
-        out.push((
-            first,
-            Splice {
-                start: first,
-                end: last + 1,
-                bytes,
-            },
-        ));
+    together: &[(usize, &Hit<'_>)],
+) -> Option<Splice> {
+    let (start, end) = (together.first()?.1.first, together.last()?.1.last + 1);
+    let mut bytes = Vec::new();
+    let mut at = *starts.get(start)?;
+    for (_, hit) in together {
+        bytes.extend_from_slice(content.get(at..hit.from)?);
+        bytes.extend_from_slice(&replacement(lines, hit)?);
+        at = hit.to;
     }
-    let mut order: Vec<(usize, usize)> = out.iter().map(|(_, splice)| (splice.start, splice.end)).collect();
-    order.sort_unstable();
-    let disjoint = order.windows(2).all(|pair| matches!(pair, [a, b] if a.1 <= b.0));
-    disjoint.then_some(out)
+    let line_end = starts.get(end).copied().unwrap_or(content.len());
+    bytes.extend_from_slice(content.get(at..line_end)?);
+    Some(Splice { start, end, bytes })
+}
+
+/// The new text. A search text without line ends says nothing of the file's, so the replacement gets those.
+fn replacement(lines: &[Line<'_>], hit: &Hit<'_>) -> Option<Vec<u8>> {
+    let replace = hit.inline.replace.as_ref();
+    if hit.inline.search.contains(&b'\n') || !replace.contains(&b'\n') {
+        return Some(replace.to_vec());
+    }
+    let here = lines.get(hit.first..=hit.first)?;
+    let eol = match here.first()?.eol {
+        Eol::Missing => usual(lines, here),
+        eol @ (Eol::Lf | Eol::CrLf) => eol,
+    };
+    let pieces: Vec<&[u8]> = replace
+        .split(|byte| *byte == b'\n')
+        .map(|piece| piece.strip_suffix(b"\r").unwrap_or(piece))
+        .collect();
+    Some(pieces.join(eol.bytes()))
 }

@@ -15,7 +15,7 @@ use crate::{Refusal, Rung};
 
 pub(crate) use indent::Shift;
 use index::Index;
-pub(crate) use key::Level;
+pub(crate) use key::{Level, look_alike};
 pub(crate) use suggest::suggest;
 
 /// A file to find places in.
@@ -74,6 +74,8 @@ pub(crate) enum Miss {
     Nothing,
     /// It has places, but none that goes with the other hunks.
     Overlap(Vec<usize>),
+    /// Its text stands once, at this line, and begins or ends inside a longer word.
+    InWord(usize),
 }
 
 /// One hunk as the search sees it.
@@ -132,7 +134,13 @@ pub(crate) fn locate(
     for one in sought {
         found.push(candidates(target, one, budget)?);
     }
-    order::settle(sought, &found, target.lines.len(), budget)
+    let mut settled = Vec::with_capacity(sought.len());
+    let chosen = order::settle(sought, &found, target.lines.len(), budget)?;
+    for (one, chosen) in sought.iter().zip(chosen) {
+        budget.spend(one.old.len())?;
+        settled.push(chosen.and_then(|place| against_stated(target, one, place)));
+    }
+    Ok(settled)
 }
 
 /// All hunks fit exactly where they say, without overlap: nothing contradicts the stated lines.
@@ -220,13 +228,18 @@ fn without_context(target: &Target<'_>, one: &Sought<'_, '_>) -> Vec<Place> {
 }
 
 /// Anchors narrow places down: where exactly one place stands below them, it is the one. Anchors that are not
-/// in the file, or do not decide, are no reason to choose.
+/// in the file, or do not decide, are no reason to choose. A place above an anchor is none.
 fn below_anchors(
     target: &mut Target<'_>,
     one: &Sought<'_, '_>,
     places: Vec<Place>,
     budget: &mut Budget,
 ) -> Result<Vec<Place>, Refusal> {
+    if let [only] = places.as_slice()
+        && contradicted(target, one, only.start, budget)?
+    {
+        return Ok(Vec::new());
+    }
     if places.len() < 2 || one.hunk.anchors.is_empty() {
         return Ok(places);
     }
@@ -248,4 +261,83 @@ fn below_anchors(
         .cloned()
         .collect();
     Ok(if below.len() == 1 { below } else { places })
+}
+
+/// A line that the hunk names as one above it stands in the file once, and below this place.
+fn contradicted(
+    target: &mut Target<'_>,
+    one: &Sought<'_, '_>,
+    start: usize,
+    budget: &mut Budget,
+) -> Result<bool, Refusal> {
+    if one.stated == Some(start) {
+        return Ok(false);
+    }
+    for name in one.hunk.anchors.iter().chain(&one.hunk.section) {
+        let hits = target
+            .index
+            .places_of(Level::Indent, &target.lines, name, budget)?;
+        if matches!(hits, [only] if *only as usize >= start + one.old.len()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The one place at which the lines stand, though a line that the hunk names as one above it contradicts.
+pub(crate) fn above_anchor(
+    target: &mut Target<'_>,
+    one: &Sought<'_, '_>,
+    budget: &mut Budget,
+) -> Result<Option<usize>, Refusal> {
+    if one.hunk.anchors.is_empty() && one.hunk.section.is_none() {
+        return Ok(None);
+    }
+    let mut free = one.hunk.clone();
+    (free.anchors, free.section) = (Vec::new(), None);
+    let places = candidates(target, &Sought::new(&free), budget)?;
+    Ok(match places.as_slice() {
+        [only] => Some(only.start),
+        _ => None,
+    })
+}
+
+/// An anchor that no line of the file is equal to.
+pub(crate) fn missing_anchor<'h>(
+    target: &mut Target<'_>,
+    one: &Sought<'h, '_>,
+    budget: &mut Budget,
+) -> Result<Option<&'h [u8]>, Refusal> {
+    for anchor in &one.hunk.anchors {
+        let hits = target
+            .index
+            .places_of(Level::Indent, &target.lines, anchor, budget)?;
+        if hits.is_empty() {
+            return Ok(Some(anchor));
+        }
+    }
+    Ok(None)
+}
+
+/// The one place is not the stated one, where the lines fit as well but for blanks: either could be meant.
+fn against_stated(target: &Target<'_>, one: &Sought<'_, '_>, place: Place) -> Result<Place, Miss> {
+    let fits = |start: usize| {
+        let Some(lines) = target.lines.get(start..start.saturating_add(one.old.len())) else {
+            return false;
+        };
+        [Level::Trailing, Level::Indent].into_iter().any(|level| {
+            let same = |(line, old): (&Line<'_>, &&HunkLine<'_>)| {
+                key::key(level, line.text) == key::key(level, &old.text)
+            };
+            level > place.level
+                && lines.iter().zip(&one.old).all(same)
+                && indent::shift(level, &one.old, lines, one.hunk.marked).is_some()
+        })
+    };
+    match one.stated {
+        Some(stated) if stated != place.start && !one.old.is_empty() && fits(stated) => {
+            Err(Miss::Several(vec![stated, place.start]))
+        }
+        Some(_) | None => Ok(place),
+    }
 }

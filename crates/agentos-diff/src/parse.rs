@@ -19,7 +19,9 @@ mod whole;
 
 pub(crate) use hunk::header as hunk_header;
 pub use json::{JsonEdit, JsonEdits};
-pub(crate) use model::{Body, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, PartNumber, Stated, repair};
+pub(crate) use model::{
+    Body, FileEdit, Hunk, HunkLine, Inline, Mark, Name, Parsed, PartNumber, Stated, repair,
+};
 pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::paired;
 

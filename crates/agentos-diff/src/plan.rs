@@ -106,8 +106,8 @@ pub(crate) fn plan(
 struct Bodies {
     /// The path and content of the part before.
     before: Option<(RepoPath, Arc<[u8]>)>,
-    /// What was looked for already.
-    asked: HashSet<(String, Vec<u8>)>,
+    /// For each such path, its lines that are a header where they are removed.
+    names: HashMap<String, HashSet<Vec<u8>>>,
 }
 
 impl Bodies {
@@ -120,14 +120,13 @@ impl Bodies {
         let (Some((path, content)), Name::Written(name), true) = (before, &edit.old, bare) else {
             return Ok(resolved);
         };
-        if !self.asked.insert((path.as_str().to_owned(), name.clone())) {
-            return Ok(resolved);
-        }
-        let removed = [b"-- ", name.as_slice()].concat();
-        if content
-            .split(|byte| *byte == b'\n')
-            .any(|line| trim_end(line) == removed)
-        {
+        // Once for each file, however many parts follow it.
+        let names = self.names.entry(path.as_str().to_owned()).or_insert_with(|| {
+            let lines = content.split(|byte| *byte == b'\n');
+            let names = lines.filter_map(|line| trim_end(line).strip_prefix(b"-- "));
+            names.map(<[u8]>::to_vec).collect()
+        });
+        if names.contains(name) {
             let message = format!("a header below the hunks of `{path}` could be lines of that file as well");
             let refusal = Refusal::new(RefusalCode::Ambiguous, message).at(path.as_str());
             return Err(refusal.hint("put a `diff --git` line before each file").into());

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use crate::budget::Budget;
-use crate::locate::{Miss, Place, Sought, Target, locate, order, suggest};
-use crate::parse::{Body, Hunk, HunkLine, Mark};
+use crate::locate::{Miss, Place, Sought, Target, above_anchor, locate, missing_anchor, order, suggest};
+use crate::parse::{Body, Hunk, HunkLine, Mark, repair};
 use crate::splice::{Splice, join, splices};
 use crate::text::{BOM, Line, excerpt, lines};
 use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, elided, inline};
@@ -34,9 +34,9 @@ pub(crate) fn settle(
 ) -> Result<Settled, Refusal> {
     let sought: Vec<Sought<'_, '_>> = hunks.iter().map(|hunk| Sought::new(hunk)).collect();
     match inline::find(&target.lines, target.content, hunks) {
-        inline::Found::Once(splices) => return Ok(inline_settled(&sought, splices)),
-        inline::Found::Several(index, starts) => {
-            return inline_several(target, &sought, index, starts, budget);
+        inline::Found::Once(places, splices) => return Ok(inline_settled(&sought, &places, splices)),
+        inline::Found::Missed(index, why) => {
+            return inline_missed(target, &sought, index, why, budget);
         }
         inline::Found::Lines => {}
     }
@@ -53,6 +53,10 @@ pub(crate) fn settle(
                 match splices(&target.lines, one.hunk, &place) {
                     Ok(mut new) if !there => {
                         land_report(&mut report, one, &place);
+                        if let Some(anchor) = missing_anchor(target, one, budget)? {
+                            let detail = format!("`{}` is not in the file", excerpt(anchor, SHOWN_CHARS));
+                            report.repairs.push(repair("missing-anchor", detail));
+                        }
                         placed.push((at, place.start));
                         all.append(&mut new);
                     }
@@ -100,30 +104,27 @@ fn settled(
 }
 
 /// Texts that were found by themselves, wherever in a line.
-fn inline_settled(sought: &[Sought<'_, '_>], splices: Vec<(usize, Splice)>) -> Settled {
+fn inline_settled(sought: &[Sought<'_, '_>], places: &[usize], splices: Vec<Splice>) -> Settled {
     let mut reports = Vec::with_capacity(sought.len());
-    let mut all = Vec::with_capacity(sought.len());
-    for (at, (one, (line, splice))) in sought.iter().zip(splices).enumerate() {
+    for (at, (one, line)) in sought.iter().zip(places).enumerate() {
         let mut report = blank_report(at, one);
         report.status = HunkStatus::Landed;
         report.rung = Some(Rung::ExactMoved);
-        report.found_line = Some(number(line));
+        report.found_line = Some(number(*line));
         reports.push(report);
-        all.push(splice);
     }
-    all.sort_by_key(|splice| splice.start);
     Settled {
         reports,
-        splices: Some(all),
+        splices: Some(splices),
         part: Vec::new(),
     }
 }
 
-fn inline_several(
+fn inline_missed(
     target: &mut Target<'_>,
     sought: &[Sought<'_, '_>],
     index: usize,
-    starts: Vec<usize>,
+    why: Miss,
     budget: &mut Budget,
 ) -> Result<Settled, Refusal> {
     let mut reports: Vec<HunkReport> = sought
@@ -132,7 +133,7 @@ fn inline_several(
         .map(|(at, one)| blank_report(at, one))
         .collect();
     if let (Some(one), Some(report)) = (sought.get(index), reports.get_mut(index)) {
-        miss(target, one, report, Miss::Several(starts), budget)?;
+        miss(target, one, report, why, budget)?;
     }
     Ok(Settled {
         reports,
@@ -214,13 +215,24 @@ fn miss(
                 there_report(report, start);
                 return Ok(());
             }
-            let starts = suggest(target, one, budget)?;
-            (
-                RefusalCode::DoesNotApply,
-                "the lines this hunk expects are not in the file",
-                starts,
-            )
+            match above_anchor(target, one, budget)? {
+                Some(start) => (
+                    RefusalCode::DoesNotApply,
+                    "the lines this hunk expects stand above the line it names behind `@@`",
+                    vec![start],
+                ),
+                None => (
+                    RefusalCode::DoesNotApply,
+                    "the lines this hunk expects are not in the file",
+                    suggest(target, one, budget)?,
+                ),
+            }
         }
+        Miss::InWord(start) => (
+            RefusalCode::Ambiguous,
+            "the text stands in the file once, as a part of a longer word",
+            vec![start],
+        ),
         Miss::Several(starts) => (
             RefusalCode::Ambiguous,
             "the lines this hunk expects are at several places",

@@ -3,7 +3,9 @@
 //! Owns: line endings, the final newline and the shift of added lines. Never: touches a byte outside the lines
 //! a hunk removes or adds.
 
-use crate::locate::{Level, Place, Shift};
+use std::borrow::Cow;
+
+use crate::locate::{Level, Place, Shift, look_alike};
 use crate::parse::{Hunk, HunkLine, Mark};
 use crate::text::{BOM, Eol, Line, indent, trim, trim_end};
 
@@ -18,7 +20,7 @@ pub(crate) struct Splice {
     pub bytes: Vec<u8>,
 }
 
-/// The shift that located the hunk cannot be given to one of its added lines.
+/// What differs between the hunk's old lines and the file's cannot be put right in one of its added lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unshiftable;
 
@@ -112,8 +114,11 @@ impl<'h, 'a> Run<'h, 'a> {
             let text = match (ending.as_in_file(line), ending.shifts) {
                 (Some(text), _) => text.to_vec(),
                 (None, _) if ending.tabs_differ(line) => return Err(Unshiftable),
-                (None, true) => ending.place.shift.apply(&line.text).ok_or(Unshiftable)?,
-                (None, false) => line.text.to_vec(),
+                (None, true) => {
+                    let text = ending.without_look_alikes(&line.text)?;
+                    ending.place.shift.apply(&text).ok_or(Unshiftable)?
+                }
+                (None, false) => ending.without_look_alikes(&line.text)?.into_owned(),
             };
             splice
                 .bytes
@@ -192,6 +197,44 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
             .map(|(_, here)| here.text);
         let first = same.next()?;
         same.all(|text| text == first).then_some(first)
+    }
+
+    /// Typographic characters of an added line as the file writes them: plain, where the hunk's old lines have the
+    /// character and the file's have none of it; as they are, where both have it alike. Nothing else is known.
+    fn without_look_alikes<'t>(&self, text: &'t [u8]) -> Result<Cow<'t, [u8]>, Unshiftable> {
+        if self.place.level != Level::Typography || text.is_ascii() {
+            return Ok(Cow::Borrowed(text));
+        }
+        let here = self.lines.get(self.place.start..).unwrap_or_default();
+        let mut out = Vec::with_capacity(text.len());
+        for chunk in text.utf8_chunks() {
+            for character in chunk.valid().chars() {
+                let mut buffer = [0; 4];
+                let written = character.encode_utf8(&mut buffer).as_bytes();
+                let Some(plain) = look_alike(character) else {
+                    out.extend_from_slice(written);
+                    continue;
+                };
+                let count = |text: &[u8]| text.windows(written.len()).filter(|at| *at == written).count();
+                let old = self.hunk.lines.iter().filter(|old| old.is_old());
+                let counts: Vec<(usize, usize)> = old
+                    .zip(here)
+                    .map(|(old, here)| (count(&old.text), count(here.text)))
+                    .filter(|counts| *counts != (0, 0))
+                    .collect();
+                if counts.is_empty() {
+                    return Err(Unshiftable);
+                } else if counts.iter().all(|(_, there)| *there == 0) {
+                    out.extend_from_slice(plain.as_bytes());
+                } else if counts.iter().all(|(old, there)| old == there) {
+                    out.extend_from_slice(written);
+                } else {
+                    return Err(Unshiftable);
+                }
+            }
+            out.extend_from_slice(chunk.invalid());
+        }
+        Ok(Cow::Owned(out))
     }
 
     /// Tabs between words became spaces, or spaces tabs, and the added line has such blanks, too: nothing tells
@@ -286,7 +329,7 @@ fn tail<'h>(old: &[&'h HunkLine<'_>], here: &[Line<'_>]) -> &'h [u8] {
 }
 
 /// The commoner ending of the hunk's own lines, else of the file's first lines.
-fn usual(lines: &[Line<'_>], here: &[Line<'_>]) -> Eol {
+pub(crate) fn usual(lines: &[Line<'_>], here: &[Line<'_>]) -> Eol {
     /// Enough to see a file's habit.
     const LOOKED_AT: usize = 1_000;
     let count = |lines: &[Line<'_>]| {

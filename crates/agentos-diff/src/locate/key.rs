@@ -89,7 +89,8 @@ fn plain(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-fn look_alike(character: char) -> Option<&'static str> {
+/// The plain text that a typographic character is taken for.
+pub(crate) fn look_alike(character: char) -> Option<&'static str> {
     Some(match character {
         '\u{2018}'..='\u{201b}' | '\u{2032}' => "'",
         '\u{201c}'..='\u{201f}' | '\u{2033}' => "\"",

@@ -92,6 +92,8 @@ pub(crate) struct Hunk<'a> {
     pub lines: Vec<HunkLine<'a>>,
     /// Lines that must stand somewhere above it, outermost first.
     pub anchors: Vec<Cow<'a, [u8]>>,
+    /// What a unified diff writes behind the second `@@`: a line above it, as its writer believes. It may be cut.
+    pub section: Option<Cow<'a, [u8]>>,
     /// It says that it ends at the end of the file.
     pub at_end: bool,
     /// Its dialect has a mark in front of each line, which can get lost or take a blank's place.

@@ -2,6 +2,8 @@
 //!
 //! Owns: files and their headers. Never: looks at the base; names are settled later.
 
+use std::borrow::Cow;
+
 use super::cursor::{Cursor, Fence, closes, fence, split_margin};
 use super::hunk;
 use super::model::{Body, Extended, FileEdit, Mark, Name, Parsed, repair};
@@ -179,11 +181,22 @@ impl<'a> Reader<'_, 'a> {
             return Ok(());
         }
         if line.starts_with(b"@@") {
-            let (stated, _) = hunk::header(line).unwrap_or_default();
+            let (stated, section) = hunk::header(line).unwrap_or_default();
             self.cursor.at += 1;
-            return self.hunk_here(stated);
+            self.hunk_here(stated)?;
+            self.name_section(section);
+            return Ok(());
         }
         self.names(line)
+    }
+
+    /// Notes the text behind the marks of the hunk just read.
+    fn name_section(&mut self, section: &'a [u8]) {
+        if let Some(Body::Hunks(hunks)) = self.open.as_mut().map(|open| &mut open.body)
+            && let (Some(last), false) = (hunks.last_mut(), section.is_empty())
+        {
+            last.section = Some(Cow::Borrowed(section));
+        }
     }
 
     fn names(&mut self, line: &'a [u8]) -> Result<(), Refusal> {

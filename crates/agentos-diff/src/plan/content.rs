@@ -297,7 +297,7 @@ fn why(report: &FileReport) -> Refusal {
     let refused = report
         .hunks
         .iter()
-        .find(|hunk| hunk.status == HunkStatus::Refused);
+        .find(|hunk| hunk.status == HunkStatus::Refused && hunk.refusal.is_some());
     let there = report
         .hunks
         .iter()

@@ -182,6 +182,48 @@ fn text_that_was_damaged_on_its_way_is_read_as_it_was_written() {
 }
 
 #[test]
+fn the_answers_blanks_line_ends_and_quotes_become_the_files() {
+    let inline = |search: &str, replace: &str| {
+        format!("{{\"edits\":[{{\"path\":\"f\",\"search\":\"{search}\",\"replace\":\"{replace}\"}}]}}")
+    };
+    let two = "{\"edits\":[{\"path\":\"f\",\"search\":\"foo\",\"replace\":\"bar\"},{\"path\":\"f\",\"search\":\"b)\",\"replace\":\"c)\"}]}";
+    let cases = [
+        ("a\r\nb\r\n", inline("b", "b\\nb2"), "a\r\nb\r\nb2\r\n"),
+        (
+            "def f():\n        return x\n",
+            inline("    return x", "    z = 1\\n    return z"),
+            "def f():\n        z = 1\n        return z\n",
+        ),
+        ("foo(a, b)\n", two.to_owned(), "bar(a, c)\n"),
+        (
+            "s = \"a\"\nt = 1\n",
+            "--- a/f\n+++ b/f\n@@ @@\n-s = \u{201c}a\u{201d}\n+s = \u{201c}b\u{201d}\n t = 1\n".to_owned(),
+            "s = \"b\"\nt = 1\n",
+        ),
+        (
+            "s = 'a'\ny\n",
+            "f\n<<<<<<< SEARCH\ns\u{a0}= 'a'\n=======\ns\u{a0}= 'b'\n>>>>>>> REPLACE\n".to_owned(),
+            "s = 'b'\ny\n",
+        ),
+    ];
+    for (base, answer, wanted) in cases {
+        assert_eq!(after(&answer, &[("f", base.as_bytes())])[0].1, wanted, "{answer}");
+    }
+}
+
+#[test]
+fn an_anchor_that_is_nowhere_is_told() {
+    let answer = "*** Begin Patch\n*** Update File: f\n@@ class Z:\n-a\n+b\n*** End Patch\n";
+    let landed = land(
+        answer.as_bytes(),
+        &Memory::of(&[("f", b"a\n")]),
+        &LandOptions::default(),
+    );
+    let report = landed.expect("it lands").report;
+    assert_eq!(report.files[0].hunks[0].repairs[0].kind, "missing-anchor");
+}
+
+#[test]
 fn a_reserved_name_that_is_there_may_be_edited_and_may_go() {
     let edit = "--- a/aux.c\n+++ b/aux.c\n@@ -1 +1 @@\n-a\n+b\n";
     assert_eq!(after(edit, &[("aux.c", b"a\n")])[0].1, "b\n");

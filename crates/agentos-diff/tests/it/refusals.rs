@@ -21,6 +21,12 @@ const BASE: &[(&str, &[u8])] = &[
     ("g/h", b"a\n"),
     ("sql", b"one\n-- a/sql\ntwo\nthree\n"),
     ("done", b"after();\nmore();\n"),
+    (
+        "two.py",
+        b"class A:\n    def f(self):\n        return 1\n\nclass B:\n    def f(self):\n        return 2\n",
+    ),
+    ("twin", b"head\nfoo()  \nbar()\nm1\nm2\nm3\nfoo()\nbar()\n"),
+    ("quotes", b"s = \"a\"\nt = 1\n"),
 ];
 
 /// Code and answer.
@@ -110,6 +116,35 @@ const CASES: &[(&str, &str)] = &[
     ("ambiguous", "--- a/g/h\n+++ b/g/h\n@@ -1 +0,0 @@\n-a\n"),
     // Escaped for a page, or meant so: both would land.
     ("ambiguous", "--- a/g/h\n+++ b/g/h\n@@ @@\n-a\n+b &lt; c\n"),
+    // A part of a longer word.
+    (
+        "ambiguous",
+        "{\"edits\":[{\"path\":\"done\",\"search\":\"fter\",\"replace\":\"lter\"}]}",
+    ),
+    // Two edits of the same text.
+    (
+        "ambiguous",
+        "{\"edits\":[{\"path\":\"done\",\"search\":\"after()\",\"replace\":\"b()\"},{\"path\":\"done\",\"search\":\"();\\nmore\",\"replace\":\"c\"}]}",
+    ),
+    // The only such lines stand above the line that is said to stand above them.
+    (
+        "does-not-apply",
+        "*** Begin Patch\n*** Update File: two.py\n@@ class B:\n     def f(self):\n-        return 1\n+        return 3\n*** End Patch\n",
+    ),
+    (
+        "does-not-apply",
+        "--- a/two.py\n+++ b/two.py\n@@ -6,2 +6,2 @@ class B:\n     def f(self):\n-        return 1\n+        return 3\n",
+    ),
+    // The stated place but for a blank at a line's end, and another word for word.
+    (
+        "ambiguous",
+        "--- a/twin\n+++ b/twin\n@@ -2,2 +2,2 @@\n foo()\n-bar()\n+baz()\n",
+    ),
+    // A typographic character that no line of the file tells the meaning of.
+    (
+        "does-not-apply",
+        "--- a/quotes\n+++ b/quotes\n@@ @@\n-s = \u{201c}a\u{201d}\n+s = \u{201c}b\u{2026}\u{201d}\n t = 1\n",
+    ),
     // A new name that Windows reserves.
     (
         "reserved-name",

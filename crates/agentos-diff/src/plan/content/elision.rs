@@ -73,6 +73,7 @@ fn cut<'a>(hunk: &Hunk<'a>) -> Option<Vec<Hunk<'a>>> {
         stated: Stated::default(),
         inline: hunk.inline.clone(),
         anchors: hunk.anchors.clone(),
+        section: hunk.section.clone(),
         at_end: hunk.at_end,
         marked: hunk.marked,
         repairs: hunk.repairs.clone(),
