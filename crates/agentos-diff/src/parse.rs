@@ -45,6 +45,7 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
     }
     without_blanks_of_the_way(&mut lines);
     let mut parsed = Parsed::default();
+    let texts: Vec<&[u8]> = lines.iter().map(|line| line.text).collect();
     json::parse(&mut lines, &mut parsed)?;
     heredoc::patches(&mut lines);
     envelope::parse(&mut lines, &mut parsed)?;
@@ -52,9 +53,23 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
     unified::parse(&lines, &mut parsed)?;
     if parsed.files.is_empty() {
         whole::parse(&lines, &mut parsed)?;
+    } else {
+        let taken: Vec<bool> = lines
+            .iter()
+            .zip(&texts)
+            .map(|(line, text)| line.text != *text)
+            .collect();
+        whole::beside(&lines, &taken, &mut parsed)?;
     }
+    let mut written = Parsed::default();
+    heredoc::files(&lines, &mut written);
     if parsed.files.is_empty() {
-        heredoc::files(&lines, &mut parsed);
+        parsed.files = written.files;
+    } else if !written.files.is_empty() {
+        let message = "the answer has edits in one dialect and a shell command that writes a file";
+        return Err(
+            Refusal::new(RefusalCode::Malformed, message).hint("give all of the change in one dialect")
+        );
     }
     check_parsed(&lines, &parsed, limits)?;
     number(&mut parsed);

@@ -13,6 +13,8 @@ pub(crate) struct Title {
     pub path: Vec<u8>,
     /// It has a slash or an extension, or is marked as a name.
     pub sure: bool,
+    /// A sentence has it in it, and does not say that the file is written.
+    pub mentioned: bool,
 }
 
 /// Reads the line above a block.
@@ -28,12 +30,14 @@ pub(crate) fn title(line: &[u8]) -> Option<Title> {
             // A word in bold is a heading, as `**After:**` is.
             sure: (marked && line.contains(&b'`')) || looks_like_path(bare),
             path: bare.to_vec(),
+            mentioned: false,
         });
     }
     let quoted = only_quoted(line)?;
     (is_path(quoted, true) && looks_like_path(quoted)).then(|| Title {
         path: quoted.to_vec(),
         sure: true,
+        mentioned: !says_written(line),
     })
 }
 
@@ -59,6 +63,7 @@ pub(crate) fn fence_title(info: &[u8]) -> Option<Title> {
     (is_path(word, false) && looks_like_path(word)).then(|| Title {
         path: word.to_vec(),
         sure: true,
+        mentioned: false,
     })
 }
 
@@ -102,6 +107,19 @@ fn only_quoted(line: &[u8]) -> Option<&[u8]> {
     let mut parts = line.split(|byte| *byte == b'`');
     let (_, quoted, _) = (parts.next()?, parts.next()?, parts.next()?);
     parts.next().is_none().then_some(quoted)
+}
+
+/// The sentence says that the file is made or changed.
+fn says_written(line: &[u8]) -> bool {
+    const VERBS: [&str; 9] = [
+        "creat", "updat", "replac", "new", "add", "sav", "writ", "rewrit", "complete",
+    ];
+    let text = String::from_utf8_lossy(line).to_lowercase();
+    let outside: Vec<&str> = text.split('`').step_by(2).collect();
+    outside
+        .iter()
+        .flat_map(|text| text.split(|mark: char| !mark.is_alphanumeric()))
+        .any(|word| VERBS.iter().any(|verb| word.starts_with(verb)))
 }
 
 fn is_path(name: &[u8], marked: bool) -> bool {

@@ -4,10 +4,11 @@
 //! other blocks are examples then.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::cursor::{Fence, closes, fence, split_margin};
 use super::model::{Body, FileEdit, HunkLine, Mark, Name, Parsed};
-use super::title::{fence_title, title};
+use super::title::{Title, fence_title, title};
 use crate::text::Line;
 use crate::{Dialect, Refusal, RefusalCode};
 
@@ -32,7 +33,15 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
         };
         let path = path_of(lines, at, &open);
         let end = end_of(lines, at + 1, &open, path.is_some())?;
-        if let Some(path) = path {
+        if let Some(Title { path, mentioned, .. }) = path {
+            if mentioned {
+                let message = format!(
+                    "a block below a sentence about `{}` could be that file, or an example",
+                    shown(&path)
+                );
+                return Err(Refusal::new(RefusalCode::Ambiguous, message)
+                    .hint("write the path alone above each file"));
+            }
             check_end(lines, end + 1, &open, &path)?;
             parsed
                 .files
@@ -47,13 +56,67 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
     Ok(())
 }
 
-fn path_of(lines: &[Line<'_>], at: usize, open: &Fence<'_>) -> Option<Vec<u8>> {
+/// Beside edits of another dialect: a whole file is not dropped, and an example of an edited one is noted. `taken`
+/// are the lines of the edits.
+pub(crate) fn beside(lines: &[Line<'_>], taken: &[bool], parsed: &mut Parsed<'_>) -> Result<(), Refusal> {
+    let names = names(parsed);
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        let Some(open) = fence(line.text) else {
+            at += 1;
+            continue;
+        };
+        let rest = lines.get(at + 1..).unwrap_or_default();
+        let length = rest.iter().position(|line| closes(&open, line.text));
+        let end = at + 1 + length.unwrap_or(rest.len());
+        let edits = taken.get(at..end).unwrap_or_default().contains(&true)
+            || rest.iter().take(end - at - 1).any(|line| begins_edit(line.text));
+        if let Some(title) = path_of(lines, at, &open).filter(|_| !edits) {
+            let path = shown(&title.path);
+            if !title.mentioned && !names.contains(&title.path) {
+                let message = format!("the answer has edits in one dialect and the file `{path}` in another");
+                return Err(Refusal::new(RefusalCode::Malformed, message)
+                    .hint("give all of the change in one dialect"));
+            }
+            parsed
+                .notes
+                .push(format!("a block below `{path}` was set aside beside the edits"));
+        }
+        at = end + 1;
+    }
+    Ok(())
+}
+
+fn shown(path: &[u8]) -> String {
+    crate::text::excerpt(path, 200)
+}
+
+fn begins_edit(line: &[u8]) -> bool {
+    let line = split_margin(line).1;
+    [b"@@".as_slice(), b"--- ", b"+++ ", b"diff --git ", b"*** "]
+        .iter()
+        .any(|start| line.starts_with(start))
+}
+
+/// The names of all edits that were read, with and without their prefixes.
+fn names(parsed: &Parsed<'_>) -> HashSet<Vec<u8>> {
+    let mut found = HashSet::new();
+    for name in parsed.files.iter().flat_map(|edit| [&edit.old, &edit.new]) {
+        if let Name::Written(name) = name {
+            found.extend(super::without_prefix(name).map(<[u8]>::to_vec));
+            found.insert(name.clone());
+        }
+    }
+    found
+}
+
+fn path_of(lines: &[Line<'_>], at: usize, open: &Fence<'_>) -> Option<Title> {
     let kind = open.info.split(|byte| *byte == b' ').next().unwrap_or_default();
     if NOT_FILES.contains(&kind) {
         return None;
     }
     if let Some(title) = fence_title(open.info) {
-        return Some(title.path);
+        return Some(title);
     }
     let above = lines
         .get(..at)?
@@ -61,9 +124,7 @@ fn path_of(lines: &[Line<'_>], at: usize, open: &Fence<'_>) -> Option<Vec<u8>> {
         .rev()
         .take(2)
         .find(|line| !line.text.iter().all(u8::is_ascii_whitespace))?;
-    title(above.text)
-        .filter(|title| title.sure)
-        .map(|title| title.path)
+    title(above.text).filter(|title| title.sure)
 }
 
 /// The closing fence. A second opening fence inside a file's block could close it in two ways.

@@ -187,6 +187,20 @@ const CASES: &[(&str, &str)] = &[
         "malformed",
         "```diff\n--- a/f\n+++ b/f\n@@ -1,3 +1,5 @@\n a\n x\n b\n+y\n",
     ),
+    // Half of the answer in another dialect.
+    (
+        "malformed",
+        "```diff\n--- a/g/h\n+++ b/g/h\n@@ -1 +1 @@\n-a\n+A\n```\n\n`src/new.py`\n```python\nprint(1)\n```\n",
+    ),
+    (
+        "malformed",
+        "**g/h**\n```\nA\n```\n```bash\ncat > new.py <<'EOF'\nprint(1)\nEOF\n```\n",
+    ),
+    // A sentence about a file, which the block below shows or uses.
+    (
+        "ambiguous",
+        "`g/h`\n```\nA\n```\n\nRun it with `run.sh`:\n```sh\n./run.sh\n```\n",
+    ),
     ("binary", "diff --git a/f b/f\nBinary files a/f and b/f differ\n"),
 ];
 
