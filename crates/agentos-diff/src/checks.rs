@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::path::skeleton;
 use crate::plan::States;
-use crate::{Base, BaseError, EntryKind, Refusal, RefusalCode, RepoPath};
+use crate::{Base, BaseError, DirEntry, EntryKind, Refusal, RefusalCode, RepoPath};
 
 /// The first reason why these states cannot stand in the base.
 pub(crate) fn check(states: &States, base: &dyn Base) -> Result<Option<Refusal>, BaseError> {
@@ -25,7 +25,10 @@ pub(crate) fn check(states: &States, base: &dyn Base) -> Result<Option<Refusal>,
             (_, None) | (Some(_), Some(_)) => checker.above(path)?,
             (None, Some(_)) => match checker.above(path)? {
                 Some(refusal) => Some(refusal),
-                None => checker.collision(path)?,
+                None => match checker.directory(path)? {
+                    Some(refusal) => Some(refusal),
+                    None => checker.collision(path)?,
+                },
             },
         };
         if refusal.is_some() {
@@ -66,6 +69,29 @@ impl Checker<'_> {
             };
             let message = format!("`{path}` cannot be written: `{above}` {what}");
             return Ok(Some(Refusal::new(code, message).at(path.as_str())));
+        }
+        Ok(None)
+    }
+
+    /// A directory of the new file's name goes, if the change deletes every file in it.
+    fn directory(&self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
+        let mut open = match self.base.entry(path.as_str())? {
+            Some(entry) if entry.kind == EntryKind::Directory => vec![path.as_str().to_owned()],
+            Some(_) | None => return Ok(None),
+        };
+        while let Some(dir) = open.pop() {
+            for DirEntry { name, entry } in self.base.list(&dir)? {
+                let full = format!("{dir}/{}", String::from_utf8_lossy(&name));
+                if entry.kind == EntryKind::Directory {
+                    open.push(full);
+                } else if !self.gone.contains(full.as_str()) {
+                    let message =
+                        format!("`{path}` is said to be new, yet is a directory with `{full}` in it");
+                    return Ok(Some(
+                        Refusal::new(RefusalCode::DoesNotApply, message).at(path.as_str()),
+                    ));
+                }
+            }
         }
         Ok(None)
     }

@@ -88,6 +88,7 @@ pub(crate) fn resolve(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -
         return moved(resolved, from, edit, base, file_bytes);
     }
     let entry = base.entry(resolved.path.as_str())?;
+    let entry = entry.filter(|entry| !(says_new(edit) && makes_room(entry)));
     resolved.action = action(edit, &resolved.path, entry.as_ref(), base)?;
     if let (Some(entry), Action::Modify | Action::Delete) = (entry, &resolved.action) {
         let path = resolved.path.clone();
@@ -128,7 +129,8 @@ fn moved(
             "is not there to be moved",
         ));
     };
-    if from != resolved.path && base.entry(resolved.path.as_str())?.is_some() {
+    let there = base.entry(resolved.path.as_str())?;
+    if from != resolved.path && there.is_some_and(|entry| !makes_room(&entry)) {
         return Err(refuse(
             RefusalCode::DoesNotApply,
             &resolved.path,
@@ -175,6 +177,16 @@ fn state(path: &RepoPath, entry: &Entry, base: &dyn Base, file_bytes: usize) -> 
     Ok(FileState { mode, content })
 }
 
+/// The headers say that the file is new.
+fn says_new(edit: &FileEdit<'_>) -> bool {
+    edit.create || edit.old == Name::Nothing || edit.extended.new_file.is_some()
+}
+
+/// A directory gives way to a file where the other parts delete all that is in it: `checks` asks that of the whole.
+fn makes_room(entry: &Entry) -> bool {
+    entry.kind == EntryKind::Directory
+}
+
 /// What the headers and the hunks say happens to the path.
 fn action(
     edit: &FileEdit<'_>,
@@ -182,7 +194,7 @@ fn action(
     entry: Option<&Entry>,
     base: &dyn Base,
 ) -> Result<Action, Stop> {
-    let creates = edit.create || edit.old == Name::Nothing || edit.extended.new_file.is_some();
+    let creates = says_new(edit);
     let deletes = edit.delete || edit.new == Name::Nothing || edit.extended.deleted.is_some();
     let malformed = |what: &str| Err(refuse(RefusalCode::Malformed, path, what));
     if creates && deletes {

@@ -198,6 +198,27 @@ fn every_kind_of_change_is_taken_back_to_the_same_tree_and_again() {
 }
 
 #[test]
+fn a_file_that_became_a_folder_becomes_a_file_again_and_a_folder_again() {
+    let repo = small_repo();
+    repo.write("x", "x\n");
+    repo.commit_all("a file");
+    let before = repo.git(&["rev-parse", "HEAD^{tree}"]);
+    let into_folder = "diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
+                       diff --git a/x/y/z b/x/y/z\nnew file mode 100644\n--- /dev/null\n+++ b/x/y/z\n@@ -0,0 +1 @@\n+z\n";
+    landed(&repo, into_folder);
+    let after = repo.git(&["rev-parse", "HEAD^{tree}"]);
+    for (tree, kept) in [(&before, ("x", "x\n")), (&after, ("x/y/z", "z\n"))] {
+        let undone = run_in(&repo, &["undo"]);
+        assert_eq!(undone.code, Some(0), "{undone}");
+        assert_eq!(repo.git(&["rev-parse", "HEAD^{tree}"]), *tree);
+        assert_eq!(
+            (repo.read(kept.0), repo.status()),
+            (kept.1.as_bytes().to_vec(), String::new())
+        );
+    }
+}
+
+#[test]
 fn a_deleted_binary_file_comes_back_by_git_alone() {
     // What nobody can review lands for nobody, an undo included.
     let repo = small_repo();

@@ -242,3 +242,28 @@ fn a_removed_line_that_reads_as_a_header_is_never_left_out() {
         assert_eq!(outcome(&answer, files), wanted, "{answer}");
     }
 }
+
+const INTO_FOLDER: &str = "diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-f\n\
+                           diff --git a/f/x b/f/x\nnew file mode 100644\n--- /dev/null\n+++ b/f/x\n@@ -0,0 +1 @@\n+x\n";
+const INTO_FILE: &str = "diff --git a/d b/d\nnew file mode 100644\n--- /dev/null\n+++ b/d\n@@ -0,0 +1 @@\n+d\n\
+                         diff --git a/d/a b/d/a\ndeleted file mode 100644\n--- a/d/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n\
+                         diff --git a/d/e/b b/d/e/b\ndeleted file mode 100644\n--- a/d/e/b\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n";
+const MOVED_UP: &str = "diff --git a/d/a b/d\nsimilarity index 100%\nrename from d/a\nrename to d\n";
+
+#[test]
+fn a_file_and_a_directory_of_one_name_replace_each_other_where_the_one_goes_whole() {
+    let file: &[(&str, &[u8])] = &[("f", b"f\n")];
+    let alone: &[(&str, &[u8])] = &[("d/a", b"a\n")];
+    let deep: &[(&str, &[u8])] = &[("d/a", b"a\n"), ("d/e/b", b"b\n")];
+    let more: &[(&str, &[u8])] = &[("d/a", b"a\n"), ("d/e/b", b"b\n"), ("d/e/c", b"c\n")];
+    let cases = [
+        (INTO_FOLDER, file, "f/x=x ; f gone"),
+        (INTO_FILE, deep, "d=d ; d/a gone; d/e/b gone"),
+        (MOVED_UP, alone, "d=a ; d/a gone"),
+        (INTO_FILE, more, "does-not-apply"),
+        (MOVED_UP, deep, "does-not-apply"),
+    ];
+    for (answer, files, expected) in cases {
+        assert_eq!(outcome(answer, files), expected, "{files:?} {answer}");
+    }
+}
