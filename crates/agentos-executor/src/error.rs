@@ -21,6 +21,12 @@ pub enum RepoError {
     /// The repository's work tree is not where its git directory is.
     #[error("the repository's configuration puts its work tree elsewhere, at `{}`", .0.display())]
     WorkTreeElsewhere(PathBuf),
+    /// The git directory is another work tree's, or is not known to be this one's.
+    #[error("the git directory `{}` does not name this folder as its work tree", .0.display())]
+    ForeignGitDir(PathBuf),
+    /// What would be written leads elsewhere.
+    #[error("`{}` is a symbolic link, which git does not make there", .0.display())]
+    LinkInGitDir(PathBuf),
     /// A format we cannot keep safe.
     #[error("the repository uses {0}, which is not supported")]
     Unsupported(Unsupported),
@@ -66,6 +72,14 @@ pub enum RepoError {
     /// Not a branch name.
     #[error("`{0}` is not a valid branch name")]
     BadBranchName(String),
+    /// One name would have to be a branch and a folder of branches.
+    #[error("the branch `{branch}` cannot be made beside the branch `{other}`")]
+    BranchConflict {
+        /// The branch.
+        branch: String,
+        /// The one that is there.
+        other: String,
+    },
     /// The branch is another name for a ref.
     #[error("the branch `{0}` is a symbolic ref")]
     SymbolicBranch(String),
@@ -114,6 +128,8 @@ impl RepoError {
             Self::NotARepository(_) => "not-a-repository",
             Self::NotOwned(_) => "not-owned",
             Self::WorkTreeElsewhere(_) => "work-tree-elsewhere",
+            Self::ForeignGitDir(_) => "foreign-git-dir",
+            Self::LinkInGitDir(_) => "link-in-git-dir",
             Self::Unsupported(what) => what.code(),
             Self::Bare => "bare-without-branch",
             Self::NoWorkTree => "no-work-tree",
@@ -125,6 +141,7 @@ impl RepoError {
             Self::BranchInUse { .. } => "branch-in-use",
             Self::UnknownRevision(_) => "unknown-revision",
             Self::BadBranchName(_) => "bad-branch-name",
+            Self::BranchConflict { .. } => "branch-conflict",
             Self::SymbolicBranch(_) => "symbolic-branch",
             Self::NoIdentity => "no-identity",
             Self::BadSetting { .. } => "bad-setting",
@@ -141,6 +158,13 @@ impl RepoError {
             Self::NotARepository(_) => Some("go to a repository, or name one with `--repo DIR`"),
             Self::NotOwned(_) => Some("if you trust it, add it to git's `safe.directory`"),
             Self::WorkTreeElsewhere(_) => Some("unset `core.worktree` in the repository's configuration"),
+            Self::ForeignGitDir(_) => Some(
+                "if it is yours, run `git worktree repair` there for a linked work tree, or else set its `core.worktree`",
+            ),
+            Self::LinkInGitDir(_) => {
+                Some("if it is yours, put what it leads to in its place, or clone the repository")
+            }
+            Self::BranchConflict { .. } => Some("choose another name, or rename the other branch"),
             Self::Unsupported(Unsupported::SparseCheckout) => {
                 Some("land on another branch with `--branch NAME`, or run `git sparse-checkout disable`")
             }

@@ -110,6 +110,7 @@ impl Repository {
         let recovered = self.recover_locked()?;
         self.note_recovered(recovered);
         self.check_target(&plan.target)?;
+        self.check_no_links(&plan.target.refname)?;
         let author = self.author(plan)?;
         let base = self.base_tree(&plan.target)?;
         let files = receipt_files(&base, change)?;
@@ -180,6 +181,7 @@ impl Repository {
             .map_err(RepoError::git("read the base"))?;
         let files = receipt_files(&base, change)?;
         self.check_target(&plan.target)?;
+        self.check_no_links(&plan.target.refname)?;
         if self.concerns_work_tree(&plan.target) {
             self.check_index_is_free()?;
             self.check_head_is_free()?;

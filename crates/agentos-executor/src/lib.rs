@@ -12,6 +12,7 @@ mod disk;
 mod error;
 mod fail;
 mod filters;
+mod git_dir;
 mod history;
 mod identity;
 mod index;

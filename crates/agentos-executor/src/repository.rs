@@ -11,7 +11,7 @@ use git2::{ErrorCode, ObjectType, RepositoryOpenFlags};
 
 use crate::error::Unsupported;
 use crate::journal::Lock;
-use crate::{FailPoints, Recovered, RepoError, Target};
+use crate::{FailPoints, Recovered, RepoError, Target, git_dir};
 
 /// A policy file longer than this is not one.
 const MAX_POLICY_FILE: usize = 1 << 20;
@@ -59,7 +59,9 @@ impl Repository {
                     _ => RepoError::git("open the repository")(error),
                 },
             )?;
-        Self::checked(git)
+        let repository = Self::checked(git)?;
+        git_dir::check_reached(&repository.git, path)?;
+        Ok(repository)
     }
 
     pub(crate) fn checked(git: git2::Repository) -> Result<Self, RepoError> {
@@ -70,6 +72,7 @@ impl Repository {
         {
             return Err(RepoError::WorkTreeElsewhere(work.clone()));
         }
+        git_dir::check_owner(&git)?;
         let repository = Self {
             git,
             common,

@@ -103,6 +103,15 @@ impl Repository {
     /// # Errors
     /// When the repository is not in a state to land there.
     pub fn resolve(&self, spec: &TargetSpec) -> Result<Target, RepoError> {
+        let target = self.resolve_ref(spec)?;
+        if *spec != TargetSpec::AtHead {
+            // Before anybody is asked for a change that cannot land.
+            self.check_no_links(&target.refname)?;
+        }
+        Ok(target)
+    }
+
+    fn resolve_ref(&self, spec: &TargetSpec) -> Result<Target, RepoError> {
         match spec {
             TargetSpec::CurrentBranch => self.current_branch(),
             TargetSpec::Branch(name) => self.named_branch(name),
@@ -182,11 +191,33 @@ impl Repository {
                 Target::new(refname, &commit, false, Writes::CommitOnly)
             }
             Err(error) if error.code() == ErrorCode::NotFound => {
+                self.check_room(name)?;
                 let head = self.head_commit()?;
                 Target::new(refname, &head, true, Writes::CommitOnly)
             }
             Err(error) => Err(RepoError::git("read the branch")(error)),
         }
+    }
+
+    /// A branch is a file and its name's parts are folders: `a` and `a/b` cannot both be.
+    fn check_room(&self, name: &str) -> Result<(), RepoError> {
+        let conflict = |other: &str| RepoError::BranchConflict {
+            branch: name.to_owned(),
+            other: other.to_owned(),
+        };
+        for above in name.match_indices('/').filter_map(|(at, _)| name.get(..at)) {
+            if self.git.find_reference(&format!("refs/heads/{above}")).is_ok() {
+                return Err(conflict(above));
+            }
+        }
+        let below = self.git.references_glob(&format!("refs/heads/{name}/*"));
+        let mut below = below.map_err(RepoError::git("read the branches"))?;
+        let first = below
+            .names()
+            .next()
+            .and_then(Result::ok)
+            .map(|found| conflict(found.trim_start_matches("refs/heads/")));
+        first.map_or(Ok(()), Err)
     }
 
     fn at_head(&self, writes: Writes) -> Result<Target, RepoError> {

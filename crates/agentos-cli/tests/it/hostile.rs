@@ -158,6 +158,11 @@ fn a_git_file_or_link_leads_to_the_repository_that_it_names_and_nowhere_else() {
         } else {
             make_link(&repo.path().join(".git"), moved.to_str().unwrap());
         }
+        // Anybody's directory could be named so: it must name this work tree in turn.
+        let refused = pipe_in(&repo, &["apply", "-", "--json"], SLOPPY_FIX);
+        assert_eq!(refused.code, Some(8), "{as_file}: {refused}");
+        assert_eq!(refused.json().unwrap()["code"], "foreign-git-dir", "{refused}");
+        repo.git(&["config", "core.worktree", repo.path().to_str().unwrap()]);
         let output = pipe_in(&repo, &["apply", "-"], SLOPPY_FIX);
         assert_eq!(output.code, Some(0), "{as_file}: {output}");
         assert_eq!(repo.status(), "");

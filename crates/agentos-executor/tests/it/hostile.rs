@@ -1,7 +1,7 @@
 //! A repository from elsewhere: its configuration starts nothing and leads nowhere.
 
 use agentos_executor::{Repository, TargetSpec};
-use agentos_testkit::repo::{TestRepo, make_dir, make_link, read_file, set_mode, write_file};
+use agentos_testkit::repo::{TestRepo, make_dir, make_link, move_path, read_file, set_mode, write_file};
 use serde_json::json;
 
 use crate::support::{Sink, accept, example, land, land_in, open, text};
@@ -170,4 +170,110 @@ fn a_nested_repository_is_not_entered_by_discovery_alone() {
     );
     assert!(receipt.is_ok());
     assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn what_a_landing_writes_in_the_git_directory_is_not_written_through_a_link() {
+    let places = [
+        "HEAD",
+        "logs",
+        "logs/HEAD",
+        "logs/refs/heads",
+        "logs/refs/heads/main",
+        "refs",
+        "refs/heads",
+        "refs/heads/main",
+        "objects",
+        "objects/pack",
+        "objects/ab",
+    ];
+    for place in places {
+        let repo = example();
+        let (here, away) = (repo.path().join(".git").join(place), repo.outside().join("away"));
+        if here.exists() {
+            move_path(&here, &away);
+        } else {
+            make_dir(&away);
+        }
+        make_link(&here, away.to_str().unwrap());
+        let before = tree_of(&away);
+        let edits = [("a.txt", text("x\n"))];
+        let current = TargetSpec::CurrentBranch;
+        for spec in [current.clone(), TargetSpec::DryRun(Box::new(current.clone()))] {
+            let error = land(&repo, &spec, &edits).unwrap_err();
+            assert_eq!(error.code(), "link-in-git-dir", "{place}");
+            assert!(error.to_string().contains(place), "{place}: {error}");
+        }
+        assert_eq!(tree_of(&away), before, "{place}");
+        assert_eq!(repo.read("a.txt"), b"one\ntwo\nthree\n", "{place}");
+    }
+    // One that is made after the change was judged.
+    let repo = example();
+    let repository = open(&repo);
+    let target = repository.resolve(&TargetSpec::CurrentBranch).unwrap();
+    let change = crate::support::change(&repository, &target, &[("a.txt", text("x\n"))]);
+    let logs = repo.path().join(".git/logs");
+    move_path(&logs, &repo.outside().join("logs"));
+    make_link(&logs, repo.outside().join("logs").to_str().unwrap());
+    let approved = crate::support::approved(change, &target);
+    let error = repository.land(approved, &crate::support::plan(&target), &mut Sink(accept));
+    assert_eq!(error.unwrap_err().code(), "link-in-git-dir");
+}
+
+/// Every file below a place, with its content.
+fn tree_of(place: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    if place.is_file() {
+        return vec![(place.to_owned(), read_file(place))];
+    }
+    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries.flat_map(|entry| tree_of(&entry.path())).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn a_git_directory_that_does_not_point_back_is_somebody_elses() {
+    let code = |repo: &TestRepo| {
+        Repository::discover(repo.path())
+            .map_err(|error| error.code())
+            .err()
+    };
+    // A shared directory that is another repository's.
+    let (victim, here) = (example(), example());
+    let theirs = victim.path().join(".git");
+    here.write(".git/commondir", format!("{}\n", theirs.display()));
+    assert_eq!(code(&here), Some("foreign-git-dir"));
+    assert!(!theirs.join("agentos").exists());
+
+    // A file, and a link, that name it; and one that names a work tree of it.
+    let linked = victim.outside().join("linked");
+    victim.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "-b",
+        "side",
+        linked.to_str().unwrap(),
+    ]);
+    let here = TestRepo::new();
+    let dot_git = here.path().join(".git");
+    move_path(&dot_git, &here.outside().join("git"));
+    for named in [theirs.clone(), theirs.join("worktrees/linked")] {
+        write_file(&dot_git, format!("gitdir: {}\n", named.display()));
+        assert_eq!(code(&here), Some("foreign-git-dir"), "{}", named.display());
+    }
+    std::fs::remove_file(&dot_git).unwrap();
+    make_link(&dot_git, theirs.to_str().unwrap());
+    assert_eq!(code(&here), Some("foreign-git-dir"));
+    assert!(Repository::discover(&linked).is_ok());
+
+    // One of its own, somewhere else, that says so.
+    std::fs::remove_file(&dot_git).unwrap();
+    write_file(
+        &dot_git,
+        format!("gitdir: {}\n", here.outside().join("git").display()),
+    );
+    assert_eq!(code(&here), Some("foreign-git-dir"));
+    here.git(&["config", "core.worktree", here.path().to_str().unwrap()]);
+    assert_eq!(code(&here), None);
 }

@@ -186,6 +186,29 @@ fn a_repository_of_its_own_in_the_work_tree_is_not_written_to() {
 }
 
 #[test]
+fn a_branch_is_not_made_where_its_name_is_a_folder_of_branches_or_the_reverse() {
+    let edits = [("a.txt", text("x\n"))];
+    for packed in [false, true] {
+        let repo = example();
+        repo.git(&["branch", "a/b/c"]);
+        repo.git(&["branch", "x"]);
+        if packed {
+            repo.git(&["pack-refs", "--all"]);
+        }
+        let objects = repo.git(&["count-objects", "-v"]);
+        for (name, other) in [("a", "a/b/c"), ("a/b", "a/b/c"), ("x/y", "x"), ("x/y/z", "x")] {
+            let error = land(&repo, &branch(name), &edits).unwrap_err();
+            assert_eq!(error.code(), "branch-conflict", "{name} {packed}");
+            let expected = format!("the branch `{name}` cannot be made beside the branch `{other}`");
+            assert_eq!(error.to_string(), expected);
+        }
+        assert_eq!(repo.git(&["count-objects", "-v"]), objects);
+        land(&repo, &branch("a/b/d"), &edits).unwrap();
+        land(&repo, &branch("xy"), &edits).unwrap();
+    }
+}
+
+#[test]
 fn a_branch_that_a_rebase_or_bisect_will_move_is_refused_by_name() {
     type Begin = fn(&TestRepo, &dyn Fn(&[&str]) -> bool);
     let begin: [(&str, Begin); 4] = [
