@@ -7,6 +7,8 @@ mod damage;
 #[cfg(test)]
 mod dialects;
 #[cfg(test)]
+mod feedback;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod landing;
