@@ -142,23 +142,9 @@ fn leaves_out(report: &FileReport) -> bool {
 
 /// What has no place here may be left out; what is dangerous or contradicts itself speaks against the whole.
 fn may_be_left_out(report: &FileReport) -> bool {
-    report.refusal.as_ref().is_none_or(|refusal| match refusal.code {
-        RefusalCode::DoesNotApply | RefusalCode::Ambiguous | RefusalCode::Stale | RefusalCode::Empty => true,
-        RefusalCode::NoDiff
-        | RefusalCode::Malformed
-        | RefusalCode::PathEscape
-        | RefusalCode::GitDir
-        | RefusalCode::SymlinkTraversal
-        | RefusalCode::Submodule
-        | RefusalCode::ModeChange
-        | RefusalCode::Binary
-        | RefusalCode::CaseCollision
-        | RefusalCode::ReservedName
-        | RefusalCode::Encoding
-        | RefusalCode::TooLarge
-        | RefusalCode::Secret
-        | RefusalCode::Bidi
-        | RefusalCode::ProtectedPath => false,
+    report.refusal.as_ref().is_none_or(|refusal| {
+        let code = refusal.code;
+        code.has_no_place() || code == RefusalCode::Ambiguous || code == RefusalCode::Stale
     })
 }
 

@@ -52,6 +52,30 @@ pub enum RefusalCode {
 }
 
 impl RefusalCode {
+    /// What the edit speaks of is not there, or is there already. Nothing dangerous or contradictory was found.
+    pub(crate) fn has_no_place(self) -> bool {
+        match self {
+            Self::DoesNotApply | Self::Empty => true,
+            Self::NoDiff
+            | Self::Malformed
+            | Self::Ambiguous
+            | Self::Stale
+            | Self::PathEscape
+            | Self::GitDir
+            | Self::SymlinkTraversal
+            | Self::Submodule
+            | Self::ModeChange
+            | Self::Binary
+            | Self::CaseCollision
+            | Self::ReservedName
+            | Self::Encoding
+            | Self::TooLarge
+            | Self::Secret
+            | Self::Bidi
+            | Self::ProtectedPath => false,
+        }
+    }
+
     /// The code as it is printed and matched.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -220,27 +220,7 @@ fn stands_nowhere(outcome: &Outcome) -> bool {
         .iter()
         .filter_map(|report| report.refusal.as_ref())
         .peekable();
-    refusals.peek().is_some()
-        && refusals.all(|refusal| match refusal.code {
-            RefusalCode::DoesNotApply | RefusalCode::Empty => true,
-            RefusalCode::NoDiff
-            | RefusalCode::Malformed
-            | RefusalCode::Ambiguous
-            | RefusalCode::Stale
-            | RefusalCode::PathEscape
-            | RefusalCode::GitDir
-            | RefusalCode::SymlinkTraversal
-            | RefusalCode::Submodule
-            | RefusalCode::ModeChange
-            | RefusalCode::Binary
-            | RefusalCode::CaseCollision
-            | RefusalCode::ReservedName
-            | RefusalCode::Encoding
-            | RefusalCode::TooLarge
-            | RefusalCode::Secret
-            | RefusalCode::Bidi
-            | RefusalCode::ProtectedPath => false,
-        })
+    refusals.peek().is_some() && refusals.all(|refusal| refusal.code.has_no_place())
 }
 
 /// A step that shares a file with an earlier one has no place in the base alone, or moves what was edited.
