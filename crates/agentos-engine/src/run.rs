@@ -72,7 +72,10 @@ async fn propose(
     cancel: &mut Cancel<'_>,
 ) -> Result<Proposed, EffectError> {
     let target = deps.repo.target()?;
-    let tool = facts(request, attempt, deps.clock.now());
+    let tool = ToolFacts {
+        target_ref: Some(target.refname.clone()),
+        ..facts(request, attempt, deps.clock.now())
+    };
     let context = {
         let policy = deps.repo.policy(&target)?;
         let base = deps.repo.base(&target)?;
@@ -211,6 +214,8 @@ fn facts(request: &Request<'_>, attempt: u32, at: Timestamp) -> ToolFacts {
         attempt,
         at,
         context_bytes: 0,
+        // Known once the target is looked up, right before each question.
+        target_ref: None,
     }
 }
 

@@ -245,10 +245,14 @@ fn decide_and_land(
     found: Found,
     policy: &PolicyInForce,
 ) -> Result<Outcome, EffectError> {
+    let tool = ToolFacts {
+        target_ref: Some(target.refname.clone()),
+        ..proposal.tool.clone()
+    };
     let decision = judged(
         &policy.set,
         &found.change,
-        &proposal.tool,
+        &tool,
         proposal.reported_model.as_deref(),
     );
     record_decision(deps, &found.change, &decision, target, policy)?;

@@ -73,6 +73,7 @@ fn tool() -> ToolFacts {
         attempt: 1,
         at: Timestamp::from_unix_seconds(0),
         context_bytes: 0,
+        target_ref: Some("refs/heads/main".to_owned()),
     }
 }
 

@@ -32,12 +32,14 @@ pub enum PolicyError {
         found: u32,
     },
     /// A rule that says something impossible.
-    #[error("{source_name}:{line}: rule `{rule}`: {message}")]
+    #[error("{source_name}:{line}:{column}: rule `{rule}`: {message}")]
     Rule {
         /// The file.
         source_name: String,
-        /// The line on which the rule begins.
+        /// 1 is the first.
         line: u32,
+        /// 1 is the first.
+        column: u32,
         /// The rule's id.
         rule: String,
         /// What is wrong.
@@ -46,14 +48,16 @@ pub enum PolicyError {
         hint: Option<String>,
     },
     /// A rule that fails one of its own examples.
-    #[error("{source_name}:{line}: rule `{rule}` {} its example {number} of `{}`",
+    #[error("{source_name}:{line}:{column}: rule `{rule}` {} its example {number} of `{}`",
         if *.matched { "matches" } else { "does not match" },
         if *.matched { "no_match" } else { "match" })]
     Example {
         /// The file.
         source_name: String,
-        /// The line on which the rule begins.
+        /// 1 is the first.
         line: u32,
+        /// 1 is the first.
+        column: u32,
         /// The rule's id.
         rule: String,
         /// 1 is the first of its list.

@@ -4,11 +4,13 @@
 
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 
+use crate::fault::Fault;
 use crate::file::{Action, Example, RuleText};
 use crate::question::{Bits, Question};
+use crate::set::source_of;
 use crate::time::{self, Weekday};
 use crate::touch::Touches;
-use crate::{PolicyError, PolicySet, Rule, ToolFacts};
+use crate::{PolicyError, PolicySet, PolicySource, Rule, ToolFacts};
 
 /// Wednesday, 1970-01-07, at midnight.
 const WEDNESDAY: u64 = 6 * 24 * 3600;
@@ -23,19 +25,31 @@ pub(crate) struct Counted {
 /// Asks rules their examples, those that are marked in `asked`; counts them all.
 pub(crate) fn check(
     set: &PolicySet,
-    texts: &[RuleText],
+    sources: &[PolicySource],
     asked: &[bool],
 ) -> Result<Vec<Counted>, PolicyError> {
-    let mut counts = Vec::with_capacity(texts.len());
-    for (index, ((rule, text), asked)) in set.rules().iter().zip(texts).zip(asked).enumerate() {
+    let mut counts = Vec::with_capacity(set.texts.len());
+    for (index, ((rule, text), asked)) in set.rules().iter().zip(&set.texts).zip(asked).enumerate() {
         let examples = &text.examples;
-        let lists = [(false, &examples.matching), (true, &examples.other)];
-        for (matched, list) in lists.into_iter().filter(|_| *asked) {
+        let lists = [
+            (false, "match", &examples.matching),
+            (true, "no_match", &examples.other),
+        ];
+        for (matched, name, list) in lists.into_iter().filter(|_| *asked) {
             for (at, example) in list.iter().enumerate() {
-                if matches(set, index, rule, text, example)? == matched {
+                let fault = |message: String| Fault::new("examples", message).field(name).number(at);
+                let Some(when) = when(example) else {
+                    let hour = example.hour.as_deref().unwrap_or_default();
+                    let fault = fault(format!("`{hour}` in `hour` of an example is no time of day"));
+                    let fault = fault.field("hour").hint("write it as `23:30`, in UTC");
+                    return Err(fault.of(&source_of(rule, sources), rule.line, &rule.id));
+                };
+                if matches(set, index, (rule, text), example, when) == matched {
+                    let (line, column) = fault(String::new()).place(&source_of(rule, sources), rule.line);
                     return Err(PolicyError::Example {
                         source_name: rule.source.clone(),
-                        line: rule.line,
+                        line,
+                        column,
                         rule: rule.id.clone(),
                         number: at + 1,
                         matched,
@@ -55,18 +69,24 @@ pub(crate) fn check(
 fn matches(
     set: &PolicySet,
     index: usize,
-    rule: &Rule,
-    text: &RuleText,
+    (rule, text): (&Rule, &RuleText),
     example: &Example,
-) -> Result<bool, PolicyError> {
+    at: Timestamp,
+) -> bool {
     let tool = ToolFacts {
         provider: example.provider.clone().unwrap_or_else(|| "example".to_owned()),
         model: example.model.clone(),
         execution_mode: example.execution_mode.unwrap_or(ExecutionMode::Local),
         enforcement: example.enforcement.unwrap_or(Enforcement::Kernel),
         attempt: example.attempt.unwrap_or(1),
-        at: when(rule, example)?,
+        at,
         context_bytes: example.context_bytes.unwrap_or(0),
+        target_ref: Some(
+            example
+                .target_ref
+                .clone()
+                .unwrap_or_else(|| "refs/heads/topic".to_owned()),
+        ),
     };
     let first = text.action.as_deref().and_then(<[Action]>::first).copied();
     let usual = if example.path.is_some() {
@@ -91,18 +111,11 @@ fn matches(
         tool: &tool,
     };
     let hit = asked.is_some_and(|asked| asked.hits.get(index).copied().unwrap_or(false));
-    Ok(rule.may_match(&tool) && rule.matches(&question, hit))
+    rule.may_match(&tool) && rule.matches(&question, hit)
 }
 
-fn when(rule: &Rule, example: &Example) -> Result<Timestamp, PolicyError> {
-    let text = example.hour.as_deref().unwrap_or("12:00");
-    let minute = time::minute(text).ok_or_else(|| PolicyError::Rule {
-        source_name: rule.source.clone(),
-        line: rule.line,
-        rule: rule.id.clone(),
-        message: format!("`{text}` in `hour` of an example is no time of day"),
-        hint: Some("write it as `23:30`, in UTC".to_owned()),
-    })?;
+fn when(example: &Example) -> Option<Timestamp> {
+    let minute = time::minute(example.hour.as_deref().unwrap_or("12:00"))?;
     let days: u64 = match example.weekday.unwrap_or(Weekday::Wed) {
         Weekday::Wed => 0,
         Weekday::Thu => 1,
@@ -112,7 +125,7 @@ fn when(rule: &Rule, example: &Example) -> Result<Timestamp, PolicyError> {
         Weekday::Mon => 5,
         Weekday::Tue => 6,
     };
-    Ok(Timestamp::from_unix_seconds(
+    Some(Timestamp::from_unix_seconds(
         WEDNESDAY + days * 24 * 3600 + u64::from(minute) * 60,
     ))
 }
@@ -131,7 +144,7 @@ mod tests {
                 text: format!("version = 1\npreset = \"{}\"\n", preset.as_str()),
             };
             let set = PolicySet::load(&[source]).unwrap();
-            let counted = check(&set, &set.texts, &vec![true; set.texts.len()]).unwrap();
+            let counted = check(&set, &[], &vec![true; set.texts.len()]).unwrap();
             let all: usize = counted.iter().map(|rule| rule.matching + rule.other).sum();
             assert!(all > 20, "{}: {all}", preset.as_str());
         }

@@ -260,6 +260,7 @@ fn failing_tool(rule: &Rule, tool: &ToolFacts) -> Vec<(bool, String)> {
         Enforcement::Observed => "observed",
     };
     let model = tool.model.as_deref().unwrap_or_default();
+    let target = tool.target_ref.as_deref().unwrap_or("no ref");
     let checks = [
         (
             conditions
@@ -284,6 +285,10 @@ fn failing_tool(rule: &Rule, tool: &ToolFacts) -> Vec<(bool, String)> {
                 .as_ref()
                 .is_none_or(|globs| globs.is_match(glob::fold(model))),
             format!("`model` is another; this is `{model}`"),
+        ),
+        (
+            conditions.holds_for_target(tool),
+            format!("the target is another; this is `{target}`"),
         ),
         (
             conditions

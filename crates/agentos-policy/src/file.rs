@@ -59,6 +59,11 @@ pub(crate) struct RuleText {
     pub(crate) execution_mode: Option<ExecutionMode>,
     /// What holds the tool back.
     pub(crate) enforcement: Option<Enforcement>,
+    /// Globs of which one must match the ref to be moved, as in `refs/heads/release/**`; `*` stays between two slashes.
+    /// Without a commit it is the branch that is checked out, and `HEAD` where none is.
+    pub(crate) target_ref: Option<Vec<String>>,
+    /// Globs of which none may match that ref.
+    pub(crate) except_target_ref: Option<Vec<String>>,
     /// Findings of which one must be in the file, or in the change.
     pub(crate) findings: Option<Vec<FindingKind>>,
     /// Parts of a project of which one must be touched.
@@ -134,6 +139,8 @@ pub(crate) struct Example {
     pub(crate) execution_mode: Option<ExecutionMode>,
     /// What holds the tool back.
     pub(crate) enforcement: Option<Enforcement>,
+    /// The ref to be moved; `refs/heads/topic` unless stated.
+    pub(crate) target_ref: Option<String>,
     /// Findings.
     #[serde(default)]
     pub(crate) findings: Vec<FindingKind>,

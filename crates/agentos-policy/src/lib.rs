@@ -9,6 +9,7 @@ mod decision;
 mod error;
 mod example;
 mod explain;
+mod fault;
 mod file;
 mod glob;
 mod group;

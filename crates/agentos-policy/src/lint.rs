@@ -164,6 +164,8 @@ fn is_unconditional(rule: &Rule, text: &RuleText) -> bool {
         text.model.is_some(),
         text.execution_mode.is_some(),
         text.enforcement.is_some(),
+        text.target_ref.is_some(),
+        text.except_target_ref.is_some(),
         text.findings.is_some(),
         text.touches.is_some(),
         text.ecosystems.is_some(),
@@ -236,10 +238,9 @@ fn covers(by: &RuleText, of: &RuleText) -> bool {
     };
     list(by.action.as_ref(), of.action.as_ref())
         && (list(by.paths.as_ref(), of.paths.as_ref()) || (everything(&by.paths) && of.paths.is_some()))
-        // What the first excludes the second must exclude as well.
-        && by.except_paths.as_ref().is_none_or(|excluded| {
-            of.except_paths.as_ref().is_some_and(|also| excluded.iter().all(|one| also.contains(one)))
-        })
+        && excludes_no_more(by.except_paths.as_ref(), of.except_paths.as_ref())
+        && list(by.target_ref.as_ref(), of.target_ref.as_ref())
+        && excludes_no_more(by.except_target_ref.as_ref(), of.except_target_ref.as_ref())
         && list(by.kinds.as_ref(), of.kinds.as_ref())
         && list(by.provider.as_ref(), of.provider.as_ref())
         && list(by.model.as_ref(), of.model.as_ref())
@@ -251,6 +252,11 @@ fn covers(by: &RuleText, of: &RuleText) -> bool {
         && same(by.hours.as_ref(), of.hours.as_ref())
         && list(by.weekdays.as_ref(), of.weekdays.as_ref())
         && limits(by, of, max, over)
+}
+
+/// What the first excludes the second must exclude as well.
+fn excludes_no_more(by: Option<&Vec<String>>, of: Option<&Vec<String>>) -> bool {
+    by.is_none_or(|excluded| of.is_some_and(|also| excluded.iter().all(|one| also.contains(one))))
 }
 
 fn limits(

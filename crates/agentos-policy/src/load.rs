@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use toml::Spanned;
 
+use crate::fault::Fault;
 use crate::file::{self, RuleText};
 use crate::{Effect, Layer, PolicyError, PolicySource, Preset, Rule};
 
@@ -85,8 +86,8 @@ impl Loaded {
         for spanned in parsed.rule {
             let (line, _) = file::place(&source.text, spanned.span().start);
             let text = spanned.into_inner();
-            let rule = Rule::new(&source.name, source.layer, line, &text)?;
-            check_id(&rule, self.rules.get(first..).unwrap_or_default())?;
+            let rule = Rule::new(source, line, &text)?;
+            check_id(source, &rule, self.rules.get(first..).unwrap_or_default())?;
             self.rules.push(rule);
             self.texts.push(text);
             self.built_in.push(built_in);
@@ -148,15 +149,13 @@ fn state(
     }
 }
 
-fn check_id(rule: &Rule, earlier: &[Rule]) -> Result<(), PolicyError> {
+fn check_id(source: &PolicySource, rule: &Rule, earlier: &[Rule]) -> Result<(), PolicyError> {
     match earlier.iter().find(|other| other.id == rule.id) {
         None => Ok(()),
-        Some(other) => Err(PolicyError::Rule {
-            source_name: rule.source.clone(),
-            line: rule.line,
-            rule: rule.id.clone(),
-            message: format!("the rule on line {} has the same id", other.line),
-            hint: Some("give each rule of a file its own id".to_owned()),
-        }),
+        Some(other) => {
+            let message = format!("the rule on line {} has the same id", other.line);
+            let fault = Fault::new("id", message).hint("give each rule of a file its own id");
+            Err(fault.of(source, rule.line, &rule.id))
+        }
     }
 }

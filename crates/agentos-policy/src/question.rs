@@ -33,6 +33,10 @@ pub struct ToolFacts {
     pub at: Timestamp,
     /// Bytes of context that were sent to it; 0 for a diff from a file.
     pub context_bytes: u64,
+    /// The ref that the change is to move, as in `refs/heads/main`; without a commit, the branch that is checked out;
+    /// `HEAD` where none is. Nothing where no target is known, which no glob but `**` matches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_ref: Option<String>,
 }
 
 impl ToolFacts {

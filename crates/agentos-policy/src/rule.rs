@@ -6,11 +6,12 @@ use agentos_diff::RefusalCode;
 use agentos_tool::{Enforcement, ExecutionMode};
 use globset::GlobSet;
 
+use crate::fault::Fault;
 use crate::file::{Action, FindingKind, Kind, RuleText};
 use crate::question::{Bits, Question};
 use crate::time::{Hours, Weekday};
 use crate::touch::Touches;
-use crate::{Effect, Layer, PolicyError, Reason, RuleRef, ToolFacts, glob};
+use crate::{Effect, Layer, PolicyError, PolicySource, Reason, RuleRef, ToolFacts, glob};
 
 mod check;
 
@@ -41,6 +42,8 @@ pub(crate) struct Conditions {
     pub(crate) model: Option<GlobSet>,
     pub(crate) execution_mode: Option<ExecutionMode>,
     pub(crate) enforcement: Option<Enforcement>,
+    target_ref: Option<GlobSet>,
+    except_target_ref: Option<GlobSet>,
     pub(crate) findings: Option<Bits<FindingKind>>,
     pub(crate) touches: Option<Touches>,
     pub(crate) ecosystems: Option<Touches>,
@@ -55,6 +58,8 @@ pub(crate) struct Conditions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limit {
     pub(crate) name: &'static str,
+    /// The field that states the most.
+    pub(crate) max_name: &'static str,
     pub(crate) over: Option<u64>,
     pub(crate) max: Option<u64>,
 }
@@ -66,6 +71,19 @@ impl Limit {
 
     pub(crate) fn is_stated(self) -> bool {
         self.over.is_some() || self.max.is_some()
+    }
+}
+
+impl Conditions {
+    /// Whether the ref to be moved is one of the rule's. Case does not matter: on some file systems it tells no refs
+    /// apart.
+    pub(crate) fn holds_for_target(&self, tool: &ToolFacts) -> bool {
+        if self.target_ref.is_none() && self.except_target_ref.is_none() {
+            return true;
+        }
+        let target = glob::fold(tool.target_ref.as_deref().unwrap_or_default());
+        let hits = |globs: &GlobSet| globs.is_match(&target);
+        self.target_ref.as_ref().is_none_or(hits) && !self.except_target_ref.as_ref().is_some_and(hits)
     }
 }
 
@@ -118,20 +136,14 @@ impl Rule {
         self.counts
     }
 
-    pub(crate) fn new(source: &str, layer: Layer, line: u32, text: &RuleText) -> Result<Self, PolicyError> {
-        let fault = |(message, hint): (String, Option<String>)| PolicyError::Rule {
-            source_name: source.to_owned(),
-            line,
-            rule: text.id.clone(),
-            message,
-            hint,
-        };
+    pub(crate) fn new(source: &PolicySource, line: u32, text: &RuleText) -> Result<Self, PolicyError> {
+        let fault = |fault: Fault| fault.of(source, line, &text.id);
         check::check(text).map_err(fault)?;
         let limits = limits(text);
         Ok(Self {
             id: text.id.clone(),
-            layer,
-            source: source.to_owned(),
+            layer: source.layer,
+            source: source.name.clone(),
             line,
             effect: text.effect,
             why: text.why.trim().to_owned(),
@@ -146,6 +158,9 @@ impl Rule {
                 model: names("model", text.model.as_deref()).map_err(fault)?,
                 execution_mode: text.execution_mode,
                 enforcement: text.enforcement,
+                target_ref: refs("target_ref", text.target_ref.as_deref()).map_err(fault)?,
+                except_target_ref: refs("except_target_ref", text.except_target_ref.as_deref())
+                    .map_err(fault)?,
                 findings: text.findings.as_deref().map(Bits::of),
                 touches: text.touches.as_ref().map(|list| list.iter().copied().collect()),
                 ecosystems: text
@@ -171,6 +186,7 @@ impl Rule {
             .execution_mode
             .is_none_or(|mode| mode == tool.execution_mode)
             && conditions.enforcement.is_none_or(|held| held == tool.enforcement)
+            && conditions.holds_for_target(tool)
             && conditions
                 .hours
                 .as_ref()
@@ -224,46 +240,75 @@ impl Rule {
     }
 }
 
-type Fault = (String, Option<String>);
-
 fn limits(text: &RuleText) -> [Limit; 7] {
-    let limit = |name, over, max| Limit { name, over, max };
+    let limit = |max_name: &'static str, over, max| Limit {
+        name: max_name.trim_start_matches("max_"),
+        max_name,
+        over,
+        max,
+    };
     [
-        limit("added", text.over_added, text.max_added),
-        limit("removed", text.over_removed, text.max_removed),
-        limit("lines", text.over_lines, text.max_lines),
-        limit("files", text.over_files, text.max_files),
-        limit("deleted", text.over_deleted, text.max_deleted),
-        limit("attempt", text.over_attempt, text.max_attempt),
-        limit("context_bytes", text.over_context_bytes, text.max_context_bytes),
+        limit("max_added", text.over_added, text.max_added),
+        limit("max_removed", text.over_removed, text.max_removed),
+        limit("max_lines", text.over_lines, text.max_lines),
+        limit("max_files", text.over_files, text.max_files),
+        limit("max_deleted", text.over_deleted, text.max_deleted),
+        limit("max_attempt", text.over_attempt, text.max_attempt),
+        limit(
+            "max_context_bytes",
+            text.over_context_bytes,
+            text.max_context_bytes,
+        ),
     ]
 }
 
-fn names(field: &str, patterns: Option<&[String]>) -> Result<Option<GlobSet>, Fault> {
+/// The globs of refs, in which `*` stays between two slashes, as in the globs of paths.
+fn refs(field: &'static str, patterns: Option<&[String]>) -> Result<Option<GlobSet>, Fault> {
     let Some(patterns) = patterns else {
         return Ok(None);
     };
     let mut set = GlobSet::builder();
     for pattern in patterns {
+        let wrong =
+            |what: String| Fault::new(field, format!("`{pattern}` in `{field}` {what}")).entry(pattern);
+        let folded = glob::fold(pattern);
+        let names_a_ref = folded.starts_with("refs/") || matches!(folded.as_str(), "**" | "head");
         if glob::hides_sign(pattern) {
-            return Err((
-                format!("`{pattern}` in `{field}` has a wide form of a glob sign"),
-                None,
-            ));
+            return Err(wrong("has a wide form of a glob sign".to_owned()));
+        }
+        if !names_a_ref {
+            let hint = format!("write `refs/heads/{}`", pattern.trim_start_matches('/'));
+            return Err(wrong("is the name of no ref".to_owned()).hint(hint));
+        }
+        let globs = glob::compile(pattern);
+        for glob in globs.map_err(|error| wrong(format!("is not a glob: {}", error.kind())))? {
+            set.add(glob);
+        }
+    }
+    set.build()
+        .map(Some)
+        .map_err(|error| Fault::new(field, format!("`{field}` cannot be compiled: {}", error.kind())))
+}
+
+fn names(field: &'static str, patterns: Option<&[String]>) -> Result<Option<GlobSet>, Fault> {
+    let Some(patterns) = patterns else {
+        return Ok(None);
+    };
+    let mut set = GlobSet::builder();
+    for pattern in patterns {
+        let wrong =
+            |what: String| Fault::new(field, format!("`{pattern}` in `{field}` {what}")).entry(pattern);
+        if glob::hides_sign(pattern) {
+            return Err(wrong("has a wide form of a glob sign".to_owned()));
         }
         // Names of models hold slashes, and `*` means any of them.
         let glob = globset::GlobBuilder::new(&glob::fold(pattern))
             .backslash_escape(false)
             .build()
-            .map_err(|error| {
-                (
-                    format!("`{pattern}` in `{field}` is not a glob: {}", error.kind()),
-                    None,
-                )
-            })?;
+            .map_err(|error| wrong(format!("is not a glob: {}", error.kind())))?;
         set.add(glob);
     }
     set.build()
         .map(Some)
-        .map_err(|error| (format!("`{field}` cannot be compiled: {}", error.kind()), None))
+        .map_err(|error| Fault::new(field, format!("`{field}` cannot be compiled: {}", error.kind())))
 }

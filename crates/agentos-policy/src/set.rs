@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::content::{self, Tests};
 use crate::example::Counted;
+use crate::fault::Fault;
 use crate::file::{Action, FindingKind, RuleText};
 use crate::hooks_path::HooksPath;
 use crate::load::{Loaded, Standing};
@@ -59,7 +60,7 @@ impl PolicySet {
         // The examples of what comes with the program are asked by a test, once, not by every call.
         let asked: Vec<bool> = loaded.built_in.iter().map(|built_in| !built_in).collect();
         let mut set = Self::compile(loaded)?;
-        set.examples = example::check(&set, &set.texts, &asked)?;
+        set.examples = example::check(&set, sources, &asked)?;
         Ok(set)
     }
 
@@ -295,7 +296,9 @@ impl PolicySet {
                 (PathList::Except, &text.except_paths),
             ] {
                 for pattern in patterns.iter().flatten() {
-                    for glob in path_globs(rule, pattern)? {
+                    let compiled = path_globs(list, pattern)
+                        .map_err(|fault| fault.of(&source_of(rule, &sources), rule.line, &rule.id))?;
+                    for glob in compiled {
                         globs.add(glob);
                         owners.push((index, list));
                     }
@@ -361,14 +364,26 @@ fn set(list: &mut [bool], index: usize, value: bool) {
     }
 }
 
-fn path_globs(rule: &Rule, pattern: &str) -> Result<Vec<globset::Glob>, PolicyError> {
-    let fault = |message: String| PolicyError::Rule {
-        source_name: rule.source.clone(),
-        line: rule.line,
-        rule: rule.id.clone(),
-        message,
-        hint: None,
+/// The file that holds a rule; without a text where it is not among the sources.
+pub(crate) fn source_of(rule: &Rule, sources: &[PolicySource]) -> PolicySource {
+    let holds = |source: &&PolicySource| source.layer == rule.layer && source.name == rule.source;
+    sources
+        .iter()
+        .find(holds)
+        .cloned()
+        .unwrap_or_else(|| PolicySource {
+            layer: rule.layer,
+            name: rule.source.clone(),
+            text: String::new(),
+        })
+}
+
+fn path_globs(list: PathList, pattern: &str) -> Result<Vec<globset::Glob>, Fault> {
+    let field = match list {
+        PathList::Paths => "paths",
+        PathList::Except => "except_paths",
     };
+    let fault = |message: String| Fault::new(field, message).entry(pattern);
     if let Some(objection) = glob::objection(pattern) {
         return Err(fault(format!("the glob `{pattern}` {objection}")));
     }

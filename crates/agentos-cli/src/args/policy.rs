@@ -83,6 +83,9 @@ pub struct JudgeArgs {
     /// As if it came from this model
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+    /// As if it landed on this branch; on the one that is checked out unless stated
+    #[arg(long, value_name = "NAME")]
+    pub branch: Option<String>,
     /// As if the tool worked at a vendor's
     #[arg(long)]
     pub cloud: bool,

@@ -58,6 +58,7 @@ pub fn patch_facts() -> ToolFacts {
         attempt: 1,
         at: SystemClock.now(),
         context_bytes: 0,
+        target_ref: None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use agentos_diff::{Base, Change, EntryKind, LandError, LandOptions, land};
 use agentos_engine::Cause;
-use agentos_engine::ports::{EffectError, Repository as _};
+use agentos_engine::ports::{EffectError, Repository as _, TargetInfo};
 use agentos_engine::settle::{self, Proposal};
 use agentos_executor::{ExecError, TargetSpec};
 use agentos_policy::{
@@ -294,16 +294,6 @@ impl Judged {
 }
 
 fn judge(app: &App, args: &JudgeArgs) -> Result<Judged, EffectError> {
-    let tool = ToolFacts {
-        provider: args.provider.clone(),
-        model: args.model.clone(),
-        execution_mode: if args.cloud {
-            ExecutionMode::Cloud
-        } else {
-            ExecutionMode::Local
-        },
-        ..patch_facts()
-    };
     let repo = repository::open(app)?;
     let committed = match &args.commit {
         Some(revision) => Some(repo.committed(revision).map_err(|error| match &error {
@@ -317,6 +307,7 @@ fn judge(app: &App, args: &JudgeArgs) -> Result<Judged, EffectError> {
         Some((target, _)) => repository::info(target),
         None => port.target()?,
     };
+    let tool = as_if(args, &target);
     let set = in_force(app, &args.rules, &port, &target)?;
     let base = port.base(&target)?;
     let explanation = match (&committed, &args.read, &args.file) {
@@ -330,6 +321,22 @@ fn judge(app: &App, args: &JudgeArgs) -> Result<Judged, EffectError> {
     };
     drop(base);
     Ok(Judged { set, explanation })
+}
+
+/// The tool and the branch that the arguments name.
+fn as_if(args: &JudgeArgs, target: &TargetInfo) -> ToolFacts {
+    let branch = args.branch.as_ref().map(|name| format!("refs/heads/{name}"));
+    ToolFacts {
+        provider: args.provider.clone(),
+        model: args.model.clone(),
+        execution_mode: if args.cloud {
+            ExecutionMode::Cloud
+        } else {
+            ExecutionMode::Local
+        },
+        target_ref: Some(branch.unwrap_or_else(|| target.refname.clone())),
+        ..patch_facts()
+    }
 }
 
 /// Reads what is there; a file that is not there is judged by its name.

@@ -107,6 +107,7 @@ fn undo_facts() -> ToolFacts {
         attempt: 1,
         at: SystemClock.now(),
         context_bytes: 0,
+        target_ref: None,
     }
 }
 

@@ -48,8 +48,13 @@ pub fn tree(explanation: &Explanation) -> String {
         .as_deref()
         .map(|model| format!(" {}", escape::line(model)))
         .unwrap_or_default();
+    let target = tool
+        .target_ref
+        .as_deref()
+        .map(|target| format!(", on {}", escape::line(target)))
+        .unwrap_or_default();
     let mut out = format!(
-        "{} for {}{model} ({mode}, {held}, attempt {}, {} bytes of context, {})\n",
+        "{} for {}{model} ({mode}, {held}, attempt {}, {} bytes of context, {}{target})\n",
         effect(explanation.decision.effect()),
         escape::line(&tool.provider),
         tool.attempt,

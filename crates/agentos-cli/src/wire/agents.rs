@@ -163,6 +163,7 @@ impl ExecutorCopies {
                 at: SystemClock.now(),
                 // How much of the copy a program reads is not known.
                 context_bytes: 0,
+                target_ref: Some(target.refname),
             },
         })
     }

@@ -100,7 +100,6 @@ impl<'a> Replayer<'a> {
         match record.kind {
             RecordKind::Task => {
                 let begun: Begun = self.read(record)?;
-                known.target = Some(begun.target);
                 known.tool = Some(ToolFacts {
                     provider: begun.provider,
                     model: begun.model,
@@ -109,7 +108,9 @@ impl<'a> Replayer<'a> {
                     attempt: 1,
                     at: moment(record)?,
                     context_bytes: 0,
+                    target_ref: Some(begun.target.refname.clone()),
                 });
+                known.target = Some(begun.target);
             }
             RecordKind::Attempt => {
                 let task: ToolTask = serde_json::from_slice(&self.blob(record, "prompt_sha256")?)

@@ -1,5 +1,6 @@
 //! What waits for a person, and how it is answered from another terminal.
 
+use agentos_evidence::{RecordKind, Store};
 use agentos_testkit::repo::TestRepo;
 use serde_json::Value;
 
@@ -68,6 +69,41 @@ fn a_denied_request_never_lands() {
     assert_eq!(json(&repo, &["approve", &run]).0, 4);
     assert!(!repo.has(".github/workflows/ci.yml"));
     assert_eq!(run_in(&repo, &["deny", "run-unknown"]).code.unwrap(), 2);
+}
+
+#[test]
+fn an_expired_request_is_answered_by_nobody() {
+    let repo = small_repo();
+    let run = asked(&repo, &[]);
+    let (_, story) = json(&repo, &["evidence", "show", &run]);
+    let records = story["records"].as_array().unwrap();
+    let consent = records.iter().find(|record| record["kind"] == "consent").unwrap();
+    let expires = consent["body"]["request"]["expires"].as_str().unwrap();
+    let asked = consent["ts"].as_str().unwrap();
+    assert!(expires > asked, "{asked} {expires}");
+    // The same request once its time is over: nobody can wait a week for a test.
+    let mut body = consent["body"].clone();
+    body["request"]["expires"] = "2020-01-01T00:00:00Z".into();
+    let store = Store::open(&repo.path().join(".git/agentos")).unwrap();
+    store
+        .append(
+            "run-of-last-year",
+            RecordKind::Consent,
+            body,
+            "2019-12-25T00:00:00Z",
+        )
+        .unwrap();
+    drop(store);
+    for verb in ["approve", "deny"] {
+        let (code, refused) = json(&repo, &[verb, "run-of-last-year"]);
+        assert_eq!(code, 4, "{refused}");
+        assert!(refused.to_string().contains("\"consent-expired\""), "{refused}");
+    }
+    let open = json(&repo, &["approve"]).1;
+    assert_eq!(open["requests"].as_array().unwrap().len(), 1, "{open}");
+    assert!(!repo.has(".github/workflows/ci.yml"));
+    // The other one still has time.
+    assert_eq!(json(&repo, &["approve", &run]).0, 0);
 }
 
 #[test]

@@ -218,6 +218,7 @@ fn applied(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Vec<
             attempt: 1,
             at: Timestamp::from_unix_seconds(0),
             context_bytes: 0,
+            target_ref: None,
         },
         reported_model: None,
         message: "x".to_owned(),

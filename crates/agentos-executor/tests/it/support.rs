@@ -77,6 +77,7 @@ pub fn approved(change: Change, target: &Target) -> Approved<Change> {
         attempt: 1,
         at: Timestamp::from_unix_seconds(0),
         context_bytes: 0,
+        target_ref: Some(target.refname.clone()),
     };
     let decision = policy.decide(&change, &tool);
     let place = Place {

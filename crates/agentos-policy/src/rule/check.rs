@@ -2,7 +2,8 @@
 //!
 //! Owns: the objections to one rule and their hints. Never: knows the other rules; lint compares them.
 
-use super::{Fault, limits};
+use super::limits;
+use crate::fault::Fault;
 use crate::file::{Action, FindingKind, RuleText};
 use crate::time::Hours;
 
@@ -17,12 +18,12 @@ pub(super) fn check(text: &RuleText) -> Result<(), Fault> {
 fn words(text: &RuleText) -> Result<(), Fault> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.id.is_empty() || text.id.len() > 64 || !text.id.chars().all(fits) {
-        let hint = "use 1 to 64 letters, digits, `-`, `_` and `.`".to_owned();
-        return Err(("the id is not a plain name".to_owned(), Some(hint)));
+        let hint = "use 1 to 64 letters, digits, `-`, `_` and `.`";
+        return Err(Fault::new("id", "the id is not a plain name").hint(hint));
     }
     if text.why.trim().is_empty() {
-        let hint = "say in one sentence what the rule protects; it is shown with every refusal".to_owned();
-        return Err(("`why` is empty".to_owned(), Some(hint)));
+        let hint = "say in one sentence what the rule protects; it is shown with every refusal";
+        return Err(Fault::new("why", "`why` is empty").hint(hint));
     }
     Ok(())
 }
@@ -35,6 +36,8 @@ fn lists(text: &RuleText) -> Result<(), Fault> {
         ("kinds", text.kinds.as_ref().map(Vec::len)),
         ("provider", text.provider.as_ref().map(Vec::len)),
         ("model", text.model.as_ref().map(Vec::len)),
+        ("target_ref", text.target_ref.as_ref().map(Vec::len)),
+        ("except_target_ref", text.except_target_ref.as_ref().map(Vec::len)),
         ("findings", text.findings.as_ref().map(Vec::len)),
         ("touches", text.touches.as_ref().map(Vec::len)),
         ("ecosystems", text.ecosystems.as_ref().map(Vec::len)),
@@ -42,11 +45,13 @@ fn lists(text: &RuleText) -> Result<(), Fault> {
         ("weekdays", text.weekdays.as_ref().map(Vec::len)),
     ] {
         if len == Some(0) {
-            let hint = "leave it out if it should not matter".to_owned();
-            return Err((
-                format!("`{field}` is empty, so the rule would never match"),
-                Some(hint),
-            ));
+            let consequence = if field.starts_with("except_") {
+                "it excludes nothing"
+            } else {
+                "the rule would never match"
+            };
+            let fault = Fault::new(field, format!("`{field}` is empty, so {consequence}"));
+            return Err(fault.hint("leave it out if it should not matter"));
         }
     }
     let wrong = text
@@ -55,67 +60,59 @@ fn lists(text: &RuleText) -> Result<(), Fault> {
         .flatten()
         .find(|hours| Hours::parse(hours).is_none());
     if let Some(hours) = wrong {
-        let hint = "write it as `22:00-06:00`, in UTC".to_owned();
-        return Err((format!("`{hours}` in `hours` is no part of a day"), Some(hint)));
+        let fault = Fault::new("hours", format!("`{hours}` in `hours` is no part of a day"));
+        return Err(fault.entry(hours).hint("write it as `22:00-06:00`, in UTC"));
     }
     Ok(())
 }
 
 fn numbers(text: &RuleText) -> Result<(), Fault> {
-    if let Some(limit) = limits(text)
+    let impossible = limits(text)
         .into_iter()
-        .find(|limit| limit.over.zip(limit.max).is_some_and(|(o, m)| o >= m))
-    {
-        return Err((
-            format!("no number is over `over_{0}` and within `max_{0}`", limit.name),
-            None,
-        ));
+        .find(|limit| limit.over.zip(limit.max).is_some_and(|(over, max)| over >= max));
+    match impossible {
+        None => Ok(()),
+        Some(limit) => {
+            let message = format!("no number is over `over_{0}` and within `max_{0}`", limit.name);
+            Err(Fault::new(limit.max_name, message))
+        }
     }
-    Ok(())
 }
 
 /// Conditions that never hold together.
 fn combinations(text: &RuleText) -> Result<(), Fault> {
-    let path_condition = text.paths.is_some() || text.except_paths.is_some();
-    if path_condition && text.action.as_deref() == Some(&[Action::Land]) {
-        let hint = "leave out `action`, or use `touches`".to_owned();
-        return Err((
-            "`land` asks about the change as a whole and has no path".to_owned(),
-            Some(hint),
-        ));
-    }
+    let path_condition = match (&text.paths, &text.except_paths) {
+        (Some(_), _) => Some("paths"),
+        (None, Some(_)) => Some("except_paths"),
+        (None, None) => None,
+    };
     let asks_only = |action: Action| text.action.as_deref() == Some(&[action]);
+    if let Some(field) = path_condition
+        && asks_only(Action::Land)
+    {
+        let message = "`land` asks about the change as a whole and has no path";
+        return Err(Fault::new(field, message).hint("leave out `action`, or use `touches`"));
+    }
     let needs = |finding: FindingKind| text.findings.as_deref() == Some(&[finding]);
     if needs(FindingKind::OnlyWeakensTests) && !asks_only(Action::Land) {
-        let hint = "write `action = [\"land\"]`".to_owned();
-        return Err((
-            "`only-weakens-tests` is known of the change as a whole only".to_owned(),
-            Some(hint),
-        ));
+        let message = "`only-weakens-tests` is known of the change as a whole only";
+        return Err(Fault::new("findings", message).hint("write `action = [\"land\"]`"));
     }
     let of_changes = [
         (needs(FindingKind::WeakensTests), "findings"),
-        (
-            text.max_added.or(text.over_added).is_some(),
-            "max_added` or `over_added",
-        ),
-        (
-            text.max_removed.or(text.over_removed).is_some(),
-            "max_removed` or `over_removed",
-        ),
-        (
-            text.max_lines.or(text.over_lines).is_some(),
-            "max_lines` or `over_lines",
-        ),
+        (text.max_added.is_some(), "max_added"),
+        (text.over_added.is_some(), "over_added"),
+        (text.max_removed.is_some(), "max_removed"),
+        (text.over_removed.is_some(), "over_removed"),
+        (text.max_lines.is_some(), "max_lines"),
+        (text.over_lines.is_some(), "over_lines"),
     ];
     if asks_only(Action::Read)
         && let Some((_, field)) = of_changes.into_iter().find(|(stated, _)| *stated)
     {
-        let hint = "`read` knows the path, its findings, the tool and `context_bytes`".to_owned();
-        return Err((
-            format!("`{field}` says something of a change, and nothing is changed by `read`"),
-            Some(hint),
-        ));
+        let message = format!("`{field}` says something of a change, and nothing is changed by `read`");
+        let hint = "`read` knows the path, its findings, the tool and `context_bytes`";
+        return Err(Fault::new(field, message).hint(hint));
     }
     Ok(())
 }

@@ -25,6 +25,7 @@ const PATHS: [&str; 6] = [
     ".env",
     ".agentos/p.toml",
 ];
+const TARGETS: [&str; 3] = ["refs/heads/main", "refs/heads/main/2", "HEAD"];
 const ACTIONS: [&str; 5] = ["create", "modify", "delete", "read", "land"];
 
 fn rule() -> impl Strategy<Value = NaiveRule> {
@@ -36,19 +37,23 @@ fn rule() -> impl Strategy<Value = NaiveRule> {
         some(&ACTIONS),
         some(&PATTERNS),
         some(&PATTERNS),
-        prop::option::of(prop::bool::ANY),
+        (
+            prop::option::of(prop::bool::ANY),
+            prop::option::of(prop::bool::ANY),
+        ),
         prop::option::of(0..4_u64),
         prop::option::of(1..3_u64),
         pathless,
     )
         .prop_map(
-            |(layer, effect, actions, paths, except, cloud, over_lines, max_files, pathless)| {
+            |(layer, effect, actions, paths, except, (cloud, on_main), over_lines, max_files, pathless)| {
                 // The whole change and reading have no path, or no lines, to speak of: such rules are refused at load.
                 let alone = actions == ["land"] || pathless;
                 NaiveRule {
                     layer,
                     effect,
                     cloud,
+                    on_main,
                     max_files,
                     over_lines: over_lines.filter(|_| actions != ["read"]),
                     paths: if alone { Vec::new() } else { paths },
@@ -92,6 +97,11 @@ fn written(rules: &[NaiveRule], stands: &Stands) -> Vec<PolicySource> {
                     if cloud { "cloud" } else { "local" }
                 ));
             }
+            match rule.on_main {
+                Some(true) => text.push_str("target_ref = [\"refs/heads/main\"]\n"),
+                Some(false) => text.push_str("except_target_ref = [\"refs/heads/main\"]\n"),
+                None => {}
+            }
             for (name, limit) in [("over_lines", rule.over_lines), ("max_files", rule.max_files)] {
                 if let Some(limit) = limit {
                     text.push_str(&format!("{name} = {limit}\n"))
@@ -110,9 +120,12 @@ fn both(
     stands: &Stands,
     path: &str,
     how: u8,
-    cloud: bool,
+    (cloud, target): (bool, &'static str),
 ) -> (Effect, Effect) {
-    let tool = if cloud { crate::support::cloud() } else { local() };
+    let tool = ToolFacts {
+        target_ref: Some(target.to_owned()),
+        ..if cloud { crate::support::cloud() } else { local() }
+    };
     let request = |action, path: Option<&str>, lines| {
         let path = path.map(str::to_owned);
         naive(
@@ -122,6 +135,7 @@ fn both(
                 action,
                 path,
                 cloud,
+                target,
                 lines,
                 files: 1,
             },
@@ -155,13 +169,15 @@ proptest! {
     #[test]
     fn the_program_and_the_naive_model_agree(
         rules in prop::collection::vec(rule(), 0..8), standing in prop::array::uniform3(prop::option::of(Just(()))),
-        requests in prop::collection::vec((prop::sample::select(PATHS.to_vec()), 0..4_u8, prop::bool::ANY), 40)
+        requests in prop::collection::vec(
+            (prop::sample::select(PATHS.to_vec()), 0..4_u8, prop::bool::ANY, prop::sample::select(TARGETS.to_vec())), 40
+        )
     ) {
         let stands = [(LAYERS[0], standing[0]), (LAYERS[1], standing[1]), (LAYERS[2], standing[2])];
         let set = PolicySet::load(&written(&rules, &stands)).unwrap();
-        for (path, how, cloud) in requests {
-            let (program, model) = both(&set, &rules, &stands, path, how, cloud);
-            prop_assert_eq!(program, model, "{} {} {}", path, how, cloud);
+        for (path, how, cloud, target) in requests {
+            let (program, model) = both(&set, &rules, &stands, path, how, (cloud, target));
+            prop_assert_eq!(program, model, "{} {} {} {}", path, how, cloud, target);
         }
     }
 }

@@ -363,3 +363,36 @@ fn a_rule_sees_where_the_tool_worked_and_what_held_it() {
         assert_eq!(set.decide(&modify("src/a.rs"), &tool).effect(), expected);
     }
 }
+
+#[test]
+fn a_rule_sees_where_the_change_is_to_land() {
+    let set = with(
+        "[[rule]]\nid = \"protected\"\neffect = \"ask\"\nwhy = \"protected\"\naction = [\"land\"]\n\
+         target_ref = [\"refs/heads/main\", \"refs/heads/release/*\"]\n\
+         [[rule]]\nid = \"elsewhere\"\neffect = \"deny\"\nwhy = \"elsewhere\"\nprovider = [\"bot\"]\n\
+         except_target_ref = [\"refs/heads/bot/**\"]\n",
+    );
+    let cases = [
+        ("llamacpp", Some("refs/heads/main"), Effect::Ask),
+        // Some file systems take the two for one file.
+        ("llamacpp", Some("refs/heads/Main"), Effect::Ask),
+        ("llamacpp", Some("refs/heads/maintenance"), Effect::Allow),
+        ("llamacpp", Some("refs/heads/release/1.2"), Effect::Ask),
+        ("llamacpp", Some("refs/heads/release/1/2"), Effect::Allow),
+        ("llamacpp", Some("HEAD"), Effect::Allow),
+        ("llamacpp", None, Effect::Allow),
+        ("bot", Some("refs/heads/bot/a/b"), Effect::Allow),
+        ("bot", Some("refs/heads/topic"), Effect::Deny),
+        ("bot", Some("HEAD"), Effect::Deny),
+        ("bot", None, Effect::Deny),
+    ];
+    for (provider, target, expected) in cases {
+        let tool = ToolFacts {
+            provider: provider.to_owned(),
+            target_ref: target.map(str::to_owned),
+            ..local()
+        };
+        let answer = set.decide(&modify("src/a.rs"), &tool).effect();
+        assert_eq!(answer, expected, "{provider} {target:?}");
+    }
+}

@@ -13,6 +13,8 @@ pub(crate) struct NaiveRule {
     pub(crate) paths: Vec<&'static str>,
     pub(crate) except: Vec<&'static str>,
     pub(crate) cloud: Option<bool>,
+    /// `true`: only on `main`; `false`: anywhere else.
+    pub(crate) on_main: Option<bool>,
     pub(crate) over_lines: Option<u64>,
     pub(crate) max_files: Option<u64>,
 }
@@ -22,6 +24,7 @@ pub(crate) struct Request {
     pub(crate) action: &'static str,
     pub(crate) path: Option<String>,
     pub(crate) cloud: bool,
+    pub(crate) target: &'static str,
     pub(crate) lines: u64,
     pub(crate) files: u64,
 }
@@ -54,6 +57,9 @@ fn matches(rule: &NaiveRule, request: &Request) -> bool {
     };
     path && (rule.actions.is_empty() || rule.actions.contains(&request.action))
         && rule.cloud.is_none_or(|cloud| cloud == request.cloud)
+        && rule
+            .on_main
+            .is_none_or(|main| main == (request.target == "refs/heads/main"))
         && rule.over_lines.is_none_or(|over| request.lines > over)
         && rule.max_files.is_none_or(|max| request.files <= max)
 }
@@ -62,18 +68,12 @@ fn matches(rule: &NaiveRule, request: &Request) -> bool {
 fn built_in(request: &Request) -> (Vec<Effect>, Vec<Effect>) {
     let path = request.path.as_deref().unwrap_or_default();
     let edit = ["create", "modify", "delete"].contains(&request.action);
-    let mut floor = Vec::new();
-    if edit && path.starts_with(".agentos/") {
-        floor.push(Ask)
-    }
-    if request.action == "read" && path == ".env" && request.cloud {
-        floor.push(Deny)
-    }
-    let mut default = vec![Allow];
-    if edit && (path == "Cargo.toml" || path == ".env") {
-        default.push(Ask)
-    }
-    (floor, default)
+    let unread = request.action == "read" && path == ".env" && request.cloud;
+    let policy = edit && path.starts_with(".agentos/");
+    let asked = edit && (path == "Cargo.toml" || path == ".env");
+    let some = |holds: bool, effect| holds.then_some(effect).into_iter();
+    let floor = some(policy, Ask).chain(some(unread, Deny)).collect();
+    (floor, some(true, Allow).chain(some(asked, Ask)).collect())
 }
 
 pub(crate) fn naive(rules: &[NaiveRule], stands: &Stands, request: &Request) -> Effect {

@@ -28,12 +28,27 @@ fn moved(from: &str, to: &str) -> Change {
 
 fn scenarios() -> Vec<(&'static str, Change, ToolFacts)> {
     let later = |attempt| ToolFacts { attempt, ..local() };
+    let onto = |target: &str| ToolFacts {
+        target_ref: Some(target.to_owned()),
+        ..local()
+    };
     let program = |path| modes(path, None, FileMode::Executable, "#!/bin/sh\n");
     let gains = |path| modes(path, Some(FileMode::Regular), FileMode::Executable, "a\n");
     let key = format!("key = \"{}_{}\"\n", "ghp", "0123456789abcdefghijklmnopqrstuvwxyz");
     vec![
         ("fix a function", modify("src/lib.rs"), local()),
         ("fix a function, cloud", modify("src/lib.rs"), cloud()),
+        (
+            "fix a function on main",
+            modify("src/lib.rs"),
+            onto("refs/heads/main"),
+        ),
+        (
+            "fix a function for a release",
+            modify("src/lib.rs"),
+            onto("refs/heads/release/1.2"),
+        ),
+        ("fix a function, no branch", modify("src/lib.rs"), onto("HEAD")),
         ("new module", create("src/parser/mod_test_helpers.rs"), local()),
         ("remove a module", delete("src/old.rs"), local()),
         ("rename a module", moved("src/a.rs", "src/b.rs"), local()),
@@ -212,6 +227,9 @@ fn what_the_presets_answer_to_changes_of_real_work() {
                                    solo                 team                 strict
     fix a function                 allow                allow                allow
     fix a function, cloud          allow                allow                ask protected-path
+    fix a function on main         allow                ask protected-path   deny protected-path
+    fix a function for a release   allow                ask protected-path   deny protected-path
+    fix a function, no branch      allow                allow                allow
     new module                     allow                allow                allow
     remove a module                allow                allow                ask protected-path
     rename a module                allow                allow                ask protected-path
