@@ -260,6 +260,9 @@ pub enum ExecError {
         /// The attribute or setting.
         by: String,
     },
+    /// Git would put other line ends into the next commit than this one has.
+    #[error("`{0}` would be committed with line ends that git does not keep: it is text by its attributes")]
+    LineEnds(String),
     /// Another program works on the index.
     #[error("the index is locked by `{}`", .0.display())]
     IndexLocked(PathBuf),
@@ -325,6 +328,7 @@ impl ExecError {
             Self::SymlinkTraversal(_) => "symlink-traversal",
             Self::DirtyOverlap(_) => "dirty-overlap",
             Self::FilteredPath { .. } => "filtered-path",
+            Self::LineEnds(_) => "line-ends",
             Self::IndexLocked(_) => "index-locked",
             Self::HeadLocked(_) => "head-locked",
             Self::Nested { .. } => "submodule",
@@ -354,6 +358,9 @@ impl ExecError {
             Self::FilteredPath { .. } => {
                 Some("land on another branch with `--branch NAME`, then merge with git")
             }
+            Self::LineEnds(_) => Some(
+                "end its lines with LF alone, as git does in a commit; or give it `-text` in `.gitattributes`",
+            ),
             Self::Nested { .. } => Some("run the command in that repository"),
             Self::IndexLocked(_) | Self::HeadLocked(_) => {
                 Some("wait for the other program; if there is none, remove the file")

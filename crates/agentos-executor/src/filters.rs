@@ -1,7 +1,7 @@
-//! Paths whose bytes in a commit are made by a filter, as those of Git LFS are.
+//! What the attributes of the resulting tree say about a change's files.
 //!
-//! Owns: what the attributes of the resulting tree say, whatever is written to. Never: runs a filter, or looks at the
-//! work tree; `preflight` does that.
+//! Owns: the refusal of content that a filter makes, as that of Git LFS is, whatever is written to; and the line ends
+//! that a work tree gets. Never: runs a filter, or looks at the work tree; `preflight` does that.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,12 +9,44 @@ use std::path::Path;
 use git2::{AttrCheckFlags, AttrValue, Index, IndexEntry, IndexTime, ObjectType, Tree};
 
 use crate::base::lookup;
+use crate::conversion::Conversion;
+use crate::land::Prepared;
+use crate::line_ends::{Ends, LineEnds, Settings};
 use crate::preflight::ancestors;
-use crate::{ExecError, ReceiptFile, RepoError};
+use crate::splice::oid;
+use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 
-/// Refuses content that git itself would have passed through a filter. The handle is used up by this: it answers
-/// from the attributes of this tree from then on.
-pub(crate) fn check(git: &git2::Repository, tree: &Tree<'_>, files: &[ReceiptFile]) -> Result<(), ExecError> {
+/// Looks at the attributes of the resulting tree, and gives what is done to line ends in the work tree, with `before` as
+/// they are treated now; nothing, where `before` is empty.
+pub(crate) fn check(
+    repository: &Repository,
+    prepared: &Prepared,
+    before: &[LineEnds],
+) -> Result<Vec<Ends>, ExecError> {
+    let git = git2::Repository::open(repository.git.path()).map_err(RepoError::git("open the repository"))?;
+    check_in(&git, repository, prepared, before)
+}
+
+/// The same on a handle that has the new objects. It is used up by this: it answers from the attributes of this tree
+/// from then on.
+pub(crate) fn check_in(
+    git: &git2::Repository,
+    repository: &Repository,
+    prepared: &Prepared,
+    before: &[LineEnds],
+) -> Result<Vec<Ends>, ExecError> {
+    let tree = git
+        .find_tree(prepared.tree)
+        .map_err(ExecError::git("read the new tree"))?;
+    refuse_filtered(git, &tree, &prepared.files)?;
+    if before.is_empty() {
+        return Ok(Vec::new());
+    }
+    line_ends(git, repository.line_end_settings()?, &prepared.files, before)
+}
+
+/// Refuses content that git itself would have passed through a filter.
+fn refuse_filtered(git: &git2::Repository, tree: &Tree<'_>, files: &[ReceiptFile]) -> Result<(), ExecError> {
     let failed = || RepoError::git("read the attributes");
     let written = || files.iter().filter(|file| file.new.is_some());
     let mut folders = BTreeSet::from([""]);
@@ -47,6 +79,48 @@ pub(crate) fn check(git: &git2::Repository, tree: &Tree<'_>, files: &[ReceiptFil
         });
     }
     Ok(())
+}
+
+/// What is done to line ends. A commit whose line ends git
+/// would replace by itself with the next `git add` is refused, unless the base has such already.
+fn line_ends(
+    git: &git2::Repository,
+    settings: Settings,
+    files: &[ReceiptFile],
+    before: &[LineEnds],
+) -> Result<Vec<Ends>, ExecError> {
+    // Else the attributes stay as they are.
+    let is_attributes = |file: &ReceiptFile| file.path.as_str().rsplit('/').next() == Some(".gitattributes");
+    let change_attributes = files.iter().any(is_attributes);
+    let conversion = Conversion {
+        git,
+        from: AttrCheckFlags::INDEX_ONLY,
+        settings,
+    };
+    let comes_back = |file: &FileId, ends: LineEnds| {
+        let blob = git.find_blob(oid(&file.oid)?);
+        let blob = blob.map_err(RepoError::git("read a file of the change"))?;
+        Ok::<_, ExecError>(ends.come_back(blob.content()))
+    };
+    let mut both = Vec::with_capacity(files.len());
+    for (file, &before) in files.iter().zip(before) {
+        let after = match &file.new {
+            Some(_) if change_attributes => conversion.of(file.path.as_str())?,
+            Some(_) | None => before,
+        };
+        if let Some(new) = &file.new
+            && !after.are_kept()
+            && !comes_back(new, after)?
+            && file
+                .old
+                .as_ref()
+                .map_or(Ok(true), |old| comes_back(old, before))?
+        {
+            return Err(ExecError::LineEnds(file.path.as_str().to_owned()));
+        }
+        both.push(Ends { before, after });
+    }
+    Ok(both)
 }
 
 fn entry(path: String, id: git2::Oid) -> IndexEntry {

@@ -7,11 +7,12 @@ use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorCode, Index, IndexEntry, IndexTime};
+use git2::{AttrCheckFlags, ErrorCode, Index, IndexEntry, IndexTime};
 
+use crate::conversion::Conversion;
 use crate::disk;
 use crate::index_lock::HeldIndex;
-use crate::preflight::content_is;
+use crate::preflight::{content_is, is_base_content};
 use crate::splice::{mode_bits, oid};
 use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 
@@ -29,7 +30,7 @@ pub(crate) fn update(
     also: Vec<PathBuf>,
 ) -> Result<(), ExecError> {
     let (place, next) = (repository.index_path(), repository.next_index());
-    change(&mut held.index, &place, root, files, kept)?;
+    change(repository, &mut held.index, root, files, kept)?;
     held.index.write().map_err(ExecError::git("write the index"))?;
     repository.reach("index written");
     let unsynced = [also, vec![next.clone()]].concat();
@@ -43,13 +44,13 @@ pub(crate) fn update(
 
 /// Changes the index in memory.
 fn change(
+    repository: &Repository,
     index: &mut Index,
-    place: &Path,
     root: &Path,
     files: &[ReceiptFile],
     kept: &[String],
 ) -> Result<(), ExecError> {
-    look_again(place, root, index)?;
+    look_again(repository, root, index)?;
     for file in files {
         match index.remove(Path::new(file.path.as_str()), 0) {
             Ok(()) => {}
@@ -102,8 +103,8 @@ fn has_company(git_dir: &Path) -> bool {
 
 /// Git compares whole seconds: of a file as young as the index, only its content tells whether it was edited. The new
 /// index is younger, so that is found out now, as git does: one that was edited is marked by a size of nothing.
-fn look_again(place: &Path, root: &Path, index: &mut Index) -> Result<(), ExecError> {
-    let Ok(modified) = fs::metadata(place).and_then(|found| found.modified()) else {
+fn look_again(repository: &Repository, root: &Path, index: &mut Index) -> Result<(), ExecError> {
+    let Ok(modified) = fs::metadata(repository.index_path()).and_then(|found| found.modified()) else {
         // There is no index yet.
         return Ok(());
     };
@@ -113,7 +114,7 @@ fn look_again(place: &Path, root: &Path, index: &mut Index) -> Result<(), ExecEr
         .iter()
         .filter(|entry| entry.mtime.seconds() >= written && entry.flags & STAGE == 0)
         .filter(|entry| entry.flags_extended == 0 && entry.file_size != 0)
-        .filter(|entry| !is_unedited(root, entry))
+        .filter(|entry| !is_unedited(repository, root, entry))
         .collect();
     for entry in young {
         let entry = IndexEntry {
@@ -125,14 +126,24 @@ fn look_again(place: &Path, root: &Path, index: &mut Index) -> Result<(), ExecEr
     Ok(())
 }
 
-/// Does the work tree hold exactly what this entry names? Where that is not certain, git shall look itself.
-fn is_unedited(root: &Path, entry: &IndexEntry) -> bool {
+/// Does the work tree hold what this entry names? Where that is not certain, git shall look itself.
+fn is_unedited(repository: &Repository, root: &Path, entry: &IndexEntry) -> bool {
     let Ok(path) = std::str::from_utf8(&entry.path) else {
         return false;
     };
     let place = root.join(path);
     let is_file = fs::symlink_metadata(&place).is_ok_and(|found| found.is_file());
-    is_file && content_is(&place, &entry.id.to_string()).unwrap_or(false)
+    let id = entry.id.to_string();
+    let same = is_file && content_is(&place, &id).unwrap_or(false);
+    let as_git_sees_it = || {
+        let conversion = Conversion {
+            git: &repository.git,
+            from: AttrCheckFlags::FILE_THEN_INDEX,
+            settings: repository.line_end_settings()?,
+        };
+        is_base_content(repository, &place, &id, conversion.of(path)?)
+    };
+    same || (is_file && as_git_sees_it().unwrap_or(false))
 }
 
 fn entry(path: &str, new: &FileId, stat: Option<&Metadata>) -> Result<IndexEntry, ExecError> {

@@ -11,6 +11,7 @@ use agentos_diff::RepoPath;
 use serde::{Deserialize, Serialize};
 
 use crate::disk;
+use crate::line_ends::Ends;
 use crate::{ExecError, ReceiptFile, Repository, Writes};
 
 /// One landing under way.
@@ -39,6 +40,9 @@ pub(crate) struct JournalFile {
     pub file: ReceiptFile,
     /// Where its new content waits, relative to the work tree.
     pub temp: Option<String>,
+    /// What is done to its line ends in the work tree.
+    #[serde(default, skip_serializing_if = "Ends::are_kept")]
+    pub ends: Ends,
 }
 
 impl JournalFile {

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::base::lookup;
 use crate::disk;
 use crate::history::{EVIDENCE_TRAILER, RUN_TRAILER};
+use crate::line_ends::Ends;
 use crate::measure::hex;
 use crate::repository::Queue;
 use crate::splice::{mode_bits, oid, splice};
@@ -51,6 +52,8 @@ pub(crate) struct Prepared {
     pub objects: Vec<Oid>,
     /// What is to be synced for them to be on the disk.
     pub unsynced: Vec<PathBuf>,
+    /// Of each file, where the work tree is written.
+    pub ends: Vec<Ends>,
 }
 
 impl Repository {
@@ -115,21 +118,22 @@ impl Repository {
         let base = self.base_tree(&plan.target)?;
         let files = receipt_files(&base, change)?;
         let mut held = None;
+        let mut before = Vec::new();
         if plan.target.writes.touches_work_tree() {
             let index = held.insert(self.hold_index(&plan.run)?);
             self.check_again(&plan.target)?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
-            preflight::check(self, &index.index, root, &files)?;
+            before = preflight::check(self, &index.index, root, &files)?;
         }
         self.reach("checked");
-        let prepared = if files.len() < pack::FROM {
+        let mut prepared = if files.len() < pack::FROM {
             let prepared = prepare(&self.git, &base, change, files, self.fail_points())?;
             let unsynced = disk::object_files(self.common_dir(), &prepared.objects);
             Prepared { unsynced, ..prepared }
         } else {
             pack::prepare_packed(self, &base, change, files)?
         };
-        self.check_filters(&prepared)?;
+        prepared.ends = filters::check(self, &prepared, &before)?;
         let pin = self.record_intent(&intent_of(plan, change, &prepared), &prepared.unsynced, intents)?;
         self.reach("intent recorded");
         let commit = match &author {
@@ -145,15 +149,6 @@ impl Repository {
         receipt.kept = kept;
         receipt.recovered = self.take_recovered();
         Ok(receipt)
-    }
-
-    /// On a handle of its own, which the look at the attributes uses up.
-    fn check_filters(&self, prepared: &Prepared) -> Result<(), ExecError> {
-        let git = git2::Repository::open(self.git.path()).map_err(RepoError::git("open the repository"))?;
-        let tree = git
-            .find_tree(prepared.tree)
-            .map_err(ExecError::git("read the new tree"))?;
-        filters::check(&git, &tree, &prepared.files)
     }
 
     /// The intent on the tape, and the objects on the disk: both at once, since neither leads to the other yet.
@@ -182,19 +177,17 @@ impl Repository {
         let files = receipt_files(&base, change)?;
         self.check_target(&plan.target)?;
         self.check_no_links(&plan.target.refname)?;
+        let mut before = Vec::new();
         if self.concerns_work_tree(&plan.target) {
             self.check_index_is_free()?;
             self.check_head_is_free()?;
             let index = Index::open(&self.index_path()).map_err(RepoError::git("read the index"))?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
-            preflight::check(self, &index, root, &files)?;
+            before = preflight::check(self, &index, root, &files)?;
         }
         self.check_ref_is_free(&plan.target.refname)?;
         let prepared = prepare(&git, &base, change, files, self.fail_points())?;
-        let tree = git
-            .find_tree(prepared.tree)
-            .map_err(ExecError::git("read the new tree"))?;
-        filters::check(&git, &tree, &prepared.files)?;
+        filters::check_in(&git, self, &prepared, &before)?;
         Ok(receipt_of(plan, change, prepared))
     }
 
@@ -409,6 +402,7 @@ pub(crate) fn prepare(
         tree,
         objects,
         unsynced: Vec::new(),
+        ends: Vec::new(),
     })
 }
 

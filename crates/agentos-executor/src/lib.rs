@@ -6,6 +6,7 @@
 
 mod base;
 mod committed;
+mod conversion;
 mod copy;
 mod create;
 mod disk;
@@ -19,6 +20,7 @@ mod index;
 mod index_lock;
 mod journal;
 mod land;
+mod line_ends;
 mod measure;
 mod opinion;
 mod pack;

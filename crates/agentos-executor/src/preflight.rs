@@ -10,45 +10,58 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agentos_diff::FileMode;
-use git2::{AttrCheckFlags, AttrValue, Index, IndexEntryExtendedFlag, ObjectType, Oid};
+use git2::{AttrCheckFlags, Index, IndexEntryExtendedFlag, ObjectType, Oid};
 
+use crate::conversion::Conversion;
 use crate::error::Unsupported;
-use crate::splice::mode_bits;
+use crate::line_ends::LineEnds;
+use crate::splice::{mode_bits, oid};
 use crate::worktree::is_executable;
 use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 
 /// Paths named in one refusal.
 const MAX_NAMED: usize = 50;
 
-/// Looks at every path of a change. The caller holds the index.
+/// Looks at every path of a change, and gives what is done to its line ends now. The caller holds the index.
 pub(crate) fn check(
     repository: &Repository,
     index: &Index,
     root: &Path,
     files: &[ReceiptFile],
-) -> Result<(), ExecError> {
+) -> Result<Vec<LineEnds>, ExecError> {
     let deleted = files
         .iter()
         .filter(|file| file.new.is_none())
         .map(|file| file.path.as_str())
         .collect();
+    let attributes = attributes(repository, index, root, files)?;
+    let conversion = Conversion {
+        git: match &attributes {
+            Attributes::Staged(git) => git,
+            Attributes::OnDisk(git) => git,
+        },
+        from: AttrCheckFlags::FILE_THEN_INDEX,
+        settings: repository.line_end_settings()?,
+    };
     let look = Look {
         repository,
         root,
         index,
-        attributes: attributes(repository, index, root, files)?,
         deleted,
     };
     let mut dirty = BTreeSet::new();
+    let mut line_ends = Vec::with_capacity(files.len());
     for file in files {
-        if file.old.as_ref().is_none_or(|old| old.mode != FileMode::Symlink) {
-            look.conversion(file.path.as_str())?;
-        }
+        let ends = match &file.old {
+            Some(old) if old.mode == FileMode::Symlink => LineEnds::Kept,
+            Some(_) | None => conversion.of(file.path.as_str())?,
+        };
+        line_ends.push(ends);
         dirty.extend(look.staged(file)?);
-        dirty.extend(look.on_disk(file)?);
+        dirty.extend(look.on_disk(file, ends)?);
     }
     if dirty.is_empty() {
-        return Ok(());
+        return Ok(line_ends);
     }
     Err(ExecError::DirtyOverlap(
         dirty.into_iter().take(MAX_NAMED).collect(),
@@ -91,67 +104,10 @@ struct Look<'a> {
     repository: &'a Repository,
     root: &'a Path,
     index: &'a Index,
-    attributes: Attributes<'a>,
     deleted: BTreeSet<&'a str>,
 }
 
 impl Look<'_> {
-    /// A filter or conversion would make the work tree's bytes other than the commit's.
-    fn conversion(&self, path: &str) -> Result<(), ExecError> {
-        let refuse = |by: String| {
-            Err(ExecError::FilteredPath {
-                path: path.to_owned(),
-                by,
-            })
-        };
-        for name in ["filter", "working-tree-encoding", "ident"] {
-            match self.attribute(path, name)? {
-                Attribute::Unspecified | Attribute::Off => {}
-                Attribute::On => return refuse(name.to_owned()),
-                Attribute::Value(value) => return refuse(format!("{name}={value}")),
-            }
-        }
-        let text = self.attribute(path, "text")?;
-        let eol = self.attribute(path, "eol")?;
-        let auto = self
-            .repository
-            .setting("core.autocrlf")
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        let auto_crlf = matches!(auto.as_str(), "true" | "1" | "yes" | "on");
-        let ends_crlf = self
-            .repository
-            .setting("core.eol")
-            .is_some_and(|eol| eol.eq_ignore_ascii_case("crlf"));
-        match (text, eol) {
-            (Attribute::Off, _) => Ok(()),
-            (_, Attribute::Value(value)) if value == "crlf" => refuse("eol=crlf".to_owned()),
-            (_, Attribute::Value(value)) if value == "lf" => Ok(()),
-            (_, _) if auto_crlf => refuse("core.autocrlf=true".to_owned()),
-            (Attribute::On | Attribute::Value(_), _) if ends_crlf && auto != "input" => {
-                refuse("core.eol=crlf".to_owned())
-            }
-            (_, _) => Ok(()),
-        }
-    }
-
-    fn attribute(&self, path: &str, name: &str) -> Result<Attribute, ExecError> {
-        let flags = AttrCheckFlags::FILE_THEN_INDEX;
-        let git = match &self.attributes {
-            Attributes::Staged(git) => git,
-            Attributes::OnDisk(git) => git,
-        };
-        let found = git.get_attr(Path::new(path), name, flags);
-        let found = found.map_err(RepoError::git("read the attributes"))?;
-        Ok(match AttrValue::from_string(found) {
-            AttrValue::True => Attribute::On,
-            AttrValue::False => Attribute::Off,
-            AttrValue::String(value) => Attribute::Value(value.to_owned()),
-            AttrValue::Bytes(value) => Attribute::Value(String::from_utf8_lossy(value).into_owned()),
-            AttrValue::Unspecified => Attribute::Unspecified,
-        })
-    }
-
     /// Staged work: the index must hold what the base holds.
     fn staged(&self, file: &ReceiptFile) -> Result<Option<String>, ExecError> {
         let path = file.path.as_str();
@@ -203,7 +159,7 @@ impl Look<'_> {
     }
 
     /// Work that is not staged, and files that git does not know.
-    fn on_disk(&self, file: &ReceiptFile) -> Result<Vec<String>, ExecError> {
+    fn on_disk(&self, file: &ReceiptFile, ends: LineEnds) -> Result<Vec<String>, ExecError> {
         let path = file.path.as_str();
         for above in ancestors(path) {
             match look_at(&self.root.join(above))? {
@@ -228,7 +184,7 @@ impl Look<'_> {
             (None, None) => true,
             (Some(found), None) if found.is_dir() => return self.unknown_below(path),
             (Some(_), Some(old)) if old.mode == FileMode::Symlink => link_is(&full, &old.oid)?,
-            (Some(found), Some(old)) if found.is_file() => self.is_base(&full, &found, old)?,
+            (Some(found), Some(old)) if found.is_file() => self.is_base(&full, &found, old, ends)?,
             (None, Some(_)) | (Some(_), Some(_) | None) => false,
         };
         Ok(if is_clean {
@@ -238,8 +194,15 @@ impl Look<'_> {
         })
     }
 
-    fn is_base(&self, full: &Path, found: &Metadata, old: &FileId) -> Result<bool, ExecError> {
-        Ok(mode_fits(self.repository, found, old.mode) && content_is(full, &old.oid)?)
+    fn is_base(
+        &self,
+        full: &Path,
+        found: &Metadata,
+        old: &FileId,
+        ends: LineEnds,
+    ) -> Result<bool, ExecError> {
+        Ok(mode_fits(self.repository, found, old.mode)
+            && is_base_content(self.repository, full, &old.oid, ends)?)
     }
 
     /// Files below a folder that must make room and that this change does not delete.
@@ -263,13 +226,6 @@ impl Look<'_> {
         }
         Ok(unknown)
     }
-}
-
-enum Attribute {
-    Unspecified,
-    On,
-    Off,
-    Value(String),
 }
 
 /// The folders above a path, outermost first.
@@ -316,6 +272,49 @@ pub(crate) fn link_is(path: &Path, id: &str) -> Result<bool, ExecError> {
 /// Does a regular file hold exactly this blob?
 pub(crate) fn content_is(path: &Path, id: &str) -> Result<bool, ExecError> {
     let bytes = fs::read(path).map_err(RepoError::io(path))?;
-    let found = Oid::hash_object(ObjectType::Blob, &bytes).map_err(RepoError::git("hash a file"))?;
+    is_blob(&bytes, id)
+}
+
+fn is_blob(bytes: &[u8], id: &str) -> Result<bool, ExecError> {
+    let found = Oid::hash_object(ObjectType::Blob, bytes).map_err(RepoError::git("hash a file"))?;
     Ok(found.to_string() == id)
+}
+
+/// Does a regular file hold what a commit has in this blob? As git sees it: line ends that are not those of a checkout
+/// are nobody's work, unless the user wants none of them lost.
+pub(crate) fn is_base_content(
+    repository: &Repository,
+    path: &Path,
+    id: &str,
+    ends: LineEnds,
+) -> Result<bool, ExecError> {
+    let bytes = fs::read(path).map_err(RepoError::io(path))?;
+    let is_same = is_blob(&bytes, id)?;
+    if is_same || ends.are_kept() {
+        return Ok(is_same);
+    }
+    let blob = repository.git.find_blob(oid(id)?);
+    let blob = blob.map_err(RepoError::git("read a file of the base"))?;
+    let content = blob.content();
+    if *ends.to_work_tree(content) == *bytes {
+        return Ok(true);
+    }
+    let comes_back = *ends.to_git(&bytes, Some(content)) == *content;
+    Ok(comes_back && !repository.line_end_settings()?.safe)
+}
+
+/// Does a regular file hold exactly what a checkout makes of this blob?
+pub(crate) fn is_checked_out(
+    repository: &Repository,
+    path: &Path,
+    id: &str,
+    ends: LineEnds,
+) -> Result<bool, ExecError> {
+    if ends.are_kept() {
+        return content_is(path, id);
+    }
+    let bytes = fs::read(path).map_err(RepoError::io(path))?;
+    let blob = repository.git.find_blob(oid(id)?);
+    let blob = blob.map_err(RepoError::git("read a file of the change"))?;
+    Ok(*ends.to_work_tree(blob.content()) == *bytes)
 }

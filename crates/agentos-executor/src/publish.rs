@@ -3,8 +3,8 @@
 //! Owns: journal, staged files, ref, index and work tree, journal cleared. Before the ref moves, nothing is visible;
 //! after it, everything can be redone from the journal. Never: checks whether a change may land.
 
-use std::fs;
 use std::path::Path;
+use std::{fs, iter};
 
 use git2::{ErrorCode, Oid};
 
@@ -12,6 +12,7 @@ use crate::disk;
 use crate::index_lock::HeldIndex;
 use crate::journal::{Journal, JournalFile};
 use crate::land::{Prepared, moved};
+use crate::line_ends::Ends;
 use crate::splice::oid;
 use crate::{ExecError, LandPlan, Repository, worktree};
 
@@ -26,9 +27,11 @@ impl Repository {
     ) -> Result<Vec<String>, ExecError> {
         let target = &plan.target;
         let root = self.work_dir().filter(|_| target.writes.touches_work_tree());
-        let files = prepared.files.iter().map(|file| JournalFile {
+        let ends = prepared.ends.iter().copied().chain(iter::repeat(Ends::default()));
+        let files = prepared.files.iter().zip(ends).map(|(file, ends)| JournalFile {
             file: file.clone(),
             temp: None,
+            ends,
         });
         let mut journal = Journal {
             v: 1,

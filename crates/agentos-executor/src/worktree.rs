@@ -16,9 +16,9 @@ use crate::disk;
 use crate::index;
 use crate::index_lock::{HeldIndex, no_links};
 use crate::journal::JournalFile;
-use crate::preflight::{ancestors, content_is, link_is, look_at, mode_fits};
+use crate::preflight::{ancestors, is_base_content, is_checked_out, link_is, look_at, mode_fits};
 use crate::splice::oid;
-use crate::{ExecError, FileId, ReceiptFile, Repository};
+use crate::{ExecError, FileId, Repository};
 
 /// Names where the new content of each file will wait: in the innermost folder that is already there. For a deleted
 /// file it is the name by which its folder is tried.
@@ -55,7 +55,7 @@ pub(crate) fn stage(
 ) -> Result<(), ExecError> {
     let mut written = also;
     let mut tried = BTreeSet::new();
-    for JournalFile { file, temp } in files {
+    for JournalFile { file, temp, ends } in files {
         let Some(temp) = temp else {
             continue;
         };
@@ -75,7 +75,8 @@ pub(crate) fn stage(
             .find_blob(oid(&new.oid)?)
             .map_err(ExecError::git("read a new file"))?;
         let temp = safe(root, temp)?;
-        write_new(&temp, blob.content(), new.mode).map_err(ExecError::write("write", &temp))?;
+        let bytes = ends.after.to_work_tree(blob.content());
+        write_new(&temp, &bytes, new.mode).map_err(ExecError::write("write", &temp))?;
         written.push(temp);
         repository.reach("file staged");
     }
@@ -116,19 +117,22 @@ enum OnDisk {
 
 /// Where modes are not trusted, a change of mode alone is still to be made: only then a mode that does not fit counts
 /// as before.
-fn state_of(repository: &Repository, root: &Path, file: &ReceiptFile) -> Result<OnDisk, ExecError> {
+fn state_of(repository: &Repository, root: &Path, entry: &JournalFile) -> Result<OnDisk, ExecError> {
+    let JournalFile { file, ends, .. } = entry;
     let path = file.path.as_str();
     let exactly = |found: &Metadata, mode| {
         is_executable(found).is_none_or(|executable| executable == (mode == FileMode::Executable))
     };
     let nearly = |found: &Metadata, mode| mode_fits(repository, found, mode);
-    if holds(root, path, file.new.as_ref(), &exactly)? {
+    let is_new = |place: &Path, id: &str| is_checked_out(repository, place, id, ends.after);
+    let is_old = |place: &Path, id: &str| is_base_content(repository, place, id, ends.before);
+    if holds(root, path, file.new.as_ref(), &exactly, &is_new)? {
         return Ok(OnDisk::New);
     }
-    if holds(root, path, file.old.as_ref(), &nearly)? {
+    if holds(root, path, file.old.as_ref(), &nearly, &is_old)? {
         return Ok(OnDisk::Old);
     }
-    Ok(if holds(root, path, file.new.as_ref(), &nearly)? {
+    Ok(if holds(root, path, file.new.as_ref(), &nearly, &is_new)? {
         OnDisk::New
     } else {
         OnDisk::Other
@@ -141,6 +145,7 @@ fn holds(
     path: &str,
     id: Option<&FileId>,
     mode_fits: &dyn Fn(&Metadata, FileMode) -> bool,
+    content_fits: &dyn Fn(&Path, &str) -> Result<bool, ExecError>,
 ) -> Result<bool, ExecError> {
     let place = root.join(path);
     match (look_at(&place)?, id) {
@@ -149,7 +154,7 @@ fn holds(
         (Some(found), None) => Ok(found.is_dir()),
         (Some(_), Some(id)) if id.mode == FileMode::Symlink => link_is(&place, &id.oid),
         (Some(found), Some(id)) if found.is_file() => {
-            Ok(mode_fits(&found, id.mode) && content_is(&place, &id.oid)?)
+            Ok(mode_fits(&found, id.mode) && content_fits(&place, &id.oid)?)
         }
         (None | Some(_), Some(_)) => Ok(false),
     }
@@ -180,33 +185,33 @@ struct Settling<'a> {
 impl Settling<'_> {
     /// Removes the deleted files, which makes room, and brings the staged ones to their places.
     fn settle(&mut self, files: &[JournalFile]) -> Result<(), ExecError> {
-        for JournalFile { file, .. } in files.iter().filter(|file| file.file.new.is_none()) {
-            self.remove(file)?;
+        for entry in files.iter().filter(|entry| entry.file.new.is_none()) {
+            self.remove(entry)?;
         }
-        for JournalFile { file, temp } in files {
-            if let (Some(_), Some(temp)) = (&file.new, temp) {
-                self.put(file, temp)?;
+        for entry in files {
+            if let (Some(_), Some(temp)) = (&entry.file.new, &entry.temp) {
+                self.put(entry, temp)?;
             }
         }
         Ok(())
     }
 
     /// Is the path as the base has it? Somebody's later work is noted.
-    fn is_open(&mut self, file: &ReceiptFile) -> Result<bool, ExecError> {
-        Ok(match state_of(self.repository, self.root, file)? {
+    fn is_open(&mut self, entry: &JournalFile) -> Result<bool, ExecError> {
+        Ok(match state_of(self.repository, self.root, entry)? {
             OnDisk::Old => true,
             OnDisk::New => false,
             OnDisk::Other => {
-                self.kept.push(file.path.as_str().to_owned());
+                self.kept.push(entry.file.path.as_str().to_owned());
                 false
             }
         })
     }
 
-    fn remove(&mut self, file: &ReceiptFile) -> Result<(), ExecError> {
-        let path = file.path.as_str();
+    fn remove(&mut self, entry: &JournalFile) -> Result<(), ExecError> {
+        let path = entry.file.path.as_str();
         let place = safe(self.root, path)?;
-        if self.is_open(file)? {
+        if self.is_open(entry)? {
             fs::remove_file(&place).map_err(ExecError::write("remove", &place))?;
             self.repository.reach("file removed");
             self.folders.insert(prune(self.root, path));
@@ -214,8 +219,9 @@ impl Settling<'_> {
         Ok(())
     }
 
-    fn put(&mut self, file: &ReceiptFile, temp: &str) -> Result<(), ExecError> {
-        if !self.is_open(file)? {
+    fn put(&mut self, entry: &JournalFile, temp: &str) -> Result<(), ExecError> {
+        let file = &entry.file;
+        if !self.is_open(entry)? {
             return Ok(());
         }
         let temp = safe(self.root, temp)?;
@@ -227,7 +233,7 @@ impl Settling<'_> {
             match self.put_new(&temp, &place) {
                 // It came in this moment; unless it happens to be the same, it is theirs.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    self.is_open(file)?;
+                    self.is_open(entry)?;
                     return Ok(());
                 }
                 put => put.map_err(ExecError::write("make", &place))?,

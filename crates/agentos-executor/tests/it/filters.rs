@@ -12,22 +12,15 @@ fn branch(name: &str) -> TargetSpec {
 #[test]
 fn a_file_that_git_converts_is_refused_in_a_work_tree() {
     let cases = [
-        ("a.txt filter=lfs\n", "", "filter=lfs"),
-        ("a.txt ident\n", "", "ident"),
+        ("a.txt filter=lfs\n", "filter=lfs"),
+        ("a.txt ident\n", "ident"),
         (
             "a.txt working-tree-encoding=UTF-16\n",
-            "",
             "working-tree-encoding=UTF-16",
         ),
-        ("a.txt text eol=crlf\n", "", "eol=crlf"),
-        ("", "core.autocrlf=true", "core.autocrlf=true"),
-        ("* text=auto\n", "core.eol=crlf", "core.eol=crlf"),
     ];
-    for (attributes, setting, by) in cases {
+    for (attributes, by) in cases {
         let repo = example();
-        if let Some((name, value)) = setting.split_once('=') {
-            repo.git(&["config", name, value]);
-        }
         write_file(&repo.path().join(".git/info/attributes"), attributes);
         let error = land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).unwrap_err();
         let expected = format!("`a.txt` is converted on checkout ({by}), which is not supported");
@@ -36,21 +29,6 @@ fn a_file_that_git_converts_is_refused_in_a_work_tree() {
         let other = land(&repo, &branch("other"), &[("a.txt", text("x\n"))]);
         let expected = by.starts_with("filter").then_some("filtered-path");
         assert_eq!(other.err().map(|error| error.code()), expected, "{by}");
-    }
-    let plain = [
-        ("a.txt -text\n", "core.autocrlf=true"),
-        ("* text=auto\n", "core.autocrlf=input"),
-    ];
-    for (attributes, setting) in plain {
-        let repo = example();
-        let (name, value) = setting.split_once('=').unwrap();
-        repo.git(&["config", name, value]);
-        write_file(&repo.path().join(".git/info/attributes"), attributes);
-        assert!(
-            land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).is_ok(),
-            "{attributes}"
-        );
-        assert_eq!(repo.status(), "");
     }
 }
 

@@ -4,6 +4,8 @@ mod content;
 mod filters;
 mod hostile;
 mod land;
+#[cfg(test)]
+mod line_ends;
 mod measure;
 mod races;
 #[cfg(test)]

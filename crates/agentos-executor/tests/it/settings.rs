@@ -27,13 +27,6 @@ fn settings_about_names_do_not_hinder_a_landing() {
 }
 
 #[test]
-fn input_is_converted_by_git_alone_and_needs_no_conversion_here() {
-    let repo = example();
-    repo.git(&["config", "core.autocrlf", "input"]);
-    land_clean(&repo, &[("a.txt", text("one\nTWO\n"))]);
-}
-
-#[test]
 fn objects_may_be_borrowed_from_another_repository() {
     let repo = example();
     let dir = repo.outside().join("borrower");
@@ -109,7 +102,7 @@ fn a_young_file_that_nobody_changed_is_still_seen_as_unchanged() {
 #[test]
 fn attributes_that_are_staged_only_count() {
     let repo = example();
-    repo.write(".gitattributes", "a.txt text eol=crlf\n");
+    repo.write(".gitattributes", "a.txt ident\n");
     repo.commit_all("attributes");
     remove_file(&repo.path().join(".gitattributes"));
     let refused = land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).unwrap_err();

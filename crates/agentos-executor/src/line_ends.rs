@@ -1,0 +1,227 @@
+//! What git does to the line ends of a file between a commit and the work tree.
+//!
+//! Owns: the choice by attributes and settings, and the way there and back, byte for byte as git's `convert.c` has
+//! them. Never: reads a file or a setting by itself.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// What is done to the line ends of one file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LineEnds {
+    /// Nothing: both sides hold the same bytes.
+    #[default]
+    Kept,
+    /// It is text: LF in the commit, and in the work tree what is there.
+    TextLf,
+    /// It is text: LF in the commit, CRLF in the work tree.
+    TextCrlf,
+    /// As [`LineEnds::TextLf`], if it looks like text and the commit has no CRLF yet.
+    AutoLf,
+    /// As [`LineEnds::TextCrlf`], if it looks like text and the commit has no CR yet.
+    AutoCrlf,
+}
+
+/// What is done to the line ends of one file before a change and after it, which may change the attributes itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ends {
+    pub before: LineEnds,
+    pub after: LineEnds,
+}
+
+impl Ends {
+    pub(crate) fn are_kept(&self) -> bool {
+        self.before.are_kept() && self.after.are_kept()
+    }
+}
+
+/// `core.autocrlf`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum AutoCrlf {
+    #[default]
+    Off,
+    On,
+    Input,
+}
+
+/// The settings that line ends depend on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub auto: AutoCrlf,
+    /// What `core.eol` says, or the system where it says nothing.
+    pub eol_is_crlf: bool,
+    /// `core.safecrlf`: nothing may be lost by a conversion.
+    pub safe: bool,
+}
+
+/// The value of one attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Attribute {
+    Unspecified,
+    On,
+    Off,
+    Value(String),
+}
+
+impl Attribute {
+    fn is(&self, value: &str) -> bool {
+        matches!(self, Self::Value(found) if found == value)
+    }
+}
+
+impl LineEnds {
+    /// From the attributes `text`, its older name `crlf`, and `eol`.
+    pub(crate) fn choose(text: &Attribute, crlf: &Attribute, eol: &Attribute, settings: Settings) -> Self {
+        enum Said {
+            Text,
+            Input,
+            Auto,
+        }
+        let said = |attribute: &Attribute| match attribute {
+            Attribute::On => Some(Ok(Said::Text)),
+            Attribute::Off => Some(Err(())),
+            Attribute::Value(value) if value == "input" => Some(Ok(Said::Input)),
+            Attribute::Value(value) if value == "auto" => Some(Ok(Said::Auto)),
+            Attribute::Value(_) | Attribute::Unspecified => None,
+        };
+        let said = match said(text).or_else(|| said(crlf)) {
+            Some(Err(())) => return Self::Kept,
+            Some(Ok(said)) => Some(said),
+            None => None,
+        };
+        let crlf_by_settings = match settings.auto {
+            AutoCrlf::On => true,
+            AutoCrlf::Input => false,
+            AutoCrlf::Off => settings.eol_is_crlf,
+        };
+        let auto = |is_crlf| if is_crlf { Self::AutoCrlf } else { Self::AutoLf };
+        let is_auto = matches!(said, Some(Said::Auto));
+        match (said, settings.auto) {
+            _ if eol.is("lf") => {
+                if is_auto {
+                    Self::AutoLf
+                } else {
+                    Self::TextLf
+                }
+            }
+            _ if eol.is("crlf") => {
+                if is_auto {
+                    Self::AutoCrlf
+                } else {
+                    Self::TextCrlf
+                }
+            }
+            (Some(Said::Auto), _) => auto(crlf_by_settings),
+            (Some(Said::Input), _) => Self::TextLf,
+            (Some(Said::Text), _) if crlf_by_settings => Self::TextCrlf,
+            (Some(Said::Text), _) => Self::TextLf,
+            (None, AutoCrlf::Off) => Self::Kept,
+            (None, AutoCrlf::On | AutoCrlf::Input) => auto(crlf_by_settings),
+        }
+    }
+
+    pub(crate) fn are_kept(&self) -> bool {
+        *self == Self::Kept
+    }
+
+    fn is_auto(self) -> bool {
+        matches!(self, Self::AutoLf | Self::AutoCrlf)
+    }
+
+    /// What the work tree gets for this content of a commit.
+    pub(crate) fn to_work_tree(self, content: &[u8]) -> Cow<'_, [u8]> {
+        let stats = match self {
+            Self::Kept | Self::TextLf | Self::AutoLf => return Cow::Borrowed(content),
+            Self::TextCrlf | Self::AutoCrlf => Stats::of(content),
+        };
+        let is_left = self.is_auto() && (stats.lone_cr + stats.crlf > 0 || stats.is_binary());
+        if stats.lone_lf == 0 || is_left {
+            return Cow::Borrowed(content);
+        }
+        let mut bytes = Vec::with_capacity(content.len() + stats.lone_lf);
+        let mut before = 0;
+        for &byte in content {
+            if byte == b'\n' && before != b'\r' {
+                bytes.push(b'\r');
+            }
+            bytes.push(byte);
+            before = byte;
+        }
+        Cow::Owned(bytes)
+    }
+
+    /// What git would take from the work tree into the index, where the index has `indexed` now.
+    pub(crate) fn to_git<'a>(self, content: &'a [u8], indexed: Option<&[u8]>) -> Cow<'a, [u8]> {
+        let stats = match self {
+            Self::Kept => return Cow::Borrowed(content),
+            Self::TextLf | Self::TextCrlf | Self::AutoLf | Self::AutoCrlf => Stats::of(content),
+        };
+        let has_crlf = |content: &[u8]| {
+            let stats = Stats::of(content);
+            stats.crlf > 0 && !stats.is_binary()
+        };
+        let is_left = self.is_auto() && (stats.is_binary() || indexed.is_some_and(has_crlf));
+        if stats.crlf == 0 || is_left {
+            return Cow::Borrowed(content);
+        }
+        let mut bytes = Vec::with_capacity(content.len());
+        let mut rest = content.iter().peekable();
+        while let Some(&byte) = rest.next() {
+            if byte != b'\r' || rest.peek() != Some(&&b'\n') {
+                bytes.push(byte);
+            }
+        }
+        Cow::Owned(bytes)
+    }
+
+    /// Would git take the same content back from what it wrote into the work tree?
+    pub(crate) fn come_back(self, content: &[u8]) -> bool {
+        let written = self.to_work_tree(content);
+        *self.to_git(&written, Some(content)) == *content
+    }
+}
+
+/// What git counts to tell text from other content.
+#[derive(Default)]
+struct Stats {
+    lone_cr: usize,
+    lone_lf: usize,
+    crlf: usize,
+    nul: usize,
+    printable: usize,
+    unprintable: usize,
+}
+
+impl Stats {
+    fn of(content: &[u8]) -> Self {
+        let mut stats = Self::default();
+        let mut rest = content.iter().peekable();
+        while let Some(&byte) = rest.next() {
+            match byte {
+                b'\r' if rest.next_if(|&&next| next == b'\n').is_some() => stats.crlf += 1,
+                b'\r' => stats.lone_cr += 1,
+                b'\n' => stats.lone_lf += 1,
+                0 => {
+                    stats.nul += 1;
+                    stats.unprintable += 1;
+                }
+                // Backspace, tab, form feed and escape are found in texts.
+                0x08 | b'\t' | 0x0c | 0x1b => stats.printable += 1,
+                0x7f | 0x01..=0x1f => stats.unprintable += 1,
+                _ => stats.printable += 1,
+            }
+        }
+        // An end-of-file character of old systems.
+        if content.last() == Some(&0x1a) {
+            stats.unprintable -= 1;
+        }
+        stats
+    }
+
+    fn is_binary(&self) -> bool {
+        self.lone_cr > 0 || self.nul > 0 || self.printable >> 7 < self.unprintable
+    }
+}
