@@ -80,6 +80,7 @@ impl Service for Anthropic {
             start: "start the server",
             load: "see which models the key may use",
             address: "https://api.anthropic.com",
+            longer: "use a model with {tokens} tokens of context",
         }
     }
 
@@ -97,12 +98,9 @@ impl Service for Anthropic {
 
     fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
         Box::pin(async move {
-            Ok(Ask {
-                url: call.base.without_last("v1").join("v1/messages"),
-                wire: Arc::new(MessagesWire),
-                model: Some(call.wanted().ok_or(Reason::MissingModel)?.to_owned()),
-                notes: Vec::new(),
-            })
+            let model = call.wanted().ok_or(Reason::MissingModel)?.to_owned();
+            let url = call.base.without_last("v1").join("v1/messages");
+            Ok(Ask::new(url, Arc::new(MessagesWire), Some(model)))
         })
     }
 

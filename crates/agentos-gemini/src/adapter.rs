@@ -58,6 +58,7 @@ impl Service for Gemini {
             start: "start the server",
             load: "see which models the key may use",
             address: "https://generativelanguage.googleapis.com/v1beta",
+            longer: "use a model with {tokens} tokens of context",
         }
     }
 
@@ -73,12 +74,8 @@ impl Service for Gemini {
         Box::pin(async move {
             let model = model(call)?;
             let path = format!("models/{model}:streamGenerateContent");
-            Ok(Ask {
-                url: call.base.join(&path).with_query("alt", "sse"),
-                wire: Arc::new(ContentWire),
-                model: Some(model.to_owned()),
-                notes: Vec::new(),
-            })
+            let url = call.base.join(&path).with_query("alt", "sse");
+            Ok(Ask::new(url, Arc::new(ContentWire), Some(model.to_owned())))
         })
     }
 

@@ -8,6 +8,7 @@ use agentos_tool::{Progress, ProgressSink, ToolError, ToolOutput, ToolTask};
 use serde_json::Value;
 
 use crate::assembly::Assembly;
+use crate::context::{Fit, Need};
 use crate::retry::pause;
 use crate::verdict::ApiError;
 use crate::{Ask, Fault, Job, Reason, Server, Wire, judge};
@@ -52,6 +53,22 @@ impl Server {
         };
         let request = self.task_request(ask.url.clone(), ask.wire.request(&job));
         let mut warnings = ask.notes.clone();
+        // The profile's word for the window is only as good as whoever wrote it; the server's own comes first.
+        if let Some(window) = ask.context_window.or(settings.context_window) {
+            match Need::of(task, ask.prompt_tokens, job.max_tokens).fits(window) {
+                Fit::Fits => {}
+                Fit::Tight(words) => warnings.push(words),
+                Fit::TooLong(words, wanted) => {
+                    let fault = Fault::from(Reason::ContextLength).saying(&words);
+                    let mut error = self.error(&fault, deadline);
+                    error.fix = Some(self.longer_context(wanted));
+                    return Err(error);
+                }
+            }
+        }
+        for note in &warnings {
+            progress.progress(Progress::Note(note.clone()));
+        }
         let mut retried = 0;
         loop {
             let broken = match self

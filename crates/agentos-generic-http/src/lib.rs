@@ -7,6 +7,7 @@
 
 mod assembly;
 mod call;
+mod context;
 mod guard;
 mod plain;
 mod reason;

@@ -66,6 +66,7 @@ impl Service for PlainServer {
             start: "start the server",
             load: "load a model",
             address: "http://localhost:8080",
+            longer: "use a model with {tokens} tokens of context",
         }
     }
 
@@ -75,12 +76,12 @@ impl Service for PlainServer {
 
     fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
         Box::pin(async move {
-            Ok(Ask {
-                url: call.base.join(&self.path),
-                wire: Arc::clone(&self.wire),
-                model: call.wanted().map(str::to_owned),
-                notes: Vec::new(),
-            })
+            let model = call.wanted().map(str::to_owned);
+            Ok(Ask::new(
+                call.base.join(&self.path),
+                Arc::clone(&self.wire),
+                model,
+            ))
         })
     }
 }

@@ -143,6 +143,16 @@ impl Server {
         let mut health = ToolHealth::new(provider, HealthStatus::Connected, details, now);
         health.detail = found.remark.map(|remark| remark.as_str().to_owned());
         health.fix = found.remark.and_then(|remark| self.place(&at).fix(remark));
+        if let (Some(loaded), Some(counted_on)) = (found.context_window, self.settings.context_window)
+            && loaded < counted_on
+        {
+            health.detail = Some("short_context".to_owned());
+            health.details = format!(
+                "{}, but its context has {loaded} tokens and the profile counts on {counted_on}",
+                health.details
+            );
+            health.fix = Some(self.hints.longer.replace("{tokens}", &counted_on.to_string()));
+        }
         health.model = found.model;
         health.models = found.models;
         health.context_window = found.context_window;
@@ -201,6 +211,12 @@ impl Server {
             endpoint,
             latency_ms: deadline.elapsed_ms(),
         }
+    }
+
+    /// What to do where a task needs a context of so many tokens.
+    pub(crate) fn longer_context(&self, tokens: u64) -> String {
+        let how = self.hints.longer.replace("{tokens}", &tokens.to_string());
+        format!("give fewer or smaller files, or {how}")
     }
 
     /// The deadline of a run.

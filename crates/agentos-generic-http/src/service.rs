@@ -58,6 +58,25 @@ pub struct Ask {
     pub model: Option<String>,
     /// What a person should know of this answer, whatever it is.
     pub notes: Vec<String>,
+    /// Tokens of the context that is loaded, where the server says so.
+    pub context_window: Option<u64>,
+    /// Tokens of the prompt, where the server has counted them.
+    pub prompt_tokens: Option<u64>,
+}
+
+impl Ask {
+    /// A task's way to a server of which nothing more is known.
+    #[must_use]
+    pub fn new(url: HttpUrl, wire: Arc<dyn Wire>, model: Option<String>) -> Self {
+        Self {
+            url,
+            wire,
+            model,
+            notes: Vec::new(),
+            context_window: None,
+            prompt_tokens: None,
+        }
+    }
 }
 
 /// One kind of server.

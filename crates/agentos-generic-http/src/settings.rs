@@ -21,6 +21,8 @@ pub struct ServerSettings {
     pub model: Option<String>,
     /// The key.
     pub key: Option<Secret>,
+    /// Why no key is sent although there may be one, in words that begin a sentence.
+    pub key_obstacle: Option<String>,
     /// It never answers without a key, so nothing is sent without one.
     pub requires_key: bool,
     /// Does what is sent stay on machines of the user's own?
@@ -56,6 +58,7 @@ impl ServerSettings {
             base_url: None,
             model: None,
             key: None,
+            key_obstacle: None,
             requires_key: false,
             execution_mode,
             diff_quality: DiffQuality::Medium,

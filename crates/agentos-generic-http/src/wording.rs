@@ -13,6 +13,8 @@ pub struct Hints {
     pub load: &'static str,
     /// What a base URL looks like.
     pub address: &'static str,
+    /// How a longer context is had; `{tokens}` stands for its length.
+    pub longer: &'static str,
 }
 
 /// Whom the sentences are about.
@@ -27,6 +29,9 @@ impl Place<'_> {
     /// What was seen. `said` is added where it tells more, and is the sentence where the transport made it.
     pub(crate) fn details(&self, reason: Reason, said: Option<&str>) -> String {
         let at = self.at;
+        if let Some(obstacle) = self.obstacle(reason) {
+            return format!("`{at}` wants a key; {obstacle}");
+        }
         let seen = match reason {
             Reason::MissingUrl => "no base URL is set".to_owned(),
             Reason::MissingModel => "no model is set, and the server does not list exactly one".to_owned(),
@@ -85,6 +90,9 @@ impl Place<'_> {
     pub(crate) fn fix(&self, reason: Reason) -> Option<String> {
         let provider = &self.settings.provider;
         let hints = self.hints;
+        if self.obstacle(reason).is_some() {
+            return Some("see `agentos tool auth status`".to_owned());
+        }
         Some(match reason {
             Reason::MissingUrl | Reason::BadUrl => {
                 format!(
@@ -141,6 +149,12 @@ impl Place<'_> {
         })
     }
 
+    /// Why there is no key, where that is the matter.
+    fn obstacle(&self, reason: Reason) -> Option<&str> {
+        let is_matter = matches!(reason, Reason::MissingKey | Reason::KeyRequired);
+        self.settings.key_obstacle.as_deref().filter(|_| is_matter)
+    }
+
     fn model(&self) -> String {
         self.settings
             .named_model()
@@ -161,6 +175,7 @@ mod tests {
             start: "start it",
             load: "load a model",
             address: "http://localhost:1234/v1",
+            longer: "load it with {tokens}",
         };
         let place = Place {
             settings: &settings,

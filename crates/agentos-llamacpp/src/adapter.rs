@@ -55,10 +55,52 @@ async fn find(call: Call<'_>) -> Result<Found, Fault> {
     if found.remark == Some(Reason::NotLoaded) && !props.loads_on_demand {
         return Err(Fault::from(Reason::LoadingOff).listing(found.models));
     }
+    let of_model = if props.is_router && found.remark.is_none() {
+        routed_context(call, &root, found.model.as_deref()).await
+    } else {
+        None
+    };
     Ok(Found {
-        context_window: props.context_window.or(found.context_window),
+        context_window: of_model.or(props.context_window).or(found.context_window),
         ..found
     })
+}
+
+/// The context of one of a router's models. Asking must not load it.
+async fn routed_context(call: Call<'_>, root: &HttpUrl, model: Option<&str>) -> Option<u64> {
+    let url = root
+        .join("props")
+        .with_query("model", model?)
+        .with_query("autoload", "false");
+    let props = call.get(url).await.ok()?;
+    props
+        .pointer("/default_generation_settings/n_ctx")?
+        .as_u64()
+        .filter(|window| *window > 0)
+}
+
+/// The context that a task will meet. What else is wrong with the server the task itself meets.
+async fn loaded_context(call: Call<'_>, root: &HttpUrl) -> Option<u64> {
+    let props = Props::read(&call.get(root.join("props")).await.ok()?).ok()?;
+    if props.is_router {
+        return routed_context(call, root, call.wanted()).await;
+    }
+    props.context_window
+}
+
+/// Tokens of a prompt as the server counts them; asked for only where it may not fit.
+async fn counted(call: Call<'_>, root: &HttpUrl, prompt: &str, window: Option<u64>) -> Option<u64> {
+    // No tokenizer makes more tokens than bytes; half of them leaves room for an answer.
+    let surely_fits = u64::try_from(prompt.len()).is_ok_and(|bytes| bytes < window.unwrap_or(0) / 2);
+    if surely_fits || window.is_none() {
+        return None;
+    }
+    let mut body = json!({"content": prompt, "add_special": true});
+    if let (Some(model), Some(body)) = (call.wanted(), body.as_object_mut()) {
+        body.insert("model".to_owned(), model.into());
+    }
+    let answer = call.post(root.join("tokenize"), body).await.ok()?;
+    u64::try_from(answer.get("tokens")?.as_array()?.len()).ok()
 }
 
 /// The server knows its model's chat template; a plain prompt makes most models ramble. Servers without
@@ -102,6 +144,7 @@ impl Service for LlamaCpp {
             start: "start `llama-server -m MODEL.gguf --port 8080`",
             load: "start llama-server with a model (`-m MODEL.gguf`)",
             address: "http://localhost:8080",
+            longer: "start llama-server with `--ctx-size {tokens}` for each parallel slot",
         }
     }
 
@@ -117,19 +160,24 @@ impl Service for LlamaCpp {
                 Err(why) => (None, Some(why.to_owned())),
             };
             let model = call.wanted().map(str::to_owned);
-            Ok(match self.mode {
-                LlamaCppMode::OpenAi => Ask {
-                    url: ChatWire::below(&root.join("v1")),
-                    wire: Arc::new(ChatWire::new(LimitField::MaxTokens).with_grammar(grammar)),
-                    model,
-                    notes: note.into_iter().collect(),
-                },
-                LlamaCppMode::Completion => Ask {
-                    url: root.join("completion"),
-                    wire: Arc::new(completion_wire(call, &root, task).await?.with_grammar(grammar)),
-                    model,
-                    notes: note.into_iter().collect(),
-                },
+            let context_window = loaded_context(call, &root).await;
+            let mut prompt_tokens = None;
+            let ask = match self.mode {
+                LlamaCppMode::OpenAi => {
+                    let wire = ChatWire::new(LimitField::MaxTokens).with_grammar(grammar);
+                    Ask::new(ChatWire::below(&root.join("v1")), Arc::new(wire), model)
+                }
+                LlamaCppMode::Completion => {
+                    let wire = completion_wire(call, &root, task).await?.with_grammar(grammar);
+                    prompt_tokens = counted(call, &root, &wire.prompt(task), context_window).await;
+                    Ask::new(root.join("completion"), Arc::new(wire), model)
+                }
+            };
+            Ok(Ask {
+                notes: note.into_iter().collect(),
+                context_window,
+                prompt_tokens,
+                ..ask
             })
         })
     }

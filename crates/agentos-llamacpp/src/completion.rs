@@ -44,6 +44,11 @@ impl CompletionWire {
         }
     }
 
+    /// The text that is sent.
+    pub(crate) fn prompt(&self, task: &ToolTask) -> String {
+        self.templated.clone().unwrap_or_else(|| plain_prompt(task))
+    }
+
     /// The same with a grammar in GBNF.
     #[must_use]
     pub fn with_grammar(mut self, grammar: Option<String>) -> Self {

@@ -9,6 +9,8 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Props {
     pub(crate) context_window: Option<u64>,
+    /// It serves several models, each of which has properties of its own.
+    pub(crate) is_router: bool,
     /// A router that loads a model when it is first asked for.
     pub(crate) loads_on_demand: bool,
 }
@@ -29,6 +31,7 @@ impl Props {
         let loads_on_demand = json.get("models_autoload").and_then(Value::as_bool) != Some(false);
         Ok(Self {
             context_window,
+            is_router,
             loads_on_demand,
         })
     }

@@ -56,6 +56,7 @@ impl Service for LmStudio {
             start: "start the server in LM Studio (Developer page, or `lms server start`)",
             load: "load a model in LM Studio (Developer page, or `lms load`)",
             address: "http://localhost:1234/v1",
+            longer: "load the model with `lms load MODEL --context-length {tokens}`",
         }
     }
 
@@ -65,16 +66,21 @@ impl Service for LmStudio {
 
     fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
         Box::pin(async move {
-            // Its newer versions refuse a name they do not know, so the placeholder has to be resolved.
-            let model = match call.wanted() {
-                Some(model) => Some(model.to_owned()),
-                None => Self::find(call).await?.model,
+            let found = Self::find(call).await;
+            // Its newer versions refuse a name they do not know, so the placeholder has to be resolved. With a name the
+            // list only tells how long a context is loaded, which the server does not say of itself when it cuts.
+            let (model, context_window) = match (call.wanted(), found) {
+                (Some(model), Ok(found)) => (Some(model.to_owned()), found.context_window),
+                (Some(model), Err(_)) => (Some(model.to_owned()), None),
+                (None, found) => {
+                    let found = found?;
+                    (found.model, found.context_window)
+                }
             };
+            let url = ChatWire::below(&call.base.without_last("v1").join("v1"));
             Ok(Ask {
-                url: ChatWire::below(&call.base.without_last("v1").join("v1")),
-                wire: Arc::new(ChatWire::new(LimitField::MaxTokens)),
-                model,
-                notes: Vec::new(),
+                context_window,
+                ..Ask::new(url, Arc::new(ChatWire::new(LimitField::MaxTokens)), model)
             })
         })
     }

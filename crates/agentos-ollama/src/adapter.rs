@@ -67,39 +67,63 @@ impl Ollama {
             (None, [only]) => only.clone(),
             (None, _) => return Err(Fault::from(Reason::MissingModel).listing(all)),
         };
-        let show = call
-            .post(call.base.join("api/show"), json!({"model": name}))
-            .await?;
         Ok(Model {
-            longest: longest_context(&show)?,
+            longest: Self::longest(call, &name).await?,
             name,
             all,
         })
     }
 
+    /// Tokens that the model takes at the most.
+    async fn longest(call: Call<'_>, name: &str) -> Result<Option<u64>, Fault> {
+        let show = call.post(call.base.join("api/show"), json!({"model": name}));
+        longest_context(&show.await?)
+    }
+
+    /// What is said before a model that is loaded with another context is loaded again.
+    async fn reload_note(call: Call<'_>, name: &str, context: u64) -> Option<String> {
+        let loaded = loaded_context(&call.get(call.base.join("api/ps")).await.ok()?, name)?;
+        (loaded < context).then(|| {
+            format!("the model is loaded with {loaded} tokens of context and is loaded again with {context}")
+        })
+    }
+
     async fn ask(call: Call<'_>, task: &ToolTask) -> Result<Ask, Fault> {
         let settings = call.server.settings();
-        let name = match call.wanted() {
-            Some(name) => name.to_owned(),
-            None => Self::model(call).await?.name,
+        let (name, longest) = match call.wanted() {
+            Some(name) => match Self::longest(call, name).await {
+                Ok(longest) => (name.to_owned(), longest),
+                Err(fault) if fault.reason == Reason::UnknownModel => return Err(fault),
+                // Only the length is wanted here; what else is wrong the task itself will meet.
+                Err(_) => (name.to_owned(), None),
+            },
+            None => {
+                let model = Self::model(call).await?;
+                (model.name, model.longest)
+            }
         };
         let limit = task.limits.max_output_tokens.or(settings.max_tokens);
+        let longest = match (longest, settings.context_window) {
+            (Some(of_model), Some(said)) => Some(of_model.min(said)),
+            (one, other) => one.or(other),
+        };
         let context = context_for(
             prompt::system(task).len() + prompt::user(task).len(),
             limit.unwrap_or(DEFAULT_LIMIT),
-            settings.context_window,
+            longest,
         );
+        let notes = Self::reload_note(call, &name, context).await;
+        let url = call.base.join("api/chat");
         Ok(Ask {
-            url: call.base.join("api/chat"),
-            wire: Arc::new(OllamaWire::new(context)),
-            model: Some(name),
-            notes: Vec::new(),
+            notes: notes.into_iter().collect(),
+            context_window: longest,
+            ..Ask::new(url, Arc::new(OllamaWire::new(context)), Some(name))
         })
     }
 }
 
 /// Tokens of context for a prompt of so many bytes and an answer, doubled up from the shortest so that tasks of
-/// about the same size keep the model loaded. `longest` is what the profile says that fits.
+/// about the same size keep the model loaded. `longest` is what fits at the most.
 fn context_for(prompt_bytes: usize, answer: u64, longest: Option<u64>) -> u64 {
     let prompt = u64::try_from(prompt_bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX);
     let need = prompt.saturating_add(answer);
@@ -116,6 +140,7 @@ impl Service for Ollama {
             start: "start Ollama (`ollama serve`)",
             load: "get a model with `ollama pull MODEL`",
             address: "http://localhost:11434",
+            longer: "use a model with {tokens} tokens of context, and no smaller `capabilities.context_window` in the profile",
         }
     }
 

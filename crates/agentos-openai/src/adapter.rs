@@ -109,6 +109,7 @@ impl Service for OpenAi {
             start: "start the server",
             load: "load a model on the server",
             address: "https://api.openai.com/v1",
+            longer: "use a model or a server setting with {tokens} tokens of context",
         }
     }
 
@@ -129,12 +130,8 @@ impl Service for OpenAi {
                 Some(model) => model.to_owned(),
                 None => self.find(call).await?.model.unwrap_or_default(),
             };
-            Ok(Ask {
-                url: ChatWire::below(call.base),
-                wire: Arc::new(ChatWire::new(self.limit)),
-                model: Some(model),
-                notes: Vec::new(),
-            })
+            let wire = Arc::new(ChatWire::new(self.limit));
+            Ok(Ask::new(ChatWire::below(call.base), wire, Some(model)))
         })
     }
 

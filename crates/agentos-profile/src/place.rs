@@ -77,6 +77,17 @@ impl BaseUrl {
         self.0.origin() == other.0.origin()
     }
 
+    /// Whether it is this machine and nothing but this machine.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        match self.0.host() {
+            Some(Host::Ipv4(ip)) => ip.is_loopback(),
+            Some(Host::Ipv6(ip)) => ip.is_loopback(),
+            Some(Host::Domain(name)) => name == "localhost",
+            None => false,
+        }
+    }
+
     /// Whether the place is the user's own: this machine or a private network. A name that says neither counts as
     /// somebody else's.
     #[must_use]

@@ -128,6 +128,8 @@ pub struct ProvidedKey {
     pub key: Secret,
     /// Where it came from.
     pub origin: Origin,
+    /// Whether it may be sent to `base_url`.
+    pub key_use: KeyUse,
 }
 
 /// A profile and where it came from.
@@ -137,10 +139,10 @@ pub struct Resolved {
     pub profile: Profile,
     /// For each field that has a value, by its name in the file (`params.temperature`), where it came from.
     pub origins: BTreeMap<&'static str, Origin>,
-    /// A key from flag or environment. Also subject to `key_use`.
-    pub key: Option<ProvidedKey>,
-    /// Whether any key, stored or given, may be sent to `base_url`. A repository cannot send it elsewhere.
-    pub key_use: KeyUse,
+    /// Keys from flag and environment; the first that may be sent wins over any store.
+    pub given_keys: Vec<ProvidedKey>,
+    /// Whether a stored key may be sent to `base_url`.
+    pub stored_key: KeyUse,
 }
 
 impl Resolved {

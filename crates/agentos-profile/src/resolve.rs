@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use agentos_tool::{Constrain, EditFormat, ExecutionMode, Secret};
 
 use crate::abilities::capabilities;
-use crate::key::{key_use, provided_key};
+use crate::key::keys;
 use crate::stack::{Stack, Value, check, note};
 use crate::{
     AdapterKind, BaseUrl, HttpFile, Mode, Origin, Params, ParamsFile, PriceFile, Profile, ProfileError,
@@ -25,6 +25,8 @@ pub struct Flags {
     pub timeout_seconds: Option<u64>,
     /// A key from `--api-key` or standard input.
     pub api_key: Option<Secret>,
+    /// `--send-key`: a key may go to an address that it was not stored for.
+    pub send_key: bool,
 }
 
 /// Everything above the built-in profile.
@@ -49,7 +51,7 @@ pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError
     let mut origins = BTreeMap::new();
     let base_url = base_url(&stack)?;
     let model = model(&stack, base_url.as_ref())?;
-    let key_use = key_use(provider, &stack, base_url.as_ref());
+    let keys = keys(provider, &stack, layers, base_url.as_ref());
     let adapter = stack.pick_or(|file| file.adapter, AdapterKind::of_provider(provider));
     let (edit_format, constrain) = form(&stack)?;
     let http = http(&stack, adapter.value)?;
@@ -80,8 +82,8 @@ pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError
     Ok(Resolved {
         profile,
         origins,
-        key: provided_key(provider, layers),
-        key_use,
+        given_keys: keys.given,
+        stored_key: keys.stored,
     })
 }
 

@@ -34,6 +34,9 @@ pub struct OverrideFlags {
     /// Address of the service
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
+    /// Send the provider's key there although it is for another address
+    #[arg(long)]
+    pub send_key: bool,
     /// Model to use
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,

@@ -115,27 +115,13 @@ async fn probe_all(names: &[String], ready: &[Result<Tool, EffectError>]) -> Vec
     together(probes.collect()).await
 }
 
-/// Says what only we know of the key: that it is kept back, or that the environment decides it.
+/// Says what only we know of a key that is refused: that the environment decides it.
 fn with_key_remarks(mut health: ToolHealth, tool: &Result<Tool, EffectError>) -> ToolHealth {
-    let Ok(tool) = tool else { return health };
-    match health.status {
-        HealthStatus::NotConfigured => {
-            if let Some(obstacle) = &tool.key_obstacle {
-                health.details = format!("{}; {obstacle}", health.details);
-                health.fix = Some("see `agentos tool auth status`".to_owned());
-            }
-        }
-        HealthStatus::InvalidToken => {
-            if let Some(variable) = &tool.key_variable {
-                health.fix = Some(format!(
-                    "set the right key in `{variable}`; it wins over any stored key"
-                ));
-            }
-        }
-        HealthStatus::Connected
-        | HealthStatus::Unreachable
-        | HealthStatus::ModelMissing
-        | HealthStatus::SchemaMismatch => {}
+    let variable = tool.as_ref().ok().and_then(|tool| tool.key_variable.as_ref());
+    if let (HealthStatus::InvalidToken, Some(variable)) = (health.status, variable) {
+        health.fix = Some(format!(
+            "set the right key in `{variable}`; it wins over any stored key"
+        ));
     }
     health
 }

@@ -117,7 +117,6 @@ fn made(app: &App, program: Program, timeout: Option<u64>, session: &Session) ->
         constrain: Constrain::Off,
         notices: Vec::new(),
         key_variable: None,
-        key_obstacle: None,
     })
 }
 

@@ -66,16 +66,11 @@ pub struct Usable {
 
 /// The key that may be sent for this profile, if there is one.
 pub fn usable(app: &App, resolved: &Resolved) -> Usable {
-    match &resolved.key_use {
-        KeyUse::Allowed => {}
-        KeyUse::Forbidden(why) => {
-            return Usable {
-                obstacle: Some(format!("no key is sent: {why}")),
-                ..Usable::default()
-            };
-        }
-    }
-    if let Some(given) = &resolved.key {
+    if let Some(given) = resolved
+        .given_keys
+        .iter()
+        .find(|given| given.key_use.is_allowed())
+    {
         let variable = match &given.origin {
             Origin::Environment(name) => Some(name.clone()),
             Origin::Derived | Origin::BuiltIn | Origin::UserFile | Origin::ProjectFile | Origin::Flag => None,
@@ -83,19 +78,37 @@ pub fn usable(app: &App, resolved: &Resolved) -> Usable {
         return Usable {
             key: Some(given.key.clone()),
             variable,
-            obstacle: None,
+            ..Usable::default()
+        };
+    }
+    let kept_back = withheld(resolved).map(|why| format!("no key is sent: {why}"));
+    if !resolved.stored_key.is_allowed() {
+        return Usable {
+            obstacle: kept_back,
+            ..Usable::default()
         };
     }
     let lookup = find(&stores(app), &resolved.profile.api_key_ref);
     let obstacle = match &lookup.found {
         Some(_) => None,
-        None => problems(&lookup).into_iter().next(),
+        None => kept_back.or_else(|| problems(&lookup).into_iter().next()),
     };
     Usable {
         key: lookup.found.map(|found| found.key),
         variable: None,
         obstacle,
     }
+}
+
+/// Why a key is not sent: the one that is given, else one that may be stored.
+fn withheld(resolved: &Resolved) -> Option<String> {
+    let given = resolved.given_keys.iter().map(|given| &given.key_use);
+    given
+        .chain([&resolved.stored_key])
+        .find_map(|key_use| match key_use {
+            KeyUse::Allowed => None,
+            KeyUse::Forbidden(why) => Some(why.clone()),
+        })
 }
 
 /// Stores that may hold the key and could not be asked. No keyring at all is the usual state of a server; it is
@@ -114,24 +127,34 @@ fn is_no_keyring(problem: &CredentialError) -> bool {
 
 /// What may be shown of this profile's key.
 pub fn status(app: &App, resolved: &Resolved) -> KeyStatus {
-    let withheld = match &resolved.key_use {
-        KeyUse::Allowed => None,
-        KeyUse::Forbidden(why) => Some(why.clone()),
-    };
-    if let Some(given) = &resolved.key {
+    let given = &resolved.given_keys;
+    let sent = given.iter().find(|given| given.key_use.is_allowed());
+    if let Some(given) = sent {
         return KeyStatus {
             source: Some(given.origin.to_string()),
             hint: given.key.hint(),
-            withheld,
-            problems: Vec::new(),
+            ..KeyStatus::default()
         };
     }
     let lookup = find(&stores(app), &resolved.profile.api_key_ref);
     let problems = problems(&lookup);
+    // A stored key that may be sent wins over a variable that may not.
+    let stored = lookup
+        .found
+        .as_ref()
+        .filter(|_| resolved.stored_key.is_allowed() || given.is_empty());
+    if let Some(found) = stored {
+        return KeyStatus {
+            source: Some(found.store.to_string()),
+            hint: found.key.hint(),
+            withheld: withheld(resolved).filter(|_| !resolved.stored_key.is_allowed()),
+            problems,
+        };
+    }
     KeyStatus {
-        source: lookup.found.as_ref().map(|found| found.store.to_string()),
-        hint: lookup.found.as_ref().and_then(|found| found.key.hint()),
-        withheld: lookup.found.as_ref().and(withheld),
+        source: given.first().map(|given| given.origin.to_string()),
+        hint: given.first().and_then(|given| given.key.hint()),
+        withheld: given.first().and(withheld(resolved)),
         problems,
     }
 }

@@ -51,8 +51,6 @@ pub struct Tool {
     pub notices: Vec<String>,
     /// The environment variable the key came from.
     pub key_variable: Option<String>,
-    /// Why a key that may well be there is not sent.
-    pub key_obstacle: Option<String>,
 }
 
 /// Every provider that is known here.
@@ -132,6 +130,7 @@ impl Tools {
                 model: over.model.clone(),
                 timeout_seconds: over.timeout,
                 api_key: None,
+                send_key: over.send_key,
             },
         };
         resolve(provider, &layers).map_err(|error| bad_profile(&error))
@@ -158,7 +157,7 @@ impl Tools {
             .map_err(|error| EffectError::new(Cause::Internal, "http", error.to_string()))?;
         let usable = keys::usable(app, resolved);
         let notices = notices(resolved, &usable);
-        let settings = settings(resolved, usable.key);
+        let settings = settings(resolved, usable.key, usable.obstacle);
         // A new wire is one crate and one line here.
         let adapter: Box<dyn Adapter> = match profile.adapter {
             AdapterKind::Openai => Box::new(HttpAdapter::new(settings, openai(profile), http)),
@@ -177,7 +176,6 @@ impl Tools {
             constrain: profile.constrain,
             notices,
             key_variable: usable.variable,
-            key_obstacle: usable.obstacle,
         })
     }
 }
@@ -194,6 +192,11 @@ fn notices(resolved: &Resolved, usable: &Usable) -> Vec<String> {
             base_url.endpoint()
         ));
     }
+    let kept_back = resolved
+        .given_keys
+        .iter()
+        .any(|given| !given.key_use.is_allowed());
+    notices.extend(usable.obstacle.clone().filter(|_| kept_back));
     let url = base_url.to_string();
     let on_this_machine = HttpUrl::parse(&url).is_ok_and(|url| url.is_loopback() || url.is_tls());
     if usable.key.is_some() && !on_this_machine {
@@ -250,12 +253,13 @@ fn llamacpp_mode(mode: Mode) -> LlamaCppMode {
     }
 }
 
-fn settings(resolved: &Resolved, key: Option<Secret>) -> ServerSettings {
+fn settings(resolved: &Resolved, key: Option<Secret>, key_obstacle: Option<String>) -> ServerSettings {
     let profile = &resolved.profile;
     ServerSettings {
         base_url: profile.base_url.as_ref().map(ToString::to_string),
         model: profile.model.clone(),
         key,
+        key_obstacle,
         requires_key: profile.requires_key,
         diff_quality: profile.capabilities.diff_quality,
         max_tokens: profile.params.max_tokens,
@@ -283,7 +287,6 @@ fn replay(app: &App, file: Option<&Path>) -> Result<Tool, EffectError> {
         constrain: Constrain::Off,
         notices: Vec::new(),
         key_variable: None,
-        key_obstacle: None,
     })
 }
 

@@ -138,9 +138,13 @@ llamacpp  unreachable      127.0.0.1:[PORT]  `127.0.0.1:[PORT]` does not take co
 fn a_key_is_set_used_shown_by_its_hint_and_forgotten() {
     let server = chat_server("ok", || {});
     let url = format!("{}/v1", server.url());
-    let cli = agentos()
-        .env("AGENTOS_OPENAI_BASE_URL", &url)
-        .env("AGENTOS_OPENAI_MODEL", "tiny-coder");
+    let cli = agentos().env("AGENTOS_OPENAI_MODEL", "tiny-coder");
+    // The profile says whose the key is: address and key name stand together.
+    let profile = json!({ "provider": "openai", "base_url": url, "api_key_ref": "mine.key" });
+    write_file(
+        &cli.home().join(".config/agentos/profiles/openai.json"),
+        profile.to_string(),
+    );
     let key = "sk-test-0123456789abcdefWXYZ";
     let set = cli
         .run_with_input(
@@ -196,6 +200,58 @@ fn a_repository_cannot_send_a_users_key_to_another_host() {
     let output = cli.run(&["tool", "health", "-p", "openai"]).unwrap();
     for request in server.requests() {
         assert_eq!(request.header("authorization"), None, "{output}");
+    }
+}
+
+/// The requests that a health check and a run send with these flags, and what a person reads of the run.
+fn asked_with(cli: &Cli, provider: &str, url: &str, more: &[&str]) -> String {
+    let flags = ["-p", provider, "--base-url", url, "--model", "tiny-coder"];
+    let _ = cli
+        .run(&[&["tool", "health"], &flags[..], more].concat())
+        .unwrap();
+    let run = [&["run", "make add add", "--file", "src/lib.rs"], &flags[..], more].concat();
+    cli.run(&run).unwrap().to_string()
+}
+
+#[test]
+fn a_stored_key_goes_to_another_address_only_when_the_user_says_so() {
+    let key = "sk-test-0123456789abcdefWXYZ";
+    for (provider, variable) in [
+        ("openai", "OPENAI_API_KEY"),
+        ("anthropic", "ANTHROPIC_API_KEY"),
+        ("gemini", "GEMINI_API_KEY"),
+        ("openrouter", "OPENROUTER_API_KEY"),
+    ] {
+        let locked = || {
+            FakeServer::start(|_| Reply::json(401, &json!({ "error": { "message": "no key", "code": 401 } })))
+        };
+        let sees_key = |server: &FakeServer| {
+            let all = server.requests();
+            assert!(!all.is_empty(), "{provider}");
+            all.iter()
+                .any(|request| request.headers.iter().any(|(_, value)| value.contains(key)))
+        };
+        let repo = small_repo();
+        let stored = agentos().in_dir(repo.path());
+        let set = ["tool", "auth", "set", "--provider", provider, "--store", "file"];
+        assert_eq!(stored.run_with_input(&set, key.as_bytes()).unwrap().code, Some(0));
+        for cli in [stored, agentos().in_dir(repo.path()).env(variable, key)] {
+            let server = locked().unwrap();
+            let said = asked_with(&cli, provider, &server.url(), &[]);
+            assert!(!sees_key(&server), "{provider}");
+            let own = format!("AGENTOS_{}_API_KEY", provider.to_uppercase());
+            assert!(
+                said.contains("not for `127.0.0.1:") && said.contains("--send-key"),
+                "{said}"
+            );
+            assert!(said.contains(&own) && !said.contains(key), "{said}");
+            let server = locked().unwrap();
+            asked_with(&cli, provider, &server.url(), &["--send-key"]);
+            assert!(sees_key(&server), "{provider} --send-key");
+            let server = locked().unwrap();
+            asked_with(&cli.env(&own, key), provider, &server.url(), &[]);
+            assert!(sees_key(&server), "{provider} {own}");
+        }
     }
 }
 

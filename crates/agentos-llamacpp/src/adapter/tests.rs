@@ -370,3 +370,89 @@ async fn the_servers_own_template_makes_the_prompt() {
         assert_eq!(body["stop"], stop);
     }
 }
+
+#[tokio::test]
+async fn a_task_that_does_not_fit_the_loaded_context_is_told_before_it_is_sent() {
+    let props = |window: u64| json!({"default_generation_settings": {"n_ctx": window}});
+    // The server counts; without its count the bytes are only good for what is sure.
+    for (window, tokens, detail, words) in [
+        (
+            600,
+            Some(700),
+            Some("context_length"),
+            "the prompt has 700 tokens, the loaded context 600",
+        ),
+        (
+            800,
+            Some(700),
+            None,
+            "may be too short: 800 tokens for a prompt of 700 and an answer of at least 512",
+        ),
+        (4096, None, None, ""),
+    ] {
+        let server = FakeServer::start(move |request| match request.path.as_str() {
+            "/props" => Reply::json(200, &props(window)),
+            "/tokenize" => match tokens {
+                Some(tokens) => Reply::json(200, &json!({"tokens": vec![1; tokens]})),
+                None => fixture("error_unknown_path"),
+            },
+            "/completion" => fixture("run_completion_stream"),
+            _ => healthy(request),
+        })
+        .unwrap();
+        let output = native(Some(&server.url()), None)
+            .run(&task(Duration::from_secs(20)), &NoProgress)
+            .await;
+        let asked = server
+            .requests()
+            .iter()
+            .any(|request| request.path == "/completion");
+        assert_eq!(asked, detail.is_none(), "{window}");
+        match output {
+            Ok(output) => assert!(output.warnings.concat().contains(words), "{output:?}"),
+            Err(error) => {
+                assert_eq!(Some(error.detail.as_str()), detail);
+                assert!(error.message.contains(words), "{error}");
+                assert!(error.fix.unwrap().contains("--ctx-size 2048"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_routers_model_has_a_context_of_its_own() {
+    let server = FakeServer::start(|request| match request.path.as_str() {
+        "/health" => fixture("health_ok"),
+        "/props" => Reply::json(200, &json!({"role": "router"})),
+        "/props?model=a&autoload=false" => {
+            Reply::json(200, &json!({"default_generation_settings": {"n_ctx": 512}}))
+        }
+        "/v1/models" => Reply::json(
+            200,
+            &json!({"data": [{"id": "a", "status": {"value": "loaded"}}, {"id": "b"}]}),
+        ),
+        "/completion" => fixture("run_completion_stream"),
+        _ => fixture("error_unknown_path"),
+    })
+    .unwrap();
+    let mut settings = settings(Some(&server.url()), None);
+    settings.model = Some("a".to_owned());
+    settings.context_window = Some(4096);
+    let adapter = LlamaCpp::adapter(settings, LlamaCppMode::Completion, http());
+    let health = adapter.health_check(Timestamp::from_unix_seconds(0)).await;
+    assert_eq!(
+        (health.status, health.context_window),
+        (HealthStatus::Connected, Some(512))
+    );
+    assert_eq!(health.detail.as_deref(), Some("short_context"));
+    insta::assert_snapshot!(
+        format!("{}; {}", health.details.replace(server.url().trim_start_matches("http://"), "HOST"), health.fix.unwrap()),
+        @r"
+    `HOST` is ready with model `a`, but its context has 512 tokens and the profile counts on 4096; start llama-server with `--ctx-size 4096` for each parallel slot
+    "
+    );
+    let mut task = task(Duration::from_secs(20));
+    task.instruction = "Fix add(). ".repeat(1500);
+    let error = adapter.run(&task, &NoProgress).await.unwrap_err();
+    assert_eq!(error.detail, "context_length");
+}

@@ -241,3 +241,39 @@ async fn a_stopped_server_is_told_with_what_to_do() {
     }
     "#);
 }
+
+#[tokio::test]
+async fn a_task_that_does_not_fit_the_loaded_context_is_told_before_it_is_sent() {
+    let list = |window: u64| {
+        json!({"models": [{"type": "llm", "key": "qwen", "loaded_instances": [
+            {"id": "qwen", "config": {"context_length": window}},
+        ]}]})
+    };
+    let answer = json!({"choices": [{"message": {"content": "+a\n"}, "finish_reason": "stop"}]});
+    for (model, window, sent) in [
+        ("qwen", 2048, false),
+        ("qwen", 32_768, true),
+        ("local-model", 2048, false),
+    ] {
+        let answer = answer.clone();
+        let server = FakeServer::start(move |request| match request.path.as_str() {
+            "/api/v1/models" => Reply::json(200, &list(window)),
+            _ => Reply::json(200, &answer),
+        })
+        .unwrap();
+        let mut settings = settings(Some(&server.url()), None);
+        settings.model = Some(model.to_owned());
+        let mut task = task(Duration::from_secs(20));
+        task.instruction = "Fix add(). ".repeat(2000);
+        let output = LmStudio::adapter(settings, http()).run(&task, &NoProgress).await;
+        let asked = server.requests().iter().any(|request| request.method == "POST");
+        assert_eq!((asked, output.is_ok()), (sent, sent), "{model} {window}");
+        if let Err(error) = output {
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(format!("{}; {}", error.message.replace(server.url().trim_start_matches("http://"), "HOST"), error.fix.unwrap()), @r"
+                the task is longer than the model takes: the prompt has about 7522 tokens, the loaded context 2048; give fewer or smaller files, or load the model with `lms load MODEL --context-length 8192`
+                ");
+            }
+        }
+    }
+}

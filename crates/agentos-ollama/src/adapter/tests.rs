@@ -204,7 +204,55 @@ async fn the_request_asks_for_the_context_and_a_limit() {
         .run(&task(Duration::from_secs(20)), &NoProgress)
         .await
         .unwrap();
-    let body = server.requests().first().unwrap().json();
+    let body = server.requests().last().unwrap().json();
     assert_eq!(body["options"], json!({"num_ctx": 8192, "num_predict": 4096}));
     assert_eq!(body["truncate"], false);
+}
+
+#[tokio::test]
+async fn a_task_longer_than_the_models_context_is_told_before_it_is_sent() {
+    let show = |longest: u64| json!({"details": {}, "model_info": {"qwen.context_length": longest}});
+    for (longest, sent) in [(2048, 0), (8192, 1)] {
+        let server = FakeServer::start(move |request| match request.path.as_str() {
+            "/api/show" => Reply::json(200, &show(longest)),
+            "/api/chat" => fixture("run_chat"),
+            _ => healthy(request),
+        })
+        .unwrap();
+        let mut task = task(Duration::from_secs(20));
+        task.instruction = "Fix add(). ".repeat(1500);
+        let output = adapter(settings(Some(&server.url()), None))
+            .run(&task, &NoProgress)
+            .await;
+        let asked = server.requests();
+        let asked = asked.iter().filter(|request| request.path == "/api/chat").count();
+        assert_eq!(asked, sent, "{longest}");
+        match output {
+            Ok(output) => assert!(output.warnings[0].contains("may be too short"), "{output:?}"),
+            Err(error) => {
+                assert_eq!(error.detail, "context_length");
+                assert!(error.message.contains("the loaded context 2048"), "{error}");
+                assert!(error.fix.unwrap().contains("8192 tokens of context"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn that_a_model_is_loaded_again_with_a_longer_context_is_said() {
+    let ps = json!({"models": [{"name": "qwen3-coder:30b", "context_length": 4096}]});
+    let server = FakeServer::start(move |request| match request.path.as_str() {
+        "/api/ps" => Reply::json(200, &ps),
+        "/api/chat" => fixture("run_chat"),
+        _ => healthy(request),
+    })
+    .unwrap();
+    let output = adapter(settings(Some(&server.url()), None))
+        .run(&task(Duration::from_secs(20)), &NoProgress)
+        .await
+        .unwrap();
+    assert_eq!(
+        output.warnings,
+        ["the model is loaded with 4096 tokens of context and is loaded again with 8192"]
+    );
 }

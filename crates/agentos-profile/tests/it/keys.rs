@@ -7,91 +7,181 @@ fn file(text: &str) -> Option<ProfileFile> {
     Some(parse("x.json", text).unwrap())
 }
 
+/// Whether the stored key, and one in the environment under this name, may be sent.
+fn sent(provider: &str, variable: &str, layers: Layers) -> (bool, bool) {
+    let mut layers = layers;
+    layers
+        .env
+        .insert(variable.to_owned(), "sk-0123456789abcdef".to_owned());
+    let resolved = resolve(provider, &layers).unwrap();
+    (
+        resolved.stored_key.is_allowed(),
+        resolved.given_keys[0].key_use.is_allowed(),
+    )
+}
+
 #[test]
 fn a_repository_cannot_send_a_key_to_another_place() {
     let at = |url: &str| file(&format!(r#"{{"provider":"openai","base_url":"{url}"}}"#));
     let named = |key: &str| file(&format!(r#"{{"provider":"openai","api_key_ref":"{key}"}}"#));
     let evil = "https://evil.example/v1";
-    let flag = Flags {
-        base_url: Some(evil.to_owned()),
-        ..Flags::default()
-    };
     let cases = [
-        ("nothing said", None, None, Flags::default(), true),
-        (
-            "repository, same place",
-            None,
-            at("https://api.openai.com/v2"),
-            Flags::default(),
-            true,
-        ),
-        ("repository, other host", None, at(evil), Flags::default(), false),
-        (
-            "repository, other port",
-            None,
-            at("https://api.openai.com:444/v1"),
-            Flags::default(),
-            false,
-        ),
-        (
-            "repository, plain http",
-            None,
-            at("http://api.openai.com/v1"),
-            Flags::default(),
-            false,
-        ),
-        ("user names the host", at(evil), None, Flags::default(), true),
-        ("both name the host", at(evil), at(evil), Flags::default(), true),
-        (
-            "user names another host",
-            at("https://mine.example"),
-            at(evil),
-            Flags::default(),
-            false,
-        ),
-        ("flag names the host", None, at(evil), flag, true),
-        (
-            "repository names the same key",
-            None,
-            named("openai.api_key"),
-            Flags::default(),
-            true,
-        ),
-        (
-            "repository names another key",
-            None,
-            named("anthropic.api_key"),
-            Flags::default(),
-            false,
-        ),
+        ("nothing said", None, true),
+        ("same place", at("https://api.openai.com/v2"), true),
+        ("other host", at(evil), false),
+        ("other port", at("https://api.openai.com:444/v1"), false),
+        ("plain http", at("http://api.openai.com/v1"), false),
+        ("the same key", named("openai.api_key"), true),
+        ("another key", named("anthropic.api_key"), false),
     ];
-    for (what, user, project, flags, allowed) in cases {
-        let layers = Layers {
-            user,
-            project,
-            flags,
+    for (what, project, allowed) in cases {
+        let layers = || Layers {
+            project: project.clone(),
             ..Layers::default()
         };
-        let resolved = resolve("openai", &layers).unwrap();
+        for variable in ["AGENTOS_OPENAI_API_KEY", "OPENAI_API_KEY"] {
+            assert_eq!(
+                sent("openai", variable, layers()),
+                (allowed, allowed),
+                "{what} {variable}"
+            );
+        }
+        // The user's word counts for an address that the user gives, not for one that stands in a file of others.
+        let flags = Flags {
+            send_key: true,
+            ..Flags::default()
+        };
+        let layers = Layers { flags, ..layers() };
         assert_eq!(
-            resolved.key_use.is_allowed(),
-            allowed,
-            "{what}: {:?}",
-            resolved.key_use
+            sent("openai", "OPENAI_API_KEY", layers),
+            (allowed, allowed),
+            "{what} --send-key"
+        );
+    }
+    let flags = Flags {
+        base_url: Some("http://127.0.0.1:4000".to_owned()),
+        ..Flags::default()
+    };
+    let layers = Layers {
+        project: file(r#"{"provider":"lmstudio","base_url":"http://127.0.0.1:4000"}"#),
+        ..Layers::default()
+    };
+    assert_eq!(
+        sent("lmstudio", "AGENTOS_LMSTUDIO_API_KEY", layers.clone()),
+        (false, false)
+    );
+    let layers = Layers { flags, ..layers };
+    assert_eq!(sent("lmstudio", "AGENTOS_LMSTUDIO_API_KEY", layers), (true, true));
+}
+
+/// Where a key may go: by the layer that names another address, for a stored key, one in the vendor's variable, and
+/// one in our own.
+#[test]
+fn a_key_goes_only_to_the_place_it_was_stored_for() {
+    let elsewhere = "https://gateway.example/v1";
+    let flags = |send_key| Flags {
+        base_url: Some(elsewhere.to_owned()),
+        send_key,
+        ..Flags::default()
+    };
+    let user = |provider: &str, more: &str| {
+        file(&format!(
+            r#"{{"provider":"{provider}","base_url":"{elsewhere}"{more}}}"#
+        ))
+    };
+    let env = |name: &str| [(name.to_owned(), elsewhere.to_owned())].into();
+    for (provider, vendors) in [
+        ("openai", "OPENAI_API_KEY"),
+        ("anthropic", "ANTHROPIC_API_KEY"),
+        ("gemini", "GEMINI_API_KEY"),
+        ("openrouter", "OPENROUTER_API_KEY"),
+        ("llamacpp", "LLAMA_API_KEY"),
+    ] {
+        let own = format!("AGENTOS_{}_API_KEY", provider.to_uppercase());
+        let base_url = format!("AGENTOS_{}_BASE_URL", provider.to_uppercase());
+        let local = provider == "llamacpp";
+        let from_flag = |send_key| Layers {
+            flags: flags(send_key),
+            ..Layers::default()
+        };
+        let from_env = |name: &str| Layers {
+            env: env(name),
+            ..Layers::default()
+        };
+        let from_user = |more: &str| Layers {
+            user: user(provider, more),
+            ..Layers::default()
+        };
+        let own_ref = r#","api_key_ref":"gateway.key""#;
+        let cases = [
+            ("flag", from_flag(false), (false, false)),
+            ("flag and --send-key", from_flag(true), (true, true)),
+            ("our variable", from_env(&base_url), (false, false)),
+            // A local server has no vendor: the user's file says where it is.
+            ("user's file", from_user(""), (local, local)),
+            (
+                "user's file with a key of its own",
+                from_user(own_ref),
+                (true, local),
+            ),
+        ];
+        for (what, layers, (stored, vendor)) in cases {
+            assert_eq!(
+                sent(provider, vendors, layers.clone()),
+                (stored, vendor),
+                "{provider}: {what}"
+            );
+            assert_eq!(sent(provider, &own, layers), (stored, true), "{provider}: {what}");
+        }
+    }
+    let vendors_own = Layers {
+        env: env("OPENAI_BASE_URL"),
+        ..Layers::default()
+    };
+    assert_eq!(sent("openai", "OPENAI_API_KEY", vendors_own), (false, true));
+    let other_port = |url: &str| Layers {
+        flags: Flags {
+            base_url: Some(url.to_owned()),
+            ..Flags::default()
+        },
+        ..Layers::default()
+    };
+    for (url, stored) in [
+        ("http://127.0.0.1:9931", true),
+        ("http://[::1]:1", true),
+        ("http://10.0.0.1:8080", false),
+    ] {
+        assert_eq!(
+            sent("llamacpp", "AGENTOS_LLAMACPP_API_KEY", other_port(url)).0,
+            stored,
+            "{url}"
         );
     }
 }
 
 #[test]
-fn a_provider_that_only_the_repository_knows_gets_no_key() {
-    let layers = Layers {
+fn why_a_key_is_kept_back_is_one_sentence_with_what_to_do() {
+    let why = |provider: &str, layers: &Layers| match resolve(provider, layers).unwrap().stored_key {
+        KeyUse::Forbidden(why) => why,
+        KeyUse::Allowed => panic!("the key is allowed"),
+    };
+    let project = Layers {
         project: file(r#"{"provider":"theirs","base_url":"https://evil.example/v1"}"#),
         ..Layers::default()
     };
-    let KeyUse::Forbidden(why) = resolve("theirs", &layers).unwrap().key_use else {
-        panic!("the key is allowed");
+    insta::assert_snapshot!(why("theirs", &project), @r"
+    the repository's profile points to `evil.example:443`, which the key was not stored for; give `--base-url https://evil.example/v1 --send-key` to send it there
+    ");
+    let flag = Layers {
+        flags: Flags {
+            base_url: Some("https://gateway.example/v1".to_owned()),
+            ..Flags::default()
+        },
+        ..Layers::default()
     };
-    insta::assert_snapshot!(why, @"the repository's profile points to `evil.example:443`, which the key was not stored for; give `--base-url` to send it there");
+    insta::assert_snapshot!(why("openai", &flag), @r"
+    the key is for `api.openai.com:443`, not for `gateway.example:443`; give `--send-key` to send it there, or the right one in `AGENTOS_OPENAI_API_KEY`
+    ");
 }
 
 #[test]
@@ -106,9 +196,9 @@ fn a_given_key_never_shows() {
     };
     let resolved = resolve("openai", &layers).unwrap();
     assert!(!format!("{resolved:?}").contains("canary"));
-    let key = resolved.key.unwrap();
+    let key = &resolved.given_keys[0];
     assert_eq!(
-        (key.key.expose(), key.origin),
-        ("sk-canary-0123456789", Origin::Flag)
+        (key.key.expose(), &key.origin),
+        ("sk-canary-0123456789", &Origin::Flag)
     );
 }

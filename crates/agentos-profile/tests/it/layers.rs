@@ -129,7 +129,7 @@ fn an_empty_variable_is_not_set() {
     let resolved = resolve("openai", &layers).unwrap();
     assert_eq!(resolved.origin("base_url"), Some(&Origin::BuiltIn));
     assert_eq!(
-        resolved.key.unwrap().origin,
+        resolved.given_keys[0].origin.clone(),
         Origin::Environment("OPENAI_API_KEY".to_owned())
     );
 }
