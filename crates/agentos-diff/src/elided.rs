@@ -20,12 +20,9 @@ const WORDS: [&str; 7] = [
 ];
 
 /// A whole file must be whole: no line of it, other than those of the base, may stand for others.
-pub(crate) fn complete(new: &[HunkLine<'_>], base: &[&[u8]]) -> Result<(), Refusal> {
+pub(crate) fn complete(new: &[HunkLine<'_>], has: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
     let short = |text: &[u8]| elides(text) || only_dots(text) || says_the_rest_stays(text);
-    match new
-        .iter()
-        .find(|line| short(&line.text) && !base.contains(&line.text.as_ref()))
-    {
+    match new.iter().find(|line| short(&line.text) && !has(&line.text)) {
         Some(line) => {
             Err(left_out("the file is given with a part left out", line)
                 .hint("give the whole file, or a diff"))

@@ -61,7 +61,20 @@ fn sentence(text: &str) -> String {
         .into_iter()
         .flat_map(char::to_uppercase)
         .collect();
-    first + characters.as_str()
+    visible(&first) + &visible(characters.as_str())
+}
+
+/// Characters that nobody can see, or that turn the rest around, by their number.
+fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() || crate::path::ignorable(character) {
+            out.extend(character.escape_unicode());
+        } else {
+            out.push(character);
+        }
+    }
+    out
 }
 
 fn tells(file: &FileReport) -> bool {
@@ -85,7 +98,7 @@ fn rest(out: &mut String, more: usize, what: &str) {
 
 fn file(out: &mut String, file: &FileReport, landed_ones: &str) {
     push(out, "");
-    push(out, &format!("File `{}`:", file.path));
+    push(out, &format!("File `{}`:", visible(&file.path)));
     if let Some(refusal) = &file.refusal
         && file.hunks.iter().all(|hunk| hunk.refusal.is_none())
     {
@@ -111,7 +124,7 @@ fn file(out: &mut String, file: &FileReport, landed_ones: &str) {
 
 fn reason(refusal: &Refusal) -> String {
     match &refusal.hint {
-        Some(hint) => format!("{}; {hint}", sentence(&refusal.message)),
+        Some(hint) => format!("{}; {}", sentence(&refusal.message), visible(hint)),
         None => sentence(&refusal.message),
     }
 }
@@ -126,7 +139,12 @@ fn hunk(out: &mut String, hunk: &HunkReport) {
     let lines: Vec<String> = hunk.candidates.iter().map(u64::to_string).collect();
     if let (Some(first), false) = (lines.first(), hunk.actual.is_empty()) {
         if refusal.code == RefusalCode::Ambiguous {
-            push(out, &format!("  They are at lines {}.", lines.join(", ")));
+            let (they, s) = if lines.len() == 1 {
+                ("This is", "")
+            } else {
+                ("They are", "s")
+            };
+            push(out, &format!("  {they} at line{s} {}.", lines.join(", ")));
         } else {
             push(out, &format!("  The file has these lines from line {first} on:"));
             quoted(out, &hunk.actual);

@@ -5,7 +5,7 @@
 use crate::locate::Miss;
 use crate::parse::{Hunk, Inline};
 use crate::splice::{Splice, usual};
-use crate::text::{Eol, Line, is_blank};
+use crate::text::{Eol, Line, indent, is_blank, trim};
 
 /// Where the texts of a file's edits stand.
 pub(crate) enum Found {
@@ -57,7 +57,10 @@ pub(crate) fn find(lines: &[Line<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> F
                 let first = line_at(&starts, *only);
                 let last = line_at(&starts, to.saturating_sub(1).max(*only));
                 if in_word(text, *only) || in_word(text, to) {
-                    inside = inside.or(Some((index, first)));
+                    inside = inside.or(Some((index, Miss::InWord(first))));
+                }
+                if lines.get(first).is_some_and(|line| stands_out(line, inline)) {
+                    inside = inside.or(Some((index, Miss::Outdented(first))));
                 }
                 found.push(Hit {
                     from: *only,
@@ -74,7 +77,7 @@ pub(crate) fn find(lines: &[Line<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> F
         }
     }
     match inside {
-        Some((index, line)) => Found::Missed(index, Miss::InWord(line)),
+        Some((index, miss)) => Found::Missed(index, miss),
         None => placed(lines, content, &starts, &found),
     }
 }
@@ -84,6 +87,15 @@ pub(crate) fn find(lines: &[Line<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> F
 fn begins_in_indentation(text: &str, at: usize, search: &str) -> bool {
     let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
     search.bytes().next().is_some_and(is_blank) && before.copied().is_some_and(is_blank)
+}
+
+/// The text is of one line, and what takes its place has more, of which one stands further left than the line that the
+/// text is in: its writer may have left that line's indentation out everywhere.
+fn stands_out(line: &Line<'_>, inline: &Inline<'_>) -> bool {
+    let search = inline.search.strip_suffix(b"\n").unwrap_or(&inline.search);
+    let mut more = inline.replace.split(|byte| *byte == b'\n').skip(1);
+    let indentation = indent(line.text);
+    !search.contains(&b'\n') && more.any(|line| !trim(line).is_empty() && !line.starts_with(indentation))
 }
 
 /// There is a letter or digit on both sides. Scripts without case have no blanks between words, so theirs do not

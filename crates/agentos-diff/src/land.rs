@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::budget::Budget;
-use crate::parse::parse;
+use crate::parse::{Name, Parsed, parse};
 use crate::readings::{readings, unescaped};
 use crate::{
     Base, BaseError, Change, FileReport, LandingReport, Refusal, RefusalCode, RepoPath, checks, sequence,
@@ -154,6 +154,11 @@ fn as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<L
         Ok(parsed) => parsed,
         Err(refusal) => return refused(report, refusal),
     };
+    let dropped = dropped(&parsed, base)?;
+    if let (Some(refusal), false) = (&dropped, options.partial) {
+        report.notes = parsed.notes;
+        return refused(report, refusal.clone());
+    }
     let mut budget = Budget::for_bytes(answer.len());
     let outcome = sequence::settle(answer, &parsed, base, options, &mut budget)?;
     report.notes = parsed.notes;
@@ -162,9 +167,12 @@ fn as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<L
         let refusal = first_refusal(&report);
         return refused(report, refusal);
     };
-    report.partial = outcome.partial;
+    report.partial = outcome.partial || dropped.is_some();
     if report.partial {
         report.notes.extend(left_out(&report.files));
+        report
+            .notes
+            .extend(dropped.map(|refusal| format!("left out: {refusal}")));
     }
     if let Some(refusal) = checks::check(&states, base)? {
         return refused(report, refusal);
@@ -177,6 +185,51 @@ fn as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<L
         Ok(change) => Ok(Landed { change, report }),
         Err(error) => refused(report, Refusal::new(RefusalCode::Malformed, error.to_string())),
     }
+}
+
+/// A block that was set aside may be a file that the answer means to change or to make.
+fn dropped(parsed: &Parsed<'_>, base: &dyn Base) -> Result<Option<Refusal>, BaseError> {
+    for aside in &parsed.asides {
+        let Some(path) = std::str::from_utf8(&aside.path)
+            .ok()
+            .and_then(|path| RepoPath::new(path).ok())
+        else {
+            continue;
+        };
+        let file = aside.first_line || (base.entry(path.as_str())?.is_none() && names_file(&path, parsed));
+        if file {
+            let message = format!("a block that `{path}` stands with could be that file, or an example");
+            let refusal = Refusal::new(RefusalCode::Ambiguous, message).at(path.as_str());
+            return Ok(Some(refusal.hint(
+                "give all of the change in one dialect, each file below its path",
+            )));
+        }
+    }
+    Ok(None)
+}
+
+/// A sentence has names with dots in it that are no files: this one has a folder, or the ending of a file that is
+/// edited or common.
+fn names_file(path: &RepoPath, parsed: &Parsed<'_>) -> bool {
+    const COMMON: [&[u8]; 10] = [
+        b"toml", b"json", b"yaml", b"yml", b"md", b"txt", b"cfg", b"ini", b"sh", b"lock",
+    ];
+    let ending = |name: &[u8]| {
+        name.rsplit(|byte| *byte == b'.')
+            .next()
+            .unwrap_or_default()
+            .to_vec()
+    };
+    let this = ending(path.as_str().as_bytes());
+    let edited = parsed
+        .files
+        .iter()
+        .flat_map(|edit| [&edit.old, &edit.new])
+        .any(|name| match name {
+            Name::Written(name) => ending(name) == this,
+            Name::Unstated | Name::Nothing => false,
+        });
+    path.as_str().contains('/') || edited || COMMON.contains(&this.as_slice())
 }
 
 fn refused(mut report: LandingReport, refusal: Refusal) -> Result<Landed, LandError> {

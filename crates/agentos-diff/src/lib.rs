@@ -28,6 +28,7 @@ mod sequence;
 mod settle;
 mod splice;
 mod text;
+mod whole;
 
 pub use base::{Base, BaseError, DirEntry, Entry, EntryKind, KnownBlob};
 pub use change::{Change, ChangeError, ChangeKind, FileChange, FileMode, FileState, LineStats};

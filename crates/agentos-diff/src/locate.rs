@@ -8,9 +8,12 @@ mod key;
 pub(crate) mod order;
 mod suggest;
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use crate::budget::Budget;
 use crate::parse::{Hunk, HunkLine, Mark};
-use crate::text::{Line, lines};
+use crate::text::{Line, lines, trim_end};
 use crate::{Refusal, Rung};
 
 pub(crate) use indent::Shift;
@@ -76,6 +79,10 @@ pub(crate) enum Miss {
     Overlap(Vec<usize>),
     /// Its text stands once, at this line, and begins or ends inside a longer word.
     InWord(usize),
+    /// Its text stands once, in this line, and lines of its replacement stand further left than that line.
+    Outdented(usize),
+    /// The line that ends it, read as a part of it, stands in the file below its place.
+    GoesOn(usize),
 }
 
 /// One hunk as the search sees it.
@@ -127,20 +134,70 @@ pub(crate) fn locate(
     sought: &[Sought<'_, '_>],
     budget: &mut Budget,
 ) -> Result<Vec<Result<Place, Miss>>, Refusal> {
-    if let Some(places) = as_stated(target, sought, budget)? {
-        return Ok(places.into_iter().map(Ok).collect());
+    let chosen = match as_stated(target, sought, budget)? {
+        Some(places) => places.into_iter().map(Ok).collect(),
+        None => by_lines(target, sought, budget)?,
+    };
+    let others = by_new_lines(target, sought, &chosen, budget)?;
+    let mut settled = Vec::with_capacity(sought.len());
+    for ((one, chosen), other) in sought.iter().zip(chosen).zip(others) {
+        budget.spend(one.old.len() + one.hunk.goes_on.len())?;
+        settled.push(chosen.and_then(|place| match other {
+            Some(other) => Err(Miss::Several(vec![place.start, other])),
+            None => uncontradicted(target, one, place),
+        }));
     }
+    Ok(settled)
+}
+
+/// For each hunk at its stated old line: the place that its stated new line means, where that is another one, and the
+/// lines fit there as well.
+fn by_new_lines(
+    target: &Target<'_>,
+    sought: &[Sought<'_, '_>],
+    chosen: &[Result<Place, Miss>],
+    budget: &mut Budget,
+) -> Result<Vec<Option<usize>>, Refusal> {
+    let mut placed: Vec<(usize, usize)> = chosen
+        .iter()
+        .enumerate()
+        .filter_map(|(at, chosen)| Some((chosen.as_ref().ok()?.start, at)))
+        .collect();
+    placed.sort_unstable();
+    let mut others = vec![None; sought.len()];
+    // By how much the hunks above it in the same part make the file longer.
+    let mut longer: HashMap<usize, isize> = HashMap::new();
+    for (start, at) in placed {
+        let Some(one) = sought.get(at) else { continue };
+        let grown = longer.entry(one.hunk.part.0).or_default();
+        budget.spend(one.hunk.lines.len())?;
+        let new = one
+            .hunk
+            .stated
+            .new_start
+            .and_then(|line| usize::try_from(line).ok());
+        let meant = new.and_then(|line| line.checked_sub(1)?.checked_add_signed(-*grown));
+        let other = meant.filter(|meant| one.stated == Some(start) && *meant != start);
+        if let (Some(slot), false) = (others.get_mut(at), one.old.is_empty()) {
+            *slot = other.filter(|meant| fits_exactly(target, one, *meant));
+        }
+        let new = one.hunk.lines.iter().filter(|line| line.is_new()).count();
+        *grown += new as isize - one.old.len() as isize;
+    }
+    Ok(others)
+}
+
+/// Finds them by their lines, as the stated places do not all have them.
+fn by_lines(
+    target: &mut Target<'_>,
+    sought: &[Sought<'_, '_>],
+    budget: &mut Budget,
+) -> Result<Vec<Result<Place, Miss>>, Refusal> {
     let mut found = Vec::with_capacity(sought.len());
     for one in sought {
         found.push(candidates(target, one, budget)?);
     }
-    let mut settled = Vec::with_capacity(sought.len());
-    let chosen = order::settle(sought, &found, target.lines.len(), budget)?;
-    for (one, chosen) in sought.iter().zip(chosen) {
-        budget.spend(one.old.len())?;
-        settled.push(chosen.and_then(|place| against_stated(target, one, place)));
-    }
-    Ok(settled)
+    order::settle(sought, &found, target.lines.len(), budget)
 }
 
 /// All hunks fit exactly where they say, without overlap: nothing contradicts the stated lines.
@@ -319,8 +376,9 @@ pub(crate) fn missing_anchor<'h>(
     Ok(None)
 }
 
-/// The one place is not the stated one, where the lines fit as well but for blanks: either could be meant.
-fn against_stated(target: &Target<'_>, one: &Sought<'_, '_>, place: Place) -> Result<Place, Miss> {
+/// The place, unless something speaks against it: the hunk may go on below it, or its lines fit the stated place as
+/// well but for blanks.
+fn uncontradicted(target: &Target<'_>, one: &Sought<'_, '_>, place: Place) -> Result<Place, Miss> {
     let fits = |start: usize| {
         let Some(lines) = target.lines.get(start..start.saturating_add(one.old.len())) else {
             return false;
@@ -334,6 +392,15 @@ fn against_stated(target: &Target<'_>, one: &Sought<'_, '_>, place: Place) -> Re
                 && indent::shift(level, &one.old, lines, one.hunk.marked).is_some()
         })
     };
+    let below = target
+        .lines
+        .get(place.start + one.old.len()..)
+        .unwrap_or_default();
+    let more = &one.hunk.goes_on;
+    let same = |(line, more): (&Line<'_>, &Cow<'_, [u8]>)| trim_end(line.text) == trim_end(more);
+    if !more.is_empty() && below.len() >= more.len() && below.iter().zip(more).all(same) {
+        return Err(Miss::GoesOn(place.start));
+    }
     match one.stated {
         Some(stated) if stated != place.start && !one.old.is_empty() && fits(stated) => {
             Err(Miss::Several(vec![stated, place.start]))

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Refusal, RefusalCode};
 
 pub use fold::folded;
-pub(crate) use fold::skeleton;
+pub(crate) use fold::{ignorable, skeleton};
 
 /// A path inside a repository that may be touched: relative, normal, `/` between parts, safe everywhere.
 /// There is no way to make one without the checks.

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::budget::Budget;
-use crate::elided;
 use crate::parse::{Body, FileEdit, Name, Parsed, without_prefix};
 use crate::resolve::{Action, Resolved, Stop, resolve};
 use crate::text::{excerpt, trim_end};
 use crate::{
     Base, BaseError, Dialect, FileMode, FileReport, FileState, LandOptions, Refusal, RefusalCode, RepoPath,
+    whole,
 };
 
 /// Characters of a name in a report.
@@ -186,7 +186,7 @@ fn file(
     match (&resolved.action, &resolved.base) {
         (Action::Create, _) | (_, None) => {
             if let Body::Whole(lines) = &first.body {
-                elided::complete(lines, &[])?;
+                whole::created(lines)?;
             }
             let content = content::created(first, report)?;
             let mode = mode.unwrap_or(FileMode::Regular);

@@ -5,7 +5,7 @@
 //! undoes a thing in one place and not in another.
 
 use crate::parse::hunk_header;
-use crate::text::trim_start;
+use crate::text::{trim_end, trim_start};
 
 /// An answer with one kind of damage undone.
 pub(crate) struct Reading {
@@ -22,7 +22,7 @@ type Undo = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// The readings that apply to this answer.
 pub(crate) fn readings(answer: &[u8]) -> impl Iterator<Item = Reading> {
-    const KINDS: [(Undo, &str, bool); 6] = [
+    const KINDS: [(Undo, &str, bool); 8] = [
         (
             without_colours,
             "the answer was read without its terminal colours",
@@ -51,6 +51,16 @@ pub(crate) fn readings(answer: &[u8]) -> impl Iterator<Item = Reading> {
         (
             with_context_marks,
             "the answer was read with a blank in front of each context line",
+            true,
+        ),
+        (
+            |answer| unwrapped(answer, b" "),
+            "the answer was read with its broken context lines joined",
+            true,
+        ),
+        (
+            |answer| unwrapped(answer, b""),
+            "the answer was read with its broken context lines joined",
             true,
         ),
     ];
@@ -226,6 +236,45 @@ fn with_context_marks(answer: &[u8]) -> Option<Vec<u8>> {
     (bare && hunk.is_none_or(|hunk| hunk.full())).then_some(out)
 }
 
+/// Joins lines without a mark to the old line above each, as a mail program breaks long ones, where every hunk then
+/// has the lines it counts. A broken added line stays broken: nothing shows how it was.
+fn unwrapped(answer: &[u8], glue: &[u8]) -> Option<Vec<u8>> {
+    let mut out: Vec<u8> = Vec::with_capacity(answer.len());
+    let mut hunk: Option<Counted> = None;
+    let (mut above, mut joined) = (None, false);
+    for line in answer.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(b"@@") || begins_file(line) || line.starts_with(b"```") {
+            if hunk.take().is_some_and(|hunk| !hunk.full()) {
+                return None;
+            }
+            hunk = line.starts_with(b"@@").then(|| Counted::of(line)).flatten();
+            if line.starts_with(b"@@") && hunk.is_none() {
+                return None;
+            }
+            above = None;
+        } else if let Some(open) = &mut hunk {
+            let mark = *line.first()?;
+            let broken = !matches!(mark, b' ' | b'-' | b'+' | b'\\' | b'\n' | b'\r');
+            match above {
+                Some(b' ' | b'-') if broken => {
+                    out.truncate(trim_end(out.strip_suffix(b"\n").unwrap_or(&out)).len());
+                    out.extend_from_slice(glue);
+                    joined = true;
+                }
+                _ if open.full() => hunk = None,
+                _ if broken => return None,
+                _ => {
+                    open.old += u64::from(mark != b'+' && mark != b'\\');
+                    open.new += u64::from(mark != b'-' && mark != b'\\');
+                    above = Some(mark);
+                }
+            }
+        }
+        out.extend_from_slice(line);
+    }
+    (joined && hunk.is_none_or(|hunk| hunk.full())).then_some(out)
+}
+
 /// The lines of a hunk, against those that its header counts.
 struct Counted {
     stated: (u64, u64),
@@ -292,12 +341,17 @@ impl Numbers {
     }
 }
 
-/// Reads `  12 | text`, `12: text`.
-fn number(rest: &[u8]) -> Option<(u64, &[u8])> {
+/// Reads the number that a listing has in front of a line: `  12 | text`, `12: text`, or with a tab or an arrow.
+pub(crate) fn number(rest: &[u8]) -> Option<(u64, &[u8])> {
     let rest = trim_start(rest);
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let value = std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()?;
-    let rest = trim_start(rest.get(digits..)?);
+    let rest = rest.get(digits..)?;
+    let arrow = "\u{2192}".as_bytes();
+    if let Some(text) = rest.strip_prefix(b"\t").or_else(|| rest.strip_prefix(arrow)) {
+        return Some((value, text));
+    }
+    let rest = trim_start(rest);
     let rest = [b"|".as_slice(), b":", "\u{2502}".as_bytes()]
         .iter()
         .find_map(|separator| rest.strip_prefix(*separator))?;

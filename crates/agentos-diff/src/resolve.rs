@@ -241,6 +241,22 @@ fn holds(edit: &FileEdit<'_>, entry: &Entry, base: &dyn Base) -> Result<bool, Ba
 fn missing(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<Stop, Stop> {
     /// Enough to help.
     const SHOWN: usize = 3;
+    let above = path
+        .as_str()
+        .match_indices('/')
+        .filter_map(|(at, _)| path.as_str().get(..at));
+    for above in above {
+        let (code, what) = match base.entry(above)?.map(|entry| entry.kind) {
+            Some(EntryKind::Symlink) => (RefusalCode::SymlinkTraversal, "a symbolic link"),
+            Some(EntryKind::Gitlink) => (RefusalCode::Submodule, "a submodule"),
+            Some(EntryKind::Directory | EntryKind::File(_)) | None => continue,
+        };
+        return Ok(refuse(
+            code,
+            path,
+            &format!("cannot be reached: `{above}` is {what}"),
+        ));
+    }
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     let near = base.paths_ending_with(name, SHOWN)?;
     if deletes && near.is_empty() {

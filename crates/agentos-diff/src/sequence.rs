@@ -257,7 +257,7 @@ pub(crate) fn stands_exactly(report: &FileReport) -> bool {
 fn one<'a>(edit: &FileEdit<'a>) -> Parsed<'a> {
     Parsed {
         files: vec![edit.clone()],
-        notes: Vec::new(),
+        ..Parsed::default()
     }
 }
 

@@ -2,14 +2,12 @@
 //!
 //! Owns: what becomes of each hunk. Never: lands a file of which one hunk has no place.
 
-use std::sync::Arc;
-
 use crate::budget::Budget;
 use crate::locate::{Miss, Place, Sought, Target, above_anchor, locate, missing_anchor, order, suggest};
 use crate::parse::{Body, Hunk, HunkLine, Mark, repair};
-use crate::splice::{Splice, join, splices};
-use crate::text::{BOM, Line, excerpt, lines};
-use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, elided, inline};
+use crate::splice::{Splice, splices};
+use crate::text::{Line, excerpt};
+use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
 
 /// Lines of an excerpt in a report.
 const SHOWN_LINES: usize = 8;
@@ -209,6 +207,14 @@ fn miss(
         .take(SHOWN_LINES)
         .map(|line| excerpt(&line.text, SHOWN_CHARS))
         .collect();
+    let hint = match why {
+        Miss::Nowhere => "copy the lines exactly as they stand in the file",
+        Miss::Outdented(_) => "begin the text and its replacement with the blanks that the line begins with",
+        Miss::InWord(_) => "give the whole word",
+        Miss::GoesOn(_) | Miss::Several(_) | Miss::Nothing | Miss::Overlap(_) => {
+            "add lines above and below until the place is the only one"
+        }
+    };
     let (code, message, starts) = match why {
         Miss::Nowhere => {
             if let Some(start) = result_stands(target, one, budget)? {
@@ -228,6 +234,16 @@ fn miss(
                 ),
             }
         }
+        Miss::Outdented(start) => (
+            RefusalCode::Ambiguous,
+            "the replacement has lines that stand further left than the line they come into",
+            vec![start],
+        ),
+        Miss::GoesOn(start) => (
+            RefusalCode::Ambiguous,
+            "the line that ends this hunk stands in the file right below it, and may be a part of it",
+            vec![start],
+        ),
         Miss::InWord(start) => (
             RefusalCode::Ambiguous,
             "the text stands in the file once, as a part of a longer word",
@@ -259,10 +275,7 @@ fn miss(
         .take(SHOWN_LINES.min(one.old.len().max(1)))
         .map(|line| excerpt(line.text, SHOWN_CHARS))
         .collect();
-    report.refusal = Some(Refusal::new(code, message).hint(match code {
-        RefusalCode::Ambiguous => "add lines above and below until the place is the only one",
-        _ => "copy the lines exactly as they stand in the file",
-    }));
+    report.refusal = Some(Refusal::new(code, message).hint(hint));
     Ok(())
 }
 
@@ -309,60 +322,6 @@ pub(crate) fn content_of<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a
         }
     }
     out
-}
-
-/// The new content of a file that is given as a whole: lines that stay keep their bytes.
-pub(crate) fn whole(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, HunkReport), Refusal> {
-    let old = lines(base);
-    let texts: Vec<&[u8]> = old.iter().map(|line| line.text).collect();
-    let mut wanted: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
-    let marked = wanted.first().map(|first| [BOM, first].concat());
-    if let (true, Some(first), Some(marked)) = (base.starts_with(BOM), wanted.first_mut(), &marked)
-        && !first.starts_with(BOM)
-    {
-        *first = marked;
-    }
-    if let (false, Some(first)) = (base.starts_with(BOM), wanted.first_mut()) {
-        // Nobody can see a mark that the file does not have.
-        *first = first.strip_prefix(BOM).unwrap_or(first);
-    }
-    elided::complete(new, &texts)?;
-    let hunk = Hunk {
-        lines: crate::parse::paired(&texts, &wanted),
-        ..Hunk::default()
-    };
-    if is_excerpt(&hunk.lines) {
-        let message = "the block holds a part of the file, word for word: an example, or all of the new file";
-        return Err(Refusal::new(RefusalCode::Ambiguous, message).hint("give a diff"));
-    }
-    let place = Place {
-        start: 0,
-        level: crate::locate::Level::Exact,
-        shift: crate::locate::Shift::default(),
-    };
-    let content = match splices(&old, &hunk, &place) {
-        Ok(splices) => join(&old, &splices),
-        Err(_) => content_of(new.iter()),
-    };
-    let mut report = blank_report(0, &Sought::new(&hunk));
-    report.status = HunkStatus::Landed;
-    report.rung = Some(Rung::WholeFile);
-    Ok((Arc::from(content), report))
-}
-
-/// What stays begins below the file's first line, and nothing is added, most lines go, or the last one goes, too: as
-/// an excerpt would be, changed or not.
-fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
-    let begins_inside = lines.first().is_some_and(|line| line.mark == Mark::Remove)
-        && lines
-            .iter()
-            .find(|line| line.mark != Mark::Remove)
-            .is_some_and(|line| line.mark == Mark::Context && !crate::text::trim(&line.text).is_empty());
-    let gone = lines.iter().filter(|line| line.mark == Mark::Remove).count();
-    let old = lines.iter().filter(|line| line.is_old()).count();
-    let only_goes = lines.iter().all(|line| line.mark != Mark::Add);
-    let ends_inside = lines.last().is_some_and(|line| line.mark == Mark::Remove);
-    begins_inside && (only_goes || ends_inside || gone > old / 2)
 }
 
 /// The hunks of a body; none for a whole file.

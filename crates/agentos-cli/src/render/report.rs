@@ -127,7 +127,8 @@ fn refused(hunk: &HunkReport) -> String {
         .unwrap_or_else(|| "does not land".to_owned());
     if !hunk.candidates.is_empty() {
         let lines: Vec<String> = hunk.candidates.iter().take(8).map(u64::to_string).collect();
-        words.push_str(&format!(" (lines {})", lines.join(", ")));
+        let s = if lines.len() == 1 { "" } else { "s" };
+        words.push_str(&format!(" (line{s} {})", lines.join(", ")));
     }
     words
 }

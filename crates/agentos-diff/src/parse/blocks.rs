@@ -3,6 +3,8 @@
 //!
 //! Owns: the blocks and whose they are. Never: looks for the text.
 
+use std::borrow::Cow;
+
 use super::cursor::fence;
 use super::model::{Body, FileEdit, Hunk, Name, Parsed, Stated};
 use super::pair::paired;
@@ -193,8 +195,15 @@ fn block<'a>(lines: &[Line<'a>], start: usize, middle: usize, end: usize, path: 
     let mut edit = FileEdit::new(Dialect::SearchReplace);
     edit.old = Name::Written(path.to_vec());
     edit.new = Name::Written(path.to_vec());
+    // A rule of the file may stand where the divider does, and the divider be left out.
+    let divider = lines
+        .get(middle)
+        .map(|line| line.text)
+        .filter(|_| !replace.is_empty());
+    let below = divider.into_iter().chain(replace.iter().copied());
     edit.body = Body::Hunks(vec![Hunk {
         stated,
+        goes_on: below.map(Cow::Borrowed).collect(),
         lines: paired(&search, &replace),
         ..Hunk::default()
     }]);

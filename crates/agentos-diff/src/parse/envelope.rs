@@ -143,7 +143,21 @@ fn ends(line: &[u8]) -> bool {
 fn added<'a>(cursor: &mut Cursor<'_, 'a>) -> Result<Hunk<'a>, Refusal> {
     let mut hunk = Hunk::default();
     while let Some(line) = cursor.line(cursor.at) {
-        if ends(line) || line.is_empty() {
+        if line.is_empty() {
+            let rest = (cursor.at..).map_while(|index| cursor.line(index));
+            if rest
+                .into_iter()
+                .find(|line| !line.is_empty())
+                .is_some_and(|line| line.starts_with(b"+"))
+            {
+                return Err(
+                    malformed("an empty line stands between the lines of an added file")
+                        .hint("begin every line of an added file with `+`, empty ones too"),
+                );
+            }
+            break;
+        }
+        if ends(line) {
             break;
         }
         let Some(text) = line.strip_prefix(b"+") else {

@@ -129,6 +129,10 @@ pub(crate) fn body<'a>(cursor: &mut Cursor<'_, 'a>, stated: Stated, around: Arou
             format!("the header counts {old} old and {new} new lines; the hunk has others"),
         ));
     }
+    let signed = |line: &[u8]| is_signature(cursor, end, line);
+    if full != Some(cut) && cursor.line(end).is_some_and(signed) {
+        hunk.goes_on.push(Cow::Borrowed(b"-"));
+    }
     for index in start..cut {
         let Some(line) = cursor.line(index) else { break };
         push(&mut hunk, line, cursor.cr(index) && !around.transport);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::cursor::{closes, fence};
 use super::model::{Body, FileEdit, Hunk, Inline, Name, Parsed};
 use super::pair::paired;
-use crate::text::{Eol, Line, lines};
+use crate::text::{Eol, Line, is_blank, lines};
 use crate::{Dialect, Refusal, RefusalCode};
 
 /// One edit: a text of the file and what takes its place.
@@ -47,7 +47,7 @@ pub(crate) fn parse<'a>(all: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Result
     let mut at = 0;
     while let Some(line) = all.get(at) {
         at += 1;
-        let Some(open) = fence(line.text).filter(|open| matches!(open.info, b"" | b"json" | b"JSON")) else {
+        let Some(open) = fence(line.text).filter(|open| is_json(open.info)) else {
             continue;
         };
         let rest = all.get(at..).unwrap_or_default();
@@ -68,7 +68,13 @@ pub(crate) fn parse<'a>(all: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Result
     Ok(())
 }
 
-/// Reads one object. One without `edits` is none of ours.
+fn is_json(info: &[u8]) -> bool {
+    [b"".as_slice(), b"json", b"jsonc", b"json5"]
+        .iter()
+        .any(|kind| info.eq_ignore_ascii_case(kind))
+}
+
+/// Reads the objects that begin here. What has no `edits` is none of ours.
 fn object<'a>(all: &mut [Line<'a>], from: usize, to: usize, parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
     let mut text = Vec::new();
     for line in all.get(from..to).unwrap_or_default() {
@@ -79,19 +85,23 @@ fn object<'a>(all: &mut [Line<'a>], from: usize, to: usize, parsed: &mut Parsed<
         return Ok(());
     }
     let read = serde_json::from_slice(&text);
-    let answer: JsonEdits = read
-        .or_else(|error| serde_json::from_slice(&mended(&text)).map_err(|_| error))
-        .map_err(|error| {
-            let message = format!(
-                "the edits are not valid JSON of the agreed shape (line {})",
-                error.line()
-            );
-            Refusal::new(RefusalCode::Malformed, message)
-        })?;
-    for edit in &answer.edits {
+    let one = read.or_else(|error| serde_json::from_slice(&mended(&text)).map_err(|_| error));
+    let (answers, end): (Vec<JsonEdits>, usize) = match one {
+        Ok(answer) => (vec![answer], to),
+        Err(error) => several(&text)
+            .map(|(answers, lines)| (answers, from + lines))
+            .ok_or_else(|| {
+                let message = format!(
+                    "the edits are not valid JSON of the agreed shape (line {})",
+                    error.line()
+                );
+                Refusal::new(RefusalCode::Malformed, message)
+            })?,
+    };
+    for edit in answers.iter().flat_map(|answer| &answer.edits) {
         parsed.files.push(file(edit));
     }
-    for line in all.get_mut(from..to).unwrap_or_default() {
+    for line in all.get_mut(from..end).unwrap_or_default() {
         *line = Line {
             text: b"",
             eol: Eol::Lf,
@@ -99,6 +109,22 @@ fn object<'a>(all: &mut [Line<'a>], from: usize, to: usize, parsed: &mut Parsed<
         };
     }
     Ok(())
+}
+
+/// Objects one after the other, and how many lines they take. What follows them on lines of its own is left to others.
+fn several(text: &[u8]) -> Option<(Vec<JsonEdits>, usize)> {
+    let mut stream = serde_json::Deserializer::from_slice(text).into_iter::<JsonEdits>();
+    let mut answers = Vec::new();
+    let mut end = 0;
+    while let Some(Ok(answer)) = stream.next() {
+        answers.push(answer);
+        end = stream.byte_offset();
+    }
+    let (read, rest) = text.split_at_checked(end)?;
+    let own_line = rest.iter().find(|byte| !is_blank(**byte) && **byte != b'\r');
+    let begins_another = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    let whole = own_line.is_none_or(|byte| *byte == b'\n') && !begins_another;
+    (whole && !answers.is_empty()).then(|| (answers, lines(read).len()))
 }
 
 /// JSON as models write it by hand: line ends and tabs stand in strings as they are, and a comma after the last

@@ -94,6 +94,9 @@ pub(crate) struct Hunk<'a> {
     pub anchors: Vec<Cow<'a, [u8]>>,
     /// What a unified diff writes behind the second `@@`: a line above it, as its writer believes. It may be cut.
     pub section: Option<Cow<'a, [u8]>>,
+    /// What its last line was taken for something else, it would go on with: a `--` that signs a mail or takes a
+    /// line away, a divider that may be a rule of the file, and what follows.
+    pub goes_on: Vec<Cow<'a, [u8]>>,
     /// It says that it ends at the end of the file.
     pub at_end: bool,
     /// Its dialect has a mark in front of each line, which can get lost or take a blank's place.
@@ -212,6 +215,17 @@ pub(crate) struct Parsed<'a> {
     pub files: Vec<FileEdit<'a>>,
     /// What was set aside.
     pub notes: Vec<String>,
+    /// Blocks among it that may be files.
+    pub asides: Vec<Aside>,
+}
+
+/// A block that no edit was read from, and the path that stands with it.
+#[derive(Debug)]
+pub(crate) struct Aside {
+    /// The path as written.
+    pub path: Vec<u8>,
+    /// It stands alone in the block's first line, as a comment, and not in a sentence above.
+    pub first_line: bool,
 }
 
 /// A repair with a stable name.

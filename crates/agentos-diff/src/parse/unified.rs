@@ -105,16 +105,15 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// A fence that begins with a hunk: its file is the one named on the fence or right above it.
+    /// A fence that begins with a hunk, or a diff's fence with changed lines: its file is the one named on the fence or
+    /// right above it.
     fn hunk_under_title(&mut self, open: Fence<'a>) {
         /// A path stands close to its fence.
         const REACH: usize = 2;
         let at = self.cursor.at;
-        if !self
-            .cursor
-            .raw(at)
-            .is_some_and(|line| is_hunk_header(line) && line.len() > 2)
-        {
+        let first = self.cursor.raw(at).unwrap_or_default();
+        let headed = is_hunk_header(first) && first.len() > 2;
+        if !headed && !self.only_changed_lines(open) {
             return;
         }
         let said = |line: &&[u8]| !line.iter().all(u8::is_ascii_whitespace);
@@ -129,6 +128,24 @@ impl<'a> Reader<'_, 'a> {
             edit.old = Name::Written(title.path.clone());
             edit.new = Name::Written(title.path);
         }
+    }
+
+    /// The fence is said to hold a diff, and each of its lines has a mark in front; no header is among them.
+    fn only_changed_lines(&self, open: Fence<'a>) -> bool {
+        let at = self.cursor.at;
+        let lines = || {
+            (at..)
+                .map_while(|index| self.cursor.raw(index))
+                .take_while(|line| !closes(&open, line))
+        };
+        let header = |line: &[u8]| line.starts_with(b"--- ") || line.starts_with(b"+++ ");
+        let marked = |line: &[u8]| line.first().is_none_or(|mark| b" +-".contains(mark)) && !header(line);
+        let said = [b"diff".as_slice(), b"patch", b"udiff"].contains(&open.info);
+        let first = self.cursor.raw(at).unwrap_or_default();
+        said && !first.is_empty()
+            && marked(first)
+            && lines().all(marked)
+            && lines().any(|line| !line.starts_with(b" "))
     }
 
     /// True when the line begins a file or a hunk.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::cursor::{Fence, closes, fence, split_margin};
-use super::model::{Body, FileEdit, HunkLine, Mark, Name, Parsed};
+use super::model::{Aside, Body, FileEdit, HunkLine, Mark, Name, Parsed};
 use super::title::{Title, fence_title, title};
 use crate::text::Line;
 use crate::{Dialect, Refusal, RefusalCode};
@@ -50,6 +50,10 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
             parsed
                 .notes
                 .push("a block without a path was set aside".to_owned());
+            let first = lines.get(at + 1..end).unwrap_or_default().first();
+            parsed
+                .asides
+                .extend(first.and_then(|line| comment_path(line, &open)));
         }
         at = end + 1;
     }
@@ -81,6 +85,15 @@ pub(crate) fn beside(lines: &[Line<'_>], taken: &[bool], parsed: &mut Parsed<'_>
             parsed
                 .notes
                 .push(format!("a block below `{path}` was set aside beside the edits"));
+            if !names.contains(&title.path) {
+                parsed.asides.push(Aside {
+                    path: title.path,
+                    first_line: false,
+                });
+            }
+        } else if let (Some(first), false) = (rest.first(), edits) {
+            let aside = comment_path(first, &open).filter(|aside| !names.contains(&aside.path));
+            parsed.asides.extend(aside);
         }
         at = end + 1;
     }
@@ -108,6 +121,23 @@ fn names(parsed: &Parsed<'_>) -> HashSet<Vec<u8>> {
         }
     }
     found
+}
+
+/// The path that the first line of a block is, as a comment: `# src/a.py`.
+fn comment_path(line: &Line<'_>, open: &Fence<'_>) -> Option<Aside> {
+    let kind = open.info.split(|byte| *byte == b' ').next().unwrap_or_default();
+    let leader = [b"# ".as_slice(), b"// ", b"-- ", b"; ", b"<!-- ", b"/* "]
+        .iter()
+        .find_map(|leader| line.text.strip_prefix(*leader))?;
+    let path = leader
+        .strip_suffix(b"-->")
+        .or_else(|| leader.strip_suffix(b"*/"))
+        .unwrap_or(leader);
+    let title = title(path).filter(|title| title.sure && !title.mentioned && !NOT_FILES.contains(&kind))?;
+    Some(Aside {
+        path: title.path,
+        first_line: true,
+    })
 }
 
 fn path_of(lines: &[Line<'_>], at: usize, open: &Fence<'_>) -> Option<Title> {

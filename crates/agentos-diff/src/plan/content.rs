@@ -17,7 +17,7 @@ use crate::settle::{self, Settled, content_of, hunks_of};
 use crate::text::lines;
 use crate::{
     Base, Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
-    RefusalCode, Repair, elided, merge,
+    RefusalCode, Repair, elided, merge, whole,
 };
 
 /// The content of a new file. Its hunks stand one below the other; one that is there twice counts once.
@@ -160,8 +160,9 @@ pub(super) fn modified(
     let content = match parts {
         [(edit, _)] => match &edit.body {
             Body::Whole(new) => {
-                let (content, hunk) = settle::whole(&old.content, new)?;
-                report.hunks.push(hunk);
+                let (content, repaired) = whole::changed(&old.content, new)?;
+                report.hunks.push(whole_report());
+                report.repairs.extend(repaired);
                 content
             }
             Body::Hunks(_) => edited(parts, old, base, options, budget, report)?,

@@ -19,6 +19,41 @@ pub(super) struct Named {
 
 /// Settles the names of one part.
 pub(super) fn settle(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Named, Stop> {
+    match with_slashes(edit, base)? {
+        Some(named) => Ok(named),
+        None => as_they_are(edit, base),
+    }
+}
+
+/// Names with the separators of Windows, where the file they mean is there. A new name has none.
+fn with_slashes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<Named>, Stop> {
+    let slashes = |name: &Name| match name {
+        Name::Written(name) if name.contains(&b'\\') && !name.contains(&b'/') => {
+            let part = |byte: &u8| if *byte == b'\\' { b'/' } else { *byte };
+            Some(Name::Written(name.iter().map(part).collect()))
+        }
+        Name::Written(_) | Name::Unstated | Name::Nothing => None,
+    };
+    let extended = &edit.extended;
+    let plain = extended.git_line.is_none() && extended.from.is_none() && extended.to.is_none();
+    let (Some(old), Some(new), true) = (slashes(&edit.old), slashes(&edit.new), plain) else {
+        return Ok(None);
+    };
+    let other = FileEdit {
+        old,
+        new,
+        ..FileEdit::new(edit.dialect)
+    };
+    let mut named = as_they_are(&other, base)?;
+    if !is_file(base, named.path.as_str())? {
+        return Ok(None);
+    }
+    let detail = "the names have backslashes between their parts";
+    named.repairs.push(repair("backslashes", detail));
+    Ok(Some(named))
+}
+
+fn as_they_are(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Named, Stop> {
     if let (Some(from), Some(to)) = (&edit.extended.from, &edit.extended.to) {
         agree_on_move(edit, from, to)?;
         return Ok(Named {

@@ -186,6 +186,7 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     index of dots
     combined diff
     names swapped
+    backslashes in names
     dot slash
     names in backticks
     names in bold
@@ -195,6 +196,7 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     old and new behind a tab
     file above a hunk
     path above a hunk
+    path above changed lines
     no prefix
     mnemonic prefixes
     blank context line without its blank
@@ -238,11 +240,9 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     ed script: no-diff: the answer has an ed script or a diff without context, which is not read
     word diff: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file
     reversed: empty: `src/a.rs` has this change already
-    backslashes in names: path-escape: `a\src\a.rs` has a backslash, which is a separator on other systems
     absolute name: path-escape: `/home/me/project/src/a.rs` is not a plain path inside the repository
     a/./: path-escape: `./src/a.rs` is not a plain path inside the repository
     line behind the name: reserved-name: `src/a.rs:8` has a character that cannot be in a name on Windows
-    path above changed lines: no-diff: no edit was found in the answer
     context without marks, bare: malformed: a hunk has no lines
     a second copy of the edge: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file
     escaped line ends: no-diff: no edit was found in the answer

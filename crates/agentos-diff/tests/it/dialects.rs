@@ -150,6 +150,12 @@ fn what_is_left_out_of_the_context_stays_as_it_is() {
     assert_eq!(after(elided, &[("f", base)])[0].1, wanted);
     let block = "f\n<<<<<<< SEARCH\nfn a() {\n    // ... existing code ...\n    three();\n=======\nfn a() {\n    // ... existing code ...\n    3();\n>>>>>>> REPLACE\n";
     assert_eq!(after(block, &[("f", base)])[0].1, wanted);
+    let deeper = "--- a/f\n+++ b/f\n@@ @@\n     one();\n ...\n-        deep();\n+        far();\n";
+    let nested = b"fn a() {\n    one();\n    if x {\n        deep();\n    }\n}\n";
+    assert_eq!(
+        after(deeper, &[("f", nested)])[0].1,
+        "fn a() {\n    one();\n    if x {\n        far();\n    }\n}\n"
+    );
     // What is removed must be shown, and each piece must have one place.
     for refused in [
         "--- a/f\n+++ b/f\n@@ @@\n fn a() {\n-...\n-    four();\n }\n",
@@ -209,6 +215,35 @@ fn the_answers_blanks_line_ends_and_quotes_become_the_files() {
     for (base, answer, wanted) in cases {
         assert_eq!(after(&answer, &[("f", base.as_bytes())])[0].1, wanted, "{answer}");
     }
+}
+
+#[test]
+fn what_stands_around_an_edit_does_not_hide_it() {
+    let json = |search: &str, replace: &str| {
+        format!("{{\"edits\":[{{\"path\":\"f\",\"search\":\"{search}\",\"replace\":\"{replace}\"}}]}}")
+    };
+    let block = "f\n<<<<<<< SEARCH\nbeta two\n=======\nB\n>>>>>>> REPLACE\n";
+    let wanted = "A\nB\nlast line of all\n";
+    let cases = [
+        format!("{}\n{}\n", json("alpha one", "A"), json("beta two", "B")),
+        format!("{}\n\n{block}", json("alpha one", "A")),
+        format!(
+            "```jsonc\n{}\n```\n```json5\n{}\n```\n",
+            json("alpha one", "A"),
+            json("beta two", "B")
+        ),
+        "`f`\n```diff\n-alpha one\n-beta two\n+A\n+B\n last line of all\n```\n".to_owned(),
+        // Broken by a mail program, with the blank and without.
+        "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n-alpha one\n-beta two\n+A\n+B\n last line\nof all\n".to_owned(),
+        "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n-alpha one\n-beta two\n+A\n+B\n last li\nne of all\n".to_owned(),
+        "`f.x`\n```\n1 | A\n2 | B\n3 | last line of all\n```\n".replace("f.x", "n/f"),
+    ];
+    let base: &[(&str, &[u8])] = &[("f", b"alpha one\nbeta two\nlast line of all\n")];
+    for answer in &cases[..6] {
+        assert_eq!(after(answer, base)[0].1, wanted, "{answer}");
+    }
+    let listed: &[(&str, &[u8])] = &[("n/f", b"a\nB\nlast line of all\n")];
+    assert_eq!(after(&cases[6], listed)[0].1, wanted);
 }
 
 #[test]

@@ -184,6 +184,7 @@ fn feedback_says_what_to_change_about_states_and_paths() {
         ("too-large", edit("large", "a"), &plain),
         ("symlink-traversal", edit("link", "a"), &plain),
         ("symlink-traversal", new("link/f"), &plain),
+        ("symlink-traversal", edit("link/f", "a"), &plain),
     ];
     let text: Vec<String> = cases
         .iter()
@@ -192,7 +193,7 @@ fn feedback_says_what_to_change_about_states_and_paths() {
                 Err(LandError::Refused(report)) => {
                     let refusal = report.refusal.as_ref().expect("a refusal");
                     assert_eq!(refusal.code.as_str(), *code, "{refusal}");
-                    format!("== {code}\n{}", report.feedback().replace('\u{200b}', "<200b>"))
+                    format!("== {code}\n{}", report.feedback())
                 }
                 Ok(_) => panic!("{code} lands\n{answer}"),
                 Err(error) => panic!("{code}: {error}\n{answer}"),
@@ -210,10 +211,10 @@ fn feedback_says_what_to_change_about_states_and_paths() {
     Send the whole change again, with context and removed lines copied exactly from the file.
 
     == encoding
-    Nothing was changed. `f<200b>` has characters in it that nobody can see.
+    Nothing was changed. `f\u{200b}` has characters in it that nobody can see.
 
-    File `f<200b>`:
-    - `f<200b>` has characters in it that nobody can see.
+    File `f\u{200b}`:
+    - `f\u{200b}` has characters in it that nobody can see.
 
     Send the whole change again in one well-formed answer.
 
@@ -235,6 +236,14 @@ fn feedback_says_what_to_change_about_states_and_paths() {
 
     == symlink-traversal
     Nothing was changed. `link/f` cannot be written: `link` is a symbolic link.
+
+    This is not allowed. Send the change without it.
+
+    == symlink-traversal
+    Nothing was changed. `link/f` cannot be reached: `link` is a symbolic link.
+
+    File `link/f`:
+    - `link/f` cannot be reached: `link` is a symbolic link.
 
     This is not allowed. Send the change without it.
     ");

@@ -28,6 +28,14 @@ pub const BASE: &[(&str, &[u8])] = &[
     ),
     ("twin", b"head\nfoo()  \nbar()\nm1\nm2\nm3\nfoo()\nbar()\n"),
     ("quotes", b"s = \"a\"\nt = 1\n"),
+    (
+        "fns.py",
+        b"def a():\n    x = 1\n    return x\n\ndef b():\n    return z\n",
+    ),
+    ("keys.ini", b"[one]\nk = 1\n[two]\nz = 2\n"),
+    ("rule", b"a\nb\n-\n"),
+    ("page.rst", b"T\n=======\nx\n"),
+    ("rows", b"s\nv\nw\nv\nw\nv\nw\nv\nw\n"),
 ];
 
 /// Each code with an answer that gets it.
@@ -201,6 +209,49 @@ pub const CASES: &[(&str, &str)] = &[
     (
         "ambiguous",
         "`g/h`\n```\nA\n```\n\nRun it with `run.sh`:\n```sh\n./run.sh\n```\n",
+    ),
+    // What the context leaves out goes on into another function, or another section.
+    (
+        "ambiguous",
+        "--- a/fns.py\n+++ b/fns.py\n@@ @@\n def a():\n ...\n-    return z\n+    return 0\n",
+    ),
+    (
+        "ambiguous",
+        "--- a/keys.ini\n+++ b/keys.ini\n@@ @@\n [one]\n ...\n-z = 2\n+z = 3\n",
+    ),
+    // A line that goes, or the signature of a mail; a rule of the page, or the divider.
+    ("ambiguous", "--- a/rule\n+++ b/rule\n@@ @@\n a\n-b\n+c\n--\n"),
+    (
+        "ambiguous",
+        "page.rst\n<<<<<<< SEARCH\nT\n=======\nx\n>>>>>>> REPLACE\n",
+    ),
+    // The old line number means one place, the new one another, and both fit.
+    (
+        "ambiguous",
+        "--- a/rows\n+++ b/rows\n@@ -1 +1,3 @@\n s\n+p\n+q\n@@ -6,2 +6,2 @@\n v\n-w\n+W\n",
+    ),
+    // A listing from the middle of the file, and a diff without a header.
+    ("ambiguous", "`sql`\n```\n3 | two\n4 | 3\n```\n"),
+    ("malformed", "`sql`\n```\n one\n-two\n+2\n```\n"),
+    // The first lines of the file, the first of them changed.
+    ("ambiguous", "`rows`\n```\nS\nv\nw\nv\n```\n"),
+    // A new file in a sentence beside a diff, and one whose path is its first line.
+    (
+        "ambiguous",
+        "```diff\n--- a/g/h\n+++ b/g/h\n@@ -1 +1 @@\n-a\n+A\n```\nIt needs `src/util.py`:\n```python\nx = 1\n```\n",
+    ),
+    (
+        "ambiguous",
+        "`g/h`\n```\nA\n```\n\n```python\n# src/util.py\nx = 1\n```\n",
+    ),
+    // Lines that would stand left of the line they come into.
+    (
+        "ambiguous",
+        "{\"edits\":[{\"path\":\"fns.py\",\"search\":\"return z\",\"replace\":\"y = z\\nreturn y\"}]}",
+    ),
+    (
+        "malformed",
+        "*** Begin Patch\n*** Add File: n.c\n+a\n\n+b\n*** End Patch\n",
     ),
     ("binary", "diff --git a/f b/f\nBinary files a/f and b/f differ\n"),
 ];

@@ -40,7 +40,7 @@ fn a_hunk_that_failed_and_the_file_stand_side_by_side() {
         &hunk(agentos_diff::RefusalCode::DoesNotApply, &[7], &expected, &actual),
     );
     insta::assert_snapshot!(plain(&out), @r"
-    x hunk 1: does-not-apply: the lines are not in the file (lines 7)
+    x hunk 1: does-not-apply: the lines are not in the file (line 7)
         the answer expects                           the file has, from line 7
         fn one() {                                 | fn one() {
             work(2);                               !     work(1);

@@ -8,7 +8,8 @@ use crate::locate::Target;
 use crate::parse::{Hunk, HunkLine, Mark, Stated, repair};
 use crate::resolve::Stop;
 use crate::settle::{self, Settled};
-use crate::{FileReport, HunkReport};
+use crate::text::{Line, indent, trim};
+use crate::{FileReport, HunkReport, Refusal, RefusalCode};
 
 /// Reads hunks in pieces where they do not land whole.
 pub(super) fn settle(
@@ -29,6 +30,13 @@ pub(super) fn settle(
     let Some(splices) = settled.splices else {
         return Ok(whole);
     };
+    if leaves_block(target, &pieces, &settled.reports) {
+        let message = "lines that the context leaves out reach beyond the block that it begins in";
+        return Err(Refusal::new(RefusalCode::Ambiguous, message)
+            .at(&report.path)
+            .hint("give the lines between, or a hunk without them")
+            .into());
+    }
     report.repairs.push(repair(
         "elision",
         "lines that the context leaves out were taken as they stand in the file",
@@ -48,6 +56,75 @@ pub(super) fn settle(
         splices: Some(splices),
         part: Vec::new(),
     })
+}
+
+/// Between two pieces of a hunk stands a line that ends the block of the first, or begins that of the second.
+fn leaves_block(target: &Target<'_>, pieces: &[Vec<Hunk<'_>>], reports: &[HunkReport]) -> bool {
+    let mut found = reports
+        .iter()
+        .map(|report| report.found_line.and_then(|line| usize::try_from(line).ok()));
+    pieces.iter().any(|pieces| {
+        let spans: Vec<(usize, usize)> = pieces
+            .iter()
+            .zip(found.by_ref())
+            .filter_map(|(piece, line)| {
+                let start = line?.checked_sub(1)?;
+                let old = piece.lines.iter().filter(|line| line.is_old()).count();
+                Some((start, start + old))
+            })
+            .collect();
+        spans.windows(2).any(|pair| match pair {
+            [head, tail] => crosses(&target.lines, *head, *tail),
+            _ => false,
+        })
+    })
+}
+
+/// The lines between `head` and `tail` (each first line and one past the last) leave the block that `head` shows.
+fn crosses(lines: &[Line<'_>], head: (usize, usize), tail: (usize, usize)) -> bool {
+    let part = |from: usize, to: usize| lines.get(from..to).unwrap_or_default();
+    let gap = part(head.1, tail.0);
+    // The bracket of a block may stand on a line of its own.
+    let brackets = gap.iter().take_while(|line| trim(line.text) == b"{").count();
+    let gap = gap.get(brackets..).unwrap_or_default();
+    let (Some(outer), Some(between), Some(inner)) = (
+        depth(part(head.0, head.1)),
+        depth(gap),
+        depth(part(tail.0, tail.1)),
+    ) else {
+        return false;
+    };
+    let section = |line: &Line<'_>| line.text.starts_with(b"[") && trim(line.text).ends_with(b"]");
+    if part(head.0, head.1).iter().any(section) && gap.iter().any(section) {
+        return true;
+    }
+    if inner > outer && opens_block(lines, head, outer) {
+        between <= outer
+    } else {
+        between < inner.min(outer)
+    }
+}
+
+/// The last line of `head` that stands as far left as any is followed by one that stands further right.
+fn opens_block(lines: &[Line<'_>], head: (usize, usize), outer: usize) -> bool {
+    let shown = lines.get(head.0..head.1).unwrap_or_default();
+    let last = shown.iter().rposition(|line| depth_of(line) == Some(outer));
+    let below = last.and_then(|last| lines.get(head.0 + last + 1..));
+    let mut below = below.unwrap_or_default().iter();
+    let next = below.find_map(|line| depth_of(line).filter(|_| trim(line.text) != b"{"));
+    next.is_some_and(|next| next > outer)
+}
+
+/// The least indentation of lines that say something.
+fn depth(lines: &[Line<'_>]) -> Option<usize> {
+    lines.iter().filter_map(depth_of).min()
+}
+
+/// The indentation of a line that says something. Directives of a preprocessor, and comments that begin like them,
+/// stand where they like.
+fn depth_of(line: &Line<'_>) -> Option<usize> {
+    let text = trim(line.text);
+    (!text.is_empty() && !text.starts_with(b"#")).then(|| indent(line.text).len())
 }
 
 /// A context line that stands for others.
@@ -74,6 +151,7 @@ fn cut<'a>(hunk: &Hunk<'a>) -> Option<Vec<Hunk<'a>>> {
         inline: hunk.inline.clone(),
         anchors: hunk.anchors.clone(),
         section: hunk.section.clone(),
+        goes_on: hunk.goes_on.clone(),
         at_end: hunk.at_end,
         marked: hunk.marked,
         repairs: hunk.repairs.clone(),

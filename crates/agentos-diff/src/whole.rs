@@ -1,0 +1,181 @@
+//! A file that is given as a whole: its new bytes, and the signs that the block is something else.
+//!
+//! Owns: telling a file from an excerpt, a numbered listing or a diff of it. Never: fills in what is left out.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::locate::{Level, Place, Shift};
+use crate::parse::{Hunk, HunkLine, Mark, paired, repair};
+use crate::readings::number;
+use crate::splice::{join, splices};
+use crate::text::{BOM, lines, trim};
+use crate::{Refusal, RefusalCode, Repair, elided};
+
+/// The new content of a file that is there: lines that stay keep their bytes. With it what was repaired.
+pub(crate) fn changed(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, Option<Repair>), Refusal> {
+    let old = lines(base);
+    let texts: Vec<&[u8]> = old.iter().map(|line| line.text).collect();
+    let there: HashSet<&[u8]> = texts.iter().copied().collect();
+    let mut wanted: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
+    let mut repaired = None;
+    if !wanted.iter().any(|line| says(line) && there.contains(line)) {
+        not_a_diff(&wanted, &there)?;
+        if let Some(bare) = without_numbers(&wanted, &there)? {
+            wanted = bare;
+            let detail = "the numbers in front of the lines are not in the file and were left out";
+            repaired = Some(repair("line-numbers", detail));
+        }
+    }
+    let marked = wanted.first().map(|first| [BOM, first].concat());
+    if let (true, Some(first), Some(marked)) = (base.starts_with(BOM), wanted.first_mut(), &marked)
+        && !first.starts_with(BOM)
+    {
+        *first = marked;
+    }
+    if let (false, Some(first)) = (base.starts_with(BOM), wanted.first_mut()) {
+        // Nobody can see a mark that the file does not have.
+        *first = first.strip_prefix(BOM).unwrap_or(first);
+    }
+    elided::complete(new, |line| there.contains(line))?;
+    let hunk = Hunk {
+        lines: paired(&texts, &wanted),
+        ..Hunk::default()
+    };
+    if is_excerpt(&hunk.lines) {
+        let message = "the block may hold a part of the file: an example, or all of the new file";
+        return Err(Refusal::new(RefusalCode::Ambiguous, message).hint("give a diff"));
+    }
+    let place = Place {
+        start: 0,
+        level: Level::Exact,
+        shift: Shift::default(),
+    };
+    let content = match splices(&old, &hunk, &place) {
+        Ok(splices) => join(&old, &splices),
+        Err(_) => crate::settle::content_of(hunk.lines.iter().filter(|line| line.is_new())),
+    };
+    Ok((Arc::from(content), repaired))
+}
+
+/// A new file must be whole, and its text.
+pub(crate) fn created(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
+    /// Fewer lines may be numbered, or begin with a plus, by chance.
+    const ENOUGH: usize = 3;
+    elided::complete(new, |_| false)?;
+    let texts: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
+    let listed = numbered(&texts).is_some_and(|(first, _)| first == 1);
+    // Tables and lists are numbered, too, but not set to the right.
+    let set_right = texts
+        .first()
+        .is_some_and(|line| line.starts_with(b" ") || !line.contains(&b'\t'));
+    if texts.len() >= ENOUGH && listed && set_right {
+        return Err(ambiguous_numbers());
+    }
+    if texts.len() >= ENOUGH && texts.iter().all(|line| line.starts_with(b"+")) {
+        return Err(marks_in_front());
+    }
+    Ok(())
+}
+
+fn says(line: &[u8]) -> bool {
+    !trim(line).is_empty()
+}
+
+fn ambiguous_numbers() -> Refusal {
+    let message = "every line of the block begins with its number: that could be part of the file, or not";
+    Refusal::new(RefusalCode::Ambiguous, message).hint("give the lines without numbers in front")
+}
+
+fn marks_in_front() -> Refusal {
+    let message = "every line of the block begins with a mark, as in a diff that has no header";
+    Refusal::new(RefusalCode::Malformed, message)
+        .hint("write `--- a/path`, `+++ b/path` and `@@` above it, or give the file without marks")
+}
+
+/// Refuses changed lines with their context: all begin with a mark, and those that a diff would keep or remove are
+/// lines of the file without it.
+fn not_a_diff(new: &[&[u8]], there: &HashSet<&[u8]>) -> Result<(), Refusal> {
+    let mut lines = new
+        .iter()
+        .filter(|line| says(line))
+        .filter_map(|line| line.split_first());
+    let marked = new
+        .iter()
+        .filter(|line| says(line))
+        .all(|line| b" +-".contains(line.first().unwrap_or(&0)));
+    let changes = lines.clone().any(|(mark, _)| *mark != b' ');
+    let known = lines.all(|(mark, text)| *mark == b'+' || there.contains(text));
+    if marked && changes && known {
+        return Err(marks_in_front());
+    }
+    Ok(())
+}
+
+/// The lines without the numbers in front of them, where the file shows that they are not its own.
+fn without_numbers<'l>(new: &[&'l [u8]], there: &HashSet<&[u8]>) -> Result<Option<Vec<&'l [u8]>>, Refusal> {
+    let Some((first, bare)) = numbered(new) else {
+        return Ok(None);
+    };
+    let said = bare.iter().filter(|line| says(line)).count();
+    let known = bare
+        .iter()
+        .filter(|line| says(line) && there.contains(*line))
+        .count();
+    match (first == 1 && known * 2 > said, known > 0) {
+        (true, _) => Ok(Some(bare)),
+        (false, true) => Err(ambiguous_numbers()),
+        (false, false) => Ok(None),
+    }
+}
+
+/// The first number and the lines behind the numbers, where every line has one that is one more than that above.
+fn numbered<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
+    let (first, _) = number(new.first()?)?;
+    let bare: Option<Vec<&[u8]>> = (first..)
+        .zip(new)
+        .map(|(wanted, line)| {
+            number(line)
+                .filter(|(found, _)| *found == wanted)
+                .map(|(_, text)| text)
+        })
+        .collect();
+    bare.filter(|bare| bare.len() > 1).map(|bare| (first, bare))
+}
+
+/// The block may be a part of the file, changed or not: what stays begins below the file's first line and leaves most
+/// of it or its end out; or most lines of the block stay, and more goes at the ends of the file than a third of it.
+fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
+    let begins_inside = lines.first().is_some_and(|line| line.mark == Mark::Remove)
+        && lines
+            .iter()
+            .find(|line| line.mark != Mark::Remove)
+            .is_some_and(|line| line.mark == Mark::Context && says(&line.text));
+    let gone = lines.iter().filter(|line| line.mark == Mark::Remove).count();
+    let old = lines.iter().filter(|line| line.is_old()).count();
+    let only_goes = lines.iter().all(|line| line.mark != Mark::Add);
+    let ends_inside = lines.last().is_some_and(|line| line.mark == Mark::Remove);
+    let said = |mark: Mark| {
+        lines
+            .iter()
+            .filter(|line| line.mark == mark && says(&line.text))
+            .count()
+    };
+    let stays = said(Mark::Context) > 0 && said(Mark::Context) >= said(Mark::Add);
+    let at_ends = unreplaced(lines.iter()) + unreplaced(lines.iter().rev());
+    (begins_inside && (only_goes || ends_inside || gone > old / 2)) || (stays && at_ends * 3 > old)
+}
+
+/// How many more lines go than come before the first that stays.
+fn unreplaced<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a>>) -> usize {
+    let changed = lines.take_while(|line| line.mark != Mark::Context || !says(&line.text));
+    let (mut gone, mut come) = (0usize, 0usize);
+    for line in changed.filter(|line| says(&line.text)) {
+        match line.mark {
+            Mark::Remove => gone += 1,
+            Mark::Add => come += 1,
+            Mark::Context => {}
+        }
+    }
+    gone.saturating_sub(come)
+}
