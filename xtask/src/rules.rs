@@ -120,7 +120,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("reqwest", &["agentos-net"]),
     ("ring", &["agentos-evidence"]),
     ("rpassword", &["agentos"]),
-    ("rustix", &["agentos-sandbox"]),
+    ("rustix", &["agentos-evidence", "agentos-sandbox"]),
     ("rustls", &["agentos-net"]),
     ("seccompiler", &["agentos-sandbox"]),
     ("secrecy", &["agentos-tool"]),

@@ -6,6 +6,7 @@ pub mod evidence;
 pub mod land;
 pub mod policy;
 pub mod shell;
+pub mod start;
 pub mod tool;
 
 use std::path::PathBuf;
@@ -25,9 +26,9 @@ pub struct Cli {
     /// Flags of every verb.
     #[command(flatten)]
     pub common: Common,
-    /// The verb.
+    /// The verb; without one, where you are and what you can do next.
     #[command(subcommand)]
-    pub verb: Verb,
+    pub verb: Option<Verb>,
 }
 
 /// Flags of every verb.
@@ -52,6 +53,10 @@ pub struct Common {
 pub enum Verb {
     /// Show the whole way of a change in a temporary repository: no model, no key, no network
     Demo(land::DemoArgs),
+    /// Put a policy and a provider's profile into this repository: looks for local servers and for keys first
+    Init(start::InitArgs),
+    /// Check everything that a landing and a tool need here, with a fix for each thing that is wrong
+    Doctor(start::DoctorArgs),
     /// Land an untrusted diff or a model's whole reply as a commit, or say why not
     Apply(land::ApplyArgs),
     /// Ask a tool for a change and land it as a commit, or say why not

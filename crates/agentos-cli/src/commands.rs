@@ -8,17 +8,20 @@ pub mod auth;
 pub mod completions;
 pub mod demo;
 pub mod diff;
+pub mod doctor;
 pub mod evidence;
 pub mod evidence_export;
 pub mod evidence_key;
 pub mod evidence_replay;
 pub mod health;
+pub mod init;
 pub mod man;
 pub mod policy;
 pub mod profile;
 pub mod recover;
 pub mod run;
 pub mod schema;
+pub mod status;
 pub mod tool_list;
 pub mod tool_run;
 pub mod undo;
@@ -33,10 +36,15 @@ use crate::clock;
 use crate::exit::Exit;
 
 /// Runs a verb and shows what went wrong, if anything did.
-pub fn run(app: &App, verb: &Verb) -> Exit {
+pub fn run(app: &App, verb: Option<&Verb>) -> Exit {
     let run = clock::new_run();
+    let Some(verb) = verb else {
+        return status::status(app).unwrap_or_else(|error| app.fail(None, &error));
+    };
     let (lands, done) = match verb {
         Verb::Demo(args) => (false, demo::demo(app, args)),
+        Verb::Init(args) => (false, init::init(app, args, &run)),
+        Verb::Doctor(args) => (false, doctor::doctor(app, args)),
         Verb::Apply(args) => (true, apply::apply(app, args, &run)),
         Verb::Diff(DiffVerb::Normalize(args)) => (false, diff::normalize(app, args)),
         Verb::Run(args) => (true, run::run(app, args, &run)),

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         printer,
         common: cli.common,
     };
-    commands::run(&app, &cli.verb).into()
+    commands::run(&app, cli.verb.as_ref()).into()
 }
 
 /// Answers a shell; nothing else may be printed then.

@@ -2,14 +2,18 @@
 //!
 //! Owns: layout and words. Never: prints, or lets untrusted text through unescaped.
 
+pub mod context;
+pub mod doctor;
 pub mod evidence;
 pub mod health;
+pub mod init;
 pub mod outcome;
 pub mod page;
 pub mod policy;
 pub mod recover;
 pub mod report;
 pub mod result;
+pub mod status;
 
 /// A table of columns that are as wide as their widest cell; the last one is not padded.
 pub fn columns(rows: &[Vec<String>]) -> String {

@@ -6,6 +6,7 @@ pub mod agents;
 pub mod commit_signing;
 pub mod complete;
 pub mod consent;
+pub mod context;
 pub mod keys;
 pub mod paths;
 pub mod policy;

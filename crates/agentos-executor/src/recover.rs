@@ -17,12 +17,23 @@ use crate::worktree;
 use crate::{ExecError, Recovered, RecoveryOutcome, RepoError, Repository};
 
 impl Repository {
+    /// The run whose landing has not come to its end: cut short, or under way in another process. Looks only.
+    ///
+    /// # Errors
+    /// When what it left cannot be read.
+    pub fn unfinished(&self) -> Result<Option<String>, ExecError> {
+        let journal = self.read_journal()?;
+        Ok(journal
+            .map(|journal| journal.run)
+            .or_else(|| self.abandoned_index_lock()))
+    }
+
     /// Finishes or takes back a landing that did not come to its end. None when there is nothing to do.
     ///
     /// # Errors
     /// When it cannot be finished; the journal stays, and the next call tries again.
     pub fn recover(&self) -> Result<Option<Recovered>, ExecError> {
-        if self.read_journal()?.is_none() && self.abandoned_index_lock().is_none() {
+        if self.unfinished()?.is_none() {
             return Ok(None);
         }
         let _lock = self.lock()?;

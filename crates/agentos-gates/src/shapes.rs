@@ -28,7 +28,11 @@ pub(crate) fn schema(name: SchemaName) -> Result<String, GateError> {
         | SchemaName::Profile
         | SchemaName::Receipt
         | SchemaName::Recover
+        | SchemaName::Context
         | SchemaName::DeniedRequest
+        | SchemaName::Doctor
+        | SchemaName::Init
+        | SchemaName::Status
         | SchemaName::OpenRequests
         | SchemaName::PolicyCheck
         | SchemaName::PolicyExplain

@@ -11,8 +11,12 @@ use serde_json::Value;
 /// The name of a schema, which is also its file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SchemaName {
+    /// What `run --context show` prints.
+    Context,
     /// What `deny` prints.
     DeniedRequest,
+    /// What `doctor` prints.
+    Doctor,
     /// What `evidence export` prints.
     EvidenceExport,
     /// What `evidence key` prints.
@@ -33,6 +37,8 @@ pub enum SchemaName {
     GateResults,
     /// What a gate saw of a server.
     HealthSummary,
+    /// What `init` prints.
+    Init,
     /// How an answer was read and placed.
     LandingReport,
     /// What `approve` prints without a run.
@@ -57,6 +63,8 @@ pub enum SchemaName {
     Receipt,
     /// What `recover` prints.
     Recover,
+    /// What `agentos` without a verb prints.
+    Status,
     /// What `tool health` prints.
     ToolHealth,
     /// What `tool run` prints.
@@ -68,7 +76,9 @@ pub enum SchemaName {
 impl SchemaName {
     /// Every shape that `agentos` itself prints or reads.
     pub const ALL: &[Self] = &[
+        Self::Context,
         Self::DeniedRequest,
+        Self::Doctor,
         Self::EvidenceExport,
         Self::EvidenceKeys,
         Self::EvidenceList,
@@ -77,6 +87,7 @@ impl SchemaName {
         Self::EvidenceRun,
         Self::EvidenceStats,
         Self::EvidenceVerify,
+        Self::Init,
         Self::LandingReport,
         Self::OpenRequests,
         Self::Outcome,
@@ -89,6 +100,7 @@ impl SchemaName {
         Self::Profile,
         Self::Receipt,
         Self::Recover,
+        Self::Status,
         Self::ToolHealth,
         Self::ToolResult,
         Self::ToolTask,
@@ -106,7 +118,9 @@ impl SchemaName {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Context => "context",
             Self::DeniedRequest => "denied-request",
+            Self::Doctor => "doctor",
             Self::EvidenceExport => "evidence-export",
             Self::EvidenceKeys => "evidence-keys",
             Self::EvidenceList => "evidence-list",
@@ -117,6 +131,7 @@ impl SchemaName {
             Self::EvidenceVerify => "evidence-verify",
             Self::GateResults => "gate-results",
             Self::HealthSummary => "health-summary",
+            Self::Init => "init",
             Self::LandingReport => "landing-report",
             Self::OpenRequests => "open-requests",
             Self::Outcome => "outcome",
@@ -129,6 +144,7 @@ impl SchemaName {
             Self::Profile => "profile",
             Self::Receipt => "receipt",
             Self::Recover => "recover",
+            Self::Status => "status",
             Self::ToolHealth => "tool-health",
             Self::ToolResult => "tool-result",
             Self::ToolTask => "tool-task",
@@ -152,7 +168,9 @@ impl fmt::Display for SchemaName {
 #[must_use]
 pub fn text(name: SchemaName) -> &'static str {
     match name {
+        SchemaName::Context => include_str!("../schemas/context.json"),
         SchemaName::DeniedRequest => include_str!("../schemas/denied-request.json"),
+        SchemaName::Doctor => include_str!("../schemas/doctor.json"),
         SchemaName::EvidenceExport => include_str!("../schemas/evidence-export.json"),
         SchemaName::EvidenceKeys => include_str!("../schemas/evidence-keys.json"),
         SchemaName::EvidenceList => include_str!("../schemas/evidence-list.json"),
@@ -163,6 +181,7 @@ pub fn text(name: SchemaName) -> &'static str {
         SchemaName::EvidenceVerify => include_str!("../schemas/evidence-verify.json"),
         SchemaName::GateResults => include_str!("../schemas/gate-results.json"),
         SchemaName::HealthSummary => include_str!("../schemas/health-summary.json"),
+        SchemaName::Init => include_str!("../schemas/init.json"),
         SchemaName::LandingReport => include_str!("../schemas/landing-report.json"),
         SchemaName::OpenRequests => include_str!("../schemas/open-requests.json"),
         SchemaName::Outcome => include_str!("../schemas/outcome.json"),
@@ -175,6 +194,7 @@ pub fn text(name: SchemaName) -> &'static str {
         SchemaName::Profile => include_str!("../schemas/profile.json"),
         SchemaName::Receipt => include_str!("../schemas/receipt.json"),
         SchemaName::Recover => include_str!("../schemas/recover.json"),
+        SchemaName::Status => include_str!("../schemas/status.json"),
         SchemaName::ToolHealth => include_str!("../schemas/tool-health.json"),
         SchemaName::ToolResult => include_str!("../schemas/tool-result.json"),
         SchemaName::ToolTask => include_str!("../schemas/tool-task.json"),

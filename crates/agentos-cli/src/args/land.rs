@@ -73,6 +73,17 @@ pub enum EditFormatArg {
     Json,
 }
 
+/// How files to show to a tool are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ContextArg {
+    /// Print what would be sent, and why; send nothing
+    Show,
+    /// Those the task names, then those its words lead to, as many as fit
+    Auto,
+    /// No others
+    None,
+}
+
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(
@@ -93,6 +104,9 @@ pub struct RunArgs {
     /// A committed file to show to the tool; may be given more than once
     #[arg(short, long = "file", value_name = "PATH")]
     pub files: Vec<String>,
+    /// How files to show are found beside those named with `--file` [default: auto without --file, else none]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub context: Option<ContextArg>,
     /// Where it lands.
     #[command(flatten)]
     pub target: TargetFlags,

@@ -145,8 +145,7 @@ fn word(app: &App, request: &ConsentRequest, how: &str) -> Consent {
 }
 
 fn list(app: &App, store: &Store) -> Done {
-    let mut requests = requests(store, &SystemClock.now())?;
-    requests.retain(|request| request.open);
+    let requests = waiting(store)?;
     if app.printer.json {
         app.printer
             .json(&OpenRequests { version: 1, requests })
@@ -158,6 +157,16 @@ fn list(app: &App, store: &Store) -> Done {
         app.printer.data(&lines).map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
+}
+
+/// What waits for a person, the oldest first.
+///
+/// # Errors
+/// When the tape cannot be read.
+pub fn waiting(store: &Store) -> Result<Vec<OpenRequest>, EffectError> {
+    let mut requests = requests(store, &SystemClock.now())?;
+    requests.retain(|request| request.open);
+    Ok(requests)
 }
 
 /// The request of a run, if it can still be answered.

@@ -46,13 +46,7 @@ pub fn health(app: &App, args: &HealthArgs) -> Done {
             .map(str::to_owned)
             .collect();
     }
-    let ready = ready(app, &tools, &names, over);
-    let found = runtime::block_on(probe_all(&names, &ready))?;
-    let found: Vec<ToolHealth> = found
-        .into_iter()
-        .zip(&ready)
-        .map(|(health, tool)| with_key_remarks(health, tool))
-        .collect();
+    let found = asked(app, &tools, &names, over)?;
     let connected = found.iter().filter(|tool| tool.is_connected()).count();
     let good = if all {
         connected > 0
@@ -72,6 +66,24 @@ pub fn health(app: &App, args: &HealthArgs) -> Done {
             .map_err(|error| output_failed(&error))?;
     }
     Ok(if good { Exit::Done } else { Exit::ToolUnavailable })
+}
+
+/// How these providers are, all asked at once.
+///
+/// # Errors
+/// When the system refuses to wait for them.
+pub fn asked(
+    app: &App,
+    tools: &Tools,
+    names: &[String],
+    over: &OverrideFlags,
+) -> Result<Vec<ToolHealth>, EffectError> {
+    let ready = ready(app, tools, names, over);
+    let found = runtime::block_on(probe_all(names, &ready))?;
+    let found = found.into_iter().zip(&ready);
+    Ok(found
+        .map(|(health, tool)| with_key_remarks(health, tool))
+        .collect())
 }
 
 /// The tools known here: a repository's profiles count where there is one.

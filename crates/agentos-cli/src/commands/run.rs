@@ -6,14 +6,17 @@ use agentos_engine::ports::{Cancel, EffectError};
 use agentos_engine::run::{self as flow, Request};
 use agentos_tool::{EditFormat, NoProgress, ProgressSink, RunId, TaskLimits};
 
-use crate::app::{App, Done, usage};
-use crate::args::land::{EditFormatArg, RunArgs};
+use crate::app::{App, Done, output_failed, usage};
+use crate::args::land::{ContextArg, EditFormatArg, RunArgs};
 use crate::args::tool::ProviderFlags;
 use crate::escape;
-use crate::wire::agents;
+use crate::exit::Exit;
+use crate::render;
+use crate::wire::agents::{self, COMMAND};
+use crate::wire::context::{self, ContextReport};
 use crate::wire::progress::TerminalProgress;
 use crate::wire::session::{Session, Wanted};
-use crate::wire::tools::{Tool, Tools};
+use crate::wire::tools::{REPLAY, Tool, Tools};
 use crate::wire::{paths, runtime};
 
 /// Runs the verb.
@@ -28,7 +31,19 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
     for notice in &tool.notices {
         app.printer.note(&format!("note: {}", escape::line(notice)));
     }
-    let files = paths::inside(&app.repo_dir(), session.work_dir(), &args.files)?;
+    let mut files = paths::inside(&app.repo_dir(), session.work_dir(), &args.files)?;
+    if let Some(found) = searched(&session, args, &tool, &task)? {
+        if args.context == Some(ContextArg::Show) {
+            return show_context(app, &found);
+        }
+        app.printer.note(&render::context::note(&found));
+        let others: Vec<String> = found
+            .paths()
+            .filter(|path| !files.contains(path))
+            .cloned()
+            .collect();
+        files.extend(others);
+    }
     let message = args
         .target
         .message
@@ -59,6 +74,41 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
     })?;
     session.seal(app);
     app.finish(&outcome)
+}
+
+/// Files found for the task, where they are to be looked for. A program has a copy of all files, and a recording was
+/// made already.
+fn searched(
+    session: &Session,
+    args: &RunArgs,
+    tool: &Tool,
+    task: &str,
+) -> Result<Option<ContextReport>, EffectError> {
+    let provider = args.provider.provider.as_str();
+    let wanted = match args.context {
+        Some(ContextArg::Show | ContextArg::Auto) if provider == COMMAND => {
+            return Err(usage(
+                "a program sees a copy of all files: `--context` does not concern it",
+            ));
+        }
+        Some(ContextArg::Show | ContextArg::Auto) => true,
+        Some(ContextArg::None) => false,
+        None => args.files.is_empty() && provider != COMMAND && provider != REPLAY,
+    };
+    if !wanted {
+        return Ok(None);
+    }
+    context::find(session, tool, task, args.provider.max_output_tokens).map(Some)
+}
+
+fn show_context(app: &App, found: &ContextReport) -> Done {
+    if app.printer.json {
+        app.printer.json(found)
+    } else {
+        app.printer.data(&render::context::context(found))
+    }
+    .map_err(|error| output_failed(&error))?;
+    Ok(Exit::Done)
 }
 
 /// What the answer's pieces go to: a terminal where there is a person, else nowhere.

@@ -14,13 +14,17 @@ use serde::Serialize;
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::evidence::SchemaArgs;
 use crate::commands::approve::{DeniedRequest, OpenRequests};
+use crate::commands::doctor::DoctorReport;
 use crate::commands::evidence::{RunList, RunRecords, StatsReport};
 use crate::commands::evidence_export::ExportReport;
 use crate::commands::evidence_key::KeyReport;
 use crate::commands::evidence_replay::ReplayReport;
+use crate::commands::init::InitReport;
 use crate::commands::policy::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest};
 use crate::commands::recover::RecoverReport;
+use crate::commands::status::StatusReport;
 use crate::exit::Exit;
+use crate::wire::context::ContextReport;
 
 /// `agentos tool health --json`.
 #[derive(Serialize, JsonSchema)]
@@ -41,7 +45,9 @@ type Generator = fn() -> Schema;
 
 /// Every published shape, by the name of its file.
 const SHAPES: &[(&str, Generator)] = &[
+    ("context", generate::<ContextReport>),
     ("denied-request", generate::<DeniedRequest>),
+    ("doctor", generate::<DoctorReport>),
     ("evidence-export", generate::<ExportReport>),
     ("evidence-keys", generate::<KeyReport>),
     ("evidence-list", generate::<RunList<'static>>),
@@ -50,6 +56,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("evidence-run", generate::<RunRecords<'static>>),
     ("evidence-stats", generate::<StatsReport>),
     ("evidence-verify", generate::<VerifyReport>),
+    ("init", generate::<InitReport>),
     ("landing-report", generate::<LandingReport>),
     ("open-requests", generate::<OpenRequests>),
     ("outcome", generate::<Outcome>),
@@ -62,6 +69,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("profile", generate::<agentos_profile::ProfileFile>),
     ("receipt", generate::<Receipt>),
     ("recover", generate::<RecoverReport>),
+    ("status", generate::<StatusReport>),
     ("tool-health", generate::<HealthReport>),
     ("tool-result", generate::<ToolResult>),
     ("tool-task", generate::<ToolTask>),

@@ -125,6 +125,12 @@ fn is_no_keyring(problem: &CredentialError) -> bool {
     matches!(problem, CredentialError::NoKeyring { .. })
 }
 
+/// The environment variable that holds a provider's key, if one does.
+pub fn variable(app: &App, provider: &str) -> Option<String> {
+    let mut names = agentos_profile::env_names(provider).api_key.into_iter();
+    names.find(|name| app.env.get(name).is_some())
+}
+
 /// What may be shown of this profile's key.
 pub fn status(app: &App, resolved: &Resolved) -> KeyStatus {
     let given = &resolved.given_keys;
@@ -156,6 +162,26 @@ pub fn status(app: &App, resolved: &Resolved) -> KeyStatus {
         hint: given.first().and_then(|given| given.key.hint()),
         withheld: given.first().and(withheld(resolved)),
         problems,
+    }
+}
+
+/// How the system's keyring is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Keyring {
+    /// It answers.
+    Usable,
+    /// There is none in this session.
+    None,
+    /// It does not answer, in words.
+    Failed(String),
+}
+
+/// Asks the keyring for a name that nothing is kept under.
+pub fn keyring() -> Keyring {
+    match Store::Keyring(KeyringStore::system(LOOKING)).get("agentos.doctor") {
+        Ok(_) => Keyring::Usable,
+        Err(problem) if is_no_keyring(&problem) => Keyring::None,
+        Err(problem) => Keyring::Failed(problem.to_string()),
     }
 }
 

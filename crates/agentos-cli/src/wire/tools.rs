@@ -136,6 +136,19 @@ impl Tools {
         resolve(provider, &layers).map_err(|error| bad_profile(&error))
     }
 
+    /// Which own file says something of a provider, in words; none where only what is built in does.
+    pub fn own_layer(&self, provider: &str) -> Option<&'static str> {
+        let has = |dir: &Option<PathBuf>| {
+            let file = dir.as_ref().map(|dir| dir.join(format!("{provider}.json")));
+            file.is_some_and(|file| file.is_file())
+        };
+        match (has(&self.project_dir), has(&self.user_dir)) {
+            (true, _) => Some("profile of the repository"),
+            (false, true) => Some("profile of yours"),
+            (false, false) => None,
+        }
+    }
+
     /// Checks that a provider is known.
     ///
     /// # Errors

@@ -1,0 +1,197 @@
+//! The checks of `doctor` that concern the machine: keys, sandbox, profiles, providers.
+//!
+//! Owns: these checks. Never: shows a key, or sends anything but what a health check sends.
+
+use agentos_engine::ports::EffectError;
+use agentos_executor::Repository;
+use agentos_sandbox::Sandbox;
+use agentos_tool::{HealthStatus, ToolHealth};
+
+use super::Check;
+use crate::app::App;
+use crate::args::start::DoctorArgs;
+use crate::args::tool::OverrideFlags;
+use crate::commands::health;
+use crate::wire::keys::{self, Keyring};
+use crate::wire::signer;
+use crate::wire::tools::{REPLAY, Tools};
+
+/// The checks of the machine, as a repository sees it where there is one.
+///
+/// # Errors
+/// When a profile folder cannot be read, or the system refuses to wait for providers.
+pub fn checks(
+    app: &App,
+    repo: Option<&Repository>,
+    args: &DoctorArgs,
+    checks: &mut Vec<Check>,
+) -> Result<(), EffectError> {
+    checks.push(keyring());
+    checks.push(signing_key(app));
+    checks.push(sandbox());
+    let tools = Tools::read(app, repo.and_then(|repo| repo.work_dir()))?;
+    let names: Vec<String> = tools
+        .providers()
+        .filter(|name| *name != REPLAY)
+        .map(str::to_owned)
+        .collect();
+    checks.push(profiles(app, &tools, &names));
+    if args.offline {
+        checks.push(Check::skipped("providers", "left out by `--offline`"));
+    } else {
+        providers(
+            &health::asked(app, &tools, &names, &OverrideFlags::default())?,
+            checks,
+        );
+    }
+    Ok(())
+}
+
+fn keyring() -> Check {
+    match keys::keyring() {
+        Keyring::Usable => Check::fine("keyring", "the system's keyring answers"),
+        Keyring::None => Check::attention(
+            "keyring",
+            "no-keyring",
+            "there is no keyring in this session",
+            "keep keys in the environment, or in a file with `agentos tool auth set --store file`",
+        ),
+        Keyring::Failed(why) => Check::attention(
+            "keyring",
+            "keyring-failed",
+            why,
+            "unlock the keyring, or keep keys in the environment",
+        ),
+    }
+}
+
+fn signing_key(app: &App) -> Check {
+    let fix = "run `agentos evidence key rotate --store file`, or open a keyring";
+    match signer::existing(app) {
+        Ok(Some(kept)) => Check::fine(
+            "evidence key",
+            format!("{}, in the {}", kept.key.public().id(), kept.store),
+        ),
+        Ok(None) => Check::attention("evidence key", "no-key", "the ends of runs are not signed", fix),
+        Err(why) => Check::attention("evidence key", "key-failed", why, fix),
+    }
+}
+
+/// Puts every layer up around nothing.
+fn sandbox() -> Check {
+    let helper = match std::env::current_exe() {
+        Ok(helper) => helper,
+        Err(error) => {
+            return Check::skipped(
+                "sandbox",
+                format!("this program's own file is not known: {error}"),
+            );
+        }
+    };
+    let lost = "programs (`-p command`) do not start here; models and diffs are not concerned";
+    match Sandbox::new(helper).probe() {
+        Ok(report) if report.is_whole() => {
+            let abi = report
+                .landlock_abi
+                .map_or_else(String::new, |abi| format!(", Landlock ABI {abi}"));
+            Check::fine("sandbox", format!("{} layers in force{abi}", report.layers.len()))
+        }
+        Ok(report) => {
+            let missing: Vec<&str> = report
+                .missing()
+                .into_iter()
+                .map(agentos_sandbox::Layer::as_str)
+                .collect();
+            Check::attention(
+                "sandbox",
+                "not-confined",
+                format!("missing: {}", missing.join(", ")),
+                lost,
+            )
+        }
+        Err(error) => {
+            let fix = error
+                .hint()
+                .map_or_else(|| lost.to_owned(), |hint| format!("{hint}; {lost}"));
+            Check::attention("sandbox", "not-confined", error.to_string(), fix)
+        }
+    }
+}
+
+/// Every profile, own ones included, must resolve: one that does not is a tool that cannot be asked.
+fn profiles(app: &App, tools: &Tools, names: &[String]) -> Check {
+    for name in names {
+        if let Err(error) = tools.resolved(app, name, &OverrideFlags::default()) {
+            return Check::wrong("profiles", &error);
+        }
+    }
+    Check::fine("profiles", format!("{} providers are known", names.len()))
+}
+
+/// One line for all, and one for each that is half set up. A provider that nobody set up is no fault.
+fn providers(found: &[ToolHealth], checks: &mut Vec<Check>) {
+    let connected: Vec<&str> = found
+        .iter()
+        .filter(|tool| tool.is_connected())
+        .map(|tool| tool.provider.as_str())
+        .collect();
+    checks.push(match connected.as_slice() {
+        [] => Check::attention(
+            "providers",
+            "no-provider",
+            format!("none of {} is connected", found.len()),
+            "start a local server or set a key; `agentos tool health` says what each one needs",
+        ),
+        some => Check::fine("providers", format!("connected: {}", some.join(", "))),
+    });
+    for tool in found {
+        let half = match tool.status {
+            HealthStatus::InvalidToken | HealthStatus::ModelMissing | HealthStatus::SchemaMismatch => true,
+            HealthStatus::Connected | HealthStatus::NotConfigured | HealthStatus::Unreachable => false,
+        };
+        if half {
+            let fix = tool
+                .fix
+                .clone()
+                .unwrap_or_else(|| "see `agentos tool health`".to_owned());
+            let name = format!("provider {}", tool.provider);
+            checks.push(Check::attention(&name, tool.status.as_str(), &tool.details, fix));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_engine::Cause;
+
+    use super::*;
+    use crate::commands::doctor::CheckStatus;
+
+    fn health(provider: &str, status: HealthStatus) -> ToolHealth {
+        let now = agentos_tool::Timestamp::from_unix_seconds(0);
+        ToolHealth::new(provider, status, "seen".to_owned(), now)
+    }
+
+    #[test]
+    fn a_provider_that_nobody_set_up_is_no_fault_and_a_wrong_key_wants_attention() {
+        let found = [
+            health("openai", HealthStatus::NotConfigured),
+            health("ollama", HealthStatus::Unreachable),
+            health("anthropic", HealthStatus::InvalidToken),
+        ];
+        let mut checks = Vec::new();
+        providers(&found, &mut checks);
+        let seen: Vec<(&str, CheckStatus)> = checks
+            .iter()
+            .map(|check| (check.name.as_str(), check.status))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("providers", CheckStatus::Attention),
+                ("provider anthropic", CheckStatus::Attention)
+            ]
+        );
+        assert_eq!(checks.iter().find_map(|check| check.cause), None::<Cause>);
+    }
+}

@@ -1,0 +1,216 @@
+//! The checks of `doctor` that concern a repository: its state, its rules and its evidence.
+//!
+//! Owns: these checks. Never: finishes a landing or writes a record.
+
+use agentos_engine::Cause;
+use agentos_engine::ports::{Clock, EffectError};
+use agentos_evidence::{Checks, Room, Store};
+use agentos_executor::{IdentityEnv, Repository, TargetSpec};
+
+use super::Check;
+use crate::app::App;
+use crate::clock::SystemClock;
+use crate::commands::status;
+use crate::wire::repository::{self, History, failed, unusable};
+use crate::wire::tape::broken;
+use crate::wire::{commit_signing, signer};
+
+/// With less room than this a run with a large context may not be recorded.
+const LITTLE_ROOM: u64 = 256 << 20;
+
+/// Opens the repository, which is the first check.
+pub fn open(app: &App, checks: &mut Vec<Check>) -> Option<Repository> {
+    match repository::open(app) {
+        Ok(repo) => {
+            checks.push(Check::fine("repository", status::place(&repo)));
+            Some(repo)
+        }
+        // Without `--repo` nobody said that there is one.
+        Err(error) if error.code == "not-a-repository" && app.common.repo.is_none() => {
+            checks.push(Check::skipped("repository", "not in a git repository"));
+            None
+        }
+        Err(error) => {
+            checks.push(Check::wrong("repository", &error));
+            None
+        }
+    }
+}
+
+/// The checks of a repository that is open.
+///
+/// # Errors
+/// When the repository cannot be opened a second time.
+pub fn checks(app: &App, repo: &Repository, checks: &mut Vec<Check>) -> Result<(), EffectError> {
+    checks.push(unfinished(repo));
+    checks.push(state(repo));
+    checks.extend(identity(app, repo));
+    checks.push(policy(app, repository::open(app)?));
+    match Store::open(&repo.state_dir()) {
+        Ok(store) => {
+            let room = store.room();
+            checks.push(writable(&store, room));
+            checks.extend(disk(room));
+            checks.push(clock(&store));
+            checks.push(tape(app, repo, &store)?);
+        }
+        Err(error) => checks.push(Check::wrong("evidence", &broken(&error))),
+    }
+    Ok(())
+}
+
+fn unfinished(repo: &Repository) -> Check {
+    match repo.unfinished() {
+        Ok(None) => Check::fine("landing", "no landing is left half done"),
+        Ok(Some(run)) => Check::attention(
+            "landing",
+            "unfinished",
+            format!("the landing of run `{run}` has not come to its end, or is under way"),
+            "run `agentos recover`, or land something: that does the same first",
+        ),
+        Err(error) => Check::wrong("landing", &failed(&error)),
+    }
+}
+
+/// Whether a landing on the branch that is checked out would be taken.
+fn state(repo: &Repository) -> Check {
+    match repo.resolve(&TargetSpec::CurrentBranch) {
+        Ok(target) => {
+            let branch = target.refname.trim_start_matches("refs/heads/");
+            Check::fine("branch", format!("`{branch}` can be landed on"))
+        }
+        // Every landing on a bare repository names its branch.
+        Err(error) if repo.is_bare() && error.code() == "bare-without-branch" => Check::attention(
+            "branch",
+            error.code(),
+            error.to_string(),
+            error.hint().unwrap_or_default(),
+        ),
+        Err(error) => Check::wrong("branch", &unusable(&error)),
+    }
+}
+
+fn identity(app: &App, repo: &Repository) -> Vec<Check> {
+    let env = IdentityEnv {
+        name: app.env.get("GIT_AUTHOR_NAME").map(str::to_owned),
+        email: app.env.get("GIT_AUTHOR_EMAIL").map(str::to_owned),
+    };
+    let identity = match repo.identity(&env) {
+        Ok(identity) => identity,
+        Err(error) => return vec![Check::wrong("identity", &unusable(&error))],
+    };
+    let who = Check::fine("identity", format!("{} <{}>", identity.name, identity.email));
+    let signing = match commit_signing::wish(repo, &identity, &commit_signing::surroundings(app, repo)) {
+        Ok(wish) => match (wish.signer(), wish.note()) {
+            (Some(_), _) => Check::fine(
+                "commit signing",
+                "commits are signed, as your git configuration asks",
+            ),
+            (None, Some(note)) => Check::fine("commit signing", note.trim_start_matches("note: ")),
+            (None, None) => Check::fine("commit signing", "not asked for"),
+        },
+        Err(error) => Check::wrong("commit signing", &error),
+    };
+    vec![who, signing]
+}
+
+fn policy(app: &App, repo: Repository) -> Check {
+    let found = status::of_policy(app, repo);
+    match found.obstacle {
+        Some(obstacle) => {
+            let mut error = EffectError::new(Cause::Policy, &obstacle.code, obstacle.message);
+            error.hint = obstacle.hint;
+            Check::wrong("policy", &error)
+        }
+        None => Check::fine(
+            "policy",
+            format!(
+                "{} rules in force, {} files beside the built-in",
+                found.rules,
+                found.files.len()
+            ),
+        ),
+    }
+}
+
+fn writable(store: &Store, room: Room) -> Check {
+    let place = store.dir().display();
+    if room.writable {
+        return Check::fine("evidence folder", format!("{place} can be written"));
+    }
+    let error = EffectError::new(
+        Cause::Evidence,
+        "evidence-not-writable",
+        format!("`{place}` cannot be written, and nothing lands without evidence"),
+    );
+    Check::wrong(
+        "evidence folder",
+        &error.hint("give your user the right to write there"),
+    )
+}
+
+fn disk(room: Room) -> Option<Check> {
+    let free = room.free_bytes?;
+    let words = format!("{} MB are free where evidence and objects are kept", free >> 20);
+    Some(if free < LITTLE_ROOM {
+        Check::attention(
+            "disk",
+            "little-room",
+            words,
+            "make room; a landing that does not fit is taken back",
+        )
+    } else {
+        Check::fine("disk", words)
+    })
+}
+
+/// A clock that went back would make the evidence hard to read; it cannot break the chain.
+fn clock(store: &Store) -> Check {
+    let now = SystemClock.now();
+    let last = store
+        .runs()
+        .ok()
+        .and_then(|mut runs| runs.pop())
+        .map(|run| run.ended);
+    match last {
+        Some(last) if last.as_str() > now.as_str() => Check::attention(
+            "clock",
+            "clock-behind",
+            format!("it is {now} here, and the last record was made at {last}"),
+            "set the clock; records are kept in their order all the same",
+        ),
+        Some(_) | None => Check::fine("clock", format!("{now}, not before the last record")),
+    }
+}
+
+fn tape(app: &App, repo: &Repository, store: &Store) -> Result<Check, EffectError> {
+    if !store.dir().is_dir() {
+        return Ok(Check::fine("evidence", "no run has left any yet"));
+    }
+    let history = History::read(repo)?;
+    let checks = Checks {
+        history: Some(&history),
+        keys: signer::trusted(app)?.iter().map(|known| known.key).collect(),
+        ..Checks::default()
+    };
+    Ok(match store.verify(&checks) {
+        Ok(report) if report.ok => Check::fine(
+            "evidence",
+            format!(
+                "{} records are whole, {} runs signed",
+                report.records, report.signed
+            ),
+        ),
+        Ok(report) => {
+            let first = report
+                .first()
+                .map_or_else(String::new, |finding| finding.detail.clone());
+            let error = EffectError::new(Cause::Evidence, "evidence-broken", first);
+            Check::wrong(
+                "evidence",
+                &error.hint("`agentos evidence verify` lists everything that is wrong"),
+            )
+        }
+        Err(error) => Check::wrong("evidence", &broken(&error)),
+    })
+}

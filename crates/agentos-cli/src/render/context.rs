@@ -1,0 +1,70 @@
+//! What a tool would be shown, for people.
+//!
+//! Owns: the words. Never: shows a file's text.
+
+use super::columns;
+use crate::escape;
+use crate::printer::{paint, style};
+use crate::wire::context::{ContextFileReport, ContextReport};
+
+/// A line for each file, and one for the whole.
+pub fn context(report: &ContextReport) -> String {
+    let rows: Vec<Vec<String>> = report
+        .files
+        .iter()
+        .map(|file| vec![escape::line(&file.path), size(file.bytes), why(file)])
+        .collect();
+    let mut out = columns(&rows);
+    for path in &report.too_large {
+        let text = format!("{} is named and does not fit\n", escape::line(path));
+        out.push_str(&paint(style::WARN, &text));
+    }
+    if report.files.is_empty() {
+        out.push_str("no file of the repository seems to belong to this task; name one with `--file`\n");
+    }
+    let unread = report.ranked - report.read.min(report.ranked);
+    let cut = match unread {
+        0 => String::new(),
+        some => format!("; {some} were not read in time and counted by their paths alone"),
+    };
+    out.push_str(&paint(
+        style::DIM,
+        &format!(
+            "{} of {} that fit, from {} files{cut}\n",
+            size(report.bytes),
+            size(report.budget_bytes),
+            report.ranked
+        ),
+    ));
+    out
+}
+
+/// The same in one line.
+pub fn note(report: &ContextReport) -> String {
+    if report.files.is_empty() {
+        return "context: no file of the repository seems to belong to this task; name one with `--file`"
+            .to_owned();
+    }
+    let paths: Vec<String> = report.files.iter().map(|file| escape::line(&file.path)).collect();
+    format!(
+        "context: {} ({}); `--context show` says why",
+        paths.join(", "),
+        size(report.bytes)
+    )
+}
+
+fn why(file: &ContextFileReport) -> String {
+    if file.named {
+        "named in the task".to_owned()
+    } else {
+        escape::line(&file.words.join(", "))
+    }
+}
+
+fn size(bytes: u64) -> String {
+    if bytes < 1024 {
+        format!("{bytes} B")
+    } else {
+        format!("{:.1} KB", bytes as f64 / 1024.0)
+    }
+}

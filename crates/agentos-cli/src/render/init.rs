@@ -1,0 +1,75 @@
+//! What `init` found and proposes, for people.
+//!
+//! Owns: the words. Never: shows the whole of a long file; that is for an editor.
+
+use crate::commands::init::{InitReport, ProposedFile};
+use crate::escape;
+use crate::printer::{paint, style};
+
+/// A file of at most so many lines is shown whole.
+const SHORT: usize = 12;
+
+/// What was found, then what is to be written.
+pub fn proposal(report: &InitReport) -> String {
+    let mut out = String::new();
+    for server in &report.servers {
+        let place = server.endpoint.as_deref().unwrap_or("-");
+        let models = match server.models.as_slice() {
+            [] => "no model".to_owned(),
+            [only] => only.clone(),
+            [first, others @ ..] => format!("{first} and {} more", others.len()),
+        };
+        let text = format!("{} at {place}: {models}", server.provider);
+        out.push_str(&line("server", &escape::line(&text)));
+    }
+    for key in &report.keys {
+        let text = format!("{} in `{}`", escape::line(&key.provider), key.variable);
+        out.push_str(&line("key", &text));
+    }
+    if report.servers.is_empty() && report.keys.is_empty() {
+        out.push_str(&line(
+            "found",
+            "no local server that answers, and no key in the environment",
+        ));
+    }
+    for path in &report.kept {
+        out.push_str(&line("kept", &format!("{} is there already", escape::line(path))));
+    }
+    for file in &report.files {
+        out.push_str(&line("new file", &escape::line(&file.path)));
+        out.push_str(&shown(file));
+    }
+    if report.files.is_empty() {
+        out.push_str(&line("nothing", "to write"));
+    }
+    out
+}
+
+fn line(word: &str, text: &str) -> String {
+    format!("{} {text}\n", paint(style::DIM, &format!("{word:11}")))
+}
+
+/// The first lines of a file.
+fn shown(file: &ProposedFile) -> String {
+    let count = file.content.lines().count();
+    let shown = if count <= SHORT { count } else { SHORT - 1 };
+    let mut out: String = file
+        .content
+        .lines()
+        .take(shown)
+        .map(|line| {
+            format!(
+                "            {}\n",
+                paint(style::GOOD, &format!("+{}", escape::line(line)))
+            )
+        })
+        .collect();
+    if shown < count {
+        let rest = format!(
+            "{} more lines; `agentos init --print --json` has them all",
+            count - shown
+        );
+        out.push_str(&format!("            {}\n", paint(style::DIM, &rest)));
+    }
+    out
+}

@@ -1,0 +1,119 @@
+//! Where a person is, in a few lines.
+//!
+//! Owns: the words. Never: looks anything up.
+
+use super::columns;
+use crate::commands::status::{PolicyStatus, RepositoryStatus, StatusReport};
+use crate::escape;
+use crate::printer::{paint, style};
+
+/// The report as lines with a word in front of each.
+pub fn status(report: &StatusReport) -> String {
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    if let Some(repository) = &report.repository {
+        of_repository(repository, &mut rows);
+    }
+    if let Some(policy) = &report.policy {
+        of_policy(policy, &mut rows);
+    }
+    let mut providers = report.providers.iter().map(|known| {
+        let model = known
+            .model
+            .as_ref()
+            .map_or_else(String::new, |model| format!(", {model}"));
+        let place = known.endpoint.as_deref().unwrap_or("no address");
+        escape::line(&format!(
+            "{} ({place}{model}; {})",
+            known.provider, known.known_from
+        ))
+    });
+    match providers.next() {
+        Some(first) => {
+            rows.push(("providers", first));
+            rows.extend(providers.map(|other| ("", other)));
+        }
+        None => rows.push((
+            "providers",
+            "nothing set up; `agentos tool health` asks all that are known".to_owned(),
+        )),
+    }
+    if let Some(run) = &report.last_run {
+        let end = match (&run.commit, &run.code) {
+            (Some(commit), _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
+            (None, Some(code)) => code.clone(),
+            (None, None) => run.last.as_str().replace('_', " "),
+        };
+        let began = run.began.get(..19).unwrap_or(&run.began);
+        let verb = run.verb.as_deref().unwrap_or("run");
+        rows.push(("last run", escape::line(&format!("{verb}, {began}: {end}"))));
+    }
+    if report.waiting > 0 {
+        rows.push(("waiting", format!("{} for a person", report.waiting)));
+    }
+    let mut out: String = rows
+        .iter()
+        .map(|(word, text)| format!("{} {text}\n", paint(style::DIM, &format!("{word:11}"))))
+        .collect();
+    out.push_str(&format!("\n{}\n", paint(style::BOLD, "next")));
+    let steps: Vec<Vec<String>> = report
+        .next
+        .iter()
+        .map(|step| vec![format!("  {}", escape::line(&step.command)), step.why.clone()])
+        .collect();
+    out.push_str(&columns(&steps));
+    out
+}
+
+fn of_repository(repository: &RepositoryStatus, rows: &mut Vec<(&'static str, String)>) {
+    let bare = if repository.bare { " (bare)" } else { "" };
+    rows.push(("repository", format!("{}{bare}", escape::line(&repository.path))));
+    let commit = repository.commit.as_deref().map(|id| id.get(..10).unwrap_or(id));
+    rows.push((
+        "branch",
+        match (&repository.branch, commit) {
+            (Some(branch), Some(commit)) => format!("{} at {commit}", escape::line(branch)),
+            (None, Some(commit)) => format!("none, at {commit}"),
+            (Some(_) | None, None) => "no commit yet".to_owned(),
+        },
+    ));
+    if let Some(run) = &repository.unfinished {
+        let text = format!("the landing of run {} has not come to its end", escape::line(run));
+        rows.push(("unfinished", paint(style::WARN, &text)));
+    }
+    if let Some(obstacle) = &repository.obstacle {
+        rows.push((
+            "in the way",
+            paint(
+                style::WARN,
+                &format!("{} [{}]", escape::line(&obstacle.message), obstacle.code),
+            ),
+        ));
+    }
+}
+
+fn of_policy(policy: &PolicyStatus, rows: &mut Vec<(&'static str, String)>) {
+    if let Some(obstacle) = &policy.obstacle {
+        rows.push((
+            "policy",
+            paint(
+                style::BAD,
+                &format!("{} [{}]", escape::line(&obstacle.message), obstacle.code),
+            ),
+        ));
+        return;
+    }
+    let stands = policy.stands.iter();
+    let stands: Vec<String> = stands
+        .map(|one| format!("{} on `{}`", one.layer.as_str(), one.preset.as_str()))
+        .collect();
+    rows.push(("policy", format!("{} rules; {}", policy.rules, stands.join(", "))));
+    if policy.uncommitted {
+        rows.push((
+            "",
+            "rules in the work tree are in force once they are committed".to_owned(),
+        ));
+    }
+    for file in &policy.files {
+        rows.push(("", escape::line(&format!("{} ({})", file.name, file.layer))));
+    }
+}

@@ -1,0 +1,139 @@
+//! Text cut into words as programmers write them.
+//!
+//! Owns: where a word begins and ends, and which endings do not count. Never: knows a language's grammar.
+
+/// Calls `each` with every identifier of a text: runs of letters, digits, `_` and bytes beyond ASCII.
+pub(crate) fn identifiers<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8])) {
+    for run in text.split(|byte| !is_word(*byte)) {
+        if !run.is_empty() {
+            each(run);
+        }
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// Calls `each` with the parts of an identifier: `HttpServer_max2` is `Http`, `Server`, `max2`.
+pub(crate) fn parts<'a>(identifier: &'a [u8], mut each: impl FnMut(&'a [u8])) {
+    for piece in identifier.split(|byte| *byte == b'_') {
+        let mut rest = piece;
+        while !rest.is_empty() {
+            let (part, others) = rest.split_at_checked(hump(rest)).unwrap_or((rest, &[]));
+            each(part);
+            rest = others;
+        }
+    }
+}
+
+/// The length of the first hump: up to a capital after a small letter, or before the last of several capitals.
+fn hump(piece: &[u8]) -> usize {
+    let pairs = piece.iter().zip(piece.iter().skip(1)).enumerate();
+    for (at, (here, next)) in pairs {
+        let after_small = !here.is_ascii_uppercase() && next.is_ascii_uppercase();
+        let last_capital = here.is_ascii_uppercase()
+            && next.is_ascii_uppercase()
+            && piece.get(at + 2).is_some_and(u8::is_ascii_lowercase);
+        if after_small || last_capital {
+            return at + 1;
+        }
+    }
+    piece.len()
+}
+
+/// The longest word that is looked at; longer ones are data.
+const LONGEST: usize = 64;
+
+/// A word in the one form that is compared: small letters, without the commonest endings of English. `into` is
+/// cleared first, so that one buffer serves a whole text. False for what is no word.
+pub(crate) fn stem(word: &[u8], into: &mut Vec<u8>) -> bool {
+    into.clear();
+    if word.is_empty() || word.len() > LONGEST {
+        return false;
+    }
+    into.extend(word.iter().map(u8::to_ascii_lowercase));
+    for (ending, left, instead) in ENDINGS {
+        if into.len() >= ending.len() + left && into.ends_with(ending) {
+            into.truncate(into.len() - ending.len());
+            into.extend_from_slice(instead);
+            break;
+        }
+    }
+    // `landing` is `land`, `running` is `run`, `make` and `making` are `mak`.
+    if into.len() > 3 {
+        if into.ends_with(b"e") {
+            into.pop();
+        } else if let [.., a, b] = into.as_slice()
+            && a == b
+            && a.is_ascii_alphabetic()
+            && !matches!(a, b'l' | b's')
+        {
+            into.pop();
+        }
+    }
+    true
+}
+
+/// An ending, how many letters must be left, and what takes its place. The first that fits is taken.
+const ENDINGS: &[(&[u8], usize, &[u8])] = &[
+    (b"ies", 2, b"y"),
+    (b"sses", 2, b"ss"),
+    (b"ings", 3, b""),
+    (b"ing", 3, b""),
+    (b"ers", 4, b""),
+    (b"er", 4, b""),
+    (b"ed", 3, b""),
+    (b"ss", 1, b"ss"),
+    (b"us", 2, b"us"),
+    (b"is", 2, b"is"),
+    (b"s", 3, b""),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(identifier: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        parts(identifier.as_bytes(), |part| {
+            found.push(String::from_utf8_lossy(part).into_owned())
+        });
+        found
+    }
+
+    #[test]
+    fn identifiers_are_cut_at_humps_and_underlines() {
+        let cases = [
+            ("read_file", vec!["read", "file"]),
+            ("HttpServer_max2", vec!["Http", "Server", "max2"]),
+            ("parseHTTPHeader", vec!["parse", "HTTP", "Header"]),
+            ("__init__", vec!["init"]),
+            ("plain", vec!["plain"]),
+        ];
+        for (whole, expected) in cases {
+            assert_eq!(cut(whole), expected, "{whole}");
+        }
+    }
+
+    #[test]
+    fn forms_of_one_word_have_one_stem() {
+        let cases = [
+            ["landing", "lands"],
+            ["running", "run"],
+            ["policies", "policy"],
+            ["making", "makes"],
+            ["parsed", "parser"],
+            ["Classes", "class"],
+            ["renamed", "rename"],
+        ];
+        let of = |word: &str| {
+            let mut into = Vec::new();
+            assert!(stem(word.as_bytes(), &mut into));
+            String::from_utf8(into).unwrap()
+        };
+        for [one, other] in cases {
+            assert_eq!(of(one), of(other), "{one} and {other}");
+        }
+    }
+}

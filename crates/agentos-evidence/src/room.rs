@@ -1,0 +1,60 @@
+//! Whether more evidence could be kept where it is.
+//!
+//! Owns: asking the system for room and the right to write. Never: writes.
+
+use std::path::Path;
+
+use crate::Store;
+
+/// What the system says of the folder of evidence, or of the nearest one above it that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes that this user may still write; none where the system does not say.
+    pub free_bytes: Option<u64>,
+    /// This user may write there.
+    pub writable: bool,
+}
+
+impl Store {
+    /// How much more fits.
+    #[must_use]
+    pub fn room(&self) -> Room {
+        let mut places = self.dir().ancestors();
+        let place = places.find(|place| place.is_dir()).unwrap_or(self.dir());
+        asked(place)
+    }
+}
+
+#[cfg(unix)]
+fn asked(place: &Path) -> Room {
+    use rustix::fs::{Access, access, statvfs};
+    Room {
+        free_bytes: statvfs(place)
+            .ok()
+            .map(|found| found.f_bavail.saturating_mul(found.f_frsize)),
+        writable: access(place, Access::WRITE_OK | Access::EXEC_OK).is_ok(),
+    }
+}
+
+#[cfg(not(unix))]
+fn asked(place: &Path) -> Room {
+    let read_only = std::fs::metadata(place).is_ok_and(|found| found.permissions().readonly());
+    Room {
+        free_bytes: None,
+        writable: !read_only,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_not_there_yet_has_the_room_of_the_one_above() {
+        let above = tempfile::tempdir().unwrap();
+        let room = Store::open(&above.path().join("not/yet")).unwrap().room();
+        assert!(room.writable);
+        assert!(room.free_bytes.is_none_or(|bytes| bytes > 0));
+        assert!(!above.path().join("not").exists());
+    }
+}
