@@ -1,23 +1,38 @@
 //! A copy of a commit's files for tools to work on, kept and shared between runs.
 //!
-//! Owns: the folder `copies` of our state, the files in it and a git directory for a tool's own use. Never: shows a
-//! file that was withheld, writes into a copy that is in use, or reads back what a tool did there.
+//! Owns: which copy a run gets, its locks, and a git directory for a tool's own use. Never: shows a file that was
+//! withheld, writes into a copy that is in use, or reads back what a tool did there. `fill` writes the files.
+//!
+//! A copy is made whole once. When the base moves on, a copy that nobody uses is turned into that of the new base, which
+//! costs what differs. A run over a base that was copied before lists no files and asks policy nothing.
+
+mod fill;
+mod listing;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use agentos_diff::RepoPath;
-use git2::{ObjectType, Oid, RepositoryInitOptions, Tree};
+use git2::Oid;
 use sha2::{Digest, Sha256};
 
 use crate::{ExecError, Repository, Target};
 
-/// Says whether a file may be shown, from its path and, where that is not enough, its content.
-pub type Shown<'a> = &'a dyn Fn(&str, &dyn Fn() -> Vec<u8>) -> bool;
+/// A file's content, read only where it is asked for.
+pub type Content<'a> = &'a dyn Fn() -> Vec<u8>;
+
+/// Which files may be shown.
+pub struct Shown<'a> {
+    /// Names the answers: under the same key `may` says the same of the same path and content.
+    pub key: &'a str,
+    /// From a file's path and, where that is not enough, its content.
+    pub may: &'a dyn Fn(&str, Content<'_>) -> bool,
+}
 
 /// Below our state folder.
 const COPIES: &str = "copies";
+/// In a copy: the paths of the base that are not among its files.
+const WITHHELD: &str = "withheld";
 
 /// The files of one commit in a folder that nobody writes to. It stays as long as this value lives.
 pub struct BaseCopy {
@@ -44,32 +59,26 @@ impl Repository {
         self.state_dir().join(COPIES)
     }
 
-    /// The files of the target's base that `shown` lets through. Made once for each tree; later calls find it.
+    /// The files of the target's base that `shown` lets through. Made once for each tree and key; later calls find it.
     /// `owner` is the user that the files shall belong to, where that is another than ours.
     ///
     /// # Errors
     /// When the base cannot be read, holds a name that must not be written, or the copy cannot be made.
-    pub fn copy(&self, target: &Target, owner: Option<u32>, shown: Shown<'_>) -> Result<BaseCopy, ExecError> {
-        let tree = self.tree(&target.base_tree)?;
-        let mut all = Vec::new();
-        list(&self.git, &tree, "", &mut all)?;
-        let content = |file: &Listed| {
-            let blob = self.git.find_blob(file.id);
-            blob.map(|blob| blob.content().to_vec()).unwrap_or_default()
-        };
-        let (files, hidden): (Vec<_>, Vec<_>) = all
-            .into_iter()
-            .partition(|file| shown(&file.path, &|| content(file)));
-        let withheld: Vec<String> = hidden.into_iter().map(|file| file.path).collect();
+    pub fn copy(
+        &self,
+        target: &Target,
+        owner: Option<u32>,
+        shown: &Shown<'_>,
+    ) -> Result<BaseCopy, ExecError> {
         let copies = self.copies_dir();
         make(&copies, owner)?;
-        let folder = copies.join(key(&target.base_tree, &withheld));
+        let folder = copies.join(name(&target.base_tree, shown.key));
         let lock = loop {
             let lock = hold(&folder)?;
             if !folder.is_dir() {
                 lock.lock().map_err(ExecError::write("lock", &folder))?;
                 if !folder.is_dir() {
-                    self.fill(&folder, &tree, &files, owner)?;
+                    self.prepare(&folder, &target.base_tree, owner, shown)?;
                 }
                 lock.unlock().map_err(ExecError::write("unlock", &folder))?;
             }
@@ -85,69 +94,17 @@ impl Repository {
         rules
             .set_workdir(&folder.join("files"), false)
             .map_err(ExecError::git("open the copy"))?;
+        let list = folder.join(WITHHELD);
+        let withheld = fs::read_to_string(&list).map_err(ExecError::write("read", &list))?;
         Ok(BaseCopy {
+            withheld: withheld.lines().map(str::to_owned).collect(),
             folder,
             commit,
             objects: self.common_dir().join("objects"),
-            withheld,
             rules,
             owner,
             _lock: lock,
         })
-    }
-
-    /// Writes everything beside its place, then renames it there: a copy is whole or not there.
-    fn fill(
-        &self,
-        folder: &Path,
-        tree: &Tree<'_>,
-        files: &[Listed],
-        owner: Option<u32>,
-    ) -> Result<(), ExecError> {
-        let building = folder.with_extension("new");
-        remove(&building)?;
-        let root = building.join("files");
-        make(&building, owner)?;
-        make(&root, owner)?;
-        let mut last = PathBuf::new();
-        for file in files {
-            let place = root.join(&file.path);
-            let above = place.parent().unwrap_or(&root);
-            if above != last {
-                make_below(&root, above, owner)?;
-                last = above.to_owned();
-            }
-            self.write_copy(&place, file)?;
-            give(&place, owner)?;
-        }
-        let mut options = RepositoryInitOptions::new();
-        options.external_template(false).bare(true);
-        git2::Repository::init_opts(building.join("rules"), &options)
-            .map_err(ExecError::git("make the copy"))?;
-        template(&building.join("template"))?;
-        let mut index =
-            git2::Index::open(&building.join("index")).map_err(ExecError::git("make the copy's index"))?;
-        index
-            .read_tree(tree)
-            .and_then(|()| index.write())
-            .map_err(ExecError::git("make the copy's index"))?;
-        fs::rename(&building, folder).map_err(ExecError::write("rename", &building))
-    }
-
-    fn write_copy(&self, place: &Path, file: &Listed) -> Result<(), ExecError> {
-        if file.mode == GITLINK {
-            return fs::create_dir(place).map_err(ExecError::write("make", place));
-        }
-        let blob = self
-            .git
-            .find_blob(file.id)
-            .map_err(ExecError::git("read a file of the base"))?;
-        let written = if file.mode == LINK {
-            link(blob.content(), place)
-        } else {
-            write_file(place, blob.content(), file.mode == EXECUTABLE)
-        };
-        written.map_err(ExecError::write("write", place))
     }
 }
 
@@ -201,69 +158,6 @@ impl BaseCopy {
     }
 }
 
-const EXECUTABLE: i32 = 0o100_755;
-const LINK: i32 = 0o120_000;
-const GITLINK: i32 = 0o160_000;
-
-struct Listed {
-    path: String,
-    id: Oid,
-    mode: i32,
-}
-
-/// Every file of a tree. A name that must not be written, and no proper git makes, ends it.
-fn list(
-    git: &git2::Repository,
-    tree: &Tree<'_>,
-    above: &str,
-    all: &mut Vec<Listed>,
-) -> Result<(), ExecError> {
-    for entry in tree {
-        let name = String::from_utf8_lossy(entry.name_bytes());
-        let path = format!("{above}{name}");
-        if entry.kind() == Some(ObjectType::Tree) {
-            let below = git
-                .find_tree(entry.id())
-                .map_err(ExecError::git("read a folder of the base"))?;
-            list(git, &below, &format!("{path}/"), all)?;
-            continue;
-        }
-        if let Err(refusal) = RepoPath::new(&path) {
-            let bad = io::Error::new(io::ErrorKind::InvalidFilename, refusal.message);
-            return Err(ExecError::write("copy", Path::new(&path))(bad));
-        }
-        all.push(Listed {
-            path,
-            id: entry.id(),
-            mode: entry.filemode(),
-        });
-    }
-    Ok(())
-}
-
-/// A git directory as each run gets one: made here, in a folder of ours, because libgit2 makes none in another user's.
-fn template(folder: &Path) -> Result<(), ExecError> {
-    let failed = || ExecError::git("make the copy's git directory");
-    let mut options = RepositoryInitOptions::new();
-    options
-        .external_template(false)
-        .initial_head("main")
-        .mkpath(true)
-        .no_reinit(true);
-    let git = git2::Repository::init_opts(folder, &options).map_err(failed())?;
-    let mut config = git.config().map_err(failed())?;
-    // Who commits in the copy does not matter; files look changed through an overlay if all is compared.
-    for (name, value) in [
-        ("user.name", "tool"),
-        ("user.email", "tool@localhost"),
-        ("core.checkStat", "minimal"),
-        ("gc.auto", "0"),
-    ] {
-        config.set_str(name, value).map_err(failed())?;
-    }
-    config.set_bool("core.trustctime", false).map_err(failed())
-}
-
 /// Copies a folder of ours.
 fn copy_all(from: &Path, to: &Path) -> Result<(), ExecError> {
     make(to, None)?;
@@ -280,12 +174,9 @@ fn copy_all(from: &Path, to: &Path) -> Result<(), ExecError> {
     Ok(())
 }
 
-/// One copy for a tree and what is left out of it.
-fn key(tree: &str, withheld: &[String]) -> String {
-    if withheld.is_empty() {
-        return format!("base-{tree}");
-    }
-    let digest = Sha256::digest(withheld.join("\n").as_bytes());
+/// One copy for a tree and what may be shown of it.
+fn name(tree: &str, key: &str) -> String {
+    let digest = Sha256::digest(key.as_bytes());
     let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     format!("base-{tree}-{hex}")
 }
@@ -300,24 +191,33 @@ fn hold(folder: &Path) -> Result<File, ExecError> {
         .map_err(ExecError::write("open", &lock))
 }
 
-/// Takes away copies that nobody uses: a repository keeps one, and those at work.
-fn discard_others(copies: &Path, keep: &Path) {
-    let Ok(entries) = fs::read_dir(copies) else { return };
+/// A copy that is none of `but` and that nobody uses, with its lock held.
+fn idle(copies: &Path, but: &Path) -> Vec<(PathBuf, File)> {
+    let Ok(entries) = fs::read_dir(copies) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
     for entry in entries.flatten() {
         let folder = entry.path();
         let name = entry.file_name();
         let is_copy = name.to_string_lossy().starts_with("base-") && folder.extension().is_none();
-        if !is_copy || folder == keep {
+        if !is_copy || folder == but {
             continue;
         }
         let Ok(lock) = hold(&folder) else { continue };
         match lock.try_lock() {
-            // What cannot be removed now is tried again by the next run.
-            Ok(()) => {
-                let _ = remove(&folder);
-            }
+            Ok(()) => found.push((folder, lock)),
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
         }
+    }
+    found
+}
+
+/// Takes away copies that nobody uses: a repository keeps one, and those at work. What cannot be removed now is tried
+/// again by the next run.
+fn discard_others(copies: &Path, keep: &Path) {
+    for (folder, _lock) in idle(copies, keep) {
+        let _ = remove(&folder);
     }
 }
 
@@ -338,16 +238,6 @@ fn make(folder: &Path, owner: Option<u32>) -> Result<(), ExecError> {
     give(folder, owner)
 }
 
-/// Makes every folder between `root` and `folder`.
-fn make_below(root: &Path, folder: &Path, owner: Option<u32>) -> Result<(), ExecError> {
-    let mut place = root.to_owned();
-    for part in folder.strip_prefix(root).unwrap_or(Path::new("")).components() {
-        place.push(part);
-        make(&place, owner)?;
-    }
-    Ok(())
-}
-
 fn put(place: &Path, bytes: &[u8]) -> Result<(), ExecError> {
     let file = OpenOptions::new()
         .write(true)
@@ -356,30 +246,6 @@ fn put(place: &Path, bytes: &[u8]) -> Result<(), ExecError> {
         .open(place);
     file.and_then(|mut file| file.write_all(bytes))
         .map_err(ExecError::write("write", place))
-}
-
-fn write_file(place: &Path, bytes: &[u8], executable: bool) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(if executable { 0o755 } else { 0o644 });
-    }
-    #[cfg(not(unix))]
-    let _ = executable;
-    options.open(place)?.write_all(bytes)
-}
-
-#[cfg(unix)]
-fn link(to: &[u8], place: &Path) -> io::Result<()> {
-    use std::os::unix::ffi::OsStrExt;
-    std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(to), place)
-}
-
-#[cfg(not(unix))]
-fn link(to: &[u8], place: &Path) -> io::Result<()> {
-    write_file(place, to, false)
 }
 
 /// Makes a file the tool's user's.

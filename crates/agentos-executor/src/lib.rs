@@ -38,7 +38,7 @@ mod work_trees;
 mod worktree;
 
 pub use base::GitBase;
-pub use copy::{BaseCopy, Shown};
+pub use copy::{BaseCopy, Content, Shown};
 pub use error::{ExecError, Operation, RepoError, Unsupported, mend, unwritable};
 pub use fail::FailPoints;
 pub use history::{CommitInfo, EVIDENCE_TRAILER, RUN_TRAILER};

@@ -19,8 +19,8 @@ use crate::question::{self, Bits, Question};
 use crate::reasons::Reasons;
 use crate::touch::{TouchTable, Touches};
 use crate::{
-    Decision, FactsSummary, Layer, PolicyError, PolicySource, Reason, Rule, ToolFacts, Touch, example, glob,
-    load,
+    Decision, Effect, FactsSummary, Layer, PolicyError, PolicySource, Reason, Rule, ToolFacts, Touch,
+    example, glob, load,
 };
 
 /// Rules from all sources. The floor is always among them.
@@ -223,7 +223,7 @@ impl PolicySet {
     }
 
     /// The rules that have a say about this tool at this time.
-    fn open(&self, tool: &ToolFacts) -> Vec<usize> {
+    pub(crate) fn open(&self, tool: &ToolFacts) -> Vec<usize> {
         let open = self.rules.iter().enumerate();
         open.filter(|(_, rule)| rule.counts && rule.may_match(tool))
             .map(|(index, _)| index)
@@ -255,6 +255,30 @@ impl PolicySet {
             if answered & (1 << at) == 0 {
                 reasons.add(no_rule(standing.layer, path.map(|(path, _)| path)));
             }
+        }
+    }
+
+    /// The answer to one question about a path, without its reasons.
+    pub(crate) fn strictest(&self, open: &[usize], question: &Question<'_>, hits: &[bool]) -> Effect {
+        let mut answered = 0_u32;
+        // No reason at all is no permission.
+        let mut effect = None;
+        for index in open {
+            let Some(rule) = self.rules.get(*index) else {
+                continue;
+            };
+            if rule.matches(question, hits.get(*index).copied().unwrap_or(false)) {
+                if let Some(Some(standing)) = self.stands_in.get(*index) {
+                    answered |= 1 << standing;
+                }
+                effect = effect.max(Some(rule.effect));
+            }
+        }
+        let silent = (0..self.standings.len()).any(|at| answered & (1 << at) == 0);
+        if silent {
+            Effect::Deny
+        } else {
+            effect.unwrap_or(Effect::Deny)
         }
     }
 
@@ -399,7 +423,7 @@ fn digest(sources: &[PolicySource]) -> String {
 }
 
 /// Over the parts, each with its length.
-fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_be_bytes());
@@ -422,7 +446,7 @@ fn no_rule(layer: Layer, path: Option<&str>) -> Reason {
         layer,
         source: format!("{} policy", layer.as_str()),
         line: None,
-        effect: crate::Effect::Deny,
+        effect: Effect::Deny,
         why: "no rule allows this".to_owned(),
         fix: Some(format!(
             "add a rule that allows it to the {} policy",

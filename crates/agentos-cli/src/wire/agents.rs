@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use agentos_agents::{Agent, Checkout, Copies, Places, Program};
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError, Repository as _};
-use agentos_executor::{BaseCopy, Repository, Target};
+use agentos_executor::{BaseCopy, Repository, Shown, Target};
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_sandbox::Sandbox;
 use agentos_tool::{Constrain, EditFormat, Enforcement, ExecutionMode};
@@ -23,14 +23,6 @@ use crate::clock::SystemClock;
 
 /// A provider that is any program, and has no profile.
 pub const COMMAND: &str = "command";
-
-/// A text with every kind of finding that policy may ask about: keys, and characters that hide their direction.
-const WORST: &[u8] = concat!(
-    "-----BEGIN RSA ",
-    "PRIVATE KEY-----\nAKIA",
-    "Q3EGTP5XJ2HBNWVK\nkey\u{202e}\u{200b}\n"
-)
-.as_bytes();
 
 /// Seconds that a program may take when nothing else is said.
 const TIMEOUT: u64 = 600;
@@ -175,12 +167,11 @@ impl Copies for ExecutorCopies {
 
     fn take(&self) -> Result<Box<dyn Checkout>, String> {
         let repo = Repository::discover(&self.place).map_err(|error| error.to_string())?;
-        let may = |path: &str, content: &[u8]| {
-            self.policy.decide_read(path, content, &self.tool).effect() == Effect::Allow
+        let reading = self.policy.reading(&self.tool);
+        let shown = Shown {
+            key: &reading.key(),
+            may: &|path, content| reading.effect(path, content) == Effect::Allow,
         };
-        // Reading every file of a large repository takes longer than all else: what may be shown with the worst content
-        // may be shown.
-        let shown = |path: &str, content: &dyn Fn() -> Vec<u8>| may(path, WORST) || may(path, &content());
         let copy = repo
             .copy(&self.target, agentos_sandbox::tool_user(), &shown)
             .map_err(|error| error.to_string())?;

@@ -240,7 +240,7 @@ mod tests {
         +step 2
         +step 3
         -- 9 of 19 lines; enter: more, q: back -- land it? [y]es, [n]o, [s]how the diff, [e]xplain: ask
-          ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:103)
+          ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:104)
           allow the change: a change whose paths are allowed may land (default.land, built-in/default.toml:16)
           allow .github/workflows/ci.yml and 1 more: ordinary files may be edited (default.edit, built-in/default.toml:7)
         land it? [y]es, [n]o, [s]how the diff, [e]xplain:

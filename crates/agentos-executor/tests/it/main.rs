@@ -1,6 +1,8 @@
 //! The executor against real repositories, with the real git as the judge.
 
 mod content;
+#[cfg(test)]
+mod copy;
 mod filters;
 mod hostile;
 mod land;

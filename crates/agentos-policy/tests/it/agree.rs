@@ -146,10 +146,10 @@ fn both(
         1 => ("modify", change(&[(path, Some("a\nb\n"), Some("a\nc\nd\n"))]), 3),
         2 => ("delete", change(&[(path, Some("a\n"), None)]), 1),
         _ => {
-            return (
-                set.decide_read(path, b"a\n", &tool).effect(),
-                request("read", Some(path), 0),
-            );
+            let long = set.decide_read(path, b"a\n", &tool).effect();
+            let short = set.reading(&tool).effect(path, || b"a\n".to_vec());
+            assert_eq!(long, short, "one question, two answers: {path}");
+            return (long, request("read", Some(path), 0));
         }
     };
     let whole = request("land", None, lines);

@@ -281,7 +281,7 @@ fn the_explanation_names_rule_file_and_line() {
     insta::assert_snapshot!(decision.explanation(), @r"
     deny
       deny .github/workflows/ci.yml: a cloud model may not edit workflows (no-cloud-ci, .agentos/policy/team.toml:3)
-      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:103)
+      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:104)
       allow the change: a change whose paths are allowed may land (default.land, built-in/default.toml:16)
       allow .github/workflows/ci.yml and 2 more: ordinary files may be edited (default.edit, built-in/default.toml:7)
       fix: edit the workflow by hand

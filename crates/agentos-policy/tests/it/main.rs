@@ -25,6 +25,8 @@ mod presets;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod reading;
+#[cfg(test)]
 mod schema;
 #[cfg(test)]
 mod support;

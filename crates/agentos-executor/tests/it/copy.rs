@@ -1,0 +1,171 @@
+//! Copies of a base for tools: whole, shared, turned into the next base, and without what is withheld.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use agentos_executor::{BaseCopy, Repository, Shown, TargetSpec};
+use agentos_testkit::repo::{TestRepo, make_link, set_mode};
+
+use crate::support::open;
+
+/// A copy of HEAD, and the paths that were asked about.
+fn copied(repo: &TestRepo, key: &str, hidden: &[&str]) -> (BaseCopy, Vec<String>) {
+    let repository: Repository = open(repo);
+    let target = repository.resolve(&TargetSpec::AtHead).unwrap();
+    let asked = RefCell::new(Vec::new());
+    let shown = Shown {
+        key,
+        may: &|path, _| {
+            asked.borrow_mut().push(path.to_owned());
+            !hidden.contains(&path)
+        },
+    };
+    let copy = repository.copy(&target, None, &shown).unwrap();
+    (copy, asked.into_inner())
+}
+
+/// Every file below a folder, links by where they lead.
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(&next).unwrap() {
+            let place = entry.unwrap().path();
+            let name = place.strip_prefix(folder).unwrap().display().to_string();
+            if place.is_symlink() {
+                all.insert(name, format!("-> {}", fs::read_link(&place).unwrap().display()));
+            } else if place.is_dir() {
+                all.insert(format!("{name}/"), String::new());
+                open.push(place);
+            } else {
+                all.insert(name, fs::read_to_string(&place).unwrap());
+            }
+        }
+    }
+    all
+}
+
+/// What git itself checks out.
+fn checked_out(repo: &TestRepo) -> BTreeMap<String, String> {
+    let place = repo.outside().join("checked-out");
+    let path = place.display().to_string();
+    repo.git(&["worktree", "add", "-q", "--detach", &path]);
+    let mut all = files(&place);
+    all.remove(".git");
+    repo.git(&["worktree", "remove", "--force", &path]);
+    all
+}
+
+fn repo() -> TestRepo {
+    let repo = TestRepo::new();
+    repo.write("a.txt", "one\n");
+    repo.write("dir/b.txt", "b\n");
+    repo.write("dir/deep/c.txt", "c\n");
+    repo.write("run.sh", "#!/bin/sh\n");
+    set_mode(&repo.path().join("run.sh"), 0o755);
+    make_link(&repo.path().join("link"), "dir");
+    repo.commit_all("first");
+    repo
+}
+
+#[test]
+fn a_copy_is_what_git_would_check_out() {
+    let repo = repo();
+    let (copy, asked) = copied(&repo, "k", &[]);
+    assert_eq!(files(&copy.files()), checked_out(&repo));
+    assert_eq!(asked.len(), 5);
+    assert_eq!(copy.withheld(), [] as [&str; 0]);
+}
+
+#[test]
+fn the_second_run_over_a_base_asks_nothing() {
+    let repo = repo();
+    let first = copied(&repo, "k", &["a.txt"]).0;
+    let (second, asked) = copied(&repo, "k", &["a.txt"]);
+    assert_eq!((first.files(), asked), (second.files(), Vec::<String>::new()));
+    assert_eq!(second.withheld(), ["a.txt"]);
+    assert!(!second.files().join("a.txt").exists());
+}
+
+#[test]
+fn when_the_base_moves_on_the_copy_follows_and_asks_about_what_differs() {
+    let repo = repo();
+    let old = copied(&repo, "k", &[]).0.files();
+    // Changed, gone, a file for a folder, a folder for a file, another mode, a link for a file.
+    repo.write("a.txt", "two\n");
+    repo.git(&["rm", "-rq", "dir", "link"]);
+    repo.write("dir", "now a file\n");
+    repo.write("link/in", "now a folder\n");
+    set_mode(&repo.path().join("run.sh"), 0o644);
+    repo.commit_all("second");
+    let (copy, mut asked) = copied(&repo, "k", &[]);
+    assert_eq!(files(&copy.files()), checked_out(&repo));
+    asked.sort();
+    assert_eq!(asked, ["a.txt", "dir", "link/in", "run.sh"]);
+    assert!(!old.exists(), "a repository keeps one copy");
+}
+
+#[test]
+fn another_key_asks_again_and_shows_and_hides_by_the_new_answers() {
+    let repo = repo();
+    let (copy, _) = copied(&repo, "one", &["dir/b.txt", "dir/deep/c.txt"]);
+    assert!(!copy.files().join("dir").exists());
+    drop(copy);
+    let (copy, asked) = copied(&repo, "two", &["a.txt"]);
+    assert_eq!(asked.len(), 5);
+    assert_eq!(copy.withheld(), ["a.txt"]);
+    let names: Vec<String> = files(&copy.files()).into_keys().collect();
+    assert_eq!(
+        names,
+        [
+            "dir/",
+            "dir/b.txt",
+            "dir/deep/",
+            "dir/deep/c.txt",
+            "link",
+            "run.sh"
+        ]
+    );
+}
+
+#[test]
+fn a_copy_in_use_stays_as_it_is() {
+    let repo = repo();
+    let (used, _) = copied(&repo, "k", &[]);
+    let before = files(&used.files());
+    repo.write("a.txt", "two\n");
+    repo.commit_all("second");
+    let (copy, _) = copied(&repo, "k", &[]);
+    assert_ne!(used.files(), copy.files());
+    assert_eq!(files(&used.files()), before);
+    assert_eq!(files(&copy.files()), checked_out(&repo));
+}
+
+#[test]
+fn a_copy_with_a_broken_listing_is_made_anew() {
+    let repo = repo();
+    let (copy, _) = copied(&repo, "k", &[]);
+    let listing = copy.files().with_file_name("listing");
+    drop(copy);
+    agentos_testkit::repo::write_file(&listing, "k\n100644 cut");
+    repo.write("a.txt", "two\n");
+    repo.commit_all("second");
+    let (copy, asked) = copied(&repo, "k", &[]);
+    assert_eq!(asked.len(), 5);
+    assert_eq!(files(&copy.files()), checked_out(&repo));
+}
+
+#[test]
+fn a_tools_git_begins_clean_and_at_the_base() {
+    let repo = repo();
+    let (copy, _) = copied(&repo, "k", &[]);
+    copy.give_history(&copy.files()).unwrap();
+    let git = |args: &[&str]| repo.git_in(&copy.files(), args);
+    assert_eq!(git(&["rev-parse", "HEAD"]), repo.git(&["rev-parse", "HEAD"]));
+    assert_eq!(git(&["status", "--porcelain"]), "");
+    // Size and time are known beforehand, so that git need not read every file.
+    let known = git(&["ls-files", "--debug", "a.txt"]);
+    assert!(known.contains("size: 4"), "{known}");
+}

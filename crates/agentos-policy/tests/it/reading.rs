@@ -1,0 +1,76 @@
+//! Many files that one tool may read: the same answers as one by one, and content only where it matters.
+
+use std::cell::Cell;
+
+use agentos_policy::{Effect, Layer, PolicySet};
+
+use crate::support::*;
+
+const KEY: &str = concat!("-----BEGIN RSA ", "PRIVATE KEY-----\nMIIEow\n");
+
+#[test]
+fn a_reading_answers_as_a_decision_does() {
+    let odd = "version = 1\n[[rule]]\nid = \"only-bidi\"\neffect = \"deny\"\nwhy = \"w\"\naction = [\"read\"]\nfindings = \
+               [\"bidi\"]\n[[rule]]\nid = \"no-docs\"\neffect = \"ask\"\nwhy = \"w\"\naction = [\"read\"]\npaths = [\"docs/**\"]\n";
+    let sets = [
+        PolicySet::builtin().unwrap(),
+        PolicySet::load(&[source(Layer::Repository, "odd.toml", odd)]).unwrap(),
+    ];
+    let texts = [
+        "",
+        "fn main() {}\n",
+        KEY,
+        "a\u{202e}b\n",
+        "a\0b\n",
+        "a\u{200b}b\n",
+    ];
+    let paths = [
+        "src/a.rs",
+        "docs/a.md",
+        ".env",
+        "Cargo.toml",
+        "../out",
+        ".git/config",
+    ];
+    for set in &sets {
+        for tool in [local(), cloud()] {
+            let reading = set.reading(&tool);
+            for path in paths {
+                for text in texts {
+                    assert_eq!(
+                        reading.effect(path, || text.as_bytes().to_vec()),
+                        set.decide_read(path, text.as_bytes(), &tool).effect(),
+                        "{path} {text:?} {tool:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn content_is_read_only_where_the_answer_may_depend_on_it() {
+    let set = PolicySet::builtin().unwrap();
+    let asked = |tool: &agentos_policy::ToolFacts, path: &str| {
+        let count = Cell::new(0);
+        let effect = set.reading(tool).effect(path, || {
+            count.set(count.get() + 1);
+            Vec::new()
+        });
+        (effect, count.get())
+    };
+    assert_eq!(asked(&local(), "src/a.rs"), (Effect::Allow, 0));
+    // A cloud model is shown no file that holds a credential.
+    assert_eq!(asked(&cloud(), "src/a.rs"), (Effect::Allow, 1));
+    assert_eq!(asked(&cloud(), "../out"), (Effect::Deny, 0));
+}
+
+#[test]
+fn the_key_of_a_reading_is_another_where_answers_may_be_others() {
+    let set = PolicySet::builtin().unwrap();
+    let key = |tool: &agentos_policy::ToolFacts| set.reading(tool).key();
+    assert_eq!(key(&local()), key(&local()));
+    assert_ne!(key(&local()), key(&cloud()));
+    let narrowed = PolicySet::builtin().unwrap().with_hooks_path(Some("hooks"));
+    assert_ne!(key(&local()), narrowed.reading(&local()).key());
+}
