@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use crate::budget::Budget;
-use crate::parse::{Name, Parsed, parse};
+use crate::parse::{AsidePlace, Name, Parsed, parse};
 use crate::readings::{readings, unescaped};
 use crate::{
-    Base, BaseError, Change, FileReport, LandingReport, Refusal, RefusalCode, RepoPath, checks, sequence,
+    Base, BaseError, Change, Dialect, EntryKind, FileReport, LandingReport, Refusal, RefusalCode, RepoPath,
+    checks, sequence,
 };
 
 /// Bounds on what an answer and its files may be. Above any of them the answer is refused as `too-large`.
@@ -116,19 +117,34 @@ fn unless_escaped(
     base: &dyn Base,
     options: &LandOptions,
 ) -> Result<Landed, LandError> {
-    let other = unescaped(answer).and_then(|text| as_written(&text, base, options).ok());
-    match other {
-        Some(other) if other.change != landed.change => {
-            let message =
-                "the answer may be escaped for a web page: it lands as it stands, and differently without";
-            let refusal = Refusal::new(RefusalCode::Ambiguous, message);
-            refused(
-                landed.report,
-                refusal.hint("send plain text, with context that has `<`, `>` or `&` in it"),
-            )
+    let Some(text) = unescaped(answer) else {
+        return Ok(landed);
+    };
+    let differs = match as_written(&text, base, options) {
+        Ok(other) => other.change != landed.change,
+        Err(LandError::Refused(other)) => {
+            // Files as they stand, and edits without: those have no place, yet are no text of a file.
+            let files = |report: &LandingReport| {
+                let mut dialects = report.files.iter().map(|file| file.dialect);
+                dialects.all(|dialect| dialect == Dialect::WholeFile)
+            };
+            let cut = other
+                .refusal
+                .as_ref()
+                .is_some_and(|refusal| refusal.code == RefusalCode::Malformed);
+            files(&landed.report) && (cut || !files(&other))
         }
-        Some(_) | None => Ok(landed),
+        Err(LandError::Base(error)) => return Err(LandError::Base(error)),
+    };
+    if !differs {
+        return Ok(landed);
     }
+    let message = "the answer may be escaped for a web page: it lands as it stands, and differently without";
+    let refusal = Refusal::new(RefusalCode::Ambiguous, message);
+    refused(
+        landed.report,
+        refusal.hint("send plain text, with context that has `<`, `>` or `&` in it"),
+    )
 }
 
 /// The text itself may be damaged, rather than be meant for another place.
@@ -196,7 +212,14 @@ fn dropped(parsed: &Parsed<'_>, base: &dyn Base) -> Result<Option<Refusal>, Base
         else {
             continue;
         };
-        let file = aside.first_line || (base.entry(path.as_str())?.is_none() && names_file(&path, parsed));
+        let there = base.entry(path.as_str())?.map(|entry| entry.kind);
+        let file = match (aside.place, there) {
+            (AsidePlace::Comment, _) | (AsidePlace::Line, Some(EntryKind::File(_) | EntryKind::Symlink)) => {
+                true
+            }
+            (AsidePlace::Sentence, None) => names_file(&path, parsed),
+            (AsidePlace::Line | AsidePlace::Sentence, _) => false,
+        };
         if file {
             let message = format!("a block that `{path}` stands with could be that file, or an example");
             let refusal = Refusal::new(RefusalCode::Ambiguous, message).at(path.as_str());

@@ -122,10 +122,12 @@ impl<'h, 'a> Sought<'h, 'a> {
 /// The stated line counted from 0. A hunk without old lines names the line before it.
 fn stated_line(hunk: &Hunk<'_>, insertion: bool) -> Option<usize> {
     let start = usize::try_from(hunk.stated.old_start?).ok()?;
-    if insertion && hunk.stated.old_count == Some(0) {
-        return Some(start);
+    match (insertion, hunk.stated.old_count) {
+        (true, Some(0)) => Some(start),
+        // The header counts old lines that the hunk does not have: its line is that of none.
+        (true, Some(_)) => None,
+        (true, None) | (false, _) => Some(start.saturating_sub(1)),
     }
-    Some(start.saturating_sub(1))
 }
 
 /// Finds the places of all hunks, in the order given. One entry for each hunk.
@@ -253,8 +255,11 @@ pub(crate) fn candidates(
     if one.old.is_empty() {
         return Ok(without_context(target, one));
     }
+    /// Places are kept until all hunks have theirs, so that they cost more than a look at a line.
+    const STEPS_PER_PLACE: usize = 8;
     for level in Level::ALL {
         let starts = target.index.find(level, &target.lines, &one.old, budget)?;
+        budget.spend(starts.len().saturating_mul(STEPS_PER_PLACE))?;
         let places: Vec<Place> = starts
             .into_iter()
             .filter(|start| !one.at_end || start + one.old.len() == target.lines.len())

@@ -6,21 +6,24 @@
 mod blocks;
 mod cursor;
 mod envelope;
+mod extended;
 mod heredoc;
 mod hunk;
 mod json;
 mod model;
 mod name;
 mod pair;
+mod thoughts;
 mod title;
 mod unified;
 mod unread;
 mod whole;
 
+pub(crate) use cursor::{Fence, closes, fence};
 pub(crate) use hunk::header as hunk_header;
 pub use json::{JsonEdit, JsonEdits};
 pub(crate) use model::{
-    Body, FileEdit, Hunk, HunkLine, Inline, Mark, Name, Parsed, PartNumber, Stated, repair,
+    AsidePlace, Body, FileEdit, Hunk, HunkLine, Inline, Mark, Name, Parsed, PartNumber, Stated, repair,
 };
 pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::paired;
@@ -44,6 +47,7 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
         last.eol = Eol::CrLf;
     }
     without_blanks_of_the_way(&mut lines);
+    thoughts::leave_out(&mut lines);
     let mut parsed = Parsed::default();
     let texts: Vec<&[u8]> = lines.iter().map(|line| line.text).collect();
     json::parse(&mut lines, &mut parsed)?;
@@ -63,9 +67,10 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
     }
     let mut written = Parsed::default();
     heredoc::files(&lines, &mut written);
-    if parsed.files.is_empty() {
+    let unread = heredoc::unread(&lines) && !(parsed.files.is_empty() && written.files.is_empty());
+    if parsed.files.is_empty() && !unread {
         parsed.files = written.files;
-    } else if !written.files.is_empty() {
+    } else if !written.files.is_empty() || unread {
         let message = "the answer has edits in one dialect and a shell command that writes a file";
         return Err(
             Refusal::new(RefusalCode::Malformed, message).hint("give all of the change in one dialect")

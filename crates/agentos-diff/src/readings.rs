@@ -178,7 +178,8 @@ fn unnumbered(answer: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// A JSON string, or an object with a `diff` or `patch` and nothing else; in a fence or not.
+/// A JSON string, or the one text in an object or list that begins as an edit does, as in a tool's call; in a fence or
+/// not.
 fn out_of_json(answer: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(answer).ok()?.trim();
     let text = match text
@@ -188,16 +189,45 @@ fn out_of_json(answer: &[u8]) -> Option<Vec<u8>> {
         Some(inner) => inner.trim(),
         None => text,
     };
-    if !text.starts_with(['"', '{']) {
+    if !text.starts_with(['"', '{', '[']) {
         return None;
     }
-    match serde_json::from_str(text).ok()? {
-        serde_json::Value::String(text) => Some(text.into_bytes()),
-        serde_json::Value::Object(object) if object.len() == 1 => {
-            let held = object.get("diff").or_else(|| object.get("patch"))?;
-            held.as_str().map(|text| text.as_bytes().to_vec())
-        }
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    if let serde_json::Value::String(text) = value {
+        return Some(text.into_bytes());
+    }
+    let mut held = Vec::new();
+    edits_in(&value, 0, &mut held);
+    match held.as_slice() {
+        [only] => Some(only.as_bytes().to_vec()),
         _ => None,
+    }
+}
+
+/// All texts in a JSON value that begin as edits do; also in JSON that is a text in it, as arguments of calls are.
+fn edits_in(value: &serde_json::Value, depth: usize, held: &mut Vec<String>) {
+    const STARTS: [&str; 5] = ["diff --git ", "--- ", "*** Begin Patch", "Index: ", "@@ "];
+    /// Calls are no deeper.
+    const DEPTH: usize = 8;
+    if depth > DEPTH {
+        return;
+    }
+    match value {
+        serde_json::Value::String(text) => {
+            let begins = |line: &str| STARTS.iter().any(|start| line.starts_with(start));
+            if text.contains('\n') && text.lines().any(begins) {
+                held.push(text.clone());
+            } else if text.trim_start().starts_with('{')
+                && let Ok(inner) = serde_json::from_str(text)
+            {
+                edits_in(&inner, depth + 1, held);
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|value| edits_in(value, depth + 1, held)),
+        serde_json::Value::Object(object) => {
+            object.values().for_each(|value| edits_in(value, depth + 1, held))
+        }
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
     }
 }
 

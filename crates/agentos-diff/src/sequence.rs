@@ -27,7 +27,17 @@ pub(crate) fn settle(
     options: &LandOptions,
     budget: &mut Budget,
 ) -> Result<Outcome, BaseError> {
-    match order(answer, parsed) {
+    let order = order(answer, parsed);
+    if order != Order::Once && !options.partial && signs::alternatives(answer) {
+        let message =
+            "the answer edits a file in several parts, and says that one takes the place of another";
+        return Ok(refused(
+            plan(parsed, base, options, budget)?,
+            RefusalCode::Ambiguous,
+            message,
+        ));
+    }
+    match order {
         Order::Base => plan(parsed, base, options, budget),
         Order::InTurn => {
             let steps = parsed.files.iter().map(Step::of).collect::<Vec<_>>();

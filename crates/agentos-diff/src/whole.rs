@@ -21,7 +21,9 @@ pub(crate) fn changed(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, O
     let mut repaired = None;
     if !wanted.iter().any(|line| says(line) && there.contains(line)) {
         not_a_diff(&wanted, &there)?;
-        if let Some(bare) = without_numbers(&wanted, &there)? {
+        if numbered(&texts).is_none()
+            && let Some(bare) = without_numbers(&wanted, &there)?
+        {
             wanted = bare;
             let detail = "the numbers in front of the lines are not in the file and were left out";
             repaired = Some(repair("line-numbers", detail));
@@ -96,16 +98,16 @@ fn marks_in_front() -> Refusal {
 /// Refuses changed lines with their context: all begin with a mark, and those that a diff would keep or remove are
 /// lines of the file without it.
 fn not_a_diff(new: &[&[u8]], there: &HashSet<&[u8]>) -> Result<(), Refusal> {
-    let mut lines = new
+    let lines: Vec<(&u8, &[u8])> = new
         .iter()
-        .filter(|line| says(line))
-        .filter_map(|line| line.split_first());
-    let marked = new
+        .filter(|line| says(line) && !line.starts_with(b"\\ No newline"))
+        .filter_map(|line| line.split_first())
+        .collect();
+    let marked = lines.iter().all(|(mark, _)| b" +-".contains(mark));
+    let changes = lines.iter().any(|(mark, _)| **mark != b' ');
+    let known = lines
         .iter()
-        .filter(|line| says(line))
-        .all(|line| b" +-".contains(line.first().unwrap_or(&0)));
-    let changes = lines.clone().any(|(mark, _)| *mark != b' ');
-    let known = lines.all(|(mark, text)| *mark == b'+' || there.contains(text));
+        .all(|(mark, text)| **mark == b'+' || there.contains(text));
     if marked && changes && known {
         return Err(marks_in_front());
     }
@@ -122,10 +124,10 @@ fn without_numbers<'l>(new: &[&'l [u8]], there: &HashSet<&[u8]>) -> Result<Optio
         .iter()
         .filter(|line| says(line) && there.contains(*line))
         .count();
-    match (first == 1 && known * 2 > said, known > 0) {
-        (true, _) => Ok(Some(bare)),
-        (false, true) => Err(ambiguous_numbers()),
-        (false, false) => Ok(None),
+    match (first == 1, known * 2 > said) {
+        (true, true) => Ok(Some(bare)),
+        (false, false) if known == 0 => Ok(None),
+        (true | false, _) => Err(ambiguous_numbers()),
     }
 }
 
@@ -144,8 +146,10 @@ fn numbered<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
 }
 
 /// The block may be a part of the file, changed or not: what stays begins below the file's first line and leaves most
-/// of it or its end out; or most lines of the block stay, and more goes at the ends of the file than a third of it.
+/// of it or its end out; or most lines of the block stay, and more goes at the ends of the file than a fifth of it.
 fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
+    /// A line or two may well go at an end.
+    const ENOUGH: usize = 3;
     let begins_inside = lines.first().is_some_and(|line| line.mark == Mark::Remove)
         && lines
             .iter()
@@ -163,7 +167,8 @@ fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
     };
     let stays = said(Mark::Context) > 0 && said(Mark::Context) >= said(Mark::Add);
     let at_ends = unreplaced(lines.iter()) + unreplaced(lines.iter().rev());
-    (begins_inside && (only_goes || ends_inside || gone > old / 2)) || (stays && at_ends * 3 > old)
+    (begins_inside && (only_goes || ends_inside || gone > old / 2))
+        || (stays && at_ends >= ENOUGH && at_ends * 5 > old)
 }
 
 /// How many more lines go than come before the first that stays.

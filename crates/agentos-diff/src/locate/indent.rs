@@ -148,7 +148,8 @@ impl Shift {
     pub(crate) fn apply(&self, text: &[u8]) -> Option<Vec<u8>> {
         let blanks = indent(text);
         let rest = text.get(blanks.len()..).unwrap_or_default();
-        if rest.is_empty() {
+        let converts = matches!(self, Self::ToTabs(_) | Self::ToSpaces(_));
+        if rest.is_empty() && !converts {
             return Some(text.to_vec());
         }
         match self {

@@ -16,10 +16,15 @@ const END: &[u8] = b"*** End Patch";
 /// Reads every envelope, and takes its lines away from what other dialects may read.
 pub(crate) fn parse<'a>(lines: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
     let mut at = 0;
+    let mut in_diff = false;
     while at < lines.len() {
-        let (margin, text) = split_margin(lines.get(at).map(|line| line.text).unwrap_or_default());
+        let line = lines.get(at).map(|line| line.text).unwrap_or_default();
+        in_diff = (in_diff && fence(line).is_none()) || begins_diff(lines, at);
+        let (margin, text) = split_margin(line);
         let begins = trim(text) == BEGIN;
-        if !begins && file_line(text).is_none() {
+        // A file may have such a line, and a diff of it show it.
+        let context = in_diff && !margin.is_empty();
+        if context || (!begins && file_line(text).is_none()) {
             at += 1;
             continue;
         }
@@ -40,6 +45,12 @@ pub(crate) fn parse<'a>(lines: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Resu
         at = end.max(at + 1);
     }
     Ok(())
+}
+
+/// The header of a unified diff.
+fn begins_diff(lines: &[Line<'_>], at: usize) -> bool {
+    let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
+    starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
 }
 
 enum Kind {

@@ -30,6 +30,37 @@ pub(crate) fn files<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) {
     }
 }
 
+/// A shell command writes a file, in a script that is not read.
+pub(crate) fn unread(lines: &[Line<'_>]) -> bool {
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        let Some(open) = fence(line.text) else {
+            at += 1;
+            continue;
+        };
+        let rest = lines.get(at + 1..).unwrap_or_default();
+        let length = rest
+            .iter()
+            .position(|line| closes(&open, line.text))
+            .unwrap_or(rest.len());
+        let mut body = rest.iter().take(length);
+        if is_shell(open.info) && body.any(|line| writes(trim(line.text))) {
+            let read = script(lines, at + 1, at + 1 + length).is_some();
+            if !read {
+                return true;
+            }
+        }
+        at += length + 2;
+    }
+    false
+}
+
+/// `cat > file <<EOF`, `tee file <<EOF`.
+fn writes(text: &[u8]) -> bool {
+    let redirects = text.starts_with(b"tee ") || (text.starts_with(b"cat ") && text.contains(&b'>'));
+    redirects && text.windows(2).any(|pair| pair == b"<<")
+}
+
 /// A block of shell commands, with its fences.
 struct Script {
     open: usize,

@@ -224,8 +224,19 @@ pub(crate) struct Parsed<'a> {
 pub(crate) struct Aside {
     /// The path as written.
     pub path: Vec<u8>,
-    /// It stands alone in the block's first line, as a comment, and not in a sentence above.
-    pub first_line: bool,
+    /// Where it stands.
+    pub place: AsidePlace,
+}
+
+/// Where the path of a block that was set aside stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AsidePlace {
+    /// In a sentence above.
+    Sentence,
+    /// Alone on the line above, if that is a path.
+    Line,
+    /// Alone in its first line, as a comment.
+    Comment,
 }
 
 /// A repair with a stable name.

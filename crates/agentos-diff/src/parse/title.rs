@@ -21,14 +21,16 @@ pub(crate) struct Title {
 pub(crate) fn title(line: &[u8]) -> Option<Title> {
     let line = without_bullet(trim(line));
     let line = line.strip_suffix(b":").unwrap_or(line);
-    let line = without_label(trim(line));
+    let unlabelled = without_label(trim(line));
+    let labelled = unlabelled.len() < trim(line).len();
+    let line = unlabelled;
     let bare = strip_marks(line);
     let bare = strip_marks(bare.strip_suffix(b":").unwrap_or(bare));
     let marked = bare.len() < line.len();
-    if is_path(bare, marked) {
+    if is_path(bare, marked || (labelled && folder_first(bare))) {
         return Some(Title {
             // A word in bold is a heading, as `**After:**` is.
-            sure: (marked && line.contains(&b'`')) || looks_like_path(bare),
+            sure: (marked && line.contains(&b'`')) || labelled || looks_like_path(bare),
             path: bare.to_vec(),
             mentioned: false,
         });
@@ -67,7 +69,7 @@ pub(crate) fn fence_title(info: &[u8]) -> Option<Title> {
     })
 }
 
-fn without_bullet(line: &[u8]) -> &[u8] {
+pub(super) fn without_bullet(line: &[u8]) -> &[u8] {
     let hashes = line.iter().take_while(|byte| **byte == b'#').count();
     let line = trim(line.get(hashes..).unwrap_or_default());
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -133,12 +135,31 @@ fn is_path(name: &[u8], marked: bool) -> bool {
         && name.iter().any(u8::is_ascii_alphanumeric)
 }
 
-/// A slash, or an extension.
+/// Its first word has a slash: a path with blanks in it, and no sentence about one.
+fn folder_first(name: &[u8]) -> bool {
+    name.split(|byte| *byte == b' ')
+        .next()
+        .is_some_and(|word| word.contains(&b'/'))
+}
+
+/// A slash, an extension, or the name of a file that has none.
 fn looks_like_path(name: &[u8]) -> bool {
+    const BARE: [&[u8]; 8] = [
+        b"Makefile",
+        b"Dockerfile",
+        b"Containerfile",
+        b"Justfile",
+        b"Gemfile",
+        b"Rakefile",
+        b"Procfile",
+        b"LICENSE",
+    ];
     let last = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let dot = last.iter().rposition(|byte| *byte == b'.');
     let extension = dot.and_then(|dot| last.get(dot + 1..)).unwrap_or_default();
-    name.contains(&b'/') || (!extension.is_empty() && extension.iter().all(u8::is_ascii_alphanumeric))
+    BARE.contains(&name)
+        || name.contains(&b'/')
+        || (!extension.is_empty() && extension.iter().all(u8::is_ascii_alphanumeric))
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@
 use std::borrow::Cow;
 
 use super::cursor::{Cursor, Fence, closes, fence, split_margin};
+use super::extended::{extended_line, says_something};
 use super::hunk;
-use super::model::{Body, Extended, FileEdit, Mark, Name, Parsed, repair};
-use super::name::{header_name, plain_name};
+use super::model::{Body, FileEdit, Hunk, Mark, Name, Parsed, repair};
+use super::name::header_name;
 use super::title::{fence_title, title};
 use crate::text::{Line, is_blank, trim};
 use crate::{Dialect, Refusal, RefusalCode};
@@ -20,6 +21,7 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
         open: None,
         fresh: false,
         foreign: false,
+        unread: false,
         ends_in_hunk: false,
         files: Vec::new(),
     };
@@ -42,6 +44,8 @@ struct Reader<'l, 'a> {
     fresh: bool,
     /// The fence began with text of another kind: what looks like a diff further down is a part of that.
     foreign: bool,
+    /// The fence holds changed lines, and nothing says of what file.
+    unread: bool,
     /// The last hunk goes up to the end of the answer.
     ends_in_hunk: bool,
     files: Vec<FileEdit<'a>>,
@@ -93,6 +97,14 @@ impl<'a> Reader<'_, 'a> {
     fn at_fence(&mut self, new_fence: Fence<'a>, raw: &'a [u8]) -> Result<(), Refusal> {
         let line = split_margin(raw).1;
         let closing = self.fence.as_ref().is_some_and(|open| closes(open, line));
+        if closing && self.unread {
+            return Err(Refusal::new(
+                RefusalCode::Malformed,
+                "changed lines in a diff's block have no file named above them",
+            )
+            .hint("write `--- a/path`, `+++ b/path` and `@@` above them"));
+        }
+        self.unread = false;
         self.fence = if closing { None } else { Some(new_fence) };
         self.foreign = false;
         self.cursor.margin = b"";
@@ -101,6 +113,7 @@ impl<'a> Reader<'_, 'a> {
         self.finish()?;
         if !closing {
             self.hunk_under_title(new_fence);
+            self.unread = self.open.is_none() && self.only_changed_lines(new_fence);
         }
         Ok(())
     }
@@ -138,14 +151,16 @@ impl<'a> Reader<'_, 'a> {
                 .map_while(|index| self.cursor.raw(index))
                 .take_while(|line| !closes(&open, line))
         };
-        let header = |line: &[u8]| line.starts_with(b"--- ") || line.starts_with(b"+++ ");
-        let marked = |line: &[u8]| line.first().is_none_or(|mark| b" +-".contains(mark)) && !header(line);
-        let said = [b"diff".as_slice(), b"patch", b"udiff"].contains(&open.info);
+        let marked = |line: &[u8]| line.first().is_none_or(|mark| b" +-\\".contains(mark));
+        let names = lines()
+            .zip(lines().skip(1))
+            .any(|(old, new)| old.starts_with(b"--- ") && new.starts_with(b"+++ "));
         let first = self.cursor.raw(at).unwrap_or_default();
-        said && !first.is_empty()
-            && marked(first)
+        says_diff(open.info)
+            && !names
+            && !first.is_empty()
             && lines().all(marked)
-            && lines().any(|line| !line.starts_with(b" "))
+            && lines().any(|line| matches!(line.first(), Some(b'+' | b'-')))
     }
 
     /// True when the line begins a file or a hunk.
@@ -285,7 +300,8 @@ impl<'a> Reader<'_, 'a> {
         let changed =
             matches!(line, [b'+' | b'-', next, ..] if !next.is_ascii_whitespace() || line.len() > 2);
         let rule = trim(line).iter().all(|byte| *byte == b'-');
-        self.open.is_some() && !self.fresh && changed && !hunk::is_bullet(line) && !rule
+        let prose = rule || (self.fence.is_none() && hunk::is_bullet(line));
+        self.open.is_some() && !self.fresh && changed && !prose
     }
 
     fn hunk_here(&mut self, stated: super::model::Stated) -> Result<(), Refusal> {
@@ -350,24 +366,25 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// The answer ends in a last hunk that is shorter than it says, in an open fence, or in a changed line without
-    /// a final newline: it was cut off.
+    /// The answer ends in a last hunk that is shorter than it says, or that says nothing of its length, in an open
+    /// fence, or shorter in a changed line below hunks that are all as long as they say. It was cut off.
     fn check_cut(&self) -> Result<(), Refusal> {
-        let last = self.files.last().and_then(|file| file.hunks().last());
-        let Some(hunk) = last else {
+        let mut hunks = self.files.iter().flat_map(FileEdit::hunks).rev();
+        let Some(hunk) = hunks.next() else {
             return Ok(());
         };
         // Half a line of context finds no place; half a changed line would land.
-        let unended = self.ends_in_hunk && self.cursor.unended();
         let changes = hunk.lines.last().is_some_and(|line| line.mark != Mark::Context);
-        if self.fence.is_none() && !(unended && changes) {
-            return Ok(());
-        }
+        let unended = self.ends_in_hunk && self.cursor.unended() && changes;
+        let counted = |hunk: &Hunk<'_>| hunk.repairs.iter().all(|repair| repair.kind != "wrong-count");
+        let others: Vec<bool> = hunks.map(counted).collect();
+        let breaks_off = self.ends_in_hunk && changes && !others.is_empty() && !others.contains(&false);
         let old = hunk.lines.iter().filter(|line| line.is_old()).count() as u64;
         let new = hunk.lines.iter().filter(|line| line.is_new()).count() as u64;
-        if hunk.stated.old_count.is_some_and(|count| count > old)
-            || hunk.stated.new_count.is_some_and(|count| count > new)
-        {
+        let short = hunk.stated.old_count.is_some_and(|count| count > old)
+            || hunk.stated.new_count.is_some_and(|count| count > new);
+        let unknown = hunk.stated.old_count.is_none() && self.fence.is_some();
+        if unknown || (short && (self.fence.is_some() || unended || breaks_off)) {
             return Err(Refusal::new(
                 RefusalCode::Malformed,
                 "the answer ends inside a hunk: it was cut off",
@@ -377,12 +394,21 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// `@@`, then nothing or a blank: other words that begin so are code.
+/// `@@`, then nothing, a blank or a number: other words that begin so are code.
 fn is_hunk_header(line: &[u8]) -> bool {
     let rest = line
         .strip_prefix(b"@@")
         .map(|rest| rest.strip_prefix(b"@").unwrap_or(rest));
-    rest.is_some_and(|rest| rest.first().is_none_or(|byte| is_blank(*byte)))
+    rest.is_some_and(|rest| match rest {
+        [] => true,
+        [b'-' | b'+', digit, ..] => digit.is_ascii_digit(),
+        [first, ..] => is_blank(*first),
+    })
+}
+
+/// The fence is said to hold a diff.
+fn says_diff(info: &[u8]) -> bool {
+    [b"diff".as_slice(), b"patch", b"udiff"].contains(&info)
 }
 
 /// The kinds of fences in which a diff may come after other text.
@@ -407,71 +433,4 @@ fn begins_with_mode(line: &[u8]) -> bool {
     [b"new file mode ".as_slice(), b"deleted file mode ", b"old mode "]
         .iter()
         .any(|label| line.strip_prefix(*label).is_some_and(mode))
-}
-
-fn says_something(extended: &Extended) -> bool {
-    extended.new_file.is_some()
-        || extended.deleted.is_some()
-        || extended.new_mode.is_some()
-        || extended.to.is_some()
-        || extended.binary
-}
-
-fn extended_line(extended: &mut Extended, line: &[u8]) -> Result<bool, Refusal> {
-    let text = |rest: &[u8]| String::from_utf8_lossy(trim(rest)).into_owned();
-    let name = |rest: &[u8]| {
-        plain_name(rest)
-            .ok_or_else(|| Refusal::new(RefusalCode::Malformed, "a name in a diff header cannot be read"))
-    };
-    if let Some(rest) = line.strip_prefix(b"new file mode ") {
-        set(&mut extended.new_file, text(rest))?;
-    } else if let Some(rest) = line.strip_prefix(b"deleted file mode ") {
-        set(&mut extended.deleted, text(rest))?;
-    } else if let Some(rest) = line.strip_prefix(b"old mode ") {
-        set(&mut extended.old_mode, text(rest))?;
-    } else if let Some(rest) = line.strip_prefix(b"new mode ") {
-        set(&mut extended.new_mode, text(rest))?;
-    } else if let Some(rest) = line.strip_prefix(b"rename from ") {
-        set(&mut extended.from, name(rest)?)?;
-    } else if let Some(rest) = line.strip_prefix(b"rename to ") {
-        set(&mut extended.to, name(rest)?)?;
-    } else if let Some(rest) = line.strip_prefix(b"copy from ") {
-        extended.copy = true;
-        set(&mut extended.from, name(rest)?)?;
-    } else if let Some(rest) = line.strip_prefix(b"copy to ") {
-        set(&mut extended.to, name(rest)?)?;
-    } else if let Some(rest) = line.strip_prefix(b"index ") {
-        index_line(extended, &text(rest))?;
-    } else {
-        return Ok(line.starts_with(b"similarity index ") || line.starts_with(b"dissimilarity index "));
-    }
-    Ok(true)
-}
-
-/// A header says each thing once, or the same thing again.
-fn set<T: PartialEq>(slot: &mut Option<T>, value: T) -> Result<(), Refusal> {
-    if slot.as_ref().is_some_and(|old| *old != value) {
-        return Err(Refusal::new(
-            RefusalCode::Malformed,
-            "a diff header says two things at once",
-        ));
-    }
-    *slot = Some(value);
-    Ok(())
-}
-
-fn index_line(extended: &mut Extended, rest: &str) -> Result<(), Refusal> {
-    let mut words = rest.split_whitespace();
-    let ids = words.next().and_then(|ids| ids.split_once(".."));
-    let is_id = |id: &str| (4..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if let Some((old, new)) = ids.filter(|(old, new)| is_id(old) && is_id(new)) {
-        set(
-            &mut extended.index,
-            (old.to_ascii_lowercase(), new.to_ascii_lowercase()),
-        )?;
-    }
-    match words.next() {
-        Some(mode) => set(&mut extended.index_mode, mode.to_owned()),
-        None => Ok(()),
-    }
 }

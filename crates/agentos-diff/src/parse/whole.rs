@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::cursor::{Fence, closes, fence, split_margin};
-use super::model::{Aside, Body, FileEdit, HunkLine, Mark, Name, Parsed};
-use super::title::{Title, fence_title, title};
+use super::model::{Aside, AsidePlace, Body, FileEdit, HunkLine, Mark, Name, Parsed};
+use super::name::strip_marks;
+use super::title::{Title, fence_title, title, without_bullet};
 use crate::text::Line;
 use crate::{Dialect, Refusal, RefusalCode};
 
@@ -51,9 +52,8 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
                 .notes
                 .push("a block without a path was set aside".to_owned());
             let first = lines.get(at + 1..end).unwrap_or_default().first();
-            parsed
-                .asides
-                .extend(first.and_then(|line| comment_path(line, &open)));
+            let comment = first.and_then(|line| comment_path(line, &open));
+            parsed.asides.extend(comment.or_else(|| line_path(lines, at)));
         }
         at = end + 1;
     }
@@ -88,12 +88,14 @@ pub(crate) fn beside(lines: &[Line<'_>], taken: &[bool], parsed: &mut Parsed<'_>
             if !names.contains(&title.path) {
                 parsed.asides.push(Aside {
                     path: title.path,
-                    first_line: false,
+                    place: AsidePlace::Sentence,
                 });
             }
         } else if let (Some(first), false) = (rest.first(), edits) {
-            let aside = comment_path(first, &open).filter(|aside| !names.contains(&aside.path));
-            parsed.asides.extend(aside);
+            let aside = comment_path(first, &open).or_else(|| line_path(lines, at));
+            parsed
+                .asides
+                .extend(aside.filter(|aside| !names.contains(&aside.path)));
         }
         at = end + 1;
     }
@@ -136,8 +138,27 @@ fn comment_path(line: &Line<'_>, open: &Fence<'_>) -> Option<Aside> {
     let title = title(path).filter(|title| title.sure && !title.mentioned && !NOT_FILES.contains(&kind))?;
     Some(Aside {
         path: title.path,
-        first_line: true,
+        place: AsidePlace::Comment,
     })
+}
+
+/// The line above a block, as it may be a path that nothing marks as one.
+fn line_path(lines: &[Line<'_>], at: usize) -> Option<Aside> {
+    /// A path is not longer.
+    const LONGEST: usize = 4_096;
+    let above = above(lines, at)?.text;
+    let text = strip_marks(without_bullet(above));
+    let path = strip_marks(text.strip_suffix(b":").unwrap_or(text));
+    (!path.is_empty() && path.len() <= LONGEST).then(|| Aside {
+        path: path.to_vec(),
+        place: AsidePlace::Line,
+    })
+}
+
+/// The line that says something right above a block.
+fn above<'l, 'a>(lines: &'l [Line<'a>], at: usize) -> Option<&'l Line<'a>> {
+    let mut above = lines.get(..at)?.iter().rev().take(2);
+    above.find(|line| !line.text.iter().all(u8::is_ascii_whitespace))
 }
 
 fn path_of(lines: &[Line<'_>], at: usize, open: &Fence<'_>) -> Option<Title> {
@@ -148,13 +169,7 @@ fn path_of(lines: &[Line<'_>], at: usize, open: &Fence<'_>) -> Option<Title> {
     if let Some(title) = fence_title(open.info) {
         return Some(title);
     }
-    let above = lines
-        .get(..at)?
-        .iter()
-        .rev()
-        .take(2)
-        .find(|line| !line.text.iter().all(u8::is_ascii_whitespace))?;
-    title(above.text).filter(|title| title.sure)
+    title(above(lines, at)?.text).filter(|title| title.sure)
 }
 
 /// The closing fence. A second opening fence inside a file's block could close it in two ways.

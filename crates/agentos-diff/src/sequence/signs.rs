@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::parse::{FileEdit, Name, Parsed, git_pairs, same_file, without_prefix};
+use crate::parse::{Fence, FileEdit, Name, Parsed, closes, fence, git_pairs, same_file, without_prefix};
 
 /// How parts of one file stand to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,37 @@ fn sign(before: &(String, String), this: &(String, String)) -> Sign {
         (false, true) => Sign::Chain,
         (false, false) => Sign::None,
     }
+}
+
+/// A line of the text around the parts says that one takes another's place: they are not meant together.
+pub(super) fn alternatives(answer: &[u8]) -> bool {
+    const STARTS: [&str; 12] = [
+        "alternatively",
+        "option 2",
+        "option b",
+        "option two",
+        "wait,",
+        "wait ",
+        "actually,",
+        "scratch that",
+        "on second thought",
+        "correction:",
+        "no, ",
+        "or, ",
+    ];
+    let mut fenced: Option<Fence<'_>> = None;
+    answer.split(|byte| *byte == b'\n').any(|line| {
+        match (fence(line), fenced) {
+            (Some(_), Some(open)) if closes(&open, line) => fenced = None,
+            (Some(open), None) => fenced = Some(open),
+            (_, _) => {}
+        }
+        let text = line.trim_ascii_start();
+        let text = text.get(..text.len().min(40)).unwrap_or(text);
+        let text = String::from_utf8_lossy(text).to_lowercase();
+        let text = text.trim_start_matches(['#', '*', ' ', '_']);
+        fenced.is_none() && STARTS.iter().any(|start| text.starts_with(start))
+    })
 }
 
 /// Two mails or more, as `git format-patch` writes them.

@@ -225,6 +225,7 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     heredoc to git apply
     heredoc to patch
     heredoc to apply_patch
+    envelope as an argument
     heredoc to the file
     heredoc to the file, turned
     envelope in a fence without end
@@ -258,7 +259,6 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     bullet list: no-diff: no edit was found in the answer
     table: no-diff: no edit was found in the answer
     numbers before the marks: malformed: a hunk has no lines
-    envelope as an argument: no-diff: no edit was found in the answer
     envelope with a diff's names: malformed: a line of the patch belongs to no file
     before and after: no-diff: the answer has a text before and after, which is not read
     before and after, whole: no-diff: the answer has a text before and after, which is not read

@@ -223,6 +223,7 @@ fn what_stands_around_an_edit_does_not_hide_it() {
         format!("{{\"edits\":[{{\"path\":\"f\",\"search\":\"{search}\",\"replace\":\"{replace}\"}}]}}")
     };
     let block = "f\n<<<<<<< SEARCH\nbeta two\n=======\nB\n>>>>>>> REPLACE\n";
+    let both = "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n-alpha one\n-beta two\n+A\n+B\n last line of all\n";
     let wanted = "A\nB\nlast line of all\n";
     let cases = [
         format!("{}\n{}\n", json("alpha one", "A"), json("beta two", "B")),
@@ -232,18 +233,35 @@ fn what_stands_around_an_edit_does_not_hide_it() {
             json("alpha one", "A"),
             json("beta two", "B")
         ),
+        // Thoughts before the answer, and a tool's call around it.
+        format!(
+            "<think>\nMaybe:\n{}\nNo.\n</think>\n{both}",
+            both.replace("+B", "+C")
+        ),
+        format!("Maybe:\n{}\n</think>\n{both}", both.replace("+B", "+C")),
+        serde_json::json!({"name": "apply_patch", "arguments": {"patch": both}}).to_string(),
+        serde_json::json!({"calls": [{"arguments": serde_json::json!({"input": both}).to_string()}]})
+            .to_string(),
         "`f`\n```diff\n-alpha one\n-beta two\n+A\n+B\n last line of all\n```\n".to_owned(),
         // Broken by a mail program, with the blank and without.
         "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n-alpha one\n-beta two\n+A\n+B\n last line\nof all\n".to_owned(),
         "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n-alpha one\n-beta two\n+A\n+B\n last li\nne of all\n".to_owned(),
-        "`f.x`\n```\n1 | A\n2 | B\n3 | last line of all\n```\n".replace("f.x", "n/f"),
     ];
     let base: &[(&str, &[u8])] = &[("f", b"alpha one\nbeta two\nlast line of all\n")];
-    for answer in &cases[..6] {
+    for answer in &cases {
         assert_eq!(after(answer, base)[0].1, wanted, "{answer}");
     }
-    let listed: &[(&str, &[u8])] = &[("n/f", b"a\nB\nlast line of all\n")];
-    assert_eq!(after(&cases[6], listed)[0].1, wanted);
+    let listed = "File: n/a b/f\n```\n1 | A\n2 | B\n3 | last line of all\n```\n";
+    let base: &[(&str, &[u8])] = &[("n/a b/f", b"a\nB\nlast line of all\n")];
+    assert_eq!(after(listed, base)[0].1, wanted);
+}
+
+#[test]
+fn a_file_may_have_lines_that_begin_an_edit_elsewhere() {
+    let base = b"top\n*** Update File: x\n<think>\n</think>\nend\n";
+    let diff = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n top\n *** Update File: x\n <think>\n </think>\n-end\n+END\n";
+    let wanted = "top\n*** Update File: x\n<think>\n</think>\nEND\n";
+    assert_eq!(after(diff, &[("f", base)])[0].1, wanted);
 }
 
 #[test]

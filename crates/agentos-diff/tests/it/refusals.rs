@@ -253,6 +253,42 @@ pub const CASES: &[(&str, &str)] = &[
         "malformed",
         "*** Begin Patch\n*** Add File: n.c\n+a\n\n+b\n*** End Patch\n",
     ),
+    // An insertion whose header counts lines that it does not have.
+    (
+        "ambiguous",
+        "--- a/f\n+++ b/f\n@@ -3,1 +3,2 @@\n+n\n@@ -1 +1 @@\n-a\n+A\n",
+    ),
+    // Cut off: in a block that has no end, and in a changed line below hunks that are as long as they say.
+    ("malformed", "```diff\n--- a/g/h\n+++ b/g/h\n@@ @@\n-a\n+A\n"),
+    (
+        "malformed",
+        "--- a/g/h\n+++ b/g/h\n@@ -1 +1 @@\n-a\n+A\n--- a/f\n+++ b/f\n@@ -1,4 +1,5 @@\n a\n-x\n",
+    ),
+    // Changed lines that name no file, and a bullet that no prose holds.
+    (
+        "malformed",
+        "```diff\n--- a/g/h\n+++ b/g/h\n@@ @@\n-a\n+A\n```\nand\n```diff\n-x\n+X\n```\n",
+    ),
+    (
+        "malformed",
+        "```diff\n--- a/f\n+++ b/f\n@@ @@\n-a\n+A\n@@x\n+ - b\n```\n",
+    ),
+    // A file of a name that nothing marks as one, and a file that a script writes in a way that is not read.
+    ("ambiguous", "`g/h`\n```\nA\n```\n\n**rule**\n```\na\n```\n"),
+    (
+        "malformed",
+        "```diff\n--- a/g/h\n+++ b/g/h\n@@ @@\n-a\n+A\n```\n```sh\ncat > $DIR/f <<'EOF'\nx\nEOF\n```\n",
+    ),
+    // Escaped blocks that have no place are no text of the file.
+    (
+        "ambiguous",
+        "`rows`\n```\n&lt;&lt;&lt;&lt;&lt;&lt;&lt; SEARCH\nv\n=======\nV\n&gt;&gt;&gt;&gt;&gt;&gt;&gt; REPLACE\n```\n",
+    ),
+    // Two ways to do it, of which one was meant.
+    (
+        "ambiguous",
+        "```diff\n--- a/f\n+++ b/f\n@@ @@\n-a\n+A\n```\nAlternatively:\n```diff\n--- a/f\n+++ b/f\n@@ @@\n-b\n+B\n```\n",
+    ),
     ("binary", "diff --git a/f b/f\nBinary files a/f and b/f differ\n"),
 ];
 

@@ -1,0 +1,77 @@
+//! Git's extended header lines: modes, renames, copies and blob ids.
+//!
+//! Owns: reading one such line. Never: takes one that says another thing than the line before it said.
+
+use super::model::Extended;
+use super::name::plain_name;
+use crate::text::trim;
+use crate::{Refusal, RefusalCode};
+
+/// The lines say something by themselves: without a hunk they are an edit.
+pub(super) fn says_something(extended: &Extended) -> bool {
+    extended.new_file.is_some()
+        || extended.deleted.is_some()
+        || extended.new_mode.is_some()
+        || extended.to.is_some()
+        || extended.binary
+}
+
+/// Reads a line; false when it is none of these.
+pub(super) fn extended_line(extended: &mut Extended, line: &[u8]) -> Result<bool, Refusal> {
+    let text = |rest: &[u8]| String::from_utf8_lossy(trim(rest)).into_owned();
+    let name = |rest: &[u8]| {
+        plain_name(rest)
+            .ok_or_else(|| Refusal::new(RefusalCode::Malformed, "a name in a diff header cannot be read"))
+    };
+    if let Some(rest) = line.strip_prefix(b"new file mode ") {
+        set(&mut extended.new_file, text(rest))?;
+    } else if let Some(rest) = line.strip_prefix(b"deleted file mode ") {
+        set(&mut extended.deleted, text(rest))?;
+    } else if let Some(rest) = line.strip_prefix(b"old mode ") {
+        set(&mut extended.old_mode, text(rest))?;
+    } else if let Some(rest) = line.strip_prefix(b"new mode ") {
+        set(&mut extended.new_mode, text(rest))?;
+    } else if let Some(rest) = line.strip_prefix(b"rename from ") {
+        set(&mut extended.from, name(rest)?)?;
+    } else if let Some(rest) = line.strip_prefix(b"rename to ") {
+        set(&mut extended.to, name(rest)?)?;
+    } else if let Some(rest) = line.strip_prefix(b"copy from ") {
+        extended.copy = true;
+        set(&mut extended.from, name(rest)?)?;
+    } else if let Some(rest) = line.strip_prefix(b"copy to ") {
+        set(&mut extended.to, name(rest)?)?;
+    } else if let Some(rest) = line.strip_prefix(b"index ") {
+        index_line(extended, &text(rest))?;
+    } else {
+        return Ok(line.starts_with(b"similarity index ") || line.starts_with(b"dissimilarity index "));
+    }
+    Ok(true)
+}
+
+/// A header says each thing once, or the same thing again.
+fn set<T: PartialEq>(slot: &mut Option<T>, value: T) -> Result<(), Refusal> {
+    if slot.as_ref().is_some_and(|old| *old != value) {
+        return Err(Refusal::new(
+            RefusalCode::Malformed,
+            "a diff header says two things at once",
+        ));
+    }
+    *slot = Some(value);
+    Ok(())
+}
+
+fn index_line(extended: &mut Extended, rest: &str) -> Result<(), Refusal> {
+    let mut words = rest.split_whitespace();
+    let ids = words.next().and_then(|ids| ids.split_once(".."));
+    let is_id = |id: &str| (4..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if let Some((old, new)) = ids.filter(|(old, new)| is_id(old) && is_id(new)) {
+        set(
+            &mut extended.index,
+            (old.to_ascii_lowercase(), new.to_ascii_lowercase()),
+        )?;
+    }
+    match words.next() {
+        Some(mode) => set(&mut extended.index_mode, mode.to_owned()),
+        None => Ok(()),
+    }
+}
