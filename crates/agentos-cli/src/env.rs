@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use agentos_executor::FailPoints;
+use agentos_executor::{ConfigEnv, FailPoints, IdentityEnv};
 
 const MACHINE_POLICY: &str = "/etc/agentos/policy";
 
@@ -52,10 +52,39 @@ impl Env {
         &self.vars
     }
 
-    /// Names the author of commits, as `GIT_AUTHOR_*` would. Only this value changes, not the process.
+    /// Names author and committer, as git's variables would. Only this value changes, not the process.
     pub fn with_identity(&mut self, name: &str, email: &str) {
-        self.vars.insert("GIT_AUTHOR_NAME".to_owned(), name.to_owned());
-        self.vars.insert("GIT_AUTHOR_EMAIL".to_owned(), email.to_owned());
+        for role in ["AUTHOR", "COMMITTER"] {
+            self.vars.insert(format!("GIT_{role}_NAME"), name.to_owned());
+            self.vars.insert(format!("GIT_{role}_EMAIL"), email.to_owned());
+        }
+    }
+
+    /// Who git's variables name.
+    pub fn identity(&self) -> IdentityEnv {
+        let named = |name: &str| self.get(name).map(str::to_owned);
+        IdentityEnv {
+            author_name: named("GIT_AUTHOR_NAME"),
+            author_email: named("GIT_AUTHOR_EMAIL"),
+            committer_name: named("GIT_COMMITTER_NAME"),
+            committer_email: named("GIT_COMMITTER_EMAIL"),
+            email: named("EMAIL"),
+        }
+    }
+
+    /// Where git's variables say that its configuration is. An empty name is one: of no file.
+    pub fn git_config(&self) -> ConfigEnv {
+        let file = |name: &str| match self.vars.get(name).map(String::as_str) {
+            None => None,
+            Some("") => Some(PathBuf::new()),
+            Some(path) => Some(self.cwd.join(path)),
+        };
+        let is_on = |value: &str| !["0", "false", "no", "off"].contains(&value.to_ascii_lowercase().as_str());
+        ConfigEnv {
+            global: file("GIT_CONFIG_GLOBAL"),
+            system: file("GIT_CONFIG_SYSTEM"),
+            no_system: self.get("GIT_CONFIG_NOSYSTEM").is_some_and(is_on),
+        }
     }
 
     /// The user's home folder.

@@ -170,9 +170,10 @@ pub async fn run(
     cancel: &mut Cancel<'_>,
 ) -> Outcome {
     let first = facts(request, 1, deps.clock.now());
-    if let Err(error) = begin(deps, "run", &first, request.instruction) {
-        return close(deps, Outcome::from_effect(request.run, &error));
-    }
+    let begun = match begin(deps, "run", &first, request.instruction) {
+        Ok(begun) => begun,
+        Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
+    };
     let mut feedback = None;
     let mut attempt = 1;
     loop {
@@ -187,7 +188,7 @@ pub async fn run(
                     context_bytes: proposed.context.bytes(),
                     ..facts(request, attempt, deps.clock.now())
                 };
-                settle(deps, &proposal(request, &proposed, tool, message))
+                settle(deps, &proposal(request, &proposed, tool, message), &begun)
             }
         };
         outcome.attempts = attempt;

@@ -57,9 +57,11 @@ pub struct Proposal<'a> {
     pub answers: Option<String>,
 }
 
-/// Takes an answer to its end. Never fails: what goes wrong is the outcome, and it is recorded.
-pub fn settle(deps: &mut Deps<'_>, proposal: &Proposal<'_>) -> Outcome {
-    let outcome = attempt(deps, proposal).unwrap_or_else(|error| Outcome::from_effect(proposal.run, &error));
+/// Takes an answer to its end, on the branch that the run began with. Never fails: what goes wrong is the outcome, and
+/// it is recorded.
+pub fn settle(deps: &mut Deps<'_>, proposal: &Proposal<'_>, begun: &TargetInfo) -> Outcome {
+    let outcome =
+        attempt(deps, proposal, begun).unwrap_or_else(|error| Outcome::from_effect(proposal.run, &error));
     close(deps, outcome)
 }
 
@@ -132,9 +134,9 @@ pub fn record_answer(deps: &mut Deps<'_>, answer: &[u8], attempt: u32) -> Result
 /// Lands an untrusted answer that a person brought: begin, answer, and its way to the end.
 pub fn apply(deps: &mut Deps<'_>, verb: &str, instruction: &str, proposal: &Proposal<'_>) -> Outcome {
     let begun = begin(deps, verb, &proposal.tool, instruction)
-        .and_then(|_| record_answer(deps, proposal.answer, proposal.attempt));
+        .and_then(|target| record_answer(deps, proposal.answer, proposal.attempt).map(|()| target));
     match begun {
-        Ok(()) => settle(deps, proposal),
+        Ok(target) => settle(deps, proposal, &target),
         Err(error) => {
             let outcome = Outcome::from_effect(proposal.run, &error);
             close(deps, outcome)
@@ -142,10 +144,13 @@ pub fn apply(deps: &mut Deps<'_>, verb: &str, instruction: &str, proposal: &Prop
     }
 }
 
-fn attempt(deps: &mut Deps<'_>, proposal: &Proposal<'_>) -> Result<Outcome, EffectError> {
+fn attempt(deps: &mut Deps<'_>, proposal: &Proposal<'_>, begun: &TargetInfo) -> Result<Outcome, EffectError> {
     let mut moves = 0;
     loop {
         let target = deps.repo.target()?;
+        if target.refname != begun.refname {
+            return Err(switched(begun, &target));
+        }
         let found = match locate(deps, proposal, &target)? {
             Ok(found) => found,
             Err(report) => return Ok(refused(proposal, target, *report)),
@@ -156,6 +161,14 @@ fn attempt(deps: &mut Deps<'_>, proposal: &Proposal<'_>) -> Result<Outcome, Effe
             other => return other,
         }
     }
+}
+
+/// Whoever asked for one branch did not ask for another.
+fn switched(begun: &TargetInfo, now: &TargetInfo) -> EffectError {
+    let [began, now] = [begun, now].map(|target| target.refname.trim_start_matches("refs/heads/"));
+    let message = format!("`{began}` was checked out when this began, and now it is `{now}`");
+    let hint = "nothing was landed: run it again to land here, or name the branch with `--branch NAME`";
+    EffectError::new(Cause::Repository, "branch-switched", message).hint(hint)
 }
 
 fn locate(

@@ -6,8 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use kinds::{Operation, Unsupported};
+pub use places::{mend, unwritable};
+
+use places::kind_of;
 
 mod kinds;
+mod places;
 
 /// The repository is not in a state to be read or landed on.
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +98,9 @@ pub enum RepoError {
         /// Its value.
         value: String,
     },
+    /// The configuration depends on conditions that are not decided here.
+    #[error("the setting `{0}` includes a file on a condition")]
+    ConditionalConfig(String),
     /// A rule file of the base commit cannot be used.
     #[error("the policy file `{path}` {why}")]
     UnreadablePolicy {
@@ -144,7 +151,7 @@ impl RepoError {
             Self::BranchConflict { .. } => "branch-conflict",
             Self::SymbolicBranch(_) => "symbolic-branch",
             Self::NoIdentity => "no-identity",
-            Self::BadSetting { .. } => "bad-setting",
+            Self::BadSetting { .. } | Self::ConditionalConfig(_) => "bad-setting",
             Self::UnreadablePolicy { .. } => "unreadable-policy",
             Self::Io { .. } => "unreadable-file",
             Self::Git { .. } => "unreadable-repository",
@@ -185,6 +192,9 @@ impl RepoError {
                 Some("run `git config user.name \"Your Name\"` and `git config user.email you@example.com`")
             }
             Self::BadSetting { .. } => Some("`git config --show-origin --get-all NAME` says where it is set"),
+            Self::ConditionalConfig(_) => Some(
+                "with `GIT_CONFIG_GLOBAL`, `GIT_CONFIG_SYSTEM` or `GIT_CONFIG_NOSYSTEM` set, name files with `include` alone",
+            ),
             Self::Overtaken => Some("the files have changed since; edit them by hand"),
             Self::Unsupported(_)
             | Self::NoWorkTree
@@ -289,6 +299,17 @@ pub enum ExecError {
     /// The user wants commits signed, and there is no signature.
     #[error("the commit could not be signed: {0}")]
     NotSigned(String),
+    /// The user stopped it before anything visible was written.
+    #[error("stopped by the user")]
+    Interrupted,
+    /// What an earlier landing left cannot be brought to its end now, so nothing new is begun.
+    #[error("run `{run}` was cut short, and cannot be brought to its end: {why}")]
+    Blocked {
+        /// The earlier run.
+        run: String,
+        /// What stands in the way.
+        why: Box<ExecError>,
+    },
     /// Another landing left a journal that cannot be read.
     #[error("the journal `{}` cannot be read", .0.display())]
     BadJournal(PathBuf),
@@ -336,6 +357,8 @@ impl ExecError {
             Self::SecondOpinion(_) => "second-opinion",
             Self::EvidenceNotDurable(_) => "evidence-not-durable",
             Self::NotSigned(_) => "not-signed",
+            Self::Interrupted => "interrupted",
+            Self::Blocked { .. } => "recovery-blocked",
             Self::BadJournal(_) => "bad-journal",
             Self::Write { source, .. } => unwritable(source.kind()).unwrap_or("write-failed"),
             Self::Git { why, .. } => unwritable(kind_of(why)).unwrap_or("write-failed"),
@@ -372,6 +395,7 @@ impl ExecError {
             Self::NotSigned(_) => Some(
                 "try `git commit -S --allow-empty`; to land without a signature, `git config commit.gpgsign false`",
             ),
+            Self::Blocked { why, .. } => why.hint(),
             Self::BadJournal(_) => Some("compare the work tree with `git status`, then remove the file"),
             Self::Write { source, .. } => Some(mend(source.kind())),
             Self::Git { why, .. } => Some(mend(kind_of(why))),
@@ -380,6 +404,7 @@ impl ExecError {
             }
             Self::ApprovalVoid { .. }
             | Self::Empty
+            | Self::Interrupted
             | Self::BaseDiffers(_)
             | Self::SecondOpinion(_)
             | Self::EvidenceNotDurable(_) => None,
@@ -405,43 +430,6 @@ impl ExecError {
     }
 }
 
-/// The stable code for a place that cannot be written; none where the system had another reason.
-#[must_use]
-pub fn unwritable(kind: io::ErrorKind) -> Option<&'static str> {
-    match kind {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some("disk-full"),
-        io::ErrorKind::ReadOnlyFilesystem => Some("read-only"),
-        io::ErrorKind::PermissionDenied => Some("not-permitted"),
-        _ => None,
-    }
-}
-
-/// What makes a place that cannot be written writable.
-#[must_use]
-pub fn mend(kind: io::ErrorKind) -> &'static str {
-    match kind {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space and run it again",
-        io::ErrorKind::ReadOnlyFilesystem => "make the disk writable and run it again",
-        io::ErrorKind::PermissionDenied => {
-            "make the folder writable for you, or run it as its owner: `ls -ld` shows who that is"
-        }
-        _ => "free some space, or make the folder writable",
-    }
-}
-
-/// libgit2 passes on the system's words and nothing else.
-fn kind_of(why: &str) -> io::ErrorKind {
-    let kinds = [
-        ("No space left on device", io::ErrorKind::StorageFull),
-        ("Disk quota exceeded", io::ErrorKind::QuotaExceeded),
-        ("Read-only file system", io::ErrorKind::ReadOnlyFilesystem),
-        ("Permission denied", io::ErrorKind::PermissionDenied),
-        ("Operation not permitted", io::ErrorKind::PermissionDenied),
-    ];
-    let found = kinds.iter().find(|(words, _)| why.contains(words));
-    found.map_or(io::ErrorKind::Other, |(_, kind)| *kind)
-}
-
 fn quoted(paths: &[String]) -> String {
     let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
     let more = paths.len().saturating_sub(shown.len());
@@ -451,42 +439,4 @@ fn quoted(paths: &[String]) -> String {
         format!(" and {more} more")
     };
     shown.join(", ") + &tail
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_that_cannot_be_written_is_told_by_its_reason() {
-        let cases = [
-            ("No space left on device", io::ErrorKind::StorageFull, "disk-full"),
-            ("Disk quota exceeded", io::ErrorKind::QuotaExceeded, "disk-full"),
-            (
-                "Read-only file system",
-                io::ErrorKind::ReadOnlyFilesystem,
-                "read-only",
-            ),
-            (
-                "Permission denied",
-                io::ErrorKind::PermissionDenied,
-                "not-permitted",
-            ),
-            (
-                "Operation not permitted",
-                io::ErrorKind::PermissionDenied,
-                "not-permitted",
-            ),
-            ("Input/output error", io::ErrorKind::Other, "write-failed"),
-        ];
-        for (words, kind, code) in cases {
-            let git = ExecError::Git {
-                action: "write a tree",
-                why: format!("could not write: {words}"),
-            };
-            let own = ExecError::write("write", Path::new("x"))(kind.into());
-            assert_eq!((git.code(), own.code()), (code, code), "{words}");
-            assert_eq!(git.hint(), own.hint(), "{words}");
-        }
-    }
 }

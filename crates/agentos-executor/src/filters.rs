@@ -23,7 +23,7 @@ pub(crate) fn check(
     prepared: &Prepared,
     before: &[LineEnds],
 ) -> Result<Vec<Ends>, ExecError> {
-    let git = git2::Repository::open(repository.git.path()).map_err(RepoError::git("open the repository"))?;
+    let git = repository.another_handle()?;
     check_in(&git, repository, prepared, before)
 }
 

@@ -1,7 +1,7 @@
 //! Who is named as author and committer.
 //!
-//! Owns: the order environment, then git's configuration, and the refusal when there is nobody. Never: invents a
-//! name from the machine's.
+//! Owns: git's own order (environment, then the configuration for the one or the other, then the user's), and the
+//! refusal when there is nobody. Never: invents a name from the machine's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,12 +17,27 @@ pub struct Identity {
     pub email: String,
 }
 
-/// What the environment says: `GIT_AUTHOR_NAME` and `GIT_AUTHOR_EMAIL`, as values.
+/// Both names of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Authorship {
+    /// Who answers for the change.
+    pub author: Identity,
+    /// Who makes the commit, and signs it.
+    pub committer: Identity,
+}
+
+/// What the environment says, as values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdentityEnv {
     /// `GIT_AUTHOR_NAME`.
-    pub name: Option<String>,
+    pub author_name: Option<String>,
     /// `GIT_AUTHOR_EMAIL`.
+    pub author_email: Option<String>,
+    /// `GIT_COMMITTER_NAME`.
+    pub committer_name: Option<String>,
+    /// `GIT_COMMITTER_EMAIL`.
+    pub committer_email: Option<String>,
+    /// `EMAIL`: the address of whoever has none in the configuration.
     pub email: Option<String>,
 }
 
@@ -31,57 +46,108 @@ impl Repository {
     ///
     /// # Errors
     /// When a part is in neither.
-    pub fn identity(&self, env: &IdentityEnv) -> Result<Identity, RepoError> {
-        choose(env, self.setting("user.name"), self.setting("user.email"))
+    pub fn authorship(&self, env: &IdentityEnv) -> Result<Authorship, RepoError> {
+        let config = self.git.config().and_then(|mut config| config.snapshot());
+        let config = config.map_err(RepoError::git("read the configuration"))?;
+        choose(env, &|name| config.get_string(name).ok())
     }
 }
 
-fn choose(env: &IdentityEnv, name: Option<String>, email: Option<String>) -> Result<Identity, RepoError> {
-    let part = |from_env: &Option<String>, from_config: Option<String>| {
-        let chosen = from_env
-            .clone()
-            .filter(|text| !text.trim().is_empty())
-            .or(from_config)?;
-        // Git drops these from names, since they would end the header line.
-        let plain: String = chosen
-            .chars()
-            .filter(|c| !matches!(c, '<' | '>' | '\n' | '\r' | '\0'))
-            .collect();
-        let plain = plain.trim().to_owned();
-        (!plain.is_empty()).then_some(plain)
+fn choose(env: &IdentityEnv, setting: &dyn Fn(&str) -> Option<String>) -> Result<Authorship, RepoError> {
+    let identity = |role: &str, name: &Option<String>, email: &Option<String>| {
+        let name = [
+            name.clone(),
+            setting(&format!("{role}.name")),
+            setting("user.name"),
+        ];
+        let email = [
+            email.clone(),
+            setting(&format!("{role}.email")),
+            setting("user.email"),
+            env.email.clone(),
+        ];
+        match (first(name), first(email)) {
+            (Some(name), Some(email)) => Ok(Identity { name, email }),
+            (None, _) | (_, None) => Err(RepoError::NoIdentity),
+        }
     };
-    match (part(&env.name, name), part(&env.email, email)) {
-        (Some(name), Some(email)) => Ok(Identity { name, email }),
-        (None, _) | (_, None) => Err(RepoError::NoIdentity),
-    }
+    Ok(Authorship {
+        author: identity("author", &env.author_name, &env.author_email)?,
+        committer: identity("committer", &env.committer_name, &env.committer_email)?,
+    })
+}
+
+/// The first that says something, as it may stand in a commit.
+fn first(candidates: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+    let mut said = candidates.into_iter().flatten();
+    let chosen = said.find(|text| !text.trim().is_empty())?;
+    // Git drops these from names, since they would end the header line.
+    let plain: String = chosen
+        .chars()
+        .filter(|c| !matches!(c, '<' | '>' | '\n' | '\r' | '\0'))
+        .collect();
+    let plain = plain.trim().to_owned();
+    (!plain.is_empty()).then_some(plain)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn some(text: &str) -> Option<String> {
-        Some(text.to_owned())
+    /// Both names, from variables and settings as `name=value`.
+    fn chosen(said: &[&str]) -> Result<String, RepoError> {
+        let value = |wanted: &str| {
+            let mut pairs = said.iter().filter_map(|pair| pair.split_once('='));
+            pairs
+                .find(|(name, _)| *name == wanted)
+                .map(|(_, value)| value.to_owned())
+        };
+        let env = IdentityEnv {
+            author_name: value("GIT_AUTHOR_NAME"),
+            author_email: value("GIT_AUTHOR_EMAIL"),
+            committer_name: value("GIT_COMMITTER_NAME"),
+            committer_email: value("GIT_COMMITTER_EMAIL"),
+            email: value("EMAIL"),
+        };
+        let Authorship { author, committer } = choose(&env, &value)?;
+        Ok(format!(
+            "{} <{}>, {} <{}>",
+            author.name, author.email, committer.name, committer.email
+        ))
     }
 
     #[test]
-    fn the_environment_is_asked_before_the_configuration() {
-        let cases = [
-            (None, None, some("Conf"), some("c@x"), "Conf <c@x>"),
-            (some("Env"), None, some("Conf"), some("c@x"), "Env <c@x>"),
-            (some(" "), some("e@x"), some("Conf"), None, "Conf <e@x>"),
-            (some("A <b>\nc"), some("e@x"), None, None, "A bc <e@x>"),
+    fn the_environment_is_asked_before_the_configuration_and_the_role_before_the_user() {
+        let user = ["user.name=U", "user.email=u@x"];
+        let cases: [(&[&str], &str); 8] = [
+            (&[], "U <u@x>, U <u@x>"),
+            (&["GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@x"], "A <a@x>, U <u@x>"),
+            (
+                &["GIT_COMMITTER_NAME=C", "GIT_COMMITTER_EMAIL=c@x"],
+                "U <u@x>, C <c@x>",
+            ),
+            (&["author.name=A", "committer.email=c@x"], "A <u@x>, U <c@x>"),
+            (&["author.name=A", "GIT_AUTHOR_NAME=E"], "E <u@x>, U <u@x>"),
+            (&["GIT_AUTHOR_NAME= ", "author.name="], "U <u@x>, U <u@x>"),
+            (&["GIT_AUTHOR_NAME=A <b>\nc"], "A bc <u@x>, U <u@x>"),
+            (&["EMAIL=e@x"], "U <u@x>, U <u@x>"),
         ];
-        for (name, email, conf_name, conf_email, expected) in cases {
-            let identity = choose(&IdentityEnv { name, email }, conf_name, conf_email).unwrap();
-            assert_eq!(format!("{} <{}>", identity.name, identity.email), expected);
+        for (said, expected) in cases {
+            assert_eq!(chosen(&[said, &user[..]].concat()).unwrap(), expected);
         }
+        assert_eq!(chosen(&["user.name=U", "EMAIL=e@x"]).unwrap(), "U <e@x>, U <e@x>");
     }
 
     #[test]
     fn nobody_is_a_refusal_with_the_command_to_run() {
-        for (name, email) in [(None, None), (some("Conf"), None), (some("<>"), some("c@x"))] {
-            let error = choose(&IdentityEnv::default(), name, email).unwrap_err();
+        let cases: [&[&str]; 4] = [
+            &[],
+            &["user.name=U"],
+            &["user.name=<>", "user.email=u@x"],
+            &["GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@x"],
+        ];
+        for said in cases {
+            let error = chosen(said).unwrap_err();
             assert_eq!(error.code(), "no-identity");
             assert!(error.hint().unwrap().contains("git config user.name"));
         }

@@ -19,8 +19,8 @@ use crate::measure::hex;
 use crate::repository::Queue;
 use crate::splice::{mode_bits, oid, splice};
 use crate::{
-    CommitSigner, ExecError, FailPoints, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile,
-    RepoError, Repository, Signed, Target, Writes, filters, opinion, pack, preflight,
+    Authorship, CommitSigner, ExecError, FailPoints, FileId, Identity, Intent, IntentSink, Receipt,
+    ReceiptFile, RepoError, Repository, Signed, Target, Writes, filters, opinion, pack, preflight,
 };
 
 /// How a change shall land.
@@ -35,7 +35,7 @@ pub struct LandPlan {
     /// Trailers to add before our own, in order.
     pub trailers: Vec<(String, String)>,
     /// Author and committer; needed only where a commit is made.
-    pub identity: Option<Identity>,
+    pub authorship: Option<Authorship>,
     /// Seconds since 1970 for author and committer.
     pub time_unix: i64,
     /// Minutes that their clock is ahead of UTC.
@@ -114,7 +114,7 @@ impl Repository {
         self.note_recovered(recovered);
         self.check_target(&plan.target)?;
         self.check_no_links(&plan.target.refname)?;
-        let author = self.author(plan)?;
+        let signatures = signatures(plan)?;
         let base = self.base_tree(&plan.target)?;
         let files = receipt_files(&base, change)?;
         let mut held = None;
@@ -136,8 +136,8 @@ impl Repository {
         prepared.ends = filters::check(self, &prepared, &before)?;
         let pin = self.record_intent(&intent_of(plan, change, &prepared), &prepared.unsynced, intents)?;
         self.reach("intent recorded");
-        let commit = match &author {
-            Some(author) => Some(self.write_commit(plan, author, prepared.tree, &pin, signer)?),
+        let commit = match &signatures {
+            Some(by) => Some(self.write_commit(plan, by, prepared.tree, &pin, signer)?),
             None => None,
         };
         self.reach("commit written");
@@ -166,7 +166,7 @@ impl Repository {
 
     /// A dry run: every check, and everything up to the resulting tree, with the objects in memory alone.
     fn rehearse(&self, change: &Change, plan: &LandPlan) -> Result<Receipt, ExecError> {
-        let git = git2::Repository::open(self.git.path()).map_err(RepoError::git("open the repository"))?;
+        let git = self.another_handle()?;
         let objects = git.odb().map_err(RepoError::git("open the object store"))?;
         let _memory = objects
             .add_new_mempack_backend(1000)
@@ -197,7 +197,7 @@ impl Repository {
     /// # Errors
     /// When the base cannot be read, or the change was not made on it.
     pub fn tree_of(&self, change: &Change, base_tree: &str) -> Result<String, ExecError> {
-        let git = git2::Repository::open(self.git.path()).map_err(RepoError::git("open the repository"))?;
+        let git = self.another_handle()?;
         let objects = git.odb().map_err(RepoError::git("open the object store"))?;
         let _memory = objects
             .add_new_mempack_backend(1000)
@@ -257,21 +257,11 @@ impl Repository {
         Ok(self.tree(&target.base_tree)?)
     }
 
-    fn author(&self, plan: &LandPlan) -> Result<Option<Signature<'static>>, ExecError> {
-        if !plan.target.writes.commits() {
-            return Ok(None);
-        }
-        let identity = plan.identity.as_ref().ok_or(RepoError::NoIdentity)?;
-        let time = Time::new(plan.time_unix, plan.utc_offset_minutes);
-        let author = Signature::new(&identity.name, &identity.email, &time);
-        author.map(Some).map_err(|_| RepoError::NoIdentity.into())
-    }
-
     /// Writes the commit; the journal that names it makes it durable.
     fn write_commit(
         &self,
         plan: &LandPlan,
-        author: &Signature<'_>,
+        (author, committer): &(Signature<'_>, Signature<'_>),
         tree: Oid,
         pin: &str,
         signer: Option<&dyn CommitSigner>,
@@ -285,15 +275,17 @@ impl Repository {
         let message = message(plan, pin);
         let failed = || ExecError::git("write the commit");
         let id = match signer {
-            None => self.git.commit(None, author, author, &message, &tree, &[&parent]),
+            None => self
+                .git
+                .commit(None, author, committer, &message, &tree, &[&parent]),
             Some(signer) => {
                 let unsigned = self
                     .git
-                    .commit_create_buffer(author, author, &message, &tree, &[&parent]);
+                    .commit_create_buffer(author, committer, &message, &tree, &[&parent]);
                 let unsigned = unsigned.map_err(failed())?;
                 let text = std::str::from_utf8(&unsigned)
                     .map_err(|error| ExecError::NotSigned(error.to_string()))?;
-                let signature = signer.sign(text).map_err(ExecError::NotSigned)?;
+                let signature = signer.sign(text)?;
                 self.git.commit_signed(text, &signature, None)
             }
         };
@@ -323,6 +315,18 @@ fn check_approval(change: &Change, hashes: &Hashes, plan: &LandPlan) -> Result<(
             found: found.clone(),
         }),
     }
+}
+
+/// Author and committer, where a commit is to be made.
+fn signatures(plan: &LandPlan) -> Result<Option<(Signature<'static>, Signature<'static>)>, ExecError> {
+    if !plan.target.writes.commits() {
+        return Ok(None);
+    }
+    let by = plan.authorship.as_ref().ok_or(RepoError::NoIdentity)?;
+    let time = Time::new(plan.time_unix, plan.utc_offset_minutes);
+    let signature =
+        |who: &Identity| Signature::new(&who.name, &who.email, &time).map_err(|_| RepoError::NoIdentity);
+    Ok(Some((signature(&by.author)?, signature(&by.committer)?)))
 }
 
 /// The files of a change, after each old state was found to be the base's.

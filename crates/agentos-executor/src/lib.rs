@@ -6,6 +6,7 @@
 
 mod base;
 mod committed;
+mod config;
 mod conversion;
 mod copy;
 mod create;
@@ -38,14 +39,15 @@ mod work_trees;
 mod worktree;
 
 pub use base::GitBase;
+pub use config::ConfigEnv;
 pub use copy::{BaseCopy, Content, Shown};
 pub use error::{ExecError, Operation, RepoError, Unsupported, mend, unwritable};
 pub use fail::FailPoints;
 pub use history::{CommitInfo, EVIDENCE_TRAILER, RUN_TRAILER};
-pub use identity::{Identity, IdentityEnv};
+pub use identity::{Authorship, Identity, IdentityEnv};
 pub use land::LandPlan;
 pub use measure::Measurement;
 pub use receipt::{FileId, Intent, IntentSink, Receipt, ReceiptFile, Recovered, RecoveryOutcome};
 pub use repository::Repository;
-pub use signing::{CommitSigner, Signed, Signing};
+pub use signing::{CommitSigner, NotSigned, Signed, Signing};
 pub use target::{Target, TargetSpec, Writes};

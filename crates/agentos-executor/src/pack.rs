@@ -23,7 +23,7 @@ pub(crate) fn prepare_packed(
 ) -> Result<Prepared, ExecError> {
     let failed = || ExecError::git("write a pack");
     // A repository of its own, whose new objects stay in memory.
-    let git = git2::Repository::open(repository.git.path()).map_err(RepoError::git("open the repository"))?;
+    let git = repository.another_handle()?;
     let store = git.odb().map_err(RepoError::git("open the object store"))?;
     let _memory = store.add_new_mempack_backend(1000).map_err(failed())?;
     let base = git

@@ -93,7 +93,7 @@ fn attributes<'a>(
     if folders.iter().any(is_staged_only) {
         return Ok(Attributes::Staged(&repository.git));
     }
-    let git = git2::Repository::open(repository.git.path()).map_err(RepoError::git("open the repository"))?;
+    let git = repository.another_handle()?;
     let mut empty = Index::new().map_err(RepoError::git("read the attributes"))?;
     git.set_index(&mut empty)
         .map_err(RepoError::git("read the attributes"))?;

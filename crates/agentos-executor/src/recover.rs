@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use git2::ErrorCode;
+use git2::{ErrorCode, Oid};
 
 use crate::disk;
 use crate::index_lock::HeldIndex;
@@ -52,26 +52,12 @@ impl Repository {
                 kept: Vec::new(),
             }));
         };
-        let mut outcome = self.outcome(&journal)?;
-        self.release_abandoned_ref(&journal)?;
-        let mut kept = Vec::new();
-        if let Some(owner) = self.work_tree_of(&journal)
-            && let Some(root) = owner.work_dir()
-        {
-            owner.release_abandoned_index()?;
-            worktree::discard(root, &journal.files)?;
-            if outcome == RecoveryOutcome::Finished && journal.writes.touches_work_tree() {
-                let mut index = owner.hold_index(&journal.run)?;
-                owner.check_head_is_free()?;
-                if is_still_at(&owner, &journal)? {
-                    kept = self.finish(&owner, root, &mut journal, &mut index)?;
-                } else {
-                    outcome = RecoveryOutcome::Superseded;
-                }
-            }
-        }
-        self.reach("recovered");
-        self.clear_journal()?;
+        let run = journal.run.clone();
+        let brought = self.bring_to_an_end(&mut journal);
+        let (outcome, kept) = brought.map_err(|why| ExecError::Blocked {
+            run,
+            why: Box::new(why),
+        })?;
         tracing::info!(run = journal.run, ?outcome, "an earlier landing was cut short");
         let made = matches!(outcome, RecoveryOutcome::Finished | RecoveryOutcome::Superseded);
         let commit = journal.commit.filter(|_| made);
@@ -81,6 +67,32 @@ impl Repository {
             commit,
             kept,
         }))
+    }
+
+    /// What became of it, and the paths that hold somebody's later work; the journal is cleared then.
+    fn bring_to_an_end(&self, journal: &mut Journal) -> Result<(RecoveryOutcome, Vec<String>), ExecError> {
+        let owner = self.work_tree_of(journal);
+        let mut outcome = self.outcome(journal, owner.as_ref())?;
+        self.release_abandoned_ref(journal)?;
+        let mut kept = Vec::new();
+        if let Some(owner) = &owner
+            && let Some(root) = owner.work_dir()
+        {
+            owner.release_abandoned_index()?;
+            worktree::discard(root, &journal.files)?;
+            if outcome == RecoveryOutcome::Finished && journal.writes.touches_work_tree() {
+                let mut index = owner.hold_index(&journal.run)?;
+                owner.check_head_is_free()?;
+                if is_still_at(owner, journal)? {
+                    kept = self.finish(owner, root, journal, &mut index)?;
+                } else {
+                    outcome = RecoveryOutcome::Superseded;
+                }
+            }
+        }
+        self.reach("recovered");
+        self.clear_journal()?;
+        Ok((outcome, kept))
     }
 
     /// Brings work tree and index to the landed state; gives the paths that hold somebody's later work. The caller
@@ -104,7 +116,7 @@ impl Repository {
         worktree::settle_unless_edited(owner, index, root, &journal.files)
     }
 
-    fn outcome(&self, journal: &Journal) -> Result<RecoveryOutcome, ExecError> {
+    fn outcome(&self, journal: &Journal, owner: Option<&Repository>) -> Result<RecoveryOutcome, ExecError> {
         let Some(commit) = &journal.commit else {
             return Ok(if journal.decided {
                 RecoveryOutcome::Finished
@@ -118,13 +130,18 @@ impl Repository {
             // What cannot be read may have been made all the same.
             Err(error) => return Err(RepoError::git("read the branch")(error).into()),
         };
+        let commit = oid(commit)?;
+        let head = owner.and_then(Self::head_id);
+        // A branch that was renamed since is checked out under its new name.
+        if now == Some(commit) || head == Some(commit) {
+            return Ok(RecoveryOutcome::Finished);
+        }
+        if self.was_made(journal, owner, commit) {
+            return Ok(RecoveryOutcome::Superseded);
+        }
         let Some(now) = now else {
             return Ok(RecoveryOutcome::RolledBack);
         };
-        let commit = oid(commit)?;
-        if now == commit {
-            return Ok(RecoveryOutcome::Finished);
-        }
         let followed = match self.git.graph_descendant_of(now, commit) {
             Ok(followed) => followed,
             // A commit that no branch ever led to is cleared away in time.
@@ -136,6 +153,20 @@ impl Repository {
         } else {
             RecoveryOutcome::RolledBack
         })
+    }
+
+    /// Did the branch ever lead to this commit? It may have been renamed, amended or reset since.
+    fn was_made(&self, journal: &Journal, owner: Option<&Repository>, commit: Oid) -> bool {
+        let told = |repository: &Repository, name: &str| {
+            let log = repository.git.reflog(name);
+            log.is_ok_and(|log| log.iter().any(|entry| entry.id_new() == commit))
+        };
+        told(self, &journal.refname) || owner.is_some_and(|owner| told(owner, "HEAD"))
+    }
+
+    /// The commit that is checked out.
+    fn head_id(&self) -> Option<Oid> {
+        self.git.head().ok()?.target()
     }
 
     /// Removes the lock of a process that died while it moved the ref. Two things are known to be of its making: a
@@ -176,6 +207,8 @@ impl Repository {
         let git = git2::Repository::open(root).ok()?;
         let found = Self::checked(git)
             .ok()?
+            .with_config(self.config_env.clone())
+            .ok()?
             .with_fail_points(self.fail_points().clone());
         let same = |a: &Path, b: &Path| {
             a.canonicalize()
@@ -187,12 +220,15 @@ impl Repository {
     }
 }
 
-/// Is what the journal tells of still checked out there? Another branch's work tree is not ours to write.
+/// Is what the journal tells of still checked out there, under whatever name? Another commit's work tree is not ours to
+/// write.
 fn is_still_at(owner: &Repository, journal: &Journal) -> Result<bool, ExecError> {
-    let failed = || RepoError::git("read HEAD");
-    let head = owner.git.find_reference("HEAD").map_err(failed())?;
-    Ok(match head.symbolic_target().map_err(failed())? {
+    let at = owner.head_id();
+    if let Some(commit) = &journal.commit {
+        return Ok(at == Some(oid(commit)?));
+    }
+    Ok(match owner.head_ref() {
         Some(branch) => branch == journal.refname,
-        None => journal.refname == "HEAD" && head.target() == Some(oid(&journal.parent)?),
+        None => journal.refname == "HEAD" && at == Some(oid(&journal.parent)?),
     })
 }

@@ -11,7 +11,7 @@ use git2::{ErrorCode, ObjectType, RepositoryOpenFlags};
 
 use crate::error::Unsupported;
 use crate::journal::Lock;
-use crate::{FailPoints, Recovered, RepoError, Target, git_dir};
+use crate::{ConfigEnv, FailPoints, Recovered, RepoError, Target, git_dir};
 
 /// A policy file longer than this is not one.
 const MAX_POLICY_FILE: usize = 1 << 20;
@@ -25,6 +25,7 @@ pub struct Repository {
     fail: FailPoints,
     queue: Queue,
     recovered: RefCell<Option<Recovered>>,
+    pub(crate) config_env: ConfigEnv,
 }
 
 /// What is done when the base moved.
@@ -80,6 +81,7 @@ impl Repository {
             fail: FailPoints::default(),
             queue: Queue::Never,
             recovered: RefCell::new(None),
+            config_env: ConfigEnv::default(),
         };
         if repository.has_promisor() {
             return Err(RepoError::Unsupported(Unsupported::PartialClone));

@@ -8,7 +8,7 @@ use git2::{Config, ConfigLevel};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{RepoError, Repository};
+use crate::{ExecError, RepoError, Repository};
 
 /// Whether a commit is signed, and by which kind of signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,8 +65,26 @@ pub trait CommitSigner {
     /// An armoured signature over a commit object, without its last line end.
     ///
     /// # Errors
-    /// The reason, for people. Then nothing visible is written.
-    fn sign(&self, commit: &str) -> Result<String, String>;
+    /// Why there is none. Then nothing visible is written.
+    fn sign(&self, commit: &str) -> Result<String, NotSigned>;
+}
+
+/// Why there is no signature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotSigned {
+    /// It failed; the reason, for people.
+    Failed(String),
+    /// The user stopped it.
+    Stopped,
+}
+
+impl From<NotSigned> for ExecError {
+    fn from(why: NotSigned) -> Self {
+        match why {
+            NotSigned::Failed(why) => Self::NotSigned(why),
+            NotSigned::Stopped => Self::Interrupted,
+        }
+    }
 }
 
 impl Repository {

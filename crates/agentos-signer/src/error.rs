@@ -52,6 +52,12 @@ pub enum SignError {
         /// The limit.
         seconds: u64,
     },
+    /// The user stopped it.
+    #[error("`{}` was stopped by the user", program.display())]
+    Stopped {
+        /// Which.
+        program: PathBuf,
+    },
     /// It ended well, and what it gave is no signature.
     #[error("`{}` gave no signature", program.display())]
     NoSignature {
@@ -73,7 +79,11 @@ impl SignError {
                 "name it by its full path in `gpg.program`, `gpg.ssh.program` or `gpg.x509.program`"
             }
             Self::KeyFile { .. } => "make the repository's `agentos` folder writable",
-            Self::Start { .. } | Self::Refused { .. } | Self::TooSlow { .. } | Self::NoSignature { .. } => {
+            Self::Start { .. }
+            | Self::Refused { .. }
+            | Self::TooSlow { .. }
+            | Self::Stopped { .. }
+            | Self::NoSignature { .. } => {
                 "try `git commit -S --allow-empty`; to land without a signature, `git config commit.gpgsign false`"
             }
         }

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::{SignError, process, program};
+use crate::process::{self, End};
+use crate::{SignError, program};
 
 /// What a signing program needs: where the user's keys, agents and terminal are, and in which language to ask.
 const PASSED_ON: &[&str] = &[
@@ -137,11 +138,12 @@ impl Signer {
         self.format
     }
 
-    /// An armoured signature over these bytes, without its last line end.
+    /// An armoured signature over these bytes, without its last line end. The program is ended as soon as `stopped`
+    /// says so.
     ///
     /// # Errors
-    /// When the program fails, takes too long, or gives something else.
-    pub fn sign(&self, bytes: &[u8]) -> Result<String, SignError> {
+    /// When the program fails, takes too long, is stopped, or gives something else.
+    pub fn sign(&self, bytes: &[u8], stopped: &dyn Fn() -> bool) -> Result<String, SignError> {
         let (key, _file) = match &self.key {
             Key::Named(key) => (key.clone(), None),
             Key::Literal { key, file } => (file.display().to_string(), Some(KeyFile::make(file, key)?)),
@@ -154,20 +156,26 @@ impl Signer {
         // Not the repository: nothing there shall be found by a relative name.
         command.env_clear().envs(&self.vars).current_dir("/");
         let program = || self.program.clone();
-        let ended = process::run(command, bytes, self.limit).map_err(|source| SignError::Start {
+        let ended = process::run(command, bytes, self.limit, stopped);
+        let ended = ended.map_err(|source| SignError::Start {
             program: program(),
             source,
         })?;
-        if ended.too_slow {
-            let seconds = self.limit.as_secs();
-            return Err(SignError::TooSlow {
-                program: program(),
-                seconds,
-            });
-        }
+        let success = match ended.end {
+            End::Well => true,
+            End::Badly => false,
+            End::Stopped => return Err(SignError::Stopped { program: program() }),
+            End::TooSlow => {
+                let seconds = self.limit.as_secs();
+                return Err(SignError::TooSlow {
+                    program: program(),
+                    seconds,
+                });
+            }
+        };
         let errors = String::from_utf8_lossy(&ended.errors);
         let created = self.format == Format::Ssh || errors.contains("[GNUPG:] SIG_CREATED ");
-        if !ended.success || !created {
+        if !success || !created {
             return Err(SignError::Refused {
                 program: program(),
                 said: said(&errors),

@@ -3,12 +3,16 @@
 //! Owns: what the wish for signed commits comes to here, and what is said when it is not followed. Never: reads git's
 //! configuration or starts a program by itself.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_executor::{CommitSigner, Identity, Repository, Signed, Signing};
+use agentos_executor::{CommitSigner, Identity, NotSigned, Repository, Signed, Signing};
 use agentos_signer::{Format, Request, SignError, Signer, Surroundings};
 
 use super::repository::unusable;
+use super::runtime;
 use crate::app::App;
 
 /// What the configuration comes to.
@@ -19,6 +23,13 @@ pub struct Wish {
 }
 
 impl Wish {
+    /// From now on Ctrl-C ends the signing program and not us, who hold the index meanwhile.
+    pub fn watch(&mut self) {
+        if let Some(door) = &mut self.signer {
+            door.stopped = runtime::watch_interrupt();
+        }
+    }
+
     /// Signs, if commits are to be signed.
     pub fn signer(&self) -> Option<&dyn CommitSigner> {
         self.signer.as_ref().map(|door| door as &dyn CommitSigner)
@@ -77,26 +88,39 @@ pub fn wish(
             };
             let signer = Signer::new(&request, surroundings).map_err(|error| cannot(&error))?;
             Ok(Wish {
-                signer: Some(Door(signer)),
+                signer: Some(Door {
+                    signer,
+                    stopped: Arc::default(),
+                }),
                 note: None,
             })
         }
     }
 }
 
-struct Door(Signer);
+struct Door {
+    signer: Signer,
+    /// The user has lost patience.
+    stopped: Arc<AtomicBool>,
+}
 
 impl CommitSigner for Door {
     fn format(&self) -> Signed {
-        match self.0.format() {
+        match self.signer.format() {
             Format::Openpgp => Signed::Openpgp,
             Format::Ssh => Signed::Ssh,
             Format::X509 => Signed::X509,
         }
     }
 
-    fn sign(&self, commit: &str) -> Result<String, String> {
-        self.0.sign(commit.as_bytes()).map_err(|error| error.to_string())
+    fn sign(&self, commit: &str) -> Result<String, NotSigned> {
+        let stopped = || self.stopped.load(Ordering::SeqCst);
+        self.signer
+            .sign(commit.as_bytes(), &stopped)
+            .map_err(|error| match error {
+                SignError::Stopped { .. } => NotSigned::Stopped,
+                other => NotSigned::Failed(other.to_string()),
+            })
     }
 }
 

@@ -27,7 +27,10 @@ use crate::printer::Printer;
 /// Finds the repository that is meant.
 pub fn open(app: &App) -> Result<Repository, EffectError> {
     let found = Repository::discover(&app.repo_dir()).map_err(|error| unusable(&error))?;
-    let found = found.with_fail_points(app.env.fail_points());
+    let found = found
+        .with_config(app.env.git_config())
+        .map_err(|error| unusable(&error))?
+        .with_fail_points(app.env.fail_points());
     Ok(if app.env.can_ask { found } else { found.queueing() })
 }
 
@@ -60,16 +63,12 @@ pub struct RepositoryPort {
 impl RepositoryPort {
     /// A port for this target, with the policy of these layers around the repository's own.
     pub fn new(app: &App, repo: Repository, spec: TargetSpec, layers: Vec<PolicySource>) -> Self {
-        let identity = IdentityEnv {
-            name: app.env.get("GIT_AUTHOR_NAME").map(str::to_owned),
-            email: app.env.get("GIT_AUTHOR_EMAIL").map(str::to_owned),
-        };
         Self {
             surroundings: commit_signing::surroundings(app, &repo),
             printer: app.printer,
             repo,
             spec,
-            identity,
+            identity: app.env.identity(),
             layers,
             policy: RefCell::new(None),
         }
@@ -92,11 +91,11 @@ impl ports::Repository for RepositoryPort {
         let info = info(&target);
         if self.spec.commits() {
             // Said now, before a model is asked for nothing.
-            let identity = self
+            let by = self
                 .repo
-                .identity(&self.identity)
+                .authorship(&self.identity)
                 .map_err(|error| unusable(&error))?;
-            commit_signing::wish(&self.repo, &identity, &self.surroundings)?;
+            commit_signing::wish(&self.repo, &by.committer, &self.surroundings)?;
         }
         Ok(info)
     }
@@ -154,14 +153,15 @@ impl ports::Repository for RepositoryPort {
         let policy_sha256 = self.policy(target)?.set.sha256().to_owned();
         let target = back(target);
         let mut wish = Wish::default();
-        let identity = match target.writes.commits() {
+        let authorship = match target.writes.commits() {
             true => {
-                let identity = self
+                let by = self
                     .repo
-                    .identity(&self.identity)
+                    .authorship(&self.identity)
                     .map_err(|error| unusable(&error))?;
-                wish = commit_signing::wish(&self.repo, &identity, &self.surroundings)?;
-                Some(identity)
+                wish = commit_signing::wish(&self.repo, &by.committer, &self.surroundings)?;
+                wish.watch();
+                Some(by)
             }
             false => None,
         };
@@ -169,7 +169,7 @@ impl ports::Repository for RepositoryPort {
             run: order.run.clone(),
             message: order.message.clone(),
             trailers: order.trailers.clone(),
-            identity,
+            authorship,
             time_unix: order.now.unix_seconds(),
             utc_offset_minutes: 0,
             policy_sha256,
@@ -209,6 +209,7 @@ impl ports::Repository for RepositoryPort {
 pub fn failed(error: &ExecError) -> EffectError {
     let cause = match error {
         ExecError::EvidenceNotDurable(_) => Cause::Evidence,
+        ExecError::Interrupted => Cause::Interrupted,
         other if other.is_internal() => Cause::Internal,
         _ => Cause::Repository,
     };

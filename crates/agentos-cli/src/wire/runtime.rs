@@ -2,7 +2,12 @@
 //!
 //! Owns: one thread, and Ctrl-C. Never: outlives the verb.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::Poll;
+use std::thread;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
@@ -26,6 +31,28 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
     // A name look-up may still block a thread of the runtime; nobody needs its answer any more.
     runtime.shutdown_background();
     Ok(value)
+}
+
+/// True from the moment at which the user presses Ctrl-C, which ends nothing by itself any more.
+pub fn watch_interrupt() -> Arc<AtomicBool> {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&interrupt);
+    let (ready, watching) = mpsc::channel();
+    thread::spawn(move || {
+        block_on(async move {
+            let mut pressed = pin!(interrupted());
+            // Asked once, it is being watched.
+            let is_pressed = poll_fn(|cx| Poll::Ready(pressed.as_mut().poll(cx).is_ready())).await;
+            let _ = ready.send(());
+            if !is_pressed {
+                pressed.await;
+            }
+            told.store(true, Ordering::SeqCst);
+        })
+    });
+    // Without a runtime nobody watches, and Ctrl-C ends us as ever.
+    let _ = watching.recv();
+    interrupt
 }
 
 /// Ready when the user presses Ctrl-C; never, when that cannot be watched.

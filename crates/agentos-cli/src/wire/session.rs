@@ -100,7 +100,12 @@ impl Session {
             .map_or_else(|| repo.common_dir().to_owned(), Path::to_owned);
         let store = Store::open(&dir).map_err(|error| broken(&error))?;
         let mut tape = Tape::new(store, run);
-        recover(app, &repo, &mut tape)?;
+        match recover(app, &repo, &mut tape) {
+            Ok(_) => {}
+            // A look changes nothing, and need not wait for what stands in the way.
+            Err(error) if wanted.look_only => app.printer.note(&format!("note: {}", error.message)),
+            Err(error) => return Err(error),
+        }
         Ok(Self {
             port: RepositoryPort::new(app, repo, wanted.spec(), layers),
             work_dir,

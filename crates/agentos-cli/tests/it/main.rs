@@ -26,6 +26,7 @@ mod evidence;
 mod evidence_copy;
 mod exit_codes;
 mod hostile;
+mod identity;
 mod kill;
 mod kill_calls;
 mod kill_release;

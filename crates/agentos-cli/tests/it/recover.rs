@@ -51,3 +51,95 @@ fn the_next_landing_recovers_first_and_lands() {
     assert!(output.stderr.starts_with("recovered: run "), "{output}");
     assert_eq!(repo.read("src/lib.rs"), LIB_FIXED.as_bytes());
 }
+
+/// A repository in which a landing was killed at the place of this name.
+fn killed_at(wanted: &str) -> agentos_testkit::repo::TestRepo {
+    let mut repos = (1..).map(|at| {
+        let repo = small_repo();
+        let cli = agentos().in_dir(repo.path());
+        let (output, place) = cli.kill_at(at, &["apply", "-"], SLOPPY_FIX.as_bytes()).unwrap();
+        let place = place.unwrap_or_else(|| panic!("there is no `{wanted}`: {output}"));
+        (repo, place)
+    });
+    repos.find(|(_, place)| place == wanted).unwrap().0
+}
+
+#[test]
+fn what_cannot_be_finished_now_stops_every_verb_that_lands_and_is_named() {
+    let repo = killed_at("branch moved");
+    // The lock is another program's by now.
+    repo.write(".git/index.lock", "");
+    let cli = agentos().in_dir(repo.path());
+    let apply = |args: &[&str]| {
+        let args = [&["apply", "-"], args].concat();
+        cli.run_with_input(&args, SLOPPY_FIX.as_bytes()).unwrap()
+    };
+    insta::assert_snapshot!(seen(&apply(&[]), &repo), @r"
+    exit: 8
+    --- stdout
+    --- stderr
+    error [recovery-blocked] run `[RUN]` was cut short, and cannot be brought to its end: the index is locked by `[REPO]/.git/index.lock`
+      next: wait for the other program; if there is none, remove the file
+    ");
+    for args in [&["--branch", "topic"][..], &["--no-commit"], &["--dry-run"]] {
+        let output = apply(&[args, &["--json"]].concat());
+        assert_eq!(output.code, Some(8), "{output}");
+        assert_eq!(output.json().unwrap()["code"], "recovery-blocked", "{output}");
+    }
+    for verb in ["undo", "recover"] {
+        assert_eq!(cli.run(&[verb]).unwrap().code, Some(8), "{verb}");
+    }
+    // A look changes nothing.
+    let looked = apply(&["--explain"]);
+    assert!(looked.stderr.starts_with("note: run `"), "{looked}");
+    assert_ne!(looked.code, Some(8));
+    agentos_testkit::repo::remove_file(&repo.path().join(".git/index.lock"));
+    let output = cli.run(&["recover"]).unwrap();
+    insta::assert_snapshot!(seen(&output, &repo), @r"
+    exit: 0
+    --- stdout
+    --- stderr
+    recovered: run [RUN] was cut short after its commit; index and work tree now hold it
+    ");
+    assert_eq!(
+        (repo.status(), repo.read("src/lib.rs")),
+        (String::new(), LIB_FIXED.as_bytes().to_vec())
+    );
+}
+
+#[test]
+fn what_a_user_did_meanwhile_is_told_as_it_is() {
+    let told = |action: &[&str]| {
+        let repo = killed_at("branch moved");
+        agentos_testkit::repo::remove_file(&repo.path().join(".git/index.lock"));
+        repo.git(action);
+        let output = agentos().in_dir(repo.path()).run(&["recover"]).unwrap();
+        let line = output.stderr.trim().replace(char::is_numeric, "");
+        let line = line
+            .split_once(" was ")
+            .map_or(line.clone(), |(_, rest)| rest.to_owned());
+        format!("{line} [{}]", repo.status())
+    };
+    let actions: [&[&str]; 4] = [
+        &["branch", "-m", "main", "trunk"],
+        &["checkout", "--quiet", "-b", "own"],
+        &[
+            "commit",
+            "--quiet",
+            "--amend",
+            "--allow-empty",
+            "-m",
+            "in my words",
+        ],
+        &["reset", "--quiet", "--soft", "HEAD^"],
+    ];
+    let lines: Vec<_> = actions
+        .map(|action| format!("git {}: {}", action.join(" "), told(action)))
+        .into();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    git branch -m main trunk: cut short after its commit; index and work tree now hold it []
+    git checkout --quiet -b own: cut short after its commit; index and work tree now hold it []
+    git commit --quiet --amend --allow-empty -m in my words: cut short, and its branch has moved on or is not checked out any more; index and work tree are as they were []
+    git reset --quiet --soft HEAD^: cut short, and its branch has moved on or is not checked out any more; index and work tree are as they were []
+    ");
+}

@@ -1,6 +1,7 @@
 //! Signed commits: by the user's own program, when the user's own configuration asks for it, judged by git.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use agentos_testkit::cli::{Cli, CliOutput, program};
 use agentos_testkit::repo::{TestRepo, read_file, set_mode, write_file};
@@ -288,4 +289,106 @@ fn a_repository_may_turn_signing_off_and_that_is_said() {
     assert_eq!(output.code, Some(0), "{output}");
     assert!(output.stderr.contains("turns your signatures off"), "{output}");
     assert!(last_receipt(&repo).contains("\"signed\":\"no\""));
+}
+
+/// A program in the place of `gpg`, which the user's configuration names.
+fn sign_with(cli: &Cli, script: &str) {
+    let place = cli.home().join("signer");
+    write_file(&place, format!("#!/bin/sh\n{script}\n"));
+    set_mode(&place, 0o755);
+    let place = place.display();
+    configure(
+        cli,
+        &format!("[commit]\n\tgpgsign = true\n[gpg]\n\tprogram = {place}\n"),
+    );
+}
+
+/// What `gpg` says when it has signed.
+const SIGNS: &str = "echo '[GNUPG:] SIG_CREATED x' >&2\n\
+    printf -- '-----BEGIN PGP SIGNATURE-----\\n\\nabc\\n-----END PGP SIGNATURE-----\\n'";
+
+#[test]
+fn ctrl_c_while_a_passphrase_is_asked_for_leaves_nothing_and_ends_with_130() {
+    let repo = small_repo();
+    let cli = in_repo(&repo);
+    let asking = repo.outside().join("asking");
+    assert!(program("mkfifo").arg(&asking).status().unwrap().success());
+    sign_with(
+        &cli,
+        &format!("echo now > '{}'\nexec sleep 600", asking.display()),
+    );
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let fix = repo.outside().join("fix.patch");
+    write_file(&fix, SLOPPY_FIX);
+    let mut child = cli
+        .command(&["apply", fix.to_str().unwrap()])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Until the program asks, and the index is held.
+    assert_eq!(read_file(&asking), b"now\n");
+    assert!(repo.has(".git/index.lock"));
+    assert!(agentos_testkit::cli::interrupt(&child));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    for left in [
+        ".git/index.lock",
+        ".git/agentos/journal.json",
+        ".git/agentos-index.tmp",
+    ] {
+        assert!(!repo.has(left), "{left}");
+    }
+    let after = (
+        repo.git(&["rev-parse", "HEAD"]),
+        repo.status(),
+        repo.read("src/lib.rs"),
+    );
+    assert_eq!(after, (head, String::new(), LIB.as_bytes().to_vec()));
+    let tape = String::from_utf8(repo.read(".git/agentos/tape.jsonl")).unwrap();
+    assert!(tape.contains("\"cause\":\"interrupted\""), "{tape}");
+    assert_eq!(cli.run(&["evidence", "verify"]).unwrap().code, Some(0));
+}
+
+#[test]
+fn a_program_that_leaves_a_child_behind_is_not_waited_for() {
+    let repo = small_repo();
+    let cli = in_repo(&repo);
+    // The child keeps both pipes open for longer than any signature may take.
+    let held = repo.outside().join("held");
+    sign_with(
+        &cli,
+        &format!("{SIGNS}\n(sleep 600; true) & echo $! > '{}'", held.display()),
+    );
+    let output = apply(&cli);
+    let child = String::from_utf8(read_file(&held)).unwrap();
+    let still_there = program("kill").args(["-9", child.trim()]).status().unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(still_there.success(), "it was waited for");
+    assert!(repo.git(&["cat-file", "commit", "HEAD"]).contains("gpgsig"));
+}
+
+#[test]
+fn a_switch_of_branches_meanwhile_lands_on_neither() {
+    let repo = small_repo();
+    repo.git(&["branch", "other"]);
+    let cli = in_repo(&repo);
+    let head = repo.path().join(".git/HEAD");
+    let switch = format!("echo 'ref: refs/heads/other' > '{}'", head.display());
+    sign_with(&cli, &format!("{switch}\n{SIGNS}"));
+    let before = repo.git(&["for-each-ref"]);
+    let output = apply(&cli);
+    insta::assert_snapshot!(seen(&output, &repo), @r"
+    exit: 8
+    --- stdout
+    --- stderr
+    refused [branch-switched] `main` was checked out when this began, and now it is `other`
+      next: nothing was landed: run it again to land here, or name the branch with `--branch NAME`
+      run [RUN]
+    ");
+    assert_eq!(output.code, Some(8));
+    assert_eq!(repo.git(&["for-each-ref"]), before);
+    assert_eq!(
+        (repo.status(), repo.has(".git/index.lock")),
+        (String::new(), false)
+    );
 }

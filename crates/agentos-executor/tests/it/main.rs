@@ -1,5 +1,7 @@
 //! The executor against real repositories, with the real git as the judge.
 
+#[cfg(test)]
+mod config;
 mod content;
 #[cfg(test)]
 mod copy;

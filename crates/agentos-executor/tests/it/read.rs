@@ -136,18 +136,3 @@ fn policy_that_cannot_be_read_is_not_passed_over() {
         assert!(error.to_string().ends_with(why), "{error}");
     }
 }
-
-#[test]
-fn an_identity_comes_from_the_repository_or_the_environment() {
-    let repo = example();
-    let repository = open(&repo);
-    let env = agentos_executor::IdentityEnv {
-        name: Some("Env".to_owned()),
-        email: None,
-    };
-    let identity = repository.identity(&env).unwrap();
-    assert_eq!(
-        (identity.name.as_str(), identity.email.as_str()),
-        ("Env", "author@example.com")
-    );
-}

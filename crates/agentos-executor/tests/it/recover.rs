@@ -102,6 +102,51 @@ fn a_branch_that_moved_on_is_left_alone() {
 }
 
 #[test]
+fn a_branch_that_was_renamed_since_is_finished_under_its_new_name() {
+    let ways: [&[&str]; 2] = [
+        &["branch", "-m", "main", "trunk"],
+        &["checkout", "--quiet", "-b", "own"],
+    ];
+    for way in ways {
+        let repo = example();
+        cut_short(&repo, &TargetSpec::CurrentBranch);
+        remove_file(&repo.path().join("z"));
+        repo.git(way);
+        let recovered = open(&repo).recover().unwrap().unwrap();
+        assert_eq!(recovered.outcome, RecoveryOutcome::Finished);
+        assert_eq!((recovered.kept, repo.status()), (Vec::new(), String::new()));
+        assert_sound(&repo);
+    }
+}
+
+#[test]
+fn a_commit_that_a_user_took_away_since_was_made_all_the_same() {
+    let ways: [&[&str]; 3] = [
+        &["reset", "--quiet", "--soft", "HEAD^"],
+        &[
+            "commit",
+            "--quiet",
+            "--amend",
+            "--allow-empty",
+            "-m",
+            "in other words",
+        ],
+        &["checkout", "--quiet", "--force", "-B", "main", "HEAD^"],
+    ];
+    for way in ways {
+        let repo = example();
+        cut_short(&repo, &TargetSpec::CurrentBranch);
+        let made = repo.git(&["rev-parse", "HEAD"]);
+        repo.git(way);
+        let before = repo.status().replace("?? .agentos-run-1-3.tmp\n", "");
+        let recovered = open(&repo).recover().unwrap().unwrap();
+        assert_eq!(recovered.outcome, RecoveryOutcome::Superseded);
+        assert_eq!((recovered.commit, repo.status()), (Some(made), before));
+        assert_sound(&repo);
+    }
+}
+
+#[test]
 fn another_branch_that_is_checked_out_by_now_is_left_alone() {
     for (spec, switch) in [
         (TargetSpec::CurrentBranch, "--quiet"),
@@ -128,7 +173,11 @@ fn a_branch_that_cannot_be_read_is_no_landing_taken_back() {
     cut_short(&repo, &TargetSpec::CurrentBranch);
     let head = repo.read(".git/refs/heads/main");
     repo.write(".git/refs/heads/main", "not an id\n");
-    assert_eq!(open(&repo).recover().unwrap_err().code(), "unreadable-repository");
+    let error = open(&repo).recover().unwrap_err();
+    assert_eq!(error.code(), "recovery-blocked");
+    let said = error.to_string();
+    let lead = "run `run-1` was cut short, and cannot be brought to its end: cannot read the branch: ";
+    assert!(said.starts_with(lead), "{said}");
     assert!(repo.has(".git/agentos/journal.json"));
     repo.write(".git/refs/heads/main", head);
     remove_file(&repo.path().join("z"));

@@ -457,7 +457,7 @@ fn a_commit_needs_an_identity_and_a_work_tree_change_does_not() {
         let target = repository.resolve(&spec).unwrap();
         let change = change(&repository, &target, &[("a.txt", text("x\n"))]);
         let mut plan = plan(&target);
-        plan.identity = None;
+        plan.authorship = None;
         let landed = repository.land(approved(change, &target), &plan, &mut Sink(accept));
         assert_eq!(landed.err().map(|error| error.code()), expected);
     }

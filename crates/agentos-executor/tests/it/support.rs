@@ -2,7 +2,7 @@
 
 use agentos_diff::{Base, Change, EntryKind, FileMode, FileState, RepoPath};
 use agentos_executor::{
-    ExecError, Identity, Intent, IntentSink, LandPlan, Receipt, Repository, Target, TargetSpec,
+    Authorship, ExecError, Identity, Intent, IntentSink, LandPlan, Receipt, Repository, Target, TargetSpec,
 };
 use agentos_policy::{Approved, Consent, Hashes, Place, PolicySet, ToolFacts, approve};
 use agentos_testkit::repo::TestRepo;
@@ -95,14 +95,18 @@ pub fn approved(change: Change, target: &Target) -> Approved<Change> {
 }
 
 pub fn plan(target: &Target) -> LandPlan {
+    let lander = Identity {
+        name: "Lander".to_owned(),
+        email: "lander@example.com".to_owned(),
+    };
     LandPlan {
         target: target.clone(),
         policy_sha256: PolicySet::builtin().unwrap().sha256().to_owned(),
         message: "Say it better\n\nBecause it was not good.\n".to_owned(),
         trailers: vec![("Assisted-by".to_owned(), "test:model".to_owned())],
-        identity: Some(Identity {
-            name: "Lander".to_owned(),
-            email: "lander@example.com".to_owned(),
+        authorship: Some(Authorship {
+            author: lander.clone(),
+            committer: lander,
         }),
         time_unix: 1_795_252_440,
         utc_offset_minutes: 60,

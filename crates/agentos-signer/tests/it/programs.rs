@@ -54,7 +54,7 @@ fn each_format_has_its_own_words() {
         let (folder, path) = program("echo \"$*\" >&2; exit 1");
         let error = signer(format, &path, key, folder.outside())
             .unwrap()
-            .sign(b"x")
+            .sign(b"x", &|| false)
             .unwrap_err();
         assert_eq!(error.to_string(), format!("`{path}` did not sign: {expected}"));
     }
@@ -65,7 +65,7 @@ fn a_public_key_that_is_no_file_is_in_one_while_it_is_needed() {
     for key in ["ssh-ed25519 AAAA me", "key::ssh-ed25519 AAAA me"] {
         let (folder, path) = program("cat \"$6\" >&2; exit 1");
         let signer = signer(Format::Ssh, &path, Some(key), folder.outside()).unwrap();
-        let error = signer.sign(b"x").unwrap_err().to_string();
+        let error = signer.sign(b"x", &|| false).unwrap_err().to_string();
         assert!(error.ends_with("did not sign: ssh-ed25519 AAAA me"), "{error}");
         assert!(!folder.outside().join("key.pub").exists());
     }
@@ -78,7 +78,7 @@ fn a_program_gets_what_it_signs_and_little_of_the_environment() {
     );
     let (folder, path) = program(&script);
     let signer = signer(Format::Openpgp, &path, None, folder.outside()).unwrap();
-    let signature = signer.sign(b"commit").unwrap();
+    let signature = signer.sign(b"commit", &|| false).unwrap();
     assert_eq!(
         signature,
         "-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----"
@@ -106,7 +106,7 @@ fn what_is_no_signature_is_told() {
     for (script, expected) in cases {
         let (folder, path) = program(script);
         let signer = signer(Format::Openpgp, &path, None, folder.outside()).unwrap();
-        let error = signer.sign(&[b'x'; 1 << 20]).unwrap_err().to_string();
+        let error = signer.sign(&[b'x'; 1 << 20], &|| false).unwrap_err().to_string();
         assert!(error.contains(expected), "{script}: {error}");
     }
 }
@@ -118,7 +118,7 @@ fn a_program_that_does_not_end_is_ended() {
     let signer = signer(Format::Openpgp, &path, None, folder.outside()).unwrap();
     let error = signer
         .with_limit(Duration::from_millis(50))
-        .sign(b"x")
+        .sign(b"x", &|| false)
         .unwrap_err();
     assert!(matches!(error, SignError::TooSlow { .. }), "{error}");
 }

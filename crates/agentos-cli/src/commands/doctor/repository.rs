@@ -5,7 +5,7 @@
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
 use agentos_evidence::{Checks, Room, Store};
-use agentos_executor::{IdentityEnv, Repository, TargetSpec};
+use agentos_executor::{Identity, Repository, TargetSpec};
 
 use super::Check;
 use crate::app::App;
@@ -91,16 +91,17 @@ fn state(repo: &Repository) -> Check {
 }
 
 fn identity(app: &App, repo: &Repository) -> Vec<Check> {
-    let env = IdentityEnv {
-        name: app.env.get("GIT_AUTHOR_NAME").map(str::to_owned),
-        email: app.env.get("GIT_AUTHOR_EMAIL").map(str::to_owned),
-    };
-    let identity = match repo.identity(&env) {
-        Ok(identity) => identity,
+    let by = match repo.authorship(&app.env.identity()) {
+        Ok(by) => by,
         Err(error) => return vec![Check::wrong("identity", &unusable(&error))],
     };
-    let who = Check::fine("identity", format!("{} <{}>", identity.name, identity.email));
-    let signing = match commit_signing::wish(repo, &identity, &commit_signing::surroundings(app, repo)) {
+    let shown = |who: &Identity| format!("{} <{}>", who.name, who.email);
+    let mut who = shown(&by.author);
+    if by.committer != by.author {
+        who.push_str(&format!("; committed by {}", shown(&by.committer)));
+    }
+    let who = Check::fine("identity", who);
+    let signing = match commit_signing::wish(repo, &by.committer, &commit_signing::surroundings(app, repo)) {
         Ok(wish) => match (wish.signer(), wish.note()) {
             (Some(_), _) => Check::fine(
                 "commit signing",
