@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::Touches;
-use crate::glob;
 
 type Name = Cow<'static, str>;
 
@@ -44,9 +43,9 @@ impl Names {
         if !pattern.contains('{') {
             return self.add_one(Cow::Borrowed(pattern), owner);
         }
-        for one in glob::write_out(pattern, usize::MAX).unwrap_or_default() {
-            self.add_one(Cow::Owned(one), owner);
-        }
+        each_choice(&mut String::new(), pattern, &mut |one| {
+            self.add_one(Cow::Owned(one.to_owned()), owner);
+        });
     }
 
     fn add_one(&mut self, pattern: Name, owner: Touches) {
@@ -125,6 +124,29 @@ impl Names {
     }
 }
 
+/// Writes the alternatives of a pattern out, one after the other, behind what stands in `before`. Every call of the
+/// program does this for the whole table, so nothing is made that is not kept.
+fn each_choice(before: &mut String, pattern: &str, found: &mut impl FnMut(&str)) {
+    let start = before.len();
+    let Some((plain, rest)) = pattern.split_once('{') else {
+        before.push_str(pattern);
+        found(before);
+        before.truncate(start);
+        return;
+    };
+    let Some((choices, after)) = rest.split_once('}') else {
+        return;
+    };
+    before.push_str(plain);
+    let middle = before.len();
+    for choice in choices.split(',') {
+        before.push_str(choice);
+        each_choice(before, after, found);
+        before.truncate(middle);
+    }
+    before.truncate(start);
+}
+
 fn union(to: &mut Touches, owner: Touches) {
     *to = to.union(owner);
 }
@@ -185,6 +207,7 @@ mod tests {
     use super::super::Touch;
     use super::super::table::{EXCEPTIONS, TABLE};
     use super::*;
+    use crate::glob;
 
     fn patterns() -> Vec<&'static str> {
         let rows = TABLE.iter().chain(EXCEPTIONS);
