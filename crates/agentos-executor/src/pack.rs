@@ -2,11 +2,14 @@
 //!
 //! Owns: preparing in memory, and the pack. Never: is used for few files, since every pack is one more to look into.
 
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use agentos_diff::Change;
-use git2::Tree;
+use git2::{Config, PackBuilder, Tree};
 
+use crate::journal::remove_if_there;
 use crate::land::{Prepared, prepare};
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
 
@@ -30,7 +33,7 @@ pub(crate) fn prepare_packed(
         .find_tree(base.id())
         .map_err(RepoError::git("read the base"))?;
     let prepared = prepare(&git, &base, change, files, repository.fail_points())?;
-    let mut builder = git.packbuilder().map_err(failed())?;
+    let mut builder = without_deltas(repository, &git)?;
     for id in &prepared.objects {
         builder.insert_object(*id, None).map_err(failed())?;
     }
@@ -43,4 +46,25 @@ pub(crate) fn prepare_packed(
         .into();
     unsynced.extend(crate::disk::folder(folder));
     Ok(Prepared { unsynced, ..prepared })
+}
+
+/// Looks for no likeness between objects, which would take longer than all the rest: git does that when it packs anew.
+/// libgit2 takes the size from which on it does not look from the first of these settings; the second is its name in
+/// git. It reads settings from files alone.
+fn without_deltas<'a>(
+    repository: &Repository,
+    git: &'a git2::Repository,
+) -> Result<PackBuilder<'a>, ExecError> {
+    let path = repository.state_dir().join("pack.config");
+    let write = || -> io::Result<()> {
+        remove_if_there(&path)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        file.write_all(b"[pack]\n\tdeltaCacheSize = 1\n[core]\n\tbigFileThreshold = 1\n")
+    };
+    write().map_err(ExecError::write("write", &path))?;
+    let builder = Config::open(&path)
+        .and_then(|config| git.set_config(&config))
+        .and_then(|()| git.packbuilder());
+    remove_if_there(&path).map_err(ExecError::write("remove", &path))?;
+    builder.map_err(ExecError::git("write a pack"))
 }
