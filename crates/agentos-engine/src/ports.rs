@@ -139,8 +139,24 @@ pub struct LandOrder {
     pub now: Timestamp,
 }
 
-/// Records an intent durably and gives its hash; called by the executor before anything visible is written.
-pub type IntentFn<'a> = &'a mut dyn FnMut(serde_json::Value) -> Result<String, EffectError>;
+/// Takes what a landing has to record while it is under way.
+pub trait LandingRecords {
+    /// Records the intent and gives its hash. It need not be durable before [`LandingRecords::durable`] returns.
+    ///
+    /// # Errors
+    /// When it cannot be recorded: then nothing is written.
+    fn intent(&mut self, intent: serde_json::Value) -> Result<String, EffectError>;
+
+    /// Makes durable what was recorded. Nothing visible is written before this has returned.
+    ///
+    /// # Errors
+    /// When it cannot be made durable: then nothing is written.
+    fn durable(&mut self) -> Result<(), EffectError>;
+
+    /// The change is made: records the receipt, after what an earlier landing left, and ends the run. A failure is told
+    /// with the end of the run: the change stands.
+    fn receipt(&mut self, receipt: serde_json::Value, recovered: Option<serde_json::Value>);
+}
 
 /// The rules that judge, and their text for the evidence.
 #[derive(Debug)]
@@ -187,7 +203,8 @@ pub trait Repository {
     /// When something cannot be read.
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError>;
 
-    /// Writes an approved change: everything or nothing.
+    /// Writes an approved change: everything or nothing. The receipt may have been recorded when this returns; it is in
+    /// the answer as well.
     ///
     /// # Errors
     /// When nothing was written, and why.
@@ -196,7 +213,7 @@ pub trait Repository {
         approved: Approved<Change>,
         target: &TargetInfo,
         order: &LandOrder,
-        intent: IntentFn<'_>,
+        records: &mut dyn LandingRecords,
     ) -> Result<Landed, EffectError>;
 }
 
@@ -207,6 +224,27 @@ pub trait Evidence {
     /// # Errors
     /// When it cannot be made durable.
     fn append(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError>;
+
+    /// Appends a record that is durable once [`Evidence::sync`] or the next append returns; gives its hash.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn write(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError>;
+
+    /// Makes durable what was written.
+    ///
+    /// # Errors
+    /// When it cannot be made durable: then it is not on the tape.
+    fn sync(&mut self) -> Result<(), EffectError>;
+
+    /// A landing may follow: what it would wait for is begun beside other work.
+    fn prepare(&mut self);
+
+    /// Ends the run: makes durable what was written, with the run's checkpoint where it can have one.
+    ///
+    /// # Errors
+    /// When what was written cannot be made durable.
+    fn end(&mut self) -> Result<(), EffectError>;
 
     /// Notes a record that is made durable together with the next one that is appended: nothing is done in between
     /// that rests on it.

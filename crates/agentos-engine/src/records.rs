@@ -147,6 +147,16 @@ pub(crate) fn write<T: Serialize>(
     evidence.append(kind, body)
 }
 
+/// Appends a record that is made durable later; gives its hash.
+pub(crate) fn begin_to_write<T: Serialize>(
+    evidence: &mut dyn Evidence,
+    kind: RecordKind,
+    record: &T,
+) -> Result<String, EffectError> {
+    let body = body(evidence, record)?;
+    evidence.write(kind, body)
+}
+
 /// Notes a record that may wait for the next one to be appended.
 pub(crate) fn note<T: Serialize>(
     evidence: &mut dyn Evidence,
@@ -159,12 +169,12 @@ pub(crate) fn note<T: Serialize>(
 
 /// A record's body as it stands on the tape.
 fn body<T: Serialize>(evidence: &mut dyn Evidence, record: &T) -> Result<Value, EffectError> {
-    let text = clean_json(record)?;
+    let whole = clean(record)?;
+    let text = whole.to_string();
     if text.len() <= LONGEST_BODY {
-        return value(&text);
+        return Ok(whole);
     }
     let body_sha256 = evidence.blob(text.as_bytes())?;
-    let whole = value(&text)?;
     let fact = |name: &str| {
         let parts = [Some(&whole), whole.get("plan")];
         parts
@@ -183,9 +193,12 @@ fn body<T: Serialize>(evidence: &mut dyn Evidence, record: &T) -> Result<Value, 
 
 /// A record as JSON text without secrets, for the tape or for a blob.
 pub(crate) fn clean_json<T: Serialize>(record: &T) -> Result<String, EffectError> {
-    let clean = agentos_evidence::clean(value(&json(record)?)?)
-        .map_err(|error| EffectError::new(Cause::Internal, "record", error.to_string()))?;
-    Ok(clean.to_string())
+    Ok(clean(record)?.to_string())
+}
+
+fn clean<T: Serialize>(record: &T) -> Result<Value, EffectError> {
+    agentos_evidence::clean(value(&json(record)?)?)
+        .map_err(|error| EffectError::new(Cause::Internal, "record", error.to_string()))
 }
 
 /// A record as JSON text; one that cannot be expressed is a fault of ours.

@@ -11,10 +11,9 @@ use agentos_policy::{Decision, NotApproved, PolicySet, ToolFacts, approve};
 use agentos_tool::RunId;
 
 use crate::ports::{
-    Clock, ConsentPort, EffectError, Evidence, LandOrder, Landed, PolicyInForce, Repository, TargetInfo,
-    Writes,
+    Clock, ConsentPort, EffectError, Evidence, Landed, PolicyInForce, Repository, TargetInfo, Writes,
 };
-use crate::records::{self, Answered, Begin, DecisionBody, IntentBody, LandingBody, RefusalBody};
+use crate::records::{self, Answered, Begin, DecisionBody, LandingBody, RefusalBody};
 use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
 
 /// How often an answer is landed again because the branch moved.
@@ -269,6 +268,7 @@ fn decide_and_land(
         proposal.reported_model.as_deref(),
     );
     record_decision(deps, &found.change, &decision, target, policy)?;
+    deps.evidence.prepare();
     let mut outcome = Outcome::new(proposal.run, OutcomeKind::Landed, Cause::Done, String::new());
     outcome.files = found
         .change
@@ -330,8 +330,9 @@ fn carry_out(
     approved: agentos_policy::Approved<Change>,
     mut outcome: Outcome,
 ) -> Result<Outcome, EffectError> {
-    let (landed, intent) = write(deps, proposal, target, approved);
-    let landed = match landed {
+    let written = landing::write(deps, proposal, target, approved);
+    let intent = written.intent;
+    let (landed, recorded) = match written.landed {
         Ok(landed) => landed,
         Err(error) if error.written => return Ok(unfinished(outcome, &error, intent)),
         Err(error) => return Err(error),
@@ -344,7 +345,7 @@ fn carry_out(
     outcome.commit.clone_from(&landed.commit);
     outcome.tree = Some(landed.tree.clone());
     outcome.kept.clone_from(&landed.kept);
-    match receipt(deps, &landed) {
+    match recorded {
         Ok(head) => outcome.evidence = Some(EvidenceRef { head, intent }),
         Err(error) => {
             let head = intent.clone().unwrap_or_default();
@@ -353,14 +354,6 @@ fn carry_out(
         }
     }
     Ok(outcome)
-}
-
-/// The last records of a landing.
-fn receipt(deps: &mut Deps<'_>, landed: &Landed) -> Result<String, EffectError> {
-    if let Some(recovered) = &landed.recovered {
-        records::write(deps.evidence, RecordKind::Recovered, recovered)?;
-    }
-    records::write(deps.evidence, RecordKind::Receipt, &landed.receipt)
 }
 
 /// The change is made, and what follows it was cut short: the next command finishes it.
@@ -432,42 +425,6 @@ fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
     outcome
 }
 
-/// What the executor did, and the hash of the intent if it came to that.
-fn write(
-    deps: &mut Deps<'_>,
-    proposal: &Proposal<'_>,
-    target: &TargetInfo,
-    approved: agentos_policy::Approved<Change>,
-) -> (Result<Landed, EffectError>, Option<String>) {
-    let hashes = approved.hashes().clone();
-    let order = LandOrder {
-        run: proposal.run.to_string(),
-        message: proposal.message.clone(),
-        trailers: proposal.trailers.clone(),
-        now: deps.clock.now(),
-    };
-    let mut intent = None;
-    let evidence = &mut *deps.evidence;
-    let landed = deps.repo.land(approved, target, &order, &mut |plan| {
-        let hash = records::write(
-            evidence,
-            RecordKind::Intent,
-            &IntentBody {
-                plan,
-                hashes: &hashes,
-            },
-        )?;
-        intent = Some(hash.clone());
-        Ok(hash)
-    });
-    let recovered = landed.as_ref().err().and_then(|error| error.recovered.as_ref());
-    let recorded = recovered.map(|body| records::write(deps.evidence, RecordKind::Recovered, body));
-    if let Some(Err(error)) = recorded {
-        return (Err(error), intent);
-    }
-    (landed, intent)
-}
-
 fn landed_message(target: &TargetInfo, landed: &Landed, files: &[String]) -> String {
     let count = if files.len() == 1 {
         "1 file".to_owned()
@@ -491,6 +448,7 @@ fn landed_message(target: &TargetInfo, landed: &Landed, files: &[String]) -> Str
 }
 
 mod consent;
+mod landing;
 
 pub use consent::{ConsentRequest, deny};
 use consent::{Consented, consent};

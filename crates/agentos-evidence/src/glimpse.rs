@@ -141,9 +141,8 @@ mod tests {
     fn line() -> String {
         let body = json!({ "b": [1, 2.5, null], "é": "x\u{1}\n", "c": { "d_sha256": GENESIS } });
         let ts = "2026-11-21T09:14:00.000Z";
-        Record::sealed(7, GENESIS, "r-1", RecordKind::Answer, &body, ts)
-            .unwrap()
-            .line
+        let body = canonical::text(&body).unwrap();
+        Record::sealed(7, GENESIS, "r-1", RecordKind::Answer, &body, ts).line
     }
 
     #[test]

@@ -32,16 +32,32 @@ const SECRET_NAMES: [&str; 14] = [
 ///
 /// # Errors
 /// When it is nested too deeply or holds a number that cannot be recorded exactly.
-pub fn clean(body: Value) -> Result<Value, EvidenceError> {
-    walk(body, "body", MAX_DEPTH)
+pub fn clean(mut body: Value) -> Result<Value, EvidenceError> {
+    walk(&mut body, &Way::Body, MAX_DEPTH)?;
+    Ok(body)
 }
 
-fn walk(value: Value, at: &str, depth: usize) -> Result<Value, EvidenceError> {
+/// Where in the body a value stands; put into words only for a message.
+enum Way<'a> {
+    Body,
+    Member(&'a Way<'a>, &'a str),
+}
+
+impl std::fmt::Display for Way<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Body => f.write_str("body"),
+            Self::Member(above, name) => write!(f, "{above}.{name}"),
+        }
+    }
+}
+
+fn walk(value: &mut Value, at: &Way<'_>, depth: usize) -> Result<(), EvidenceError> {
     let Some(depth) = depth.checked_sub(1) else {
         return Err(EvidenceError::TooDeep);
     };
     match value {
-        Value::Null | Value::Bool(_) => Ok(value),
+        Value::Null | Value::Bool(_) => Ok(()),
         Value::Number(number) => {
             let exact = match (number.as_i64(), number.as_u64(), number.as_f64()) {
                 (Some(int), _, _) => int.unsigned_abs() <= MAX_SAFE,
@@ -50,30 +66,39 @@ fn walk(value: Value, at: &str, depth: usize) -> Result<Value, EvidenceError> {
                 (None, None, None) => false,
             };
             if exact {
-                Ok(Value::Number(number))
+                Ok(())
             } else {
-                Err(EvidenceError::NumberTooLarge { at: at.to_owned() })
+                Err(EvidenceError::NumberTooLarge { at: at.to_string() })
             }
         }
-        Value::String(text) => Ok(Value::String(without_user_parts(&text))),
-        Value::Array(items) => items.into_iter().map(|item| walk(item, at, depth)).collect(),
-        Value::Object(members) => members
-            .into_iter()
-            .map(|(name, value)| {
-                if is_secret(&name) && !value.is_null() && !value.is_boolean() {
-                    return Ok((name, Value::String(GONE.to_owned())));
-                }
-                let value = walk(value, &format!("{at}.{name}"), depth)?;
-                Ok((name, value))
-            })
-            .collect::<Result<serde_json::Map<_, _>, _>>()
-            .map(Value::Object),
+        Value::String(text) => {
+            if may_hold_secret(text) {
+                *text = without_user_parts(text);
+            }
+            Ok(())
+        }
+        Value::Array(items) => items.iter_mut().try_for_each(|item| walk(item, at, depth)),
+        Value::Object(members) => members.iter_mut().try_for_each(|(name, value)| {
+            if is_secret(name) && !value.is_null() && !value.is_boolean() {
+                *value = Value::String(GONE.to_owned());
+                return Ok(());
+            }
+            walk(value, &Way::Member(at, name), depth)
+        }),
     }
 }
 
 fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace('-', "_");
-    SECRET_NAMES.contains(&name.as_str())
+    let fold = |b: u8| if b == b'-' { b'_' } else { b.to_ascii_lowercase() };
+    SECRET_NAMES
+        .iter()
+        .any(|secret| secret.len() == name.len() && secret.bytes().eq(name.bytes().map(fold)))
+}
+
+/// A quick look: what has neither mark is left as it is.
+fn may_hold_secret(text: &str) -> bool {
+    let marks = |pair: &[u8]| pair == b"//" || pair.eq_ignore_ascii_case(b"r ");
+    text.as_bytes().windows(2).any(marks)
 }
 
 /// `scheme://user:password@host` becomes `scheme://[redacted]@host`; `Bearer x` becomes `Bearer [redacted]`.

@@ -4,6 +4,7 @@
 //! and a checkpoint's signature cover. Never: decides what is worth recording, reads a clock or a repository,
 //! repairs in silence, or keeps a secret. Start at [`Store`].
 
+mod ahead;
 mod blob;
 mod canonical;
 mod checkpoint;
@@ -15,6 +16,7 @@ mod facts;
 mod glimpse;
 mod guard;
 mod head;
+mod placed;
 mod record;
 mod room;
 mod runs;

@@ -2,8 +2,10 @@
 //!
 //! Owns: the lock, the order of writes and their durability. Never: appends to a tape that is not whole, and never
 //! mends one without saying so on it.
+//!
+//! A record gets its place and is brought to the disk in two steps that a caller may take apart, to do other work in
+//! between. From the first to the second other writers wait.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,13 +13,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
+use crate::ahead::Ahead;
 use crate::checkpoint::Checkpoint;
 use crate::head::{Head, HeadFile};
-use crate::record::{GENESIS, MAX_LINE};
+use crate::placed::{Entry, Placed};
+use crate::record::GENESIS;
 use crate::tail::{Found, Tail};
-use crate::{
-    EvidenceError, Record, RecordKind, RecordRef, RunFacts, SigningKey, blob, guard, head, segments, tail,
-};
+use crate::{EvidenceError, RecordKind, RecordRef, RunFacts, SigningKey, blob, head, segments, tail};
 
 /// The evidence of one repository. Many stores, in many processes, may be open on one folder.
 #[derive(Debug)]
@@ -27,52 +29,11 @@ pub struct Store {
     known: Mutex<Option<Tail>>,
     /// Noted, not yet written.
     noted: Mutex<Vec<Entry>>,
-    /// Blobs and their folders that may not be on the disk yet.
-    unsynced: Mutex<BTreeSet<PathBuf>>,
+    /// With a place, not yet on the disk.
+    placed: Mutex<Option<Placed>>,
+    blobs: Ahead,
     /// Bytes at which a file of the tape is full.
     full: u64,
-}
-
-/// What a record will say, once its place on the tape is known.
-#[derive(Debug)]
-struct Entry {
-    run: String,
-    kind: RecordKind,
-    body: Value,
-    ts: String,
-}
-
-impl Entry {
-    /// Without secrets, and surely recordable.
-    fn new(run: &str, kind: RecordKind, body: Value, ts: &str) -> Result<Self, EvidenceError> {
-        let body = guard::clean(body)?;
-        let entry = Self {
-            run: run.to_owned(),
-            kind,
-            body,
-            ts: ts.to_owned(),
-        };
-        entry.line(u64::from(u32::MAX), GENESIS).map(|_| entry)
-    }
-
-    /// The record's line, with its end, and where it stands.
-    fn line(&self, seq: u64, prev: &str) -> Result<(String, RecordRef), EvidenceError> {
-        let record = Record::sealed(seq, prev, &self.run, self.kind, &self.body, &self.ts)?;
-        let line = record.line + "\n";
-        if line.len() > MAX_LINE {
-            return Err(EvidenceError::RecordTooLarge {
-                bytes: line.len(),
-                limit: MAX_LINE,
-            });
-        }
-        Ok((
-            line,
-            RecordRef {
-                seq,
-                hash: record.hash,
-            },
-        ))
-    }
 }
 
 impl Store {
@@ -114,7 +75,8 @@ impl Store {
             dir: dir.to_owned(),
             known: Mutex::new(None),
             noted: Mutex::new(Vec::new()),
-            unsynced: Mutex::new(BTreeSet::new()),
+            placed: Mutex::new(None),
+            blobs: Ahead::default(),
             full: segments::FULL,
         })
     }
@@ -155,8 +117,72 @@ impl Store {
         body: Value,
         ts: &str,
     ) -> Result<RecordRef, EvidenceError> {
+        let written = self.write(run, kind, body, ts)?;
+        self.sync()?;
+        Ok(written)
+    }
+
+    /// The same without waiting for the disk: the record has its place and its hash, and is on the disk when
+    /// [`Store::sync`] or the next append returns. Until then other writers wait, and a crash loses it.
+    ///
+    /// # Errors
+    /// When the body cannot be recorded, or the tape is not whole.
+    pub fn write(
+        &self,
+        run: &str,
+        kind: RecordKind,
+        body: Value,
+        ts: &str,
+    ) -> Result<RecordRef, EvidenceError> {
         let entry = Entry::new(run, kind, body, ts)?;
-        self.append_with(run, ts, |_| Ok(entry))
+        self.write_with(run, ts, |_| Ok(entry))
+    }
+
+    /// Brings what was written to the disk, after the blobs that it refers to: one write, synced, then the note of the
+    /// last record.
+    ///
+    /// # Errors
+    /// When it cannot be made durable: then it is not on the tape.
+    pub fn sync(&self) -> Result<(), EvidenceError> {
+        let Some(placed) = self.placed().take() else {
+            return Ok(());
+        };
+        let synced = self.bring_to_disk(&placed);
+        let Placed {
+            lines,
+            noted,
+            len,
+            at,
+            ..
+        } = placed;
+        if let Err(error) = synced {
+            self.noted().splice(0..0, noted);
+            return Err(error);
+        }
+        *self.known() = Some(Tail {
+            len: len + u64::try_from(lines.len()).unwrap_or(0),
+            seq: at.seq,
+            hash: at.hash,
+        });
+        Ok(())
+    }
+
+    fn bring_to_disk(&self, placed: &Placed) -> Result<(), EvidenceError> {
+        // A record must not be on the disk before the blobs that it, or one noted before it, refers to.
+        self.blobs.sync()?;
+        let mut tape = &placed.tape;
+        let written = tape
+            .write_all(placed.lines.as_bytes())
+            .and_then(|()| tape.sync_data());
+        let written = written
+            .map_err(EvidenceError::io("append to", &self.tape_path()))
+            .and_then(|()| head::write(&self.head_path(), &Head::new(placed.at.seq, &placed.at.hash)));
+        if written.is_err() {
+            // Take back what a full disk let through, records without their note included, so that the next reader
+            // finds a whole tape. If even that fails, the next append finds it and tells.
+            let _ = tape.set_len(placed.len);
+        }
+        written
     }
 
     /// Ends a run: a record that holds the head of the tape up to here, signed, and what the run's facts amount to.
@@ -171,45 +197,90 @@ impl Store {
         signer: Result<&SigningKey, &str>,
         ts: &str,
     ) -> Result<RecordRef, EvidenceError> {
-        self.append_with(run, ts, |head| {
+        let written = self.write_checkpoint(run, facts, signer, ts)?;
+        self.sync()?;
+        Ok(written)
+    }
+
+    /// The same without waiting for the disk.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn write_checkpoint(
+        &self,
+        run: &str,
+        facts: &RunFacts,
+        signer: Result<&SigningKey, &str>,
+        ts: &str,
+    ) -> Result<RecordRef, EvidenceError> {
+        self.write_with(run, ts, |head| {
             let body = Checkpoint::new(&facts.statements(run, head, ts), signer)?.to_body()?;
             Entry::new(run, RecordKind::Checkpoint, body, ts)
         })
     }
 
-    fn append_with(
+    fn write_with(
         &self,
         run: &str,
         ts: &str,
         last: impl FnOnce(&RecordRef) -> Result<Entry, EvidenceError>,
     ) -> Result<RecordRef, EvidenceError> {
         blob::make_dir(&self.dir)?;
-        self.sync_blobs()?;
-        let _lock = segments::lock(&self.dir)?;
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.placed();
+        let mut placed = match place.take() {
+            Some(placed) => placed,
+            None => self.begin(run, ts)?,
+        };
+        let record = placed.add(&mut self.noted(), last);
+        // What was written before stands.
+        if !placed.lines.is_empty() {
+            *place = Some(placed);
+        }
+        record
+    }
+
+    /// The tape, whole and with room, for a writer who is alone with it.
+    fn begin(&self, run: &str, ts: &str) -> Result<Placed, EvidenceError> {
+        let lock = segments::lock(&self.dir)?;
         let mut tape = self.open_tape()?;
-        let mut tail = match known.take() {
-            Some(tail) if self.len_of(&tape)? == tail.len && self.is_head(&tail)? => tail,
-            Some(_) | None => self.sound_tail(&mut tape, run, ts)?,
+        let known = self.known().take();
+        let (mut tail, odd) = match known {
+            Some(tail) if self.len_of(&tape)? == tail.len && self.is_head(&tail)? => (tail, Vec::new()),
+            Some(_) | None => self.sound_tail(&mut tape)?,
         };
         if tail.len >= self.full {
             segments::turn(&self.dir)?;
             tape = self.open_tape()?;
             tail.len = 0;
         }
-        // Taken only for good: what was noted stays noted when it cannot be written.
-        let noted = std::mem::take(&mut *self.noted());
-        let written = self.write(&mut tape, &mut tail, &noted, last);
-        if written.is_err() {
-            self.noted().splice(0..0, noted);
+        let mut placed = Placed {
+            _lock: lock,
+            tape,
+            lines: String::new(),
+            noted: Vec::new(),
+            len: tail.len,
+            at: RecordRef {
+                seq: tail.seq,
+                hash: tail.hash,
+            },
+        };
+        for body in odd {
+            let entry = Entry::new(run, RecordKind::Recovered, body, ts)?;
+            placed.add(&mut Vec::new(), |_| Ok(entry))?;
         }
-        let written = written?;
-        *known = Some(tail);
-        Ok(written)
+        Ok(placed)
     }
 
     fn noted(&self) -> MutexGuard<'_, Vec<Entry>> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn placed(&self) -> MutexGuard<'_, Option<Placed>> {
+        self.placed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<Tail>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The note of the last record, as it stands.
@@ -229,11 +300,21 @@ impl Store {
     /// When it cannot be written.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<String, EvidenceError> {
         blob::make_dir(&self.dir)?;
-        let _lock = segments::lock(&self.dir)?;
+        let placed = self.placed();
+        // Whose records wait for the disk has the lock already.
+        let _lock = match &*placed {
+            Some(_) => None,
+            None => Some(segments::lock(&self.dir)?),
+        };
         let stored = blob::put(&self.dir, bytes)?;
-        let mut unsynced = self.unsynced.lock().unwrap_or_else(PoisonError::into_inner);
-        unsynced.extend(stored.unsynced);
+        self.blobs.add(stored.unsynced);
         Ok(stored.id)
+    }
+
+    /// Begins to bring the blobs stored so far to the disk, for a caller who has other work meanwhile. The next record
+    /// waits for them.
+    pub fn sync_blobs_ahead(&self) {
+        self.blobs.begin();
     }
 
     /// Reads a blob back.
@@ -242,14 +323,6 @@ impl Store {
     /// When it is not there, cannot be read, or is not what was stored.
     pub fn get_blob(&self, id: &str) -> Result<Vec<u8>, EvidenceError> {
         blob::get(&self.dir, id)
-    }
-
-    /// A record must not be on the disk before the blobs that it, or one noted before it, refers to.
-    fn sync_blobs(&self) -> Result<(), EvidenceError> {
-        let mut unsynced = self.unsynced.lock().unwrap_or_else(PoisonError::into_inner);
-        blob::sync_each(&Vec::from_iter(unsynced.iter().cloned()))?;
-        unsynced.clear();
-        Ok(())
     }
 
     pub(crate) fn tape_path(&self) -> PathBuf {
@@ -287,8 +360,8 @@ impl Store {
             .len())
     }
 
-    /// The end of the tape, after anything a crash left was put right and told.
-    fn sound_tail(&self, tape: &mut File, run: &str, ts: &str) -> Result<Tail, EvidenceError> {
+    /// The end of the tape, after anything a crash left was put right, and what is to be told of it.
+    fn sound_tail(&self, tape: &mut File) -> Result<(Tail, Vec<Value>), EvidenceError> {
         let found = tail::read(tape).map_err(EvidenceError::io("read", &self.tape_path()))?;
         let Found::Whole(mut tail, fragment) = found else {
             return Err(EvidenceError::BrokenTail);
@@ -312,15 +385,7 @@ impl Store {
         if let Some(behind) = behind {
             told.push(json!({ "what": "head-behind", "head": behind, "tape": tail.seq }));
         }
-        let told: Result<Vec<Entry>, EvidenceError> = told
-            .into_iter()
-            .map(|body| Entry::new(run, RecordKind::Recovered, body, ts))
-            .collect();
-        let mut told = told?;
-        if let Some(last) = told.pop() {
-            self.write(tape, &mut tail, &told, |_| Ok(last))?;
-        }
-        Ok(tail)
+        Ok((tail, told))
     }
 
     /// A file that is still empty goes on where the last full one ends.
@@ -356,41 +421,5 @@ impl Store {
             return Err(EvidenceError::BrokenTail);
         }
         Ok((head.seq < tail.seq).then_some(head.seq))
-    }
-
-    /// Some records and a last one: one write with their line ends, synced, then the head.
-    fn write(
-        &self,
-        tape: &mut File,
-        tail: &mut Tail,
-        entries: &[Entry],
-        last: impl FnOnce(&RecordRef) -> Result<Entry, EvidenceError>,
-    ) -> Result<RecordRef, EvidenceError> {
-        let mut at = RecordRef {
-            seq: tail.seq,
-            hash: tail.hash.clone(),
-        };
-        let mut lines = String::new();
-        for entry in entries {
-            let (line, next) = entry.line(at.seq + 1, &at.hash)?;
-            lines.push_str(&line);
-            at = next;
-        }
-        let (line, at) = last(&at)?.line(at.seq + 1, &at.hash)?;
-        lines.push_str(&line);
-        let written = tape.write_all(lines.as_bytes()).and_then(|()| tape.sync_data());
-        let written = written
-            .map_err(EvidenceError::io("append to", &self.tape_path()))
-            .and_then(|()| head::write(&self.head_path(), &Head::new(at.seq, &at.hash)));
-        if let Err(error) = written {
-            // Take back what a full disk let through, records without their note included, so that the next reader
-            // finds a whole tape. If even that fails, the next append finds it and tells.
-            let _ = tape.set_len(tail.len);
-            return Err(error);
-        }
-        tail.len += u64::try_from(lines.len()).unwrap_or(0);
-        tail.seq = at.seq;
-        tail.hash.clone_from(&at.hash);
-        Ok(at)
     }
 }

@@ -163,15 +163,34 @@ impl Repository {
                 });
             }
         };
+        if is_torn(&bytes) {
+            return Ok(None);
+        }
         let journal = serde_json::from_slice::<Journal>(&bytes).ok();
         let journal =
             journal.filter(|journal| journal.v == 1 && journal.files.iter().all(JournalFile::is_sound));
         journal.map(Some).ok_or(ExecError::BadJournal(path))
     }
 
-    /// Writes the journal in one step. Its content is durable then, and so is everything in `also`; its name is with
-    /// [`Repository::sync_state_dir`].
-    pub(crate) fn write_journal(&self, journal: &Journal, also: Vec<PathBuf>) -> Result<(), ExecError> {
+    /// Writes the first journal of a landing; gives what is to be synced for it to be durable. Before that nothing may
+    /// rest on it: a loss of power can leave its name without its content, which is no journal then.
+    pub(crate) fn begin_journal(&self, journal: &Journal) -> Result<Vec<PathBuf>, ExecError> {
+        self.put_journal(journal, |_| Ok(()))?;
+        let mut unsynced = vec![self.journal_path()];
+        unsynced.extend(disk::folder(self.state_dir()));
+        Ok(unsynced)
+    }
+
+    /// Replaces the journal in one step. Its content is durable then; its name is with [`Repository::sync_state_dir`].
+    pub(crate) fn replace_journal(&self, journal: &Journal) -> Result<(), ExecError> {
+        self.put_journal(journal, |temp| disk::sync_each(&[temp.to_owned()]))
+    }
+
+    fn put_journal(
+        &self,
+        journal: &Journal,
+        sync: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> Result<(), ExecError> {
         let path = self.journal_path();
         let written = serde_json::to_vec(journal)
             .map_err(io::Error::other)
@@ -182,7 +201,7 @@ impl Repository {
                 let mut file = OpenOptions::new().write(true).create_new(true).open(&temp)?;
                 self.reach("journal opened");
                 file.write_all(&text)?;
-                disk::sync_each(&[vec![temp.clone()], also].concat())?;
+                sync(&temp)?;
                 self.reach("journal ready");
                 fs::rename(&temp, &path)?;
                 self.reach("journal in place");
@@ -207,6 +226,14 @@ impl Repository {
         self.remove_journal()?;
         self.sync_state_dir()
     }
+}
+
+/// Is it what a loss of power leaves of a file that was not on the disk yet? File systems leave nothing of it, zeros, or
+/// its first blocks.
+fn is_torn(bytes: &[u8]) -> bool {
+    const BLOCK: usize = 4096;
+    let is_cut = bytes.len().is_multiple_of(BLOCK) && bytes.last() != Some(&b'}');
+    is_cut || bytes.contains(&0)
 }
 
 pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {

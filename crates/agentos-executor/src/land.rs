@@ -134,34 +134,25 @@ impl Repository {
             pack::prepare_packed(self, &base, change, files)?
         };
         prepared.ends = filters::check(self, &prepared, &before)?;
-        let pin = self.record_intent(&intent_of(plan, change, &prepared), &prepared.unsynced, intents)?;
+        let intent = intents.intent(&intent_of(plan, change, &prepared));
+        let pin = intent.map_err(ExecError::EvidenceNotDurable)?;
         self.reach("intent recorded");
+        if signer.is_some() {
+            // A signing program may ask a person: others shall not wait for the tape meanwhile.
+            intents.durable().map_err(ExecError::EvidenceNotDurable)?;
+        }
         let commit = match &signatures {
             Some(by) => Some(self.write_commit(plan, by, prepared.tree, &pin, signer)?),
             None => None,
         };
         self.reach("commit written");
-        let kept = self.publish(plan, &prepared, commit, held.as_mut())?;
-        let mut receipt = receipt_of(plan, change, prepared);
+        let made = disk::object_files(self.common_dir(), commit.as_slice());
+        prepared.unsynced.extend(made);
+        let mut receipt = receipt_of(plan, change, &prepared);
         receipt.commit = commit.map(|id| id.to_string());
         receipt.signed = commit.map(|_| signer.map_or(Signed::No, CommitSigner::format));
-        receipt.work_tree_updated = plan.target.writes.touches_work_tree();
-        receipt.kept = kept;
-        receipt.recovered = self.take_recovered();
+        self.publish(plan, &prepared, &mut receipt, held.as_mut(), intents)?;
         Ok(receipt)
-    }
-
-    /// The intent on the tape, and the objects on the disk: both at once, since neither leads to the other yet.
-    fn record_intent(
-        &self,
-        intent: &Intent,
-        objects: &[PathBuf],
-        intents: &mut dyn IntentSink,
-    ) -> Result<String, ExecError> {
-        let (pin, synced) = disk::meanwhile(|| disk::sync_each(objects), || intents.intent(intent));
-        let pin = pin.map_err(ExecError::EvidenceNotDurable)?;
-        synced.map_err(ExecError::write("sync", self.common_dir()))?;
-        Ok(pin)
     }
 
     /// A dry run: every check, and everything up to the resulting tree, with the objects in memory alone.
@@ -188,7 +179,7 @@ impl Repository {
         self.check_ref_is_free(&plan.target.refname)?;
         let prepared = prepare(&git, &base, change, files, self.fail_points())?;
         filters::check_in(&git, self, &prepared, &before)?;
-        Ok(receipt_of(plan, change, prepared))
+        Ok(receipt_of(plan, change, &prepared))
     }
 
     /// The tree that a change makes of another one, with the objects in memory alone. Nothing is written, so nothing of
@@ -257,7 +248,7 @@ impl Repository {
         Ok(self.tree(&target.base_tree)?)
     }
 
-    /// Writes the commit; the journal that names it makes it durable.
+    /// Writes the commit, which is brought to the disk with the rest.
     fn write_commit(
         &self,
         plan: &LandPlan,
@@ -423,7 +414,7 @@ fn intent_of(plan: &LandPlan, change: &Change, prepared: &Prepared) -> Intent {
     }
 }
 
-fn receipt_of(plan: &LandPlan, change: &Change, prepared: Prepared) -> Receipt {
+fn receipt_of(plan: &LandPlan, change: &Change, prepared: &Prepared) -> Receipt {
     Receipt {
         run: plan.run.clone(),
         commit: None,
@@ -432,7 +423,7 @@ fn receipt_of(plan: &LandPlan, change: &Change, prepared: Prepared) -> Receipt {
         refname: plan.target.refname.clone(),
         writes: plan.target.writes,
         diff_sha256: change.sha256().to_owned(),
-        files: prepared.files,
+        files: prepared.files.clone(),
         signed: None,
         work_tree_updated: false,
         kept: Vec::new(),

@@ -3,7 +3,7 @@
 //! Owns: journal, staged files, ref, index and work tree, journal cleared. Before the ref moves, nothing is visible;
 //! after it, everything can be redone from the journal. Never: checks whether a change may land.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, iter};
 
 use git2::{ErrorCode, Oid};
@@ -14,19 +14,21 @@ use crate::journal::{Journal, JournalFile};
 use crate::land::{Prepared, moved};
 use crate::line_ends::Ends;
 use crate::splice::oid;
-use crate::{ExecError, LandPlan, Repository, worktree};
+use crate::{ExecError, IntentSink, LandPlan, Receipt, Repository, worktree};
 
 impl Repository {
-    /// Journal, staged files, ref, work tree, index, journal cleared.
+    /// Journal, staged files, both on the disk with objects and intent; then ref, work tree, index, receipt.
     pub(crate) fn publish(
         &self,
         plan: &LandPlan,
         prepared: &Prepared,
-        commit: Option<Oid>,
+        receipt: &mut Receipt,
         held: Option<&mut HeldIndex>,
-    ) -> Result<Vec<String>, ExecError> {
+        records: &mut dyn IntentSink,
+    ) -> Result<(), ExecError> {
         let target = &plan.target;
         let root = self.work_dir().filter(|_| target.writes.touches_work_tree());
+        let commit = receipt.commit.as_deref().map(oid).transpose()?;
         let ends = prepared.ends.iter().copied().chain(iter::repeat(Ends::default()));
         let files = prepared.files.iter().zip(ends).map(|(file, ends)| JournalFile {
             file: file.clone(),
@@ -39,7 +41,7 @@ impl Repository {
             writes: target.writes,
             refname: target.refname.clone(),
             parent: target.base_commit.clone(),
-            commit: commit.map(|id| id.to_string()),
+            commit: receipt.commit.clone(),
             decided: false,
             work_dir: root.map(Path::to_owned),
             files: files.collect(),
@@ -50,50 +52,92 @@ impl Repository {
         if commit.is_some() {
             self.check_ref_is_free(&target.refname)?;
         }
-        let objects = disk::object_files(self.common_dir(), commit.as_slice());
-        self.write_journal(&journal, objects)?;
-        self.reach("journal written");
-        if let Err(error) = self.decide(plan, &mut journal, root, commit) {
+        let ready = self
+            .make_ready(&journal, root, prepared.unsynced.clone(), records)
+            .and_then(|()| self.decide(plan, &mut journal, root, commit));
+        if let Err(error) = ready {
             self.take_back(root, &journal)?;
             return Err(error);
         }
         let completed = match (root, held) {
-            (Some(root), Some(held)) => self.complete(&journal, root, held),
-            (None, _) | (_, None) => self.complete_ref(&journal).map(|()| Vec::new()),
+            (Some(root), Some(held)) => self.complete(&journal, root, held, receipt, records),
+            (None, _) | (_, None) => self.complete_ref(&journal, receipt, records),
         };
         completed.map_err(|error| ExecError::Unfinished(Box::new(error)))
     }
 
-    /// What follows once the change is made; gives the paths that were left to somebody's later work.
+    /// Journal and staged files; then everything that must be on the disk before the change is made, brought there at
+    /// once: nothing of it leads to anything else of it that a reader would miss.
+    fn make_ready(
+        &self,
+        journal: &Journal,
+        root: Option<&Path>,
+        mut unsynced: Vec<PathBuf>,
+        records: &mut dyn IntentSink,
+    ) -> Result<(), ExecError> {
+        unsynced.extend(self.begin_journal(journal)?);
+        self.reach("journal written");
+        if let Some(root) = root {
+            unsynced.extend(worktree::stage(self, root, &journal.files)?);
+            self.reach("staged");
+        }
+        let (durable, synced) = disk::meanwhile(|| disk::sync_each(&unsynced), || records.durable());
+        durable.map_err(ExecError::EvidenceNotDurable)?;
+        synced.map_err(ExecError::write("sync", self.common_dir()))?;
+        self.reach("intent durable");
+        Ok(())
+    }
+
+    /// What follows once the change is made.
     fn complete(
         &self,
         journal: &Journal,
         root: &Path,
         held: &mut HeldIndex,
-    ) -> Result<Vec<String>, ExecError> {
+        receipt: &mut Receipt,
+        records: &mut dyn IntentSink,
+    ) -> Result<(), ExecError> {
         if journal.commit.is_some() {
             // Else a loss of power could leave a changed work tree under the old commit.
             let synced = disk::sync_each(&disk::ref_files(self.common_dir(), &journal.refname));
             synced.map_err(ExecError::write("sync", self.common_dir()))?;
             self.reach("branch durable");
         }
-        let kept = worktree::settle_unless_edited(self, held, root, &journal.files)?;
+        receipt.kept = worktree::settle_unless_edited(self, held, root, &journal.files)?;
+        receipt.work_tree_updated = true;
         self.reach("settled");
-        self.clear_journal()?;
-        self.reach("journal cleared");
-        Ok(kept)
-    }
-
-    /// The same where only a ref was moved. Whatever of this is on the disk, nothing is left to be done: with the
-    /// journal gone and the ref not moved, the change was not made.
-    fn complete_ref(&self, journal: &Journal) -> Result<(), ExecError> {
         self.remove_journal()?;
         self.reach("journal cleared");
-        let mut paths = disk::ref_files(self.common_dir(), &journal.refname);
-        paths.extend(disk::folder(self.state_dir()));
-        disk::sync_each(&paths).map_err(ExecError::write("sync", self.common_dir()))?;
+        self.tell(Vec::from_iter(disk::folder(self.state_dir())), receipt, records)
+    }
+
+    /// The same where only a ref was moved. The journal stays until ref and receipt are on the disk: should only the
+    /// receipt come there, the next call says that the change was not made. That it is gone need not come there: what
+    /// it tells is so.
+    fn complete_ref(
+        &self,
+        journal: &Journal,
+        receipt: &mut Receipt,
+        records: &mut dyn IntentSink,
+    ) -> Result<(), ExecError> {
+        let paths = disk::ref_files(self.common_dir(), &journal.refname);
+        self.tell(paths, receipt, records)?;
         self.reach("branch durable");
+        self.remove_journal()?;
+        self.reach("journal cleared");
         Ok(())
+    }
+
+    /// Has the receipt recorded while something is synced.
+    fn tell(
+        &self,
+        unsynced: Vec<PathBuf>,
+        receipt: &mut Receipt,
+        records: &mut dyn IntentSink,
+    ) -> Result<(), ExecError> {
+        receipt.recovered = self.take_recovered();
+        let ((), synced) = disk::meanwhile(|| disk::sync_each(&unsynced), || records.receipt(receipt));
+        synced.map_err(ExecError::write("sync", self.common_dir()))
     }
 
     /// The one step after which the change is made.
@@ -104,18 +148,14 @@ impl Repository {
         root: Option<&Path>,
         commit: Option<Oid>,
     ) -> Result<(), ExecError> {
-        if let Some(root) = root {
-            // The journal's name with them, before the ref: it says what is to be done to the work tree.
-            let also = Vec::from_iter(disk::folder(self.state_dir()));
-            worktree::stage(self, root, &journal.files, also)?;
-            self.reach("staged");
+        if root.is_some() {
             self.check_again(&plan.target)?;
         }
         if let Some(commit) = commit {
             return self.move_ref(plan, commit);
         }
         journal.decided = true;
-        let written = self.write_journal(journal, Vec::new());
+        let written = self.replace_journal(journal);
         let written = written.and_then(|()| self.sync_state_dir());
         if written.is_err() {
             journal.decided = false;

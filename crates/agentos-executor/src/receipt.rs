@@ -55,14 +55,26 @@ pub struct Intent {
     pub files: Vec<ReceiptFile>,
 }
 
-/// Takes the intent into the evidence.
+/// Takes what a landing does into the evidence.
 pub trait IntentSink {
-    /// Records the intent durably and gives the record's hash, as in `sha256:…`. When this fails, nothing is
-    /// written.
+    /// Records the intent and gives the record's hash, as in `sha256:…`. When this fails, nothing is written.
     ///
     /// # Errors
     /// The reason, for people.
     fn intent(&mut self, intent: &Intent) -> Result<String, String>;
+
+    /// Makes the intent durable, unless it is since [`IntentSink::intent`] returned. Nothing visible is written before;
+    /// objects that nothing leads to are brought to the disk meanwhile.
+    ///
+    /// # Errors
+    /// The reason, for people. Then nothing is written.
+    fn durable(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// The change is made, and what makes it durable is on its way to the disk: the receipt, which may be brought there
+    /// meanwhile. What a loss of power then leaves of the two is put right by the next call, and told.
+    fn receipt(&mut self, _receipt: &Receipt) {}
 }
 
 /// What was written.

@@ -44,6 +44,8 @@ impl Repository {
     pub(crate) fn recover_locked(&self) -> Result<Option<Recovered>, ExecError> {
         let abandoned = self.release_abandoned_index()?;
         let Some(mut journal) = self.read_journal()? else {
+            // Nothing, or one that was never durable: then nothing that rests on it was done.
+            self.remove_journal()?;
             // It died before it had written anything but objects.
             return Ok(abandoned.map(|run| Recovered {
                 run,
@@ -106,13 +108,11 @@ impl Repository {
     ) -> Result<Vec<String>, ExecError> {
         // Folders came and went: new content may have to wait elsewhere, and a second crash must find it there.
         worktree::plan_temps(root, &journal.run, &mut journal.files)?;
-        self.write_journal(journal, Vec::new())?;
-        worktree::stage(
-            owner,
-            root,
-            &journal.files,
-            Vec::from_iter(disk::folder(self.state_dir())),
-        )?;
+        self.replace_journal(journal)?;
+        let mut unsynced = worktree::stage(owner, root, &journal.files)?;
+        unsynced.extend(disk::folder(self.state_dir()));
+        disk::sync_each(&unsynced).map_err(ExecError::write("sync", root))?;
+        self.reach("staged");
         worktree::settle_unless_edited(owner, index, root, &journal.files)
     }
 
@@ -142,10 +142,12 @@ impl Repository {
         let Some(now) = now else {
             return Ok(RecoveryOutcome::RolledBack);
         };
+        // The branch moves only to a commit that is on the disk: one that a loss of power took it never moved to.
+        if self.git.find_commit(commit).is_err() {
+            return Ok(RecoveryOutcome::RolledBack);
+        }
         let followed = match self.git.graph_descendant_of(now, commit) {
             Ok(followed) => followed,
-            // A commit that no branch ever led to is cleared away in time.
-            Err(error) if error.code() == ErrorCode::NotFound => false,
             Err(error) => return Err(RepoError::git("read the branch's history")(error).into()),
         };
         Ok(if followed {

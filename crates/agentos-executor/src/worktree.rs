@@ -45,15 +45,14 @@ pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> R
     Ok(())
 }
 
-/// Writes the new content of each file under its temporary name, and makes it durable together with `also`. A folder
-/// that a file is to be deleted from is tried: one that cannot be written is found before the branch moves.
+/// Writes the new content of each file under its temporary name; gives what is to be synced. A folder that a file is to
+/// be deleted from is tried: one that cannot be written is found before the branch moves.
 pub(crate) fn stage(
     repository: &Repository,
     root: &Path,
     files: &[JournalFile],
-    also: Vec<PathBuf>,
-) -> Result<(), ExecError> {
-    let mut written = also;
+) -> Result<Vec<PathBuf>, ExecError> {
+    let mut written = Vec::new();
     let mut tried = BTreeSet::new();
     for JournalFile { file, temp, ends } in files {
         let Some(temp) = temp else {
@@ -80,7 +79,7 @@ pub(crate) fn stage(
         written.push(temp);
         repository.reach("file staged");
     }
-    disk::sync_each(&written).map_err(ExecError::write("sync", root))
+    Ok(written)
 }
 
 /// Brings what is staged to its places, and the index up to it. A file that is no longer as the base has it, and not

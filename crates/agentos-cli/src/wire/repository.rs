@@ -9,11 +9,11 @@ use std::rc::Rc;
 use agentos_diff::{Base, Change};
 use agentos_engine::Cause;
 use agentos_engine::ports::{
-    self, EffectError, IntentFn, LandOrder, Landed, Measured, PolicyInForce, TargetInfo, Writes,
+    self, EffectError, LandOrder, Landed, LandingRecords, Measured, PolicyInForce, TargetInfo, Writes,
 };
 use agentos_evidence::{CommitInfo, CommitLookup};
 use agentos_executor::{
-    EVIDENCE_TRAILER, ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, RepoError,
+    EVIDENCE_TRAILER, ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, Receipt, RepoError,
     Repository, Target, TargetSpec,
 };
 use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
@@ -147,7 +147,7 @@ impl ports::Repository for RepositoryPort {
         approved: Approved<Change>,
         target: &TargetInfo,
         order: &LandOrder,
-        intent: IntentFn<'_>,
+        records: &mut dyn LandingRecords,
     ) -> Result<Landed, EffectError> {
         // The policy in force now, not the one the approval names: the executor compares the two.
         let policy_sha256 = self.policy(target)?.set.sha256().to_owned();
@@ -175,7 +175,10 @@ impl ports::Repository for RepositoryPort {
             policy_sha256,
             target,
         };
-        let mut sink = Sink { intent, failed: None };
+        let mut sink = Sink {
+            records,
+            failed: None,
+        };
         let receipt = self.repo.land_signed(approved, &plan, &mut sink, wish.signer());
         let receipt = match (receipt, sink.failed) {
             (Ok(receipt), _) => receipt,
@@ -221,18 +224,39 @@ pub fn failed(error: &ExecError) -> EffectError {
 }
 
 struct Sink<'a> {
-    intent: IntentFn<'a>,
+    records: &'a mut dyn LandingRecords,
     failed: Option<EffectError>,
+}
+
+impl Sink<'_> {
+    /// In words for the executor; whole for the flow.
+    fn told<T>(&mut self, result: Result<T, EffectError>) -> Result<T, String> {
+        result.map_err(|error| {
+            let message = error.message.clone();
+            self.failed = Some(error);
+            message
+        })
+    }
 }
 
 impl IntentSink for Sink<'_> {
     fn intent(&mut self, intent: &Intent) -> Result<String, String> {
         let json = serde_json::to_value(intent).map_err(|error| error.to_string())?;
-        (self.intent)(json).map_err(|error| {
-            let message = error.message.clone();
-            self.failed = Some(error);
-            message
-        })
+        let recorded = self.records.intent(json);
+        self.told(recorded)
+    }
+
+    fn durable(&mut self) -> Result<(), String> {
+        let durable = self.records.durable();
+        self.told(durable)
+    }
+
+    fn receipt(&mut self, receipt: &Receipt) {
+        let recovered = receipt.recovered.as_ref().map(told_as_json).transpose();
+        // What is no JSON is told by the landing's own answer.
+        if let (Ok(json), Ok(recovered)) = (told_as_json(receipt), recovered) {
+            self.records.receipt(json, recovered);
+        }
     }
 }
 

@@ -14,7 +14,6 @@ use agentos_tool::RunId;
 use super::consent::Asker;
 use super::policy;
 use super::repository::{self, RepositoryPort};
-use super::signer::{self, Unsigned};
 use super::tape::{Tape, broken};
 use crate::app::App;
 use crate::args::land::TargetFlags;
@@ -99,7 +98,7 @@ impl Session {
             .work_dir()
             .map_or_else(|| repo.common_dir().to_owned(), Path::to_owned);
         let store = Store::open(&dir).map_err(|error| broken(&error))?;
-        let mut tape = Tape::new(store, run);
+        let mut tape = Tape::new(app, store, run);
         match recover(app, &repo, &mut tape) {
             Ok(_) => {}
             // A look changes nothing, and need not wait for what stands in the way.
@@ -124,15 +123,10 @@ impl Session {
         }
     }
 
-    /// Ends the run on the tape, signed. What could not be signed is told and stands: what was done is recorded.
+    /// Ends the run on the tape, signed, unless its last record did. What cannot be ended so is told and stands: what was
+    /// done is recorded.
     pub fn seal(&mut self, app: &App) {
-        let kept = signer::signer(app);
-        if let Err(Unsigned::Failed(why)) = &kept {
-            app.printer
-                .note(&format!("note: the evidence of this run is not signed: {why}"));
-        }
-        let key = kept.as_ref().map(|kept| &kept.key).map_err(Unsigned::words);
-        if let Err(error) = self.tape.seal(key) {
+        if let Err(error) = self.tape.end() {
             app.printer.note(&format!(
                 "note: the end of this run is not signed: {}",
                 error.message
@@ -205,7 +199,7 @@ fn asker(app: &App, wanted: &Wanted) -> Asker {
 pub fn recover_only(app: &App, run: &RunId) -> Result<Option<Recovered>, EffectError> {
     let repo = repository::open(app)?;
     let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
-    recover(app, &repo, &mut Tape::new(store, run))
+    recover(app, &repo, &mut Tape::new(app, store, run))
 }
 
 /// Finishes or rolls back what a killed process left, says so, and records it.

@@ -4,43 +4,39 @@
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError, Evidence};
-use agentos_evidence::{EvidenceError, Record, RecordKind, RunFacts, SigningKey, Store};
+use agentos_evidence::{EvidenceError, Record, RecordKind, RunFacts, Store};
 use agentos_tool::{RunId, Timestamp};
 
+use super::signer::{self, Kept, Unsigned};
+use crate::app::App;
 use crate::clock::SystemClock;
 
 /// One run on the tape.
 pub struct Tape {
+    app: App,
     store: Store,
     run: RunId,
     facts: RunFacts,
+    /// The facts of what is durable, while something is not.
+    durable: Option<RunFacts>,
     /// A record of this run is written or noted.
     begun: bool,
+    /// The key that signs the run's end, once it was looked for.
+    key: Option<Result<Kept, Unsigned>>,
 }
 
 impl Tape {
     /// A run on this store's tape.
-    pub fn new(store: Store, run: &RunId) -> Self {
+    pub fn new(app: &App, store: Store, run: &RunId) -> Self {
         Self {
+            app: app.clone(),
             store,
             run: run.clone(),
             facts: RunFacts::default(),
+            durable: None,
             begun: false,
+            key: None,
         }
-    }
-
-    /// Ends the run with a checkpoint, if it left any record. Without a key it says why there is none.
-    ///
-    /// # Errors
-    /// When it cannot be made durable.
-    pub fn seal(&mut self, signer: Result<&SigningKey, &str>) -> Result<(), EffectError> {
-        if std::mem::take(&mut self.begun) {
-            let now = SystemClock.now();
-            self.store
-                .checkpoint(self.run.as_str(), &self.facts, signer, now.as_str())
-                .map_err(|error| broken(&error))?;
-        }
-        Ok(())
     }
 
     /// The time of a record, and its body without secrets.
@@ -48,6 +44,31 @@ impl Tape {
         let body = agentos_evidence::clean(body).map_err(|error| broken(&error))?;
         self.begun = true;
         Ok((SystemClock.now(), body))
+    }
+
+    /// A checkpoint, if the run left any record since the last. What could not be signed is told and stands: what was
+    /// done is recorded.
+    fn write_checkpoint(&mut self) {
+        if !std::mem::take(&mut self.begun) {
+            return;
+        }
+        let app = &self.app;
+        let kept = self.key.get_or_insert_with(|| signer::signer(app));
+        let note = |why: &str| {
+            app.printer
+                .note(&format!("note: the evidence of this run is not signed: {why}"))
+        };
+        if let Err(Unsigned::Failed(why)) = &kept {
+            note(why);
+        }
+        let key = kept.as_ref().map(|kept| &kept.key).map_err(Unsigned::words);
+        let now = SystemClock.now();
+        let written = self
+            .store
+            .write_checkpoint(self.run.as_str(), &self.facts, key, now.as_str());
+        if let Err(error) = written {
+            note(&error.to_string());
+        }
     }
 
     /// The store, for reading.
@@ -58,14 +79,42 @@ impl Tape {
 
 impl Evidence for Tape {
     fn append(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError> {
+        let hash = self.write(kind, body)?;
+        self.sync()?;
+        Ok(hash)
+    }
+
+    fn write(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError> {
         let (now, body) = self.cleaned(body)?;
         let record = self
             .store
-            .append(self.run.as_str(), kind, body.clone(), now.as_str())
+            .write(self.run.as_str(), kind, body.clone(), now.as_str())
             .map_err(|error| broken(&error))?;
         // What could not be recorded is no fact: the checkpoint speaks of what is on the tape.
+        self.durable.get_or_insert_with(|| self.facts.clone());
         self.facts.take(kind, &body, now.as_str());
         Ok(record.hash)
+    }
+
+    fn sync(&mut self) -> Result<(), EffectError> {
+        let synced = self.store.sync().map_err(|error| broken(&error));
+        if let Some(facts) = self.durable.take()
+            && synced.is_err()
+        {
+            self.facts = facts;
+        }
+        synced
+    }
+
+    fn prepare(&mut self) {
+        self.store.sync_blobs_ahead();
+        let app = &self.app;
+        self.key.get_or_insert_with(|| signer::signer(app));
+    }
+
+    fn end(&mut self) -> Result<(), EffectError> {
+        self.write_checkpoint();
+        self.sync()
     }
 
     fn note(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<(), EffectError> {

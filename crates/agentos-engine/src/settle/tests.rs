@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::{Deps, Proposal, apply};
 use crate::ports::{
-    Answer, Clock, ConsentPort, EffectError, Evidence, IntentFn, LandOrder, Landed, Measured, PolicyInForce,
-    Repository, TargetInfo, Writes,
+    Answer, Clock, ConsentPort, EffectError, Evidence, LandOrder, Landed, LandingRecords, Measured,
+    PolicyInForce, Repository, TargetInfo, Writes,
 };
 use crate::{Cause, Outcome, OutcomeKind};
 
@@ -124,9 +124,10 @@ impl Repository for Repo {
         _approved: Approved<Change>,
         _target: &TargetInfo,
         _order: &LandOrder,
-        intent: IntentFn<'_>,
+        records: &mut dyn LandingRecords,
     ) -> Result<Landed, EffectError> {
-        intent(json!({ "tree": "4" }))?;
+        records.intent(json!({ "tree": "4" }))?;
+        records.durable()?;
         let failed = |code: &str| EffectError::new(Cause::Repository, code, "the reason");
         match self.0 {
             Behaviour::Lands => Ok(Landed {
@@ -164,6 +165,20 @@ impl Evidence for Tape {
         }
         self.kinds.push(kind);
         Ok(format!("sha256:{}", self.kinds.len()))
+    }
+
+    fn write(&mut self, kind: RecordKind, body: Value) -> Result<String, EffectError> {
+        self.append(kind, body)
+    }
+
+    fn sync(&mut self) -> Result<(), EffectError> {
+        Ok(())
+    }
+
+    fn prepare(&mut self) {}
+
+    fn end(&mut self) -> Result<(), EffectError> {
+        Ok(())
     }
 
     fn note(&mut self, kind: RecordKind, body: Value) -> Result<(), EffectError> {

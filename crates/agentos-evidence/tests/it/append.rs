@@ -50,6 +50,59 @@ fn a_record_whose_note_cannot_be_written_is_taken_back() {
 }
 
 #[test]
+fn a_record_with_a_place_comes_to_the_tape_with_the_next_sync() {
+    let tape = Tape::new();
+    let count = || tape.store.verify(&Checks::default()).unwrap().records;
+    tape.store.note("r", RecordKind::Task, json!({}), TS).unwrap();
+    let first = tape.store.write("r", RecordKind::Intent, json!({}), TS).unwrap();
+    // A blob in between does not wait for the lock that the record holds.
+    let blob = tape.store.put_blob(b"late").unwrap();
+    tape.store.sync_blobs_ahead();
+    let body = json!({ "answer_sha256": blob });
+    let second = tape.store.write("r", RecordKind::Receipt, body, TS).unwrap();
+    assert_eq!((first.seq, second.seq), (2, 3));
+    tape.store.sync().unwrap();
+    assert_eq!(count(), 3);
+    assert_eq!(
+        tape.store
+            .append("r", RecordKind::Task, json!({}), TS)
+            .unwrap()
+            .seq,
+        4
+    );
+    tape.store.sync().unwrap();
+    let report = tape.store.verify(&Checks::default()).unwrap();
+    assert!(
+        report.ok && report.records == 4 && report.blobs == 1,
+        "{report:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_synced_has_no_place_and_what_was_noted_stays_noted() {
+    let tape = Tape::new();
+    let way = tape.folder.path().join("head.json.tmp");
+    make_dir(&way);
+    tape.store.note("r", RecordKind::Task, json!({}), TS).unwrap();
+    assert!(tape.store.append("r", RecordKind::Intent, json!({}), TS).is_err());
+    move_path(&way, &tape.folder.path().join("aside"));
+    assert_eq!(
+        tape.store
+            .append("r", RecordKind::Refusal, json!({}), TS)
+            .unwrap()
+            .seq,
+        2
+    );
+    let kinds: Vec<_> = tape
+        .store
+        .records()
+        .unwrap()
+        .map(|record| record.unwrap().kind)
+        .collect();
+    assert_eq!(kinds, [RecordKind::Task, RecordKind::Refusal]);
+}
+
+#[test]
 fn many_writers_make_one_chain() {
     let tape = Tape::new();
     std::thread::scope(|scope| {

@@ -1,9 +1,9 @@
 //! Where a change can land, and what it looks like afterwards.
 
-use agentos_executor::{Repository, TargetSpec, Writes};
+use agentos_executor::{Intent, IntentSink, Receipt, Repository, TargetSpec, Writes};
 use agentos_testkit::repo::{TestRepo, read_file, write_file};
 
-use crate::support::{Sink, accept, assert_sound, example, land, land_clean, land_in, open, text};
+use crate::support::{PIN, Sink, accept, assert_sound, example, land, land_clean, land_in, open, text};
 
 #[test]
 fn a_change_becomes_a_commit_with_its_story() {
@@ -36,6 +36,84 @@ fn a_change_becomes_a_commit_with_its_story() {
         repo.git(&["diff", "--name-status", "HEAD^", "HEAD"]),
         "M\ta.txt\nA\tnew/c.txt"
     );
+}
+
+/// What the branch says and whether there is a journal, at each moment that the evidence is asked for something.
+struct Moments<'a>(&'a TestRepo, Vec<(&'static str, String, bool)>);
+
+impl Moments<'_> {
+    fn note(&mut self, moment: &'static str) {
+        let tip = self.0.git(&["rev-parse", "side"]);
+        self.1
+            .push((moment, tip, self.0.has(".git/agentos/journal.json")));
+    }
+}
+
+impl IntentSink for Moments<'_> {
+    fn intent(&mut self, _intent: &Intent) -> Result<String, String> {
+        self.note("intent");
+        Ok(PIN.to_owned())
+    }
+
+    fn durable(&mut self) -> Result<(), String> {
+        self.note("durable");
+        Ok(())
+    }
+
+    fn receipt(&mut self, receipt: &Receipt) {
+        assert!(receipt.commit.is_some());
+        self.note("receipt");
+    }
+}
+
+#[test]
+fn the_branch_moves_between_the_durable_intent_and_the_receipt() {
+    let repo = example();
+    repo.git(&["branch", "side"]);
+    let before = repo.git(&["rev-parse", "side"]);
+    let mut moments = Moments(&repo, Vec::new());
+    let spec = TargetSpec::Branch("side".to_owned());
+    let receipt = land_in(&open(&repo), &spec, &[("a.txt", text("x\n"))], &mut moments).unwrap();
+    let after = receipt.commit.unwrap();
+    let expected = [
+        ("intent", before.clone(), false),
+        ("durable", before, true),
+        // A loss of power that keeps the receipt and not the branch is told by the journal.
+        ("receipt", after, true),
+    ];
+    assert_eq!(moments.1, expected);
+    assert_sound(&repo);
+}
+
+#[test]
+fn an_intent_that_does_not_become_durable_stops_everything() {
+    struct Full;
+    impl IntentSink for Full {
+        fn intent(&mut self, _intent: &Intent) -> Result<String, String> {
+            Ok(PIN.to_owned())
+        }
+        fn durable(&mut self) -> Result<(), String> {
+            Err("the disk is full".to_owned())
+        }
+        fn receipt(&mut self, _receipt: &Receipt) {
+            panic!("nothing was made");
+        }
+    }
+    for spec in [
+        TargetSpec::CurrentBranch,
+        TargetSpec::WorkTreeOnly,
+        TargetSpec::Branch("new".to_owned()),
+    ] {
+        let repo = example();
+        let error = land_in(&open(&repo), &spec, &[("a.txt", text("x\n"))], &mut Full).unwrap_err();
+        assert_eq!(error.code(), "evidence-not-durable");
+        assert_eq!(repo.status(), "");
+        assert_eq!(
+            repo.git(&["for-each-ref", "--format=%(refname)"]),
+            "refs/heads/main"
+        );
+        assert_sound(&repo);
+    }
 }
 
 #[test]

@@ -245,6 +245,18 @@ fn a_journal_that_cannot_be_read_stops_everything() {
 }
 
 #[test]
+fn what_a_loss_of_power_leaves_of_a_journal_is_none() {
+    let blocks = [b"{ \"run\": \"".as_slice(), &[b'x'; 4086]].concat();
+    for left in [Vec::new(), vec![0; 300], blocks] {
+        let repo = example();
+        repo.write(".git/agentos/journal.json", &left);
+        assert_eq!(open(&repo).recover().unwrap(), None);
+        land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]).unwrap();
+        assert_sound(&repo);
+    }
+}
+
+#[test]
 fn an_index_that_a_dead_landing_holds_is_let_go_and_nobody_elses() {
     let repo = example();
     repo.write(".git/index.lock", "agentos landing run-7\n");
