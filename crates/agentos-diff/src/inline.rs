@@ -52,6 +52,7 @@ pub(crate) fn find(lines: &[Line<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> F
         match hits.as_slice() {
             [] => return Found::Lines,
             [only] if begins_in_indentation(text, *only, search) => return Found::Lines,
+            [only] if begins_in_line_end(text, *only) => return Found::Lines,
             [only] => {
                 let to = only + search.len();
                 let first = line_at(&starts, *only);
@@ -96,6 +97,12 @@ fn stands_out(line: &Line<'_>, inline: &Inline<'_>) -> bool {
     let mut more = inline.replace.split(|byte| *byte == b'\n').skip(1);
     let indentation = indent(line.text);
     !search.contains(&b'\n') && more.any(|line| !trim(line).is_empty() && !line.starts_with(indentation))
+}
+
+/// The text begins with a line feed, and the file has a carriage return before it: line ends are the file's own.
+fn begins_in_line_end(text: &str, at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+    before == Some(&b'\r') && text.as_bytes().get(at) == Some(&b'\n')
 }
 
 /// There is a letter or digit on both sides. Scripts without case have no blanks between words, so theirs do not

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::budget::Budget;
 use crate::parse::{AsidePlace, Name, Parsed, parse};
-use crate::readings::{readings, unescaped};
+use crate::readings::{has_entities, has_raw_marks, readings, unescaped};
 use crate::{
-    Base, BaseError, Change, Dialect, EntryKind, FileReport, LandingReport, Refusal, RefusalCode, RepoPath,
-    checks, sequence,
+    Base, BaseError, Change, Dialect, EntryKind, FileChange, FileReport, LandingReport, Refusal, RefusalCode,
+    RepoPath, checks, sequence,
 };
 
 /// Bounds on what an answer and its files may be. Above any of them the answer is refused as `too-large`.
@@ -100,12 +100,13 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
                 && (!reading.exactly || landed.report.files.iter().all(sequence::stands_exactly))
             {
                 landed.report.notes.push(reading.note.to_owned());
-                return Ok(landed);
+                return unless_escaped(&reading.text, landed, base, &whole);
             }
         }
     }
     if options.partial {
-        return self::as_written(answer, base, options);
+        let landed = self::as_written(answer, base, options)?;
+        return unless_escaped(answer, landed, base, options);
     }
     Err(LandError::Refused(as_written))
 }
@@ -117,12 +118,12 @@ fn unless_escaped(
     base: &dyn Base,
     options: &LandOptions,
 ) -> Result<Landed, LandError> {
-    let Some(text) = unescaped(answer) else {
-        return Ok(landed);
-    };
-    let differs = match as_written(&text, base, options) {
-        Ok(other) => other.change != landed.change,
-        Err(LandError::Refused(other)) => {
+    let other = unescaped(answer).map(|text| as_written(&text, base, options));
+    let differs = match other {
+        // Raw marks stand somewhere in the answer, but none in what it edits.
+        None => only_entities_come(&landed.change),
+        Some(Ok(other)) => other.change != landed.change,
+        Some(Err(LandError::Refused(other))) => {
             // Files as they stand, and edits without: those have no place, yet are no text of a file.
             let files = |report: &LandingReport| {
                 let mut dialects = report.files.iter().map(|file| file.dialect);
@@ -134,7 +135,7 @@ fn unless_escaped(
                 .is_some_and(|refusal| refusal.code == RefusalCode::Malformed);
             files(&landed.report) && (cut || !files(&other))
         }
-        Err(LandError::Base(error)) => return Err(LandError::Base(error)),
+        Some(Err(LandError::Base(error))) => return Err(LandError::Base(error)),
     };
     if !differs {
         return Ok(landed);
@@ -145,6 +146,19 @@ fn unless_escaped(
         landed.report,
         refusal.hint("send plain text, with context that has `<`, `>` or `&` in it"),
     )
+}
+
+/// The change brings entities into files that have none, and no mark that they stand for is near.
+fn only_entities_come(change: &Change) -> bool {
+    let known = |file: &FileChange| file.old.as_ref().is_some_and(|old| has_entities(&old.content));
+    let diff = change.canonical_diff();
+    let body = || {
+        diff.split(|byte| *byte == b'\n')
+            .filter(|line| !line.starts_with(b"--- ") && !line.starts_with(b"+++ "))
+            .filter(|line| matches!(line.first(), Some(b' ' | b'+' | b'-')))
+    };
+    let comes = body().any(|line| line.starts_with(b"+") && has_entities(line));
+    comes && !body().any(has_raw_marks) && !change.files().iter().any(known)
 }
 
 /// The text itself may be damaged, rather than be meant for another place.

@@ -28,7 +28,7 @@ pub(crate) use model::{
 pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::paired;
 
-use crate::text::{BOM, Eol, Line, lines, trim_end};
+use crate::text::{BOM, Eol, Line, common_tail, lines};
 use crate::{Limits, Refusal, RefusalCode};
 
 /// More lines than this are no answer.
@@ -47,6 +47,7 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
         last.eol = Eol::CrLf;
     }
     without_blanks_of_the_way(&mut lines);
+    without_marks_inside(&mut lines);
     thoughts::leave_out(&mut lines);
     let mut parsed = Parsed::default();
     let texts: Vec<&[u8]> = lines.iter().map(|line| line.text).collect();
@@ -90,13 +91,22 @@ fn number(parsed: &mut Parsed<'_>) {
     }
 }
 
+/// Texts that were put together have byte order marks inside: before a header or a title they are no part of it.
+fn without_marks_inside(lines: &mut [Line<'_>]) {
+    const STARTS: [&[u8]; 7] = [b"diff --git ", b"--- ", b"*** ", b"#", b"`", b"<<<<<", b"**"];
+    for line in lines {
+        if let Some(text) = line.text.strip_prefix(BOM)
+            && STARTS.iter().any(|start| text.starts_with(start))
+        {
+            line.text = text;
+        }
+    }
+}
+
 /// Blanks at the end of every line, headers too, are none of the text's own.
 fn without_blanks_of_the_way(lines: &mut [Line<'_>]) {
-    /// Fewer lines may all end so by chance.
-    const ENOUGH: usize = 4;
-    let behind = |line: &Line<'_>| line.text.len() - trim_end(line.text).len();
-    let count = lines.iter().map(behind).min().unwrap_or(0);
-    if count == 0 || lines.len() < ENOUGH {
+    let count = common_tail(lines.iter().map(|line| line.text));
+    if count == 0 {
         return;
     }
     for line in lines {

@@ -110,10 +110,19 @@ const ENTITIES: [(&[u8], u8); 7] = [
 /// True for a text that may have been escaped: it has entities, and nothing that escaping would have left none of.
 fn looks_escaped(text: &[u8]) -> bool {
     let raw = text.iter().any(|byte| matches!(byte, b'<' | b'>'));
-    !raw && text
-        .split(|byte| *byte == b'&')
-        .skip(1)
-        .any(|rest| entity(rest).is_some())
+    !raw && has_entities(text)
+}
+
+/// The text has one of the entities that escaping makes.
+pub(crate) fn has_entities(text: &[u8]) -> bool {
+    let mut parts = text.split(|byte| *byte == b'&').skip(1);
+    parts.any(|rest| entity(rest).is_some())
+}
+
+/// The text has a mark that escaping would have made an entity of.
+pub(crate) fn has_raw_marks(text: &[u8]) -> bool {
+    let mut ands = text.split(|byte| *byte == b'&').skip(1);
+    text.iter().any(|byte| matches!(byte, b'<' | b'>')) || ands.any(|rest| entity(rest).is_none())
 }
 
 /// The entity whose rest (behind `&`) begins here: its character, and its length behind `&`.

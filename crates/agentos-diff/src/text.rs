@@ -91,6 +91,17 @@ pub(crate) fn trim_end(text: &[u8]) -> &[u8] {
     text
 }
 
+/// How many blanks all of these lines end with. Few lines may do so by chance: none then.
+pub(crate) fn common_tail<'l>(lines: impl Iterator<Item = &'l [u8]>) -> usize {
+    const ENOUGH: usize = 4;
+    let (mut count, mut tail) = (0, usize::MAX);
+    for line in lines {
+        count += 1;
+        tail = tail.min(line.len() - trim_end(line).len());
+    }
+    if count < ENOUGH { 0 } else { tail }
+}
+
 /// Without blanks at the start.
 pub(crate) fn trim_start(text: &[u8]) -> &[u8] {
     let mut text = text;

@@ -9,7 +9,7 @@ use crate::locate::{Level, Place, Shift};
 use crate::parse::{Hunk, HunkLine, Mark, paired, repair};
 use crate::readings::number;
 use crate::splice::{join, splices};
-use crate::text::{BOM, lines, trim};
+use crate::text::{BOM, common_tail, lines, trim};
 use crate::{Refusal, RefusalCode, Repair, elided};
 
 /// The new content of a file that is there: lines that stay keep their bytes. With it what was repaired.
@@ -19,6 +19,14 @@ pub(crate) fn changed(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, O
     let there: HashSet<&[u8]> = texts.iter().copied().collect();
     let mut wanted: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
     let mut repaired = None;
+    let tail = common_tail(wanted.iter().copied());
+    if tail > 0 && common_tail(texts.iter().copied()) == 0 {
+        for line in &mut wanted {
+            *line = line.get(..line.len() - tail).unwrap_or_default();
+        }
+        let detail = "every line ended with the same blanks, which were left out";
+        repaired = Some(repair("trailing-blanks", detail));
+    }
     if !wanted.iter().any(|line| says(line) && there.contains(line)) {
         not_a_diff(&wanted, &there)?;
         if numbered(&texts).is_none()

@@ -34,6 +34,13 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
         };
         let path = path_of(lines, at, &open);
         let end = end_of(lines, at + 1, &open, path.is_some())?;
+        if end == lines.len() && !parsed.files.is_empty() {
+            let message =
+                "a fence below a file's block has no end: where the file ends can be read in two ways";
+            return Err(
+                Refusal::new(RefusalCode::Malformed, message).hint("use a longer fence around the file")
+            );
+        }
         if let Some(Title { path, mentioned, .. }) = path {
             if mentioned {
                 let message = format!(

@@ -5,16 +5,17 @@
 mod edges;
 mod elision;
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::budget::Budget;
 use crate::locate::Target;
-use crate::parse::{Body, FileEdit, Hunk, Mark};
+use crate::parse::{Body, FileEdit, Hunk, HunkLine, Mark};
 use crate::resolve::{Resolved, Stop};
 use crate::settle::{self, Settled, content_of, hunks_of};
-use crate::text::lines;
+use crate::text::{common_tail, lines};
 use crate::{
     Base, Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
     RefusalCode, Repair, elided, merge, whole,
@@ -23,7 +24,7 @@ use crate::{
 /// The content of a new file. Its hunks stand one below the other; one that is there twice counts once.
 pub(super) fn created(edit: &FileEdit<'_>, report: &mut FileReport) -> Result<Vec<u8>, Stop> {
     let hunks = match &edit.body {
-        Body::Whole(lines) => return Ok(content_of(lines.iter())),
+        Body::Whole(lines) => return Ok(without_tail(lines.iter().collect(), report)),
         Body::Hunks(hunks) => hunks,
     };
     for hunk in hunks {
@@ -50,7 +51,27 @@ pub(super) fn created(edit: &FileEdit<'_>, report: &mut FileReport) -> Result<Ve
         }
         next += hunk.lines.len() as u64;
     }
-    Ok(content_of(kept.into_iter().flat_map(|hunk| &hunk.lines)))
+    Ok(without_tail(
+        kept.into_iter().flat_map(|hunk| &hunk.lines).collect(),
+        report,
+    ))
+}
+
+/// The content of these lines, without the blanks that all of them end with.
+fn without_tail(lines: Vec<&HunkLine<'_>>, report: &mut FileReport) -> Vec<u8> {
+    let tail = common_tail(lines.iter().map(|line| line.text.as_ref()));
+    if tail == 0 {
+        return content_of(lines.into_iter());
+    }
+    let detail = "every line ended with the same blanks, which were left out";
+    report
+        .repairs
+        .push(crate::parse::repair("trailing-blanks", detail));
+    let cut = lines.into_iter().map(|line| HunkLine {
+        text: Cow::Borrowed(line.text.get(..line.text.len() - tail).unwrap_or_default()),
+        ..line.clone()
+    });
+    content_of(cut.collect::<Vec<_>>().iter())
 }
 
 /// A hunk word for word.

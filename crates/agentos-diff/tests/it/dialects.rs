@@ -257,6 +257,22 @@ fn what_stands_around_an_edit_does_not_hide_it() {
 }
 
 #[test]
+fn what_transport_added_to_every_line_is_no_part_of_a_file() {
+    let new = "--- /dev/null\n+++ b/n\n@@ -0,0 +1,4 @@\n+a  \n+  \n+b  \n+c  \n";
+    assert_eq!(after(new, &[("f", b"x\n")])[1].1, "a\n\nb\nc\n");
+    let whole = "`f.x`\n```\na \n \nB \nc \n```\n";
+    assert_eq!(after(whole, &[("f.x", b"a\n\nb\nc\n")])[0].1, "a\n\nB\nc\n");
+    // A byte order mark inside an answer, and a carriage return before the line feed that a text begins with.
+    let joined = "```diff\n\u{feff}--- a/f\n+++ b/f\n@@ -1 +1 @@\n-x\n+y\n```\n";
+    assert_eq!(after(joined, &[("f", b"x\n")])[0].1, "y\n");
+    let inline = "{\"edits\":[{\"path\":\"f\",\"search\":\"\\nb\",\"replace\":\"\\nn\\nb\"}]}";
+    assert_eq!(
+        after(inline, &[("f", b"a\r\n\r\nb\r\n")])[0].1,
+        "a\r\n\r\nn\r\nb\r\n"
+    );
+}
+
+#[test]
 fn a_file_may_have_lines_that_begin_an_edit_elsewhere() {
     let base = b"top\n*** Update File: x\n<think>\n</think>\nend\n";
     let diff = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n top\n *** Update File: x\n <think>\n </think>\n-end\n+END\n";

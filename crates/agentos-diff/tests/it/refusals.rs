@@ -284,6 +284,12 @@ pub const CASES: &[(&str, &str)] = &[
         "ambiguous",
         "`rows`\n```\n&lt;&lt;&lt;&lt;&lt;&lt;&lt; SEARCH\nv\n=======\nV\n&gt;&gt;&gt;&gt;&gt;&gt;&gt; REPLACE\n```\n",
     ),
+    // Escaped, in an answer that has marks elsewhere; and a fence below a file that its own lines close.
+    (
+        "ambiguous",
+        "> On Monday\n\n--- a/g/h\n+++ b/g/h\n@@ @@\n-a\n+b &lt; c\n",
+    ),
+    ("malformed", "`r.md`\n```\n# T\n```\n\n```sh\ncode\n```\n```\n"),
     // Two ways to do it, of which one was meant.
     (
         "ambiguous",
