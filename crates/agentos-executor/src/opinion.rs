@@ -207,3 +207,58 @@ fn header(name: &str, file: &ReceiptFile) -> String {
 fn disagree(detail: &str) -> ExecError {
     ExecError::SecondOpinion(detail.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use agentos_diff::{FileMode, FileState, RepoPath};
+
+    use super::*;
+    use crate::FileId;
+
+    #[test]
+    fn a_result_that_is_not_the_approved_change_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = Repository::init(folder.path()).unwrap();
+        let tree_with = |files: &[(&str, Oid)]| {
+            let mut builder = git.treebuilder(None).unwrap();
+            for (name, id) in files {
+                builder.insert(name, *id, 0o100_644).unwrap();
+            }
+            builder.write().unwrap()
+        };
+        let path = || RepoPath::new("a.txt").unwrap();
+        let new = FileState::regular(b"a\n");
+        let change = Change::new(vec![(path(), None, Some(new))]).unwrap();
+        let [right, wrong] = [&b"a\n"[..], b"b\n"].map(|content| git.blob(content).unwrap());
+        let told = |id: Oid| ReceiptFile {
+            path: path(),
+            old: None,
+            new: Some(FileId {
+                oid: id.to_string(),
+                mode: FileMode::Regular,
+            }),
+        };
+        let base = git.find_tree(tree_with(&[])).unwrap();
+        let judged = |tree: Oid, files: &[ReceiptFile]| {
+            let error = check(&git, &base, tree, &change, files).err()?;
+            assert_eq!(error.code(), "second-opinion", "{error}");
+            Some(error.to_string())
+        };
+        let good = tree_with(&[("a.txt", right)]);
+        assert_eq!(judged(good, &[told(right)]), None);
+        let more = tree_with(&[("a.txt", right), ("b.txt", right)]);
+        for (tree, files) in [
+            (base.id(), vec![told(right)]),
+            (more, vec![told(right)]),
+            (tree_with(&[("a.txt", wrong)]), vec![told(right)]),
+            (tree_with(&[("a.txt", wrong)]), vec![told(wrong)]),
+            (good, Vec::new()),
+        ] {
+            let said = judged(tree, &files).unwrap();
+            assert!(
+                said.starts_with("the two ways to compute the result do not agree: "),
+                "{said}"
+            );
+        }
+    }
+}

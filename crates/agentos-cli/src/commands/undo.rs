@@ -58,9 +58,16 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
             "the files have changed since; take the later change back first, or edit by hand".to_owned(),
         );
     }
-    if let (Cause::Policy, None, Some(commit)) = (outcome.cause, &outcome.hint, &receipt.commit) {
+    if (outcome.cause, &outcome.hint) == (Cause::Policy, &None) {
+        let way = match &receipt.commit {
+            Some(commit) => format!("git revert {commit}"),
+            None => format!(
+                "git restore --source={} --staged --worktree -- FILE",
+                receipt.parent
+            ),
+        };
         outcome.hint = Some(format!(
-            "policy judges the way back like every change; a person can take it with `git revert {commit}`"
+            "policy judges the way back like every change; a person can take it with `{way}`"
         ));
     }
     app.finish(&outcome)

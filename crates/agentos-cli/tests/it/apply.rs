@@ -293,3 +293,41 @@ fn no_identity_is_one_clear_refusal_before_anything_is_written() {
         .unwrap();
     assert_eq!(output.code, Some(0), "{output}");
 }
+
+#[test]
+fn a_branch_that_policy_protects_takes_no_landing_and_says_by_which_rule() {
+    let repo = small_repo();
+    repo.write(
+        ".agentos/policy/branches.toml",
+        "version = 1\n\n[[rule]]\nid = \"people-only\"\neffect = \"deny\"\nwhy = \"main is landed on by people alone\"\n\
+         fix = \"land on a branch of its own, with `--branch NAME`\"\naction = [\"land\"]\ntarget_ref = [\"refs/heads/main\"]\n",
+    );
+    repo.commit_all("protect main");
+    let before = state(&repo);
+    insta::assert_snapshot!(seen(&pipe_in(&repo, &["apply", "-", "--yes"], SLOPPY_FIX), &repo), @r"
+    exit: 3
+    --- stdout
+    --- stderr
+    denied [protected-path] by policy
+      src/lib.rs
+        repaired: the names have no `a/` and `b/` in front
+        + hunk 1: line 4 (the answer said 90; exactly one place fits)
+            repaired: the header counts 9 old and 9 new lines; the hunk has others
+      deny main is landed on by people alone (people-only)
+      next: land on a branch of its own, with `--branch NAME`
+      run [RUN]
+    ");
+    for args in [&["--branch", "main"][..], &["--dry-run"], &["--no-commit"]] {
+        let output = pipe_in(
+            &repo,
+            &[&["apply", "-", "--json", "--yes"], args].concat(),
+            SLOPPY_FIX,
+        );
+        assert_eq!(output.code, Some(3), "{args:?}: {output}");
+        assert_eq!(output.json().unwrap()["outcome"], "denied");
+    }
+    assert_eq!(state(&repo), before);
+    let output = pipe_in(&repo, &["apply", "-", "--branch", "topic"], SLOPPY_FIX);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert_eq!(repo.git(&["show", "topic:src/lib.rs"]), LIB_FIXED.trim_end());
+}

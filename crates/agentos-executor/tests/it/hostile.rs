@@ -81,10 +81,11 @@ fn a_configured_work_tree_elsewhere_is_refused() {
 #[test]
 fn our_own_folder_is_not_followed_out() {
     let victim = |repo: &TestRepo| repo.outside().join("victim");
-    for (name, target) in [
-        ("", "../../victim"),
-        ("lock", "../../../victim/f"),
-        ("journal.json.tmp", "../../../victim/f"),
+    for (name, target, expected) in [
+        ("", "../../victim", Some("write-failed")),
+        ("lock", "../../../victim/f", Some("write-failed")),
+        // What a killed landing left there is replaced.
+        ("journal.json.tmp", "../../../victim/f", None),
     ] {
         let repo = example();
         write_file(&victim(&repo).join("f"), "theirs");
@@ -96,8 +97,8 @@ fn our_own_folder_is_not_followed_out() {
             &own.join(name).components().collect::<std::path::PathBuf>(),
             target,
         );
-        // Whether it lands or is refused, nothing is written through the link.
-        let _ = land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]);
+        let landed = land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]);
+        assert_eq!(landed.err().map(|error| error.code()), expected, "{name}");
         assert_eq!(read_file(&victim(&repo).join("f")), b"theirs", "{name}");
         assert_eq!(std::fs::read_dir(victim(&repo)).unwrap().count(), 1, "{name}");
     }

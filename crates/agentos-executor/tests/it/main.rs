@@ -1,6 +1,8 @@
 //! The executor against real repositories, with the real git as the judge.
 
 #[cfg(test)]
+mod codes;
+#[cfg(test)]
 mod config;
 mod content;
 #[cfg(test)]

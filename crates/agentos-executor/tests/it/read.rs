@@ -136,3 +136,47 @@ fn policy_that_cannot_be_read_is_not_passed_over() {
         assert!(error.to_string().ends_with(why), "{error}");
     }
 }
+
+#[test]
+fn a_name_that_means_no_commit_is_told() {
+    let repo = example();
+    let repository = open(&repo);
+    for range in ["nowhere", "HEAD..nowhere", "", "0123456", "HEAD:a.txt"] {
+        let error = repository.commits_in(range, 10).unwrap_err();
+        assert_eq!(error.code(), "unknown-revision", "{range}");
+        assert_eq!(error.to_string(), format!("`{range}` names no commit here"));
+    }
+}
+
+#[test]
+fn what_is_gone_from_the_disk_is_told_by_its_place() {
+    let repo = example();
+    let linked = repo.outside().join("linked");
+    repo.git(&["worktree", "add", "--quiet", "--detach", linked.to_str().unwrap()]);
+    let there = Repository::discover(&linked).unwrap();
+    agentos_testkit::repo::move_path(&linked, &repo.outside().join("moved"));
+    let error = there.measure().unwrap_err();
+    assert_eq!(error.code(), "unreadable-file");
+    let said = error.to_string();
+    assert!(
+        said.starts_with("cannot read `") && said.contains("linked"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_object_that_is_gone_is_told_and_nothing_is_written() {
+    let repo = example();
+    let tree = repo.git(&["rev-parse", "HEAD^{tree}"]);
+    let (folder, file) = tree.split_at(2);
+    agentos_testkit::repo::remove_file(&repo.path().join(".git/objects").join(folder).join(file));
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let repository = open(&repo);
+    for spec in [TargetSpec::CurrentBranch, TargetSpec::Branch("topic".to_owned())] {
+        let target = repository.resolve(&spec).unwrap();
+        let error = repository.base(&target).err().unwrap();
+        assert_eq!(error.code(), "unreadable-repository", "{error}");
+        assert!(error.to_string().starts_with("cannot read "), "{error}");
+    }
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+}

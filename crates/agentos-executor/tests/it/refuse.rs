@@ -438,9 +438,10 @@ fn without_a_durable_intent_nothing_is_written() {
         let error = repository
             .land(approved(change, &target), &plan(&target), &mut full)
             .unwrap_err();
+        let said = "the intent could not be recorded: the disk is full";
         assert_eq!(
-            error.to_string(),
-            "the intent could not be recorded: the disk is full"
+            (error.code(), error.to_string().as_str()),
+            ("evidence-not-durable", said)
         );
         assert_eq!(repository.measure().unwrap(), before);
     }
