@@ -81,9 +81,12 @@ pub enum Verb {
     /// Evidence: list runs, show one as a story, verify the tape
     #[command(subcommand)]
     Evidence(evidence::EvidenceVerb),
-    /// Provider profiles: list them, show one with the origin of each value, validate a file
+    /// Provider profiles: list them, show one with the origin of each value, make one, validate a file
     #[command(subcommand)]
     Profile(tool::ProfileVerb),
+    /// Models: list those that are known without asking a server, show what one can do
+    #[command(subcommand)]
+    Models(tool::ModelsVerb),
     /// Print the JSON Schema of a published shape
     Schema(evidence::SchemaArgs),
     /// Print what makes your shell complete verbs, flags, providers and runs

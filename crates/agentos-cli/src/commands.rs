@@ -16,8 +16,11 @@ pub mod evidence_replay;
 pub mod health;
 pub mod init;
 pub mod man;
+pub mod models;
 pub mod policy;
+pub mod probe;
 pub mod profile;
+pub mod profile_init;
 pub mod recover;
 pub mod run;
 pub mod schema;
@@ -31,7 +34,7 @@ use crate::args::Verb;
 use crate::args::evidence::{EvidenceVerb, KeyVerb};
 use crate::args::land::DiffVerb;
 use crate::args::policy::PolicyVerb;
-use crate::args::tool::{AuthVerb, ProfileVerb, ToolVerb};
+use crate::args::tool::{AuthVerb, ModelsVerb, ProfileVerb, ToolVerb};
 use crate::clock;
 use crate::exit::Exit;
 
@@ -78,6 +81,9 @@ pub fn run(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Evidence(EvidenceVerb::Key(KeyVerb::Rotate(args))) => (false, evidence_key::rotate(app, args)),
         Verb::Evidence(EvidenceVerb::Key(KeyVerb::Trust(args))) => (false, evidence_key::trust(app, args)),
         Verb::Profile(ProfileVerb::List) => (false, tool_list::list(app)),
+        Verb::Profile(ProfileVerb::Init(args)) => (false, profile_init::init(app, args)),
+        Verb::Models(ModelsVerb::List(args)) => (false, models::list(app, args)),
+        Verb::Models(ModelsVerb::Show(args)) => (false, models::show(app, args)),
         Verb::Profile(ProfileVerb::Show(args)) => (false, profile::show(app, args)),
         Verb::Profile(ProfileVerb::Validate(args)) => (false, profile::validate(app, args)),
         Verb::Schema(args) => (false, schema::schema(app, args)),

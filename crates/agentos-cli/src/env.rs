@@ -18,6 +18,8 @@ pub struct Env {
     pub cwd: PathBuf,
     /// A person can see standard output.
     pub stdout_is_terminal: bool,
+    /// A person can see standard error.
+    pub stderr_is_terminal: bool,
     /// A person can see standard error and answer on standard input.
     pub can_ask: bool,
 }
@@ -35,6 +37,7 @@ impl Env {
             vars,
             cwd: std::env::current_dir()?,
             stdout_is_terminal: std::io::stdout().is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
             can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
         })
     }

@@ -2,15 +2,17 @@
 //!
 //! Owns: storing, finding and removing keys by the name a profile gives them (`api_key_ref`). Never: falls back to
 //! the file when asked for the keyring, shows a key, reads a key from the environment, or writes anything but the
-//! file it was given. Start at [`find`].
+//! files it was given. Start at [`find`].
 
 mod error;
 mod file;
 mod keyring_store;
+mod own_file;
 mod owner_only;
 mod store;
 
 pub use error::CredentialError;
 pub use file::FileStore;
 pub use keyring_store::KeyringStore;
+pub use own_file::replace_own_file;
 pub use store::{Found, Lookup, Store, StoreKind, find};

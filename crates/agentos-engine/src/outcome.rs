@@ -106,6 +106,9 @@ pub struct Outcome {
     pub result: Option<ToolResult>,
     /// Attempts made by the tool; 0 when there was no tool.
     pub attempts: u32,
+    /// What the tokens of all attempts cost by the profile's price, in millionths of a US dollar; none where that of one
+    /// is not known.
+    pub cost_micro_usd: Option<u64>,
     /// The evidence.
     pub evidence: Option<EvidenceRef>,
     /// The change was made, whatever failed after it: such an end is never recorded as a refusal.
@@ -137,6 +140,7 @@ impl Outcome {
             withheld: Vec::new(),
             result: None,
             attempts: 0,
+            cost_micro_usd: None,
             evidence: None,
             written: false,
         }

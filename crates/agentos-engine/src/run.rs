@@ -11,8 +11,8 @@ use agentos_diff::{LandError, LandOptions, RepoPath, SeenFile, land};
 use agentos_evidence::RecordKind;
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Adapter, Boundary, EditFormat, ErrorCategory, ProgressSink, ResultStatus, RunId, TaskLimits, Timestamp,
-    ToolError, ToolFailure, ToolOutput, ToolResult, ToolTask,
+    Adapter, Boundary, EditFormat, ErrorCategory, Price, ProgressSink, ResultStatus, RunId, TaskLimits,
+    Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult, ToolTask,
 };
 
 use crate::context::{Context, gather};
@@ -43,6 +43,8 @@ pub struct Request<'a> {
     pub partial: bool,
     /// How often the tool may try; at least 1.
     pub attempts: u32,
+    /// What tokens cost.
+    pub price: Price,
     /// Set when the answer is not a model's, with the reason.
     pub mock: Option<String>,
 }
@@ -104,6 +106,7 @@ async fn propose(
         run: request.run,
         attempt,
         began,
+        price: request.price,
         mock: request.mock.clone(),
     };
     let options = LandOptions {
@@ -176,6 +179,7 @@ pub async fn run(
     };
     let mut feedback = None;
     let mut attempt = 1;
+    let mut cost = Some(0_u64);
     loop {
         let proposed = match propose(deps, request, attempt, feedback.take(), progress, cancel).await {
             Ok(proposed) => proposed,
@@ -192,6 +196,12 @@ pub async fn run(
             }
         };
         outcome.attempts = attempt;
+        // A sum with an unknown part is unknown.
+        cost = match (cost, proposed.result.cost_micro_usd) {
+            (Some(before), Some(now)) => before.checked_add(now),
+            (Some(_) | None, _) => None,
+        };
+        outcome.cost_micro_usd = cost;
         outcome.withheld.clone_from(&proposed.context.withheld);
         let again = attempt < request.attempts
             && outcome.outcome == OutcomeKind::Refused

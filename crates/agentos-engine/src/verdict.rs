@@ -4,8 +4,8 @@
 
 use agentos_diff::{HunkStatus, LandingReport, RefusalCode};
 use agentos_tool::{
-    Boundary, DiffValidation, ErrorCategory, ExecutionMode, FinishReason, OutputKind, ResultStatus, RunId,
-    Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult,
+    Boundary, DiffValidation, ErrorCategory, ExecutionMode, FinishReason, OutputKind, Price, ResultStatus,
+    RunId, Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult,
 };
 
 /// What landing made of an answer, as far as the verdict needs it.
@@ -25,6 +25,7 @@ pub(crate) struct Call<'a> {
     pub run: &'a RunId,
     pub attempt: u32,
     pub began: Timestamp,
+    pub price: Price,
     pub mock: Option<String>,
 }
 
@@ -51,6 +52,7 @@ pub(crate) fn verdict(
         provider: call.mode,
         endpoint: None,
         usage: None,
+        cost_micro_usd: None,
         latency_ms: 0,
         error_category: None,
         error_message: None,
@@ -67,7 +69,7 @@ pub(crate) fn verdict(
         mock: call.mock.clone(),
     };
     match answer {
-        Ok(output) => answered(&mut result, output, judged),
+        Ok(output) => answered(&mut result, call, output, judged),
         Err(error) => unanswered(&mut result, error),
     }
     if !result.boundary.held() {
@@ -81,10 +83,11 @@ pub(crate) fn verdict(
     result
 }
 
-fn answered(result: &mut ToolResult, output: &ToolOutput, judged: &Judged<'_>) {
+fn answered(result: &mut ToolResult, call: &Call<'_>, output: &ToolOutput, judged: &Judged<'_>) {
     result.model_id.clone_from(&output.model_id);
     result.endpoint.clone_from(&output.endpoint);
     result.usage = output.usage;
+    result.cost_micro_usd = output.usage.and_then(|usage| call.price.cost(&usage));
     result.latency_ms = output.latency_ms;
     result.diff_validation.warnings.clone_from(&output.warnings);
     match judged {

@@ -14,7 +14,8 @@ pub(crate) fn schema(name: SchemaName) -> Result<String, GateError> {
     let schema = match name {
         SchemaName::GateResults => generate::<GateResults>(),
         SchemaName::HealthSummary => generate::<HealthSummary>(),
-        SchemaName::EvidenceExport
+        SchemaName::AuthStatus
+        | SchemaName::EvidenceExport
         | SchemaName::EvidenceKeys
         | SchemaName::EvidenceList
         | SchemaName::EvidenceRecord
@@ -39,7 +40,10 @@ pub(crate) fn schema(name: SchemaName) -> Result<String, GateError> {
         | SchemaName::PolicyLint
         | SchemaName::PolicyShow
         | SchemaName::PolicyTest
+        | SchemaName::Models
+        | SchemaName::ProfileShow
         | SchemaName::ToolHealth
+        | SchemaName::ToolList
         | SchemaName::ToolResult
         | SchemaName::ToolTask => {
             return Err(GateError::Usage(format!(

@@ -9,6 +9,7 @@ use agentos_tool::{Endpoint, Secret};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
+use crate::date;
 use crate::resolve::SystemResolver;
 use crate::{Deadline, HttpUrl, LineParser, NetError, NetErrorKind, SseError, SseParser};
 
@@ -328,14 +329,17 @@ impl Answer {
             .and_then(|value| value.to_str().ok())
     }
 
-    /// Seconds or milliseconds; the form with a date is not read, a wait without a number is no promise.
+    /// Seconds, milliseconds, or a date, which the answer's own date is subtracted from: the clocks of two machines differ.
     fn retry_after(&self) -> Option<Duration> {
         let number = |name| self.header(name).and_then(|text| text.trim().parse::<f64>().ok());
         let seconds = number("retry-after-ms")
             .map(|ms| ms / 1000.0)
             .or_else(|| number("retry-after"))
-            .or_else(|| number("llm_provider-retry-after"))?;
-        Duration::try_from_secs_f64(seconds).ok()
+            .or_else(|| number("llm_provider-retry-after"));
+        match seconds {
+            Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+            None => date::between(self.header("date")?, self.header("retry-after")?),
+        }
     }
 
     async fn chunk(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, NetError> {

@@ -6,6 +6,7 @@
 
 mod address;
 mod client;
+mod date;
 mod deadline;
 mod error;
 mod lines;

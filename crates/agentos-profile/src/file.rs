@@ -319,7 +319,8 @@ fn hint(message: &str) -> Option<String> {
 }
 
 /// The known word that an unknown one was probably meant to be.
-pub(crate) fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|word| {
             (

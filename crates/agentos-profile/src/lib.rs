@@ -10,6 +10,7 @@ mod environment;
 mod error;
 mod file;
 mod key;
+mod models;
 mod place;
 mod profile;
 mod resolve;
@@ -20,8 +21,10 @@ pub use builtin::builtin;
 pub use environment::{EnvNames, env_names};
 pub use error::ProfileError;
 pub use file::{
-    AdapterKind, CapabilitiesFile, HttpFile, LimitField, Mode, ParamsFile, PriceFile, ProfileFile, parse,
+    AdapterKind, CapabilitiesFile, HttpFile, LimitField, Mode, ParamsFile, PriceFile, ProfileFile, nearest,
+    parse,
 };
+pub use models::{KnownModel, known_model, known_models, nearest_model};
 pub use place::{BaseUrl, BaseUrlFault};
 pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, Resolved};
 pub use resolve::{Flags, Layers, resolve};

@@ -11,6 +11,8 @@ use serde_json::Value;
 /// The name of a schema, which is also its file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SchemaName {
+    /// What `tool auth status` prints.
+    AuthStatus,
     /// What `run --context show` prints.
     Context,
     /// What `deny` prints.
@@ -41,6 +43,8 @@ pub enum SchemaName {
     Init,
     /// How an answer was read and placed.
     LandingReport,
+    /// What `models list` and `models show` print.
+    Models,
     /// What `approve` prints without a run.
     OpenRequests,
     /// The end of `apply`, `run` and `undo`.
@@ -59,6 +63,8 @@ pub enum SchemaName {
     PolicyTest,
     /// A provider's profile.
     Profile,
+    /// What `profile show` prints.
+    ProfileShow,
     /// What the executor wrote.
     Receipt,
     /// What `recover` prints.
@@ -67,6 +73,8 @@ pub enum SchemaName {
     Status,
     /// What `tool health` prints.
     ToolHealth,
+    /// What `tool list` and `profile list` print.
+    ToolList,
     /// What `tool run` prints.
     ToolResult,
     /// What a tool is asked.
@@ -76,6 +84,7 @@ pub enum SchemaName {
 impl SchemaName {
     /// Every shape that `agentos` itself prints or reads.
     pub const ALL: &[Self] = &[
+        Self::AuthStatus,
         Self::Context,
         Self::DeniedRequest,
         Self::Doctor,
@@ -89,6 +98,7 @@ impl SchemaName {
         Self::EvidenceVerify,
         Self::Init,
         Self::LandingReport,
+        Self::Models,
         Self::OpenRequests,
         Self::Outcome,
         Self::Policy,
@@ -98,10 +108,12 @@ impl SchemaName {
         Self::PolicyShow,
         Self::PolicyTest,
         Self::Profile,
+        Self::ProfileShow,
         Self::Receipt,
         Self::Recover,
         Self::Status,
         Self::ToolHealth,
+        Self::ToolList,
         Self::ToolResult,
         Self::ToolTask,
     ];
@@ -118,6 +130,7 @@ impl SchemaName {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::AuthStatus => "auth-status",
             Self::Context => "context",
             Self::DeniedRequest => "denied-request",
             Self::Doctor => "doctor",
@@ -133,6 +146,7 @@ impl SchemaName {
             Self::HealthSummary => "health-summary",
             Self::Init => "init",
             Self::LandingReport => "landing-report",
+            Self::Models => "models",
             Self::OpenRequests => "open-requests",
             Self::Outcome => "outcome",
             Self::Policy => "policy",
@@ -142,10 +156,12 @@ impl SchemaName {
             Self::PolicyShow => "policy-show",
             Self::PolicyTest => "policy-test",
             Self::Profile => "profile",
+            Self::ProfileShow => "profile-show",
             Self::Receipt => "receipt",
             Self::Recover => "recover",
             Self::Status => "status",
             Self::ToolHealth => "tool-health",
+            Self::ToolList => "tool-list",
             Self::ToolResult => "tool-result",
             Self::ToolTask => "tool-task",
         }
@@ -168,6 +184,7 @@ impl fmt::Display for SchemaName {
 #[must_use]
 pub fn text(name: SchemaName) -> &'static str {
     match name {
+        SchemaName::AuthStatus => include_str!("../schemas/auth-status.json"),
         SchemaName::Context => include_str!("../schemas/context.json"),
         SchemaName::DeniedRequest => include_str!("../schemas/denied-request.json"),
         SchemaName::Doctor => include_str!("../schemas/doctor.json"),
@@ -183,6 +200,7 @@ pub fn text(name: SchemaName) -> &'static str {
         SchemaName::HealthSummary => include_str!("../schemas/health-summary.json"),
         SchemaName::Init => include_str!("../schemas/init.json"),
         SchemaName::LandingReport => include_str!("../schemas/landing-report.json"),
+        SchemaName::Models => include_str!("../schemas/models.json"),
         SchemaName::OpenRequests => include_str!("../schemas/open-requests.json"),
         SchemaName::Outcome => include_str!("../schemas/outcome.json"),
         SchemaName::Policy => include_str!("../schemas/policy.json"),
@@ -192,10 +210,12 @@ pub fn text(name: SchemaName) -> &'static str {
         SchemaName::PolicyShow => include_str!("../schemas/policy-show.json"),
         SchemaName::PolicyTest => include_str!("../schemas/policy-test.json"),
         SchemaName::Profile => include_str!("../schemas/profile.json"),
+        SchemaName::ProfileShow => include_str!("../schemas/profile-show.json"),
         SchemaName::Receipt => include_str!("../schemas/receipt.json"),
         SchemaName::Recover => include_str!("../schemas/recover.json"),
         SchemaName::Status => include_str!("../schemas/status.json"),
         SchemaName::ToolHealth => include_str!("../schemas/tool-health.json"),
+        SchemaName::ToolList => include_str!("../schemas/tool-list.json"),
         SchemaName::ToolResult => include_str!("../schemas/tool-result.json"),
         SchemaName::ToolTask => include_str!("../schemas/tool-task.json"),
     }

@@ -18,6 +18,8 @@ use serde_json::json;
 use crate::server::{FakeServer, Recorded, Reply, closed_port, head};
 use crate::wire::Fixture;
 
+mod table;
+
 /// The key every check sends. A fake.
 pub const KEY: &str = "sk-local-contract0123456789";
 /// Longer than anything here takes on a loaded machine.
@@ -75,6 +77,8 @@ impl Subject {
             ("a probe has a time limit", self.hanging_probe().await),
             ("without an address nothing is sent", self.no_address().await),
             ("another service is never connected", self.other_service().await),
+            ("every row of the health table is told", self.health_table().await),
+            ("a date to retry after is kept", self.retry_date().await),
         ];
         checks
             .into_iter()
@@ -344,6 +348,62 @@ impl Subject {
             equal("category", health.error_category, Some(ErrorCategory::Schema))?;
         }
         Ok(())
+    }
+
+    /// What one HTTP answer on every path shows, by the rows of the table; those about models need a list, and are each
+    /// adapter's own.
+    async fn health_table(&self) -> Result<(), String> {
+        for (row, reply, status, detail) in table::rows() {
+            let server = FakeServer::start(move |_| reply.clone()).map_err(|error| error.to_string())?;
+            let health = (self.make)(Some(&server.url()), Some(KEY))
+                .health_check(now())
+                .await;
+            let what = format!("row {row} ({detail})");
+            equal(
+                &what,
+                (health.status, health.detail.as_deref()),
+                (status, Some(detail)),
+            )?;
+            let is_connected = status == HealthStatus::Connected;
+            equal(
+                &format!("{what}: category"),
+                health.error_category.is_none(),
+                is_connected,
+            )?;
+            equal(
+                &format!("{what}: what was seen"),
+                health.details.is_empty(),
+                false,
+            )?;
+            equal(&format!("{what}: what to do"), health.fix.is_some(), true)?;
+        }
+        let server = FakeServer::start(|_| table::refused(401)).map_err(|error| error.to_string())?;
+        let health = (self.make)(Some(&server.url()), None).health_check(now()).await;
+        equal("row 12", health.status, HealthStatus::NotConfigured)?;
+        let is_told = matches!(health.detail.as_deref(), Some("key_required" | "missing_key"));
+        equal("row 12: detail", is_told, true)?;
+        let plain = FakeServer::start_raw(Reply::json(200, &json!({}))).map_err(|error| error.to_string())?;
+        let url = plain.url().replace("http://", "https://");
+        let health = (self.make)(Some(&url), Some(KEY)).health_check(now()).await;
+        equal(
+            "row 6",
+            (health.status, health.detail.as_deref()),
+            (HealthStatus::Unreachable, Some("tls")),
+        )
+    }
+
+    async fn retry_date(&self) -> Result<(), String> {
+        let (bytes, busy) = (self.stream(usize::MAX), AtomicBool::new(true));
+        let date = "Wed, 21 Oct 2015 07:28:00 GMT";
+        let server = self.server(move |_| {
+            if busy.swap(false, Ordering::SeqCst) {
+                Reply::http(429, &[("date", date), ("retry-after", date)], b"{}")
+            } else {
+                Reply::Bytes(bytes.clone())
+            }
+        })?;
+        let output = self.run(&server.url()).await.map_err(|error| error.to_string())?;
+        equal("warnings", output.warnings.len(), 1)
     }
 
     fn asked(&self, server: &FakeServer) -> usize {

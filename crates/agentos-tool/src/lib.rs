@@ -9,6 +9,7 @@ mod constrain;
 mod health;
 mod id;
 mod output;
+mod price;
 pub mod prompt;
 mod result;
 mod secret;
@@ -20,6 +21,7 @@ pub use constrain::{Constrain, edits_schema};
 pub use health::{ErrorCategory, HealthStatus, ToolHealth};
 pub use id::{Endpoint, RunId, Timestamp, TimestampError};
 pub use output::{FinishReason, ToolError, ToolFailure, ToolOutput, Usage};
+pub use price::{Price, dollars};
 pub use result::{
     Boundary, Confinement, DiffValidation, Enforcement, OutputKind, ResultStatus, StateMeasurement,
     ToolResult,

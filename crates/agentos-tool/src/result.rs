@@ -223,6 +223,9 @@ pub struct ToolResult {
     /// Tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What the tokens cost by the profile's price, in millionths of a US dollar; none where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micro_usd: Option<u64>,
     /// From request to the last byte, in milliseconds.
     pub latency_ms: u64,
     /// Set when it failed.

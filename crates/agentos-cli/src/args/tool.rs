@@ -72,6 +72,23 @@ pub struct HealthArgs {
     /// Settings that win over the profile; with one --provider only.
     #[command(flatten)]
     pub over: OverrideFlags,
+    /// Also have each connected tool make one tiny edit in each form, and rank the forms it obeys; may cost money
+    #[arg(long)]
+    pub probe: bool,
+    /// Keep the best form as `edit_format` in the user's profile
+    #[arg(long, requires = "probe")]
+    pub save: bool,
+    /// Look again every so many seconds, until Ctrl-C [default: 2]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "2",
+        conflicts_with = "probe",
+        value_parser = clap::value_parser!(u64).range(1..=3600)
+    )]
+    pub watch: Option<u64>,
 }
 
 /// Arguments of `tool run`.
@@ -142,6 +159,12 @@ pub enum ProfileVerb {
     List,
     /// Show one, with the origin of each value
     Show(ProfileShowArgs),
+    /// Make a profile in your settings; asks for what is needed and not given
+    #[command(
+        after_help = "Examples:\n  agentos profile init my-vllm --base-url http://localhost:8000/v1 --model qwen\n  \
+                            agentos profile init lmstudio --model qwen/qwen3-coder-30b"
+    )]
+    Init(ProfileInitArgs),
     /// Check a profile file
     Validate(ProfileValidateArgs),
 }
@@ -152,6 +175,80 @@ pub struct ProfileShowArgs {
     /// The provider
     #[arg(value_name = "NAME")]
     pub provider: String,
+    /// Show where each value comes from
+    #[arg(long)]
+    pub origin: bool,
+}
+
+/// A wire that a profile can name by a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AdapterArg {
+    /// OpenAI's chat wire, which most servers speak
+    Openai,
+    /// LM Studio
+    Lmstudio,
+    /// llama.cpp's own server
+    Llamacpp,
+    /// Ollama
+    Ollama,
+    /// Anthropic's messages
+    Anthropic,
+    /// Gemini
+    Gemini,
+}
+
+/// Arguments of `profile init`.
+#[derive(Debug, Args)]
+pub struct ProfileInitArgs {
+    /// The provider: small letters, digits and `-`
+    #[arg(value_name = "NAME")]
+    pub provider: String,
+    /// Address of the service
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// Model to use
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// The wire it speaks [default: the provider's own, `openai` for a new one]
+    #[arg(long, value_enum, value_name = "WIRE")]
+    pub adapter: Option<AdapterArg>,
+    /// The name of a stored key that it shares with another profile
+    #[arg(long, value_name = "NAME")]
+    pub api_key_ref: Option<String>,
+    /// Print the file instead of writing it
+    #[arg(long)]
+    pub print: bool,
+    /// Write over a profile that is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// The verbs of `models`.
+#[derive(Debug, Subcommand)]
+pub enum ModelsVerb {
+    /// List the models that are known without asking a server
+    List(ModelsListArgs),
+    /// Show one: what it takes and can do
+    Show(ModelsShowArgs),
+}
+
+/// Arguments of `models list`.
+#[derive(Debug, Args)]
+pub struct ModelsListArgs {
+    /// Only those of this provider
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Only those that speak this wire
+    #[arg(long, value_name = "WIRE")]
+    pub api: Option<String>,
+}
+
+/// Arguments of `models show`.
+#[derive(Debug, Args)]
+pub struct ModelsShowArgs {
+    /// The model, as in `openai/gpt-4o`
+    #[arg(value_name = "MODEL")]
+    pub model: String,
 }
 
 /// Arguments of `profile validate`.

@@ -8,6 +8,7 @@ use std::io::{IsTerminal, Read};
 use agentos_engine::ports::EffectError;
 use agentos_profile::env_names;
 use agentos_tool::Secret;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::{App, Done, output_failed, usage};
@@ -16,16 +17,20 @@ use crate::commands::health::tools;
 use crate::escape;
 use crate::exit::Exit;
 use crate::render::columns;
+use crate::wire::key_checks::{self, KeyCheck};
 use crate::wire::keys::{self, KeyStatus};
 use crate::wire::tools::{REPLAY, Tools};
 
 /// Keys up to this size; some providers use signed tokens.
 const LONGEST_KEY: u64 = 64 << 10;
 
-#[derive(Serialize)]
-struct Report {
-    version: u32,
-    keys: BTreeMap<String, KeyStatus>,
+/// `agentos tool auth status --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct AuthStatus {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// What may be shown of each provider's key.
+    pub keys: BTreeMap<String, KeyStatus>,
 }
 
 /// What a program is told of a changed store.
@@ -74,13 +79,19 @@ pub fn set(app: &App, args: &AuthSetArgs) -> Done {
 /// Shows where each provider's key comes from.
 pub fn status(app: &App) -> Done {
     let tools = tools(app)?;
-    let mut report = Report {
+    let mut report = AuthStatus {
         version: 1,
         keys: BTreeMap::new(),
     };
     for provider in tools.providers().filter(|provider| *provider != REPLAY) {
         let status = match tools.resolved(app, provider, &OverrideFlags::default()) {
-            Ok(resolved) => keys::status(app, &resolved),
+            Ok(resolved) => {
+                let mut status = keys::status(app, &resolved);
+                let has_key = status.source.is_some();
+                status.last_check =
+                    key_checks::last(app, provider, status.hint.as_deref()).filter(|_| has_key);
+                status
+            }
             Err(error) => KeyStatus {
                 problems: vec![error.message],
                 ..KeyStatus::default()
@@ -98,9 +109,9 @@ pub fn status(app: &App) -> Done {
     Ok(Exit::Done)
 }
 
-fn table(report: &Report) -> String {
+fn table(report: &AuthStatus) -> String {
     let mut rows = vec![
-        ["PROVIDER", "KEY FROM", "ENDS IN", "READ FIRST FROM"]
+        ["PROVIDER", "KEY FROM", "ENDS IN", "LAST CHECK", "READ FIRST FROM"]
             .map(str::to_owned)
             .to_vec(),
     ];
@@ -113,6 +124,7 @@ fn table(report: &Report) -> String {
                 .hint
                 .as_deref()
                 .map_or_else(|| "-".to_owned(), |hint| format!("…{}", escape::line(hint))),
+            status.last_check.as_ref().map_or_else(|| "-".to_owned(), checked),
             env_names(provider).api_key.join(", "),
         ]);
         for remark in status.withheld.iter().chain(&status.problems) {
@@ -120,6 +132,12 @@ fn table(report: &Report) -> String {
         }
     }
     format!("{}{remarks}", columns(&rows))
+}
+
+fn checked(check: &KeyCheck) -> String {
+    let word = if check.accepted { "accepted" } else { "refused" };
+    let at = check.at.get(..16).unwrap_or(&check.at);
+    escape::line(&format!("{word} by {} {at}", check.endpoint))
 }
 
 /// Forgets a key.

@@ -10,7 +10,7 @@ use agentos_engine::settle::{self, Proposal};
 use agentos_engine::{Cause, Outcome, Replay};
 use agentos_evidence::{Checks, Store};
 use agentos_executor::{Identity, Repository};
-use agentos_tool::{EditFormat, NoProgress, TaskLimits};
+use agentos_tool::{EditFormat, NoProgress, Price, TaskLimits};
 
 use super::apply::patch_facts;
 use crate::app::{App, Done, output_failed, usage};
@@ -104,6 +104,7 @@ impl Demo<'_> {
             },
             partial: false,
             attempts: 1,
+            price: Price::default(),
             mock: None,
         };
         let outcome = runtime::block_on(async {

@@ -1,9 +1,10 @@
-//! `agentos tool health`: every provider asked at once.
+//! `agentos tool health`: every provider asked at once, and again while somebody watches.
 //!
 //! Owns: which are asked and the exit code. Never: waits for one before asking the next.
 
 use std::future::poll_fn;
 use std::task::Poll;
+use std::time::Duration;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
@@ -12,33 +13,84 @@ use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, ToolHealth};
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::tool::{HealthArgs, OverrideFlags};
 use crate::clock::SystemClock;
+use crate::commands::probe::{self, Probe};
+use crate::commands::profile_init::save_edit_format;
 use crate::commands::schema::HealthReport;
 use crate::exit::Exit;
 use crate::render;
 use crate::wire::tools::{REPLAY, Tool, Tools};
-use crate::wire::{repository, runtime};
+use crate::wire::{key_checks, repository, runtime};
 
 /// Runs the verb.
 pub fn health(app: &App, args: &HealthArgs) -> Done {
     let over = &args.over;
-    let overrides = over.base_url.is_some() || over.model.is_some() || over.timeout.is_some();
+    let overrides =
+        over.base_url.is_some() || over.model.is_some() || over.timeout.is_some() || over.send_key;
     if overrides && args.providers.len() != 1 {
         return Err(usage(
-            "`--base-url`, `--model` and `--timeout` need exactly one `--provider`",
+            "`--base-url`, `--send-key`, `--model` and `--timeout` need exactly one `--provider`",
         ));
     }
     let tools = tools(app)?;
+    let names = named(&tools, &args.providers)?;
+    match args.watch {
+        Some(seconds) => watch(app, args, &tools, &names, Duration::from_secs(seconds)),
+        None => match runtime::block_on(runtime::unless_interrupted(look(app, args, &tools, &names)))? {
+            Some(seen) => seen?.show(app, args),
+            None => Ok(Exit::Interrupted),
+        },
+    }
+}
+
+/// What one look showed.
+struct Seen {
+    tools: Vec<ToolHealth>,
+    probes: Vec<Probe>,
+}
+
+impl Seen {
+    fn show(self, app: &App, args: &HealthArgs) -> Done {
+        let good = self.is_good(args);
+        if app.printer.json {
+            app.printer
+                .json(&HealthReport {
+                    version: 1,
+                    tools: self.tools,
+                    probes: self.probes,
+                })
+                .map_err(|error| output_failed(&error))?;
+        } else {
+            let text = render::health::health(&self.tools) + &render::health::probes(&self.probes);
+            app.printer.data(&text).map_err(|error| output_failed(&error))?;
+        }
+        Ok(if good { Exit::Done } else { Exit::ToolUnavailable })
+    }
+
+    /// A tool whose probe got no answer that can be used is as good as none.
+    fn is_good(&self, args: &HealthArgs) -> bool {
+        let no_use = |tool: &ToolHealth| {
+            let mut probes = self.probes.iter();
+            probes.any(|probe| probe.provider == tool.provider && probe.best.is_none())
+        };
+        let mut good = self.tools.iter().map(|tool| tool.is_connected() && !no_use(tool));
+        if args.providers.is_empty() {
+            good.any(|good| good)
+        } else {
+            good.all(|good| good)
+        }
+    }
+}
+
+/// The providers that are meant, each once.
+fn named(tools: &Tools, given: &[String]) -> Result<Vec<String>, EffectError> {
     let mut names: Vec<String> = Vec::new();
-    for name in &args.providers {
+    for name in given {
+        tools.known(name)?;
         if !names.contains(name) {
             names.push(name.clone());
         }
     }
-    for name in &names {
-        tools.known(name)?;
-    }
-    let all = names.is_empty();
-    if all {
+    if names.is_empty() {
         // A recording is named with the task that it answers: there is nothing to ask it beforehand.
         names = tools
             .providers()
@@ -46,26 +98,76 @@ pub fn health(app: &App, args: &HealthArgs) -> Done {
             .map(str::to_owned)
             .collect();
     }
-    let found = asked(app, &tools, &names, over)?;
-    let connected = found.iter().filter(|tool| tool.is_connected()).count();
-    let good = if all {
-        connected > 0
-    } else {
-        connected == found.len()
-    };
-    if app.printer.json {
-        app.printer
-            .json(&HealthReport {
-                version: 1,
-                tools: found,
-            })
-            .map_err(|error| output_failed(&error))?;
-    } else {
-        app.printer
-            .data(&render::health::health(&found))
-            .map_err(|error| output_failed(&error))?;
+    Ok(names)
+}
+
+/// One look at all of them.
+async fn look(app: &App, args: &HealthArgs, tools: &Tools, names: &[String]) -> Result<Seen, EffectError> {
+    let ready = ready(app, tools, names, &args.over);
+    let found: Vec<ToolHealth> = probe_all(names, &ready)
+        .await
+        .into_iter()
+        .zip(&ready)
+        .map(|(health, tool)| with_key_remarks(health, tool))
+        .collect();
+    let answered = found.iter().zip(&ready);
+    let answered: Vec<(&ToolHealth, &Tool)> = answered
+        .filter_map(|(health, tool)| Some((health, tool.as_ref().ok()?)))
+        .collect();
+    key_checks::remember(app, &answered);
+    let mut probes = Vec::new();
+    if args.probe {
+        let connected = answered.iter().filter(|(health, _)| health.is_connected());
+        let generations = connected.map(|(_, tool)| -> BoxFuture<'_, Probe> { Box::pin(probe::probe(tool)) });
+        probes = together(generations.collect()).await;
     }
-    Ok(if good { Exit::Done } else { Exit::ToolUnavailable })
+    if args.save {
+        for probe in &mut probes {
+            let Some(best) = probe.best else { continue };
+            let user = tools.user_file(&probe.provider)?;
+            let path = save_edit_format(app, &probe.provider, user, best)?;
+            probe.saved = Some(path.display().to_string());
+        }
+    }
+    Ok(Seen { tools: found, probes })
+}
+
+/// Looks again and again; on a terminal in the same place.
+fn watch(app: &App, args: &HealthArgs, tools: &Tools, names: &[String], pause: Duration) -> Done {
+    const HOME: &str = "\u{1b}[H";
+    const CLEAR: &str = "\u{1b}[2J";
+    const CLEAR_LINE: &str = "\u{1b}[K";
+    const CLEAR_BELOW: &str = "\u{1b}[J";
+    let in_place = app.env.stdout_is_terminal && !app.printer.json;
+    let mut first = true;
+    loop {
+        let look = runtime::unless_interrupted(look(app, args, tools, names));
+        let Some(seen) = runtime::block_on(look)? else {
+            return Ok(Exit::Interrupted);
+        };
+        let seen = seen?;
+        if in_place {
+            let now = SystemClock.now();
+            let text = format!(
+                "{now}, every {} s; Ctrl-C ends it\n\n{}",
+                pause.as_secs(),
+                render::health::health(&seen.tools)
+            );
+            let begin = if first { CLEAR } else { "" };
+            let lines = text.replace('\n', &format!("{CLEAR_LINE}\n"));
+            app.printer
+                .data(&format!("{begin}{HOME}{lines}{CLEAR_BELOW}"))
+                .map_err(|error| output_failed(&error))?;
+        } else {
+            seen.show(app, args)?;
+        }
+        first = false;
+        // The clock of a sleep is the runtime's: it is begun inside.
+        let waited = runtime::unless_interrupted(async { tokio::time::sleep(pause).await });
+        if runtime::block_on(waited)?.is_none() {
+            return Ok(Exit::Interrupted);
+        }
+    }
 }
 
 /// How these providers are, all asked at once.
@@ -129,7 +231,8 @@ async fn probe_all(names: &[String], ready: &[Result<Tool, EffectError>]) -> Vec
 
 /// Says what only we know of a key that is refused: that the environment decides it.
 fn with_key_remarks(mut health: ToolHealth, tool: &Result<Tool, EffectError>) -> ToolHealth {
-    let variable = tool.as_ref().ok().and_then(|tool| tool.key_variable.as_ref());
+    let key = tool.as_ref().ok().and_then(|tool| tool.key.as_ref());
+    let variable = key.and_then(|key| key.variable.as_ref());
     if let (HealthStatus::InvalidToken, Some(variable)) = (health.status, variable) {
         health.fix = Some(format!(
             "set the right key in `{variable}`; it wins over any stored key"

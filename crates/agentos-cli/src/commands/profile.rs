@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use agentos_profile::{Resolved, parse};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -17,17 +18,24 @@ use crate::input;
 use crate::render::columns;
 use crate::wire::tools::bad_profile;
 
-#[derive(Serialize)]
-struct Shown {
-    version: u32,
-    provider: String,
-    values: BTreeMap<&'static str, ShownValue>,
+/// `agentos profile show --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct Shown {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The provider.
+    pub provider: String,
+    /// Every value there is, by its name in the file (`params.temperature`).
+    pub values: BTreeMap<&'static str, ShownValue>,
 }
 
-#[derive(Serialize)]
-struct ShownValue {
-    value: Value,
-    origin: String,
+/// One value.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownValue {
+    /// As it stands in a file.
+    pub value: Value,
+    /// Where it comes from: `flag`, `environment NAME`, `project file`, `user file`, `built-in` or `derived`.
+    pub origin: String,
 }
 
 /// Shows one profile.
@@ -46,7 +54,9 @@ pub fn show(app: &App, args: &ProfileShowArgs) -> Done {
                 .value
                 .as_str()
                 .map_or_else(|| value.value.to_string(), str::to_owned);
-            vec![(*field).to_owned(), escape::line(&text), value.origin.clone()]
+            let origin = args.origin.then(|| value.origin.clone());
+            let row = [(*field).to_owned(), escape::line(&text)];
+            row.into_iter().chain(origin).collect()
         })
         .collect();
     app.printer

@@ -4,7 +4,7 @@
 
 use agentos_engine::ports::{Cancel, EffectError};
 use agentos_engine::run::{self as flow, Request};
-use agentos_tool::{EditFormat, NoProgress, ProgressSink, RunId, TaskLimits};
+use agentos_tool::{EditFormat, NoProgress, RunId, TaskLimits};
 
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::land::{ContextArg, EditFormatArg, RunArgs};
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::render;
 use crate::wire::agents::{self, COMMAND};
 use crate::wire::context::{self, ContextReport};
-use crate::wire::progress::TerminalProgress;
+use crate::wire::progress::{Display, NotesOnly, TerminalProgress};
 use crate::wire::session::{Session, Wanted};
 use crate::wire::tools::{REPLAY, Tool, Tools};
 use crate::wire::{paths, runtime};
@@ -59,18 +59,15 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
         limits: limits(&args.provider, tool.timeout_seconds),
         partial: args.target.partial,
         attempts: args.attempts,
+        price: tool.price,
         mock: None,
     };
     let outcome = runtime::block_on(async {
         let mut cancel: Cancel<'_> = Box::pin(runtime::interrupted());
-        flow::run(
-            &mut session.deps(),
-            &request,
-            &message,
-            progress(app).as_ref(),
-            &mut cancel,
-        )
-        .await
+        let display = progress(app);
+        let mut deps = session.deps();
+        let work = flow::run(&mut deps, &request, &message, display.sink(), &mut cancel);
+        display.during(work).await
     })?;
     session.seal(app);
     app.finish(&outcome)
@@ -111,12 +108,14 @@ fn show_context(app: &App, found: &ContextReport) -> Done {
     Ok(Exit::Done)
 }
 
-/// What the answer's pieces go to: a terminal where there is a person, else nowhere.
-pub fn progress(app: &App) -> Box<dyn ProgressSink> {
-    if app.env.can_ask && !app.printer.quiet && !app.printer.json {
-        Box::new(TerminalProgress)
+/// What a person sees while the tool works: the answer arriving where there is a terminal, else what is worth noting.
+pub fn progress(app: &App) -> Display {
+    if app.printer.quiet || app.printer.json {
+        Display::Nobody(NoProgress)
+    } else if app.env.stderr_is_terminal {
+        Display::Terminal(TerminalProgress::new())
     } else {
-        Box::new(NoProgress)
+        Display::Notes(NotesOnly)
     }
 }
 

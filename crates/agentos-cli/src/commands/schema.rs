@@ -14,15 +14,20 @@ use serde::Serialize;
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::evidence::SchemaArgs;
 use crate::commands::approve::{DeniedRequest, OpenRequests};
+use crate::commands::auth::AuthStatus;
 use crate::commands::doctor::DoctorReport;
 use crate::commands::evidence::{RunList, RunRecords, StatsReport};
 use crate::commands::evidence_export::ExportReport;
 use crate::commands::evidence_key::KeyReport;
 use crate::commands::evidence_replay::ReplayReport;
 use crate::commands::init::InitReport;
+use crate::commands::models::ModelList;
 use crate::commands::policy::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest};
+use crate::commands::probe::Probe;
+use crate::commands::profile::Shown;
 use crate::commands::recover::RecoverReport;
 use crate::commands::status::StatusReport;
+use crate::commands::tool_list::ToolList;
 use crate::exit::Exit;
 use crate::wire::context::ContextReport;
 
@@ -33,6 +38,9 @@ pub struct HealthReport {
     pub version: u32,
     /// One for each provider asked.
     pub tools: Vec<ToolHealth>,
+    /// What connected ones made of a tiny edit, with `--probe`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probe>,
 }
 
 #[derive(Serialize)]
@@ -45,6 +53,7 @@ type Generator = fn() -> Schema;
 
 /// Every published shape, by the name of its file.
 const SHAPES: &[(&str, Generator)] = &[
+    ("auth-status", generate::<AuthStatus>),
     ("context", generate::<ContextReport>),
     ("denied-request", generate::<DeniedRequest>),
     ("doctor", generate::<DoctorReport>),
@@ -58,6 +67,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("evidence-verify", generate::<VerifyReport>),
     ("init", generate::<InitReport>),
     ("landing-report", generate::<LandingReport>),
+    ("models", generate::<ModelList>),
     ("open-requests", generate::<OpenRequests>),
     ("outcome", generate::<Outcome>),
     ("policy", generate::<agentos_policy::PolicyFile>),
@@ -67,10 +77,12 @@ const SHAPES: &[(&str, Generator)] = &[
     ("policy-show", generate::<PolicyShow>),
     ("policy-test", generate::<PolicyTest>),
     ("profile", generate::<agentos_profile::ProfileFile>),
+    ("profile-show", generate::<Shown>),
     ("receipt", generate::<Receipt>),
     ("recover", generate::<RecoverReport>),
     ("status", generate::<StatusReport>),
     ("tool-health", generate::<HealthReport>),
+    ("tool-list", generate::<ToolList>),
     ("tool-result", generate::<ToolResult>),
     ("tool-task", generate::<ToolTask>),
 ];
@@ -82,9 +94,7 @@ pub fn schema(app: &App, args: &SchemaArgs) -> Done {
             let shape = SHAPES.iter().find(|(known, _)| known == name).ok_or_else(|| {
                 usage(format!("there is no schema `{name}`")).hint("`agentos schema --list` names them all")
             })?;
-            let mut text = serde_json::to_string_pretty(&(shape.1)()).unwrap_or_default();
-            text.push('\n');
-            text
+            printed(shape.1)
         }
         (Some(_) | None, _) if app.printer.json => {
             let names = SHAPES.iter().map(|(name, _)| *name).collect();
@@ -100,6 +110,18 @@ pub fn schema(app: &App, args: &SchemaArgs) -> Done {
     };
     app.printer.data(&text).map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
+}
+
+/// The text of a published schema; empty where there is none of this name.
+pub fn text(name: &str) -> String {
+    let shape = SHAPES.iter().find(|(known, _)| *known == name);
+    shape
+        .map(|(_, generator)| printed(*generator))
+        .unwrap_or_default()
+}
+
+fn printed(generator: Generator) -> String {
+    serde_json::to_string_pretty(&generator()).unwrap_or_default() + "\n"
 }
 
 fn generate<T: JsonSchema>() -> Schema {

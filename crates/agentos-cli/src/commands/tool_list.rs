@@ -3,6 +3,7 @@
 //! Owns: the table. Never: asks a provider anything.
 
 use agentos_tool::ExecutionMode;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::{App, Done, output_failed};
@@ -14,26 +15,36 @@ use crate::render::columns;
 use crate::wire::keys;
 use crate::wire::tools::{REPLAY, Tools};
 
-#[derive(Serialize)]
-struct Listed {
-    provider: String,
-    execution_mode: Option<ExecutionMode>,
-    base_url: Option<String>,
-    model: Option<String>,
-    key: String,
-    problem: Option<String>,
+/// One provider.
+#[derive(Serialize, JsonSchema)]
+pub struct Listed {
+    /// Its name.
+    pub provider: String,
+    /// Where its work is done.
+    pub execution_mode: Option<ExecutionMode>,
+    /// Its address.
+    pub base_url: Option<String>,
+    /// Its model.
+    pub model: Option<String>,
+    /// Where its key comes from, in words.
+    pub key: String,
+    /// Why its profile cannot be used.
+    pub problem: Option<String>,
 }
 
-#[derive(Serialize)]
-struct List {
-    version: u32,
-    tools: Vec<Listed>,
+/// `agentos tool list --json` and `agentos profile list --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct ToolList {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The providers.
+    pub tools: Vec<Listed>,
 }
 
 /// Runs the verb.
 pub fn list(app: &App) -> Done {
     let tools = tools(app)?;
-    let mut list = List {
+    let mut list = ToolList {
         version: 1,
         tools: Vec::new(),
     };

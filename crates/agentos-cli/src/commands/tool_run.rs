@@ -41,11 +41,15 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
         limits: limits(&args.provider, tool.timeout_seconds),
         partial: false,
         attempts: 1,
+        price: tool.price,
         mock: None,
     };
     let asked = runtime::block_on(async {
         let mut cancel: Cancel<'_> = Box::pin(runtime::interrupted());
-        flow::ask(&mut session.deps(), &request, progress(app).as_ref(), &mut cancel).await
+        let display = progress(app);
+        let mut deps = session.deps();
+        let work = flow::ask(&mut deps, &request, display.sink(), &mut cancel);
+        display.during(work).await
     })?;
     session.seal(app);
     match asked {

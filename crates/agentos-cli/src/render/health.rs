@@ -2,8 +2,9 @@
 //!
 //! Owns: the table. Never: cuts the sentence that says what to do.
 
-use agentos_tool::{HealthStatus, ToolHealth};
+use agentos_tool::{HealthStatus, ToolHealth, dollars};
 
+use crate::commands::probe::Probe;
 use crate::escape;
 use crate::printer::{paint, style};
 
@@ -44,6 +45,45 @@ pub fn health(tools: &[ToolHealth]) -> String {
                 "{indent}{} {}\n",
                 paint(style::DIM, "next:"),
                 escape::line(fix)
+            ));
+        }
+    }
+    out
+}
+
+/// What each model made of a tiny edit, best form first.
+pub fn probes(probes: &[Probe]) -> String {
+    let mut out = String::new();
+    for probe in probes {
+        let what = match (&probe.best, &probe.saved) {
+            (Some(best), Some(file)) => format!("obeys `{}`, kept in {file}", best.as_str()),
+            (Some(best), None) => format!("obeys `{}`", best.as_str()),
+            (None, _) => "obeys none of the edit formats".to_owned(),
+        };
+        out.push_str(&format!(
+            "\n{}  {}\n",
+            paint(style::BOLD, &escape::line(&probe.provider)),
+            escape::line(&what)
+        ));
+        for found in &probe.formats {
+            let style = match (found.obeyed, found.lands) {
+                (true, _) => style::GOOD,
+                (false, true) => style::WARN,
+                (false, false) => style::BAD,
+            };
+            let tokens = found.usage.and_then(|usage| usage.output_tokens);
+            let tokens = tokens
+                .map(|tokens| format!(", {tokens} tokens"))
+                .unwrap_or_default();
+            let cost = found
+                .cost_micro_usd
+                .map(|cost| format!(", {}", dollars(cost)))
+                .unwrap_or_default();
+            out.push_str(&format!(
+                "  {}  {} {}\n",
+                paint(style, &format!("{:14}", found.edit_format.as_str())),
+                escape::line(&found.details),
+                paint(style::DIM, &format!("({} ms{tokens}{cost})", found.latency_ms))
             ));
         }
     }

@@ -5,6 +5,7 @@
 use agentos_engine::context::Withheld;
 use agentos_engine::{Outcome, OutcomeKind};
 use agentos_policy::{Decision, Effect};
+use agentos_tool::dollars;
 
 use super::report::report;
 use crate::commands::approve::OpenRequest;
@@ -42,6 +43,16 @@ pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
     let mut about = format!("  run {}", outcome.run);
     if let Some(result) = &outcome.result {
         about.push_str(&super::result::about(result));
+    }
+    if outcome.attempts > 1 {
+        let cost = outcome
+            .cost_micro_usd
+            .map(|cost| format!(", {} in all", dollars(cost)));
+        about.push_str(&format!(
+            ", {} attempts{}",
+            outcome.attempts,
+            cost.unwrap_or_default()
+        ));
     }
     out.push_str(&paint(style::DIM, &format!("{about}\n")));
     out

@@ -2,7 +2,7 @@
 //!
 //! Owns: the verdict's lines. Never: shows the answer unescaped.
 
-use agentos_tool::{ResultStatus, ToolResult, Usage};
+use agentos_tool::{ResultStatus, ToolResult, Usage, dollars};
 
 use crate::escape;
 use crate::printer::{paint, style};
@@ -73,6 +73,9 @@ pub fn about(result: &ToolResult) -> String {
     }
     if result.latency_ms > 0 {
         out.push_str(&format!(", {} ms", result.latency_ms));
+    }
+    if let Some(cost) = result.cost_micro_usd {
+        out.push_str(&format!(", {}", dollars(cost)));
     }
     out
 }

@@ -11,7 +11,7 @@ use agentos_engine::ports::{Clock, EffectError, Repository as _};
 use agentos_executor::{BaseCopy, Repository, Shown, Target};
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_sandbox::Sandbox;
-use agentos_tool::{Constrain, EditFormat, Enforcement, ExecutionMode};
+use agentos_tool::{Constrain, EditFormat, Enforcement, ExecutionMode, Price};
 
 use super::repository::back;
 use super::session::Session;
@@ -104,11 +104,12 @@ fn made(app: &App, program: Program, timeout: Option<u64>, session: &Session) ->
     Ok(Tool {
         adapter: Box::new(Agent::new(program, places(app), sandbox, held, Box::new(copies))),
         model: None,
+        price: Price::default(),
         timeout_seconds: timeout.unwrap_or(TIMEOUT),
         edit_format: EditFormat::default(),
         constrain: Constrain::Off,
         notices: Vec::new(),
-        key_variable: None,
+        key: None,
     })
 }
 

@@ -10,10 +10,12 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_profile::{KeyUse, Origin, Resolved};
 use agentos_tool::Secret;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::App;
 use crate::args::tool::StoreArg;
+use crate::wire::key_checks::KeyCheck;
 
 /// For looking: a keyring that wants to be unlocked first must not hold up a health check.
 const LOOKING: Duration = Duration::from_secs(2);
@@ -21,7 +23,7 @@ const LOOKING: Duration = Duration::from_secs(2);
 const STORING: Duration = Duration::from_secs(60);
 
 /// What may be shown of a provider's key.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KeyStatus {
     /// Where it comes from; none when there is none.
     pub source: Option<String>,
@@ -29,6 +31,8 @@ pub struct KeyStatus {
     pub hint: Option<String>,
     /// Why it is not sent, although there is one.
     pub withheld: Option<String>,
+    /// What the last health check with it said; none when there was none since it was set.
+    pub last_check: Option<KeyCheck>,
     /// Stores that could not be asked.
     pub problems: Vec<String>,
 }
@@ -154,6 +158,7 @@ pub fn status(app: &App, resolved: &Resolved) -> KeyStatus {
             source: Some(found.store.to_string()),
             hint: found.key.hint(),
             withheld: withheld(resolved).filter(|_| !resolved.stored_key.is_allowed()),
+            last_check: None,
             problems,
         };
     }
@@ -161,6 +166,7 @@ pub fn status(app: &App, resolved: &Resolved) -> KeyStatus {
         source: given.first().map(|given| given.origin.to_string()),
         hint: given.first().and_then(|given| given.key.hint()),
         withheld: given.first().and(withheld(resolved)),
+        last_check: None,
         problems,
     }
 }

@@ -61,3 +61,12 @@ pub async fn interrupted() {
         std::future::pending::<()>().await;
     }
 }
+
+/// What comes of the work; none when the user pressed Ctrl-C first.
+pub async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        () = interrupted() => None,
+        done = work => Some(done),
+    }
+}

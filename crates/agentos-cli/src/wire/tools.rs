@@ -20,9 +20,9 @@ use agentos_ollama::Ollama;
 use agentos_openai::OpenAi;
 use agentos_profile::{
     AdapterKind, Flags, HttpFile, Layers, LimitField, Mode, Origin, Profile, ProfileError, ProfileFile,
-    Resolved, builtin, parse, resolve,
+    Resolved, builtin, known_model, nearest, parse, resolve,
 };
-use agentos_tool::{Adapter, Constrain, EditFormat, Secret};
+use agentos_tool::{Adapter, Constrain, EditFormat, ExecutionMode, Price, Secret};
 
 use super::keys::{self, Usable};
 use crate::app::{App, usage};
@@ -41,6 +41,8 @@ pub struct Tool {
     pub adapter: Box<dyn Adapter>,
     /// The model that is configured.
     pub model: Option<String>,
+    /// What its tokens cost.
+    pub price: Price,
     /// Seconds for one answer.
     pub timeout_seconds: u64,
     /// The form in which edits are asked for.
@@ -49,8 +51,17 @@ pub struct Tool {
     pub constrain: Constrain,
     /// Worth telling before anything is sent.
     pub notices: Vec<String>,
-    /// The environment variable the key came from.
-    pub key_variable: Option<String>,
+    /// What may be known of the key that is sent; none when none is.
+    pub key: Option<KeySent>,
+}
+
+/// What may be known of a key.
+#[derive(Debug, Clone)]
+pub struct KeySent {
+    /// The environment variable it came from.
+    pub variable: Option<String>,
+    /// Its last four characters, where it is long enough to show them.
+    pub ending: Option<String>,
 }
 
 /// Every provider that is known here.
@@ -149,6 +160,14 @@ impl Tools {
         }
     }
 
+    /// The user's own file for a provider.
+    ///
+    /// # Errors
+    /// When it is wrong.
+    pub fn user_file(&self, provider: &str) -> Result<Option<ProfileFile>, EffectError> {
+        layer(self.user_dir.as_deref(), provider)
+    }
+
     /// Checks that a provider is known.
     ///
     /// # Errors
@@ -158,8 +177,11 @@ impl Tools {
             return Ok(());
         }
         let known: Vec<&str> = self.providers().collect();
+        let meant = nearest(provider, self.providers())
+            .map(|name| format!("did you mean `{name}`? "))
+            .unwrap_or_default();
         Err(usage(format!("there is no provider `{provider}`")).hint(format!(
-            "known are: {}; a new one is a file `profiles/{provider}.json`",
+            "{meant}known are: {}; a new one is made with `agentos profile init {provider}`",
             known.join(", ")
         )))
     }
@@ -170,6 +192,10 @@ impl Tools {
             .map_err(|error| EffectError::new(Cause::Internal, "http", error.to_string()))?;
         let usable = keys::usable(app, resolved);
         let notices = notices(resolved, &usable);
+        let key = usable.key.as_ref().map(|key| KeySent {
+            variable: usable.variable.clone(),
+            ending: key.hint(),
+        });
         let settings = settings(resolved, usable.key, usable.obstacle);
         // A new wire is one crate and one line here.
         let adapter: Box<dyn Adapter> = match profile.adapter {
@@ -184,11 +210,16 @@ impl Tools {
         Ok(Tool {
             adapter,
             model: profile.model.clone(),
+            price: Price {
+                input: profile.price.input,
+                cached: profile.price.cached,
+                output: profile.price.output,
+            },
             timeout_seconds: profile.timeout_seconds,
             edit_format: profile.edit_format,
             constrain: profile.constrain,
             notices,
-            key_variable: usable.variable,
+            key,
         })
     }
 }
@@ -281,7 +312,10 @@ fn settings(resolved: &Resolved, key: Option<Secret>, key_obstacle: Option<Strin
         seed: profile.params.seed,
         stop: profile.params.stop.clone(),
         constrain: profile.constrain,
-        context_window: profile.capabilities.context_window,
+        context_window: profile
+            .capabilities
+            .context_window
+            .or_else(|| known_window(profile)),
         probe_timeout: Duration::from_secs(profile.timeout_seconds.min(5)),
         ..ServerSettings::new(&profile.provider, profile.execution_mode())
     }
@@ -295,12 +329,20 @@ fn replay(app: &App, file: Option<&Path>) -> Result<Tool, EffectError> {
     Ok(Tool {
         adapter: Box::new(Replay::new(recording)),
         model: Some("recorded".to_owned()),
+        price: Price::default(),
         timeout_seconds: 60,
         edit_format: EditFormat::default(),
         constrain: Constrain::Off,
         notices: Vec::new(),
-        key_variable: None,
+        key: None,
     })
+}
+
+/// The window of a vendor's own model. A local server decides by itself how much of a model's window it loads.
+fn known_window(profile: &Profile) -> Option<u64> {
+    let model = known_model(profile.model.as_deref()?)?;
+    let is_its_own = model.provider == profile.provider && profile.execution_mode() == ExecutionMode::Cloud;
+    is_its_own.then_some(model.context_window)
 }
 
 /// One layer of a provider's profile; none where there is no file.

@@ -1,6 +1,9 @@
 //! `agentos run`: from a task to a commit, with recorded answers and with a server.
 
+use agentos_testkit::cli::program;
 use agentos_testkit::repo::write_file;
+use agentos_testkit::server::{FakeServer, Reply, head};
+use serde_json::json;
 
 use crate::support::{
     LIB, LIB_FIXED, SLOPPY_FIX, WORKFLOW_EDIT, agentos, chat_server, openai_at, run_in, seen, small_repo,
@@ -238,4 +241,61 @@ fn a_file_that_is_not_committed_cannot_be_shown() {
     };
     assert_eq!(output.code, Some(2), "{output}");
     assert!(output.stderr.contains("nope.rs"), "{output}");
+}
+
+/// A stream of the answer, line by line.
+fn streaming_server() -> FakeServer {
+    let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
+    let pieces = SLOPPY_FIX.split_inclusive('\n');
+    for piece in pieces {
+        let event = json!({ "choices": [{ "delta": { "content": piece } }] });
+        bytes.extend_from_slice(format!("data: {event}\n\n").as_bytes());
+    }
+    let end = json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] });
+    bytes.extend_from_slice(format!("data: {end}\n\n").as_bytes());
+    FakeServer::start(move |_| Reply::Bytes(bytes.clone())).unwrap()
+}
+
+#[test]
+fn the_answer_arrives_on_a_terminal_and_nowhere_else() {
+    let server = streaming_server();
+    let flags = openai_at(&server.url());
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let run = [&["run", "make add add", "--file", "src/lib.rs"], &flags[..]].concat();
+    let is_shown = |text: &str| text.contains(" tokens, ");
+    for extra in [&[][..], &["--json"], &["-q"]] {
+        let repo = small_repo();
+        let output = run_in(&repo, &[&run[..], extra].concat());
+        assert_eq!(output.code, Some(0), "{output}");
+        assert!(
+            !is_shown(&output.to_string()) && !output.to_string().contains('\r'),
+            "{output}"
+        );
+    }
+    if program("script").arg("--version").output().is_err() {
+        eprintln!("skipped: the part on a terminal, since the program `script` is not installed");
+        return;
+    }
+    for (extra, shown) in [(&[][..], true), (&["-q"], false)] {
+        let repo = small_repo();
+        let cli = agentos().in_dir(repo.path());
+        let words = [&[env!("CARGO_BIN_EXE_agentos")], &run[..], extra].concat();
+        let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let output = program("script")
+            .args(["-qefc", &quoted.join(" "), "/dev/null"])
+            .current_dir(repo.path())
+            .env_clear()
+            .envs(cli.world())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text}");
+        assert_eq!(
+            text.contains("waiting for the first token") || is_shown(&text),
+            shown,
+            "{text}"
+        );
+        assert_eq!(text.contains("+    a + b\r\n"), shown, "{text}");
+        assert_eq!(repo.git(&["show", "HEAD:src/lib.rs"]), LIB_FIXED.trim_end());
+    }
 }

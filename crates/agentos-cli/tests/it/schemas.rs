@@ -121,6 +121,15 @@ fn tools_and_evidence_follow_their_schemas() {
         &run_in(&repo, &["tool", "health", "--json"]).json().unwrap(),
         "tool health",
     );
+    for (schema, args) in [
+        (SchemaName::ToolList, &["tool", "list", "--json"][..]),
+        (SchemaName::AuthStatus, &["tool", "auth", "status", "--json"]),
+        (SchemaName::ProfileShow, &["profile", "show", "openai", "--json"]),
+        (SchemaName::Models, &["models", "list", "--json"]),
+        (SchemaName::Models, &["models", "show", "openai/gpt-4o", "--json"]),
+    ] {
+        follows(schema, &run_in(&repo, args).json().unwrap(), &args.join(" "));
+    }
     follows(
         SchemaName::EvidenceVerify,
         &run_in(&repo, &["evidence", "verify", "--json"]).json().unwrap(),

@@ -2,8 +2,8 @@
 
 use agentos_diff::{Change, FileState, Landed, LandingReport, Refusal, RefusalCode, RepoPath};
 use agentos_tool::{
-    Boundary, Confinement, ErrorCategory, ExecutionMode, FinishReason, OutputKind, ResultStatus, RunId,
-    StateMeasurement, Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult,
+    Boundary, Confinement, ErrorCategory, ExecutionMode, FinishReason, OutputKind, Price, ResultStatus,
+    RunId, StateMeasurement, Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult,
 };
 
 use super::{Call, Judged, verdict};
@@ -71,6 +71,7 @@ fn judge(answer: Result<&ToolOutput, &ToolError>, judged: &Judged<'_>, boundary:
         run: &run,
         attempt: 2,
         began: Timestamp::from_unix_seconds(0),
+        price: Price::default(),
         mock: None,
     };
     verdict(&call, answer, judged, boundary)

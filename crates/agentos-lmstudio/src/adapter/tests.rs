@@ -270,7 +270,7 @@ async fn a_task_that_does_not_fit_the_loaded_context_is_told_before_it_is_sent()
         assert_eq!((asked, output.is_ok()), (sent, sent), "{model} {window}");
         if let Err(error) = output {
             insta::allow_duplicates! {
-                insta::assert_snapshot!(format!("{}; {}", error.message.replace(server.url().trim_start_matches("http://"), "HOST"), error.fix.unwrap()), @r"
+                insta::assert_snapshot!(format!("{}; {}", error.message.replace("model `qwen`", "the model"), error.fix.unwrap()), @r"
                 the task is longer than the model takes: the prompt has about 7522 tokens, the loaded context 2048; give fewer or smaller files, or load the model with `lms load MODEL --context-length 8192`
                 ");
             }

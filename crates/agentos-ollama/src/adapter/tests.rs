@@ -212,7 +212,7 @@ async fn the_request_asks_for_the_context_and_a_limit() {
 #[tokio::test]
 async fn a_task_longer_than_the_models_context_is_told_before_it_is_sent() {
     let show = |longest: u64| json!({"details": {}, "model_info": {"qwen.context_length": longest}});
-    for (longest, sent) in [(2048, 0), (8192, 1)] {
+    for (longest, sent) in [(2048, 0), (6000, 1)] {
         let server = FakeServer::start(move |request| match request.path.as_str() {
             "/api/show" => Reply::json(200, &show(longest)),
             "/api/chat" => fixture("run_chat"),

@@ -1,0 +1,200 @@
+//! `profile init|show --origin`, `models`, and what a run costs.
+
+use agentos_testkit::repo::write_file;
+use serde_json::json;
+
+use crate::support::{SLOPPY_FIX, agentos, chat_server, openai_at, small_repo};
+
+#[test]
+fn the_known_models_are_listed_by_provider_and_wire() {
+    let output = agentos().run(&["models", "list"]).unwrap();
+    insta::assert_snapshot!(output.stdout, @r"
+    MODEL                                API        CONTEXT  ANSWER  CAN
+    anthropic/claude-sonnet-4-20250514   anthropic  200000   64000   tools, vision, json, reasoning
+    anthropic/claude-opus-4-20250514     anthropic  200000   32000   tools, vision, json, reasoning
+    anthropic/claude-haiku-3-5-20241022  anthropic  200000   8192    tools, vision, json
+    openai/gpt-4o                        openai     128000   16384   tools, vision, json
+    openai/gpt-4o-mini                   openai     128000   16384   tools, vision, json
+    openai/gpt-4-turbo                   openai     128000   4096    tools, vision
+    openai/o1-mini                       openai     128000   65536   reasoning
+    ollama/llama3.3                      ollama     131072   -       tools, json
+    ollama/llama3.2                      ollama     131072   -       tools, json
+    ollama/qwen2.5                       ollama     32768    -       tools, json
+    ollama/qwen2.5-coder                 ollama     32768    -       tools, json
+    ollama/deepseek-r1                   ollama     131072   -       json, reasoning
+    ollama/mistral                       ollama     32768    -       tools, json
+    ");
+    let count = |args: &[&str]| {
+        let output = agentos()
+            .run(&[&["models", "list", "--json"], args].concat())
+            .unwrap();
+        output.json().unwrap()["models"].as_array().map(Vec::len)
+    };
+    assert_eq!(count(&["--provider", "anthropic"]), Some(3));
+    assert_eq!(count(&["--api", "openai"]), Some(4));
+    assert_eq!(count(&["--provider", "ollama", "--api", "ollama"]), Some(6));
+    assert_eq!(count(&[]), Some(13));
+    let none = agentos()
+        .run(&["models", "list", "--provider", "lmstudio"])
+        .unwrap();
+    assert_eq!(none.code, Some(2), "{none}");
+    let output = agentos()
+        .run(&["models", "show", "anthropic/claude-haiku-3-5-20241022"])
+        .unwrap();
+    insta::assert_snapshot!(output.stdout, @r"
+    id              anthropic/claude-haiku-3-5-20241022
+    provider        anthropic
+    name there      claude-3-5-haiku-20241022
+    api             anthropic
+    context         200000 tokens
+    longest answer  8192
+    tools           yes
+    vision          yes
+    json            yes
+    reasoning       no
+    ");
+    let output = agentos().run(&["models", "show", "openai/gpt4o"]).unwrap();
+    assert_eq!(output.code, Some(2), "{output}");
+    assert!(
+        output.stderr.contains("did you mean `openai/gpt-4o`?"),
+        "{output}"
+    );
+}
+
+#[test]
+fn a_profile_is_made_with_what_is_given_and_can_be_used() {
+    let server = chat_server("ok", || {});
+    let url = format!("{}/v1", server.url());
+    let cli = agentos();
+    let init = [
+        "profile",
+        "init",
+        "my-vllm",
+        "--base-url",
+        &url,
+        "--model",
+        "tiny-coder",
+    ];
+    let output = cli.run(&init).unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    let settings = cli.home().join(".config/agentos");
+    let made = std::fs::read_to_string(settings.join("profiles/my-vllm.json")).unwrap();
+    insta::assert_snapshot!(made.replace(&server.url(), "[URL]"), @r#"
+    {
+      "$schema": "../profile.schema.json",
+      "provider": "my-vllm",
+      "adapter": "openai",
+      "base_url": "[URL]/v1",
+      "model": "tiny-coder"
+    }
+    "#);
+    let schema = std::fs::read_to_string(settings.join("profile.schema.json")).unwrap();
+    assert_eq!(schema, cli.run(&["schema", "profile"]).unwrap().stdout);
+    assert_eq!(
+        cli.run(&["tool", "health", "-p", "my-vllm"]).unwrap().code,
+        Some(0)
+    );
+    let again = cli.run(&init).unwrap();
+    assert_eq!(again.code, Some(2), "{again}");
+    assert!(again.stderr.contains("--force"), "{again}");
+    for (args, words) in [
+        (vec!["profile", "init", "my-other"], "--base-url"),
+        (
+            vec!["profile", "init", "My Server", "--base-url", "http://x"],
+            "small letters",
+        ),
+        (
+            vec!["profile", "init", "my-other", "--base-url", "ftp://x"],
+            "only http and https",
+        ),
+    ] {
+        let output = cli.run(&args).unwrap();
+        assert_ne!(output.code, Some(0), "{output}");
+        assert!(output.stderr.contains(words), "{output}");
+    }
+    // The vendor's own key does not come along to another place.
+    let print = [
+        "profile",
+        "init",
+        "openai",
+        "--base-url",
+        "https://gateway.example/v1",
+        "--print",
+    ];
+    let printed = cli.run(&print).unwrap().stdout;
+    assert!(
+        printed.contains("openai.gateway.example-443.api_key"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn the_origin_of_each_value_is_shown_when_asked_for() {
+    let cli = agentos().env("AGENTOS_LMSTUDIO_MODEL", "qwen");
+    let output = cli.run(&["profile", "show", "lmstudio", "--origin"]).unwrap();
+    insta::assert_snapshot!(output.stdout, @r"
+    adapter                             lmstudio                  derived
+    api_key_ref                         local.lmstudio.api_key    built-in
+    base_url                            http://localhost:1234/v1  built-in
+    capabilities.execution_mode         local                     built-in
+    capabilities.supports_diff          yes                       built-in
+    capabilities.supports_health_check  yes                       built-in
+    capabilities.supports_patch         yes                       built-in
+    constrain                           off                       derived
+    edit_format                         unified-diff              derived
+    mode                                openai_compatible         derived
+    model                               qwen                      environment AGENTOS_LMSTUDIO_MODEL
+    name                                lmstudio-local            built-in
+    requires_key                        false                     derived
+    timeout_seconds                     30                        built-in
+    ");
+    let plain = cli.run(&["profile", "show", "lmstudio"]).unwrap();
+    assert!(
+        plain.stdout.contains("qwen") && !plain.stdout.contains("environment"),
+        "{plain}"
+    );
+}
+
+#[test]
+fn what_a_run_costs_is_told_where_the_price_is_known() {
+    let server = chat_server(SLOPPY_FIX, || {});
+    for (price, micro, words) in [
+        (json!({ "input": 3.0, "output": 15.0 }), json!(138), "$0.0001"),
+        (json!({ "input": 3.0 }), json!(null), ""),
+    ] {
+        let cli = agentos();
+        let profile = json!({ "provider": "openai", "price": price });
+        write_file(
+            &cli.home().join(".config/agentos/profiles/openai.json"),
+            profile.to_string(),
+        );
+        let flags = openai_at(&server.url());
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let repo = small_repo();
+        let cli = cli.in_dir(repo.path());
+        let run = [&["run", "make add add", "--file", "src/lib.rs"], &flags[..]].concat();
+        let output = cli.run(&run).unwrap();
+        assert_eq!(output.code, Some(0), "{output}");
+        assert_eq!(output.stderr.contains('$'), !words.is_empty(), "{output}");
+        assert!(output.stderr.contains(words), "{output}");
+        let evidence = cli.run(&["evidence", "show", "--json"]).unwrap().json().unwrap();
+        let records = evidence["records"].as_array().unwrap();
+        let call = records
+            .iter()
+            .find(|record| record["kind"] == "tool_result")
+            .unwrap();
+        let cost = call["body"]["result"]
+            .get("cost_micro_usd")
+            .cloned()
+            .unwrap_or_default();
+        assert_eq!(cost, micro, "{call}");
+        let repo = small_repo();
+        let json = cli
+            .in_dir(repo.path())
+            .run(&[&run[..], &["--json"]].concat())
+            .unwrap()
+            .json()
+            .unwrap();
+        assert_eq!(json["cost_micro_usd"], micro);
+    }
+}

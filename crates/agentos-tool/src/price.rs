@@ -1,0 +1,125 @@
+//! What a call costs.
+//!
+//! Owns: the sum. Never: takes an unknown count or price for nothing.
+
+use crate::Usage;
+
+/// US dollars for a million tokens, which is the same number as millionths of a dollar for one token.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Price {
+    /// Of the prompt.
+    pub input: Option<f64>,
+    /// Of the prompt's part that is read from a cache; as the rest of it where that is not set.
+    pub cached: Option<f64>,
+    /// Of the answer, reasoning included.
+    pub output: Option<f64>,
+}
+
+impl Price {
+    /// Millionths of a US dollar for these tokens, rounded to the nearest; none where a count or a price that matters is
+    /// not known.
+    #[must_use]
+    pub fn cost(&self, usage: &Usage) -> Option<u64> {
+        let (input, output) = (usage.input_tokens?, usage.output_tokens?);
+        // A cache that nobody speaks of is none.
+        let cached = usage.cached_tokens.unwrap_or(0).min(input);
+        let of = |tokens: u64, price: Option<f64>| {
+            if tokens == 0 {
+                return Some(0.0);
+            }
+            // A count of tokens that a float cannot hold exactly costs more than there is.
+            Some(f64::from(u32::try_from(tokens).ok()?) * price?)
+        };
+        let sum = of(input - cached, self.input)?
+            + of(cached, self.cached.or(self.input))?
+            + of(output, self.output)?;
+        if !(0.0..1e15).contains(&sum) {
+            return None;
+        }
+        // Through text: there is no conversion that rounds and is checked.
+        format!("{sum:.0}").parse().ok()
+    }
+}
+
+/// Dollars as people read them: `$0.0123`, and never a cost of nothing where there is one.
+#[must_use]
+pub fn dollars(micro: u64) -> String {
+    if micro > 0 && micro < 100 {
+        return "less than $0.0001".to_owned();
+    }
+    let (whole, part) = (micro / 1_000_000, micro % 1_000_000 / 100);
+    format!("${whole}.{part:04}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(input: Option<u64>, cached: Option<u64>, output: Option<u64>) -> Usage {
+        Usage {
+            input_tokens: input,
+            cached_tokens: cached,
+            output_tokens: output,
+            reasoning_tokens: None,
+        }
+    }
+
+    #[test]
+    fn unknown_stays_unknown() {
+        let price = |input, cached, output| Price {
+            input,
+            cached,
+            output,
+        };
+        let full = price(Some(3.0), Some(0.3), Some(15.0));
+        let cases = [
+            (full, usage(Some(1000), None, Some(200)), Some(6000)),
+            (full, usage(Some(1000), Some(900), Some(200)), Some(3570)),
+            (
+                price(Some(3.0), None, Some(15.0)),
+                usage(Some(1000), Some(900), Some(200)),
+                Some(6000),
+            ),
+            (
+                price(Some(0.15), None, Some(0.6)),
+                usage(Some(7), None, Some(1)),
+                Some(2),
+            ),
+            (
+                price(Some(0.0), None, Some(0.0)),
+                usage(Some(7), None, Some(1)),
+                Some(0),
+            ),
+            (full, usage(None, None, Some(200)), None),
+            (full, usage(Some(1000), None, None), None),
+            (
+                price(None, None, Some(15.0)),
+                usage(Some(1000), None, Some(200)),
+                None,
+            ),
+            (
+                price(Some(3.0), None, None),
+                usage(Some(1000), None, Some(200)),
+                None,
+            ),
+            (price(None, None, None), usage(Some(0), None, Some(0)), Some(0)),
+            (full, usage(Some(u64::MAX), None, Some(1)), None),
+        ];
+        for (price, usage, cost) in cases {
+            assert_eq!(price.cost(&usage), cost, "{price:?} {usage:?}");
+        }
+    }
+
+    #[test]
+    fn dollars_are_readable() {
+        let cases = [
+            (0, "$0.0000"),
+            (99, "less than $0.0001"),
+            (12_345, "$0.0123"),
+            (3_000_000, "$3.0000"),
+        ];
+        for (micro, text) in cases {
+            assert_eq!(dollars(micro), text);
+        }
+    }
+}
