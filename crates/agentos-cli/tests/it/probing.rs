@@ -2,8 +2,9 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use agentos_net::Deadline;
 use agentos_testkit::cli::interrupt;
 use agentos_testkit::repo::write_file;
 use agentos_testkit::server::{FakeServer, Reply};
@@ -111,9 +112,9 @@ fn twenty_silent_providers_take_as_long_as_one() {
         args.extend(["-p".to_owned(), name]);
     }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let began = Instant::now();
+    let watch = Deadline::after(Duration::from_secs(600));
     let output = cli.run(&args).unwrap();
-    let took = began.elapsed();
+    let took = watch.elapsed_ms();
     assert_eq!(output.code, Some(5), "{output}");
     let json = output.json().unwrap();
     let tools = json["tools"].as_array().unwrap();
@@ -121,10 +122,7 @@ fn twenty_silent_providers_take_as_long_as_one() {
     for tool in tools {
         assert_eq!(tool["detail"], "read_timeout", "{tool}");
     }
-    assert!(
-        took < Duration::from_secs(20),
-        "{took:?} for twenty limits of 2 s"
-    );
+    assert!(took < 20_000, "{took} ms for twenty limits of 2 s");
 }
 
 #[test]

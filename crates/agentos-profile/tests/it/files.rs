@@ -121,3 +121,25 @@ fn mistakes_name_the_place_and_what_was_meant() {
     x.json:1:61: unknown variant `remote`, expected `local` or `cloud` [-]
     "#);
 }
+
+#[test]
+fn the_worked_examples_of_the_map_are_profiles_that_can_be_used() {
+    let map = include_str!("../../../README.md");
+    let examples: Vec<&str> = map
+        .split("```json\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert_eq!(examples.len(), 2);
+    for text in examples {
+        let profile = agentos_profile::parse("crates/README.md", text).unwrap();
+        let provider = profile.provider.clone();
+        let layers = agentos_profile::Layers {
+            user: Some(profile),
+            ..agentos_profile::Layers::default()
+        };
+        let resolved = agentos_profile::resolve(&provider, &layers).unwrap();
+        assert!(resolved.profile.base_url.is_some(), "{provider}");
+        assert!(resolved.stored_key.is_allowed(), "{provider}");
+    }
+}
