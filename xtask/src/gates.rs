@@ -15,7 +15,52 @@ const BOUNDARY: &str = "boundary";
 const LMSTUDIO: &str = "tl_r2_lmstudio";
 const LLAMACPP: &str = "tl_r2_llamacpp";
 const ROGUE: &str = "rogue";
-const ALL: &[&str] = &[BOUNDARY, ROGUE, LMSTUDIO, LLAMACPP];
+/// The binary that holds every gate which needs no server; it is told which.
+const KERNEL: &str = "kernel";
+const IN_KERNEL: &[&str] = &[
+    "tl_r1_end_to_end",
+    "tl_r1_negative_diffs",
+    "tl_r1_power_boundary",
+    "okind_n1",
+    "cap_sanity",
+    "no_selection",
+    "type_robustness",
+    "policy_not_widened",
+    "hostile_inputs",
+    "evidence_tampering",
+    "secrets_canary",
+    "kill_points",
+];
+/// The binary that holds the connectivity gates of the other providers.
+const CONNECT: &str = "tl_r2";
+const IN_CONNECT: &[&str] = &[
+    "tl_r2_ollama",
+    "tl_r2_vllm",
+    "tl_r2_litellm",
+    "tl_r2_openai",
+    "tl_r2_anthropic",
+    "tl_r2_gemini",
+    "tl_r2_openrouter",
+];
+
+/// Every gate, in the order they are run.
+fn all() -> impl Iterator<Item = &'static str> {
+    let own = [BOUNDARY, ROGUE, LMSTUDIO, LLAMACPP];
+    own.into_iter()
+        .chain(IN_KERNEL.iter().copied())
+        .chain(IN_CONNECT.iter().copied())
+}
+
+/// The program of a gate, and what it is told before its other arguments.
+fn program(gate: &'static str) -> (&'static str, Option<&'static str>) {
+    if IN_KERNEL.contains(&gate) {
+        (KERNEL, Some(gate))
+    } else if IN_CONNECT.contains(&gate) {
+        (CONNECT, Some(gate))
+    } else {
+        (gate, None)
+    }
+}
 
 /// What was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +73,8 @@ pub struct Options {
     pub list: bool,
     /// The binaries are built already.
     pub built: bool,
+    /// Print one JSON document instead of lines.
+    pub json: bool,
 }
 
 impl Options {
@@ -41,15 +88,22 @@ impl Options {
             match *arg {
                 "--require-live" => options.require_live = true,
                 "--list" => options.list = true,
-                name if ALL.contains(&name) => options.names.push(name.to_owned()),
-                other => return Err(format!("`{other}` is no gate; there are `{}`", ALL.join("`, `"))),
+                "--json" => options.json = true,
+                name if all().any(|gate| gate == name) => options.names.push(name.to_owned()),
+                other => {
+                    let known: Vec<&str> = all().collect();
+                    return Err(format!(
+                        "`{other}` is no gate; there are `{}`",
+                        known.join("`, `")
+                    ));
+                }
             }
         }
         Ok(options)
     }
 
     fn wants_live(&self) -> bool {
-        ALL.iter().any(|gate| *gate != BOUNDARY && self.wants(gate))
+        all().any(|gate| gate != BOUNDARY && self.wants(gate))
     }
 
     fn wants(&self, gate: &str) -> bool {
@@ -62,22 +116,28 @@ impl Options {
 /// A gate that cannot judge has failed, and the others still run.
 pub fn run(root: &Path, options: &Options) -> bool {
     if options.list {
-        ALL.iter().for_each(|name| say(name));
+        all().for_each(say);
         return true;
     }
     let binaries = options.wants_live().then(|| build(root, options.built));
     let mut verdicts = Vec::new();
-    for gate in ALL.iter().filter(|gate| options.wants(gate)) {
+    for gate in all().filter(|gate| options.wants(gate)) {
         let started = Instant::now();
         let results = match &binaries {
-            Some(Err(problem)) if *gate != BOUNDARY => Err(problem.clone()),
-            Some(Ok(binaries)) if *gate != BOUNDARY => judge(root, binaries, gate),
+            Some(Err(problem)) if gate != BOUNDARY => Err(problem.clone()),
+            Some(Ok(binaries)) if gate != BOUNDARY => judge(root, binaries, gate),
             Some(_) | None => judge_tree(root),
         };
         let results = results.unwrap_or_else(|problem| broken(gate, problem));
-        verdicts.push(show(&results, started));
+        if !options.json {
+            show(&results, started);
+        }
+        verdicts.push(results);
     }
-    let accepted = |status: &Status| match status {
+    if options.json {
+        summary(&verdicts);
+    }
+    let accepted = |results: &GateResults| match results.status {
         Status::Passed => true,
         Status::Failed => false,
         Status::Skipped => !options.require_live,
@@ -131,10 +191,12 @@ fn build(root: &Path, built: bool) -> Result<PathBuf, String> {
 }
 
 /// Runs one gate binary, with a server of our own where that is possible, and reads its verdict.
-fn judge(root: &Path, binaries: &Path, gate: &str) -> Result<GateResults, String> {
+fn judge(root: &Path, binaries: &Path, gate: &'static str) -> Result<GateResults, String> {
     let folder = evidence(root, gate);
-    let mut command = Command::new(binaries.join(gate));
+    let (program, told) = program(gate);
+    let mut command = Command::new(binaries.join(program));
     command
+        .args(told)
         .arg("--agentos")
         .arg(binaries.join("agentos"))
         .arg("--out")
@@ -181,13 +243,24 @@ fn evidence(root: &Path, gate: &str) -> PathBuf {
     root.join("outputs/gates").join(gate)
 }
 
+/// Every verdict as one document.
+fn summary(verdicts: &[GateResults]) {
+    let gates: Vec<_> = verdicts
+        .iter()
+        .map(|results| {
+            serde_json::json!({"gate": results.gate, "status": results.status, "counts": results.counts})
+        })
+        .collect();
+    say(&serde_json::json!({"version": 1, "gates": gates}).to_string());
+}
+
 /// One line for the gate, and one for each reason.
-fn show(results: &GateResults, started: Instant) -> Status {
+fn show(results: &GateResults, started: Instant) {
     let counts = results.counts;
     let total = results.checks.len();
     let seconds = started.elapsed().as_secs_f64();
     say(&format!(
-        "{}  {:<16} {} of {total} checks passed, {} failed, {} skipped ({seconds:.1} s)",
+        "{}  {:<20} {} of {total} checks passed, {} failed, {} skipped ({seconds:.1} s)",
         results.status.word(),
         results.gate,
         counts.passed,
@@ -195,7 +268,6 @@ fn show(results: &GateResults, started: Instant) -> Status {
         counts.skipped
     ));
     reasons(&results.checks).iter().for_each(|line| say(line));
-    results.status
 }
 
 /// Why checks did not pass; checks that follow each other with the same reason share a line.
@@ -224,7 +296,7 @@ mod tests {
     fn arguments_name_gates_and_switches() {
         let options = Options::parse(&["boundary", "--require-live"]).unwrap();
         assert!(options.wants(BOUNDARY) && !options.wants(LMSTUDIO) && options.require_live);
-        assert!(ALL.iter().all(|gate| Options::default().wants(gate)));
+        assert!(all().all(|gate| Options::default().wants(gate)));
         assert!(
             Options::parse(&["nothing"])
                 .unwrap_err()

@@ -28,8 +28,8 @@ Usage: cargo xtask <COMMAND>
 
 Commands:
   ci                               everything a change must pass: format, lints, tests, generated files, gates
-  gates [NAME]... [--require-live] run the gates, all or the named ones; evidence goes to outputs/gates/
-        [--list]                   only name them
+  gates [NAME]... [--list] [--require-live] [--json]
+                                   run the gates, all or the named ones; evidence goes to outputs/gates/
   schemas [--check]                write the JSON Schemas, or compare them with what is committed
   bench landing [--peers WHICH]    measure landing beside its peers; the report goes to outputs/bench/landing/
         [--out DIR]                or there; WHICH is all, installed (the default) or none

@@ -261,7 +261,7 @@ fn result_structure(facts: &Facts<'_>) -> Outcome {
         match &run.result {
             Ok(value) => {
                 judged += 1;
-                problems.extend(structure::problems(facts.spec.provider, value));
+                problems.extend(structure::problems(facts.spec, value));
                 if let Ok(result) = typed(Some(run)) {
                     let said = value.get("status").and_then(Value::as_str).unwrap_or_default();
                     problems.extend(untrue_code(run.code, succeeded(&result), said));

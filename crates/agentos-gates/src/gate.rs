@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use agentos_tool::Timestamp;
+use agentos_tool::{ExecutionMode, Timestamp};
 use serde_json::{Value, json};
 
 use crate::checks::{self, Facts, Health, Run};
@@ -27,6 +27,8 @@ pub struct GateSpec {
     pub title: &'static str,
     /// What the ids of its checks begin with.
     pub prefix: &'static str,
+    /// Where the provider works. One at a vendor's is never given a key that nobody set.
+    pub place: ExecutionMode,
 }
 
 /// LM Studio: `LMS-A` to `LMS-E`.
@@ -35,6 +37,7 @@ pub const LMSTUDIO: GateSpec = GateSpec {
     provider: "lmstudio",
     title: "LM Studio",
     prefix: "LMS",
+    place: ExecutionMode::Local,
 };
 
 /// llama.cpp: `LLC-A` to `LLC-E`.
@@ -43,7 +46,47 @@ pub const LLAMACPP: GateSpec = GateSpec {
     provider: "llamacpp",
     title: "llama.cpp",
     prefix: "LLC",
+    place: ExecutionMode::Local,
 };
+
+const fn spec(
+    name: &'static str,
+    provider: &'static str,
+    title: &'static str,
+    prefix: &'static str,
+    place: ExecutionMode,
+) -> GateSpec {
+    GateSpec {
+        name,
+        provider,
+        title,
+        prefix,
+        place,
+    }
+}
+
+/// The other providers, whose gates share one binary.
+pub const OTHERS: &[GateSpec] = &[
+    spec("tl_r2_ollama", "ollama", "Ollama", "OLL", ExecutionMode::Local),
+    spec("tl_r2_vllm", "vllm", "vLLM", "VLL", ExecutionMode::Local),
+    spec("tl_r2_litellm", "litellm", "LiteLLM", "LIT", ExecutionMode::Local),
+    spec("tl_r2_openai", "openai", "OpenAI", "OAI", ExecutionMode::Cloud),
+    spec(
+        "tl_r2_anthropic",
+        "anthropic",
+        "Anthropic",
+        "ANT",
+        ExecutionMode::Cloud,
+    ),
+    spec("tl_r2_gemini", "gemini", "Gemini", "GEM", ExecutionMode::Cloud),
+    spec(
+        "tl_r2_openrouter",
+        "openrouter",
+        "OpenRouter",
+        "ORT",
+        ExecutionMode::Cloud,
+    ),
+];
 
 /// The smallest task there is.
 const SAY_OK: &str = "Say 'ok'.";

@@ -8,6 +8,7 @@ mod checks;
 mod error;
 mod evidence;
 mod gate;
+pub mod kernel;
 mod options;
 mod product;
 mod results;
@@ -18,7 +19,7 @@ mod structure;
 mod witness;
 
 pub use error::GateError;
-pub use gate::{GateSpec, LLAMACPP, LMSTUDIO};
+pub use gate::{GateSpec, LLAMACPP, LMSTUDIO, OTHERS};
 pub use results::{Check, CheckStatus, Counts, GateResults, HealthSummary, Mode};
 
 use std::ffi::OsString;
@@ -47,6 +48,26 @@ pub fn main(spec: &GateSpec, args: impl Iterator<Item = OsString>) -> ExitCode {
             Err(error) => broke(spec, &error),
         },
         Err(error) => broke(spec, &error),
+    }
+}
+
+/// Runs one of the gates that share a binary, named by the first argument.
+#[must_use]
+pub fn main_of_others(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let name = args.next().unwrap_or_default();
+    match OTHERS.iter().find(|spec| name.to_str() == Some(spec.name)) {
+        Some(spec) => main(spec, args),
+        None => {
+            let known: Vec<&str> = OTHERS.iter().map(|spec| spec.name).collect();
+            // A closed pipe changes nothing: the exit code tells.
+            writeln!(
+                std::io::stderr(),
+                "error: the first argument names one of `{}`",
+                known.join("`, `")
+            )
+            .ok();
+            ExitCode::from(2)
+        }
     }
 }
 

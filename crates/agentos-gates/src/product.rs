@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use agentos_tool::ToolHealth;
+use agentos_tool::{ExecutionMode, ToolHealth};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -70,6 +70,11 @@ impl<'a> Product<'a> {
         };
         if product.key.is_err() {
             product.key = match options.mode {
+                // A vendor would be asked with it.
+                Mode::Gate | Mode::Manual if spec.place == ExecutionMode::Cloud => Err(format!(
+                    "no `AGENTOS_{}_API_KEY` is set: leaks were not looked for",
+                    spec.provider.to_uppercase()
+                )),
                 Mode::Gate => Ok(canary.into()),
                 Mode::Manual => product
                     .stored_key(scratch)?

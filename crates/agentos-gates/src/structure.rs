@@ -3,14 +3,16 @@
 //! Owns: the check against the schema, and what no schema can say. Never: judges the answer in it.
 
 use agentos_schema::SchemaName;
-use agentos_tool::{ExecutionMode, OutputKind, ResultStatus, ToolResult};
+use agentos_tool::{OutputKind, ResultStatus, ToolResult};
 use serde_json::Value;
 
+use crate::gate::GateSpec;
+
 /// Everything that is wrong with it.
-pub(crate) fn problems(provider: &str, value: &Value) -> Vec<String> {
+pub(crate) fn problems(spec: &GateSpec, value: &Value) -> Vec<String> {
     let mut problems = against_schema(value);
     match serde_json::from_value::<ToolResult>(value.clone()) {
-        Ok(result) => problems.extend(beyond_schema(provider, &result)),
+        Ok(result) => problems.extend(beyond_schema(spec, &result)),
         Err(error) => problems.push(format!("the result is not a ToolResult: {error}")),
     }
     problems
@@ -23,7 +25,7 @@ fn against_schema(value: &Value) -> Vec<String> {
     }
 }
 
-fn beyond_schema(provider: &str, result: &ToolResult) -> Vec<String> {
+fn beyond_schema(spec: &GateSpec, result: &ToolResult) -> Vec<String> {
     let worked = matches!(
         result.status,
         ResultStatus::Success | ResultStatus::PartialSuccess
@@ -36,12 +38,12 @@ fn beyond_schema(provider: &str, result: &ToolResult) -> Vec<String> {
         .map(|endpoint| is_host_and_port(endpoint.as_str()));
     let rules = [
         (
-            result.tool == provider,
+            result.tool == spec.provider,
             "`tool` is not the provider that was asked",
         ),
         (
-            result.provider == ExecutionMode::Local,
-            "`provider` is not `local`",
+            result.provider == spec.place,
+            "`provider` is not where the provider works",
         ),
         (
             host_and_port.unwrap_or(false),

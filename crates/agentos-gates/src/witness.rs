@@ -190,7 +190,7 @@ fn mode(about: &std::fs::Metadata) -> String {
 }
 
 /// Runs git with a fixed identity and without anybody's configuration.
-fn git(repository: &Path, args: &[&str], input: Option<&str>) -> Result<String, GateError> {
+pub(crate) fn git(repository: &Path, args: &[&str], input: Option<&str>) -> Result<String, GateError> {
     let start = |source| GateError::Start {
         program: PathBuf::from("git"),
         source,

@@ -338,8 +338,13 @@ fn in_words(message: &str) -> String {
         ("expected u32", "expected a whole number of 0 or more"),
         ("expected a sequence", "expected a list in `[` and `]`"),
         ("expected struct Example", "expected a table in `{` and `}`"),
+        (
+            "expected struct RuleText",
+            "expected a rule, which begins with `[[rule]]`",
+        ),
         ("wanted string or table", "expected a word in quotes"),
         ("invalid type: map", "found a table"),
+        ("invalid type: sequence", "found a list"),
         ("invalid type: string", "found the text"),
         ("invalid type: integer", "found the number"),
         ("invalid type: boolean", "found"),

@@ -8,6 +8,8 @@ mod evidence;
 #[cfg(test)]
 mod live;
 #[cfg(test)]
+mod mutants;
+#[cfg(test)]
 mod real;
 #[cfg(test)]
 mod rogue;

@@ -38,6 +38,8 @@ fn mistakes_in_the_file() {
         "version = 1\npreset = true\n",
         "version = 1\nversion = 1\n",
         "version = 1\n[rule]\nid = \"r\"\n",
+        "version = 1\nrule = [3]\n",
+        "version = 1\n[[rule]]\nid = \"r\"\neffect = \"deny\"\nwhy = [\"w\"]\n",
         "version = 1\n[[rule]]\nid = \"r\"\neffect = \"deny\"\nwhy = \"w\"\n[[rule]]\nid = \"r\"\neffect = \"ask\"\nwhy = \"w\"\n",
     ];
     let all: Vec<String> = texts.into_iter().map(mistake).collect();
@@ -73,6 +75,8 @@ fn mistakes_in_the_file() {
       hint: write each field of a rule once
     team.toml:2:1: found a table, expected a list in `[` and `]`
       hint: each rule begins with two brackets: `[[rule]]`
+    team.toml:2:9: found the number `3`, expected a rule, which begins with `[[rule]]`
+    team.toml:5:7: found a list, expected a string
     team.toml:7:6: rule `r`: the rule on line 2 has the same id
       hint: give each rule of a file its own id
     "#);
