@@ -1,7 +1,7 @@
 //! From the bytes of an answer to files with hunks, in whatever dialect it was written.
 //!
-//! Owns: detection. Each dialect takes its lines away from the ones that are asked after it, so that no text
-//! is read twice. Never: looks at the base.
+//! Owns: detection. Each line belongs to the outermost part that begins above it, and each dialect takes its lines away
+//! from the ones that are asked after it, so that no text is read twice, and none that only shows an edit. Never: looks at the base.
 
 mod blocks;
 mod cursor;
@@ -12,6 +12,7 @@ mod hunk;
 mod json;
 mod model;
 mod name;
+mod owners;
 mod pair;
 mod thoughts;
 mod title;
@@ -51,11 +52,15 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
     thoughts::leave_out(&mut lines);
     let mut parsed = Parsed::default();
     let texts: Vec<&[u8]> = lines.iter().map(|line| line.text).collect();
-    json::parse(&mut lines, &mut parsed)?;
-    heredoc::patches(&mut lines);
-    envelope::parse(&mut lines, &mut parsed)?;
-    blocks::parse(&mut lines, &mut parsed)?;
+    let owners = owners::owners(&lines)?;
+    let hidden = owners::hide(&mut lines, &owners);
+    json::parse(&mut lines, &owners, &mut parsed)?;
+    heredoc::patches(&mut lines, &owners)?;
+    envelope::parse(&mut lines, &owners, &mut parsed)?;
+    blocks::parse(&mut lines, &owners, &mut parsed)?;
     unified::parse(&lines, &mut parsed)?;
+    envelope::check_margins(&parsed)?;
+    owners::show(&mut lines, hidden);
     if parsed.files.is_empty() {
         whole::parse(&lines, &mut parsed)?;
     } else {
@@ -64,7 +69,7 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
             .zip(&texts)
             .map(|(line, text)| line.text != *text)
             .collect();
-        whole::beside(&lines, &taken, &mut parsed)?;
+        whole::beside(&lines, &taken, &owners, &mut parsed)?;
     }
     let mut written = Parsed::default();
     heredoc::files(&lines, &mut written);

@@ -7,24 +7,27 @@ use std::borrow::Cow;
 
 use super::cursor::fence;
 use super::model::{Body, FileEdit, Hunk, Name, Parsed, Stated};
+use super::owners::Owner;
 use super::pair::paired;
 use super::title::{Title, fence_title, title};
 use crate::text::{Eol, Line, trim, trim_end};
 use crate::{Dialect, Refusal, RefusalCode};
 
 /// Reads every block, and takes its lines away from what other dialects may read.
-pub(crate) fn parse<'a>(lines: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
+pub(super) fn parse<'a>(
+    lines: &mut [Line<'a>],
+    owners: &[Owner],
+    parsed: &mut Parsed<'a>,
+) -> Result<(), Refusal> {
     let mut at = 0;
     let mut last: Option<(usize, Vec<u8>)> = None;
     while at < lines.len() {
-        let Some(length) = lines.get(at).and_then(|line| opens(line.text)) else {
+        let ours = matches!(owners.get(at), Some(Owner::Free | Owner::Block));
+        let Some(length) = lines.get(at).filter(|_| ours).and_then(|line| opens(line.text)) else {
             at += 1;
             continue;
         };
-        let (middle, end) = borders(lines, at, Some(length)).or_else(|strict| {
-            // Marks of differing lengths, where they can be read in one way.
-            borders(lines, at, None).map_err(|_| strict)
-        })?;
+        let (middle, end) = sound_borders(lines, at, length)?;
         let creates = middle == at + 1;
         let path = match path_above(lines, at) {
             // A word alone on a line is a path only if it is there; a new file needs a surer name.
@@ -51,7 +54,22 @@ pub(crate) fn parse<'a>(lines: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Resu
     Ok(())
 }
 
-fn blank<'a>() -> Line<'a> {
+/// The last line of the block that begins here, if it has one.
+pub(super) fn end_of(lines: &[Line<'_>], at: usize) -> Option<usize> {
+    let length = lines.get(at).and_then(|line| opens(line.text))?;
+    sound_borders(lines, at, length).ok().map(|(_, end)| end)
+}
+
+/// The lines of the divider and of the end.
+fn sound_borders(lines: &[Line<'_>], at: usize, length: usize) -> Result<(usize, usize), Refusal> {
+    borders(lines, at, Some(length)).or_else(|strict| {
+        // Marks of differing lengths, where they can be read in one way.
+        borders(lines, at, None).map_err(|_| strict)
+    })
+}
+
+/// A line that says nothing, in the place of one that was read.
+pub(super) fn blank<'a>() -> Line<'a> {
     Line {
         text: b"",
         eol: Eol::Lf,
@@ -60,7 +78,7 @@ fn blank<'a>() -> Line<'a> {
 }
 
 /// How many marks an opening line has.
-fn opens(text: &[u8]) -> Option<usize> {
+pub(super) fn opens(text: &[u8]) -> Option<usize> {
     let text = trim_end(text);
     [
         (b'<', b" SEARCH".as_slice()),
@@ -102,7 +120,7 @@ fn marks(text: &[u8], mark: u8, word: &[u8]) -> Option<usize> {
     ((5..=9).contains(&count) && rest.eq_ignore_ascii_case(word)).then_some(count)
 }
 
-/// The lines of the divider and of the end.
+/// The divider and the end that marks of this length, or of any, give.
 fn borders(lines: &[Line<'_>], start: usize, length: Option<usize>) -> Result<(usize, usize), Refusal> {
     let malformed = |what: &str| Err(Refusal::new(RefusalCode::Malformed, what));
     let mut middle = None;

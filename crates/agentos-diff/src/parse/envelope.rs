@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use super::cursor::{Cursor, fence, split_margin};
 use super::hunk::header;
 use super::model::{Body, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, repair};
+use super::owners::Owner;
 use crate::text::{Eol, Line, trim};
 use crate::{Dialect, Refusal, RefusalCode};
 
@@ -14,7 +15,11 @@ const BEGIN: &[u8] = b"*** Begin Patch";
 const END: &[u8] = b"*** End Patch";
 
 /// Reads every envelope, and takes its lines away from what other dialects may read.
-pub(crate) fn parse<'a>(lines: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
+pub(super) fn parse<'a>(
+    lines: &mut [Line<'a>],
+    owners: &[Owner],
+    parsed: &mut Parsed<'a>,
+) -> Result<(), Refusal> {
     let mut at = 0;
     let mut in_diff = false;
     while at < lines.len() {
@@ -24,7 +29,8 @@ pub(crate) fn parse<'a>(lines: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Resu
         let begins = trim(text) == BEGIN;
         // A file may have such a line, and a diff of it show it.
         let context = in_diff && !margin.is_empty();
-        if context || (!begins && file_line(text).is_none()) {
+        let ours = matches!(owners.get(at), Some(Owner::Free | Owner::Envelope));
+        if !ours || context || (!begins && file_line(text).is_none()) {
             at += 1;
             continue;
         }
@@ -32,7 +38,14 @@ pub(crate) fn parse<'a>(lines: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Resu
             let mut cursor = Cursor::new(lines);
             cursor.margin = margin;
             cursor.at = if begins { at + 1 } else { at };
+            let first = parsed.files.len();
             envelope(&mut cursor, begins, parsed)?;
+            if !begins {
+                check_cut(&cursor, parsed)?;
+            }
+            for edit in parsed.files.iter_mut().skip(first) {
+                edit.margin = !margin.is_empty();
+            }
             cursor.at
         };
         for line in lines.get_mut(at..end).unwrap_or_default() {
@@ -43,6 +56,42 @@ pub(crate) fn parse<'a>(lines: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Resu
             };
         }
         at = end.max(at + 1);
+    }
+    Ok(())
+}
+
+/// A line that begins an envelope, or a file of one.
+pub(super) fn opens(text: &[u8]) -> bool {
+    trim(text) == BEGIN || file_line(text).is_some()
+}
+
+/// The line that ends an envelope.
+pub(super) fn closes(text: &[u8]) -> bool {
+    trim(text) == END
+}
+
+/// An envelope behind a margin may be a quotation: beside edits in another dialect it is not read.
+pub(super) fn check_margins(parsed: &Parsed<'_>) -> Result<(), Refusal> {
+    let other = |edit: &FileEdit<'_>| edit.dialect != Dialect::PatchEnvelope;
+    let quoted = parsed.files.iter().any(|edit| edit.margin);
+    if !quoted || !parsed.files.iter().any(other) {
+        return Ok(());
+    }
+    let message = "an indented or quoted patch stands beside edits in another dialect: it may be an example";
+    Err(Refusal::new(RefusalCode::Ambiguous, message).hint("give all of the change in one dialect"))
+}
+
+/// The answer ends in a changed line that has no line ending, or in an open fence, and no end line is expected.
+fn check_cut(cursor: &Cursor<'_, '_>, parsed: &Parsed<'_>) -> Result<(), Refusal> {
+    let last = parsed.files.last().and_then(|edit| edit.hunks().last());
+    let changes = last
+        .and_then(|hunk| hunk.lines.last())
+        .is_some_and(|line| line.mark != Mark::Context);
+    if cursor.done() && cursor.unended() && changes {
+        return Err(
+            malformed("the answer ends inside a hunk: it may have been cut off")
+                .hint("end the patch with `*** End Patch`"),
+        );
     }
     Ok(())
 }

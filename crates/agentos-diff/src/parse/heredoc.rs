@@ -6,16 +6,55 @@ use std::borrow::Cow;
 
 use super::cursor::{closes, fence};
 use super::model::{Body, FileEdit, HunkLine, Mark, Name, Parsed};
-use crate::Dialect;
+use super::owners::{Owner, patch_file};
 use crate::text::{Eol, Line, trim};
+use crate::{Dialect, Refusal};
 
 /// Takes the shell away around each patch. Scripts that do anything else stay as they are.
-pub(crate) fn patches(lines: &mut [Line<'_>]) {
+pub(super) fn patches(lines: &mut [Line<'_>], owners: &[Owner]) -> Result<(), Refusal> {
     for block in scripts(lines) {
+        if owners.get(block.open) != Some(&Owner::Free) {
+            continue;
+        }
+        let unused = block
+            .documents
+            .iter()
+            .filter_map(|document| document.patch.as_ref());
+        if let Some(path) = unused.into_iter().find(|path| !applies(lines, path)) {
+            return Err(patch_file(path));
+        }
         if block.documents.iter().all(|document| document.file.is_none()) {
             leave_patches(lines, &block);
         }
     }
+    Ok(())
+}
+
+/// A command of the answer applies this patch file.
+pub(super) fn applies(lines: &[Line<'_>], path: &[u8]) -> bool {
+    let has = |text: &[u8], word: &[u8]| text.windows(word.len()).any(|window| window == word);
+    lines.iter().any(|line| {
+        has(line.text, path)
+            && !has(line.text, b"<<")
+            && [b"git apply".as_slice(), b"git am", b"patch -", b"patch <"]
+                .iter()
+                .any(|command| has(line.text, command))
+    })
+}
+
+/// The lines of the files that the script in the fence at `open` writes.
+pub(super) fn written(lines: &[Line<'_>], open: usize, close: usize) -> Vec<(usize, usize)> {
+    let shell = lines
+        .get(open)
+        .and_then(|line| fence(line.text))
+        .is_some_and(|fence| is_shell(fence.info));
+    let documents = shell.then(|| script(lines, open + 1, close)).flatten();
+    documents
+        .unwrap_or_default()
+        .iter()
+        .filter(|document| document.file.is_some())
+        .map(|document| (document.from, document.to))
+        .collect()
 }
 
 /// Reads the files that scripts write, where the answer has no other edits: else they may be examples.
@@ -101,6 +140,8 @@ struct Document {
     from: usize,
     to: usize,
     file: Option<Vec<u8>>,
+    /// The file it writes, where that is a patch.
+    patch: Option<Vec<u8>>,
 }
 
 fn is_shell(info: &[u8]) -> bool {
@@ -135,15 +176,16 @@ fn script(lines: &[Line<'_>], from: usize, to: usize) -> Option<Vec<Document>> {
             .iter()
             .find(|line| !trim(line.text).is_empty())?;
         let patch = begins_edit(first.text);
-        let file = match target {
-            _ if patch => None,
-            Some(file) => Some(file),
+        let (file, patch) = match target {
+            target if patch => (None, target),
+            Some(file) => (Some(file), None),
             None => return None,
         };
         documents.push(Document {
             from: at,
             to: at + length,
             file,
+            patch,
         });
         at += length + 1;
     }

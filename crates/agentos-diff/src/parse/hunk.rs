@@ -71,9 +71,22 @@ fn shape(line: &[u8]) -> Shape<'_> {
         Some((b' ', rest)) => Shape::Line(Mark::Context, rest),
         Some((b'-', rest)) => Shape::Line(Mark::Remove, rest),
         Some((b'+', rest)) => Shape::Line(Mark::Add, rest),
-        Some((b'\\', _)) => Shape::NoNewline,
+        Some(_) if is_no_newline(line) => Shape::NoNewline,
         Some(_) => Shape::Unmarked(line),
     }
+}
+
+/// `\ No newline at end of file`, in any language, as git tells it: by the blank and the length. Other lines that begin
+/// so are text, as TeX has it.
+fn is_no_newline(line: &[u8]) -> bool {
+    const SHORTEST: usize = 12;
+    let Some(rest) = line.strip_prefix(b"\\") else {
+        return false;
+    };
+    let english = trim(rest)
+        .get(..10)
+        .is_some_and(|start| start.eq_ignore_ascii_case(b"no newline"));
+    english || (rest.starts_with(b" ") && line.len() >= SHORTEST)
 }
 
 /// How many lines a body has, counted as it is read.
@@ -212,7 +225,7 @@ fn counted_end(cursor: &Cursor<'_, '_>, stated: Stated, around: Around) -> Optio
         count.take(&shape);
         index += 1;
     }
-    while cursor.line(index).is_some_and(|line| line.starts_with(b"\\")) {
+    while cursor.line(index).is_some_and(is_no_newline) {
         index += 1;
     }
     let clean = cursor.line(index).is_none_or(|line| {
@@ -241,7 +254,8 @@ fn counted(count: Count, stated: Stated) -> bool {
 /// True when this line is no longer part of a body.
 fn ends(cursor: &Cursor<'_, '_>, index: usize, line: &[u8], around: Around, full: bool) -> bool {
     match line.first() {
-        None | Some(b' ' | b'+' | b'\\') => false,
+        None | Some(b' ' | b'+') => false,
+        Some(b'\\') if is_no_newline(line) => false,
         Some(b'-') => (!around.git && starts_file(cursor, index)) || is_signature(cursor, index, line),
         Some(b'@') if line.starts_with(b"@@") => true,
         Some(b'`' | b'~') if super::cursor::fence(line).is_some() => true,

@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cursor::{closes, fence};
+use super::cursor::{Fence, closes, fence};
 use super::model::{Body, FileEdit, Hunk, Inline, Name, Parsed};
+use super::owners::Owner;
 use super::pair::paired;
 use crate::text::{Eol, Line, is_blank, lines};
 use crate::{Dialect, Refusal, RefusalCode};
@@ -34,20 +35,25 @@ pub struct JsonEdits {
 }
 
 /// Reads the answer if it is JSON as a whole, and every fence that is.
-pub(crate) fn parse<'a>(all: &mut [Line<'a>], parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
+pub(super) fn parse<'a>(
+    all: &mut [Line<'a>],
+    owners: &[Owner],
+    parsed: &mut Parsed<'a>,
+) -> Result<(), Refusal> {
     let first = all
         .iter()
         .find(|line| !line.text.iter().all(u8::is_ascii_whitespace));
     if first.is_some_and(|line| crate::text::trim(line.text).starts_with(b"{")) {
         return object(all, 0, all.len(), parsed);
     }
-    if let Some((from, to)) = between_prose(all) {
+    if let Some((from, to)) = between_prose(all, owners) {
         return object(all, from, to, parsed);
     }
     let mut at = 0;
     while let Some(line) = all.get(at) {
+        let free = owners.get(at) == Some(&Owner::Free);
         at += 1;
-        let Some(open) = fence(line.text).filter(|open| is_json(open.info)) else {
+        let Some(open) = fence(line.text).filter(|open| free && is_json(open.info)) else {
             continue;
         };
         let rest = all.get(at..).unwrap_or_default();
@@ -156,19 +162,43 @@ fn mended(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The lines of an object that stands between prose: from the line that begins it to the last one that ends one.
-fn between_prose(all: &[Line<'_>]) -> Option<(usize, usize)> {
-    let begins = |at: usize| {
-        let rest = |index: usize| {
-            all.get(index)
-                .map(|line| crate::text::trim(line.text))
-                .unwrap_or_default()
-        };
-        let behind = crate::text::trim(rest(at).strip_prefix(b"{").unwrap_or_default());
-        let next = if behind.is_empty() { rest(at + 1) } else { behind };
-        rest(at).starts_with(b"{") && next.starts_with(b"\"edits\"")
+/// An object of edits begins here.
+pub(super) fn begins(all: &[Line<'_>], at: usize) -> bool {
+    let rest = |index: usize| {
+        all.get(index)
+            .map(|line| crate::text::trim(line.text))
+            .unwrap_or_default()
     };
-    let from = (0..all.len()).find(|at| begins(*at))?;
+    let behind = crate::text::trim(rest(at).strip_prefix(b"{").unwrap_or_default());
+    let next = if behind.is_empty() { rest(at + 1) } else { behind };
+    rest(at).starts_with(b"{") && next.starts_with(b"\"edits\"")
+}
+
+/// A block that is read as edits, or refused as such.
+pub(super) fn is_edits(open: &Fence<'_>, body: &[Line<'_>]) -> bool {
+    let mut said = body
+        .iter()
+        .map(|line| crate::text::trim(line.text))
+        .filter(|line| !line.is_empty());
+    let named = |line: &Line<'_>| line.text.windows(7).any(|window| window == b"\"edits\"");
+    is_json(open.info) && said.next().is_some_and(|line| line.starts_with(b"{")) && body.iter().any(named)
+}
+
+/// Edits can be read here.
+pub(super) fn has_edits(body: &[Line<'_>]) -> bool {
+    let mut text = Vec::new();
+    for line in body {
+        line.write(&mut text);
+    }
+    let read = serde_json::from_slice::<JsonEdits>(&text).or_else(|_| serde_json::from_slice(&mended(&text)));
+    let one = read.is_ok_and(|answer| !answer.edits.is_empty());
+    one || several(&text).is_some_and(|(answers, _)| answers.iter().any(|answer| !answer.edits.is_empty()))
+}
+
+/// The lines of an object that stands between prose: from the line that begins it to the last one that ends one.
+fn between_prose(all: &[Line<'_>], owners: &[Owner]) -> Option<(usize, usize)> {
+    let free = |at: &usize| owners.get(*at) == Some(&Owner::Free);
+    let from = (0..all.len()).find(|at| free(at) && begins(all, *at))?;
     let to = all
         .iter()
         .rposition(|line| crate::text::trim_end(line.text).ends_with(b"}"))?;

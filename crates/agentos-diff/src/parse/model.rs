@@ -180,6 +180,8 @@ pub(crate) struct FileEdit<'a> {
     pub delete: bool,
     /// The dialect itself says that the file is new.
     pub create: bool,
+    /// Blanks or quote marks stand before its lines.
+    pub margin: bool,
     /// What was repaired while reading.
     pub repairs: Vec<Repair>,
 }
@@ -195,6 +197,7 @@ impl<'a> FileEdit<'a> {
             body: Body::default(),
             delete: false,
             create: false,
+            margin: false,
             repairs: Vec::new(),
         }
     }

@@ -395,7 +395,7 @@ impl<'a> Reader<'_, 'a> {
 }
 
 /// `@@`, then nothing, a blank or a number: other words that begin so are code.
-fn is_hunk_header(line: &[u8]) -> bool {
+pub(super) fn is_hunk_header(line: &[u8]) -> bool {
     let rest = line
         .strip_prefix(b"@@")
         .map(|rest| rest.strip_prefix(b"@").unwrap_or(rest));

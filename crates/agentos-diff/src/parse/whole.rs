@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use super::cursor::{Fence, closes, fence, split_margin};
 use super::model::{Aside, AsidePlace, Body, FileEdit, HunkLine, Mark, Name, Parsed};
 use super::name::strip_marks;
+use super::owners::Owner;
 use super::title::{Title, fence_title, title, without_bullet};
 use crate::text::Line;
 use crate::{Dialect, Refusal, RefusalCode};
@@ -69,7 +70,12 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
 
 /// Beside edits of another dialect: a whole file is not dropped, and an example of an edited one is noted. `taken`
 /// are the lines of the edits.
-pub(crate) fn beside(lines: &[Line<'_>], taken: &[bool], parsed: &mut Parsed<'_>) -> Result<(), Refusal> {
+pub(super) fn beside(
+    lines: &[Line<'_>],
+    taken: &[bool],
+    owners: &[Owner],
+    parsed: &mut Parsed<'_>,
+) -> Result<(), Refusal> {
     let names = names(parsed);
     let mut at = 0;
     while let Some(line) = lines.get(at) {
@@ -80,9 +86,10 @@ pub(crate) fn beside(lines: &[Line<'_>], taken: &[bool], parsed: &mut Parsed<'_>
         let rest = lines.get(at + 1..).unwrap_or_default();
         let length = rest.iter().position(|line| closes(&open, line.text));
         let end = at + 1 + length.unwrap_or(rest.len());
+        let owned = owners.get(at + 1) == Some(&Owner::File);
         let edits = taken.get(at..end).unwrap_or_default().contains(&true)
             || rest.iter().take(end - at - 1).any(|line| begins_edit(line.text));
-        if let Some(title) = path_of(lines, at, &open).filter(|_| !edits) {
+        if let Some(title) = path_of(lines, at, &open).filter(|_| owned || !edits) {
             let path = shown(&title.path);
             if !title.mentioned && !names.contains(&title.path) {
                 let message = format!("the answer has edits in one dialect and the file `{path}` in another");
@@ -113,7 +120,7 @@ fn shown(path: &[u8]) -> String {
     crate::text::excerpt(path, 200)
 }
 
-fn begins_edit(line: &[u8]) -> bool {
+pub(super) fn begins_edit(line: &[u8]) -> bool {
     let line = split_margin(line).1;
     [b"@@".as_slice(), b"--- ", b"+++ ", b"diff --git ", b"*** "]
         .iter()
@@ -170,13 +177,73 @@ fn above<'l, 'a>(lines: &'l [Line<'a>], at: usize) -> Option<&'l Line<'a>> {
 
 fn path_of(lines: &[Line<'_>], at: usize, open: &Fence<'_>) -> Option<Title> {
     let kind = open.info.split(|byte| *byte == b' ').next().unwrap_or_default();
-    if NOT_FILES.contains(&kind) {
-        return None;
-    }
+    (!NOT_FILES.contains(&kind)).then(|| any_path_of(lines, at, open))?
+}
+
+/// The path on a fence of any kind, or above it.
+pub(super) fn any_path_of(lines: &[Line<'_>], at: usize, open: &Fence<'_>) -> Option<Title> {
     if let Some(title) = fence_title(open.info) {
         return Some(title);
     }
     title(above(lines, at)?.text).filter(|title| title.sure)
+}
+
+/// The block below a path is that file, whatever it shows: an edit is one only where the block begins with it.
+pub(super) fn owns(
+    lines: &[Line<'_>],
+    at: usize,
+    open: &Fence<'_>,
+    body: &[Line<'_>],
+) -> Result<bool, Refusal> {
+    let Some(file) = path_of(lines, at, open).filter(|title| !title.mentioned) else {
+        return Ok(false);
+    };
+    let opens = |text: &[u8]| begins_edit(text) || super::blocks::opens(text).is_some() || is_head(text);
+    let mut said = body
+        .iter()
+        .filter(|line| !line.text.iter().all(u8::is_ascii_whitespace));
+    // A path may stand between the fence and the edit.
+    let first = said.next();
+    let named = first.is_some_and(|line| {
+        title(line.text).is_some_and(|title| title.sure) || comment_path(line, open).is_some()
+    });
+    let shows = |(at, line): (usize, &Line<'_>)| {
+        super::blocks::end_of(body, at).is_some()
+            || line.text.starts_with(b"diff --git ")
+            || (line.text.starts_with(b"--- ")
+                && body
+                    .get(at + 1)
+                    .is_some_and(|next| next.text.starts_with(b"+++ ")))
+    };
+    let second = said.next().filter(|_| named);
+    if first.into_iter().chain(second).any(|line| opens(line.text)) {
+        return Ok(false);
+    }
+    // A longer fence says that what is in it is shown.
+    if open.count == 3 && body.iter().enumerate().any(shows) {
+        let message = format!(
+            "a block below `{}` could be that file, or the edits in its middle be meant to be made",
+            shown(&file.path)
+        );
+        return Err(Refusal::new(RefusalCode::Ambiguous, message)
+            .hint("use a longer fence around a file that shows edits; put edits alone into their fence"));
+    }
+    Ok(true)
+}
+
+/// A line that stands above a diff.
+fn is_head(line: &[u8]) -> bool {
+    const HEADS: [&[u8]; 8] = [
+        b"Index: ",
+        b"index ",
+        b"From ",
+        b"commit ",
+        b"new file mode ",
+        b"deleted file mode ",
+        b"old mode ",
+        b"diff ",
+    ];
+    HEADS.iter().any(|head| line.starts_with(head))
 }
 
 /// The closing fence. A second opening fence inside a file's block could close it in two ways.

@@ -15,6 +15,8 @@ mod landing;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod outermost;
+#[cfg(test)]
 mod partial;
 #[cfg(test)]
 mod peers;

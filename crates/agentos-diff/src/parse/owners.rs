@@ -1,0 +1,302 @@
+//! Whose each line of an answer is: of the outermost part that begins above it.
+//!
+//! Owns: where a hunk, a block, an envelope, a titled file, a here-document and the message of a commit end, so that a
+//! text which shows an edit is not read as one. Never: reads an edit.
+
+use std::collections::HashMap;
+
+use super::cursor::{Cursor, Fence, closes, fence, split_margin};
+use super::{blocks, envelope, heredoc, hunk, json, unified, whole};
+use crate::text::{Line, trim, trim_end};
+use crate::{Refusal, RefusalCode};
+
+/// What a line belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// Nothing that is known: any dialect may begin here.
+    Free,
+    /// A marked line of a hunk.
+    Hunk,
+    /// A search/replace block.
+    Block,
+    /// An envelope.
+    Envelope,
+    /// A file that is given whole: in a titled fence or in a here-document.
+    File,
+    /// The message of a mail or of a commit.
+    Message,
+}
+
+/// The owner of each line.
+pub(super) fn owners(lines: &[Line<'_>]) -> Result<Vec<Owner>, Refusal> {
+    let mut walk = Walk {
+        lines,
+        owners: vec![Owner::Free; lines.len()],
+        fences: Vec::new(),
+        ends: HashMap::new(),
+        last_diff: (0..lines.len()).rfind(|at| begins_diff(lines, *at)).unwrap_or(0),
+        diff: None,
+    };
+    let first = lines.iter().find(|line| !trim(line.text).is_empty());
+    if first.is_some_and(|line| trim(line.text).starts_with(b"{")) {
+        return Ok(walk.owners);
+    }
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        at = walk.step(at, line.text)?.max(at + 1);
+    }
+    Ok(walk.owners)
+}
+
+/// Takes the lines of whole files and of messages out of sight of the dialects that look for a mark, and gives them
+/// with their places.
+pub(super) fn hide<'a>(lines: &mut [Line<'a>], owners: &[Owner]) -> Vec<(usize, Line<'a>)> {
+    let mut hidden = Vec::new();
+    for (at, (line, owner)) in lines.iter_mut().zip(owners).enumerate() {
+        match owner {
+            Owner::File | Owner::Message => hidden.push((at, std::mem::replace(line, blocks::blank()))),
+            Owner::Free | Owner::Hunk | Owner::Block | Owner::Envelope => {}
+        }
+    }
+    hidden
+}
+
+/// Puts hidden lines back.
+pub(super) fn show<'a>(lines: &mut [Line<'a>], hidden: Vec<(usize, Line<'a>)>) {
+    for (at, line) in hidden {
+        if let Some(place) = lines.get_mut(at) {
+            *place = line;
+        }
+    }
+}
+
+struct Walk<'l, 'a> {
+    lines: &'l [Line<'a>],
+    owners: Vec<Owner>,
+    /// The fences we are in, outermost first.
+    fences: Vec<Fence<'a>>,
+    /// Where the next line closes a fence of this mark and count, so that no line is looked at for each fence above it.
+    ends: HashMap<(u8, usize), usize>,
+    /// Where the last diff without a margin begins.
+    last_diff: usize,
+    /// The margin of the diff we are in.
+    diff: Option<&'a [u8]>,
+}
+
+impl<'a> Walk<'_, 'a> {
+    /// The line after what begins at `at`.
+    fn step(&mut self, at: usize, line: &'a [u8]) -> Result<usize, Refusal> {
+        if at < self.last_diff
+            && let Some(end) = message(self.lines, at)
+        {
+            self.own(at, end, Owner::Message);
+            return Ok(end);
+        }
+        let (margin, text) = split_margin(line);
+        if let Some(mark) = fence(text) {
+            return self.at_fence(at, mark, margin.is_empty());
+        }
+        if let Some(end) = blocks::end_of(self.lines, at) {
+            self.own(at, end + 1, Owner::Block);
+            return Ok(end + 1);
+        }
+        if self.diff.is_none_or(|_| margin.is_empty()) && envelope::opens(text) {
+            let end = self.envelope_end(at, margin);
+            self.own(at, end, Owner::Envelope);
+            self.diff = None;
+            return Ok(end);
+        }
+        if json::begins(self.lines, at) && self.fences.is_empty() {
+            // What follows is looked at by its reader.
+            return Ok(self.lines.len());
+        }
+        let next = self.raw(at + 1).and_then(|next| next.strip_prefix(margin));
+        let names = text.starts_with(b"--- ") && next.is_some_and(|next| next.starts_with(b"+++ "));
+        if text.starts_with(b"diff --git ") || names {
+            self.diff = Some(margin);
+            let implicit = names.then(|| self.raw(at + 2)?.strip_prefix(margin)).flatten();
+            let marked = implicit.is_some_and(|line| matches!(line.first(), Some(b' ' | b'+' | b'-')));
+            return Ok(if marked {
+                self.hunk(at + 2, margin, b"@@")
+            } else {
+                at + 1 + usize::from(names)
+            });
+        }
+        let margin = self.diff.or(self.fences.last().map(|_| b"".as_slice()));
+        match margin.and_then(|margin| Some((margin, line.strip_prefix(margin)?))) {
+            Some((margin, line)) if unified::is_hunk_header(line) => Ok(self.hunk(at + 1, margin, line)),
+            Some(_) | None => Ok(at + 1),
+        }
+    }
+
+    fn raw(&self, at: usize) -> Option<&'a [u8]> {
+        self.lines.get(at).map(|line| line.text)
+    }
+
+    fn own(&mut self, from: usize, to: usize, owner: Owner) {
+        self.owners
+            .get_mut(from..to.min(self.lines.len()))
+            .unwrap_or_default()
+            .fill(owner);
+    }
+
+    fn at_fence(&mut self, at: usize, mark: Fence<'a>, unquoted: bool) -> Result<usize, Refusal> {
+        self.diff = None;
+        let text = split_margin(self.raw(at).unwrap_or_default()).1;
+        if let Some(depth) = self.fences.iter().rposition(|open| closes(open, text)) {
+            self.fences.truncate(depth);
+            return Ok(at + 1);
+        }
+        let end = self.end_of(at, &mark);
+        let body = self.lines.get(at + 1..end).unwrap_or_default();
+        if unquoted {
+            not_a_patch_file(self.lines, at, &mark, body)?;
+            if json::is_edits(&mark, body) && !is_json_file(self.lines, at, &mark, body)? {
+                return Ok(end + 1);
+            }
+            if whole::owns(self.lines, at, &mark, body)? {
+                self.own(at + 1, end, Owner::File);
+                return Ok(end + 1);
+            }
+        }
+        for (from, to) in heredoc::written(self.lines, at, end) {
+            self.own(from, to, Owner::File);
+        }
+        if self
+            .owners
+            .get(at..end)
+            .unwrap_or_default()
+            .contains(&Owner::File)
+        {
+            return Ok(end + 1);
+        }
+        /// Fences in fences; more are no answer.
+        const DEPTH: usize = 16;
+        if self.fences.len() < DEPTH {
+            self.fences.push(mark);
+        }
+        Ok(at + 1)
+    }
+
+    /// The line that closes a fence, or the end.
+    fn end_of(&mut self, at: usize, open: &Fence<'_>) -> usize {
+        let key = (open.mark, open.count);
+        if let Some(end) = self.ends.get(&key).filter(|end| **end > at) {
+            return *end;
+        }
+        let rest = self.lines.get(at + 1..).unwrap_or_default();
+        let length = rest.iter().position(|line| closes(open, line.text));
+        let end = at + 1 + length.unwrap_or(rest.len());
+        self.ends.insert(key, end);
+        end
+    }
+
+    /// Owns the marked lines of a hunk.
+    fn hunk(&mut self, from: usize, margin: &'a [u8], header: &'a [u8]) -> usize {
+        let mut cursor = Cursor::new(self.lines);
+        cursor.margin = margin;
+        cursor.at = from;
+        let around = hunk::Around {
+            fenced: !self.fences.is_empty(),
+            git: false,
+            transport: false,
+        };
+        let (stated, _) = hunk::header(header).unwrap_or_default();
+        hunk::body(&mut cursor, stated, around);
+        for at in from..cursor.at {
+            let marked = cursor
+                .line(at)
+                .is_some_and(|line| matches!(line.first(), None | Some(b' ' | b'+' | b'-' | b'\\')));
+            if !marked {
+                // It may have lost its mark, or begin something else.
+                if blocks::end_of(self.lines, at).is_some() {
+                    return at;
+                }
+                continue;
+            }
+            self.own(at, at + 1, Owner::Hunk);
+        }
+        cursor.at
+    }
+
+    /// The line after an envelope: after its end line, or the first that none of its lines looks like.
+    fn envelope_end(&self, at: usize, margin: &[u8]) -> usize {
+        let belongs = |line: &&Line<'_>| {
+            let text = line.text.strip_prefix(margin).unwrap_or(line.text);
+            matches!(text.first(), None | Some(b' ' | b'+' | b'-'))
+                || text.starts_with(b"@@")
+                || (text.starts_with(b"*** ") && !envelope::closes(text))
+        };
+        let rest = self.lines.get(at + 1..).unwrap_or_default();
+        at + 1 + rest.iter().take_while(belongs).count()
+    }
+}
+
+/// Where the diff begins below the head of a mail by `git format-patch`, or of a commit by `git show`.
+fn message(lines: &[Line<'_>], at: usize) -> Option<usize> {
+    let text = |at: usize| lines.get(at).map(|line| line.text);
+    let id = |rest: &[u8]| {
+        rest.get(..40)
+            .is_some_and(|id| id.iter().all(u8::is_ascii_hexdigit))
+    };
+    let line = text(at)?;
+    let next = text(at + 1)?;
+    let mail = line.strip_prefix(b"From ").is_some_and(id) && next.starts_with(b"From: ");
+    let commit = line.strip_prefix(b"commit ").is_some_and(id)
+        && (next.starts_with(b"Author: ") || next.starts_with(b"Merge: "));
+    (mail || commit).then(|| (at + 1..lines.len()).find(|at| begins_diff(lines, *at)))?
+}
+
+/// A diff without a margin begins here.
+fn begins_diff(lines: &[Line<'_>], at: usize) -> bool {
+    let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
+    starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
+}
+
+/// A patch below the title of a patch file may be that file, or the change it says, unless the answer applies it.
+fn not_a_patch_file(
+    lines: &[Line<'_>],
+    at: usize,
+    open: &Fence<'_>,
+    body: &[Line<'_>],
+) -> Result<(), Refusal> {
+    let Some(title) = whole::any_path_of(lines, at, open).filter(|title| !title.mentioned) else {
+        return Ok(());
+    };
+    let path = title.path;
+    let patch = path.ends_with(b".patch") || path.ends_with(b".diff");
+    let first = body.iter().find(|line| !trim(line.text).is_empty());
+    let edits = first.is_some_and(|line| whole::begins_edit(line.text));
+    let of_itself = body
+        .iter()
+        .any(|line| line.text.starts_with(b"+++ ") && trim_end(line.text).ends_with(&path));
+    if !patch || !edits || of_itself || heredoc::applies(lines, &path) {
+        return Ok(());
+    }
+    Err(patch_file(&path))
+}
+
+/// The refusal of a patch that is a file, or is applied.
+pub(super) fn patch_file(path: &[u8]) -> Refusal {
+    let path = crate::text::excerpt(path, 200);
+    let message = format!("the patch below `{path}` could be that file, or the change itself");
+    Refusal::new(RefusalCode::Ambiguous, message).hint(
+        "give a patch that is a file as a diff that adds it; give the change itself without a file's name",
+    )
+}
+
+/// A block of JSON below the path of a JSON file is that file, unless it can be read as edits.
+fn is_json_file(lines: &[Line<'_>], at: usize, open: &Fence<'_>, body: &[Line<'_>]) -> Result<bool, Refusal> {
+    const KINDS: [&[u8]; 5] = [b".json", b".jsonl", b".jsonc", b".json5", b".ipynb"];
+    let title = whole::any_path_of(lines, at, open).filter(|title| !title.mentioned);
+    let Some(title) = title.filter(|title| KINDS.iter().any(|kind| title.path.ends_with(kind))) else {
+        return Ok(false);
+    };
+    if !json::has_edits(body) {
+        return Ok(true);
+    }
+    let path = crate::text::excerpt(&title.path, 200);
+    let message = format!("the edits below `{path}` could be that file, or be meant to be made");
+    Err(Refusal::new(RefusalCode::Ambiguous, message)
+        .hint("give such a file as a diff that adds it; give edits without a file's name above them"))
+}
