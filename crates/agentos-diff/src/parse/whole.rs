@@ -219,6 +219,11 @@ pub(super) fn owns(
     if first.into_iter().chain(second).any(|line| opens(line.text)) {
         return Ok(false);
     }
+    let fences = body.iter().any(|line| fence(line.text).is_some());
+    if open.count > 3 && !fences && body.iter().enumerate().any(shows) {
+        // Nothing in it says that the edits are shown: their reader refuses them.
+        return Ok(false);
+    }
     // A longer fence says that what is in it is shown.
     if open.count == 3 && body.iter().enumerate().any(shows) {
         let message = format!(
