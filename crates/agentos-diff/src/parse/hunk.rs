@@ -215,6 +215,10 @@ fn extent(cursor: &Cursor<'_, '_>, stated: Stated, around: Around) -> (usize, Op
 /// Where the counts alone end the body: every line up to there has a mark, and what follows begins another part.
 /// Work ends at the next `@@`, which no body line begins with.
 fn counted_end(cursor: &Cursor<'_, '_>, stated: Stated, around: Around) -> Option<usize> {
+    // Without counts there is no such end, and looking for it for each of many headers would take long.
+    let (Some(_), Some(_)) = (stated.old_count, stated.new_count) else {
+        return None;
+    };
     let mut count = Count::default();
     let mut index = cursor.at;
     while !counted(count, stated) {
