@@ -108,7 +108,13 @@ fn traced(repo: &TestRepo, args: &[&str]) -> Option<(CliOutput, Vec<String>)> {
         .args(plain.get_args())
         .current_dir(repo.path())
         .env_clear()
-        .envs(world.world());
+        // The conditions of a repository's own configuration are decided where these are not set.
+        .envs(
+            world
+                .world()
+                .into_iter()
+                .filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_CONFIG_")),
+        );
     let output = command.output().ok()?;
     let calls = std::fs::read_to_string(&calls).ok()?;
     let calls: Vec<String> = calls.lines().map(str::to_owned).collect();
