@@ -19,9 +19,96 @@ const WORDS: [&str; 7] = [
     "previous",
 ];
 
-/// A whole file must be whole: no line of it, other than those of the base, may stand for others.
-pub(crate) fn complete(new: &[HunkLine<'_>], has: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
-    let short = |text: &[u8]| elides(text) || only_dots(text) || says_the_rest_stays(text);
+/// What an elision may be made of, besides one name.
+const SMALL_WORDS: [&str; 56] = [
+    "a",
+    "above",
+    "and",
+    "are",
+    "as",
+    "at",
+    "before",
+    "being",
+    "below",
+    "body",
+    "brevity",
+    "class",
+    "code",
+    "content",
+    "contents",
+    "definitions",
+    "entries",
+    "fields",
+    "file",
+    "for",
+    "from",
+    "function",
+    "functions",
+    "goes",
+    "here",
+    "implementation",
+    "imports",
+    "in",
+    "is",
+    "it",
+    "items",
+    "kept",
+    "lines",
+    "logic",
+    "method",
+    "methods",
+    "module",
+    "now",
+    "of",
+    "original",
+    "part",
+    "parts",
+    "routes",
+    "rules",
+    "section",
+    "shown",
+    "stay",
+    "stays",
+    "stuff",
+    "tests",
+    "that",
+    "the",
+    "they",
+    "this",
+    "was",
+    "your",
+];
+/// What says that something is left out.
+const KEY_WORDS: [&str; 14] = [
+    "change",
+    "changes",
+    "continues",
+    "etc",
+    "existing",
+    "more",
+    "omitted",
+    "other",
+    "others",
+    "previous",
+    "remaining",
+    "rest",
+    "same",
+    "unchanged",
+];
+
+/// A whole file must be whole: no line of it, other than those of the base, may stand for others. `lost` is by how
+/// many lines the file gets shorter.
+pub(crate) fn complete(
+    new: &[HunkLine<'_>],
+    lost: usize,
+    has: impl Fn(&[u8]) -> bool,
+) -> Result<(), Refusal> {
+    let short = |text: &[u8]| {
+        elides(text)
+            || only_dots(text)
+            || says_the_rest_stays(text)
+            || stands_for_others(text, lost > 0, lost)
+    };
     match new.iter().find(|line| short(&line.text) && !has(&line.text)) {
         Some(line) => {
             Err(left_out("the file is given with a part left out", line)
@@ -34,8 +121,17 @@ pub(crate) fn complete(new: &[HunkLine<'_>], has: impl Fn(&[u8]) -> bool) -> Res
 /// No added line of an edit may stand for others, unless the file has such a line. Prose and messages end in dots,
 /// too, so that the dots must begin the line; alone they are code in some languages.
 pub(crate) fn added(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
-    let takes = hunk.lines.iter().any(|line| line.mark == Mark::Remove);
-    let short = |text: &[u8]| dots_first(text) || (takes && only_dots(text));
+    let said = |mark: Mark| {
+        let lines = hunk.lines.iter().filter(|line| line.mark == mark);
+        lines.filter(|line| !trim(&line.text).is_empty()).count()
+    };
+    let takes = said(Mark::Remove) > 0;
+    // The line that may stand for others is itself an added one, and a comment may well take the place of another.
+    let remarks = hunk.lines.iter().filter(|line| line.mark == Mark::Remove);
+    let remarks = remarks.filter(|line| comment(&line.text).is_some()).count();
+    let lost = (said(Mark::Remove) + 1).saturating_sub(said(Mark::Add) + remarks);
+    let short =
+        |text: &[u8]| dots_first(text) || (takes && only_dots(text)) || stands_for_others(text, takes, lost);
     match hunk
         .lines
         .iter()
@@ -47,6 +143,30 @@ pub(crate) fn added(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) -> Result<(), 
         ),
         None => Ok(()),
     }
+}
+
+/// A comment that came where lines went: one that begins with dots, and one that says that something stays, with
+/// dots behind it or where more lines go than come.
+fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
+    /// More is prose.
+    const WORDS_AT_MOST: usize = 12;
+    let Some(text) = comment(line).filter(|_| takes) else {
+        return false;
+    };
+    let text = text.trim_matches(|mark: char| "[](){}<> ".contains(mark));
+    let dots = |text: &str| (text.starts_with("..."), text.ends_with("..."));
+    let (before, behind) = dots(&text.replace('…', "..."));
+    let words: Vec<&str> = text
+        .split(|mark: char| !mark.is_alphanumeric() && mark != '_')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let key = |word: &&str| KEY_WORDS.contains(word) || *word == "snip";
+    let names = words
+        .iter()
+        .filter(|word| !key(word) && !SMALL_WORDS.contains(word))
+        .count();
+    let says = words.len() <= WORDS_AT_MOST && names <= 1 && words.iter().any(key);
+    before || (says && (behind || lost > 0))
 }
 
 /// A line of context that stands for others.

@@ -53,6 +53,9 @@ pub(crate) fn find(lines: &[Line<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> F
             [] => return Found::Lines,
             [only] if begins_in_indentation(text, *only, search) => return Found::Lines,
             [only] if begins_in_line_end(text, *only) => return Found::Lines,
+            [only] if stands_around(text, *only, inline) => {
+                inside = inside.or(Some((index, Miss::There(line_at(&starts, *only)))));
+            }
             [only] => {
                 let to = only + search.len();
                 let first = line_at(&starts, *only);
@@ -125,6 +128,21 @@ fn overlapping<'t>(text: &'t str, needle: &'t str) -> impl Iterator<Item = usize
         from = at + step;
         Some(at)
     })
+}
+
+/// The replacement has the text in it, and stands in the file around this place already.
+fn stands_around(text: &str, at: usize, inline: &Inline<'_>) -> bool {
+    let (Ok(search), Ok(replace)) = (
+        std::str::from_utf8(&inline.search),
+        std::str::from_utf8(&inline.replace),
+    ) else {
+        return false;
+    };
+    replace.len() > search.len()
+        && replace.match_indices(search).any(|(inside, _)| {
+            let from = at.checked_sub(inside);
+            from.and_then(|from| text.get(from..from + replace.len())) == Some(replace)
+        })
 }
 
 fn line_at(starts: &[usize], offset: usize) -> usize {

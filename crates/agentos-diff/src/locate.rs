@@ -2,6 +2,7 @@
 //!
 //! Owns: the ladder and the uniqueness rule. Never: lands by similarity.
 
+mod heading;
 mod indent;
 mod index;
 mod key;
@@ -81,6 +82,8 @@ pub(crate) enum Miss {
     InWord(usize),
     /// Its text stands once, in this line, and lines of its replacement stand further left than that line.
     Outdented(usize),
+    /// Its text stands once, in this line, as a part of its replacement, which is there already.
+    There(usize),
     /// The line that ends it, read as a part of it, stands in the file below its place.
     GoesOn(usize),
 }
@@ -144,6 +147,15 @@ pub(crate) fn locate(
     let mut settled = Vec::with_capacity(sought.len());
     for ((one, chosen), other) in sought.iter().zip(chosen).zip(others) {
         budget.spend(one.old.len() + one.hunk.goes_on.len())?;
+        let stated = chosen
+            .as_ref()
+            .ok()
+            .map(|place| place.start)
+            .filter(|start| one.stated == Some(*start) && !one.old.is_empty());
+        let other = match (other, stated) {
+            (None, Some(start)) => elsewhere(target, one, start, budget)?,
+            (other, _) => other,
+        };
         settled.push(chosen.and_then(|place| match other {
             Some(other) => Err(Miss::Several(vec![place.start, other])),
             None => uncontradicted(target, one, place),
@@ -317,15 +329,21 @@ fn below_anchors(
             (Some(_) | None, _) => return Ok(places),
         }
     }
-    let below: Vec<Place> = places
-        .iter()
-        .filter(|place| place.start + one.old.len() > from)
-        .cloned()
-        .collect();
+    let mut below = Vec::new();
+    for place in &places {
+        let under = match from.checked_sub(1) {
+            Some(heading) => heading::holds(&target.lines, heading, place.start, budget)?,
+            None => true,
+        };
+        if under && place.start + one.old.len() > from {
+            below.push(place.clone());
+        }
+    }
     Ok(if below.len() == 1 { below } else { places })
 }
 
-/// A line that the hunk names as one above it stands in the file once, and below this place.
+/// A line that the hunk names as one above it stands in the file once, and below this place, or what it is the heading
+/// of ends above this place.
 fn contradicted(
     target: &mut Target<'_>,
     one: &Sought<'_, '_>,
@@ -339,11 +357,39 @@ fn contradicted(
         let hits = target
             .index
             .places_of(Level::Indent, &target.lines, name, budget)?;
-        if matches!(hits, [only] if *only as usize >= start + one.old.len()) {
+        let [only] = *hits else { continue };
+        let heading = only as usize;
+        if heading >= start + one.old.len() || !heading::holds(&target.lines, heading, start, budget)? {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// For a hunk that fits where it is stated, which the heading behind its `@@` does not go with: another place that it
+/// fits.
+fn elsewhere(
+    target: &mut Target<'_>,
+    one: &Sought<'_, '_>,
+    start: usize,
+    budget: &mut Budget,
+) -> Result<Option<usize>, Refusal> {
+    for name in one.hunk.anchors.iter().chain(&one.hunk.section) {
+        let hits = target
+            .index
+            .places_of(Level::Indent, &target.lines, name, budget)?;
+        let [only] = *hits else { continue };
+        let heading = only as usize;
+        let goes = heading < start + one.old.len() && heading::holds(&target.lines, heading, start, budget)?;
+        if goes {
+            continue;
+        }
+        let starts = target.index.find(Level::Exact, &target.lines, &one.old, budget)?;
+        if let Some(other) = starts.into_iter().find(|other| *other != start) {
+            return Ok(Some(other));
+        }
+    }
+    Ok(None)
 }
 
 /// The one place at which the lines stand, though a line that the hunk names as one above it contradicts.
@@ -406,8 +452,10 @@ fn uncontradicted(target: &Target<'_>, one: &Sought<'_, '_>, place: Place) -> Re
     if !more.is_empty() && below.len() >= more.len() && below.iter().zip(more).all(same) {
         return Err(Miss::GoesOn(place.start));
     }
+    // One line that is indented otherwise than stated, elsewhere than stated: little speaks for it.
+    let alone = one.old.len() == 1 && place.level >= Level::Indent;
     match one.stated {
-        Some(stated) if stated != place.start && !one.old.is_empty() && fits(stated) => {
+        Some(stated) if stated != place.start && !one.old.is_empty() && (alone || fits(stated)) => {
             Err(Miss::Several(vec![stated, place.start]))
         }
         Some(_) | None => Ok(place),

@@ -3,7 +3,9 @@
 //! Owns: what becomes of each hunk. Never: lands a file of which one hunk has no place.
 
 use crate::budget::Budget;
-use crate::locate::{Miss, Place, Sought, Target, above_anchor, locate, missing_anchor, order, suggest};
+use crate::locate::{
+    Level, Miss, Place, Sought, Target, above_anchor, locate, missing_anchor, order, suggest,
+};
 use crate::parse::{Body, Hunk, HunkLine, Mark, repair};
 use crate::splice::{Splice, splices};
 use crate::text::{Line, excerpt};
@@ -174,10 +176,12 @@ fn there_report(report: &mut HunkReport, start: usize) {
     );
 }
 
-/// An insertion at the edge of its context, whose result already stands there: landing it would do it twice.
+/// An edit whose result already stands where it would go: landing it would do it twice. That is so for an insertion at
+/// the edge of its context; and for lines that come back in the result, found elsewhere than stated, where the result
+/// stands around them.
 fn already_there(lines: &[Line<'_>], one: &Sought<'_, '_>, place: &Place) -> bool {
     let only_adds = one.hunk.lines.iter().all(|line| line.mark != Mark::Remove);
-    if !only_adds || one.old.is_empty() || one.hunk.lines.iter().all(|line| line.mark == Mark::Context) {
+    if one.old.is_empty() || one.hunk.lines.iter().all(|line| line.mark == Mark::Context) {
         return false;
     }
     let new: Vec<&HunkLine<'_>> = one.hunk.lines.iter().filter(|line| line.is_new()).collect();
@@ -189,6 +193,22 @@ fn already_there(lines: &[Line<'_>], one: &Sought<'_, '_>, place: &Place) -> boo
         })
     };
     let end = place.start + one.old.len();
+    if !only_adds {
+        // The stated line is believed, unless lines without context are taken out and put in again: git writes no such hunk.
+        let removed = |line: &&HunkLine<'_>| line.mark == Mark::Remove;
+        let again = one.hunk.lines.iter().filter(removed).any(|line| {
+            let mut added = new.iter().filter(|new| new.mark == Mark::Add);
+            added.any(|new| new.text == line.text)
+        });
+        let bare = one.lead == 0 && one.trail == 0;
+        let as_stated = place.level == Level::Exact && one.stated == Some(place.start) && !(again && bare);
+        let says = new.iter().any(|line| crate::text::trim(&line.text).len() > 1);
+        let first = end.saturating_sub(new.len());
+        return !as_stated
+            && says
+            && (new.len() > one.old.len() || (new.len() == one.old.len() && place.level != Level::Exact))
+            && (first..=place.start).any(stands_at);
+    }
     (one.trail == 0 && stands_at(place.start))
         || (one.lead == 0 && end.checked_sub(new.len()).is_some_and(stands_at))
 }
@@ -211,6 +231,7 @@ fn miss(
         Miss::Nowhere => "copy the lines exactly as they stand in the file",
         Miss::Outdented(_) => "begin the text and its replacement with the blanks that the line begins with",
         Miss::InWord(_) => "give the whole word",
+        Miss::There(_) => "leave this edit out",
         Miss::GoesOn(_) | Miss::Several(_) | Miss::Nothing | Miss::Overlap(_) => {
             "add lines above and below until the place is the only one"
         }
@@ -233,6 +254,10 @@ fn miss(
                     suggest(target, one, budget)?,
                 ),
             }
+        }
+        Miss::There(start) => {
+            there_report(report, start);
+            return Ok(());
         }
         Miss::Outdented(start) => (
             RefusalCode::Ambiguous,

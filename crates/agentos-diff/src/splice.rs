@@ -255,9 +255,11 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
         let mut old = self.hunk.lines.iter().filter(|old| old.is_old()).zip(here);
         old.any(|(old, here)| {
             let lost = inner(here.text, b"\t") && !inner(&old.text, b"\t");
+            // What comes in the place of a line with tabs has them where that line had.
+            let blanks: &[u8] = if old.mark == Mark::Remove { b" " } else { b"  " };
             let gained = inner(&old.text, b"\t") && !inner(here.text, b"\t");
             let at_front = self.place.shift == Shift::Same && indent(&line.text).contains(&b'\t');
-            (lost && inner(&line.text, b"  ")) || (gained && (at_front || inner(&line.text, b"\t")))
+            (lost && inner(&line.text, blanks)) || (gained && (at_front || inner(&line.text, b"\t")))
         })
     }
 
@@ -286,11 +288,14 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
             .unwrap_or(self.usual)
     }
 
-    /// The file begins with a byte order mark that the hunk does not know of, and its first line is written anew.
+    /// The file begins with a byte order mark that the hunk does not know of, and its first line is written anew, or
+    /// goes.
     fn byte_order_mark(&self, run: &Run<'_, '_>) -> bool {
         let has = |text: Option<&[u8]>| text.is_some_and(|text| text.starts_with(BOM));
         let known = self.hunk.lines.iter().any(|line| line.text.starts_with(BOM));
-        run.start == 0 && !run.added.is_empty() && !known && has(self.lines.first().map(|line| line.text))
+        let stays = self.lines.get(run.end).map(|line| line.text);
+        let written = !run.added.is_empty() || stays.is_some_and(|text| !text.starts_with(BOM));
+        run.start == 0 && written && !known && has(self.lines.first().map(|line| line.text))
     }
 
     /// Whether the new last line ends in a newline. Only a hunk that states a difference changes that.

@@ -2,6 +2,7 @@
 //!
 //! Owns: telling a file from an excerpt, a numbered listing or a diff of it. Never: fills in what is left out.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -47,7 +48,9 @@ pub(crate) fn changed(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, O
         // Nobody can see a mark that the file does not have.
         *first = first.strip_prefix(BOM).unwrap_or(first);
     }
-    elided::complete(new, |line| there.contains(line))?;
+    let old_said = texts.iter().filter(|line| says(line)).count();
+    let lost = old_said.saturating_sub(wanted.iter().filter(|line| says(line)).count() + 1);
+    elided::complete(new, lost, |line| there.contains(line))?;
     let hunk = Hunk {
         lines: paired(&texts, &wanted),
         ..Hunk::default()
@@ -72,7 +75,7 @@ pub(crate) fn changed(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, O
 pub(crate) fn created(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
     /// Fewer lines may be numbered, or begin with a plus, by chance.
     const ENOUGH: usize = 3;
-    elided::complete(new, |_| false)?;
+    elided::complete(new, 0, |_| false)?;
     let texts: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
     let listed = numbered(&texts).is_some_and(|(first, _)| first == 1);
     // Tables and lists are numbered, too, but not set to the right.
@@ -166,6 +169,7 @@ fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
     let gone = lines.iter().filter(|line| line.mark == Mark::Remove).count();
     let old = lines.iter().filter(|line| line.is_old()).count();
     let only_goes = lines.iter().all(|line| line.mark != Mark::Add);
+    let lines = &slid_to_the_end(lines)[..];
     let ends_inside = lines.last().is_some_and(|line| line.mark == Mark::Remove);
     let said = |mark: Mark| {
         lines
@@ -177,6 +181,41 @@ fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
     let at_ends = unreplaced(lines.iter()) + unreplaced(lines.iter().rev());
     (begins_inside && (only_goes || ends_inside || gone > old / 2))
         || (stays && at_ends >= ENOUGH && at_ends * 5 > old)
+}
+
+/// The same change with the last lines that go as far down as they can be: where the lines that stay at the end stand
+/// at the top of those that go as well, the end of the file may be what is missing.
+fn slid_to_the_end<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Cow<'l, [HunkLine<'a>]> {
+    /// More lines than these do not end two parts of a file by chance.
+    const TAIL: usize = 16;
+    let is = |mark: Mark| move |line: &&HunkLine<'_>| line.mark == mark;
+    let stay = lines.iter().rev().take_while(is(Mark::Context)).count();
+    let (above, end) = lines.split_at(lines.len() - stay);
+    let changed = above.iter().rev().take_while(|line| line.mark != Mark::Context);
+    let (above, changed) = above.split_at(above.len() - changed.count());
+    let gone = changed.iter().filter(is(Mark::Remove));
+    let both: Vec<&HunkLine<'_>> = gone.clone().chain(end).collect();
+    let stands = |window: &[&HunkLine<'_>]| window.iter().zip(end).all(|(one, other)| one.text == other.text);
+    let first = match stay {
+        1..=TAIL => both.windows(stay).position(stands),
+        _ => None,
+    };
+    let Some(first) = first.filter(|first| *first < gone.count()) else {
+        return Cow::Borrowed(lines);
+    };
+    let come = changed.iter().filter(is(Mark::Add)).cloned();
+    let marked = both.iter().enumerate().map(|(at, line)| HunkLine {
+        mark: if (first..first + stay).contains(&at) {
+            Mark::Context
+        } else {
+            Mark::Remove
+        },
+        ..(*line).clone()
+    });
+    let mut slid: Vec<HunkLine<'a>> = above.to_vec();
+    slid.extend(come);
+    slid.extend(marked);
+    Cow::Owned(slid)
 }
 
 /// How many more lines go than come before the first that stays.

@@ -1,0 +1,103 @@
+//! What speaks against a place, or against the answer being whole: headings, results that stand already, comments that
+//! stand for code. Each with its near neighbour that lands.
+
+use agentos_diff::{LandError, LandOptions, land};
+
+use crate::memory::Memory;
+
+/// The file after the answer, or the code of the refusal.
+fn outcome(base: &str, answer: &str) -> Result<String, &'static str> {
+    let base = Memory::of(&[("f.py", base.as_bytes())]);
+    match land(answer.as_bytes(), &base, &LandOptions::default()) {
+        Ok(landed) => {
+            let after = base.after(&landed.change);
+            Ok(String::from_utf8(after["f.py"].1.to_vec()).unwrap())
+        }
+        Err(LandError::Refused(report)) => Err(report.refusal.as_ref().unwrap().code.as_str()),
+        Err(LandError::Base(error)) => panic!("{error}"),
+    }
+}
+
+const TWINS: &str =
+    "class A:\n    def f(self):\n        return 1\n\nclass B:\n    def f(self):\n        return 1\n";
+
+fn diff(hunk: &str) -> String {
+    format!("--- a/f.py\n+++ b/f.py\n{hunk}")
+}
+
+#[test]
+fn a_heading_that_the_place_is_not_under_makes_it_ambiguous() {
+    let body = "     def f(self):\n-        return 1\n+        return 3\n";
+    for (header, wanted) in [
+        ("@@ -2,2 +2,2 @@ class A:", Ok(TWINS.replacen("1", "3", 1))),
+        ("@@ -2,2 +2,2 @@ class B:", Err("ambiguous")),
+        ("@@ -6,2 +6,2 @@ class A:", Err("ambiguous")),
+        (
+            "@@ -6,2 +6,2 @@",
+            Ok(TWINS.strip_suffix("1\n").unwrap().to_owned() + "3\n"),
+        ),
+    ] {
+        assert_eq!(
+            outcome(TWINS, &diff(&format!("{header}\n{body}"))),
+            wanted,
+            "{header}"
+        );
+    }
+    let one = "def f():\n    return 0\n\ndef g():\n    return None\n";
+    let edit = "-    return None\n+    return 1\n";
+    let refused = outcome(one, &diff(&format!("@@ -2,1 +2,1 @@ def f():\n{edit}")));
+    assert_eq!(refused, Err("does-not-apply"));
+    let landed = outcome(one, &diff(&format!("@@ -2,1 +2,1 @@ def g():\n{edit}")));
+    assert_eq!(landed, Ok(one.replace("None", "1")));
+}
+
+#[test]
+fn lines_that_come_back_in_a_result_that_stands_are_not_taken_again() {
+    let wrap = "@@ -1,2 +1,3 @@\n-foo()\n-bar()\n+if x:\n+    foo()\n+    bar()\n";
+    for (base, hunk, wanted) in [
+        ("if x:\n    foo()\n    bar()\n", wrap, Err("empty")),
+        ("foo()\nbar()\n", wrap, Ok("if x:\n    foo()\n    bar()\n")),
+        ("foo\nbar\nq\n", "@@ @@\n-foo\n+foo\n+bar\n", Err("empty")),
+        ("foo\nq\n", "@@ @@\n-foo\n+foo\n+bar\n", Ok("foo\nbar\nq\n")),
+    ] {
+        assert_eq!(
+            outcome(base, &diff(hunk)),
+            wanted.map(str::to_owned),
+            "{base}{hunk}"
+        );
+    }
+    let json = r#"{"edits":[{"path":"f.py","search":"int(v)","replace":"str(int(v))"}]}"#;
+    assert_eq!(outcome("x = str(int(v))\n", json), Err("empty"));
+    assert_eq!(outcome("x = int(v)\n", json), Ok("x = str(int(v))\n".to_owned()));
+}
+
+#[test]
+fn a_comment_that_stands_for_code_does_not_land() {
+    const BASE: &str = "def a():\n    x = 1\n    y = 2\n    return x\n\ndef b():\n    return 3\n";
+    for (comment, refused) in [
+        ("# ... other methods ...", true),
+        ("# rest unchanged", true),
+        ("# [rest of code]", true),
+        ("# existing code here", true),
+        ("# ...snip...", true),
+        ("# no more than two are needed for the caller", false),
+        ("# see the manual", false),
+    ] {
+        let hunk =
+            format!("@@ -1,4 +1,3 @@\n def a():\n-    x = 1\n-    y = 2\n+    {comment}\n     return x\n");
+        let whole = format!("`f.py`\n```python\ndef a():\n    x = 10\n    {comment}\n```\n");
+        let landed = outcome(BASE, &diff(&hunk));
+        assert_eq!(landed.is_err(), refused, "{comment}: {landed:?}");
+        assert!(!refused || outcome(BASE, &whole).is_err(), "{comment}");
+    }
+}
+
+#[test]
+fn a_block_that_ends_like_the_file_may_still_be_a_part_of_it() {
+    let base = "import os\n\ndef a():\n    x = 1\n    return x\n\ndef b():\n    x = 2\n    return x\n\ndef c():\n    x = 3\n    return x\n";
+    let part = "`f.py`\n```python\nimport os, sys\n\ndef a():\n    x = 10\n    return x\n```\n";
+    assert_eq!(outcome(base, part), Err("ambiguous"));
+    let without_b = base.replace("def b():\n    x = 2\n    return x\n\n", "");
+    let whole = format!("`f.py`\n```python\n{without_b}```\n");
+    assert_eq!(outcome(base, &whole), Ok(without_b));
+}
