@@ -1,4 +1,4 @@
-//! Automation of the workspace: `cargo xtask ci`, `gates`, `schemas`, `bench`, `fuzz`.
+//! Automation of the workspace: `cargo xtask ci`, `gates`, `schemas`, `picture`, `bench`, `fuzz`.
 //!
 //! Owns: the command line of the automation. Never: links a product crate; what is judged is built and run from
 //! outside.
@@ -10,6 +10,7 @@ mod fuzz;
 mod gates;
 mod llama;
 mod metadata;
+mod picture;
 mod report;
 mod rules;
 mod schemas;
@@ -30,7 +31,8 @@ Commands:
   ci                               everything a change must pass: format, lints, tests, generated files, gates
   gates [NAME]... [--list] [--require-live] [--json]
                                    run the gates, all or the named ones; evidence goes to outputs/gates/
-  schemas [--check]                write the JSON Schemas, or compare them with what is committed
+  schemas [--check]                write the JSON Schemas and the reference page, or compare them with what is committed
+  picture                          draw the terminal of the README from a real run
   bench landing [--peers WHICH]    measure landing beside its peers; the report goes to outputs/bench/landing/
         [--out DIR]                or there; WHICH is all, installed (the default) or none
   bench executor [--out DIR]       measure landing in git beside `git apply --index && git commit`, at three sizes of
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         ["ci"] => Ok(ci::run(&root)),
         ["schemas"] => schemas::run(&root, false),
         ["schemas", "--check"] => schemas::run(&root, true),
+        ["picture"] => picture::run(&root),
         ["bench", rest @ ..] => match bench::Options::parse(rest) {
             Ok(options) => bench::run(&root, &options),
             Err(problem) => return usage(&problem),

@@ -1,4 +1,4 @@
-//! `cargo xtask schemas`: the committed JSON Schemas are what the product prints.
+//! `cargo xtask schemas`: the committed JSON Schemas and the reference page are what the product prints.
 //!
 //! Owns: writing or comparing them, by the same path. Never: makes a schema; `agentos schema` does, and the gates for
 //! what they write.
@@ -11,6 +11,8 @@ use crate::metadata::Metadata;
 use crate::say;
 
 const FOLDER: &str = "crates/agentos-schema/schemas";
+/// Every verb, exit code and error code.
+const REFERENCE: &str = "crates/agentos-cli/REFERENCE.md";
 /// The shapes that gates write; every gate prints them.
 const OF_GATES: &[&str] = &["gate-results", "health-summary"];
 const GATE: &str = "tl_r2_lmstudio";
@@ -52,7 +54,14 @@ pub fn compare_or_write(root: &Path, check: bool) -> Result<bool, String> {
         insert(&mut printed, name, &text)?;
     }
     let committed = committed(&root.join(FOLDER))?;
-    let problems = differences(&printed, &committed);
+    let mut problems = differences(&printed, &committed);
+    let reference = ask(&binaries.join("agentos"), &["man", "--reference"])?;
+    let page = root.join(REFERENCE);
+    if std::fs::read_to_string(&page).unwrap_or_default() != reference {
+        problems.push(format!(
+            "`{REFERENCE}` is not what `agentos man --reference` prints"
+        ));
+    }
     if check {
         problems.iter().for_each(|problem| say(problem));
         return Ok(problems.is_empty());
@@ -62,8 +71,9 @@ pub fn compare_or_write(root: &Path, check: bool) -> Result<bool, String> {
         std::fs::write(&file, text)
             .map_err(|error| format!("`{}` cannot be written: {error}", file.display()))?;
     }
+    std::fs::write(&page, &reference).map_err(|error| format!("`{REFERENCE}` cannot be written: {error}"))?;
     say(&format!(
-        "{} schemas written, {} changed",
+        "{} schemas and the reference written, {} changed",
         printed.len(),
         problems.len()
     ));

@@ -3,6 +3,7 @@
 //! Owns: names, flags and help. Never: reads the environment or decides anything.
 
 pub mod evidence;
+pub mod examples;
 pub mod land;
 pub mod policy;
 pub mod shell;
@@ -11,7 +12,7 @@ pub mod tool;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Point any model at a git repository, certain that a tool can only propose a diff.
 #[derive(Debug, Parser)]
@@ -29,6 +30,21 @@ pub struct Cli {
     /// The verb; without one, where you are and what you can do next.
     #[command(subcommand)]
     pub verb: Option<Verb>,
+}
+
+/// The command line with its examples.
+pub fn command() -> Command {
+    examples::with_examples(Cli::command())
+}
+
+impl Cli {
+    /// Reads the process's arguments; a call that is wrong, and one for help, end here as they do in clap.
+    pub fn of_process() -> Self {
+        let read = command()
+            .try_get_matches()
+            .and_then(|found| Self::from_arg_matches(&found));
+        read.unwrap_or_else(|error| error.exit())
+    }
 }
 
 /// Flags of every verb.

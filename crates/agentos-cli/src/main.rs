@@ -5,6 +5,7 @@
 mod app;
 mod args;
 mod clock;
+mod codes;
 mod commands;
 mod env;
 mod escape;
@@ -15,8 +16,6 @@ mod render;
 mod wire;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use crate::app::App;
 use crate::args::Cli;
@@ -34,7 +33,7 @@ fn main() -> ExitCode {
     {
         return complete(env);
     }
-    let cli = Cli::parse();
+    let cli = Cli::of_process();
     let printer = Printer {
         quiet: cli.common.quiet,
         json: cli.common.json,

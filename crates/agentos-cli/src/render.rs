@@ -11,6 +11,7 @@ pub mod outcome;
 pub mod page;
 pub mod policy;
 pub mod recover;
+pub mod reference;
 pub mod report;
 pub mod result;
 pub mod status;

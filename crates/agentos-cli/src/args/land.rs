@@ -44,10 +44,6 @@ pub struct DemoArgs {
 
 /// Arguments of `apply`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  agentos apply fix.patch\n  pbpaste | agentos apply - --dry-run\n  \
-                        agentos apply reply.md --branch ai/fix --json"
-)]
 pub struct ApplyArgs {
     /// The diff or reply; `-` reads standard input
     #[arg(value_name = "FILE", default_value = "-")]
@@ -86,11 +82,6 @@ pub enum ContextArg {
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  agentos run -p lmstudio \"add a --version flag\" --file src/main.rs\n  \
-                        agentos run -p command -- cargo fmt\n  \
-                        agentos run -p openai --base-url http://localhost:8000/v1 --model qwen \"fix the typo\" --file README.md"
-)]
 pub struct RunArgs {
     /// What to do, in your words
     #[arg(value_name = "TASK", required_unless_present = "command")]
@@ -133,10 +124,6 @@ pub struct ProgramFlags {
 #[derive(Debug, Subcommand)]
 pub enum DiffVerb {
     /// Read an answer in any dialect and print the one canonical git diff it means; writes nothing
-    #[command(
-        after_help = "Examples:\n  agentos diff normalize < reply.md | git apply --check\n  \
-                            agentos diff normalize --base main~3 < old.patch"
-    )]
     Normalize(NormalizeArgs),
 }
 

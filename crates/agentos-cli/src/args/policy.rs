@@ -40,7 +40,6 @@ pub enum PresetArg {
 
 /// Arguments of `policy init`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  agentos policy init --preset team && git diff --cached .agentos")]
 pub struct PolicyInitArgs {
     /// The rules to begin with
     #[arg(long, value_enum, default_value_t = PresetArg::Team)]
@@ -63,10 +62,6 @@ pub struct RulesArgs {
 
 /// Arguments of `policy check` and `policy explain`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  git diff | agentos policy check -\n  agentos policy check --commit HEAD --provider openai --cloud\n  \
-                        agentos policy explain --read .env --cloud"
-)]
 pub struct JudgeArgs {
     /// A diff or reply; `-` reads standard input
     #[arg(value_name = "FILE", conflicts_with_all = ["commit", "read"])]

@@ -34,11 +34,6 @@ impl ShellArg {
 
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  echo 'source <(agentos completions bash)' >> ~/.bashrc\n  \
-                        echo 'source <(agentos completions zsh)' >> ~/.zshrc\n  \
-                        agentos completions fish > ~/.config/fish/completions/agentos.fish"
-)]
 pub struct CompletionsArgs {
     /// Your shell
     #[arg(value_enum, value_name = "SHELL")]
@@ -47,10 +42,6 @@ pub struct CompletionsArgs {
 
 /// Arguments of `man`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  agentos man | man -l -\n  agentos man tool auth set | man -l -\n  \
-                        agentos man --list"
-)]
 pub struct ManArgs {
     /// The verb, in as many words as it has
     #[arg(value_name = "VERB")]
@@ -58,4 +49,7 @@ pub struct ManArgs {
     /// List the verbs that have a page
     #[arg(long, conflicts_with = "verb")]
     pub list: bool,
+    /// Print everything as one Markdown page: verbs, exit codes, error codes
+    #[arg(long, conflicts_with_all = ["verb", "list"])]
+    pub reference: bool,
 }

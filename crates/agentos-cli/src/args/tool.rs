@@ -121,8 +121,6 @@ pub enum StoreArg {
 #[derive(Debug, Subcommand)]
 pub enum AuthVerb {
     /// Keep a key: from standard input, or typed without echo
-    #[command(after_help = "Examples:\n  agentos tool auth set --provider openai\n  \
-                            pass show openai | agentos tool auth set --provider openai")]
     Set(AuthSetArgs),
     /// Show where each provider's key comes from, never the key
     Status,
@@ -160,10 +158,6 @@ pub enum ProfileVerb {
     /// Show one, with the origin of each value
     Show(ProfileShowArgs),
     /// Make a profile in your settings; asks for what is needed and not given
-    #[command(
-        after_help = "Examples:\n  agentos profile init my-vllm --base-url http://localhost:8000/v1 --model qwen\n  \
-                            agentos profile init lmstudio --model qwen/qwen3-coder-30b"
-    )]
     Init(ProfileInitArgs),
     /// Check a profile file
     Validate(ProfileValidateArgs),

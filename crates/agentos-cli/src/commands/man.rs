@@ -2,14 +2,16 @@
 //!
 //! Owns: which page is meant. Never: writes a file; a package redirects the output.
 
-use clap::{Command, CommandFactory};
+use agentos_profile::nearest;
+use clap::Command;
 use clap_mangen::Man;
 use serde::Serialize;
 
 use crate::app::{App, Done, output_failed, usage};
-use crate::args::Cli;
+use crate::args::command;
 use crate::args::shell::ManArgs;
 use crate::exit::Exit;
+use crate::render;
 
 #[derive(Serialize)]
 struct Pages {
@@ -19,17 +21,33 @@ struct Pages {
 
 /// Runs the verb.
 pub fn man(app: &App, args: &ManArgs) -> Done {
-    let mut program = Cli::command();
+    let mut program = command();
     program.build();
+    if args.reference {
+        let page = render::reference::page(program);
+        app.printer
+            .bytes(page.as_bytes())
+            .map_err(|error| output_failed(&error))?;
+        return Ok(Exit::Done);
+    }
     if args.list || app.printer.json {
         return list(app, &program);
     }
     let page = page(&program, &args.verb).ok_or_else(|| {
         usage(format!("there is no verb `{}`", args.verb.join(" ")))
-            .hint("`agentos man --list` names the verbs that have a page")
+            .hint(unknown(&program, &args.verb.join(" ")))
     })?;
     app.printer.data(&page).map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
+}
+
+fn unknown(program: &Command, typed: &str) -> String {
+    let mut verbs = Vec::new();
+    collect(program, "", &mut verbs);
+    match nearest(typed, verbs.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`? `agentos man --list` names them all"),
+        None => "`agentos man --list` names the verbs that have a page".to_owned(),
+    }
 }
 
 fn list(app: &App, program: &Command) -> Done {

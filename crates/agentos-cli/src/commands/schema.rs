@@ -6,6 +6,7 @@ use agentos_diff::LandingReport;
 use agentos_engine::Outcome;
 use agentos_evidence::{Record, VerifyReport};
 use agentos_executor::Receipt;
+use agentos_profile::nearest;
 use agentos_tool::{ToolHealth, ToolResult, ToolTask};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -92,7 +93,10 @@ pub fn schema(app: &App, args: &SchemaArgs) -> Done {
     let text = match (&args.name, args.list) {
         (Some(name), false) => {
             let shape = SHAPES.iter().find(|(known, _)| known == name).ok_or_else(|| {
-                usage(format!("there is no schema `{name}`")).hint("`agentos schema --list` names them all")
+                let near = nearest(name, SHAPES.iter().map(|(known, _)| *known));
+                let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+                usage(format!("there is no schema `{name}`"))
+                    .hint(format!("{near}`agentos schema --list` names them all"))
             })?;
             printed(shape.1)
         }

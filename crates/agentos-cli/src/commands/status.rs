@@ -7,12 +7,11 @@ use agentos_engine::ports::{EffectError, Repository as _};
 use agentos_evidence::{RunSummary, Store};
 use agentos_executor::{Repository, TargetSpec};
 use agentos_policy::Standing;
-use clap::CommandFactory;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::{App, Done, output_failed};
-use crate::args::Cli;
+use crate::args::command;
 use crate::args::tool::OverrideFlags;
 use crate::commands::approve;
 use crate::exit::Exit;
@@ -125,7 +124,7 @@ pub fn status(app: &App) -> Done {
         Err(error) => return Err(error),
     };
     if repo.is_none() && !app.printer.json {
-        let help = Cli::command().render_help().ansi().to_string();
+        let help = command().render_help().ansi().to_string();
         app.printer.data(&help).map_err(|error| output_failed(&error))?;
         return Ok(Exit::Done);
     }

@@ -6,12 +6,12 @@
 use std::ffi::OsString;
 
 use agentos_evidence::Store;
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::CompleteEnv;
 
 use crate::app::App;
-use crate::args::{Cli, Common};
+use crate::args::{Common, command};
 use crate::env::Env;
 use crate::printer::Printer;
 use crate::wire::{repository, tools::Tools};
@@ -28,7 +28,7 @@ const MOST_RUNS: usize = 40;
 /// # Errors
 /// When the question cannot be read or the answer not be written.
 pub fn answer(env: &Env, args: Vec<OsString>) -> Result<bool, clap::Error> {
-    CompleteEnv::with_factory(|| with_candidates(Cli::command()))
+    CompleteEnv::with_factory(|| with_candidates(command()))
         .var(VARIABLE)
         .try_complete(args, Some(&env.cwd))
 }

@@ -1,0 +1,426 @@
+//! Examples at the end of every verb's help text, in one style.
+//!
+//! Owns: the examples. Never: shows one that does not parse; a test reads every one of them.
+
+use clap::Command;
+
+/// For each verb, in as many words as it has, some calls of it. The first is the most usual one.
+const EXAMPLES: &[(&str, &[&str])] = &[
+    (
+        "",
+        &[
+            "agentos",
+            "agentos demo",
+            "agentos apply fix.patch",
+            "agentos run -p lmstudio \"add a --version flag\"",
+        ],
+    ),
+    ("demo", &["agentos demo", "agentos demo --dir shop"]),
+    (
+        "init",
+        &[
+            "agentos init",
+            "agentos init --provider ollama --preset solo --yes",
+            "agentos init --print --json",
+        ],
+    ),
+    ("doctor", &["agentos doctor", "agentos doctor --offline --json"]),
+    (
+        "apply",
+        &[
+            "agentos apply fix.patch",
+            "pbpaste | agentos apply - --explain",
+            "agentos apply reply.md --branch ai/fix --json",
+        ],
+    ),
+    (
+        "run",
+        &[
+            "agentos run -p lmstudio \"add a --version flag\" --file src/main.rs",
+            "agentos run -p ollama \"total() ignores the count\" --context show",
+            "agentos run -p command -- cargo fmt",
+            "agentos run -p openai --base-url http://localhost:8000/v1 --model qwen \"fix the typo\"",
+        ],
+    ),
+    (
+        "diff",
+        &[
+            "agentos diff normalize < reply.md | git apply --check",
+            "agentos diff normalize --base main~3 < old.patch",
+        ],
+    ),
+    (
+        "diff normalize",
+        &[
+            "agentos diff normalize < reply.md | git apply --check",
+            "agentos diff normalize --base main~3 < old.patch",
+        ],
+    ),
+    (
+        "approve",
+        &[
+            "agentos approve",
+            "agentos approve RUN --show",
+            "agentos approve RUN --yes",
+        ],
+    ),
+    ("deny", &["agentos deny RUN", "agentos deny RUN --json"]),
+    ("undo", &["agentos undo", "agentos undo RUN --dry-run"]),
+    ("recover", &["agentos recover", "agentos recover --json"]),
+    (
+        "policy",
+        &[
+            "agentos policy init --preset team",
+            "git diff | agentos policy check -",
+            "agentos policy explain --read .env --cloud",
+        ],
+    ),
+    (
+        "policy init",
+        &[
+            "agentos policy init --preset team && git diff --cached .agentos",
+            "agentos policy init --preset strict --print",
+        ],
+    ),
+    (
+        "policy check",
+        &[
+            "git diff | agentos policy check -",
+            "agentos policy check --commit HEAD --provider openai --cloud",
+            "agentos policy check --read .env --cloud",
+        ],
+    ),
+    (
+        "policy explain",
+        &[
+            "git diff | agentos policy explain -",
+            "agentos policy explain --read .env --cloud",
+        ],
+    ),
+    (
+        "policy test",
+        &["agentos policy test", "agentos policy test --rules drafts/policy"],
+    ),
+    (
+        "policy lint",
+        &[
+            "agentos policy lint",
+            "agentos policy lint --rules drafts/policy --json",
+        ],
+    ),
+    (
+        "policy show",
+        &["agentos policy show", "agentos policy show --origin"],
+    ),
+    (
+        "policy facts",
+        &[
+            "agentos policy facts",
+            "agentos policy facts > .agentos/policy/own.toml",
+        ],
+    ),
+    (
+        "tool",
+        &[
+            "agentos tool list",
+            "agentos tool health",
+            "agentos tool auth set --provider openai",
+        ],
+    ),
+    ("tool list", &["agentos tool list", "agentos tool list --json"]),
+    (
+        "tool health",
+        &[
+            "agentos tool health",
+            "agentos tool health -p lmstudio -p ollama",
+            "agentos tool health -p openai --base-url http://localhost:8000/v1 --json",
+        ],
+    ),
+    (
+        "tool auth",
+        &[
+            "agentos tool auth set --provider openai",
+            "agentos tool auth status",
+        ],
+    ),
+    (
+        "tool auth set",
+        &[
+            "agentos tool auth set --provider openai",
+            "pass show openai | agentos tool auth set --provider openai",
+        ],
+    ),
+    (
+        "tool auth status",
+        &["agentos tool auth status", "agentos tool auth status --json"],
+    ),
+    (
+        "tool auth clear",
+        &[
+            "agentos tool auth clear --provider openai",
+            "agentos tool auth clear --provider openai --json",
+        ],
+    ),
+    (
+        "tool run",
+        &[
+            "agentos tool run -p ollama \"fix the typo\" --file README.md > fix.diff",
+            "agentos tool run -p replay --replay reply.md \"fix the typo\" --file README.md",
+        ],
+    ),
+    (
+        "evidence",
+        &[
+            "agentos evidence list",
+            "agentos evidence show",
+            "agentos evidence verify",
+        ],
+    ),
+    (
+        "evidence list",
+        &[
+            "agentos evidence list",
+            "agentos evidence list --decision deny --since 2days",
+            "agentos evidence list --path src -n 5",
+        ],
+    ),
+    (
+        "evidence show",
+        &["agentos evidence show", "agentos evidence show RUN --json"],
+    ),
+    (
+        "evidence verify",
+        &[
+            "agentos evidence verify",
+            "agentos evidence verify --range origin/main..HEAD --require",
+            "agentos evidence verify --dir review",
+        ],
+    ),
+    (
+        "evidence replay",
+        &["agentos evidence replay", "agentos evidence replay --all"],
+    ),
+    (
+        "evidence stats",
+        &["agentos evidence stats", "agentos evidence stats --json"],
+    ),
+    (
+        "evidence export",
+        &[
+            "agentos evidence export --out review",
+            "agentos evidence export --out review --redact",
+        ],
+    ),
+    (
+        "evidence key",
+        &[
+            "agentos evidence key show",
+            "agentos evidence key rotate --store file",
+        ],
+    ),
+    (
+        "evidence key show",
+        &["agentos evidence key show", "agentos evidence key show --json"],
+    ),
+    (
+        "evidence key rotate",
+        &[
+            "agentos evidence key rotate",
+            "agentos evidence key rotate --store file",
+        ],
+    ),
+    (
+        "evidence key trust",
+        &[
+            "agentos evidence key trust ci.pub --name ci",
+            "agentos evidence key trust \"ssh-ed25519 AAAA…\" --name anna",
+        ],
+    ),
+    (
+        "profile",
+        &[
+            "agentos profile list",
+            "agentos profile show lmstudio",
+            "agentos profile validate .agentos/profiles/own.json",
+        ],
+    ),
+    (
+        "profile list",
+        &["agentos profile list", "agentos profile list --json"],
+    ),
+    (
+        "profile show",
+        &[
+            "agentos profile show lmstudio",
+            "agentos profile show openai --json",
+        ],
+    ),
+    (
+        "profile init",
+        &[
+            "agentos profile init my-vllm --base-url http://localhost:8000/v1 --model qwen",
+            "agentos profile init lmstudio --model qwen/qwen3-coder-30b",
+        ],
+    ),
+    (
+        "models",
+        &["agentos models list", "agentos models show openai/gpt-4o"],
+    ),
+    (
+        "models list",
+        &[
+            "agentos models list",
+            "agentos models list --provider openai --json",
+        ],
+    ),
+    (
+        "models show",
+        &[
+            "agentos models show openai/gpt-4o",
+            "agentos models show openai/gpt-4o --json",
+        ],
+    ),
+    (
+        "profile validate",
+        &[
+            "agentos profile validate .agentos/profiles/own.json",
+            "agentos profile validate ~/.config/agentos/profiles/own.json",
+        ],
+    ),
+    ("schema", &["agentos schema --list", "agentos schema outcome"]),
+    (
+        "completions",
+        &[
+            "echo 'source <(agentos completions bash)' >> ~/.bashrc",
+            "echo 'source <(agentos completions zsh)' >> ~/.zshrc",
+            "agentos completions fish > ~/.config/fish/completions/agentos.fish",
+        ],
+    ),
+    (
+        "man",
+        &[
+            "agentos man | man -l -",
+            "agentos man tool auth set | man -l -",
+            "agentos man --list",
+            "agentos man --reference",
+        ],
+    ),
+];
+
+/// The same command line with examples after what each help text ends with.
+pub fn with_examples(command: Command) -> Command {
+    shown(command, "")
+}
+
+fn shown(command: Command, path: &str) -> Command {
+    let found = EXAMPLES.iter().find(|(verb, _)| *verb == path);
+    let command = match found {
+        Some((_, calls)) => {
+            let lines: String = calls.iter().map(|call| format!("\n  {call}")).collect();
+            let before = command.get_after_help().map(|text| format!("{text}\n\n"));
+            let before = before.unwrap_or_default();
+            command.after_help(format!("{before}Examples:{lines}"))
+        }
+        None => command,
+    };
+    command.mut_subcommands(|verb| {
+        let name = verb.get_name();
+        let path = if path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{path} {name}")
+        };
+        shown(verb, &path)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::args::command;
+
+    /// Every verb, in as many words as it has.
+    fn verbs(command: &Command, above: &str, found: &mut BTreeSet<String>) {
+        found.insert(above.to_owned());
+        for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
+            let name = format!("{above} {}", verb.get_name());
+            verbs(verb, name.trim_start(), found);
+        }
+    }
+
+    /// The words of a call as a shell would cut them, up to what is the shell's own.
+    fn words(line: &str) -> Vec<String> {
+        let start = line.find("agentos").unwrap();
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for c in line[start..].chars() {
+            match c {
+                '"' => quoted = !quoted,
+                '|' | '<' | '>' | '&' | ')' if !quoted => break,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn every_verb_has_examples_and_no_example_is_of_another() {
+        let mut known = BTreeSet::new();
+        verbs(&command(), "", &mut known);
+        let shown: BTreeSet<String> = EXAMPLES.iter().map(|(verb, _)| (*verb).to_owned()).collect();
+        assert_eq!(shown, known);
+        for (verb, calls) in EXAMPLES {
+            assert!((2..=4).contains(&calls.len()), "{verb}: {}", calls.len());
+            for call in *calls {
+                let of = words(call)[1..].join(" ");
+                assert!(of.starts_with(verb), "{verb}: {call}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_example_parses() {
+        let mut wrong = Vec::new();
+        for (_, calls) in EXAMPLES {
+            for call in *calls {
+                if let Err(error) = command().try_get_matches_from(words(call)) {
+                    wrong.push(format!("{call}: {error}"));
+                }
+            }
+        }
+        assert_eq!(wrong, Vec::<String>::new());
+    }
+
+    #[test]
+    fn help_ends_with_examples() {
+        let mut program = command();
+        program.build();
+        let run = program.find_subcommand_mut("undo").unwrap();
+        insta::assert_snapshot!(run.render_help().to_string(), @r"
+        Take a landed run back, as a commit of its own
+
+        Usage: agentos undo [OPTIONS] [RUN]
+
+        Arguments:
+          [RUN]  The run to take back [default: the last one that landed]
+
+        Options:
+              --policy <FILE>  A policy file that narrows what is allowed here; may be given more than once
+              --repo <DIR>     The repository [default: the one you are in]
+              --json           Print one JSON document instead of text
+          -y, --yes            Consent to what policy answers with ask; never to a deny
+              --dry-run        Say what would happen and write nothing but evidence
+          -q, --quiet          Print data and errors only
+          -v, --verbose...     Say more; twice for debugging
+          -h, --help           Print help
+
+        Examples:
+          agentos undo
+          agentos undo RUN --dry-run
+        ");
+    }
+}
