@@ -355,7 +355,7 @@ mod tests {
         let start = line.find("agentos").unwrap();
         let mut words = vec![String::new()];
         let mut quoted = false;
-        for c in line[start..].chars() {
+        for c in line.get(start..).unwrap().chars() {
             match c {
                 '"' => quoted = !quoted,
                 '|' | '<' | '>' | '&' | ')' if !quoted => break,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agentos_testkit::redact::Redactor;
-use agentos_testkit::repo::{TestRepo, make_link};
+use agentos_testkit::repo::{TestRepo, make_dir, make_link};
 use agentos_testkit::server::closed_port;
 
 use crate::support::{SLOPPY_FIX, agentos, chat_server, small_repo};
@@ -63,7 +63,7 @@ fn numberless(text: &str) -> String {
 /// A folder that holds nothing but the program, by its usual name.
 fn bin(repo: &TestRepo) -> PathBuf {
     let bin = repo.outside().join("bin");
-    std::fs::create_dir_all(&bin).unwrap();
+    make_dir(&bin);
     make_link(&bin.join("agentos"), env!("CARGO_BIN_EXE_agentos"));
     bin
 }
