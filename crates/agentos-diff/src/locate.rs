@@ -17,6 +17,7 @@ use crate::parse::{Hunk, HunkLine, Mark};
 use crate::text::{Line, lines, trim_end};
 use crate::{Refusal, Rung};
 
+use heading::Parts;
 pub(crate) use indent::Shift;
 use index::Index;
 pub(crate) use key::{Level, look_alike};
@@ -29,6 +30,7 @@ pub(crate) struct Target<'b> {
     /// Its lines.
     pub lines: Vec<Line<'b>>,
     index: Index,
+    parts: Parts,
 }
 
 impl<'b> Target<'b> {
@@ -38,6 +40,7 @@ impl<'b> Target<'b> {
             content,
             lines: lines(content),
             index: Index::default(),
+            parts: Parts::default(),
         }
     }
 }
@@ -310,6 +313,7 @@ fn below_anchors(
     budget: &mut Budget,
 ) -> Result<Vec<Place>, Refusal> {
     if let [only] = places.as_slice()
+        && one.stated != Some(only.start)
         && contradicted(target, one, only.start, budget)?
     {
         return Ok(Vec::new());
@@ -332,7 +336,7 @@ fn below_anchors(
     let mut below = Vec::new();
     for place in &places {
         let under = match from.checked_sub(1) {
-            Some(heading) => heading::holds(&target.lines, heading, place.start, budget)?,
+            Some(heading) => target.parts.holds(&target.lines, heading, place.start, budget)?,
             None => true,
         };
         if under && place.start + one.old.len() > from {
@@ -350,16 +354,17 @@ fn contradicted(
     start: usize,
     budget: &mut Budget,
 ) -> Result<bool, Refusal> {
-    if one.stated == Some(start) {
-        return Ok(false);
-    }
     for name in one.hunk.anchors.iter().chain(&one.hunk.section) {
+        // As in every sound diff: no index of the file is needed to see it.
+        if heading::near(&target.lines, name, start, budget)? {
+            continue;
+        }
         let hits = target
             .index
             .places_of(Level::Indent, &target.lines, name, budget)?;
         let [only] = *hits else { continue };
         let heading = only as usize;
-        if heading >= start + one.old.len() || !heading::holds(&target.lines, heading, start, budget)? {
+        if heading >= start + one.old.len() || !target.parts.holds(&target.lines, heading, start, budget)? {
             return Ok(true);
         }
     }
@@ -374,22 +379,12 @@ fn elsewhere(
     start: usize,
     budget: &mut Budget,
 ) -> Result<Option<usize>, Refusal> {
-    for name in one.hunk.anchors.iter().chain(&one.hunk.section) {
-        let hits = target
-            .index
-            .places_of(Level::Indent, &target.lines, name, budget)?;
-        let [only] = *hits else { continue };
-        let heading = only as usize;
-        let goes = heading < start + one.old.len() && heading::holds(&target.lines, heading, start, budget)?;
-        if goes {
-            continue;
-        }
-        let starts = target.index.find(Level::Exact, &target.lines, &one.old, budget)?;
-        if let Some(other) = starts.into_iter().find(|other| *other != start) {
-            return Ok(Some(other));
-        }
+    if !contradicted(target, one, start, budget)? {
+        return Ok(None);
     }
-    Ok(None)
+    let starts = target.index.find(Level::Exact, &target.lines, &one.old, budget)?;
+    budget.spend(starts.len())?;
+    Ok(starts.into_iter().find(|other| *other != start))
 }
 
 /// The one place at which the lines stand, though a line that the hunk names as one above it contradicts.

@@ -2,6 +2,8 @@
 //!
 //! Owns: what becomes of each hunk. Never: lands a file of which one hunk has no place.
 
+use std::collections::HashSet;
+
 use crate::budget::Budget;
 use crate::locate::{
     Level, Miss, Place, Sought, Target, above_anchor, locate, missing_anchor, order, suggest,
@@ -15,6 +17,8 @@ use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
 const SHOWN_LINES: usize = 8;
 /// Characters of one line of an excerpt.
 const SHOWN_CHARS: usize = 160;
+/// What makes a place the only one.
+const MORE_AROUND: &str = "add lines above and below until the place is the only one";
 
 /// What became of a file's hunks.
 pub(crate) struct Settled {
@@ -49,7 +53,7 @@ pub(crate) fn settle(
         let mut report = blank_report(at, one);
         match found {
             Ok(place) => {
-                let there = already_there(&target.lines, one, &place);
+                let there = already_there(&target.lines, one, &place, budget)?;
                 match splices(&target.lines, one.hunk, &place) {
                     Ok(mut new) if !there => {
                         land_report(&mut report, one, &place);
@@ -176,41 +180,73 @@ fn there_report(report: &mut HunkReport, start: usize) {
     );
 }
 
-/// An edit whose result already stands where it would go: landing it would do it twice. That is so for an insertion at
-/// the edge of its context; and for lines that come back in the result, found elsewhere than stated, where the result
-/// stands around them.
-fn already_there(lines: &[Line<'_>], one: &Sought<'_, '_>, place: &Place) -> bool {
-    let only_adds = one.hunk.lines.iter().all(|line| line.mark != Mark::Remove);
-    if one.old.is_empty() || one.hunk.lines.iter().all(|line| line.mark == Mark::Context) {
-        return false;
+/// An edit whose result already stands where it would go: landing it would do it twice.
+fn already_there(
+    lines: &[Line<'_>],
+    one: &Sought<'_, '_>,
+    place: &Place,
+    budget: &mut Budget,
+) -> Result<bool, Refusal> {
+    let has = |mark: Mark| one.hunk.lines.iter().any(|line| line.mark == mark);
+    if one.old.is_empty() || !(has(Mark::Add) || has(Mark::Remove)) {
+        return Ok(false);
     }
     let new: Vec<&HunkLine<'_>> = one.hunk.lines.iter().filter(|line| line.is_new()).collect();
-    let stands_at = |start: usize| {
-        lines.get(start..start + new.len()).is_some_and(|here| {
-            here.iter()
-                .zip(&new)
-                .all(|(line, new)| line.text == new.text.as_ref())
-        })
-    };
-    let end = place.start + one.old.len();
-    if !only_adds {
-        // The stated line is believed, unless lines without context are taken out and put in again: git writes no such hunk.
-        let removed = |line: &&HunkLine<'_>| line.mark == Mark::Remove;
-        let again = one.hunk.lines.iter().filter(removed).any(|line| {
-            let mut added = new.iter().filter(|new| new.mark == Mark::Add);
-            added.any(|new| new.text == line.text)
-        });
-        let bare = one.lead == 0 && one.trail == 0;
-        let as_stated = place.level == Level::Exact && one.stated == Some(place.start) && !(again && bare);
-        let says = new.iter().any(|line| crate::text::trim(&line.text).len() > 1);
-        let first = end.saturating_sub(new.len());
-        return !as_stated
-            && says
-            && (new.len() > one.old.len() || (new.len() == one.old.len() && place.level != Level::Exact))
-            && (first..=place.start).any(stands_at);
+    if has(Mark::Remove) {
+        return wrapped_already(lines, one, &new, place, budget);
     }
-    (one.trail == 0 && stands_at(place.start))
-        || (one.lead == 0 && end.checked_sub(new.len()).is_some_and(stands_at))
+    // An insertion at the edge of its context.
+    let end = place.start + one.old.len();
+    Ok(
+        (one.trail == 0 && same_lines(lines, place.start, &new) == new.len())
+            || (one.lead == 0
+                && end
+                    .checked_sub(new.len())
+                    .is_some_and(|start| same_lines(lines, start, &new) == new.len())),
+    )
+}
+
+/// Lines that come back in the result, found elsewhere than stated, where the result stands around them.
+fn wrapped_already(
+    lines: &[Line<'_>],
+    one: &Sought<'_, '_>,
+    new: &[&HunkLine<'_>],
+    place: &Place,
+    budget: &mut Budget,
+) -> Result<bool, Refusal> {
+    // The stated line is believed, unless lines without context are taken out and put in again: git writes no such hunk.
+    let added: HashSet<&[u8]> = new
+        .iter()
+        .filter(|line| line.mark == Mark::Add)
+        .map(|line| line.text.as_ref())
+        .collect();
+    let mut old = one.old.iter();
+    let again = old.any(|line| line.mark == Mark::Remove && added.contains(line.text.as_ref()));
+    let bare = one.lead == 0 && one.trail == 0;
+    let as_stated = place.level == Level::Exact && one.stated == Some(place.start) && !(again && bare);
+    let says = new.iter().any(|line| crate::text::trim(&line.text).len() > 1);
+    let grows = new.len() > one.old.len() || (new.len() == one.old.len() && place.level != Level::Exact);
+    if as_stated || !says || !grows {
+        return Ok(false);
+    }
+    let first = (place.start + one.old.len()).saturating_sub(new.len());
+    for start in first..=place.start {
+        let same = same_lines(lines, start, new);
+        budget.spend(same + 1)?;
+        if same == new.len() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// How many lines of the file from `start` on are these, one after the other.
+fn same_lines(lines: &[Line<'_>], start: usize, new: &[&HunkLine<'_>]) -> usize {
+    let here = lines.get(start..).unwrap_or_default();
+    let pairs = here.iter().zip(new);
+    pairs
+        .take_while(|(line, new)| line.text == new.text.as_ref())
+        .count()
 }
 
 /// Fills the report of a hunk that has no place.
@@ -227,68 +263,60 @@ fn miss(
         .take(SHOWN_LINES)
         .map(|line| excerpt(&line.text, SHOWN_CHARS))
         .collect();
-    let hint = match why {
-        Miss::Nowhere => "copy the lines exactly as they stand in the file",
-        Miss::Outdented(_) => "begin the text and its replacement with the blanks that the line begins with",
-        Miss::InWord(_) => "give the whole word",
-        Miss::There(_) => "leave this edit out",
-        Miss::GoesOn(_) | Miss::Several(_) | Miss::Nothing | Miss::Overlap(_) => {
-            "add lines above and below until the place is the only one"
+    let (code, message, hint, starts) = match why {
+        Miss::There(start) => {
+            there_report(report, start);
+            return Ok(());
         }
-    };
-    let (code, message, starts) = match why {
         Miss::Nowhere => {
             if let Some(start) = result_stands(target, one, budget)? {
                 there_report(report, start);
                 return Ok(());
             }
-            match above_anchor(target, one, budget)? {
+            let hint = "copy the lines exactly as they stand in the file";
+            let (message, starts) = match above_anchor(target, one, budget)? {
                 Some(start) => (
-                    RefusalCode::DoesNotApply,
                     "the lines this hunk expects stand above the line it names behind `@@`",
                     vec![start],
                 ),
                 None => (
-                    RefusalCode::DoesNotApply,
                     "the lines this hunk expects are not in the file",
                     suggest(target, one, budget)?,
                 ),
-            }
+            };
+            (RefusalCode::DoesNotApply, message, hint, starts)
         }
-        Miss::There(start) => {
-            there_report(report, start);
-            return Ok(());
+        Miss::Outdented(start) => {
+            let hint = "begin the text and its replacement with the blanks that the line begins with";
+            let message = "the replacement has lines that stand further left than the line they come into";
+            (RefusalCode::Ambiguous, message, hint, vec![start])
         }
-        Miss::Outdented(start) => (
-            RefusalCode::Ambiguous,
-            "the replacement has lines that stand further left than the line they come into",
-            vec![start],
-        ),
-        Miss::GoesOn(start) => (
-            RefusalCode::Ambiguous,
-            "the line that ends this hunk stands in the file right below it, and may be a part of it",
-            vec![start],
-        ),
-        Miss::InWord(start) => (
-            RefusalCode::Ambiguous,
-            "the text stands in the file once, as a part of a longer word",
-            vec![start],
-        ),
-        Miss::Several(starts) => (
-            RefusalCode::Ambiguous,
-            "the lines this hunk expects are at several places",
-            starts,
-        ),
-        Miss::Nothing => (
-            RefusalCode::Ambiguous,
-            "this hunk inserts lines and has no context that says where",
-            Vec::new(),
-        ),
-        Miss::Overlap(starts) => (
-            RefusalCode::Ambiguous,
-            "this hunk overlaps another one of the same file",
-            starts,
-        ),
+        Miss::InWord(start) => {
+            let message = "the text stands in the file once, as a part of a longer word";
+            (
+                RefusalCode::Ambiguous,
+                message,
+                "give the whole word",
+                vec![start],
+            )
+        }
+        Miss::GoesOn(start) => {
+            let message =
+                "the line that ends this hunk stands in the file right below it, and may be a part of it";
+            (RefusalCode::Ambiguous, message, MORE_AROUND, vec![start])
+        }
+        Miss::Several(starts) => {
+            let message = "the lines this hunk expects are at several places";
+            (RefusalCode::Ambiguous, message, MORE_AROUND, starts)
+        }
+        Miss::Nothing => {
+            let message = "this hunk inserts lines and has no context that says where";
+            (RefusalCode::Ambiguous, message, MORE_AROUND, Vec::new())
+        }
+        Miss::Overlap(starts) => {
+            let message = "this hunk overlaps another one of the same file";
+            (RefusalCode::Ambiguous, message, MORE_AROUND, starts)
+        }
     };
     report.candidates = starts.iter().map(|start| number(*start)).collect();
     let nearby = starts

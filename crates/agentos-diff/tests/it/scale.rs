@@ -216,3 +216,33 @@ fn ten_thousand_elisions_end() {
     let anywhere = format!("{head}{}-a\n+b\n", " a\n ...\n".repeat(10_000));
     assert_eq!(code(anywhere.as_bytes(), &alike), "too-large");
 }
+
+/// A lock file has one heading, and thousands of hunks far below it.
+#[test]
+fn a_heading_far_above_many_hunks_lands() {
+    const LINES: usize = 200_000;
+    const APART: usize = 20;
+    let line = |at: usize| match at {
+        0 => "packages:".to_owned(),
+        at => format!("  entry {at}"),
+    };
+    let text: String = (0..LINES).map(|at| line(at) + "\n").collect();
+    let base = Memory::of(&[("lock.yaml", text.as_bytes())]);
+    let mut answer = String::from("--- a/lock.yaml\n+++ b/lock.yaml\n");
+    for at in (APART..LINES).step_by(APART) {
+        let number = at + 1;
+        answer += &format!(
+            "@@ -{number} +{number} @@ packages:\n-{}\n+  changed {at}\n",
+            line(at)
+        );
+    }
+    let landed = land(answer.as_bytes(), &base, &LandOptions::default()).expect("it lands");
+    let after = base.after(&landed.change);
+    let wanted: String = (0..LINES)
+        .map(|at| match at {
+            at if at > 0 && at % APART == 0 => format!("  changed {at}\n"),
+            at => line(at) + "\n",
+        })
+        .collect();
+    assert!(after["lock.yaml"].1.as_ref() == wanted.as_bytes());
+}
