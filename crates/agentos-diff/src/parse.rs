@@ -29,6 +29,7 @@ pub(crate) use model::{
 pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::paired;
 
+use crate::budget::Budget;
 use crate::text::{BOM, Eol, Line, common_tail, lines};
 use crate::{Limits, Refusal, RefusalCode};
 
@@ -52,10 +53,11 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
     thoughts::leave_out(&mut lines);
     let mut parsed = Parsed::default();
     let texts: Vec<&[u8]> = lines.iter().map(|line| line.text).collect();
-    let owners = owners::owners(&lines)?;
+    let mut budget = Budget::for_bytes(answer.len());
+    let owners = owners::owners(&lines, &heredoc::Commands::of(&lines), &mut budget)?;
     let hidden = owners::hide(&mut lines, &owners);
     json::parse(&mut lines, &owners, &mut parsed)?;
-    heredoc::patches(&mut lines, &owners)?;
+    heredoc::patches(&mut lines, &owners, &mut budget)?;
     envelope::parse(&mut lines, &owners, &mut parsed)?;
     blocks::parse(&mut lines, &owners, &mut parsed)?;
     unified::parse(&lines, &mut parsed)?;

@@ -7,39 +7,63 @@ use std::borrow::Cow;
 use super::cursor::{closes, fence};
 use super::model::{Body, FileEdit, HunkLine, Mark, Name, Parsed};
 use super::owners::{Owner, patch_file};
+use crate::budget::Budget;
 use crate::text::{Eol, Line, trim};
 use crate::{Dialect, Refusal};
 
+/// The lines of an answer that are commands which apply patch files.
+#[derive(Debug)]
+pub(super) struct Commands<'a> {
+    lines: Vec<&'a [u8]>,
+}
+
+impl<'a> Commands<'a> {
+    /// Finds them.
+    pub(super) fn of(lines: &[Line<'a>]) -> Self {
+        const APPLY: [&[u8]; 4] = [b"git apply", b"git am", b"patch -", b"patch <"];
+        let applies = |text: &&[u8]| !has(text, b"<<") && APPLY.iter().any(|command| has(text, command));
+        Self {
+            lines: lines.iter().map(|line| line.text).filter(applies).collect(),
+        }
+    }
+
+    /// One of them applies this patch file.
+    pub(super) fn apply(&self, path: &[u8], budget: &mut Budget) -> Result<bool, Refusal> {
+        for line in &self.lines {
+            budget.spend(line.len())?;
+            if has(line, path) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn has(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window == word)
+}
+
 /// Takes the shell away around each patch. Scripts that do anything else stay as they are.
-pub(super) fn patches(lines: &mut [Line<'_>], owners: &[Owner]) -> Result<(), Refusal> {
+pub(super) fn patches(lines: &mut [Line<'_>], owners: &[Owner], budget: &mut Budget) -> Result<(), Refusal> {
+    let commands = Commands::of(lines);
     for block in scripts(lines) {
         if owners.get(block.open) != Some(&Owner::Free) {
             continue;
         }
-        let unused = block
+        for path in block
             .documents
             .iter()
-            .filter_map(|document| document.patch.as_ref());
-        if let Some(path) = unused.into_iter().find(|path| !applies(lines, path)) {
-            return Err(patch_file(path));
+            .filter_map(|document| document.patch.as_ref())
+        {
+            if !commands.apply(path, budget)? {
+                return Err(patch_file(path));
+            }
         }
         if block.documents.iter().all(|document| document.file.is_none()) {
             leave_patches(lines, &block);
         }
     }
     Ok(())
-}
-
-/// A command of the answer applies this patch file.
-pub(super) fn applies(lines: &[Line<'_>], path: &[u8]) -> bool {
-    let has = |text: &[u8], word: &[u8]| text.windows(word.len()).any(|window| window == word);
-    lines.iter().any(|line| {
-        has(line.text, path)
-            && !has(line.text, b"<<")
-            && [b"git apply".as_slice(), b"git am", b"patch -", b"patch <"]
-                .iter()
-                .any(|command| has(line.text, command))
-    })
 }
 
 /// The lines of the files that the script in the fence at `open` writes.
@@ -71,27 +95,10 @@ pub(crate) fn files<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) {
 
 /// A shell command writes a file, in a script that is not read.
 pub(crate) fn unread(lines: &[Line<'_>]) -> bool {
-    let mut at = 0;
-    while let Some(line) = lines.get(at) {
-        let Some(open) = fence(line.text) else {
-            at += 1;
-            continue;
-        };
-        let rest = lines.get(at + 1..).unwrap_or_default();
-        let length = rest
-            .iter()
-            .position(|line| closes(&open, line.text))
-            .unwrap_or(rest.len());
-        let mut body = rest.iter().take(length);
-        if is_shell(open.info) && body.any(|line| writes(trim(line.text))) {
-            let read = script(lines, at + 1, at + 1 + length).is_some();
-            if !read {
-                return true;
-            }
-        }
-        at += length + 2;
-    }
-    false
+    blocks(lines).any(|(open, close)| {
+        let mut body = lines.get(open + 1..close).unwrap_or_default().iter();
+        body.any(|line| writes(trim(line.text))) && script(lines, open + 1, close).is_none()
+    })
 }
 
 /// `cat > file <<EOF`, `tee file <<EOF`.
@@ -107,32 +114,31 @@ struct Script {
     documents: Vec<Document>,
 }
 
-fn scripts(lines: &[Line<'_>]) -> Vec<Script> {
-    let mut found = Vec::new();
+/// Where each block of shell commands begins and ends.
+fn blocks<'l>(lines: &'l [Line<'_>]) -> impl Iterator<Item = (usize, usize)> + 'l {
     let mut at = 0;
-    while at < lines.len() {
-        let Some(open) = lines.get(at).and_then(|line| fence(line.text)) else {
-            at += 1;
-            continue;
-        };
-        let rest = lines.get(at + 1..).unwrap_or_default();
-        let length = rest
-            .iter()
-            .position(|line| closes(&open, line.text))
-            .unwrap_or(rest.len());
-        let close = at + 1 + length;
-        if is_shell(open.info)
-            && let Some(documents) = script(lines, at + 1, close)
-        {
-            found.push(Script {
-                open: at,
-                close,
-                documents,
-            });
-        }
+    let fences = std::iter::from_fn(move || {
+        let (open, fence) = (at..lines.len()).find_map(|at| Some((at, fence(lines.get(at)?.text)?)))?;
+        let rest = lines.get(open + 1..)?;
+        let length = rest.iter().position(|line| closes(&fence, line.text));
+        let close = open + 1 + length.unwrap_or(rest.len());
         at = close + 1;
-    }
-    found
+        Some((open, close, fence))
+    });
+    fences
+        .filter(|(_, _, fence)| is_shell(fence.info))
+        .map(|(open, close, _)| (open, close))
+}
+
+fn scripts(lines: &[Line<'_>]) -> Vec<Script> {
+    let read = |(open, close)| {
+        Some(Script {
+            open,
+            close,
+            documents: script(lines, open + 1, close)?,
+        })
+    };
+    blocks(lines).filter_map(read).collect()
 }
 
 /// A here-document: its body, and the file it writes, if that is what it does.

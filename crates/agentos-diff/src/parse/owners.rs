@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use super::cursor::{Cursor, Fence, closes, fence, split_margin};
 use super::{blocks, envelope, heredoc, hunk, json, unified, whole};
+use crate::budget::Budget;
 use crate::text::{Line, trim, trim_end};
 use crate::{Refusal, RefusalCode};
 
@@ -28,9 +29,15 @@ pub(super) enum Owner {
 }
 
 /// The owner of each line.
-pub(super) fn owners(lines: &[Line<'_>]) -> Result<Vec<Owner>, Refusal> {
+pub(super) fn owners(
+    lines: &[Line<'_>],
+    commands: &heredoc::Commands<'_>,
+    budget: &mut Budget,
+) -> Result<Vec<Owner>, Refusal> {
     let mut walk = Walk {
         lines,
+        commands,
+        budget,
         owners: vec![Owner::Free; lines.len()],
         fences: Vec::new(),
         ends: HashMap::new(),
@@ -70,11 +77,16 @@ pub(super) fn show<'a>(lines: &mut [Line<'a>], hidden: Vec<(usize, Line<'a>)>) {
     }
 }
 
+/// What looking at a line of a fence costs: it is asked several times what it begins.
+const STEPS_PER_LINE: usize = 16;
+
 struct Walk<'l, 'a> {
     lines: &'l [Line<'a>],
+    commands: &'l heredoc::Commands<'a>,
+    budget: &'l mut Budget,
     owners: Vec<Owner>,
-    /// The fences we are in, outermost first.
-    fences: Vec<Fence<'a>>,
+    /// The fences we are in, outermost first, and where each ends.
+    fences: Vec<(Fence<'a>, usize)>,
     /// Where the next line closes a fence of this mark and count, so that no line is looked at for each fence above it.
     ends: HashMap<(u8, usize), usize>,
     /// Where the last diff without a margin begins.
@@ -129,6 +141,24 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
+    /// A patch below the title of a patch file may be that file, or the change it says, unless the answer applies it.
+    fn not_a_patch_file(&mut self, at: usize, open: &Fence<'_>, body: &[Line<'_>]) -> Result<(), Refusal> {
+        let Some(title) = whole::any_path_of(self.lines, at, open).filter(|title| !title.mentioned) else {
+            return Ok(());
+        };
+        let path = title.path;
+        let patch = path.ends_with(b".patch") || path.ends_with(b".diff");
+        let first = body.iter().find(|line| !trim(line.text).is_empty());
+        let edits = first.is_some_and(|line| whole::begins_edit(line.text));
+        let of_itself = body
+            .iter()
+            .any(|line| line.text.starts_with(b"+++ ") && trim_end(line.text).ends_with(&path));
+        if !patch || !edits || of_itself || self.commands.apply(&path, self.budget)? {
+            return Ok(());
+        }
+        Err(patch_file(&path))
+    }
+
     fn raw(&self, at: usize) -> Option<&'a [u8]> {
         self.lines.get(at).map(|line| line.text)
     }
@@ -143,14 +173,16 @@ impl<'a> Walk<'_, 'a> {
     fn at_fence(&mut self, at: usize, mark: Fence<'a>, unquoted: bool) -> Result<usize, Refusal> {
         self.diff = None;
         let text = split_margin(self.raw(at).unwrap_or_default()).1;
-        if let Some(depth) = self.fences.iter().rposition(|open| closes(open, text)) {
+        if let Some(depth) = self.fences.iter().rposition(|(open, _)| closes(open, text)) {
             self.fences.truncate(depth);
             return Ok(at + 1);
         }
-        let end = self.end_of(at, &mark);
+        let outer = self.fences.last().map_or(self.lines.len(), |(_, end)| *end);
+        let end = self.end_of(at, &mark).min(outer);
+        self.budget.spend((end - at) * STEPS_PER_LINE)?;
         let body = self.lines.get(at + 1..end).unwrap_or_default();
         if unquoted {
-            not_a_patch_file(self.lines, at, &mark, body)?;
+            self.not_a_patch_file(at, &mark, body)?;
             if json::is_edits(&mark, body) && !is_json_file(self.lines, at, &mark, body)? {
                 return Ok(end + 1);
             }
@@ -173,7 +205,7 @@ impl<'a> Walk<'_, 'a> {
         /// Fences in fences; more are no answer.
         const DEPTH: usize = 16;
         if self.fences.len() < DEPTH {
-            self.fences.push(mark);
+            self.fences.push((mark, end));
         }
         Ok(at + 1)
     }
@@ -251,29 +283,6 @@ fn message(lines: &[Line<'_>], at: usize) -> Option<usize> {
 fn begins_diff(lines: &[Line<'_>], at: usize) -> bool {
     let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
     starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
-}
-
-/// A patch below the title of a patch file may be that file, or the change it says, unless the answer applies it.
-fn not_a_patch_file(
-    lines: &[Line<'_>],
-    at: usize,
-    open: &Fence<'_>,
-    body: &[Line<'_>],
-) -> Result<(), Refusal> {
-    let Some(title) = whole::any_path_of(lines, at, open).filter(|title| !title.mentioned) else {
-        return Ok(());
-    };
-    let path = title.path;
-    let patch = path.ends_with(b".patch") || path.ends_with(b".diff");
-    let first = body.iter().find(|line| !trim(line.text).is_empty());
-    let edits = first.is_some_and(|line| whole::begins_edit(line.text));
-    let of_itself = body
-        .iter()
-        .any(|line| line.text.starts_with(b"+++ ") && trim_end(line.text).ends_with(&path));
-    if !patch || !edits || of_itself || heredoc::applies(lines, &path) {
-        return Ok(());
-    }
-    Err(patch_file(&path))
 }
 
 /// The refusal of a patch that is a file, or is applied.

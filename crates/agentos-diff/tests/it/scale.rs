@@ -182,6 +182,29 @@ fn ten_megabytes_of_anything_end_in_a_refusal() {
         ("nested edits", ten_megabytes_of("{\"edits\": [\n"), "malformed"),
         ("envelopes", ten_megabytes_of("*** Begin Patch\n"), "malformed"),
         ("old names", ten_megabytes_of("--- a/f\n"), "no-diff"),
+        ("long fences", ten_megabytes_of("````rust\nx\n"), "too-large"),
+        (
+            "titled fences",
+            ten_megabytes_of("f.py\n````py\nx\n"),
+            "too-large",
+        ),
+        ("fences of JSON", ten_megabytes_of("```` json\n{\n"), "too-large"),
+        (
+            "scripts without an end",
+            ten_megabytes_of("````bash\ncat > x <<'EOF'\n"),
+            "too-large",
+        ),
+        (
+            "patch files",
+            ten_megabytes_of("fix.patch\n```diff\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n```\n"),
+            "ambiguous",
+        ),
+        (
+            "patch files and commands",
+            ten_megabytes_of("git apply x\nfix.patch\n```diff\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n```\n")
+                + "git apply fix.patch\n",
+            "too-large",
+        ),
     ];
     let wrong: Vec<String> = cases
         .iter()
