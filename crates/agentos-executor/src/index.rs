@@ -50,7 +50,6 @@ fn change(
     files: &[ReceiptFile],
     kept: &[String],
 ) -> Result<(), ExecError> {
-    look_again(repository, root, index)?;
     for file in files {
         match index.remove(Path::new(file.path.as_str()), 0) {
             Ok(()) => {}
@@ -58,6 +57,8 @@ fn change(
             Err(error) => return Err(ExecError::git("update the index")(error)),
         }
     }
+    // The entries of the change are new ones, and their files need no second look.
+    look_again(repository, root, index)?;
     for file in files {
         if let Some(new) = &file.new {
             let path = file.path.as_str();
