@@ -11,6 +11,7 @@ mod id;
 mod output;
 mod price;
 pub mod prompt;
+mod protocol;
 mod result;
 mod secret;
 mod task;
@@ -22,6 +23,7 @@ pub use health::{ErrorCategory, HealthStatus, ToolHealth};
 pub use id::{Endpoint, RunId, Timestamp, TimestampError};
 pub use output::{FinishReason, ToolError, ToolFailure, ToolOutput, Usage};
 pub use price::{Price, dollars};
+pub use protocol::{PROTOCOL, ToolMessage, ToolRequest};
 pub use result::{
     Boundary, Confinement, DiffValidation, Enforcement, OutputKind, ResultStatus, StateMeasurement,
     ToolResult,
