@@ -240,6 +240,10 @@ pub const OTHER_LANGUAGES: &[(&str, &str)] = &[
         "the second verifier shares no code with the product; run by tests where its package is there",
     ),
     (
+        "scripts/examples",
+        "tools in other languages that speak the tool protocol; a test checks that they conform",
+    ),
+    (
         "scripts/executor",
         "asks the kernel for a child's peak memory, which Rust's library cannot; never run by a test",
     ),
@@ -361,7 +365,7 @@ pub const GRANTS: &[(&str, &[&str])] = &[
             "std::fs::set_permissions",
             "std::fs::write",
             "std::net::TcpListener::bind",
-            "std::net::TcpStream::connect",
+            "std::net::TcpStream::connect_timeout",
             "std::os::unix::fs::symlink",
             "std::os::unix::net::UnixListener::bind",
             "std::os::unix::net::UnixStream::connect",

@@ -2,21 +2,19 @@
 //!
 //! Owns: one call from copy to answer. Never: runs a program that the kernel does not hold with every layer.
 
-use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_sandbox::{Caps, Report, Sandbox, Scratch, Stop};
+use agentos_sandbox::{Caps, Ended, Order, Report, Sandbox, SandboxError, Scratch, Stop};
 use agentos_tool::{
-    Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, HealthStatus, Progress,
-    ProgressSink, Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
+    Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, Progress, ProgressSink,
+    Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
 };
 
-use crate::background::begin;
+use crate::background::{Voice, begin};
 use crate::difference::difference;
-use crate::program::{Program, socket};
-use crate::{AgentError, Copies, Places};
+use crate::health;
+use crate::{AgentError, Copies, Places, Program};
 
 /// Bytes that a program may write to its two streams.
 const MOST_OUTPUT: usize = 64 << 20;
@@ -57,27 +55,6 @@ impl Agent {
             held,
         }
     }
-
-    fn state(&self) -> (HealthStatus, String, Option<String>) {
-        let program = &self.inner.program;
-        match (&self.held, self.inner.places.find(&program.name)) {
-            (Err(why), _) => (
-                HealthStatus::NotConfigured,
-                format!("it cannot be confined here: {why}"),
-                Some("tools of this kind need Linux with Landlock, seccomp and user namespaces".to_owned()),
-            ),
-            (Ok(_), None) => (
-                HealthStatus::NotConfigured,
-                format!("there is no program `{}`", program.name),
-                Some("install it, so that it is on the search path".to_owned()),
-            ),
-            (Ok(_), Some(found)) => (
-                HealthStatus::Connected,
-                format!("found at {}", found.display()),
-                None,
-            ),
-        }
-    }
 }
 
 impl Adapter for Agent {
@@ -86,12 +63,8 @@ impl Adapter for Agent {
     }
 
     fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth> {
-        let (status, details, fix) = self.state();
-        let health = ToolHealth::new(self.provider(), status, details, now);
-        Box::pin(std::future::ready(match fix {
-            Some(fix) => health.with_fix(fix),
-            None => health,
-        }))
+        let inner = &self.inner;
+        health::check(&inner.program, &inner.places, &inner.sandbox, &self.held, now)
     }
 
     fn run<'a>(
@@ -100,7 +73,7 @@ impl Adapter for Agent {
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         if let Err(why) = &self.held {
-            let error = AgentError::Sandbox(agentos_sandbox::SandboxError::NotConfined(why.clone()));
+            let error = AgentError::Sandbox(SandboxError::NotConfined(why.clone()));
             return Box::pin(std::future::ready(Err(error.into_tool_error(0))));
         }
         Box::pin(self.inner.call(task, progress))
@@ -111,23 +84,39 @@ impl Adapter for Agent {
     }
 
     fn confinement(&self) -> Confinement {
-        let Ok(report) = &self.held else {
-            return Confinement::observed();
-        };
-        Confinement {
-            enforcement: if report.is_whole() {
-                Enforcement::Kernel
-            } else {
-                Enforcement::Observed
-            },
-            layers: report
-                .layers
-                .iter()
-                .map(|layer| layer.as_str().to_owned())
-                .collect(),
-            landlock_abi: report.landlock_abi,
-        }
+        confinement(&self.held)
     }
+}
+
+/// What holds a program, in the words of a result.
+pub(crate) fn confinement(held: &Result<Report, String>) -> Confinement {
+    let Ok(report) = held else {
+        return Confinement::observed();
+    };
+    Confinement {
+        enforcement: if report.is_whole() {
+            Enforcement::Kernel
+        } else {
+            Enforcement::Observed
+        },
+        layers: report
+            .layers
+            .iter()
+            .map(|layer| layer.as_str().to_owned())
+            .collect(),
+        landlock_abi: report.landlock_abi,
+    }
+}
+
+/// Refuses what ran with a layer missing.
+pub(crate) fn whole(report: &Report) -> Result<(), AgentError> {
+    if report.is_whole() {
+        return Ok(());
+    }
+    let missing = report.missing();
+    let names: Vec<&str> = missing.iter().map(|layer| layer.as_str()).collect();
+    let why = format!("without {}", names.join(", "));
+    Err(SandboxError::NotConfined(why).into())
 }
 
 impl Inner {
@@ -138,27 +127,21 @@ impl Inner {
     ) -> Result<ToolOutput, ToolError> {
         let stop = Stop::default();
         let (inner, told, work_stop) = (Arc::clone(self), task.clone(), stop.clone());
-        let (said, words) = channel();
-        let work = move || inner.work(&told, &work_stop, &said);
-        let started = begin(work, move || stop.stop());
-        let Some(background) = started else {
-            let refused = AgentError::Copy("the system refuses a thread".to_owned());
-            return Err(refused.into_tool_error(0));
-        };
-        let done = background.await;
-        tell(&words, progress);
-        done
+        let work = move |voice: &Voice| inner.work(&told, &work_stop, voice);
+        match begin(work, move || stop.stop(), progress) {
+            Some(background) => background.await,
+            None => Err(AgentError::Thread.into_tool_error(0)),
+        }
     }
 
-    fn work(&self, task: &ToolTask, stop: &Stop, said: &Sender<Progress>) -> Result<ToolOutput, ToolError> {
-        let tail = Mutex::new(Vec::new());
+    fn work(&self, task: &ToolTask, stop: &Stop, voice: &Voice) -> Result<ToolOutput, ToolError> {
         let mut elapsed = 0;
-        let text = self.produce(task, stop, said, &tail, &mut elapsed);
-        let (text, warnings) = text.map_err(|error| error.into_tool_error(elapsed))?;
+        let produced = self.produce(task, stop, voice, &mut elapsed);
+        let (text, warnings) = produced.map_err(|error| error.into_tool_error(elapsed))?;
         Ok(ToolOutput {
             text,
             finish: FinishReason::Stop,
-            model_id: None,
+            model_id: self.program.model.clone(),
             endpoint: None,
             usage: None,
             latency_ms: elapsed,
@@ -171,11 +154,14 @@ impl Inner {
         &self,
         task: &ToolTask,
         stop: &Stop,
-        said: &Sender<Progress>,
-        tail: &Mutex<Vec<u8>>,
+        voice: &Voice,
         elapsed: &mut u64,
     ) -> Result<(String, Vec<String>), AgentError> {
         let checkout = self.copies.take().map_err(AgentError::Copy)?;
+        let mut shared = self.program.shared.iter();
+        if let Some((_, name)) = shared.find(|(_, name)| !checkout.is_ignored(&format!("{name}/"))) {
+            return Err(AgentError::NotIgnored(name.clone()));
+        }
         let name = format!("{}.{}", task.task_id, task.attempt);
         let scratch = Scratch::new(&self.copies.folder(), &name)?;
         let borrowed = checkout
@@ -184,42 +170,21 @@ impl Inner {
         let words = words(task);
         let mut order = self
             .program
-            .order(&self.places, &scratch, checkout.files(), &words)?;
+            .order_in_copy(&self.places, &scratch, checkout.files(), task, &words)?;
         order.readable.extend(borrowed);
-        let outlet = self.outlet(&scratch)?;
-        let caps = Caps {
-            time: Duration::from_secs(task.limits.timeout_seconds),
-            output: MOST_OUTPUT,
-        };
-        let mut seen = |_stream, bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes).into_owned();
-            let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-            tail.extend_from_slice(bytes);
-            let extra = tail.len().saturating_sub(4 * LONGEST_QUOTE);
-            tail.drain(..extra);
-            // Whoever listened may be gone: then the run is being stopped.
-            let _ = said.send(Progress::Transcript(text));
-        };
-        let ended = self
-            .sandbox
-            .run(&order, words.into_bytes(), caps, stop, &mut seen)?;
-        drop(outlet);
+        self.program.furnish(&self.places, &scratch.home())?;
+        let outlets = outlets(&self.program, &scratch)?;
+        let (ended, last) = self.watched(&order, words, task, stop, voice)?;
         *elapsed = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
-        if !ended.report.is_whole() {
-            let missing = ended.report.missing();
-            let names: Vec<&str> = missing.iter().map(|layer| layer.as_str()).collect();
-            let why = format!("without {}", names.join(", "));
-            return Err(agentos_sandbox::SandboxError::NotConfined(why).into());
-        }
+        whole(&ended.report)?;
         if ended.code != 0 {
-            let tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
             return Err(AgentError::Failed {
                 program: self.program.name.clone(),
                 code: ended.code,
-                said: last_line(&tail),
+                said: last,
             });
         }
-        let ignored = |path: &str| checkout.is_ignored(path);
+        let ignored = |path: &str| checkout.is_ignored(path) || self.program.is_own(path);
         let mut found = difference(&checkout.files(), &scratch.changes(), &ignored)?;
         if checkout.withheld() > 0 {
             found.notes.push(format!(
@@ -227,23 +192,70 @@ impl Inner {
                 checkout.withheld()
             ));
         }
+        found.notes.extend(refused(&outlets));
         Ok((found.text, found.notes))
     }
 
-    #[cfg(target_os = "linux")]
-    fn outlet(&self, scratch: &Scratch) -> Result<Option<agentos_sandbox::Outlet>, AgentError> {
-        let open = |server: &crate::Server| {
-            agentos_sandbox::Outlet::open(&socket(scratch), &server.host, server.port)
-                .map_err(AgentError::from)
+    /// Runs the program and tells what it writes; gives its last line too.
+    fn watched(
+        &self,
+        order: &Order,
+        words: String,
+        task: &ToolTask,
+        stop: &Stop,
+        voice: &Voice,
+    ) -> Result<(Ended, String), AgentError> {
+        let caps = Caps {
+            time: Duration::from_secs(task.limits.timeout_seconds),
+            output: MOST_OUTPUT,
         };
-        self.program.server.as_ref().map(open).transpose()
+        let mut tail = Vec::new();
+        let mut seen = |_stream, bytes: &[u8]| {
+            tail.extend_from_slice(bytes);
+            let extra = tail.len().saturating_sub(4 * LONGEST_QUOTE);
+            tail.drain(..extra);
+            voice.say(Progress::Transcript(String::from_utf8_lossy(bytes).into_owned()));
+        };
+        let ended = self
+            .sandbox
+            .run(order, words.into_bytes(), caps, stop, &mut seen)?;
+        Ok((ended, last_line(&tail)))
     }
+}
 
-    /// Nothing is run here that could need one.
-    #[cfg(not(target_os = "linux"))]
-    fn outlet(&self, _scratch: &Scratch) -> Result<Option<()>, AgentError> {
-        Ok(None)
-    }
+#[cfg(target_os = "linux")]
+pub(crate) type Outlets = Vec<agentos_sandbox::Outlet>;
+/// Nothing is run here that could need one.
+#[cfg(not(target_os = "linux"))]
+pub(crate) type Outlets = Vec<()>;
+
+/// Opens a program's ways out.
+#[cfg(target_os = "linux")]
+pub(crate) fn outlets(program: &Program, scratch: &Scratch) -> Result<Outlets, AgentError> {
+    let ways = program.ways(scratch).into_iter();
+    let open = |(forward, way): (agentos_sandbox::Forward, agentos_sandbox::Way)| {
+        agentos_sandbox::Outlet::open(&forward.socket, way).map_err(AgentError::from)
+    };
+    ways.map(open).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn outlets(_program: &Program, _scratch: &Scratch) -> Result<Outlets, AgentError> {
+    Ok(Vec::new())
+}
+
+/// What a program wanted to reach and could not, in words.
+#[cfg(target_os = "linux")]
+pub(crate) fn refused(outlets: &Outlets) -> Vec<String> {
+    let names = outlets.iter().flat_map(agentos_sandbox::Outlet::refused);
+    names
+        .map(|name| format!("the tool was kept from `{name}`, which is not among its profile's hosts"))
+        .collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn refused(_outlets: &Outlets) -> Vec<String> {
+    Vec::new()
 }
 
 /// What a program is told: the task, and why the last try did not land.
@@ -254,12 +266,8 @@ fn words(task: &ToolTask) -> String {
     }
 }
 
-fn tell(words: &Receiver<Progress>, progress: &dyn ProgressSink) {
-    words.try_iter().for_each(|word| progress.progress(word));
-}
-
 /// The last line that says anything, cut.
-fn last_line(bytes: &[u8]) -> String {
+pub(crate) fn last_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
     let kept = line.unwrap_or_default().chars().filter(|c| !c.is_control());

@@ -17,6 +17,9 @@ pub enum AgentError {
     /// The copy cannot be made.
     #[error("the tool's copy of the repository cannot be made: {0}")]
     Copy(String),
+    /// There is nobody to wait for it.
+    #[error("the tool cannot be started: the system refuses a thread")]
+    Thread,
     /// It could not be confined, or did not end by itself.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
@@ -30,6 +33,22 @@ pub enum AgentError {
         /// The last line it wrote; untrusted.
         said: String,
     },
+    /// It says that there is no answer.
+    #[error("`{program}` gives no answer: {why}")]
+    Said {
+        /// The program.
+        program: String,
+        /// Its reason; untrusted.
+        why: String,
+    },
+    /// It does not speak the tool protocol.
+    #[error("`{program}` broke the tool protocol: {how}")]
+    Protocol {
+        /// The program.
+        program: String,
+        /// How.
+        how: String,
+    },
     /// What it left cannot be read.
     #[error("the tool's changes cannot be read at `{}`: {source}", path.display())]
     Unreadable {
@@ -38,6 +57,9 @@ pub enum AgentError {
         /// Why not.
         source: io::Error,
     },
+    /// What was to be shared is part of the repository.
+    #[error("`{0}` cannot be shared with the tool, because the repository does not ignore it")]
+    NotIgnored(String),
     /// It changed more than an answer may hold.
     #[error("the tool changed more than {0} bytes")]
     TooLarge(u64),
@@ -60,42 +82,83 @@ impl AgentError {
 
     /// The same for the engine.
     pub(crate) fn into_tool_error(self, latency_ms: u64) -> ToolError {
-        let (failure, category, detail) = match &self {
-            Self::NoProgram(_) => (ToolFailure::Failed, ErrorCategory::Config, "no_program"),
-            Self::Copy(_) | Self::Unreadable { .. } => (ToolFailure::Failed, ErrorCategory::Runtime, "copy"),
-            Self::Sandbox(SandboxError::OutOfTime(_)) => {
-                (ToolFailure::Timeout, ErrorCategory::Runtime, "out_of_time")
+        let category = self.category();
+        let health = matches!(category, ErrorCategory::Config).then_some(HealthStatus::NotConfigured);
+        ToolError {
+            failure: if matches!(self, Self::Sandbox(SandboxError::OutOfTime(_))) {
+                ToolFailure::Timeout
+            } else {
+                ToolFailure::Failed
+            },
+            category,
+            detail: self.code().to_owned(),
+            health,
+            message: self.to_string(),
+            fix: self.fix().map(str::to_owned),
+            endpoint: None,
+            latency_ms,
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::NoProgram(_) => "no_program",
+            Self::Copy(_) | Self::Unreadable { .. } => "copy",
+            Self::Sandbox(SandboxError::OutOfTime(_)) => "out_of_time",
+            Self::Sandbox(SandboxError::TooMuchOutput(_)) | Self::TooLarge(_) => "too_large",
+            Self::Sandbox(SandboxError::Unsupported(_) | SandboxError::NotConfined(_)) => "not_confined",
+            Self::Thread
+            | Self::Sandbox(SandboxError::NoReport(_) | SandboxError::Io { .. } | SandboxError::Stopped) => {
+                "sandbox"
             }
-            Self::Sandbox(SandboxError::TooMuchOutput(_)) | Self::TooLarge(_) => {
-                (ToolFailure::Failed, ErrorCategory::Runtime, "too_large")
+            Self::Failed { .. } => "exit_code",
+            Self::Said { .. } => "no_answer",
+            Self::Protocol { .. } => "protocol",
+            Self::NotIgnored(_) => "not_ignored",
+        }
+    }
+
+    fn category(&self) -> ErrorCategory {
+        match self {
+            Self::NoProgram(_)
+            | Self::NotIgnored(_)
+            | Self::Sandbox(SandboxError::Unsupported(_) | SandboxError::NotConfined(_)) => {
+                ErrorCategory::Config
             }
-            Self::Sandbox(SandboxError::Unsupported(_) | SandboxError::NotConfined(_)) => {
-                (ToolFailure::Failed, ErrorCategory::Config, "not_confined")
-            }
-            Self::Sandbox(SandboxError::NoReport(_) | SandboxError::Io { .. } | SandboxError::Stopped) => {
-                (ToolFailure::Failed, ErrorCategory::Runtime, "sandbox")
-            }
-            Self::Failed { .. } => (ToolFailure::Failed, ErrorCategory::Runtime, "exit_code"),
-        };
-        let fix = match &self {
+            Self::Protocol { .. } => ErrorCategory::Schema,
+            Self::Copy(_)
+            | Self::Unreadable { .. }
+            | Self::Thread
+            | Self::TooLarge(_)
+            | Self::Failed { .. }
+            | Self::Said { .. }
+            | Self::Sandbox(
+                SandboxError::OutOfTime(_)
+                | SandboxError::TooMuchOutput(_)
+                | SandboxError::NoReport(_)
+                | SandboxError::Io { .. }
+                | SandboxError::Stopped,
+            ) => ErrorCategory::Runtime,
+        }
+    }
+
+    fn fix(&self) -> Option<&'static str> {
+        match self {
             Self::NoProgram(_) => Some("install it, or name it by its absolute path"),
             Self::Sandbox(error) => error.hint(),
             Self::Failed { .. } => Some(
                 "it works in a copy without your home folder and without network: show it what it needs with \
                  --read PATH, and see its output with `agentos evidence show`",
             ),
-            Self::Copy(_) | Self::Unreadable { .. } | Self::TooLarge(_) => None,
-        };
-        let health = matches!(category, ErrorCategory::Config).then_some(HealthStatus::NotConfigured);
-        ToolError {
-            failure,
-            category,
-            detail: detail.to_owned(),
-            health,
-            message: self.to_string(),
-            fix: fix.map(str::to_owned),
-            endpoint: None,
-            latency_ms,
+            Self::Protocol { .. } => {
+                Some("`agentos tool conform -- COMMAND` shows what a tool has to say and when")
+            }
+            Self::NotIgnored(_) => Some("share folders that `.gitignore` names; all others are in the copy"),
+            Self::Said { .. }
+            | Self::Copy(_)
+            | Self::Thread
+            | Self::Unreadable { .. }
+            | Self::TooLarge(_) => None,
         }
     }
 }

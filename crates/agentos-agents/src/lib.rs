@@ -9,11 +9,15 @@ mod background;
 mod checkout;
 mod difference;
 mod error;
+mod health;
+mod lines;
 mod places;
 mod program;
+mod speaker;
 
 pub use adapter::Agent;
 pub use checkout::{Checkout, Copies};
 pub use error::AgentError;
 pub use places::Places;
-pub use program::{Program, Server};
+pub use program::{FILES, Program, TASK};
+pub use speaker::Speaker;

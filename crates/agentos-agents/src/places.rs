@@ -32,6 +32,9 @@ const MANAGERS: &[(&str, &[&str])] = &[
     ("go/bin", &["go/bin"]),
 ];
 
+/// The kernel reads no more of a script's first line (execve(2)).
+const LONGEST_FIRST_LINE: u64 = 256;
+
 impl Places {
     /// The program of this name, by its absolute path. A name with a `/` in it is taken as it is.
     #[must_use]
@@ -48,11 +51,9 @@ impl Places {
     pub fn readable(&self, program: &Path) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = self.path.clone();
         if program.is_absolute() {
-            all.extend(beside(program));
-            // A program is often a link into the place where it is installed.
-            if let Ok(real) = program.canonicalize() {
-                all.extend(beside(&real));
-            }
+            all.extend(installed(program));
+            let interpreter = interpreter(program).into_iter();
+            all.extend(interpreter.flat_map(|place| installed(&place)));
         }
         if let Some(home) = &self.home {
             let used = MANAGERS.iter().filter(|(programs, _)| {
@@ -86,6 +87,30 @@ impl Places {
             .or(usual)
             .filter(|folder| folder.is_dir())
     }
+}
+
+/// What belongs to a program. It is often a link into the place where it is installed.
+fn installed(program: &Path) -> Vec<PathBuf> {
+    let mut all = beside(program);
+    if let Ok(real) = program.canonicalize() {
+        all.extend(beside(&real));
+        // One of npm's packages uses others of the same installation.
+        let above = real.ancestors().filter(|folder| folder.ends_with("node_modules"));
+        all.extend(above.last().map(Path::to_owned));
+    }
+    all
+}
+
+/// The program that the first line of a script names, unless that is `env`, which looks in the search path.
+fn interpreter(program: &Path) -> Option<PathBuf> {
+    use std::io::Read;
+    let mut start = Vec::new();
+    let script = std::fs::File::open(program).ok()?;
+    script.take(LONGEST_FIRST_LINE).read_to_end(&mut start).ok()?;
+    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let named = std::str::from_utf8(line).ok()?.split_whitespace().next()?;
+    let place = PathBuf::from(named);
+    (place.is_absolute() && !place.ends_with("env")).then_some(place)
 }
 
 /// What lies beside a program that was installed into a folder of its own (`bin`, `lib`, a Python environment).
@@ -136,6 +161,31 @@ mod tests {
             places.readable(&inside.join("cargo")),
             [inside, home.path().join(".rustup")]
         );
+    }
+
+    #[test]
+    fn what_a_script_was_installed_with_is_readable() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        let python = top.join("python/bin/python3");
+        let tool = top.join("venv/bin/tool");
+        let package = top.join("npm/node_modules/one/cli.js");
+        for place in [&python, &tool, &package] {
+            make_dir(place.parent().unwrap());
+        }
+        make_dir(&top.join("python/lib"));
+        write_file(&python, "");
+        write_file(&package, "#!/usr/bin/env node\n");
+        write_file(&tool, format!("#!{} -s\nimport x\n", python.display()));
+        let readable = |program: &Path| {
+            let all = Places::default().readable(program);
+            let names = all
+                .iter()
+                .map(|place| place.strip_prefix(&top).unwrap().display().to_string());
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(readable(&tool), ["python/bin", "python/lib", "venv/bin"]);
+        assert_eq!(readable(&package), ["npm/node_modules", "npm/node_modules/one"]);
     }
 
     #[test]

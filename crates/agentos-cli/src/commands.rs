@@ -25,6 +25,7 @@ pub mod recover;
 pub mod run;
 pub mod schema;
 pub mod status;
+pub mod tool_conform;
 pub mod tool_list;
 pub mod tool_run;
 pub mod undo;
@@ -68,6 +69,7 @@ pub fn run(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Tool(ToolVerb::List) => (false, tool_list::list(app)),
         Verb::Tool(ToolVerb::Health(args)) => (false, health::health(app, args)),
         Verb::Tool(ToolVerb::Run(args)) => (true, tool_run::run(app, args, &run)),
+        Verb::Tool(ToolVerb::Conform(args)) => (false, tool_conform::conform(app, args)),
         Verb::Tool(ToolVerb::Auth(AuthVerb::Set(args))) => (false, auth::set(app, args)),
         Verb::Tool(ToolVerb::Auth(AuthVerb::Status)) => (false, auth::status(app)),
         Verb::Tool(ToolVerb::Auth(AuthVerb::Clear(args))) => (false, auth::clear(app, args)),

@@ -106,6 +106,15 @@ impl Env {
         Some(base.join("agentos"))
     }
 
+    /// What may be thrown away at any time: `$XDG_CACHE_HOME/agentos`, else `~/.cache/agentos`.
+    pub fn cache_dir(&self) -> Option<PathBuf> {
+        let base = match self.get("XDG_CACHE_HOME") {
+            Some(dir) if Path::new(dir).is_absolute() => PathBuf::from(dir),
+            Some(_) | None => self.home()?.join(".cache"),
+        };
+        Some(base.join("agentos"))
+    }
+
     /// The key file of the file store.
     pub fn credentials_file(&self) -> Option<PathBuf> {
         Some(self.home()?.join(".agentos").join("credentials.json"))

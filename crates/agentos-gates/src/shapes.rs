@@ -42,8 +42,11 @@ pub(crate) fn schema(name: SchemaName) -> Result<String, GateError> {
         | SchemaName::PolicyTest
         | SchemaName::Models
         | SchemaName::ProfileShow
+        | SchemaName::ToolConform
         | SchemaName::ToolHealth
         | SchemaName::ToolList
+        | SchemaName::ToolMessage
+        | SchemaName::ToolRequest
         | SchemaName::ToolResult
         | SchemaName::ToolTask => {
             return Err(GateError::Usage(format!(

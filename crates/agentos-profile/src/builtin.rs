@@ -1,6 +1,6 @@
 //! The profiles that are compiled in.
 //!
-//! Owns: which files of `profiles/llm/` these are. Never: changes them.
+//! Owns: which files of `profiles/` these are. Never: changes them.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +20,30 @@ pub fn builtin() -> Result<BTreeMap<String, ProfileFile>, ProfileError> {
 }
 
 const FILES: &[(&str, &str)] = &[
+    (
+        "profiles/agents/aider.json",
+        include_str!("../../../profiles/agents/aider.json"),
+    ),
+    (
+        "profiles/agents/claude-code.json",
+        include_str!("../../../profiles/agents/claude-code.json"),
+    ),
+    (
+        "profiles/agents/codex.json",
+        include_str!("../../../profiles/agents/codex.json"),
+    ),
+    (
+        "profiles/agents/gemini-cli.json",
+        include_str!("../../../profiles/agents/gemini-cli.json"),
+    ),
+    (
+        "profiles/agents/goose.json",
+        include_str!("../../../profiles/agents/goose.json"),
+    ),
+    (
+        "profiles/agents/opencode.json",
+        include_str!("../../../profiles/agents/opencode.json"),
+    ),
     (
         "profiles/llm/anthropic.json",
         include_str!("../../../profiles/llm/anthropic.json"),

@@ -33,7 +33,9 @@ pub fn env_names(provider: &str) -> EnvNames {
         "openai" => (Some("OPENAI_BASE_URL"), Some("OPENAI_API_KEY")),
         "anthropic" => (Some("ANTHROPIC_BASE_URL"), Some("ANTHROPIC_API_KEY")),
         "llamacpp" => (None, Some("LLAMA_API_KEY")),
-        "gemini" => (None, Some("GEMINI_API_KEY")),
+        "aider" | "codex" => (None, Some("OPENAI_API_KEY")),
+        "claude-code" => (None, Some("ANTHROPIC_API_KEY")),
+        "gemini" | "gemini-cli" => (None, Some("GEMINI_API_KEY")),
         "openrouter" => (None, Some("OPENROUTER_API_KEY")),
         _ => (None, None),
     };

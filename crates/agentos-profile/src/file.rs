@@ -6,7 +6,7 @@ use agentos_tool::{Constrain, DiffQuality, EditFormat, ExecutionMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ProfileError;
+use crate::{ProfileError, ProgramFile};
 
 /// A profile file. What it leaves out comes from the layers below.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +57,9 @@ pub struct ProfileFile {
     /// The wire itself, for the adapter `generic-http`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpFile>,
+    /// The program to start, for the adapters `agent` and `tool`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramFile>,
     /// What tokens cost. What is left out is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceFile>,
@@ -191,6 +194,10 @@ pub enum AdapterKind {
     Gemini,
     /// The wire that the profile's `http` describes.
     GenericHttp,
+    /// A program of the profile's `program` that changes files in a copy of its own; the difference is its answer.
+    Agent,
+    /// A program of the profile's `program` that reads a task and writes an answer, line by line.
+    Tool,
 }
 
 impl AdapterKind {
@@ -205,6 +212,8 @@ impl AdapterKind {
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
             Self::GenericHttp => "generic-http",
+            Self::Agent => "agent",
+            Self::Tool => "tool",
         }
     }
 
@@ -218,6 +227,7 @@ impl AdapterKind {
             "anthropic" => Self::Anthropic,
             "gemini" => Self::Gemini,
             "generic-http" => Self::GenericHttp,
+            "aider" | "claude-code" | "codex" | "gemini-cli" | "goose" | "opencode" => Self::Agent,
             _ => Self::Openai,
         }
     }
@@ -295,6 +305,7 @@ fn in_words(message: &str) -> String {
         ("expected struct ParamsFile", "expected an object"),
         ("expected struct CapabilitiesFile", "expected an object"),
         ("expected struct HttpFile", "expected an object"),
+        ("expected struct ProgramFile", "expected an object"),
         ("expected struct PriceFile", "expected an object"),
         ("expected a sequence", "expected a list"),
     ];

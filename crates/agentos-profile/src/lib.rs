@@ -13,6 +13,7 @@ mod key;
 mod models;
 mod place;
 mod profile;
+mod program;
 mod resolve;
 mod stack;
 mod template;
@@ -27,4 +28,5 @@ pub use file::{
 pub use models::{KnownModel, known_model, known_models, nearest_model};
 pub use place::{BaseUrl, BaseUrlFault};
 pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, Resolved};
+pub use program::{ProgramFile, address};
 pub use resolve::{Flags, Layers, resolve};

@@ -7,7 +7,7 @@ use std::fmt;
 
 use agentos_tool::{Constrain, EditFormat, ExecutionMode, Secret, ToolCapabilities};
 
-use crate::{AdapterKind, BaseUrl, HttpFile, LimitField, Mode, PriceFile};
+use crate::{AdapterKind, BaseUrl, HttpFile, LimitField, Mode, PriceFile, ProgramFile};
 
 /// Where a value came from, weakest first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,6 +83,8 @@ pub struct Profile {
     pub organization: Option<String>,
     /// The wire, for `generic-http`.
     pub http: Option<HttpFile>,
+    /// The program, for `agent` and `tool`.
+    pub program: Option<ProgramFile>,
     /// What tokens cost.
     pub price: PriceFile,
     /// Seconds for a whole answer.

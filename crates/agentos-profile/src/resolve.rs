@@ -11,7 +11,7 @@ use crate::key::keys;
 use crate::stack::{Stack, Value, check, note};
 use crate::{
     AdapterKind, BaseUrl, HttpFile, Mode, Origin, Params, ParamsFile, PriceFile, Profile, ProfileError,
-    ProfileFile, Resolved, template,
+    ProfileFile, ProgramFile, Resolved, program, template,
 };
 
 /// What the command line says.
@@ -55,6 +55,7 @@ pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError
     let adapter = stack.pick_or(|file| file.adapter, AdapterKind::of_provider(provider));
     let (edit_format, constrain) = form(&stack)?;
     let http = http(&stack, adapter.value)?;
+    let program = program(&stack, adapter.value)?;
     let mode = stack.pick_or(|file| file.mode, usual_mode(adapter.value));
     let wants_key = base_url.as_ref().is_some_and(|url| url.value.always_wants_key());
     let requires_key = stack.pick_or(|file| file.requires_key, wants_key);
@@ -75,6 +76,7 @@ pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError
             .map(|field| note(&mut origins, "limit_field", field)),
         organization: organization(&stack)?.map(|name| note(&mut origins, "organization", name)),
         http: http.map(|http| note(&mut origins, "http", http)),
+        program: program.map(|program| note(&mut origins, "program", program)),
         price: price(&stack, &mut origins)?,
         timeout_seconds: note(&mut origins, "timeout_seconds", timeout_seconds(&stack)?),
         params: params(&stack, &mut origins)?,
@@ -95,7 +97,9 @@ fn usual_mode(adapter: AdapterKind) -> Mode {
         | AdapterKind::Ollama
         | AdapterKind::Anthropic
         | AdapterKind::Gemini
-        | AdapterKind::GenericHttp => Mode::OpenaiCompatible,
+        | AdapterKind::GenericHttp
+        | AdapterKind::Agent
+        | AdapterKind::Tool => Mode::OpenaiCompatible,
     }
 }
 
@@ -174,10 +178,53 @@ fn http(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<HttpFile>>, 
             | AdapterKind::Llamacpp
             | AdapterKind::Ollama
             | AdapterKind::Anthropic
-            | AdapterKind::Gemini,
+            | AdapterKind::Gemini
+            | AdapterKind::Agent
+            | AdapterKind::Tool,
         ) => return Ok(None),
     }
     Ok(http)
+}
+
+/// What is started on this machine is not for a repository to say.
+fn program(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<ProgramFile>>, ProfileError> {
+    let wanted = match adapter {
+        AdapterKind::Agent | AdapterKind::Tool => true,
+        AdapterKind::Openai
+        | AdapterKind::Lmstudio
+        | AdapterKind::Llamacpp
+        | AdapterKind::Ollama
+        | AdapterKind::Anthropic
+        | AdapterKind::Gemini
+        | AdapterKind::GenericHttp => false,
+    };
+    if !wanted {
+        return Ok(None);
+    }
+    let stated = stack.pick(|file| file.program.clone());
+    let trusted = stack.pick_trusted(|file| file.program.clone());
+    let wrong = |field, origin, message| {
+        Err(ProfileError::Value {
+            field,
+            origin,
+            message,
+        })
+    };
+    match (trusted, stated) {
+        (Some(program), _) => match program::fault(&program.value) {
+            Some((field, message)) => wrong(field, program.origin, message),
+            None => Ok(Some(program)),
+        },
+        (None, Some(stated)) => {
+            let message =
+                "must be in your own profile: a repository cannot name a program to start".to_owned();
+            wrong("program", stated.origin, message)
+        }
+        (None, None) => {
+            let message = format!("must be there for the adapter `{}`", adapter.as_str());
+            wrong("program", Origin::Derived, message)
+        }
+    }
 }
 
 fn price(stack: &Stack, origins: &mut BTreeMap<&'static str, Origin>) -> Result<PriceFile, ProfileError> {

@@ -23,10 +23,10 @@ mod watch;
 
 pub use changes::Upper;
 pub use error::SandboxError;
-pub use order::{Forward, Limits, Order, Overlay};
+pub use order::{Forward, Limits, Order, Overlay, Share, Way};
 #[cfg(target_os = "linux")]
 pub use outlet::Outlet;
 pub use report::{Layer, Report};
 pub use run::{Caps, Ended, Sandbox, Stop, Stream};
-pub use scratch::Scratch;
+pub use scratch::{Scratch, place};
 pub use stage::tool_user;

@@ -30,6 +30,8 @@ pub struct Order {
     pub writable: Vec<PathBuf>,
     /// Folders that show a lower one and keep what is written apart.
     pub overlays: Vec<Overlay>,
+    /// Folders of the outside that it may read at another place, inside one of the overlays.
+    pub shares: Vec<Share>,
     /// Ports of its own loopback that lead to a socket of the parent. Everything else of the network is closed.
     pub forwards: Vec<Forward>,
     /// What it may use up.
@@ -50,6 +52,7 @@ impl Order {
             readable: Vec::new(),
             writable: Vec::new(),
             overlays: Vec::new(),
+            shares: Vec::new(),
             forwards: Vec::new(),
             limits: Limits::default(),
         }
@@ -69,6 +72,15 @@ pub struct Overlay {
     pub at: PathBuf,
 }
 
+/// A folder that is shown read-only at another place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// Where it lies outside.
+    pub from: PathBuf,
+    /// Where the process sees it.
+    pub at: PathBuf,
+}
+
 /// A port of the process's own loopback.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forward {
@@ -76,6 +88,15 @@ pub struct Forward {
     pub port: u16,
     /// The parent's socket that every connection goes to; must lie in a folder that the process may write.
     pub socket: PathBuf,
+}
+
+/// Where a way out leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
+    /// To this host and port, whatever is sent.
+    Address(String, u16),
+    /// To those of these hosts and ports that an HTTP `CONNECT` names (RFC 9110, section 9.3.6).
+    Proxy(Vec<(String, u16)>),
 }
 
 /// What a confined process may use up. Those of memory and file size hold for each of its processes.

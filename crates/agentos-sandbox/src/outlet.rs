@@ -1,56 +1,74 @@
-//! The one way out of a confined process: a socket of ours that leads to one address.
+//! The ways out of a confined process: sockets of ours that lead to one address, or to the few on a list.
 //!
-//! Owns: accepting, connecting and carrying bytes, outside. Never: connects to anything but the address it was made
+//! Owns: accepting, connecting and carrying bytes, outside. Never: connects to anything but the addresses it was made
 //! for, whatever the tool sends.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
-use crate::SandboxError;
 use crate::scratch::give;
 use crate::stage::pump;
+use crate::{SandboxError, Way};
 
-/// Connections from one socket to one address, as long as this value lives.
+/// A request to a proxy is a line and a few headers.
+const LONGEST_HEAD: usize = 8 << 10;
+/// Names that were refused, at most.
+const MOST_REFUSED: usize = 32;
+/// For one connection to be made.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Connections from one socket along one way, as long as this value lives.
 #[derive(Debug)]
 pub struct Outlet {
     socket: PathBuf,
     closed: Arc<AtomicBool>,
+    refused: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Outlet {
-    /// Opens the socket; every connection to it is carried to `host` and `port`.
+    /// Opens the socket.
     ///
     /// # Errors
-    /// When the socket cannot be made.
-    pub fn open(socket: &Path, host: &str, port: u16) -> Result<Self, SandboxError> {
+    /// When it cannot be made.
+    pub fn open(socket: &Path, way: Way) -> Result<Self, SandboxError> {
         let failed = SandboxError::io;
         let listener = UnixListener::bind(socket).map_err(failed("open the tool's way to its server"))?;
         give(socket).map_err(failed("give the tool's way to its server to its user"))?;
         let outlet = Self {
             socket: socket.to_owned(),
             closed: Arc::default(),
+            refused: Arc::default(),
         };
-        let (closed, address) = (Arc::clone(&outlet.closed), (host.to_owned(), port));
+        let (closed, refused) = (Arc::clone(&outlet.closed), Arc::clone(&outlet.refused));
         let serve = move || {
             for connection in listener.incoming().map_while(Result::ok) {
                 if closed.load(Ordering::Acquire) {
                     return;
                 }
-                let address = address.clone();
+                let (way, refused) = (way.clone(), Arc::clone(&refused));
                 // Too many at once: the connection is closed, and the tool sees that.
-                let _ = thread::Builder::new().spawn(move || carry(&connection, &address));
+                let _ = thread::Builder::new().spawn(move || serve_one(connection, &way, &refused));
             }
         };
         thread::Builder::new()
             .spawn(serve)
             .map_err(failed("serve the tool's way to its server"))?;
         Ok(outlet)
+    }
+
+    /// What the tool asked for and did not get, as it wrote it; untrusted.
+    #[must_use]
+    pub fn refused(&self) -> Vec<String> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.iter().cloned().collect()
     }
 }
 
@@ -63,15 +81,147 @@ impl Drop for Outlet {
     }
 }
 
-fn carry(tool: &UnixStream, address: &(String, u16)) {
-    let connected: io::Result<TcpStream> = TcpStream::connect((address.0.as_str(), address.1));
-    let Ok(server) = connected else { return };
+fn serve_one(mut tool: UnixStream, way: &Way, refused: &Mutex<BTreeSet<String>>) {
+    let allowed = match way {
+        Way::Address(host, port) => {
+            if let Ok(server) = connect(host, *port) {
+                carry(&tool, &server);
+            }
+            return;
+        }
+        Way::Proxy(allowed) => allowed,
+    };
+    let Some((wanted, early)) = asked(&mut tool) else {
+        let _ = tool.write_all(b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\n\r\n");
+        return;
+    };
+    let is_allowed = |(host, port): &&(String, u16)| wanted.eq_ignore_ascii_case(&format!("{host}:{port}"));
+    let Some((host, port)) = allowed.iter().find(is_allowed) else {
+        let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() < MOST_REFUSED {
+            refused.insert(wanted);
+        }
+        let _ = tool.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
+        return;
+    };
+    let Ok(mut server) = connect(host, *port) else {
+        let _ = tool.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n");
+        return;
+    };
+    let begun = tool
+        .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        .and_then(|()| server.write_all(&early));
+    if begun.is_ok() {
+        carry(&tool, &server);
+    }
+}
+
+/// The `host:port` of a `CONNECT`, and what came after its head.
+fn asked(tool: &mut UnixStream) -> Option<(String, Vec<u8>)> {
+    let mut head = Vec::new();
+    let mut buffer = [0; 1024];
+    loop {
+        if let Some(end) = head.windows(4).position(|four| four == b"\r\n\r\n") {
+            let early = head.split_off(end + 4);
+            return Some((target(&head)?, early));
+        }
+        let count = tool.read(&mut buffer).ok()?;
+        if count == 0 || head.len() > LONGEST_HEAD {
+            return None;
+        }
+        head.extend_from_slice(buffer.get(..count)?);
+    }
+}
+
+/// From `CONNECT host:port HTTP/1.1` and headers.
+fn target(head: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(head).ok()?;
+    let mut words = text.lines().next()?.split(' ');
+    match (words.next(), words.next(), words.next()) {
+        (Some("CONNECT"), Some(target), Some("HTTP/1.0" | "HTTP/1.1")) if target.len() <= 255 => {
+            Some(target.to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    use std::net::ToSocketAddrs;
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(server) => return Ok(server),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn carry(tool: &UnixStream, server: &TcpStream) {
     thread::scope(|scope| {
         scope.spawn(|| {
-            pump(tool, &server);
+            pump(tool, server);
             let _ = server.shutdown(Shutdown::Write);
         });
-        pump(&server, tool);
+        pump(server, tool);
         let _ = tool.shutdown(Shutdown::Write);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_connect_names_a_target() {
+        let cases = [
+            (
+                "CONNECT a.example:443 HTTP/1.1\r\nHost: b\r\n\r\n",
+                Some("a.example:443"),
+            ),
+            ("CONNECT a.example:443 HTTP/1.0\r\n\r\n", Some("a.example:443")),
+            ("GET http://a.example/ HTTP/1.1\r\n\r\n", None),
+            ("CONNECT a.example:443\r\n\r\n", None),
+            ("connect a.example:443 HTTP/1.1\r\n\r\n", None),
+        ];
+        for (head, expected) in cases {
+            assert_eq!(target(head.as_bytes()).as_deref(), expected, "{head}");
+        }
+    }
+
+    /// What a tool that sends `request` gets back.
+    fn said(outlet: &Outlet, request: &str) -> String {
+        let mut stream = UnixStream::connect(&outlet.socket).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    #[test]
+    fn a_proxy_leads_to_the_addresses_on_its_list_and_names_the_others() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        let echo = thread::spawn(move || {
+            let (stream, _) = server.accept().unwrap();
+            pump(&stream, &stream);
+        });
+        let socket = std::env::temp_dir().join(format!("agentos-outlet-{}.sock", std::process::id()));
+        let way = Way::Proxy(vec![("127.0.0.1".to_owned(), port)]);
+        let outlet = Outlet::open(&socket, way).unwrap();
+        let answer = said(
+            &outlet,
+            &format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nhello"),
+        );
+        assert!(
+            answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("hello"),
+            "{answer}"
+        );
+        echo.join().unwrap();
+        let answer = said(&outlet, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+        assert!(said(&outlet, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+        assert_eq!(outlet.refused(), ["evil.example:443"]);
+    }
 }

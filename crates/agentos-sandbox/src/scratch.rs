@@ -101,6 +101,29 @@ pub(crate) fn give(place: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Puts a file of the user's into a tool's folder, for that user alone, below folders that are made for it.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn place(folder: &Path, name: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write;
+    let mut above = folder.to_owned();
+    for part in name.parent().into_iter().flat_map(Path::components) {
+        above.push(part);
+        if !above.is_dir() {
+            fs::create_dir_all(&above)?;
+            give(&above)?;
+        }
+    }
+    let place = folder.join(name);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&place)?.write_all(bytes)?;
+    give(&place)
+}
+
 fn lock_of(folder: &Path) -> PathBuf {
     folder.with_extension("lock")
 }

@@ -71,10 +71,16 @@ pub enum SchemaName {
     Recover,
     /// What `agentos` without a verb prints.
     Status,
+    /// What `tool conform` prints.
+    ToolConform,
     /// What `tool health` prints.
     ToolHealth,
     /// What `tool list` and `profile list` print.
     ToolList,
+    /// A line that a tool writes.
+    ToolMessage,
+    /// The line that a tool reads.
+    ToolRequest,
     /// What `tool run` prints.
     ToolResult,
     /// What a tool is asked.
@@ -112,8 +118,11 @@ impl SchemaName {
         Self::Receipt,
         Self::Recover,
         Self::Status,
+        Self::ToolConform,
         Self::ToolHealth,
         Self::ToolList,
+        Self::ToolMessage,
+        Self::ToolRequest,
         Self::ToolResult,
         Self::ToolTask,
     ];
@@ -160,8 +169,11 @@ impl SchemaName {
             Self::Receipt => "receipt",
             Self::Recover => "recover",
             Self::Status => "status",
+            Self::ToolConform => "tool-conform",
             Self::ToolHealth => "tool-health",
             Self::ToolList => "tool-list",
+            Self::ToolMessage => "tool-message",
+            Self::ToolRequest => "tool-request",
             Self::ToolResult => "tool-result",
             Self::ToolTask => "tool-task",
         }
@@ -214,6 +226,9 @@ pub fn text(name: SchemaName) -> &'static str {
         SchemaName::Receipt => include_str!("../schemas/receipt.json"),
         SchemaName::Recover => include_str!("../schemas/recover.json"),
         SchemaName::Status => include_str!("../schemas/status.json"),
+        SchemaName::ToolConform => include_str!("../schemas/tool-conform.json"),
+        SchemaName::ToolMessage => include_str!("../schemas/tool-message.json"),
+        SchemaName::ToolRequest => include_str!("../schemas/tool-request.json"),
         SchemaName::ToolHealth => include_str!("../schemas/tool-health.json"),
         SchemaName::ToolList => include_str!("../schemas/tool-list.json"),
         SchemaName::ToolResult => include_str!("../schemas/tool-result.json"),

@@ -103,11 +103,11 @@ impl Cli {
             .env("TERM", "dumb")
             .env("LC_ALL", "C.UTF-8")
             .env("TZ", "UTC")
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
 

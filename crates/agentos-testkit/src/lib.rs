@@ -1,5 +1,6 @@
 //! Test support: temporary repositories, fake servers, recorded fixtures, a redactor; never in a product
 
+pub mod agents;
 pub mod cli;
 pub mod contract;
 pub mod disk;

@@ -39,7 +39,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos run -p lmstudio \"add a --version flag\" --file src/main.rs",
             "agentos run -p ollama \"total() ignores the count\" --context show",
             "agentos run -p command -- cargo fmt",
-            "agentos run -p openai --base-url http://localhost:8000/v1 --model qwen \"fix the typo\"",
+            "agentos run -p claude-code \"add a --version flag\"",
         ],
     ),
     (
@@ -166,6 +166,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "agentos tool run -p ollama \"fix the typo\" --file README.md > fix.diff",
             "agentos tool run -p replay --replay reply.md \"fix the typo\" --file README.md",
+        ],
+    ),
+    (
+        "tool conform",
+        &[
+            "agentos tool conform -- python3 scripts/examples/tool.py",
+            "agentos tool conform --timeout 5 --json -- sh scripts/examples/tool.sh",
         ],
     ),
     (

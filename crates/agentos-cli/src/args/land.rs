@@ -109,12 +109,17 @@ pub struct RunArgs {
 /// A program as the tool, and how it is held.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ProgramFlags {
-    /// The program and its arguments (provider `command`): it works in a copy of its own and the difference is its answer
+    /// The program and its arguments. Provider `command`: it works in a copy of its own and the difference is its answer;
+    /// provider `tool`: it reads a task and writes an answer, line by line
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// A file or folder that the program may read besides the system's; may be given more than once
     #[arg(long = "read", value_name = "PATH")]
     pub readable: Vec<PathBuf>,
+    /// A folder that git ignores, as `target` or `node_modules`, to show read-only in the program's copy; may be given
+    /// more than once
+    #[arg(long = "share", value_name = "PATH")]
+    pub shared: Vec<PathBuf>,
     /// Refuse a tool that the kernel does not hold back with every layer
     #[arg(long)]
     pub require_sandbox: bool,

@@ -40,7 +40,7 @@ pub struct OverrideFlags {
     /// Model to use
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// Seconds for one answer; a health check takes at most 5
+    /// Seconds for one answer; a health check of a server takes at most 5
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: Option<u64>,
 }
@@ -57,6 +57,11 @@ pub enum ToolVerb {
     Auth(AuthVerb),
     /// Ask a tool once and print the verdict; lands nothing
     Run(ToolRunArgs),
+    /// Check that a program speaks the tool protocol: JSON lines over its standard streams
+    #[command(
+        after_help = "The protocol is written down in `agentos schema tool-request` and `agentos schema tool-message`."
+    )]
+    Conform(ConformArgs),
 }
 
 /// Arguments of `tool health`.
@@ -106,6 +111,25 @@ pub struct ToolRunArgs {
     /// A committed file to show to the tool; may be given more than once
     #[arg(short, long = "file", value_name = "PATH")]
     pub files: Vec<String>,
+}
+
+/// Arguments of `tool conform`.
+#[derive(Debug, Args)]
+pub struct ConformArgs {
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
+    pub command: Vec<String>,
+    /// A file or folder that it may read besides the system's and the files that its command line names
+    #[arg(long = "read", value_name = "PATH")]
+    pub readable: Vec<PathBuf>,
+    /// Seconds for one answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: u64,
 }
 
 /// Where a key is kept.

@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::render::columns;
 use crate::wire::key_checks::{self, KeyCheck};
 use crate::wire::keys::{self, KeyStatus};
-use crate::wire::tools::{REPLAY, Tools};
+use crate::wire::tools::Tools;
 
 /// Keys up to this size; some providers use signed tokens.
 const LONGEST_KEY: u64 = 64 << 10;
@@ -83,7 +83,7 @@ pub fn status(app: &App) -> Done {
         version: 1,
         keys: BTreeMap::new(),
     };
-    for provider in tools.providers().filter(|provider| *provider != REPLAY) {
+    for provider in tools.profiled() {
         let status = match tools.resolved(app, provider, &OverrideFlags::default()) {
             Ok(resolved) => {
                 let mut status = keys::status(app, &resolved);
@@ -161,8 +161,8 @@ pub fn clear(app: &App, args: &AuthClearArgs) -> Done {
 /// The name under which a provider's key is kept.
 fn key_name(app: &App, tools: &Tools, provider: &str) -> Result<String, EffectError> {
     tools.known(provider)?;
-    if provider == REPLAY {
-        return Err(usage("`replay` plays back a file and has no key"));
+    if !tools.profiled().any(|known| known == provider) {
+        return Err(usage(format!("`{provider}` has no profile and no key")));
     }
     Ok(tools
         .resolved(app, provider, &OverrideFlags::default())?

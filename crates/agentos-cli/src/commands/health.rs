@@ -18,7 +18,7 @@ use crate::commands::profile_init::save_edit_format;
 use crate::commands::schema::HealthReport;
 use crate::exit::Exit;
 use crate::render;
-use crate::wire::tools::{REPLAY, Tool, Tools};
+use crate::wire::tools::{Tool, Tools};
 use crate::wire::{key_checks, repository, runtime};
 
 /// Runs the verb.
@@ -91,12 +91,7 @@ fn named(tools: &Tools, given: &[String]) -> Result<Vec<String>, EffectError> {
         }
     }
     if names.is_empty() {
-        // A recording is named with the task that it answers: there is nothing to ask it beforehand.
-        names = tools
-            .providers()
-            .filter(|name| *name != REPLAY)
-            .map(str::to_owned)
-            .collect();
+        names = tools.profiled().map(str::to_owned).collect();
     }
     Ok(names)
 }

@@ -26,7 +26,7 @@ use crate::exit::Exit;
 use crate::render;
 use crate::wire::repository::{self, unusable};
 use crate::wire::session::{Session, Wanted};
-use crate::wire::tools::{REPLAY, Tools};
+use crate::wire::tools::Tools;
 use crate::wire::{keys, policy};
 
 const POLICY_DIR: &str = ".agentos/policy";
@@ -194,12 +194,7 @@ fn servers(app: &App, tools: &Tools) -> Result<Vec<FoundServer>, EffectError> {
         let url = resolved.ok().and_then(|resolved| resolved.profile.base_url);
         url.is_some_and(|url| HttpUrl::parse(url.as_str()).is_ok_and(|url| url.is_loopback()))
     };
-    let names: Vec<String> = tools
-        .providers()
-        .filter(|name| *name != REPLAY)
-        .filter(local)
-        .map(str::to_owned)
-        .collect();
+    let names: Vec<String> = tools.profiled().filter(local).map(str::to_owned).collect();
     let found = health::asked(app, tools, &names, &OverrideFlags::default())?;
     Ok(found.into_iter().filter_map(answering).collect())
 }

@@ -12,7 +12,7 @@ use crate::args::tool::ProviderFlags;
 use crate::escape;
 use crate::exit::Exit;
 use crate::render;
-use crate::wire::agents::{self, COMMAND};
+use crate::wire::agents;
 use crate::wire::context::{self, ContextReport};
 use crate::wire::progress::{Display, NotesOnly, TerminalProgress};
 use crate::wire::session::{Session, Wanted};
@@ -22,9 +22,10 @@ use crate::wire::{paths, runtime};
 /// Runs the verb.
 pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
     let mut session = Session::open(app, &Wanted::from(&args.target), run)?;
-    let tool = match agents::asked(app, &args.provider, &args.program, &session)? {
+    let tools = Tools::read(app, Some(session.work_dir()))?;
+    let tool = match agents::asked(app, &tools, &args.provider, &args.program, &session)? {
         Some(tool) => tool,
-        None => Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?,
+        None => tools.tool(app, &args.provider)?,
     };
     agents::held(&tool, &args.program)?;
     let task = agents::task(args.task.as_deref(), &args.program);
@@ -83,14 +84,14 @@ fn searched(
 ) -> Result<Option<ContextReport>, EffectError> {
     let provider = args.provider.provider.as_str();
     let wanted = match args.context {
-        Some(ContextArg::Show | ContextArg::Auto) if provider == COMMAND => {
+        Some(ContextArg::Show | ContextArg::Auto) if tool.in_copy => {
             return Err(usage(
                 "a program sees a copy of all files: `--context` does not concern it",
             ));
         }
         Some(ContextArg::Show | ContextArg::Auto) => true,
         Some(ContextArg::None) => false,
-        None => args.files.is_empty() && provider != COMMAND && provider != REPLAY,
+        None => args.files.is_empty() && !tool.in_copy && provider != REPLAY,
     };
     if !wanted {
         return Ok(None);

@@ -7,7 +7,7 @@ use agentos_engine::Outcome;
 use agentos_evidence::{Record, VerifyReport};
 use agentos_executor::Receipt;
 use agentos_profile::nearest;
-use agentos_tool::{ToolHealth, ToolResult, ToolTask};
+use agentos_tool::{ToolHealth, ToolMessage, ToolRequest, ToolResult, ToolTask};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -28,6 +28,7 @@ use crate::commands::probe::Probe;
 use crate::commands::profile::Shown;
 use crate::commands::recover::RecoverReport;
 use crate::commands::status::StatusReport;
+use crate::commands::tool_conform::ToolConform;
 use crate::commands::tool_list::ToolList;
 use crate::exit::Exit;
 use crate::wire::context::ContextReport;
@@ -82,8 +83,11 @@ const SHAPES: &[(&str, Generator)] = &[
     ("receipt", generate::<Receipt>),
     ("recover", generate::<RecoverReport>),
     ("status", generate::<StatusReport>),
+    ("tool-conform", generate::<ToolConform>),
     ("tool-health", generate::<HealthReport>),
     ("tool-list", generate::<ToolList>),
+    ("tool-message", generate::<ToolMessage>),
+    ("tool-request", generate::<ToolRequest>),
     ("tool-result", generate::<ToolResult>),
     ("tool-task", generate::<ToolTask>),
 ];

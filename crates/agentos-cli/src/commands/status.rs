@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::render;
 use crate::wire::repository::{self, RepositoryPort, failed, unusable};
 use crate::wire::tape::broken;
-use crate::wire::tools::{REPLAY, Tools};
+use crate::wire::tools::Tools;
 use crate::wire::{keys, policy};
 
 /// `agentos --json`.
@@ -264,7 +264,7 @@ fn fill(app: &App, repo: Repository, status: &mut PolicyStatus) -> Result<(), Ef
 fn providers(app: &App, repo: Option<&Repository>) -> Result<Vec<ProviderStatus>, EffectError> {
     let tools = Tools::read(app, repo.and_then(|repo| repo.work_dir()))?;
     let mut known = Vec::new();
-    for provider in tools.providers().filter(|name| *name != REPLAY) {
+    for provider in tools.profiled() {
         let from = match (tools.own_layer(provider), keys::variable(app, provider)) {
             (Some(layer), _) => layer.to_owned(),
             (None, Some(variable)) => format!("environment {variable}"),

@@ -12,6 +12,7 @@ use crate::commands::health::tools;
 use crate::escape;
 use crate::exit::Exit;
 use crate::render::columns;
+use crate::wire::agents::{COMMAND, TOOL};
 use crate::wire::keys;
 use crate::wire::tools::{REPLAY, Tools};
 
@@ -24,6 +25,8 @@ pub struct Listed {
     pub execution_mode: Option<ExecutionMode>,
     /// Its address.
     pub base_url: Option<String>,
+    /// The program that it is, where it is one.
+    pub program: Option<String>,
     /// Its model.
     pub model: Option<String>,
     /// Where its key comes from, in words.
@@ -56,7 +59,7 @@ pub fn list(app: &App) -> Done {
         return Ok(Exit::Done);
     }
     let mut rows = vec![
-        ["PROVIDER", "WHERE", "ADDRESS", "MODEL", "KEY"]
+        ["PROVIDER", "WHERE", "ADDRESS OR PROGRAM", "MODEL", "KEY"]
             .map(str::to_owned)
             .to_vec(),
     ];
@@ -67,6 +70,7 @@ pub fn list(app: &App) -> Done {
             tool.problem
                 .as_deref()
                 .or(tool.base_url.as_deref())
+                .or(tool.program.as_deref())
                 .map_or_else(|| "-".to_owned(), escape::line),
             tool.model.as_deref().map_or_else(|| "-".to_owned(), escape::line),
             escape::line(&tool.key),
@@ -83,11 +87,12 @@ fn listed(app: &App, tools: &Tools, provider: &str) -> Listed {
         provider: provider.to_owned(),
         execution_mode: None,
         base_url: None,
+        program: None,
         model: None,
         key: "none".to_owned(),
         problem: None,
     };
-    if provider == REPLAY {
+    if matches!(provider, COMMAND | REPLAY | TOOL) {
         listed.execution_mode = Some(ExecutionMode::Local);
         return listed;
     }
@@ -95,6 +100,11 @@ fn listed(app: &App, tools: &Tools, provider: &str) -> Listed {
         Ok(resolved) => {
             listed.execution_mode = Some(resolved.profile.execution_mode());
             listed.base_url = resolved.profile.base_url.as_ref().map(ToString::to_string);
+            listed.program = resolved
+                .profile
+                .program
+                .as_ref()
+                .map(|program| program.command.clone());
             listed.model.clone_from(&resolved.profile.model);
             listed.key = keys::status(app, &resolved).words();
         }

@@ -21,9 +21,10 @@ use crate::wire::{paths, runtime};
 /// Runs the verb.
 pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
     let mut session = Session::open(app, &Wanted::nothing(), run)?;
-    let tool = match agents::asked(app, &args.provider, &args.program, &session)? {
+    let tools = Tools::read(app, Some(session.work_dir()))?;
+    let tool = match agents::asked(app, &tools, &args.provider, &args.program, &session)? {
         Some(tool) => tool,
-        None => Tools::read(app, Some(session.work_dir()))?.tool(app, &args.provider)?,
+        None => tools.tool(app, &args.provider)?,
     };
     agents::held(&tool, &args.program)?;
     let task = agents::task(args.task.as_deref(), &args.program);

@@ -24,6 +24,7 @@ use agentos_profile::{
 };
 use agentos_tool::{Adapter, Constrain, EditFormat, ExecutionMode, Price, Secret};
 
+use super::agents::{self, COMMAND, TOOL};
 use super::keys::{self, Usable};
 use crate::app::{App, usage};
 use crate::args::tool::{OverrideFlags, ProviderFlags};
@@ -53,6 +54,8 @@ pub struct Tool {
     pub notices: Vec<String>,
     /// What may be known of the key that is sent; none when none is.
     pub key: Option<KeySent>,
+    /// It works on a copy of all files, and needs none of them in its task.
+    pub in_copy: bool,
 }
 
 /// What may be known of a key.
@@ -81,7 +84,7 @@ impl Tools {
             .map_err(|error| bad_profile(&error))?
             .into_keys()
             .collect();
-        providers.insert(REPLAY.to_owned());
+        providers.extend([COMMAND, REPLAY, TOOL].map(str::to_owned));
         let user_dir = app.env.config_dir().map(|dir| dir.join("profiles"));
         let project_dir = work_dir.map(|dir| dir.join(".agentos").join("profiles"));
         for dir in [&user_dir, &project_dir].into_iter().flatten() {
@@ -97,6 +100,13 @@ impl Tools {
     /// The providers, sorted.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         self.providers.iter().map(String::as_str)
+    }
+
+    /// The providers that have a profile, sorted: all but a recording, which is named with the task that it answers, and
+    /// the programs that a command line names.
+    pub fn profiled(&self) -> impl Iterator<Item = &str> {
+        self.providers()
+            .filter(|name| !matches!(*name, COMMAND | REPLAY | TOOL))
     }
 
     /// The tool that the flags of `run` name.
@@ -119,8 +129,10 @@ impl Tools {
     /// # Errors
     /// As [`Tools::tool`].
     pub fn probe(&self, app: &App, provider: &str, over: &OverrideFlags) -> Result<Tool, EffectError> {
-        if provider == REPLAY {
-            return replay(app, None);
+        match provider {
+            REPLAY => return replay(app, None),
+            COMMAND | TOOL => return agents::any_program(app, provider),
+            _ => {}
         }
         let resolved = self.resolved(app, provider, over)?;
         self.made(app, &resolved)
@@ -188,6 +200,9 @@ impl Tools {
 
     fn made(&self, app: &App, resolved: &Resolved) -> Result<Tool, EffectError> {
         let profile = &resolved.profile;
+        if matches!(profile.adapter, AdapterKind::Agent | AdapterKind::Tool) {
+            return agents::probed(app, resolved);
+        }
         let http = HttpClient::new(NetConfig::default())
             .map_err(|error| EffectError::new(Cause::Internal, "http", error.to_string()))?;
         let usable = keys::usable(app, resolved);
@@ -206,6 +221,13 @@ impl Tools {
             AdapterKind::Anthropic => Box::new(Anthropic::adapter(settings, http)),
             AdapterKind::Gemini => Box::new(Gemini::adapter(settings, http)),
             AdapterKind::GenericHttp => generic(settings, profile, http)?,
+            AdapterKind::Agent | AdapterKind::Tool => {
+                return Err(EffectError::new(
+                    Cause::Internal,
+                    "adapter",
+                    "a program is no server",
+                ));
+            }
         };
         Ok(Tool {
             adapter,
@@ -220,12 +242,13 @@ impl Tools {
             constrain: profile.constrain,
             notices,
             key,
+            in_copy: false,
         })
     }
 }
 
 /// What a person should see before a task leaves: a repository that says where it goes, a key in clear text.
-fn notices(resolved: &Resolved, usable: &Usable) -> Vec<String> {
+pub fn notices(resolved: &Resolved, usable: &Usable) -> Vec<String> {
     let Some(base_url) = &resolved.profile.base_url else {
         return Vec::new();
     };
@@ -335,6 +358,7 @@ fn replay(app: &App, file: Option<&Path>) -> Result<Tool, EffectError> {
         constrain: Constrain::Off,
         notices: Vec::new(),
         key: None,
+        in_copy: false,
     })
 }
 

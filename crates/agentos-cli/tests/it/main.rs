@@ -11,6 +11,7 @@
     reason = "tests: a panic is the failure, and a skipped test says so on screen"
 )]
 
+mod agents;
 mod apply;
 mod boundary;
 mod calls;

@@ -66,6 +66,7 @@ fn codes() -> BTreeSet<String> {
         ("agentos-evidence/src/error.rs", "fn code(&self)"),
         ("agentos-diff/src/refusal.rs", "fn as_str(self)"),
         ("agentos-generic-http/src/reason.rs", "fn as_str(self)"),
+        ("agentos-agents/src/error.rs", "fn code(&self)"),
     ] {
         let of = arms(&source(&crates.join(file)), function);
         assert!(of.len() > 4, "{file}: {of:?}");

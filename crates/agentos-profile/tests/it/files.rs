@@ -3,17 +3,32 @@
 use agentos_profile::{ProfileFile, builtin, parse};
 use agentos_schema::SchemaName;
 
-const SHIPPED: [(&str, &str); 9] = [
+const SHIPPED: [(&str, &str); 15] = [
+    ("aider", include_str!("../../../../profiles/agents/aider.json")),
     (
         "anthropic",
         include_str!("../../../../profiles/llm/anthropic.json"),
     ),
+    (
+        "claude-code",
+        include_str!("../../../../profiles/agents/claude-code.json"),
+    ),
+    ("codex", include_str!("../../../../profiles/agents/codex.json")),
     ("gemini", include_str!("../../../../profiles/llm/gemini.json")),
+    (
+        "gemini-cli",
+        include_str!("../../../../profiles/agents/gemini-cli.json"),
+    ),
+    ("goose", include_str!("../../../../profiles/agents/goose.json")),
     ("litellm", include_str!("../../../../profiles/llm/litellm.json")),
     ("llamacpp", include_str!("../../../../profiles/llm/llamacpp.json")),
     ("lmstudio", include_str!("../../../../profiles/llm/lmstudio.json")),
     ("ollama", include_str!("../../../../profiles/llm/ollama.json")),
     ("openai", include_str!("../../../../profiles/llm/openai.json")),
+    (
+        "opencode",
+        include_str!("../../../../profiles/agents/opencode.json"),
+    ),
     (
         "openrouter",
         include_str!("../../../../profiles/llm/openrouter.json"),
@@ -108,11 +123,11 @@ fn mistakes_name_the_place_and_what_was_meant() {
     assert!(!all.concat().contains("canary"));
     insta::assert_snapshot!(all.join("\n"), @r#"
     x.json:1:0: EOF while parsing a value [-]
-    x.json:1:2: invalid length 0, expected an object with 18 elements [-]
+    x.json:1:2: invalid length 0, expected an object with 19 elements [-]
     x.json:3:1: missing field `provider` [-]
-    x.json:2:9: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `price`, `params`, `capabilities` [did you mean `model`?]
-    x.json:1:27: unknown field `api_key`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `price`, `params`, `capabilities` [a profile holds no key; store it with `agentos tool auth set`]
-    x.json:1:40: unknown variant `lm-studio`, expected one of `openai`, `lmstudio`, `llamacpp`, `ollama`, `anthropic`, `gemini`, `generic-http` [did you mean `lmstudio`?]
+    x.json:2:9: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities` [did you mean `model`?]
+    x.json:1:27: unknown field `api_key`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities` [a profile holds no key; store it with `agentos tool auth set`]
+    x.json:1:40: unknown variant `lm-studio`, expected one of `openai`, `lmstudio`, `llamacpp`, `ollama`, `anthropic`, `gemini`, `generic-http`, `agent`, `tool` [did you mean `lmstudio`?]
     x.json:1:38: unknown variant `completion`, expected `llamacpp_completion` or `openai_compatible` [-]
     x.json:1:39: invalid value: integer `-1`, expected a whole number of 0 or more [-]
     x.json:1:41: unknown field `temprature`, expected one of `temperature`, `top_p`, `max_tokens`, `seed`, `stop` [did you mean `temperature`?]

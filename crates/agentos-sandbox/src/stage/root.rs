@@ -84,6 +84,9 @@ pub(super) fn build(order: &Order) -> Result<(), String> {
     for overlay in &order.overlays {
         overlaid(top, overlay)?;
     }
+    for share in &order.shares {
+        bind(&share.from, &inside(top, &share.at), true)?;
+    }
     let proc = top.join("proc");
     directory(&proc)?;
     let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;

@@ -14,7 +14,7 @@ use crate::args::tool::OverrideFlags;
 use crate::commands::health;
 use crate::wire::keys::{self, Keyring};
 use crate::wire::signer;
-use crate::wire::tools::{REPLAY, Tools};
+use crate::wire::tools::Tools;
 
 /// The checks of the machine, as a repository sees it where there is one.
 ///
@@ -30,11 +30,7 @@ pub fn checks(
     checks.push(signing_key(app));
     checks.push(sandbox());
     let tools = Tools::read(app, repo.and_then(|repo| repo.work_dir()))?;
-    let names: Vec<String> = tools
-        .providers()
-        .filter(|name| *name != REPLAY)
-        .map(str::to_owned)
-        .collect();
+    let names: Vec<String> = tools.profiled().map(str::to_owned).collect();
     checks.push(profiles(app, &tools, &names));
     if args.offline {
         checks.push(Check::skipped("providers", "left out by `--offline`"));

@@ -1,0 +1,134 @@
+//! How a program is, without giving it a task.
+//!
+//! Owns: the states, and asking it for its version. Never: lets it reach the network for that.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agentos_sandbox::{Caps, Order, Report, Sandbox, Stop};
+use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, NoProgress, Timestamp, ToolHealth};
+
+use crate::adapter::last_line;
+use crate::background::{Voice, begin};
+use crate::{Places, Program};
+
+/// A check takes at most this long: agents in Python and JavaScript load for seconds before they say anything.
+const PATIENCE: Duration = Duration::from_secs(30);
+const MOST_OUTPUT: usize = 64 << 10;
+/// Something to mount over that is everywhere and that no program needs.
+const ROOT: &str = "/sys";
+
+/// The state of a program, found out on a thread of its own. `held` is what the sandbox said when it was probed.
+pub(crate) fn check<'a>(
+    program: &Program,
+    places: &Places,
+    sandbox: &Sandbox,
+    held: &Result<Report, String>,
+    now: Timestamp,
+) -> BoxFuture<'a, ToolHealth> {
+    let not =
+        |details: String, now| ToolHealth::new(&program.provider, HealthStatus::NotConfigured, details, now);
+    if let Err(why) = held {
+        let health = not(format!("it cannot be confined here: {why}"), now);
+        let fix = "tools of this kind need Linux with Landlock, seccomp and user namespaces";
+        return Box::pin(std::future::ready(health.with_fix(fix)));
+    }
+    let (program_there, places, sandbox) = (program.clone(), places.clone(), sandbox.clone());
+    let (stop, began) = (Stop::default(), now.clone());
+    let asked = stop.clone();
+    let look = move |_: &Voice| health(&program_there, &places, &sandbox, &asked, began);
+    match begin(look, move || stop.stop(), &NoProgress) {
+        Some(background) => Box::pin(background),
+        None => Box::pin(std::future::ready(not(
+            "the system refuses a thread".to_owned(),
+            now,
+        ))),
+    }
+}
+
+/// The state of a program that can be confined.
+fn health(program: &Program, places: &Places, sandbox: &Sandbox, stop: &Stop, now: Timestamp) -> ToolHealth {
+    let health = |status, details| ToolHealth::new(&program.provider, status, details, now.clone());
+    let Some(found) = places
+        .find(&program.name)
+        .filter(|found| !found.is_absolute() || found.exists())
+    else {
+        return health(
+            HealthStatus::NotConfigured,
+            format!("there is no program `{}`", program.name),
+        )
+        .with_detail("no_program")
+        .with_fix("install it, so that it is on the search path");
+    };
+    let version = match version(program, places, sandbox, stop, found.clone()) {
+        Ok(version) => version,
+        Err(why) => {
+            return health(
+                HealthStatus::NotConfigured,
+                format!("`{}` does not start confined: {why}", program.name),
+            )
+            .with_detail("does_not_start")
+            .with_category(ErrorCategory::Runtime)
+            .with_fix("show it what it needs to run with `--read PATH`, or install it anew");
+        }
+    };
+    let named = match &version {
+        Some(version) => format!("{version}, found at {}", found.display()),
+        None => format!("found at {}", found.display()),
+    };
+    match program.signed_in(places) {
+        Some(false) => health(
+            HealthStatus::NotConfigured,
+            format!("{named}; it is not signed in"),
+        )
+        .with_detail("not_signed_in")
+        .with_category(ErrorCategory::Auth)
+        .with_fix(format!(
+            "sign in with `{}`, or store a key with `agentos tool auth set --provider {}`",
+            program.name, program.provider
+        )),
+        Some(true) => health(HealthStatus::Connected, format!("{named}; there is a sign-in")),
+        None => health(HealthStatus::Connected, named),
+    }
+}
+
+/// The first line that it prints when asked for its version; none where it is not asked.
+fn version(
+    program: &Program,
+    places: &Places,
+    sandbox: &Sandbox,
+    stop: &Stop,
+    found: PathBuf,
+) -> Result<Option<String>, String> {
+    if program.version_args.is_empty() || !found.is_absolute() {
+        return Ok(None);
+    }
+    let mut order = Order::new(
+        found.clone(),
+        program.version_args.clone(),
+        "/tmp".into(),
+        ROOT.into(),
+    );
+    order.env = Program {
+        key: None,
+        ..program.clone()
+    }
+    .environment(places, "/tmp".as_ref(), "/tmp".as_ref());
+    order.readable = places.readable(&found);
+    let caps = Caps {
+        time: PATIENCE,
+        output: MOST_OUTPUT,
+    };
+    let mut said = Vec::new();
+    let ended = sandbox
+        .run(&order, Vec::new(), caps, stop, &mut |_, bytes| {
+            said.extend_from_slice(bytes);
+        })
+        .map_err(|error| error.to_string())?;
+    let line = last_line(&said);
+    if ended.code == 0 {
+        Ok(Some(line))
+    } else {
+        Err(format!("it ended with exit code {}: {line}", ended.code))
+    }
+}

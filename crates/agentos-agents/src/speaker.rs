@@ -1,0 +1,190 @@
+//! The adapter of the tool protocol: a program that reads a task and writes an answer.
+//!
+//! Owns: one call, in a sandbox without a copy of anything. Never: takes an answer from a program that broke the
+//! protocol or failed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentos_sandbox::{Caps, Report, Sandbox, SandboxError, Scratch, Stop, Stream};
+use agentos_tool::{
+    Adapter, BoxFuture, Confinement, DiffQuality, PROTOCOL, Progress, ProgressSink, Timestamp,
+    ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolRequest, ToolTask,
+};
+
+use crate::adapter::{confinement, last_line, outlets, refused, whole};
+use crate::background::{Voice, begin};
+use crate::health;
+use crate::lines::{Answer, Lines, NoAnswer};
+use crate::{AgentError, Places, Program};
+
+/// Bytes that a tool may write.
+const MOST_OUTPUT: usize = 64 << 20;
+/// Of what it wrote to standard error, kept to quote its last line.
+const LONGEST_TAIL: usize = 1 << 10;
+
+/// A program that speaks the tool protocol.
+pub struct Speaker {
+    inner: Arc<Inner>,
+    held: Result<Report, String>,
+}
+
+struct Inner {
+    program: Program,
+    places: Places,
+    sandbox: Sandbox,
+    /// Where runs may have folders of their own.
+    folder: PathBuf,
+}
+
+impl Speaker {
+    /// A tool out of a program. `held` is what the sandbox said when it was probed.
+    #[must_use]
+    pub fn new(
+        program: Program,
+        places: Places,
+        sandbox: Sandbox,
+        held: Result<Report, String>,
+        folder: PathBuf,
+    ) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                program,
+                places,
+                sandbox,
+                folder,
+            }),
+            held,
+        }
+    }
+}
+
+impl Adapter for Speaker {
+    fn provider(&self) -> &str {
+        &self.inner.program.provider
+    }
+
+    fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth> {
+        let inner = &self.inner;
+        health::check(&inner.program, &inner.places, &inner.sandbox, &self.held, now)
+    }
+
+    fn run<'a>(
+        &'a self,
+        task: &'a ToolTask,
+        progress: &'a dyn ProgressSink,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        if let Err(why) = &self.held {
+            let error = AgentError::Sandbox(SandboxError::NotConfined(why.clone()));
+            return Box::pin(std::future::ready(Err(error.into_tool_error(0))));
+        }
+        Box::pin(self.inner.call(task, progress))
+    }
+
+    fn supports(&self) -> ToolCapabilities {
+        ToolCapabilities::diff_only(self.inner.program.mode, DiffQuality::Medium)
+    }
+
+    fn confinement(&self) -> Confinement {
+        confinement(&self.held)
+    }
+}
+
+impl Inner {
+    async fn call(
+        self: &Arc<Self>,
+        task: &ToolTask,
+        progress: &dyn ProgressSink,
+    ) -> Result<ToolOutput, ToolError> {
+        let stop = Stop::default();
+        let (inner, told, work_stop) = (Arc::clone(self), task.clone(), stop.clone());
+        let work = move |voice: &Voice| {
+            let mut elapsed = 0;
+            let answer = inner.answer(&told, &work_stop, voice, &mut elapsed);
+            answer.map_err(|error| error.into_tool_error(elapsed))
+        };
+        match begin(work, move || stop.stop(), progress) {
+            Some(background) => background.await,
+            None => Err(AgentError::Thread.into_tool_error(0)),
+        }
+    }
+
+    fn answer(
+        &self,
+        task: &ToolTask,
+        stop: &Stop,
+        voice: &Voice,
+        elapsed: &mut u64,
+    ) -> Result<ToolOutput, AgentError> {
+        let scratch = Scratch::new(&self.folder, &format!("{}.{}", task.task_id, task.attempt))?;
+        let home = scratch.home();
+        let order = self.program.order(&self.places, &scratch, &home, home.clone())?;
+        self.program.furnish(&self.places, &home)?;
+        let ways = outlets(&self.program, &scratch)?;
+        let caps = Caps {
+            time: Duration::from_secs(task.limits.timeout_seconds),
+            output: MOST_OUTPUT,
+        };
+        let (mut lines, mut errors) = (Lines::default(), Vec::new());
+        let mut seen = |stream, bytes: &[u8]| match stream {
+            Stream::Out => lines.take(bytes, &mut |progress| voice.say(progress)),
+            Stream::Err => {
+                errors.extend_from_slice(bytes);
+                let extra = errors.len().saturating_sub(LONGEST_TAIL);
+                errors.drain(..extra);
+                voice.say(Progress::Transcript(String::from_utf8_lossy(bytes).into_owned()));
+            }
+        };
+        let input = self.request(task)?;
+        let ended = self.sandbox.run(&order, input, caps, stop, &mut seen)?;
+        *elapsed = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
+        whole(&ended.report)?;
+        let answer = self.judged(lines.end(), ended.code, &errors)?;
+        Ok(ToolOutput {
+            text: answer.text,
+            finish: answer.finish,
+            model_id: answer.model.or_else(|| self.program.model.clone()),
+            endpoint: None,
+            usage: answer.usage,
+            latency_ms: *elapsed,
+            warnings: refused(&ways),
+        })
+    }
+
+    /// The one line that the tool reads.
+    fn request(&self, task: &ToolTask) -> Result<Vec<u8>, AgentError> {
+        let request = ToolRequest {
+            protocol: PROTOCOL,
+            task: task.clone(),
+            model: self.program.model.clone(),
+        };
+        let mut line = serde_json::to_vec(&request).map_err(|error| AgentError::Protocol {
+            program: self.program.name.clone(),
+            how: format!("its task cannot be written down: {error}"),
+        })?;
+        line.push(b'\n');
+        Ok(line)
+    }
+
+    /// What a tool that ended with this code has said.
+    fn judged(&self, said: Result<Answer, NoAnswer>, code: u8, errors: &[u8]) -> Result<Answer, AgentError> {
+        let program = || self.program.name.clone();
+        match said {
+            Err(NoAnswer::Said(why)) => Err(AgentError::Said {
+                program: program(),
+                why: last_line(why.as_bytes()),
+            }),
+            Ok(_) | Err(NoAnswer::Broken(_)) if code != 0 => Err(AgentError::Failed {
+                program: program(),
+                code,
+                said: last_line(errors),
+            }),
+            Err(NoAnswer::Broken(how)) => Err(AgentError::Protocol {
+                program: program(),
+                how,
+            }),
+            Ok(answer) => Ok(answer),
+        }
+    }
+}
