@@ -152,14 +152,17 @@ impl<'a> Reader<'_, 'a> {
                 .take_while(|line| !closes(&open, line))
         };
         let marked = |line: &[u8]| line.first().is_none_or(|mark| b" +-\\".contains(mark));
-        let names = lines()
-            .zip(lines().skip(1))
-            .any(|(old, new)| old.starts_with(b"--- ") && new.starts_with(b"+++ "));
+        let names = || {
+            lines()
+                .zip(lines().skip(1))
+                .any(|(old, new)| old.starts_with(b"--- ") && new.starts_with(b"+++ "))
+        };
         let first = self.cursor.raw(at).unwrap_or_default();
+        // A line that another fence begins with is not marked, so that no line is looked at for two fences.
         says_diff(open.info)
-            && !names
             && !first.is_empty()
             && lines().all(marked)
+            && !names()
             && lines().any(|line| matches!(line.first(), Some(b'+' | b'-')))
     }
 

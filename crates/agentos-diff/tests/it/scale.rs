@@ -150,62 +150,14 @@ fn fifty_thousand_hunks_in_many_files() {
     lands_whole(500, 300, 3);
 }
 
-/// `piece` again and again, 10 MB of it.
-fn ten_megabytes_of(piece: &str) -> String {
-    piece.repeat(10_000_000 / piece.len())
+/// `piece` again and again, so many MB of it.
+fn megabytes_of(count: usize, piece: &str) -> String {
+    piece.repeat(count * 1_000_000 / piece.len())
 }
 
-#[test]
-fn ten_megabytes_of_anything_end_in_a_refusal() {
+/// Checks the code of each named answer to a base of two lines.
+fn all_end_with(cases: &[(&str, String, &str)]) {
     let base = Memory::of(&[("f", b"a\nb\n")]);
-    let head = "--- a/f\n+++ b/f\n";
-    let cases = [
-        (
-            "hunk headers",
-            format!("{head}{}", ten_megabytes_of("@@ -1 +1 @@\n")),
-            "malformed",
-        ),
-        (
-            "bare hunk headers",
-            format!("{head}{}", ten_megabytes_of("@@\n")),
-            "too-large",
-        ),
-        ("one line", ten_megabytes_of("x"), "too-large"),
-        (
-            "one added line",
-            format!("{head}@@ -1 +1 @@\n+{}", ten_megabytes_of("x")),
-            "too-large",
-        ),
-        ("open fences", ten_megabytes_of("```\n"), "too-large"),
-        ("open searches", ten_megabytes_of("<<<<<<< SEARCH\n"), "malformed"),
-        ("nested lists", ten_megabytes_of("[\n"), "too-large"),
-        ("nested edits", ten_megabytes_of("{\"edits\": [\n"), "malformed"),
-        ("envelopes", ten_megabytes_of("*** Begin Patch\n"), "malformed"),
-        ("old names", ten_megabytes_of("--- a/f\n"), "no-diff"),
-        ("long fences", ten_megabytes_of("````rust\nx\n"), "too-large"),
-        (
-            "titled fences",
-            ten_megabytes_of("f.py\n````py\nx\n"),
-            "too-large",
-        ),
-        ("fences of JSON", ten_megabytes_of("```` json\n{\n"), "too-large"),
-        (
-            "scripts without an end",
-            ten_megabytes_of("````bash\ncat > x <<'EOF'\n"),
-            "too-large",
-        ),
-        (
-            "patch files",
-            ten_megabytes_of("fix.patch\n```diff\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n```\n"),
-            "ambiguous",
-        ),
-        (
-            "patch files and commands",
-            ten_megabytes_of("git apply x\nfix.patch\n```diff\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n```\n")
-                + "git apply fix.patch\n",
-            "too-large",
-        ),
-    ];
     let wrong: Vec<String> = cases
         .iter()
         .map(|(name, answer, expected)| (name, code(answer.as_bytes(), &base), expected))
@@ -213,6 +165,72 @@ fn ten_megabytes_of_anything_end_in_a_refusal() {
         .map(|(name, code, expected)| format!("{name}: {code}, not {expected}"))
         .collect();
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn ten_megabytes_of_anything_end_in_a_refusal() {
+    let head = "--- a/f\n+++ b/f\n";
+    let cases = [
+        (
+            "hunk headers",
+            format!("{head}{}", megabytes_of(10, "@@ -1 +1 @@\n")),
+            "malformed",
+        ),
+        (
+            "bare hunk headers",
+            format!("{head}{}", megabytes_of(10, "@@\n")),
+            "too-large",
+        ),
+        ("one line", megabytes_of(10, "x"), "too-large"),
+        (
+            "one added line",
+            format!("{head}@@ -1 +1 @@\n+{}", megabytes_of(10, "x")),
+            "too-large",
+        ),
+        ("open fences", megabytes_of(10, "```\n"), "too-large"),
+        ("open searches", megabytes_of(10, "<<<<<<< SEARCH\n"), "malformed"),
+        ("nested lists", megabytes_of(10, "[\n"), "too-large"),
+        ("nested edits", megabytes_of(10, "{\"edits\": [\n"), "malformed"),
+        ("envelopes", megabytes_of(10, "*** Begin Patch\n"), "malformed"),
+        ("old names", megabytes_of(10, "--- a/f\n"), "no-diff"),
+    ];
+    all_end_with(&cases);
+}
+
+#[test]
+fn fences_that_begin_in_others_end_in_a_refusal() {
+    let cases = [
+        (
+            "fences in fences",
+            megabytes_of(3, "````\n~~~x\nsome text\nsome text\n````\n"),
+            "no-diff",
+        ),
+        ("long fences", megabytes_of(3, "````rust\nx\n"), "too-large"),
+        ("titled fences", megabytes_of(3, "f.py\n````py\nx\n"), "malformed"),
+        ("fences of JSON", megabytes_of(3, "```` json\n{\n"), "too-large"),
+        (
+            "scripts without an end",
+            megabytes_of(3, "````bash\ncat > x <<'EOF'\n"),
+            "too-large",
+        ),
+        (
+            "patch files",
+            megabytes_of(
+                3,
+                "fix.patch\n```diff\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n```\n",
+            ),
+            "ambiguous",
+        ),
+        (
+            "patch files and commands",
+            megabytes_of(
+                3,
+                "git apply x\nfix.patch\n```diff\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n```\n",
+            ) + "git apply fix.patch\n",
+            "too-large",
+        ),
+    ];
+    all_end_with(&cases);
 }
 
 #[test]
