@@ -4,13 +4,35 @@
 
 use agentos_tool::{FinishReason, Progress, ToolMessage, Usage};
 
-/// A line longer than this is no message.
-const LONGEST: usize = 16 << 20;
+/// Cuts bytes into lines, however they arrive. As long as a line may be, the sandbox's cap on output bounds it.
+#[derive(Debug, Default)]
+pub(crate) struct Cutter(Vec<u8>);
+
+impl Cutter {
+    /// Takes bytes; gives every line that they end.
+    pub(crate) fn take(&mut self, mut bytes: &[u8], line: &mut dyn FnMut(&[u8])) {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (end_of_line, after) = bytes.split_at(end + 1);
+            let mut whole = std::mem::take(&mut self.0);
+            whole.extend_from_slice(end_of_line);
+            line(&whole);
+            bytes = after;
+        }
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// A last line without an end is a line.
+    pub(crate) fn end(&mut self, line: &mut dyn FnMut(&[u8])) {
+        if !self.0.is_empty() {
+            line(&std::mem::take(&mut self.0));
+        }
+    }
+}
 
 /// Where the conversation stands.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
-    rest: Vec<u8>,
+    cutter: Cutter,
     count: u64,
     text: String,
     usage: Option<Usage>,
@@ -48,28 +70,15 @@ pub(crate) enum NoAnswer {
 impl Lines {
     /// Takes bytes as they come.
     pub(crate) fn take(&mut self, bytes: &[u8], told: &mut dyn FnMut(Progress)) {
-        let mut bytes = bytes;
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
-            let (end_of_line, after) = bytes.split_at(end + 1);
-            let mut line = std::mem::take(&mut self.rest);
-            line.extend_from_slice(end_of_line);
-            self.line(&line, told);
-            bytes = after;
-        }
-        self.rest.extend_from_slice(bytes);
-        if self.rest.len() > LONGEST {
-            self.broken(format!("line {} is longer than {LONGEST} bytes", self.count + 1));
-            self.rest.clear();
-        }
+        let mut cutter = std::mem::take(&mut self.cutter);
+        cutter.take(bytes, &mut |line| self.line(line, told));
+        self.cutter = cutter;
     }
 
     /// What it came to, once the tool has ended.
     pub(crate) fn end(mut self) -> Result<Answer, NoAnswer> {
-        if !self.rest.is_empty() {
-            let rest = std::mem::take(&mut self.rest);
-            // A last line without an end is a line.
-            self.line(&rest, &mut |_| {});
-        }
+        let mut cutter = std::mem::take(&mut self.cutter);
+        cutter.end(&mut |line| self.line(line, &mut |_| {}));
         if let Some(fault) = self.fault {
             return Err(NoAnswer::Broken(fault));
         }
@@ -175,7 +184,5 @@ mod tests {
             answer(&["{\"type\":\"error\",\"message\":\"no model\"}\n"]),
             Err(NoAnswer::Said("no model".to_owned()))
         );
-        let long = "x".repeat(LONGEST + 1);
-        assert!(matches!(answer(&[&long]), Err(NoAnswer::Broken(why)) if why.contains("longer")));
     }
 }

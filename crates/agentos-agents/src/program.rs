@@ -3,6 +3,7 @@
 //! Owns: the order for the sandbox. Never: passes on a variable, a file or a key that it was not told to.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use agentos_sandbox::{Forward, Limits, Order, Overlay, Scratch, Share, Way};
@@ -145,6 +146,7 @@ impl Program {
         let mut ways = Vec::new();
         if let Some((host, port)) = &self.server {
             let forward = Forward {
+                address: Ipv4Addr::LOCALHOST.into(),
                 port: *port,
                 socket: socket("server.sock"),
             };
@@ -152,6 +154,7 @@ impl Program {
         }
         if !self.hosts.is_empty() {
             let forward = Forward {
+                address: Ipv4Addr::LOCALHOST.into(),
                 port: PROXY,
                 socket: socket("proxy.sock"),
             };

@@ -27,6 +27,9 @@ fn main() -> ExitCode {
     if let Some(code) = agentos_sandbox::stage::run(std::env::args_os().skip(1)) {
         return ExitCode::from(code);
     }
+    if let Some(code) = wire::hosted::serve(std::env::args_os().skip(1)) {
+        return code;
+    }
     let env = env::Env::read();
     if let Ok(env) = &env
         && env.get(wire::complete::VARIABLE).is_some()

@@ -7,6 +7,7 @@ pub mod commit_signing;
 pub mod complete;
 pub mod consent;
 pub mod context;
+pub mod hosted;
 pub mod key_checks;
 pub mod keys;
 pub mod paths;

@@ -10,7 +10,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use crate::date;
-use crate::resolve::SystemResolver;
+use crate::resolve::Resolver;
 use crate::{Deadline, HttpUrl, LineParser, NetError, NetErrorKind, SseError, SseParser};
 
 mod peek;
@@ -30,6 +30,19 @@ pub struct NetConfig {
     pub max_event_bytes: usize,
     /// Lines in an answer's head.
     pub max_headers: usize,
+    /// Where names lead.
+    pub names: Names,
+}
+
+/// Where the names of hosts lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// Where the system's resolver says.
+    System,
+    /// To the loopback, whatever the name: for a process in which a port of it leads to the one server.
+    Loopback,
+    /// Nowhere.
+    Unknown,
 }
 
 impl Default for NetConfig {
@@ -40,6 +53,7 @@ impl Default for NetConfig {
             max_body_bytes: 16 << 20,
             max_event_bytes: 4 << 20,
             max_headers: 100,
+            names: Names::System,
         }
     }
 }
@@ -232,7 +246,7 @@ fn builder(config: &NetConfig) -> reqwest::ClientBuilder {
         .user_agent(&config.user_agent)
         .connect_timeout(config.connect_timeout)
         .http1_max_headers(config.max_headers)
-        .dns_resolver(SystemResolver)
+        .dns_resolver(Resolver(config.names))
 }
 
 fn headers_of(request: &Request) -> Option<HeaderMap> {

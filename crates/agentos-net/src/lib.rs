@@ -15,7 +15,7 @@ mod resolve;
 mod sse;
 
 pub use address::HttpUrl;
-pub use client::{Answer, Auth, Events, HttpClient, Method, NetConfig, Request, Response};
+pub use client::{Answer, Auth, Events, HttpClient, Method, Names, NetConfig, Request, Response};
 pub use deadline::Deadline;
 pub use error::{NetError, NetErrorKind};
 pub use lines::LineParser;

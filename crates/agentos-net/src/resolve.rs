@@ -1,27 +1,34 @@
 //! Name resolution with an error of its own, so that an unknown host is told from a refused connection.
 //!
-//! Owns: the one look-up. Never: caches or overrides an answer.
+//! Owns: the one look-up. Never: caches an answer, or overrides one unless it was set up to.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use crate::Names;
 
 /// The name has no address.
 #[derive(Debug, thiserror::Error)]
 #[error("the name does not resolve")]
 pub(crate) struct UnknownHost;
 
-/// The system's resolver.
+/// The one resolver.
 #[derive(Debug)]
-pub(crate) struct SystemResolver;
+pub(crate) struct Resolver(pub(crate) Names);
 
-impl Resolve for SystemResolver {
+impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
+        let names = self.0;
         Box::pin(async move {
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0))
-                .await
-                .map_err(|_| UnknownHost)?
-                .collect();
+            let found: Vec<SocketAddr> = match names {
+                Names::System => tokio::net::lookup_host((name.as_str(), 0))
+                    .await
+                    .map_err(|_| UnknownHost)?
+                    .collect(),
+                Names::Loopback => vec![(Ipv4Addr::LOCALHOST, 0).into()],
+                Names::Unknown => Vec::new(),
+            };
             if found.is_empty() {
                 return Err(UnknownHost.into());
             }

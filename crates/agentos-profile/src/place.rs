@@ -6,10 +6,12 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use agentos_tool::{Endpoint, ExecutionMode};
+use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 /// A base URL: http or https, a host, nothing that could hold a secret. No `/` at its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct BaseUrl(Url);
 
 /// What is wrong with a base URL. Never repeats it: it may hold a password.
@@ -27,6 +29,20 @@ pub enum BaseUrlFault {
     /// A query or fragment.
     #[error("it holds a `?` or a `#`")]
     Query,
+}
+
+impl TryFrom<String> for BaseUrl {
+    type Error = BaseUrlFault;
+
+    fn try_from(text: String) -> Result<Self, BaseUrlFault> {
+        Self::parse(&text)
+    }
+}
+
+impl From<BaseUrl> for String {
+    fn from(url: BaseUrl) -> Self {
+        url.as_str().to_owned()
+    }
 }
 
 impl BaseUrl {

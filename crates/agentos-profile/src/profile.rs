@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use agentos_tool::{Constrain, EditFormat, ExecutionMode, Secret, ToolCapabilities};
 
 use crate::{AdapterKind, BaseUrl, HttpFile, LimitField, Mode, PriceFile, ProgramFile};
@@ -40,7 +42,7 @@ impl fmt::Display for Origin {
 }
 
 /// Sampling parameters.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Params {
     /// 0 to 2.
     pub temperature: Option<f64>,
@@ -54,8 +56,8 @@ pub struct Params {
     pub stop: Vec<String>,
 }
 
-/// A profile that can be used.
-#[derive(Debug, Clone, PartialEq)]
+/// A profile that can be used. It holds no key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// The provider.
     pub provider: String,

@@ -25,7 +25,7 @@ pub use changes::Upper;
 pub use error::SandboxError;
 pub use order::{Forward, Limits, Order, Overlay, Share, Way};
 #[cfg(target_os = "linux")]
-pub use outlet::Outlet;
+pub use outlet::{Outlet, Unreached, reach};
 pub use report::{Layer, Report};
 pub use run::{Caps, Ended, Sandbox, Stop, Stream};
 pub use scratch::{Scratch, place};

@@ -2,6 +2,7 @@
 //!
 //! Owns: the shape of the order and its limits. Never: holds a secret or a task; both come later, on standard input.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -81,9 +82,12 @@ pub struct Share {
     pub at: PathBuf,
 }
 
-/// A port of the process's own loopback.
+/// A port inside that leads to the parent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forward {
+    /// The address that the process connects to. One that is not the loopback's becomes an address of this process's
+    /// own network, in which there is nothing else.
+    pub address: IpAddr,
     /// The port.
     pub port: u16,
     /// The parent's socket that every connection goes to; must lie in a folder that the process may write.

@@ -10,7 +10,7 @@ use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -39,6 +39,18 @@ impl Outlet {
     /// # Errors
     /// When it cannot be made.
     pub fn open(socket: &Path, way: Way) -> Result<Self, SandboxError> {
+        Self::serving(socket, way, None)
+    }
+
+    /// Opens the socket; the first connection to it goes on along `first`, later ones along `way`.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn connected(socket: &Path, way: Way, first: TcpStream) -> Result<Self, SandboxError> {
+        Self::serving(socket, way, Some(first))
+    }
+
+    fn serving(socket: &Path, way: Way, mut first: Option<TcpStream>) -> Result<Self, SandboxError> {
         let failed = SandboxError::io;
         let listener = UnixListener::bind(socket).map_err(failed("open the tool's way to its server"))?;
         give(socket).map_err(failed("give the tool's way to its server to its user"))?;
@@ -53,9 +65,9 @@ impl Outlet {
                 if closed.load(Ordering::Acquire) {
                     return;
                 }
-                let (way, refused) = (way.clone(), Arc::clone(&refused));
+                let (way, refused, first) = (way.clone(), Arc::clone(&refused), first.take());
                 // Too many at once: the connection is closed, and the tool sees that.
-                let _ = thread::Builder::new().spawn(move || serve_one(connection, &way, &refused));
+                let _ = thread::Builder::new().spawn(move || serve_one(connection, &way, first, &refused));
             }
         };
         thread::Builder::new()
@@ -81,10 +93,10 @@ impl Drop for Outlet {
     }
 }
 
-fn serve_one(mut tool: UnixStream, way: &Way, refused: &Mutex<BTreeSet<String>>) {
+fn serve_one(mut tool: UnixStream, way: &Way, first: Option<TcpStream>, refused: &Mutex<BTreeSet<String>>) {
     let allowed = match way {
         Way::Address(host, port) => {
-            if let Ok(server) = connect(host, *port) {
+            if let Some(server) = first.or_else(|| connect(host, *port).ok()) {
                 carry(&tool, &server);
             }
             return;
@@ -143,6 +155,41 @@ fn target(head: &[u8]) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreached {
+    /// The name has no address.
+    UnknownHost,
+    /// Nobody takes connections there, or not in time.
+    NoConnection,
+}
+
+/// Connects to an address, within so much time.
+///
+/// # Errors
+/// With the half of the way that failed.
+pub fn reach(host: &str, port: u16, within: Duration) -> Result<TcpStream, Unreached> {
+    use std::net::ToSocketAddrs;
+    let (there, wanted) = mpsc::channel();
+    let host = host.to_owned();
+    let look = move || {
+        let done = match (host.as_str(), port).to_socket_addrs() {
+            Err(_) => Err(Unreached::UnknownHost),
+            Ok(mut addresses) => addresses
+                .find_map(|address| TcpStream::connect_timeout(&address, within).ok())
+                .ok_or(Unreached::NoConnection),
+        };
+        // Who asked has given up by then.
+        let _ = there.send(done);
+    };
+    // A look-up cannot be cut short: its thread is left to itself when the time is over.
+    let begun = thread::Builder::new().spawn(look);
+    begun.map_err(|_| Unreached::NoConnection)?;
+    wanted
+        .recv_timeout(within)
+        .unwrap_or(Err(Unreached::NoConnection))
 }
 
 fn connect(host: &str, port: u16) -> io::Result<TcpStream> {

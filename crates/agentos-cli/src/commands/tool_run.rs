@@ -16,7 +16,7 @@ use crate::render;
 use crate::wire::agents;
 use crate::wire::session::{Session, Wanted};
 use crate::wire::tools::Tools;
-use crate::wire::{paths, runtime};
+use crate::wire::{hosted, paths, runtime};
 
 /// Runs the verb.
 pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
@@ -24,7 +24,7 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
     let tools = Tools::read(app, Some(session.work_dir()))?;
     let tool = match agents::asked(app, &tools, &args.provider, &args.program, &session)? {
         Some(tool) => tool,
-        None => tools.tool(app, &args.provider)?,
+        None => hosted::hosted(app, tools.tool(app, &args.provider)?, &session)?,
     };
     agents::held(&tool, &args.program)?;
     let task = agents::task(args.task.as_deref(), &args.program);

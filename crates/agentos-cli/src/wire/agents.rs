@@ -323,7 +323,10 @@ pub fn task(words: Option<&str>, flags: &ProgramFlags) -> String {
 }
 
 /// This same program as the helper, and what would hold a program: policy may depend on it.
-fn sandbox() -> Result<(Sandbox, Result<Report, String>), EffectError> {
+///
+/// # Errors
+/// When this program's own file cannot be found.
+pub fn sandbox() -> Result<(Sandbox, Result<Report, String>), EffectError> {
     let helper = std::env::current_exe().map_err(|error| {
         EffectError::new(
             Cause::Internal,
@@ -361,6 +364,7 @@ fn bare(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
         notices: Vec::new(),
         key: None,
         in_copy,
+        hosting: None,
     }
 }
 

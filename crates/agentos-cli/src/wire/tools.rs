@@ -15,7 +15,7 @@ use agentos_gemini::Gemini;
 use agentos_generic_http::{HttpAdapter, PlainServer, ServerSettings, TemplateWire};
 use agentos_llamacpp::{LlamaCpp, LlamaCppMode};
 use agentos_lmstudio::LmStudio;
-use agentos_net::{HttpClient, HttpUrl, NetConfig};
+use agentos_net::{HttpClient, HttpUrl, Names, NetConfig};
 use agentos_ollama::Ollama;
 use agentos_openai::OpenAi;
 use agentos_profile::{
@@ -56,6 +56,8 @@ pub struct Tool {
     pub key: Option<KeySent>,
     /// It works on a copy of all files, and needs none of them in its task.
     pub in_copy: bool,
+    /// What it is made of, where it speaks to a server.
+    pub hosting: Option<Hosting>,
 }
 
 /// What may be known of a key.
@@ -203,17 +205,62 @@ impl Tools {
         if matches!(profile.adapter, AdapterKind::Agent | AdapterKind::Tool) {
             return agents::probed(app, resolved);
         }
-        let http = HttpClient::new(NetConfig::default())
-            .map_err(|error| EffectError::new(Cause::Internal, "http", error.to_string()))?;
         let usable = keys::usable(app, resolved);
         let notices = notices(resolved, &usable);
         let key = usable.key.as_ref().map(|key| KeySent {
             variable: usable.variable.clone(),
             ending: key.hint(),
         });
-        let settings = settings(resolved, usable.key, usable.obstacle);
-        // A new wire is one crate and one line here.
-        let adapter: Box<dyn Adapter> = match profile.adapter {
+        let hosting = Hosting {
+            profile: profile.clone(),
+            key: usable.key,
+            key_obstacle: usable.obstacle,
+        };
+        Ok(Tool {
+            adapter: hosting.adapter(Names::System)?,
+            model: profile.model.clone(),
+            price: Price {
+                input: profile.price.input,
+                cached: profile.price.cached,
+                output: profile.price.output,
+            },
+            timeout_seconds: profile.timeout_seconds,
+            edit_format: profile.edit_format,
+            constrain: profile.constrain,
+            notices,
+            key,
+            in_copy: false,
+            hosting: Some(hosting),
+        })
+    }
+}
+
+/// What an adapter is made of, here or where it is hosted.
+#[derive(Clone)]
+pub struct Hosting {
+    /// The profile.
+    pub profile: Profile,
+    /// The key.
+    pub key: Option<Secret>,
+    /// Why no key is sent although there may be one.
+    pub key_obstacle: Option<String>,
+}
+
+impl Hosting {
+    /// The adapter. A new wire is one crate and one line here.
+    ///
+    /// # Errors
+    /// When the profile is of no server, or its wire is wrong.
+    pub fn adapter(&self, names: Names) -> Result<Box<dyn Adapter>, EffectError> {
+        let config = NetConfig {
+            names,
+            ..NetConfig::default()
+        };
+        let http = HttpClient::new(config)
+            .map_err(|error| EffectError::new(Cause::Internal, "http", error.to_string()))?;
+        let profile = &self.profile;
+        let settings = settings(profile, self.key.clone(), self.key_obstacle.clone());
+        Ok(match profile.adapter {
             AdapterKind::Openai => Box::new(HttpAdapter::new(settings, openai(profile), http)),
             AdapterKind::Lmstudio => Box::new(LmStudio::adapter(settings, http)),
             AdapterKind::Llamacpp => Box::new(LlamaCpp::adapter(settings, llamacpp_mode(profile.mode), http)),
@@ -228,21 +275,6 @@ impl Tools {
                     "a program is no server",
                 ));
             }
-        };
-        Ok(Tool {
-            adapter,
-            model: profile.model.clone(),
-            price: Price {
-                input: profile.price.input,
-                cached: profile.price.cached,
-                output: profile.price.output,
-            },
-            timeout_seconds: profile.timeout_seconds,
-            edit_format: profile.edit_format,
-            constrain: profile.constrain,
-            notices,
-            key,
-            in_copy: false,
         })
     }
 }
@@ -320,8 +352,7 @@ fn llamacpp_mode(mode: Mode) -> LlamaCppMode {
     }
 }
 
-fn settings(resolved: &Resolved, key: Option<Secret>, key_obstacle: Option<String>) -> ServerSettings {
-    let profile = &resolved.profile;
+fn settings(profile: &Profile, key: Option<Secret>, key_obstacle: Option<String>) -> ServerSettings {
     ServerSettings {
         base_url: profile.base_url.as_ref().map(ToString::to_string),
         model: profile.model.clone(),
@@ -359,6 +390,7 @@ fn replay(app: &App, file: Option<&Path>) -> Result<Tool, EffectError> {
         notices: Vec::new(),
         key: None,
         in_copy: false,
+        hosting: None,
     })
 }
 

@@ -6,7 +6,7 @@ use agentos_testkit::cli::CliOutput;
 use agentos_testkit::repo::{TestRepo, remove_file, write_file};
 use serde_json::Value;
 
-use crate::support::{SLOPPY_FIX, agentos, chat_server, openai_at, run_in, small_repo};
+use crate::support::{SLOPPY_FIX, agentos, chat_server, openai_at, run_in, sandbox_holds, small_repo};
 
 fn run_against(repo: &TestRepo, misdeed: impl Fn() + Send + Sync + 'static) -> CliOutput {
     let server = chat_server(SLOPPY_FIX, misdeed);
@@ -108,6 +108,7 @@ fn a_tool_that_only_proposes_lands() {
     let result = last_result(&repo);
     assert_eq!(result["wrote_files"], false);
     assert_eq!(result["committed"], false);
-    assert_eq!(result["boundary"]["enforcement"], "observed");
+    let enforcement = if sandbox_holds() { "kernel" } else { "observed" };
+    assert_eq!(result["boundary"]["enforcement"], enforcement);
     assert_eq!(result["boundary"]["before"], result["boundary"]["after"]);
 }

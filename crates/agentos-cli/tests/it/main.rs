@@ -26,6 +26,7 @@ mod disk_calls;
 mod evidence;
 mod evidence_copy;
 mod exit_codes;
+mod hosted;
 mod hostile;
 mod identity;
 mod keyring;

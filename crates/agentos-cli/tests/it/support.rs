@@ -66,6 +66,18 @@ pub fn agentos() -> Cli {
     Cli::new(env!("CARGO_BIN_EXE_agentos")).unwrap()
 }
 
+/// Can the kernel hold a tool here? Says on screen what is skipped where it cannot.
+pub fn sandbox_holds() -> bool {
+    let report: serde_json::Value = agentos().run(&["doctor", "--json"]).unwrap().json().unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    let sandbox = checks.iter().find(|check| check["name"] == "sandbox").unwrap();
+    let holds = sandbox["status"] == "ok";
+    if !holds {
+        eprintln!("skipped: no sandbox on this machine: {}", sandbox["details"]);
+    }
+    holds
+}
+
 /// A repository with one source file, committed.
 pub fn small_repo() -> TestRepo {
     let repo = TestRepo::new();

@@ -1,9 +1,9 @@
-//! The process's own loopback, and the ports of it that lead to the parent.
+//! The process's own network, and the ports of it that lead to the parent.
 //!
-//! Owns: bringing the loopback up and carrying bytes from a port to the parent's socket. Never: connects to anything
+//! Owns: bringing the loopback up, giving it addresses and carrying bytes from a port to the parent's socket. Never: connects to anything
 //! but that socket.
 
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -21,49 +21,96 @@ pub(super) struct Door {
 }
 
 /// Interface 1 of a network namespace is its loopback; it begins switched off.
+const LOOPBACK: u32 = 1;
+
+/// Switches the loopback on.
 pub(super) fn loopback_up() -> Result<(), String> {
-    let failed = |error: nix::Error| format!("no loopback of its own: {error}");
+    match ask(&switch_on()) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err("the loopback cannot be switched on".to_owned()),
+        Err(error) => Err(format!("no loopback of its own: {error}")),
+    }
+}
+
+/// Has the kernel change this namespace's network; true when it did.
+fn ask(message: &[u8]) -> Result<bool, nix::Error> {
     let netlink = socket(
         AddressFamily::Netlink,
         SockType::Raw,
         SockFlag::SOCK_CLOEXEC,
         SockProtocol::NetlinkRoute,
-    )
-    .map_err(failed)?;
-    send(netlink.as_raw_fd(), &switch_on(), MsgFlags::empty()).map_err(failed)?;
+    )?;
+    send(netlink.as_raw_fd(), message, MsgFlags::empty())?;
     let mut answer = [0; 64];
-    let length = recv(netlink.as_raw_fd(), &mut answer, MsgFlags::empty()).map_err(failed)?;
+    let length = recv(netlink.as_raw_fd(), &mut answer, MsgFlags::empty())?;
     // An acknowledgement is an error message (rtnetlink(7)) whose number, after the header, is 0.
-    match answer.get(..length).and_then(|answer| answer.get(16..20)) {
-        Some([0, 0, 0, 0]) => Ok(()),
-        _ => Err("the loopback cannot be switched on".to_owned()),
-    }
+    Ok(matches!(
+        answer.get(..length).and_then(|answer| answer.get(16..20)),
+        Some([0, 0, 0, 0])
+    ))
 }
 
-/// `RTM_NEWLINK` for interface 1 with `IFF_UP`: a `nlmsghdr` and an `ifinfomsg`, as rtnetlink(7) lays them out.
-fn switch_on() -> Vec<u8> {
-    const NEW_LINK: u16 = 16;
+/// A request of this type with this body, under a `nlmsghdr` (netlink(7)).
+fn request(kind: u16, more_flags: u16, body: &[u8]) -> Vec<u8> {
     const REQUEST_AND_ACK: u16 = 1 | 4;
-    const UP: u32 = 1;
-    let mut message = Vec::with_capacity(32);
-    message.extend(32_u32.to_ne_bytes());
-    message.extend(NEW_LINK.to_ne_bytes());
-    message.extend(REQUEST_AND_ACK.to_ne_bytes());
+    let length = u32::try_from(16 + body.len()).unwrap_or(u32::MAX);
+    let mut message = Vec::with_capacity(16 + body.len());
+    message.extend(length.to_ne_bytes());
+    message.extend(kind.to_ne_bytes());
+    message.extend((REQUEST_AND_ACK | more_flags).to_ne_bytes());
     message.extend(1_u32.to_ne_bytes());
     message.extend(0_u32.to_ne_bytes());
-    // Family and padding, type, index, flags, mask of the flags that change.
-    message.extend([0; 4]);
-    message.extend(1_i32.to_ne_bytes());
-    message.extend(UP.to_ne_bytes());
-    message.extend(UP.to_ne_bytes());
+    message.extend(body);
     message
+}
+
+/// `RTM_NEWLINK` with an `ifinfomsg` that says `IFF_UP`, as rtnetlink(7) lays it out.
+fn switch_on() -> Vec<u8> {
+    const NEW_LINK: u16 = 16;
+    const UP: u32 = 1;
+    let mut body = Vec::with_capacity(16);
+    // Family and padding, type, index, flags, mask of the flags that change.
+    body.extend([0; 4]);
+    body.extend(LOOPBACK.to_ne_bytes());
+    body.extend(UP.to_ne_bytes());
+    body.extend(UP.to_ne_bytes());
+    request(NEW_LINK, 0, &body)
+}
+
+/// `RTM_NEWADDR` with an `ifaddrmsg` and the address as its two attributes, as rtnetlink(7) lays them out.
+fn take_address(address: IpAddr) -> Vec<u8> {
+    const NEW_ADDRESS: u16 = 20;
+    const CREATE: u16 = 0x400;
+    // IFA_ADDRESS and IFA_LOCAL.
+    const ATTRIBUTES: [u16; 2] = [1, 2];
+    // Nobody else could have it.
+    const NO_DUPLICATES_LOOKED_FOR: u8 = 2;
+    let (family, bytes) = match address {
+        IpAddr::V4(address) => (libc::AF_INET, address.octets().to_vec()),
+        IpAddr::V6(address) => (libc::AF_INET6, address.octets().to_vec()),
+    };
+    let bits = u8::try_from(bytes.len() * 8).unwrap_or(u8::MAX);
+    let family = u8::try_from(family).unwrap_or_default();
+    let mut body = vec![family, bits, NO_DUPLICATES_LOOKED_FOR, 0];
+    body.extend(LOOPBACK.to_ne_bytes());
+    for kind in ATTRIBUTES {
+        let length = u16::try_from(4 + bytes.len()).unwrap_or_default();
+        body.extend(length.to_ne_bytes());
+        body.extend(kind.to_ne_bytes());
+        body.extend(&bytes);
+    }
+    request(NEW_ADDRESS, CREATE, &body)
 }
 
 /// Opens the ports.
 pub(super) fn listen(forwards: &[Forward]) -> Result<Vec<Door>, String> {
     let open = |forward: &Forward| {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, forward.port))
-            .map_err(|error| format!("port {} cannot be opened inside: {error}", forward.port))?;
+        let (address, number) = (forward.address, forward.port);
+        if !address.is_loopback() && !matches!(ask(&take_address(address)), Ok(true)) {
+            return Err(format!("the address {address} cannot be its own inside"));
+        }
+        let port = TcpListener::bind((address, number))
+            .map_err(|error| format!("port {number} cannot be opened inside: {error}"))?;
         Ok(Door {
             port,
             socket: forward.socket.clone(),

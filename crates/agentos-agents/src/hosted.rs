@@ -1,0 +1,251 @@
+//! Our own adapters, hosted like any other tool: this same program, started again and confined before it reads its task.
+//!
+//! Owns: the one connection that it gets, and the lines that it writes. Never: lets it reach another address, or runs it
+//! unconfined where the kernel can hold it.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentos_sandbox::{Caps, Order, Report, Sandbox, Scratch, Stop, Stream};
+use agentos_tool::{
+    Adapter, BoxFuture, Confinement, Progress, ProgressSink, Timestamp, ToolCapabilities, ToolError,
+    ToolHealth, ToolOutput, ToolTask,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::AgentError;
+use crate::adapter::{confinement, last_line, whole};
+use crate::background::{Voice, begin};
+use crate::lines::Cutter;
+
+/// Bytes that it may write.
+const MOST_OUTPUT: usize = 64 << 20;
+/// It keeps the task's limit itself and says so in its own words; this much later it is ended.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What a hosted adapter writes: one line each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum HostedLine {
+    /// A piece of the answer arrived.
+    Text {
+        /// The piece.
+        text: String,
+    },
+    /// Something worth telling.
+    Note {
+        /// One sentence.
+        note: String,
+    },
+    /// The end: the answer.
+    Output {
+        /// As the adapter gave it.
+        output: ToolOutput,
+    },
+    /// The end: no answer.
+    Error {
+        /// As the adapter gave it.
+        error: ToolError,
+    },
+}
+
+/// What the hosted adapter finds of its server's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// It has an address; a connection may come of it or not.
+    Host,
+    /// It has none.
+    Nothing,
+}
+
+/// Writes down what a hosted adapter reads: the adapter's own settings, its key and the task.
+pub type Job = dyn Fn(&ToolTask, Found) -> Result<Vec<u8>, String> + Send + Sync;
+
+/// How an adapter is started.
+pub struct Host {
+    /// This program.
+    pub program: PathBuf,
+    /// The arguments that make it a hosted adapter.
+    pub args: Vec<String>,
+    /// Its whole environment.
+    pub env: Vec<(String, String)>,
+    /// What it may read besides the system's folders.
+    pub readable: Vec<PathBuf>,
+    /// Where runs may have folders of their own.
+    pub folder: PathBuf,
+    /// Its server's name or address.
+    pub host: String,
+    /// And port.
+    pub port: u16,
+    /// For the connection to be made.
+    pub patience: Duration,
+    /// What it reads.
+    pub job: Box<Job>,
+}
+
+/// An adapter that runs elsewhere.
+pub struct Hosted {
+    here: Box<dyn Adapter>,
+    inner: Arc<Inner>,
+    held: Result<Report, String>,
+}
+
+struct Inner {
+    provider: String,
+    host: Host,
+    sandbox: Sandbox,
+}
+
+impl Hosted {
+    /// Hosts `here`, whose words and health stay its own. `held` is what the sandbox said when it was probed: where
+    /// nothing confines, the adapter runs in this process and is observed.
+    #[must_use]
+    pub fn new(here: Box<dyn Adapter>, host: Host, sandbox: Sandbox, held: Result<Report, String>) -> Self {
+        let provider = here.provider().to_owned();
+        Self {
+            here,
+            inner: Arc::new(Inner {
+                provider,
+                host,
+                sandbox,
+            }),
+            held,
+        }
+    }
+}
+
+impl Adapter for Hosted {
+    fn provider(&self) -> &str {
+        self.here.provider()
+    }
+
+    fn health_check(&self, now: Timestamp) -> BoxFuture<'_, ToolHealth> {
+        self.here.health_check(now)
+    }
+
+    fn run<'a>(
+        &'a self,
+        task: &'a ToolTask,
+        progress: &'a dyn ProgressSink,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        if self.held.is_err() {
+            return self.here.run(task, progress);
+        }
+        Box::pin(self.inner.call(task, progress))
+    }
+
+    fn supports(&self) -> ToolCapabilities {
+        self.here.supports()
+    }
+
+    fn confinement(&self) -> Confinement {
+        confinement(&self.held)
+    }
+}
+
+impl Inner {
+    async fn call(
+        self: &Arc<Self>,
+        task: &ToolTask,
+        progress: &dyn ProgressSink,
+    ) -> Result<ToolOutput, ToolError> {
+        let stop = Stop::default();
+        let (inner, told, work_stop) = (Arc::clone(self), task.clone(), stop.clone());
+        let work = move |voice: &Voice| {
+            let answered = inner.answer(&told, &work_stop, voice);
+            answered.unwrap_or_else(|error| Err(error.into_tool_error(0)))
+        };
+        match begin(work, move || stop.stop(), progress) {
+            Some(background) => background.await,
+            None => Err(AgentError::Thread.into_tool_error(0)),
+        }
+    }
+
+    fn answer(
+        &self,
+        task: &ToolTask,
+        stop: &Stop,
+        voice: &Voice,
+    ) -> Result<Result<ToolOutput, ToolError>, AgentError> {
+        let scratch = Scratch::new(&self.host.folder, &format!("{}.{}", task.task_id, task.attempt))?;
+        let (mut order, found, outlet) = self.order(&scratch)?;
+        order.env.clone_from(&self.host.env);
+        let broken = |how: String| AgentError::Protocol {
+            program: self.provider.clone(),
+            how,
+        };
+        let input = (self.host.job)(task, found).map_err(broken)?;
+        let caps = Caps {
+            time: Duration::from_secs(task.limits.timeout_seconds) + GRACE,
+            output: MOST_OUTPUT,
+        };
+        let (mut cutter, mut end, mut errors) = (Cutter::default(), None, Vec::new());
+        let mut line = |line: &[u8]| match serde_json::from_slice(line) {
+            Ok(HostedLine::Text { text }) => voice.say(Progress::Text(text)),
+            Ok(HostedLine::Note { note }) => voice.say(Progress::Note(note)),
+            Ok(HostedLine::Output { output }) => end = Some(Ok(output)),
+            Ok(HostedLine::Error { error }) => end = Some(Err(error)),
+            Err(_) => end = None,
+        };
+        let mut seen = |stream, bytes: &[u8]| match stream {
+            Stream::Out => cutter.take(bytes, &mut line),
+            Stream::Err => errors.extend_from_slice(bytes),
+        };
+        let ended = self.sandbox.run(&order, input, caps, stop, &mut seen)?;
+        drop(outlet);
+        whole(&ended.report)?;
+        end.ok_or_else(|| AgentError::Failed {
+            program: self.provider.clone(),
+            code: ended.code,
+            said: last_line(&errors),
+        })
+    }
+
+    /// The order, and the connection it may use. Where there is none, nothing listens inside either, so that the
+    /// adapter finds what it would have found outside.
+    #[cfg(target_os = "linux")]
+    fn order(
+        &self,
+        scratch: &Scratch,
+    ) -> Result<(Order, Found, Option<agentos_sandbox::Outlet>), AgentError> {
+        use agentos_sandbox::{Forward, Outlet, Unreached, Way, reach};
+        let host = &self.host;
+        let mut order = self.bare_order(scratch);
+        let name = host.host.trim_matches(['[', ']']);
+        let first = match reach(name, host.port, host.patience) {
+            Ok(first) => first,
+            Err(Unreached::UnknownHost) => return Ok((order, Found::Nothing, None)),
+            Err(Unreached::NoConnection) => return Ok((order, Found::Host, None)),
+        };
+        let socket = scratch.tmp().join("server.sock");
+        let way = Way::Address(name.to_owned(), host.port);
+        let outlet = Outlet::connected(&socket, way, first)?;
+        order.forwards = vec![Forward {
+            address: name.parse::<IpAddr>().unwrap_or(Ipv4Addr::LOCALHOST.into()),
+            port: host.port,
+            socket,
+        }];
+        Ok((order, Found::Host, Some(outlet)))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn order(&self, scratch: &Scratch) -> Result<(Order, Found, Option<()>), AgentError> {
+        Ok((self.bare_order(scratch), Found::Host, None))
+    }
+
+    fn bare_order(&self, scratch: &Scratch) -> Order {
+        let host = &self.host;
+        let mut order = Order::new(
+            host.program.clone(),
+            host.args.clone(),
+            scratch.home(),
+            scratch.root(),
+        );
+        order.readable.clone_from(&host.readable);
+        order.readable.push(host.program.clone());
+        order.writable = vec![scratch.home(), scratch.tmp()];
+        order
+    }
+}

@@ -1,0 +1,134 @@
+//! A built-in adapter is a confined child of its own: what holds it while it speaks to its server, and what it still says.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use agentos_testkit::server::{FakeServer, Reply, closed_port};
+use serde_json::Value;
+
+use crate::support::{SLOPPY_FIX, agentos, chat_server, openai_at, sandbox_holds, small_repo};
+
+const KEY: &str = "sk-hosted-0123456789abcdef";
+
+/// The processes of this machine that are hosted adapters of a program with this id as an ancestor: their state, and whether
+/// the key is in their command line or environment.
+fn hosted_below(top: u32) -> Vec<(String, bool)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let place = entry.path();
+        let read = |name: &str| std::fs::read(place.join(name)).unwrap_or_default();
+        let line = read("cmdline");
+        let is_hosted = line.ends_with(b"\0__tool\0");
+        if !is_hosted || !descends(&place, top) {
+            continue;
+        }
+        let leaks = [line, read("environ")]
+            .iter()
+            .any(|bytes| bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()));
+        let net = |place: &Path| std::fs::read_link(place.join("ns/net")).unwrap_or_default();
+        let status = String::from_utf8(read("status")).unwrap();
+        let outside = net(&place) == net(Path::new("/proc/self"));
+        found.push((format!("{status}OwnNetwork:\t{}\n", !outside), leaks));
+    }
+    found
+}
+
+fn descends(place: &Path, top: u32) -> bool {
+    let status = std::fs::read_to_string(place.join("status")).unwrap_or_default();
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|value| value.trim().parse::<u32>().ok())
+    };
+    match field("PPid:") {
+        Some(parent) if parent == top => true,
+        Some(parent) if parent > 1 => descends(&Path::new("/proc").join(parent.to_string()), top),
+        Some(_) | None => false,
+    }
+}
+
+#[test]
+fn an_adapter_is_confined_while_it_speaks_to_its_server_and_its_key_is_nowhere_to_be_read() {
+    if !sandbox_holds() {
+        return;
+    }
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let own = std::process::id();
+    let server = chat_server(SLOPPY_FIX, move || {
+        noted.lock().unwrap().extend(hosted_below(own));
+    });
+    let repo = small_repo();
+    let flags = openai_at(&server.url());
+    let mut args = vec![
+        "run",
+        "fix add",
+        "--file",
+        "src/lib.rs",
+        "--require-sandbox",
+        "--json",
+    ];
+    args.extend(flags.iter().map(String::as_str));
+    let cli = agentos().in_dir(repo.path()).env("AGENTOS_OPENAI_API_KEY", KEY);
+    let output = cli.run(&args).unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+    let outcome: Value = output.json().unwrap();
+    assert_eq!(outcome["result"]["boundary"]["enforcement"], "kernel");
+    assert_eq!(
+        outcome["result"]["boundary"]["layers"].as_array().unwrap().len(),
+        9
+    );
+    let sent = server.requests();
+    assert!(
+        sent.iter()
+            .all(|request| request.header("authorization") == Some(&format!("Bearer {KEY}")))
+    );
+    let seen = seen.lock().unwrap();
+    let (status, leaks) = seen.first().expect("a hosted adapter");
+    for held in [
+        "NoNewPrivs:\t1",
+        "Seccomp:\t2",
+        "CapEff:\t0000000000000000",
+        "OwnNetwork:\ttrue",
+    ] {
+        assert!(status.contains(held), "{held}: {status}");
+    }
+    assert!(!status.contains("Uid:\t0\t"), "{status}");
+    assert!(!leaks, "the key is in the command line or the environment");
+}
+
+#[test]
+fn what_an_adapter_finds_of_its_server_is_what_it_would_find_unconfined() {
+    let locked =
+        FakeServer::start(|_| Reply::json(401, &serde_json::json!({ "error": { "message": "no" } })));
+    let locked = locked.unwrap();
+    let wants_key = format!("{}/v1", locked.url());
+    let closed = format!("{}/v1", closed_port().unwrap());
+    for (url, code) in [
+        (closed.as_str(), "refused"),
+        ("http://no-such-host.invalid:8080/v1", "dns"),
+        (&wants_key, "key_required"),
+        ("not a url", "bad_url"),
+    ] {
+        let repo = small_repo();
+        let args = [
+            "run",
+            "-p",
+            "vllm",
+            "--base-url",
+            url,
+            "--model",
+            "m",
+            "fix add",
+            "--file",
+            "src/lib.rs",
+            "--json",
+        ];
+        let output = agentos().in_dir(repo.path()).run(&args).unwrap();
+        let outcome: Value = output.json().unwrap();
+        assert_eq!(
+            (outcome["code"].as_str(), output.code),
+            (Some(code), Some(5)),
+            "{url}: {outcome}"
+        );
+    }
+}
