@@ -2,6 +2,8 @@
 //!
 //! Owns: answering landing's questions from one tree. Never: looks at the work tree.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +16,8 @@ use crate::{RepoError, Repository, Target};
 pub struct GitBase<'repo> {
     git: &'repo git2::Repository,
     tree: Tree<'repo>,
+    /// The paths of all files by their last part, read when first asked for: an answer may name many that are missing.
+    names: OnceCell<HashMap<String, Vec<String>>>,
 }
 
 impl std::fmt::Debug for GitBase<'_> {
@@ -28,10 +32,7 @@ impl Repository {
     /// # Errors
     /// When its tree cannot be read.
     pub fn base(&self, target: &Target) -> Result<GitBase<'_>, RepoError> {
-        Ok(GitBase {
-            git: &self.git,
-            tree: self.tree(&target.base_tree)?,
-        })
+        Ok(GitBase::of(&self.git, self.tree(&target.base_tree)?))
     }
 
     /// Read access to the tree of any commit, by a name that git understands: `HEAD`, `main~2`, an id.
@@ -42,9 +43,51 @@ impl Repository {
         let found = self.git.revparse_single(revision);
         let tree = found.and_then(|object| object.peel_to_tree());
         match tree {
-            Ok(tree) => Ok(GitBase { git: &self.git, tree }),
+            Ok(tree) => Ok(GitBase::of(&self.git, tree)),
             Err(_) => Err(RepoError::UnknownRevision(revision.to_owned())),
         }
+    }
+}
+
+impl<'repo> GitBase<'repo> {
+    fn of(git: &'repo git2::Repository, tree: Tree<'repo>) -> Self {
+        Self {
+            git,
+            tree,
+            names: OnceCell::new(),
+        }
+    }
+
+    /// The paths of the files whose last part is this, in order.
+    fn files_named(&self, last: &str) -> Result<&[String], BaseError> {
+        if self.names.get().is_none() {
+            let names = self.walk().map_err(|error| failed(&error))?;
+            // Nobody else sets it: it is not shared between threads.
+            let _ = self.names.set(names);
+        }
+        let found = self.names.get().and_then(|names| names.get(last));
+        Ok(found.map_or(&[], Vec::as_slice))
+    }
+
+    fn walk(&self) -> Result<HashMap<String, Vec<String>>, git2::Error> {
+        let mut names: HashMap<String, Vec<String>> = HashMap::new();
+        let mut folders = vec![(String::new(), self.tree.id())];
+        while let Some((prefix, id)) = folders.pop() {
+            let folder = self.git.find_tree(id)?;
+            for entry in &folder {
+                let Ok(name) = std::str::from_utf8(entry.name_bytes()) else {
+                    continue;
+                };
+                let path = format!("{prefix}{name}");
+                match entry.kind() {
+                    Some(ObjectType::Tree) => folders.push((path + "/", entry.id())),
+                    Some(ObjectType::Blob) => names.entry(name.to_owned()).or_default().push(path),
+                    Some(ObjectType::Commit | ObjectType::Tag | ObjectType::Any) | None => {}
+                }
+            }
+        }
+        names.values_mut().for_each(|paths| paths.sort());
+        Ok(names)
     }
 }
 
@@ -111,33 +154,13 @@ impl Base for GitBase<'_> {
     }
 
     fn paths_ending_with(&self, suffix: &str, limit: usize) -> Result<Vec<String>, BaseError> {
-        let mut found = Vec::new();
         let last = suffix.rsplit('/').next().unwrap_or(suffix);
-        let mut folders = vec![(String::new(), self.tree.id())];
-        while let Some((prefix, id)) = folders.pop() {
-            let folder = self.git.find_tree(id).map_err(|error| failed(&error))?;
-            for entry in &folder {
-                let Ok(name) = std::str::from_utf8(entry.name_bytes()) else {
-                    continue;
-                };
-                let path = format!("{prefix}{name}");
-                if entry.kind() == Some(ObjectType::Tree) {
-                    folders.push((path + "/", entry.id()));
-                } else if entry.kind() == Some(ObjectType::Blob)
-                    && name == last
-                    && path
-                        .strip_suffix(suffix)
-                        .is_some_and(|above| above.is_empty() || above.ends_with('/'))
-                {
-                    found.push(path);
-                    if found.len() >= limit {
-                        return Ok(found);
-                    }
-                }
-            }
-        }
-        found.sort();
-        Ok(found)
+        let ends = |path: &&String| {
+            path.strip_suffix(suffix)
+                .is_some_and(|above| above.is_empty() || above.ends_with('/'))
+        };
+        let found = self.files_named(last)?.iter().filter(ends);
+        Ok(found.take(limit).cloned().collect())
     }
 }
 
