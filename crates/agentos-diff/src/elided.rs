@@ -79,7 +79,7 @@ const SMALL_WORDS: [&str; 56] = [
     "your",
 ];
 /// What says that something is left out.
-const KEY_WORDS: [&str; 14] = [
+const KEY_WORDS: [&str; 15] = [
     "change",
     "changes",
     "continues",
@@ -93,11 +93,67 @@ const KEY_WORDS: [&str; 14] = [
     "remaining",
     "rest",
     "same",
+    "snip",
     "unchanged",
+];
+/// The same in other languages, in parts: two of them, or one beside dots, say that something is left out.
+const ELSEWHERE: [&str; 44] = [
+    // Spanish, Portuguese, Italian
+    "resto d",
+    "restante",
+    "sin cambios",
+    "sem altera",
+    "sem mudan",
+    "invariat",
+    "existente",
+    "esistente",
+    "se mantiene",
+    "permanece",
+    // French
+    "reste d",
+    "inchangé",
+    "sans changement",
+    "existant",
+    // German, Dutch
+    "rest ",
+    "restlich",
+    "übrige",
+    "unverändert",
+    "bleibt",
+    "bestehend",
+    "wie bisher",
+    "ongewijzigd",
+    // Polish, Turkish
+    "pozostał",
+    "bez zmian",
+    "geri kalan",
+    "değişme",
+    // Russian, Ukrainian
+    "остальн",
+    "без изменений",
+    "существующ",
+    "решта",
+    "без змін",
+    // Chinese
+    "其余",
+    "剩余",
+    "其他",
+    "不变",
+    "省略",
+    "现有",
+    // Japanese
+    "残り",
+    "変更なし",
+    "既存",
+    "そのまま",
+    // Korean
+    "나머지",
+    "변경 없",
+    "기존",
 ];
 
 /// A whole file must be whole: no line of it, other than those of the base, may stand for others. `lost` is by how
-/// many lines the file gets shorter.
+/// many lines the file gets shorter, that line aside.
 pub(crate) fn complete(
     new: &[HunkLine<'_>],
     lost: usize,
@@ -160,13 +216,21 @@ fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
         .split(|mark: char| !mark.is_alphanumeric() && mark != '_')
         .filter(|word| !word.is_empty())
         .collect();
-    let key = |word: &&str| KEY_WORDS.contains(word) || *word == "snip";
+    let key = |word: &&str| KEY_WORDS.contains(word);
     let names = words
         .iter()
         .filter(|word| !key(word) && !SMALL_WORDS.contains(word))
         .count();
-    let says = words.len() <= WORDS_AT_MOST && names <= 1 && words.iter().any(key);
-    before || (says && (behind || lost > 0))
+    let says = names <= 1 && words.iter().any(key);
+    let elsewhere = elsewhere(text);
+    before
+        || (words.len() <= WORDS_AT_MOST
+            && ((says && (behind || lost > 0)) || (elsewhere > 0 && behind) || (elsewhere > 1 && lost > 0)))
+}
+
+/// How many words of other languages it has that say that something is left out.
+fn elsewhere(text: &str) -> usize {
+    ELSEWHERE.iter().filter(|part| text.contains(**part)).count()
 }
 
 /// A line of context that stands for others.
@@ -210,6 +274,6 @@ fn dots_first(line: &[u8]) -> bool {
 fn says_the_rest_stays(line: &[u8]) -> bool {
     comment(line).is_some_and(|text| {
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-        has(&["rest of", "remaining", "existing"]) && has(&["unchanged", "same"])
+        (has(&["rest of", "remaining", "existing"]) && has(&["unchanged", "same"])) || elsewhere(&text) > 1
     })
 }

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::budget::Budget;
-use crate::parse::{Body, FileEdit, Name, Parsed, without_prefix};
+use crate::parse::{Body, FileEdit, HunkLine, Name, Parsed, without_prefix};
 use crate::resolve::{Action, Resolved, Stop, resolve};
 use crate::text::{excerpt, trim_end};
 use crate::{
-    Base, BaseError, Dialect, FileMode, FileReport, FileState, LandOptions, Refusal, RefusalCode, RepoPath,
-    whole,
+    Base, BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, LandOptions, Refusal, RefusalCode,
+    RepoPath, whole,
 };
 
 /// Characters of a name in a report.
@@ -187,6 +187,7 @@ fn file(
         (Action::Create, _) | (_, None) => {
             if let Body::Whole(lines) = &first.body {
                 whole::created(lines)?;
+                not_meant_below(&path, lines, base, options)?;
             }
             let content = content::created(first, report)?;
             let mode = mode.unwrap_or(FileMode::Regular);
@@ -214,6 +215,35 @@ fn file(
             Ok(states)
         }
     }
+}
+
+/// A whole file that is not there may be meant for one below a folder that was left out, where it has most of its lines.
+fn not_meant_below(
+    path: &RepoPath,
+    lines: &[HunkLine<'_>],
+    base: &dyn Base,
+    options: &LandOptions,
+) -> Result<(), Stop> {
+    /// More of one name are many of a kind, and none of them is meant.
+    const FEW: usize = 4;
+    let below = base.paths_ending_with(path.as_str(), FEW)?;
+    for other in below.iter().filter(|_| below.len() < FEW) {
+        let Some(entry) = base
+            .entry(other)?
+            .filter(|entry| matches!(entry.kind, EntryKind::File(_)))
+        else {
+            continue;
+        };
+        let content = base.read(&entry.id)?;
+        if content.len() <= options.limits.file_bytes && whole::resembles(&content, lines) {
+            let message = format!("`{path}` is not there, and most of it stands in `{other}`");
+            return Err(Refusal::new(RefusalCode::Ambiguous, message)
+                .at(path.as_str())
+                .hint("write the path from the top of the repository; give a new file as a diff that adds it")
+                .into());
+        }
+    }
+    Ok(())
 }
 
 /// Parts that say the same twice count once; parts that contradict each other are refused.

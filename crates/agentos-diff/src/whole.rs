@@ -91,6 +91,26 @@ pub(crate) fn created(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Half of the lines of the one at least are lines of the other, and the other way round.
+pub(crate) fn resembles(base: &[u8], new: &[HunkLine<'_>]) -> bool {
+    let old: Vec<&[u8]> = lines(base)
+        .iter()
+        .map(|line| line.text)
+        .filter(|line| says(line))
+        .collect();
+    let new: Vec<&[u8]> = new
+        .iter()
+        .map(|line| line.text.as_ref())
+        .filter(|line| says(line))
+        .collect();
+    let shared = |some: &[&[u8]], others: &[&[u8]]| {
+        let others: HashSet<&[u8]> = others.iter().copied().collect();
+        let found = some.iter().filter(|line| others.contains(*line)).count();
+        !some.is_empty() && found * 2 >= some.len()
+    };
+    shared(&old, &new) && shared(&new, &old)
+}
+
 fn says(line: &[u8]) -> bool {
     !trim(line).is_empty()
 }

@@ -80,6 +80,15 @@ fn a_comment_that_stands_for_code_does_not_land() {
         ("# [rest of code]", true),
         ("# existing code here", true),
         ("# ...snip...", true),
+        ("# resto del código sin cambios", true),
+        ("# Rest bleibt unverändert", true),
+        ("# le reste du code est inchangé", true),
+        ("# остальной код без изменений", true),
+        ("# 其余代码保持不变", true),
+        ("# 残りは変更なし", true),
+        ("# código existente ...", true),
+        ("# código para el resto", false),
+        ("# 参数", false),
         ("# no more than two are needed for the caller", false),
         ("# see the manual", false),
     ] {
@@ -100,4 +109,22 @@ fn a_block_that_ends_like_the_file_may_still_be_a_part_of_it() {
     let without_b = base.replace("def b():\n    x = 2\n    return x\n\n", "");
     let whole = format!("`f.py`\n```python\n{without_b}```\n");
     assert_eq!(outcome(base, &whole), Ok(without_b));
+}
+
+#[test]
+fn a_whole_file_for_a_path_that_is_there_further_down_does_not_land_where_it_is_like_that_file() {
+    let there = "import os\n\ndef a():\n    x = 1\n    return x\n";
+    let changed = there.replace("x = 1", "x = 2");
+    let new = "def other():\n    return 0\n";
+    for (path, content, landed) in [
+        ("util.py", changed.as_str(), false),
+        ("lib/util.py", changed.as_str(), false),
+        ("tests/util.py", changed.as_str(), true),
+        ("util.py", new, true),
+    ] {
+        let base = Memory::of(&[("src/lib/util.py", there.as_bytes())]);
+        let answer = format!("`{path}`\n```python\n{content}```\n");
+        let found = land(answer.as_bytes(), &base, &LandOptions::default());
+        assert_eq!(found.is_ok(), landed, "{path}: {found:?}");
+    }
 }
