@@ -240,6 +240,10 @@ pub const OTHER_LANGUAGES: &[(&str, &str)] = &[
         "the second verifier shares no code with the product; run by tests where its package is there",
     ),
     (
+        "scripts/agents",
+        "measures whole processes beside git's; never run by a test",
+    ),
+    (
         "scripts/examples",
         "tools in other languages that speak the tool protocol; a test checks that they conform",
     ),

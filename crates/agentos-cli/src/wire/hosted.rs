@@ -53,6 +53,12 @@ pub fn hosted(app: &App, mut tool: Tool, session: &Session) -> Result<Tool, Effe
         return Ok(tool);
     };
     let (sandbox, held) = agents::sandbox()?;
+    if let Err(why) = &held {
+        let told = format!(
+            "the kernel cannot hold this tool here ({why}): it runs in this process, and the boundary is observed"
+        );
+        tool.notices.push(told);
+    }
     let program = std::env::current_exe().map_err(|error| {
         let message = format!("cannot find this program's own file: {error}");
         EffectError::new(Cause::Internal, "helper", message)

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use agentos_testkit::cli::Cli;
 use agentos_testkit::server::{FakeServer, Reply, closed_port};
 use serde_json::Value;
 
@@ -131,4 +132,39 @@ fn what_an_adapter_finds_of_its_server_is_what_it_would_find_unconfined() {
             "{url}: {outcome}"
         );
     }
+}
+
+#[test]
+fn where_nothing_confines_an_adapter_is_observed_and_a_demand_for_more_refuses() {
+    // In a user namespace of one user there is nobody to become who is not root.
+    let inside = Cli::new("unshare").unwrap();
+    let program = env!("CARGO_BIN_EXE_agentos");
+    let doctor = inside.run(&["-Ur", program, "doctor", "--json"]);
+    if !doctor.is_ok_and(|output| output.stdout.contains("not-confined")) {
+        eprintln!("skipped: a user namespace that cannot be confined further is not to be had here");
+        return;
+    }
+    let server = chat_server(SLOPPY_FIX, || {});
+    let flags = openai_at(&server.url());
+    let repo = small_repo();
+    let run = |more: &[&str]| {
+        let mut args = vec!["-Ur", program, "run", "fix add", "--file", "src/lib.rs", "--json"];
+        args.extend(flags.iter().map(String::as_str));
+        args.extend(more);
+        let inside = Cli::new("unshare").unwrap().in_dir(repo.path());
+        let output = inside.run(&args).unwrap();
+        (output.code, output.json().unwrap(), output.stderr)
+    };
+    let (code, outcome, _): (_, Value, _) = run(&["--require-sandbox"]);
+    assert_eq!(
+        (code, outcome["code"].as_str()),
+        (Some(5), Some("not-confined")),
+        "{outcome}"
+    );
+    assert!(server.requests().is_empty(), "the task was sent");
+    let (code, outcome, told) = run(&[]);
+    assert_eq!(code, Some(0), "{outcome}");
+    assert!(told.contains("the kernel cannot hold this tool here"), "{told}");
+    assert_eq!(outcome["result"]["boundary"]["enforcement"], "observed");
+    assert_eq!(outcome["result"]["boundary"]["layers"], Value::Null);
 }

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""What a sandbox and a disposable copy cost: time and bytes, beside `git worktree add` and the same program unconfined.
+
+    cargo build --release && python3 scripts/agents/measure.py target/release/agentos
+
+Makes a repository of 30,000 files (121 MB), or of as many as a second argument says, in a temporary folder, which it takes
+away again. Needs Linux, git and Python 3.8. Every figure is a median; on a machine that does other work none of them
+means much.
+"""
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+FILES = int(sys.argv[2]) if len(sys.argv) > 2 else 30_000
+FOLDERS, BYTES, RUNS = 300, 4_000, 15
+
+
+def run(*command, cwd=None):
+    begun = time.perf_counter()
+    done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    took = (time.perf_counter() - begun) * 1000
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return took, done.stdout
+
+
+def repository(place):
+    letters = random.Random(1)
+    for number in range(FILES):
+        folder = os.path.join(place, f"d{number % FOLDERS}")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, f"f{number}.txt"), "w") as file:
+            while file.tell() < BYTES:
+                file.write("".join(letters.choices("abcdefghijklmnopqrstuvwxyz ", k=79)) + "\n")
+    run("git", "init", "-q", "-b", "main", place)
+    run("git", "-C", place, "add", "-A")
+    run("git", "-C", place, "-c", "user.name=m", "-c", "user.email=m@m", "commit", "-qm", "many files")
+
+
+def taken(place):
+    """Bytes on the disk, as `du` counts them."""
+    return int(run("du", "-s", "--block-size=1", place)[1].split()[0])
+
+
+def median(figures):
+    return statistics.median(figures)
+
+
+def main():
+    agentos = os.path.abspath(sys.argv[1])
+    top = tempfile.mkdtemp(prefix="agentos-measure-")
+    try:
+        measure(agentos, top)
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+
+
+def measure(agentos, top):
+    place = os.path.join(top, "repository")
+    os.makedirs(place)
+    repository(place)
+    trees = []
+    for number in range(3):
+        tree = os.path.join(top, f"tree{number}")
+        trees.append(run("git", "-C", place, "worktree", "add", "-q", "--detach", tree)[0])
+        tree_bytes = taken(tree)
+        run("git", "-C", place, "worktree", "remove", "--force", tree)
+
+    call = (agentos, "--repo", place, "tool", "run", "-p", "command", "--json", "--")
+    first = run(*call, "touch", "new")[0]
+    later, inside = [], []
+    for _ in range(RUNS):
+        took, said = run(*call, "touch", "new")
+        later.append(took)
+        inside.append(json.loads(said)["latency_ms"])
+    upper = bytes_of_a_run(call, os.path.join(place, ".git/agentos/copies"))
+
+    small = os.path.join(top, "small")
+    os.makedirs(small)
+    with open(os.path.join(small, "file"), "w") as file:
+        file.write("one\n")
+    run("git", "init", "-q", "-b", "main", small)
+    run("git", "-C", small, "add", "-A")
+    run("git", "-C", small, "-c", "user.name=m", "-c", "user.email=m@m", "commit", "-qm", "one file")
+    call = (agentos, "--repo", small, "tool", "run", "-p", "command", "--json", "--", "touch", "new")
+    run(*call)
+    held = [json.loads(run(*call)[1])["latency_ms"] for _ in range(RUNS)]
+    bare = [run("touch", "new", cwd=top)[0] for _ in range(RUNS)]
+
+    rows = [
+        ("`git worktree add`", median(trees), tree_bytes),
+        ("first run over this base (the copy is made)", first, None),
+        ("later run, whole command", median(later), upper),
+        ("of this, sandbox and program", median(inside), None),
+        ("`touch` in the sandbox, in a small repository", median(held), None),
+        ("`touch` unconfined", median(bare), None),
+    ]
+    for name, milliseconds, size in rows:
+        size = "" if size is None else f"{size / 1024:12,.0f} KiB"
+        print(f"{name:46} {milliseconds:10,.1f} ms {size}")
+    print(f"a later run is 1/{median(trees) / median(later):.0f} of the time and 1/{tree_bytes / upper:.0f} of the bytes")
+    print(f"the sandbox adds {median(held) - median(bare):.1f} ms to a run (latency is counted in whole milliseconds)")
+
+
+def bytes_of_a_run(call, copies):
+    """What a run's folders hold while its program runs."""
+    child = subprocess.Popen((*call, "sleep", "2"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while child.poll() is None:
+        time.sleep(0.5)
+        runs = [entry.path for entry in os.scandir(copies) if entry.name.startswith("run-") and entry.is_dir()]
+        if runs:
+            size = sum(taken(place) for place in runs)
+            child.wait()
+            return size
+    sys.exit("no folders of a run were seen")
+
+
+if __name__ == "__main__":
+    main()
