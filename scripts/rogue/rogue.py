@@ -3,7 +3,6 @@
 
     rogue.py CONFIG.json            all attempts; one JSON line each into `rogue.jsonl`
     rogue.py CONFIG.json NAME       one of the attempts that do not end by themselves
-    rogue.py CONFIG.json --drop     the same as an ordinary user where root starts it, for the suite's own test
 
 CONFIG names what lies outside: the repository, a folder that everybody may write, a home, ports, a process. Only the
 standard library; nothing here harms the machine: what succeeds touches the named places alone.
@@ -739,10 +738,6 @@ def main():
     mode = sys.argv[2] if len(sys.argv) > 2 else None
     if mode in SINGLE:
         return SINGLE[mode]()
-    if mode == "--drop" and os.geteuid() == 0:
-        os.setgroups([])
-        os.setgid(C.user)
-        os.setuid(C.user)
     with open("rogue.jsonl", "w") as out:
         for name, kind, plain, function in ATTEMPTS:
             try:

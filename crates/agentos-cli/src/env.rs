@@ -132,6 +132,27 @@ impl Env {
         PathBuf::from(MACHINE_POLICY)
     }
 
+    /// The program that confines tools: this one. The test of the rogue gate names one that confines nothing.
+    ///
+    /// # Errors
+    /// When this program's own file cannot be found.
+    #[cfg(debug_assertions)]
+    pub fn helper(&self) -> std::io::Result<PathBuf> {
+        match self.get("AGENTOS_TEST_HELPER") {
+            Some(named) => Ok(named.into()),
+            None => std::env::current_exe(),
+        }
+    }
+
+    /// The program that confines tools: this one. Nothing in the environment names another.
+    ///
+    /// # Errors
+    /// When this program's own file cannot be found.
+    #[cfg(not(debug_assertions))]
+    pub fn helper(&self) -> std::io::Result<PathBuf> {
+        std::env::current_exe()
+    }
+
     /// Where a process waits for a kill test to end it: `AGENTOS_FAIL_POINT` holds the number of the place.
     #[cfg(debug_assertions)]
     pub fn fail_points(&self) -> FailPoints {

@@ -90,7 +90,7 @@ pub fn asked(
 /// When the profile is wrong.
 pub fn probed(app: &App, resolved: &Resolved) -> Result<Tool, EffectError> {
     let (program, tool) = profiled(app, resolved)?;
-    let (sandbox, held) = sandbox()?;
+    let (sandbox, held) = sandbox(app)?;
     let agent = Agent::new(program, places(app), sandbox, held, Box::new(NoCopies));
     Ok(told(bare(Box::new(agent), false), tool))
 }
@@ -100,7 +100,7 @@ pub fn probed(app: &App, resolved: &Resolved) -> Result<Tool, EffectError> {
 /// # Errors
 /// When this program's own file cannot be found.
 pub fn any_program(app: &App, provider: &str) -> Result<Tool, EffectError> {
-    let (sandbox, held) = sandbox()?;
+    let (sandbox, held) = sandbox(app)?;
     // A program that is there wherever one can be confined at all.
     let program = Program::new(provider, "sh", &[]);
     let agent = Agent::new(program, places(app), sandbox, held, Box::new(NoCopies));
@@ -326,8 +326,8 @@ pub fn task(words: Option<&str>, flags: &ProgramFlags) -> String {
 ///
 /// # Errors
 /// When this program's own file cannot be found.
-pub fn sandbox() -> Result<(Sandbox, Result<Report, String>), EffectError> {
-    let helper = std::env::current_exe().map_err(|error| {
+pub fn sandbox(app: &App) -> Result<(Sandbox, Result<Report, String>), EffectError> {
+    let helper = app.env.helper().map_err(|error| {
         EffectError::new(
             Cause::Internal,
             "helper",
@@ -340,7 +340,7 @@ pub fn sandbox() -> Result<(Sandbox, Result<Report, String>), EffectError> {
 }
 
 fn in_copy(app: &App, program: Program, session: &Session) -> Result<Tool, EffectError> {
-    let (sandbox, held) = sandbox()?;
+    let (sandbox, held) = sandbox(app)?;
     let copies = ExecutorCopies::new(session, &program, held.is_ok())?;
     let agent = Agent::new(program, places(app), sandbox, held, Box::new(copies));
     Ok(bare(Box::new(agent), true))
@@ -348,7 +348,7 @@ fn in_copy(app: &App, program: Program, session: &Session) -> Result<Tool, Effec
 
 /// A program that speaks the tool protocol; `folder` is where its runs may have folders of their own.
 fn speaker(app: &App, program: Program, folder: PathBuf) -> Result<Tool, EffectError> {
-    let (sandbox, held) = sandbox()?;
+    let (sandbox, held) = sandbox(app)?;
     let speaker = Speaker::new(program, places(app), sandbox, held, folder);
     Ok(bare(Box::new(speaker), false))
 }

@@ -52,7 +52,7 @@ pub fn hosted(app: &App, mut tool: Tool, session: &Session) -> Result<Tool, Effe
         // Nothing can be sent; the adapter says so.
         return Ok(tool);
     };
-    let (sandbox, held) = agents::sandbox()?;
+    let (sandbox, held) = agents::sandbox(app)?;
     if let Err(why) = &held {
         let told = format!(
             "the kernel cannot hold this tool here ({why}): it runs in this process, and the boundary is observed"

@@ -112,7 +112,7 @@ impl Ground {
             "home": self.home(), "token": self.token, "pid": std::process::id(), "victim": self.victim.id(),
             "tcp": self.tcp.local_addr().map_err(failed())?.port(),
             "udp": self.udp.local_addr().map_err(failed())?.port(),
-            "unix": self.outside().join("socket"), "user": TOOL_USER,
+            "unix": self.outside().join("socket"),
         });
         put(&self.repository.join("rogue.py"), ROGUE)?;
         put(&self.repository.join("rogue.json"), &config.to_string())?;

@@ -64,7 +64,13 @@ impl Program<'_> {
     /// All attempts; inside, why there are none.
     pub(super) fn attempts(&self) -> Result<Result<Vec<Attempt>, String>, GateError> {
         let said = self.rogue(&[], None)?;
-        let Some(diff) = said.result.get("diff").and_then(Value::as_str) else {
+        let told = said.result.get("diff").and_then(Value::as_str);
+        // A product that saw what was done passes no diff on; what the rogue answered is in its evidence.
+        let kept = match told {
+            Some(diff) => Some(diff.to_owned()),
+            None => self.recorded_answer()?,
+        };
+        let Some(diff) = kept else {
             return Ok(Err(format!(
                 "the rogue left no lines (exit code {:?}): {} {}",
                 said.code, said.result, said.stderr
@@ -111,6 +117,20 @@ impl Program<'_> {
             format!("files in the answer: {touched}"),
         ));
         Ok(found)
+    }
+
+    /// The last answer in the product's evidence.
+    fn recorded_answer(&self) -> Result<Option<String>, GateError> {
+        let said = self.call(&["evidence", "show", "--json"])?;
+        let records = said.result.get("records").and_then(Value::as_array);
+        let named = records.into_iter().flatten().rev().find_map(|record| {
+            let name = record.pointer("/body/answer_sha256")?.as_str()?;
+            name.strip_prefix("sha256:")?.split_at_checked(2)
+        });
+        let blobs = self.ground.repository().join(".git/agentos/blobs");
+        let text =
+            named.and_then(|(folder, name)| std::fs::read_to_string(blobs.join(folder).join(name)).ok());
+        Ok(text)
     }
 
     /// Does the product's own record hold?

@@ -1,4 +1,7 @@
-//! The rogue gate's own test: a product without a sandbox fails, attempt by attempt.
+//! The rogue gate's own test: the product with its sandbox switched off fails, attempt by attempt.
+//!
+//! Owns: the helper that confines nothing and says it does. A debug build takes it from `AGENTOS_TEST_HELPER`; a release
+//! build has no such variable. Skipped, saying so, where `agentos` was not built beside the gates.
 
 use std::path::Path;
 
@@ -6,26 +9,44 @@ use agentos_testkit::cli::Cli;
 use agentos_testkit::repo::{set_mode, write_file};
 use serde_json::Value;
 
-/// A product that runs the tool in a plain copy, as an ordinary user, and holds it back by nothing.
-const UNCONFINED: &str = r#"#!/bin/sh
-repo=$2
-while [ "$1" != -- ] && [ $# -gt 0 ]; do shift; done
-[ $# -gt 0 ] || exit 0
-shift
-copy=$(mktemp -d); cp -r "$repo/." "$copy"; chmod -R a+rwX "$copy"; cd "$copy" || exit 1
-case "$*" in
-  true) echo '{"status":"success"}'; exit 0 ;;
-  *rogue.json) "$@" --drop ;;
-  *) echo '{"status":"success"}'; exit 0 ;;
-esac
-python3 -c '
-import json
-lines = open("rogue.jsonl").read().splitlines()
-print(json.dumps({"status": "success", "diff": "".join("+" + line + "\n" for line in lines)}))'
+use crate::live::agentos;
+
+/// Stands where the sandbox's own helper does: reads the order, claims every layer, makes a plain copy of what it is to
+/// show and starts the program in it as an ordinary user, with nothing around it. What would harm the machine is not
+/// started.
+const UNCONFINED: &str = r#"#!/usr/bin/python3
+import json, os, shutil, subprocess, sys, tempfile
+os.setsid()
+length = int(os.read(0, 8))
+text = b""
+while len(text) < length:
+    text += os.read(0, length - len(text))
+order = json.loads(text)
+layers = ["mount-namespace", "pid-namespace", "network-namespace", "ipc-namespace", "landlock", "seccomp",
+          "no-new-privileges", "unprivileged", "limits"]
+print(json.dumps({"confined": {"layers": layers, "landlock_abi": 7}}), flush=True)
+if order["program"] is None or order["args"][-1:] in (["fork-bomb"], ["memory-bomb"], ["outlive"], ["large-file"]):
+    sys.exit()
+show = order["overlays"][0]
+copy = tempfile.mkdtemp()
+for folder in (show["lower"], show["upper"]):
+    shutil.copytree(folder, copy, symlinks=True, dirs_exist_ok=True)
+subprocess.run(["chmod", "-R", "a+rwX", copy], check=True)
+plain = {"user": 65533, "group": 65533, "extra_groups": []} if os.geteuid() == 0 else {}
+parent = open(f"/proc/{os.getppid()}/environ").read().split("\0")
+inherited = dict(variable.split("=", 1) for variable in parent if "=" in variable)
+code = subprocess.run([order["program"], *order["args"]], env=inherited, cwd=copy, **plain).returncode
+for name in os.listdir(copy):
+    new = os.path.join(copy, name)
+    if os.path.isfile(new) and not os.path.exists(os.path.join(show["lower"], name)):
+        shutil.copy(new, show["upper"])
+shutil.rmtree(copy, ignore_errors=True)
+sys.exit(code if code >= 0 else 128 - code)
 "#;
 
-fn verdict(agentos: &Path, out: &Path) -> (Option<i32>, Value) {
+fn verdict(agentos: &Path, helper: &Path, out: &Path) -> (Option<i32>, Value) {
     let gate = Cli::new(env!("CARGO_BIN_EXE_rogue")).unwrap();
+    let gate = gate.env("AGENTOS_TEST_HELPER", helper);
     let (agentos, place) = (agentos.display().to_string(), out.display().to_string());
     let output = gate.run(&["--agentos", &agentos, "--out", &place]).unwrap();
     let results = std::fs::read_to_string(out.join("reports/gate_results.json")).unwrap_or_else(|_| {
@@ -43,12 +64,13 @@ fn ids<'a>(verdict: &'a Value, status: &str) -> Vec<&'a str> {
 
 #[test]
 fn without_a_sandbox_the_suite_fails_attempt_by_attempt() {
+    let Some(agentos) = agentos() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let agentos = folder.path().join("agentos");
-    write_file(&agentos, UNCONFINED);
-    set_mode(&agentos, 0o755);
+    let helper = folder.path().join("helper");
+    write_file(&helper, UNCONFINED);
+    set_mode(&helper, 0o755);
     let out = folder.path().join("out");
-    let (code, verdict) = verdict(&agentos, &out);
+    let (code, verdict) = verdict(&agentos, &helper, &out);
     if verdict["status"] == "skipped" {
         println!("skipped: {}", verdict["checks"][0]["details"]);
         return;
@@ -69,14 +91,7 @@ fn without_a_sandbox_the_suite_fails_attempt_by_attempt() {
         assert!(failed.contains(&format!("ROGUE-{name}").as_str()), "{attempt}");
     }
     // And what the rogue did is seen from outside, whatever it says.
-    for seen in [
-        "repository",
-        "outside",
-        "shared-memory-outside",
-        "silence",
-        "endless-output",
-        "never-ends",
-    ] {
+    for seen in ["repository", "outside", "shared-memory-outside", "silence"] {
         assert!(
             failed.contains(&format!("ROGUE-{seen}").as_str()),
             "{seen}: {failed:?}"
