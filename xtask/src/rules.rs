@@ -363,6 +363,7 @@ pub const GRANTS: &[(&str, &[&str])] = &[
         "crates/agentos-sandbox",
         &[
             "std::fs::OpenOptions::new",
+            "std::fs::copy",
             "std::fs::create_dir_all",
             "std::fs::remove_dir_all",
             "std::fs::remove_file",

@@ -12,9 +12,9 @@ use agentos_tool::{
 };
 
 use crate::background::{Voice, begin};
-use crate::difference::difference;
+use crate::difference::{Difference, Shown, difference};
 use crate::health;
-use crate::{AgentError, Copies, Places, Program};
+use crate::{AgentError, Checkout, Copies, Places, Program};
 
 /// Bytes that a program may write to its two streams.
 const MOST_OUTPUT: usize = 64 << 20;
@@ -158,19 +158,52 @@ impl Inner {
         elapsed: &mut u64,
     ) -> Result<(String, Vec<String>), AgentError> {
         let checkout = self.copies.take().map_err(AgentError::Copy)?;
+        let checkout = checkout.as_ref();
         let mut shared = self.program.shared.iter();
         if let Some((_, name)) = shared.find(|(_, name)| !checkout.is_ignored(&format!("{name}/"))) {
             return Err(AgentError::NotIgnored(name.clone()));
         }
+        let call = (task, stop, voice);
+        let mut found = match self.in_copy(checkout, Shown::Overlaid, call, elapsed) {
+            Err(AgentError::Sandbox(SandboxError::NoOverlay(_))) => {
+                let mut found = self.in_copy(checkout, Shown::Copied, call, elapsed)?;
+                let told =
+                    "no overlay can be mounted here: the tool worked in a whole copy, which takes longer";
+                found.notes.push(told.to_owned());
+                found
+            }
+            done => done?,
+        };
+        if checkout.withheld() > 0 {
+            found.notes.push(format!(
+                "{} files were kept from the tool by policy, and with them git's history",
+                checkout.withheld()
+            ));
+        }
+        Ok((found.text, found.notes))
+    }
+
+    fn in_copy(
+        &self,
+        checkout: &dyn Checkout,
+        shown: Shown,
+        (task, stop, voice): (&ToolTask, &Stop, &Voice),
+        elapsed: &mut u64,
+    ) -> Result<Difference, AgentError> {
         let name = format!("{}.{}", task.task_id, task.attempt);
         let scratch = Scratch::new(&self.copies.folder(), &name)?;
-        let borrowed = checkout
-            .give_history(&scratch.changes())
-            .map_err(AgentError::Copy)?;
+        let (left, lower) = match shown {
+            Shown::Overlaid => (scratch.changes(), Some(checkout.files())),
+            Shown::Copied => {
+                scratch.fill(&checkout.files())?;
+                (scratch.copy(), None)
+            }
+        };
+        let borrowed = checkout.give_history(&left).map_err(AgentError::Copy)?;
         let words = words(task);
         let mut order = self
             .program
-            .order_in_copy(&self.places, &scratch, checkout.files(), task, &words)?;
+            .order_in_copy(&self.places, &scratch, lower, task, &words)?;
         order.readable.extend(borrowed);
         self.program.furnish(&self.places, &scratch.home())?;
         let outlets = outlets(&self.program, &scratch)?;
@@ -185,15 +218,9 @@ impl Inner {
             });
         }
         let ignored = |path: &str| checkout.is_ignored(path) || self.program.is_own(path);
-        let mut found = difference(&checkout.files(), &scratch.changes(), &ignored)?;
-        if checkout.withheld() > 0 {
-            found.notes.push(format!(
-                "{} files were kept from the tool by policy, and with them git's history",
-                checkout.withheld()
-            ));
-        }
+        let mut found = difference(&checkout.files(), &left, shown, &ignored)?;
         found.notes.extend(refused(&outlets));
-        Ok((found.text, found.notes))
+        Ok(found)
     }
 
     /// Runs the program and tells what it writes; gives its last line too.

@@ -33,15 +33,26 @@ enum Side {
     Link(String),
 }
 
-/// Compares `upper` (what was written) with `lower` (what was shown). New files that `ignored` names are no answer.
+/// How the program saw the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// Through an overlay: what was written lies apart.
+    Overlaid,
+    /// As a copy of all of them.
+    Copied,
+}
+
+/// Compares `upper` (what was written, or the whole copy) with `lower` (what was shown). New files that `ignored` names are no answer.
 pub(crate) fn difference(
     lower: &Path,
     upper: &Path,
+    shown: Shown,
     ignored: &dyn Fn(&str) -> bool,
 ) -> Result<Difference, AgentError> {
     let mut walk = Walk {
         lower,
         upper,
+        shown,
         ignored,
         sides: BTreeMap::new(),
         bytes: 0,
@@ -49,12 +60,17 @@ pub(crate) fn difference(
         left_out: 0,
     };
     walk.folder("")?;
+    match shown {
+        Shown::Overlaid => {}
+        Shown::Copied => walk.missing("")?,
+    }
     Ok(walk.told())
 }
 
 struct Walk<'a> {
     lower: &'a Path,
     upper: &'a Path,
+    shown: Shown,
     ignored: &'a dyn Fn(&str) -> bool,
     sides: BTreeMap<String, (Option<Side>, Option<Side>)>,
     bytes: u64,
@@ -89,12 +105,15 @@ impl Walk<'_> {
                     self.left_out += 1;
                     return Ok(());
                 }
+                // A whole copy has no such marks but those that the program made.
+                let replaced = replaced && self.shown == Shown::Overlaid;
                 if replaced || !was_folder {
                     self.gone(path)?;
                 }
                 self.folder(&format!("{path}/"))
             }
             Upper::Deleted => self.gone(path),
+            Upper::File { .. } if self.shown == Shown::Copied && self.is_as_it_was(path, &place)? => Ok(()),
             Upper::File { executable, length } => {
                 self.count(length)?;
                 let content = fs::read(&place).map_err(AgentError::unreadable(&place))?;
@@ -134,18 +153,34 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The place of a path in the lower tree; none where a part above it is no folder, which could lead elsewhere.
-    fn lower_place(&self, path: &str) -> Option<PathBuf> {
-        let mut place = self.lower.to_owned();
-        let (above, last) = path.rsplit_once('/').unwrap_or(("", path));
-        for part in above.split('/').filter(|part| !part.is_empty()) {
-            place.push(part);
-            if !place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-                return None;
+    /// Is a file of a whole copy what was shown?
+    fn is_as_it_was(&self, path: &str, place: &Path) -> Result<bool, AgentError> {
+        let Some(shown) = self.lower_place(path) else {
+            return Ok(false);
+        };
+        let look = |place: &Path| Upper::look(place).map_err(AgentError::unreadable(place));
+        let read = |place: &Path| fs::read(place).map_err(AgentError::unreadable(place));
+        let (old, new) = (look(&shown)?, look(place)?);
+        Ok(old == new && read(&shown)? == read(place)?)
+    }
+
+    /// What was shown in a folder and is not in the whole copy any more is gone.
+    fn missing(&mut self, above: &str) -> Result<(), AgentError> {
+        for name in names(&self.lower.join(above))? {
+            // The copy was made from git's own names, all of which are text.
+            let path = format!("{above}{}", name.to_string_lossy());
+            if place_in(self.upper, &path).is_none() {
+                self.gone(&path)?;
+            } else if self.is_lower_folder(&path) {
+                self.missing(&format!("{path}/"))?;
             }
         }
-        place.push(last);
-        place.symlink_metadata().is_ok().then_some(place)
+        Ok(())
+    }
+
+    /// The place of a path in the lower tree.
+    fn lower_place(&self, path: &str) -> Option<PathBuf> {
+        place_in(self.lower, path)
     }
 
     fn is_lower_folder(&self, path: &str) -> bool {
@@ -226,6 +261,20 @@ impl Walk<'_> {
             notes: self.notes,
         }
     }
+}
+
+/// The place of a path in a tree; none where a part above it is no folder, which could lead elsewhere.
+fn place_in(top: &Path, path: &str) -> Option<PathBuf> {
+    let mut place = top.to_owned();
+    let (above, last) = path.rsplit_once('/').unwrap_or(("", path));
+    for part in above.split('/').filter(|part| !part.is_empty()) {
+        place.push(part);
+        if !place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            return None;
+        }
+    }
+    place.push(last);
+    place.symlink_metadata().is_ok().then_some(place)
 }
 
 type State = (RepoPath, Option<FileState>, Option<FileState>);

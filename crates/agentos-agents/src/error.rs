@@ -106,7 +106,9 @@ impl AgentError {
             Self::Copy(_) | Self::Unreadable { .. } => "copy",
             Self::Sandbox(SandboxError::OutOfTime(_)) => "out_of_time",
             Self::Sandbox(SandboxError::TooMuchOutput(_)) | Self::TooLarge(_) => "too_large",
-            Self::Sandbox(SandboxError::Unsupported(_) | SandboxError::NotConfined(_)) => "not_confined",
+            Self::Sandbox(
+                SandboxError::Unsupported(_) | SandboxError::NotConfined(_) | SandboxError::NoOverlay(_),
+            ) => "not_confined",
             Self::Thread
             | Self::Sandbox(SandboxError::NoReport(_) | SandboxError::Io { .. } | SandboxError::Stopped) => {
                 "sandbox"
@@ -122,9 +124,9 @@ impl AgentError {
         match self {
             Self::NoProgram(_)
             | Self::NotIgnored(_)
-            | Self::Sandbox(SandboxError::Unsupported(_) | SandboxError::NotConfined(_)) => {
-                ErrorCategory::Config
-            }
+            | Self::Sandbox(
+                SandboxError::Unsupported(_) | SandboxError::NotConfined(_) | SandboxError::NoOverlay(_),
+            ) => ErrorCategory::Config,
             Self::Protocol { .. } => ErrorCategory::Schema,
             Self::Copy(_)
             | Self::Unreadable { .. }

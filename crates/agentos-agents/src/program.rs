@@ -78,7 +78,7 @@ impl Program {
         }
     }
 
-    /// The order for one run in `copy`, which shows `lower`.
+    /// The order for one run in the copy, which shows `lower` overlaid, or is a whole copy already.
     ///
     /// # Errors
     /// When there is no such program.
@@ -86,19 +86,22 @@ impl Program {
         &self,
         places: &Places,
         scratch: &Scratch,
-        lower: PathBuf,
+        lower: Option<PathBuf>,
         task: &ToolTask,
         words: &str,
     ) -> Result<Order, AgentError> {
         let copy = scratch.copy();
         let mut order = self.order(places, scratch, &copy, copy.clone())?;
         order.args = self.arguments(task, words);
-        order.overlays = vec![Overlay {
-            lower,
-            upper: scratch.changes(),
-            work: scratch.kernel(),
-            at: copy.clone(),
-        }];
+        match lower {
+            None => order.writable.push(copy.clone()),
+            Some(lower) => order.overlays.push(Overlay {
+                lower,
+                upper: scratch.changes(),
+                work: scratch.kernel(),
+                at: copy.clone(),
+            }),
+        }
         let shares = self.shared.iter().map(|(from, name)| Share {
             from: from.clone(),
             at: copy.join(name),

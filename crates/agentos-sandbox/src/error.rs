@@ -13,6 +13,9 @@ pub enum SandboxError {
     /// A layer could not be put up; nothing was started.
     #[error("the tool was not started, because it could not be confined: {0}")]
     NotConfined(String),
+    /// An overlay cannot be mounted where its folders lie, as in a container; nothing was started.
+    #[error("the tool was not started, because its files cannot be overlaid: {0}")]
+    NoOverlay(String),
     /// The helper process is not one of ours, or died before it reported.
     #[error("the process that confines the tool ended before it reported: {0}")]
     NoReport(String),
@@ -49,7 +52,11 @@ impl SandboxError {
                 Some("Linux 5.13 or newer with Landlock, seccomp and user namespaces confines tools")
             }
             Self::OutOfTime(_) => Some("give it more time with --timeout SECONDS"),
-            Self::NoReport(_) | Self::Io { .. } | Self::TooMuchOutput(_) | Self::Stopped => None,
+            Self::NoOverlay(_)
+            | Self::NoReport(_)
+            | Self::Io { .. }
+            | Self::TooMuchOutput(_)
+            | Self::Stopped => None,
         }
     }
 }

@@ -98,6 +98,8 @@ pub(crate) enum Said {
     Confined(Report),
     /// A layer could not be put up; nothing was started.
     Refused(String),
+    /// An overlay could not be mounted; nothing was started.
+    NoOverlay(String),
 }
 
 #[cfg(test)]

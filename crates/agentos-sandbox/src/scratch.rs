@@ -43,6 +43,14 @@ impl Scratch {
         Ok(scratch)
     }
 
+    /// Puts a copy of a tree where the tool sees the files, links as links: for where no overlay can be mounted.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn fill(&self, from: &Path) -> Result<(), SandboxError> {
+        copy_below(from, &self.copy()).map_err(SandboxError::io("copy the files for the tool"))
+    }
+
     /// What was written over the files that the tool was shown.
     #[must_use]
     pub fn changes(&self) -> PathBuf {
@@ -88,6 +96,27 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         discard(&self.folder);
     }
+}
+
+fn copy_below(from: &Path, to: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (there, kind) = (to.join(entry.file_name()), entry.file_type()?);
+        if kind.is_dir() {
+            fs::create_dir_all(&there)?;
+            give(&there)?;
+            copy_below(&entry.path(), &there)?;
+            continue;
+        }
+        if kind.is_symlink() {
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, &there)?;
+        } else {
+            fs::copy(entry.path(), &there)?;
+        }
+        give(&there)?;
+    }
+    Ok(())
 }
 
 /// Gives a file or folder to the user that tools run as.

@@ -25,6 +25,9 @@ use std::ffi::OsString;
 #[cfg(target_os = "linux")]
 use std::io::{Read, Write};
 
+#[cfg(target_os = "linux")]
+use crate::report::Said;
+
 /// The hidden verb. Not for people: it expects an order on standard input.
 pub const VERB: &str = "__confine";
 
@@ -46,18 +49,35 @@ pub fn run(args: impl Iterator<Item = OsString>) -> Option<u8> {
 #[cfg(target_os = "linux")]
 fn dispatch(args: &[String]) -> u8 {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let wrongly = || Err(Refusal::Layer("the helper was called wrongly".to_owned()));
     let done = match words.as_slice() {
-        ["namespaces"] => enter::namespaces(),
-        ["hold", who] => user::Role::parse(who).map_or_else(
-            || Err("the helper was called wrongly".to_owned()),
-            |role| hold::hold(&role),
-        ),
-        _ => Err("the helper was called wrongly".to_owned()),
+        ["namespaces"] => enter::namespaces().map_err(Refusal::Layer),
+        ["hold", who] => user::Role::parse(who).map_or_else(wrongly, |role| hold::hold(&role)),
+        _ => wrongly(),
     };
-    done.unwrap_or_else(|why| {
-        hold::say(&crate::report::Said::Refused(why));
+    done.unwrap_or_else(|refusal| {
+        hold::say(&match refusal {
+            Refusal::Layer(why) => Said::Refused(why),
+            Refusal::Overlay(why) => Said::NoOverlay(why),
+        });
         REFUSED
     })
+}
+
+/// Why the helper starts nothing.
+#[cfg(target_os = "linux")]
+enum Refusal {
+    /// A layer cannot be put up.
+    Layer(String),
+    /// An overlay cannot be mounted.
+    Overlay(String),
+}
+
+#[cfg(target_os = "linux")]
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Self::Layer(why)
+    }
 }
 
 /// The user that tools run as, where that is another than ours.

@@ -21,9 +21,13 @@ impl Trees {
     }
 
     fn difference(&self) -> Difference {
+        self.seen(Shown::Overlaid)
+    }
+
+    fn seen(&self, shown: Shown) -> Difference {
         let ignored = |path: &str| path.starts_with("target/") || path.ends_with(".log");
         let root = self.0.path();
-        difference(&root.join("lower"), &root.join("upper"), &ignored).unwrap()
+        difference(&root.join("lower"), &root.join("upper"), shown, &ignored).unwrap()
     }
 }
 
@@ -110,4 +114,50 @@ fn a_folder_in_the_place_of_a_link_shows_nothing_of_what_the_link_led_to() {
     let text = trees.difference().text;
     assert!(text.contains("+mine"), "{text}");
     assert!(!text.contains("-secret"), "{text}");
+}
+
+#[test]
+fn in_a_whole_copy_what_is_missing_is_gone_and_what_is_the_same_is_no_change() {
+    let trees = Trees::new();
+    trees
+        .write("lower/same/file", "same\n")
+        .write("lower/changed", "one\n")
+        .write("lower/gone", "gone\n")
+        .write("lower/folder/gone", "gone too\n")
+        .write("lower/becomes/a/file", "x\n")
+        .write("lower/file", "y\n")
+        .write("lower/led", "z\n")
+        .write("upper/same/file", "same\n")
+        .write("upper/changed", "two\n")
+        .write("upper/becomes", "a file\n")
+        .write("upper/file/becomes", "a folder\n")
+        .write("upper/run.log", "noise\n")
+        .write("elsewhere/led", "never shown\n");
+    make_link(&trees.0.path().join("upper/folder"), "../elsewhere");
+    let found = trees.seen(Shown::Copied);
+    let touched: Vec<&str> = found
+        .text
+        .lines()
+        .filter_map(|line| line.strip_prefix("diff --git a/"))
+        .filter_map(|names| names.split(' ').next())
+        .collect();
+    assert_eq!(
+        touched,
+        [
+            "becomes",
+            "becomes/a/file",
+            "changed",
+            "file",
+            "file/becomes",
+            "folder/gone",
+            "gone",
+            "led",
+            "folder"
+        ]
+    );
+    assert!(
+        !found.text.contains("never shown") && !found.text.contains("same"),
+        "{}",
+        found.text
+    );
 }

@@ -237,3 +237,36 @@ fn a_user_without_rights_confines_programs_as_root_does() {
     assert_eq!(outcome["outcome"], "landed", "{outcome}");
     assert_eq!(outcome["result"]["boundary"]["enforcement"], "kernel");
 }
+
+#[test]
+fn where_no_overlay_can_be_mounted_a_program_works_in_a_whole_copy() {
+    // Overlayfs does not take an overlay as its upper folder: what every repository inside a container meets.
+    let repo = repo();
+    let place = repo.path().display().to_string();
+    let script = format!(
+        "cd '{}' && mkdir upper work && mount -t overlay overlay -o 'lowerdir={place},upperdir=upper,workdir=work' \
+         '{place}' && cd '{place}' && echo mounted >&2 && '{}' run -p command --json -- sh -c \
+         'sed -i s/two/TWO/ src/a.rs; git commit -qam mine; rm .gitignore; ln -s a.rs src/b.rs; rm src/b.rs'; \
+         cat src/a.rs >&2",
+        repo.outside().display(),
+        env!("CARGO_BIN_EXE_agentos"),
+    );
+    let output = Cli::new("unshare")
+        .unwrap()
+        .run(&["-m", "sh", "-c", &script])
+        .unwrap();
+    if !output.stderr.contains("mounted") {
+        eprintln!("skipped: an overlay cannot be mounted here: {output}");
+        return;
+    }
+    let outcome: Value = output.json().unwrap();
+    if outcome["code"] == "not_confined" {
+        eprintln!("skipped: no sandbox on this machine: {}", outcome["message"]);
+        return;
+    }
+    assert_eq!(output.code, Some(0), "{outcome}");
+    assert_eq!(outcome["files"], serde_json::json!([".gitignore", "src/a.rs"]));
+    assert_eq!(outcome["result"]["boundary"]["enforcement"], "kernel");
+    assert!(outcome.to_string().contains("in a whole copy"), "{outcome}");
+    assert!(output.stderr.ends_with("one\nTWO\nthree\n"), "{output}");
+}

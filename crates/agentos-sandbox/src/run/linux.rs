@@ -215,6 +215,7 @@ impl Talk {
         match self.report {
             Some(Said::Confined(report)) => Ok(report),
             Some(Said::Refused(why)) => Err(SandboxError::NotConfined(why)),
+            Some(Said::NoOverlay(why)) => Err(SandboxError::NoOverlay(why)),
             None if stop.why() == Some(Why::Stopped) => Err(SandboxError::Stopped),
             None => Err(SandboxError::NoReport(format!(
                 "it wrote {} bytes that are no report",

@@ -13,7 +13,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::user::{self, Role};
-use super::{filter, relay, root, rules};
+use super::{Refusal, filter, relay, root, rules};
 use crate::order::{Limits, Order, VERSION};
 use crate::report::{Layer, Report, Said};
 
@@ -21,7 +21,7 @@ use crate::report::{Layer, Report, Said};
 const LONGEST_ORDER: usize = 1 << 20;
 
 /// Confines this process and runs the order's program to its end; gives its exit code.
-pub(super) fn hold(role: &Role) -> Result<u8, String> {
+pub(super) fn hold(role: &Role) -> Result<u8, Refusal> {
     let dies = |error: nix::Error| format!("would outlive its parent: {error}");
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(dies)?;
     let order = read_order()?;
@@ -57,7 +57,7 @@ pub(super) fn hold(role: &Role) -> Result<u8, String> {
     report.add(Layer::Seccomp);
     say(&Said::Confined(report));
     match &order.program {
-        Some(program) => start(&order, program),
+        Some(program) => Ok(start(&order, program)?),
         None => Ok(0),
     }
 }

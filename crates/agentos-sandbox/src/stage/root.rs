@@ -12,6 +12,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::{chdir, pivot_root};
 
+use super::Refusal;
 use crate::order::{Order, Overlay};
 
 /// Folders of programs and libraries.
@@ -56,7 +57,7 @@ const LINKS: &[(&str, &str)] = &[
 const NONE: Option<&str> = None;
 
 /// Builds the root and makes it this process's own.
-pub(super) fn build(order: &Order) -> Result<(), String> {
+pub(super) fn build(order: &Order) -> Result<(), Refusal> {
     let top = order.root.as_path();
     umask(Mode::from_bits_truncate(0o022));
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
@@ -82,7 +83,7 @@ pub(super) fn build(order: &Order) -> Result<(), String> {
         bind(place, &inside(top, place), false)?;
     }
     for overlay in &order.overlays {
-        overlaid(top, overlay)?;
+        overlaid(top, overlay).map_err(Refusal::Overlay)?;
     }
     for share in &order.shares {
         bind(&share.from, &inside(top, &share.at), true)?;
@@ -91,7 +92,7 @@ pub(super) fn build(order: &Order) -> Result<(), String> {
     directory(&proc)?;
     let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("proc"), &proc, Some("proc"), closed, NONE).map_err(failed("no `/proc` of its own", &proc))?;
-    enter(top)
+    Ok(enter(top)?)
 }
 
 /// Turns into the root and lets the old one go.
