@@ -22,7 +22,7 @@ pub(crate) enum Why {
     Asked,
 }
 
-/// Stops a process from elsewhere. Cheap to clone; each belongs to one run.
+/// Stops a process from elsewhere. Cheap to clone; each belongs to one run at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<Mutex<State>>);
 
@@ -46,6 +46,10 @@ impl Stop {
     /// A process runs that may be ended.
     pub(crate) fn began(&self, id: u32) {
         let mut state = self.state();
+        // An earlier run came to its own end: that is nothing against this one.
+        if state.why == Some(Why::Asked) {
+            state.why = None;
+        }
         state.process = i32::try_from(id).ok().map(Pid::from_raw);
         if state.why.is_some() {
             signal(state.process);
