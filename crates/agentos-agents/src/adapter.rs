@@ -3,17 +3,21 @@
 //! Owns: one call from copy to answer. Never: runs a program that the kernel does not hold with every layer.
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use agentos_sandbox::{Caps, Ended, Order, Report, Sandbox, SandboxError, Scratch, Stop};
+use agentos_sandbox::{Caps, Ended, Input, Order, Report, Sandbox, SandboxError, Scratch, Stop, Stream};
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, Progress, ProgressSink,
     Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
 };
 
+use crate::acp::Client;
 use crate::background::{Voice, begin};
 use crate::difference::{Difference, Shown, difference};
 use crate::health;
+use crate::lines::NoAnswer;
+use crate::program::Hears;
 use crate::{AgentError, Checkout, Copies, Places, Program};
 
 /// Bytes that a program may write to its two streams.
@@ -137,15 +141,15 @@ impl Inner {
     fn work(&self, task: &ToolTask, stop: &Stop, voice: &Voice) -> Result<ToolOutput, ToolError> {
         let mut elapsed = 0;
         let produced = self.produce(task, stop, voice, &mut elapsed);
-        let (text, warnings) = produced.map_err(|error| error.into_tool_error(elapsed))?;
+        let (found, finish) = produced.map_err(|error| error.into_tool_error(elapsed))?;
         Ok(ToolOutput {
-            text,
-            finish: FinishReason::Stop,
+            text: found.text,
+            finish,
             model_id: self.program.model.clone(),
             endpoint: None,
             usage: None,
             latency_ms: elapsed,
-            warnings,
+            warnings: found.notes,
         })
     }
 
@@ -156,7 +160,7 @@ impl Inner {
         stop: &Stop,
         voice: &Voice,
         elapsed: &mut u64,
-    ) -> Result<(String, Vec<String>), AgentError> {
+    ) -> Result<(Difference, FinishReason), AgentError> {
         let checkout = self.copies.take().map_err(AgentError::Copy)?;
         let checkout = checkout.as_ref();
         let mut shared = self.program.shared.iter();
@@ -164,13 +168,13 @@ impl Inner {
             return Err(AgentError::NotIgnored(name.clone()));
         }
         let call = (task, stop, voice);
-        let mut found = match self.in_copy(checkout, Shown::Overlaid, call, elapsed) {
+        let (mut found, finish) = match self.in_copy(checkout, Shown::Overlaid, call, elapsed) {
             Err(AgentError::Sandbox(SandboxError::NoOverlay(_))) => {
-                let mut found = self.in_copy(checkout, Shown::Copied, call, elapsed)?;
+                let (mut found, finish) = self.in_copy(checkout, Shown::Copied, call, elapsed)?;
                 let told =
                     "no overlay can be mounted here: the tool worked in a whole copy, which takes longer";
                 found.notes.push(told.to_owned());
-                found
+                (found, finish)
             }
             done => done?,
         };
@@ -180,7 +184,7 @@ impl Inner {
                 checkout.withheld()
             ));
         }
-        Ok((found.text, found.notes))
+        Ok((found, finish))
     }
 
     fn in_copy(
@@ -189,7 +193,7 @@ impl Inner {
         shown: Shown,
         (task, stop, voice): (&ToolTask, &Stop, &Voice),
         elapsed: &mut u64,
-    ) -> Result<Difference, AgentError> {
+    ) -> Result<(Difference, FinishReason), AgentError> {
         let name = format!("{}.{}", task.task_id, task.attempt);
         let scratch = Scratch::new(&self.copies.folder(), &name)?;
         let (left, lower) = match shown {
@@ -207,47 +211,108 @@ impl Inner {
         order.readable.extend(borrowed);
         self.program.furnish(&self.places, &scratch.home())?;
         let outlets = outlets(&self.program, &scratch)?;
-        let (ended, last) = self.watched(&order, words, task, stop, voice)?;
-        *elapsed = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
-        whole(&ended.report)?;
-        if ended.code != 0 {
-            return Err(AgentError::Failed {
-                program: self.program.name.clone(),
-                code: ended.code,
-                said: last,
-            });
-        }
-        let ignored = |path: &str| checkout.is_ignored(path) || self.program.is_own(path);
-        let mut found = difference(&checkout.files(), &left, shown, &ignored)?;
-        found.notes.extend(refused(&outlets));
-        Ok(found)
-    }
-
-    /// Runs the program and tells what it writes; gives its last line too.
-    fn watched(
-        &self,
-        order: &Order,
-        words: String,
-        task: &ToolTask,
-        stop: &Stop,
-        voice: &Voice,
-    ) -> Result<(Ended, String), AgentError> {
         let caps = Caps {
             time: Duration::from_secs(task.limits.timeout_seconds),
             output: MOST_OUTPUT,
         };
+        let done = match self.program.hears {
+            Hears::Words => self.watched(&order, words, caps, stop, voice)?,
+            Hears::Acp => self.prompted(&order, &words, caps, stop, voice)?,
+        };
+        *elapsed = u64::try_from(done.ended.elapsed.as_millis()).unwrap_or(u64::MAX);
+        whole(&done.ended.report)?;
+        let finish = self.judged(done)?;
+        let ignored = |path: &str| checkout.is_ignored(path) || self.program.is_own(path);
+        let mut found = difference(&checkout.files(), &left, shown, &ignored)?;
+        found.notes.extend(refused(&outlets));
+        Ok((found, finish))
+    }
+
+    /// Runs the program and tells what it writes.
+    fn watched(
+        &self,
+        order: &Order,
+        words: String,
+        caps: Caps,
+        stop: &Stop,
+        voice: &Voice,
+    ) -> Result<Done, AgentError> {
         let mut tail = Vec::new();
         let mut seen = |_stream, bytes: &[u8]| {
-            tail.extend_from_slice(bytes);
-            let extra = tail.len().saturating_sub(4 * LONGEST_QUOTE);
-            tail.drain(..extra);
+            keep_tail(&mut tail, bytes);
             voice.say(Progress::Transcript(String::from_utf8_lossy(bytes).into_owned()));
+        };
+        let input = Input::Bytes(words.into_bytes());
+        let ended = self.sandbox.run(order, input, caps, stop, &mut seen)?;
+        Ok(Done {
+            ended,
+            last: last_line(&tail),
+            said: Ok(FinishReason::Stop),
+        })
+    }
+
+    /// Runs the program, prompts it over the Agent Client Protocol, and ends it when it has answered.
+    fn prompted(
+        &self,
+        order: &Order,
+        words: &str,
+        caps: Caps,
+        stop: &Stop,
+        voice: &Voice,
+    ) -> Result<Done, AgentError> {
+        let (say, hear) = channel();
+        let mut client = Client::begin(&order.cwd, words, say);
+        let mut tail = Vec::new();
+        let mut seen = |stream, bytes: &[u8]| match stream {
+            Stream::Out => {
+                client.take(bytes, &mut |progress| voice.say(progress));
+                if client.is_over() {
+                    stop.finish();
+                }
+            }
+            Stream::Err => {
+                keep_tail(&mut tail, bytes);
+                voice.say(Progress::Transcript(String::from_utf8_lossy(bytes).into_owned()));
+            }
         };
         let ended = self
             .sandbox
-            .run(order, words.into_bytes(), caps, stop, &mut seen)?;
-        Ok((ended, last_line(&tail)))
+            .run(order, Input::Talk(hear), caps, stop, &mut seen)?;
+        Ok(Done {
+            ended,
+            last: last_line(&tail),
+            said: client.end(),
+        })
     }
+
+    /// What a program that ended so has come to.
+    fn judged(&self, done: Done) -> Result<FinishReason, AgentError> {
+        let program = self.program.name.clone();
+        match done.said {
+            Err(NoAnswer::Said(why)) => Err(AgentError::Said { program, why }),
+            Ok(_) | Err(NoAnswer::Broken(_)) if done.ended.code != 0 => Err(AgentError::Failed {
+                program,
+                code: done.ended.code,
+                said: done.last,
+            }),
+            Err(NoAnswer::Broken(how)) => Err(AgentError::Acp { program, how }),
+            Ok(finish) => Ok(finish),
+        }
+    }
+}
+
+/// How a program ended, and what it said of that.
+struct Done {
+    ended: Ended,
+    /// The last line beside its answer.
+    last: String,
+    said: Result<FinishReason, NoAnswer>,
+}
+
+fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
+    tail.extend_from_slice(bytes);
+    let extra = tail.len().saturating_sub(4 * LONGEST_QUOTE);
+    tail.drain(..extra);
 }
 
 #[cfg(target_os = "linux")]

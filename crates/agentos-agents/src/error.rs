@@ -49,6 +49,14 @@ pub enum AgentError {
         /// How.
         how: String,
     },
+    /// It does not speak the Agent Client Protocol.
+    #[error("`{program}` broke the Agent Client Protocol: {how}")]
+    Acp {
+        /// The program.
+        program: String,
+        /// How.
+        how: String,
+    },
     /// What it left cannot be read.
     #[error("the tool's changes cannot be read at `{}`: {source}", path.display())]
     Unreadable {
@@ -115,7 +123,7 @@ impl AgentError {
             }
             Self::Failed { .. } => "exit_code",
             Self::Said { .. } => "no_answer",
-            Self::Protocol { .. } => "protocol",
+            Self::Protocol { .. } | Self::Acp { .. } => "protocol",
             Self::NotIgnored(_) => "not_ignored",
         }
     }
@@ -127,7 +135,7 @@ impl AgentError {
             | Self::Sandbox(
                 SandboxError::Unsupported(_) | SandboxError::NotConfined(_) | SandboxError::NoOverlay(_),
             ) => ErrorCategory::Config,
-            Self::Protocol { .. } => ErrorCategory::Schema,
+            Self::Protocol { .. } | Self::Acp { .. } => ErrorCategory::Schema,
             Self::Copy(_)
             | Self::Unreadable { .. }
             | Self::Thread
@@ -157,6 +165,7 @@ impl AgentError {
             }
             Self::NotIgnored(_) => Some("share folders that `.gitignore` names; all others are in the copy"),
             Self::Said { .. }
+            | Self::Acp { .. }
             | Self::Copy(_)
             | Self::Thread
             | Self::Unreadable { .. }

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agentos_sandbox::{Caps, Order, Report, Sandbox, Stop};
+use agentos_sandbox::{Caps, Input, Order, Report, Sandbox, Stop};
 use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, NoProgress, Timestamp, ToolHealth};
 
 use crate::adapter::last_line;
@@ -121,7 +121,7 @@ fn version(
     };
     let mut said = Vec::new();
     let ended = sandbox
-        .run(&order, Vec::new(), caps, stop, &mut |_, bytes| {
+        .run(&order, Input::Bytes(Vec::new()), caps, stop, &mut |_, bytes| {
             said.extend_from_slice(bytes);
         })
         .map_err(|error| error.to_string())?;

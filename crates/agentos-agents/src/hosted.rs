@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_sandbox::{Caps, Order, Report, Sandbox, Scratch, Stop, Stream};
+use agentos_sandbox::{Caps, Input, Order, Report, Sandbox, Scratch, Stop, Stream};
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, Progress, ProgressSink, Timestamp, ToolCapabilities, ToolError,
     ToolHealth, ToolOutput, ToolTask,
@@ -193,7 +193,9 @@ impl Inner {
             Stream::Out => cutter.take(bytes, &mut line),
             Stream::Err => errors.extend_from_slice(bytes),
         };
-        let ended = self.sandbox.run(&order, input, caps, stop, &mut seen)?;
+        let ended = self
+            .sandbox
+            .run(&order, Input::Bytes(input), caps, stop, &mut seen)?;
         drop(outlet);
         whole(&ended.report)?;
         end.ok_or_else(|| AgentError::Failed {

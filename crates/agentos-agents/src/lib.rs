@@ -4,6 +4,7 @@
 //! adapter. Never: believes what the program says it did, shows it the repository, or reads git; copies come through
 //! [`Copies`]. Start at [`Agent`].
 
+mod acp;
 mod adapter;
 mod background;
 mod checkout;
@@ -21,5 +22,5 @@ pub use checkout::{Checkout, Copies};
 pub use error::AgentError;
 pub use hosted::{Found, Host, Hosted, HostedLine, Job};
 pub use places::Places;
-pub use program::{FILES, Program, TASK};
+pub use program::{FILES, Hears, Program, TASK};
 pub use speaker::Speaker;

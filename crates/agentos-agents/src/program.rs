@@ -48,6 +48,17 @@ pub struct Program {
     pub hosts: Vec<(String, u16)>,
     /// Where the work is done.
     pub mode: ExecutionMode,
+    /// How it hears its task.
+    pub hears: Hears,
+}
+
+/// How a program that works in a copy hears its task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hears {
+    /// In its arguments, and as its standard input.
+    Words,
+    /// As a prompt of the Agent Client Protocol.
+    Acp,
 }
 
 /// Stands for the task in a program's arguments.
@@ -75,6 +86,7 @@ impl Program {
             server: None,
             hosts: Vec::new(),
             mode: ExecutionMode::Local,
+            hears: Hears::Words,
         }
     }
 

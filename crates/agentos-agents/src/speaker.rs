@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_sandbox::{Caps, Report, Sandbox, SandboxError, Scratch, Stop, Stream};
+use agentos_sandbox::{Caps, Input, Report, Sandbox, SandboxError, Scratch, Stop, Stream};
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, DiffQuality, PROTOCOL, Progress, ProgressSink, Timestamp,
     ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolRequest, ToolTask,
@@ -137,7 +137,9 @@ impl Inner {
             }
         };
         let input = self.request(task)?;
-        let ended = self.sandbox.run(&order, input, caps, stop, &mut seen)?;
+        let ended = self
+            .sandbox
+            .run(&order, Input::Bytes(input), caps, stop, &mut seen)?;
         *elapsed = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
         whole(&ended.report)?;
         let answer = self.judged(lines.end(), ended.code, &errors)?;

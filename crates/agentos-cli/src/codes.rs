@@ -59,7 +59,7 @@ pub const CODES: &[Code] = &[
     code("exit_code", &[5], "the program says by its exit code that it failed; its last line is quoted", "`agentos evidence show` has its output; `--read PATH` shows it more"),
     code("out_of_time", &[9], "the program did not end in time, and was ended", "`--timeout SECONDS`"),
     code("no_answer", &[5], "the tool says that it has no answer, and why", "mend what it names"),
-    code("protocol", &[5], "the tool does not speak the tool protocol; the line is named", "`agentos tool conform -- COMMAND`"),
+    code("protocol", &[5], "the tool does not speak the tool protocol, or an agent not the Agent Client Protocol; how is named", "`agentos tool conform -- COMMAND`"),
     code("not_ignored", &[5], "a folder of `--share` is part of the repository", "share folders that `.gitignore` names"),
     code("copy", &[5], "the tool's copy of the repository cannot be made or read back", "look at the place that is named"),
     code("sandbox", &[5], "the sandbox itself failed", "look at the message; report it if it stays"),

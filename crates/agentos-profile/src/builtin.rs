@@ -37,12 +37,20 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../../../profiles/agents/gemini-cli.json"),
     ),
     (
+        "profiles/agents/gemini-cli-acp.json",
+        include_str!("../../../profiles/agents/gemini-cli-acp.json"),
+    ),
+    (
         "profiles/agents/goose.json",
         include_str!("../../../profiles/agents/goose.json"),
     ),
     (
         "profiles/agents/opencode.json",
         include_str!("../../../profiles/agents/opencode.json"),
+    ),
+    (
+        "profiles/agents/opencode-acp.json",
+        include_str!("../../../profiles/agents/opencode-acp.json"),
     ),
     (
         "profiles/llm/anthropic.json",

@@ -196,6 +196,8 @@ pub enum AdapterKind {
     GenericHttp,
     /// A program of the profile's `program` that changes files in a copy of its own; the difference is its answer.
     Agent,
+    /// A program that changes files in a copy and hears its task over the Agent Client Protocol.
+    Acp,
     /// A program of the profile's `program` that reads a task and writes an answer, line by line.
     Tool,
 }
@@ -213,6 +215,7 @@ impl AdapterKind {
             Self::Gemini => "gemini",
             Self::GenericHttp => "generic-http",
             Self::Agent => "agent",
+            Self::Acp => "acp",
             Self::Tool => "tool",
         }
     }
@@ -228,6 +231,7 @@ impl AdapterKind {
             "gemini" => Self::Gemini,
             "generic-http" => Self::GenericHttp,
             "aider" | "claude-code" | "codex" | "gemini-cli" | "goose" | "opencode" => Self::Agent,
+            "gemini-cli-acp" | "opencode-acp" => Self::Acp,
             _ => Self::Openai,
         }
     }

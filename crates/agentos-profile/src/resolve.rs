@@ -99,6 +99,7 @@ fn usual_mode(adapter: AdapterKind) -> Mode {
         | AdapterKind::Gemini
         | AdapterKind::GenericHttp
         | AdapterKind::Agent
+        | AdapterKind::Acp
         | AdapterKind::Tool => Mode::OpenaiCompatible,
     }
 }
@@ -180,6 +181,7 @@ fn http(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<HttpFile>>, 
             | AdapterKind::Anthropic
             | AdapterKind::Gemini
             | AdapterKind::Agent
+            | AdapterKind::Acp
             | AdapterKind::Tool,
         ) => return Ok(None),
     }
@@ -189,7 +191,7 @@ fn http(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<HttpFile>>, 
 /// What is started on this machine is not for a repository to say.
 fn program(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<ProgramFile>>, ProfileError> {
     let wanted = match adapter {
-        AdapterKind::Agent | AdapterKind::Tool => true,
+        AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool => true,
         AdapterKind::Openai
         | AdapterKind::Lmstudio
         | AdapterKind::Llamacpp

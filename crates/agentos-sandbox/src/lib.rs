@@ -27,6 +27,6 @@ pub use order::{Forward, Limits, Order, Overlay, Share, Way};
 #[cfg(target_os = "linux")]
 pub use outlet::{Outlet, Unreached, reach};
 pub use report::{Layer, Report};
-pub use run::{Caps, Ended, Sandbox, Stop, Stream};
+pub use run::{Caps, Ended, Input, Sandbox, Stop, Stream};
 pub use scratch::{Scratch, place};
 pub use stage::tool_user;

@@ -4,6 +4,7 @@
 //! process behind.
 
 use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use crate::{Order, Report, SandboxError};
@@ -20,6 +21,15 @@ pub struct Caps {
     pub time: Duration,
     /// Bytes on both output streams together.
     pub output: usize,
+}
+
+/// What a process reads on standard input.
+#[derive(Debug)]
+pub enum Input {
+    /// These bytes, and then the end.
+    Bytes(Vec<u8>),
+    /// What is sent while it runs, and the end when nobody can send any more.
+    Talk(Receiver<Vec<u8>>),
 }
 
 /// Where output came from.
@@ -73,7 +83,13 @@ impl Sandbox {
             time: Duration::from_secs(10),
             output: 1 << 16,
         };
-        let ended = self.run(&nothing, Vec::new(), caps, &Stop::default(), &mut |_, _| {})?;
+        let ended = self.run(
+            &nothing,
+            Input::Bytes(Vec::new()),
+            caps,
+            &Stop::default(),
+            &mut |_, _| {},
+        )?;
         Ok(ended.report)
     }
 
@@ -85,7 +101,7 @@ impl Sandbox {
     pub fn run(
         &self,
         _order: &Order,
-        _input: Vec<u8>,
+        _input: Input,
         _caps: Caps,
         _stop: &Stop,
         _seen: &mut dyn FnMut(Stream, &[u8]),
@@ -101,7 +117,7 @@ impl Sandbox {
     pub fn run(
         &self,
         order: &Order,
-        input: Vec<u8>,
+        input: Input,
         caps: Caps,
         stop: &Stop,
         seen: &mut dyn FnMut(Stream, &[u8]),
@@ -119,4 +135,7 @@ pub struct Stop;
 impl Stop {
     /// Nothing runs here that could be stopped.
     pub fn stop(&self) {}
+
+    /// As [`Stop::stop`].
+    pub fn finish(&self) {}
 }

@@ -20,6 +20,8 @@ pub(crate) enum Why {
     Stopped,
     /// It has ended, and what it left behind goes too.
     Asked,
+    /// Its work is done, which it has said.
+    Finished,
 }
 
 /// Stops a process from elsewhere. Cheap to clone; each belongs to one run at a time.
@@ -38,6 +40,11 @@ impl Stop {
         self.end(Why::Stopped);
     }
 
+    /// Ends a process that has said that its work is done, which is its own end and no failure.
+    pub fn finish(&self) {
+        self.end(Why::Finished);
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // The state is whole at every moment.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -47,9 +54,7 @@ impl Stop {
     pub(crate) fn began(&self, id: u32) {
         let mut state = self.state();
         // An earlier run came to its own end: that is nothing against this one.
-        if state.why == Some(Why::Asked) {
-            state.why = None;
-        }
+        state.why = state.why.filter(|why| !matches!(why, Why::Asked | Why::Finished));
         state.process = i32::try_from(id).ok().map(Pid::from_raw);
         if state.why.is_some() {
             signal(state.process);

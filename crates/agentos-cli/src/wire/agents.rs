@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agentos_agents::{Agent, Checkout, Copies, Places, Program, Speaker};
+use agentos_agents::{Agent, Checkout, Copies, Hears, Places, Program, Speaker};
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError, Repository as _};
 use agentos_executor::{BaseCopy, Repository, Shown, Target};
@@ -127,7 +127,10 @@ pub fn conforming(app: &App, args: &ConformArgs) -> Result<Tool, EffectError> {
 }
 
 fn is_program(resolved: &Resolved) -> bool {
-    matches!(resolved.profile.adapter, AdapterKind::Agent | AdapterKind::Tool)
+    matches!(
+        resolved.profile.adapter,
+        AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool
+    )
 }
 
 /// The program of the command line.
@@ -195,6 +198,9 @@ fn profiled(app: &App, resolved: &Resolved) -> Result<(Program, Settings), Effec
     program.args = arguments(file, profile.model.as_deref());
     program.version_args.clone_from(&file.version_args);
     program.model.clone_from(&profile.model);
+    if profile.adapter == AdapterKind::Acp {
+        program.hears = Hears::Acp;
+    }
     program.own_files.clone_from(&file.own_files);
     program.env = file.env.clone().into_iter().collect();
     program.mode = profile.execution_mode();

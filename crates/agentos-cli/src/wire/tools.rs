@@ -202,7 +202,10 @@ impl Tools {
 
     fn made(&self, app: &App, resolved: &Resolved) -> Result<Tool, EffectError> {
         let profile = &resolved.profile;
-        if matches!(profile.adapter, AdapterKind::Agent | AdapterKind::Tool) {
+        if matches!(
+            profile.adapter,
+            AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool
+        ) {
             return agents::probed(app, resolved);
         }
         let usable = keys::usable(app, resolved);
@@ -268,7 +271,7 @@ impl Hosting {
             AdapterKind::Anthropic => Box::new(Anthropic::adapter(settings, http)),
             AdapterKind::Gemini => Box::new(Gemini::adapter(settings, http)),
             AdapterKind::GenericHttp => generic(settings, profile, http)?,
-            AdapterKind::Agent | AdapterKind::Tool => {
+            AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool => {
                 return Err(EffectError::new(
                     Cause::Internal,
                     "adapter",

@@ -135,6 +135,56 @@ echo x >> src/a.rs"#;
     );
 }
 
+/// An agent that speaks the Agent Client Protocol, asks before it edits, and does not end by itself.
+const OPENCODE: &str = r#"
+if [ "$1" = --version ]; then echo "9.9.9 (fake)"; exit; fi
+read -r line; echo "heard $line" >&2
+echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
+read -r line
+[ "$(pwd)" = "$(echo "$line" | sed 's/.*"cwd":"\([^"]*\)".*/\1/')" ] && echo "in its copy" >&2
+echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}'
+read -r line
+echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I edit a.rs.\n"}}}}'
+echo '{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"1","title":"edit src/a.rs"},"options":[{"optionId":"go","name":"Go","kind":"allow_once"}]}}'
+read -r answer
+case "$answer" in *'"optionId":"go"'*) sed -i s/two/TWO/ src/a.rs && git commit -qam "its own" ;; esac
+echo '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}'
+sleep 600"#;
+
+#[test]
+fn an_agent_is_prompted_over_its_protocol_and_its_questions_are_told() {
+    let repo = repo();
+    let cli = with_agent(&repo, "opencode", OPENCODE).env("AGENTOS_OPENCODE_ACP_API_KEY", "k");
+    let Some((output, outcome)) = asked(&cli, &["run", "-p", "opencode-acp", "make two loud", "--json"])
+    else {
+        return;
+    };
+    let said = transcript(&repo);
+    assert_eq!(output.code, Some(0), "{outcome}\n{said}");
+    assert_eq!(repo.read("src/a.rs"), b"one\nTWO\nthree\n");
+    assert_eq!(outcome["result"]["boundary"]["enforcement"], "kernel");
+    assert_eq!(repo.git(&["rev-list", "--count", "--all"]).trim(), "2");
+    for line in [
+        "in its copy",
+        "I edit a.rs.",
+        "[asks] edit src/a.rs: allowed in its copy",
+    ] {
+        assert!(said.lines().any(|found| found == line), "{line}: {said}");
+    }
+    let cli = with_agent(&repo, "opencode", "read -r x; echo '{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":-32000,\"message\":\"sign in first\"}}'; sleep 600")
+        .env("AGENTOS_OPENCODE_ACP_API_KEY", "k");
+    let (output, outcome) = asked(&cli, &["run", "-p", "opencode-acp", "x", "--json"]).unwrap();
+    assert_eq!(
+        (output.code, outcome["code"].as_str()),
+        (Some(5), Some("no_answer")),
+        "{outcome}"
+    );
+    assert!(
+        outcome["message"].as_str().unwrap().contains("sign in first"),
+        "{outcome}"
+    );
+}
+
 #[test]
 fn a_repository_cannot_name_a_program_to_start() {
     let repo = repo();

@@ -20,25 +20,27 @@ fn every_provider_is_listed() {
     let output = agentos().run(&["tool", "list"]).unwrap();
     assert_eq!(output.code, Some(0), "{output}");
     insta::assert_snapshot!(output.stdout, @r"
-    PROVIDER     WHERE  ADDRESS OR PROGRAM                                MODEL                     KEY
-    aider        cloud  aider                                             -                         none
-    anthropic    cloud  https://api.anthropic.com                         claude-sonnet-4-20250514  none
-    claude-code  cloud  claude                                            -                         none
-    codex        cloud  codex                                             -                         none
-    command      local  -                                                 -                         none
-    gemini       cloud  https://generativelanguage.googleapis.com/v1beta  gemini-2.5-flash          none
-    gemini-cli   cloud  gemini                                            -                         none
-    goose        cloud  goose                                             -                         none
-    litellm      local  http://localhost:4000/v1                          -                         none
-    llamacpp     local  http://localhost:8080                             -                         none
-    lmstudio     local  http://localhost:1234/v1                          local-model               none
-    ollama       local  http://localhost:11434                            -                         none
-    openai       cloud  https://api.openai.com/v1                         gpt-4o                    none
-    opencode     cloud  opencode                                          -                         none
-    openrouter   cloud  https://openrouter.ai/api/v1                      -                         none
-    replay       local  -                                                 -                         none
-    tool         local  -                                                 -                         none
-    vllm         local  http://localhost:8000/v1                          -                         none
+    PROVIDER        WHERE  ADDRESS OR PROGRAM                                MODEL                     KEY
+    aider           cloud  aider                                             -                         none
+    anthropic       cloud  https://api.anthropic.com                         claude-sonnet-4-20250514  none
+    claude-code     cloud  claude                                            -                         none
+    codex           cloud  codex                                             -                         none
+    command         local  -                                                 -                         none
+    gemini          cloud  https://generativelanguage.googleapis.com/v1beta  gemini-2.5-flash          none
+    gemini-cli      cloud  gemini                                            -                         none
+    gemini-cli-acp  cloud  gemini                                            -                         none
+    goose           cloud  goose                                             -                         none
+    litellm         local  http://localhost:4000/v1                          -                         none
+    llamacpp        local  http://localhost:8080                             -                         none
+    lmstudio        local  http://localhost:1234/v1                          local-model               none
+    ollama          local  http://localhost:11434                            -                         none
+    openai          cloud  https://api.openai.com/v1                         gpt-4o                    none
+    opencode        cloud  opencode                                          -                         none
+    opencode-acp    cloud  opencode                                          -                         none
+    openrouter      cloud  https://openrouter.ai/api/v1                      -                         none
+    replay          local  -                                                 -                         none
+    tool            local  -                                                 -                         none
+    vllm            local  http://localhost:8000/v1                          -                         none
     ");
 }
 

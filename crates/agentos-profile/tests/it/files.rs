@@ -3,7 +3,7 @@
 use agentos_profile::{ProfileFile, builtin, parse};
 use agentos_schema::SchemaName;
 
-const SHIPPED: [(&str, &str); 15] = [
+const SHIPPED: [(&str, &str); 17] = [
     ("aider", include_str!("../../../../profiles/agents/aider.json")),
     (
         "anthropic",
@@ -19,6 +19,10 @@ const SHIPPED: [(&str, &str); 15] = [
         "gemini-cli",
         include_str!("../../../../profiles/agents/gemini-cli.json"),
     ),
+    (
+        "gemini-cli-acp",
+        include_str!("../../../../profiles/agents/gemini-cli-acp.json"),
+    ),
     ("goose", include_str!("../../../../profiles/agents/goose.json")),
     ("litellm", include_str!("../../../../profiles/llm/litellm.json")),
     ("llamacpp", include_str!("../../../../profiles/llm/llamacpp.json")),
@@ -28,6 +32,10 @@ const SHIPPED: [(&str, &str); 15] = [
     (
         "opencode",
         include_str!("../../../../profiles/agents/opencode.json"),
+    ),
+    (
+        "opencode-acp",
+        include_str!("../../../../profiles/agents/opencode-acp.json"),
     ),
     (
         "openrouter",
@@ -127,7 +135,7 @@ fn mistakes_name_the_place_and_what_was_meant() {
     x.json:3:1: missing field `provider` [-]
     x.json:2:9: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities` [did you mean `model`?]
     x.json:1:27: unknown field `api_key`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities` [a profile holds no key; store it with `agentos tool auth set`]
-    x.json:1:40: unknown variant `lm-studio`, expected one of `openai`, `lmstudio`, `llamacpp`, `ollama`, `anthropic`, `gemini`, `generic-http`, `agent`, `tool` [did you mean `lmstudio`?]
+    x.json:1:40: unknown variant `lm-studio`, expected one of `openai`, `lmstudio`, `llamacpp`, `ollama`, `anthropic`, `gemini`, `generic-http`, `agent`, `acp`, `tool` [did you mean `lmstudio`?]
     x.json:1:38: unknown variant `completion`, expected `llamacpp_completion` or `openai_compatible` [-]
     x.json:1:39: invalid value: integer `-1`, expected a whole number of 0 or more [-]
     x.json:1:41: unknown field `temprature`, expected one of `temperature`, `top_p`, `max_tokens`, `seed`, `stop` [did you mean `temperature`?]

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Caps, Ended, Stream};
+use super::{Caps, Ended, Input, Stream};
 use crate::report::Said;
 use crate::stage::VERB;
 use crate::watch::{Stop, Why};
@@ -31,18 +31,17 @@ enum Event {
 pub(super) fn run(
     helper: &Path,
     order: &Order,
-    input: Vec<u8>,
+    input: Input,
     caps: Caps,
     stop: &Stop,
     seen: &mut dyn FnMut(Stream, &[u8]),
 ) -> Result<Ended, SandboxError> {
     let began = Instant::now();
-    let mut first = framed(order)?;
-    first.extend(input);
+    let first = framed(order)?;
     let mut child = start(helper)?;
     stop.began(child.id());
     let (events, inbox) = channel();
-    let watched = watch(&mut child, first, events, stop);
+    let watched = watch(&mut child, first, input, events, stop);
     let mut talk = Talk {
         before: Vec::new(),
         report: None,
@@ -60,9 +59,12 @@ pub(super) fn run(
         Some(Why::OutOfTime) => return Err(SandboxError::OutOfTime(caps.time)),
         Some(Why::TooMuchOutput) => return Err(SandboxError::TooMuchOutput(caps.output)),
         Some(Why::Stopped) => return Err(SandboxError::Stopped),
-        Some(Why::Asked) | None => {}
+        Some(Why::Asked | Why::Finished) | None => {}
     }
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    let code = match stop.why() {
+        Some(Why::Finished) => Some(0),
+        _ => status.code().and_then(|code| u8::try_from(code).ok()),
+    };
     Ok(Ended {
         report,
         code: code.ok_or_else(|| SandboxError::NoReport("a signal ended it".to_owned()))?,
@@ -90,12 +92,21 @@ fn start(helper: &Path) -> Result<Child, SandboxError> {
 }
 
 /// One thread for each stream and one for the end.
-fn watch(child: &mut Child, input: Vec<u8>, events: Sender<Event>, stop: &Stop) -> Result<(), SandboxError> {
+fn watch(
+    child: &mut Child,
+    first: Vec<u8>,
+    input: Input,
+    events: Sender<Event>,
+    stop: &Stop,
+) -> Result<(), SandboxError> {
     let failed = SandboxError::io;
     if let Some(mut stdin) = child.stdin.take() {
         let write = move || {
             // A tool that does not read its task is its own affair.
-            let _ = stdin.write_all(&input);
+            let _ = stdin.write_all(&first).and_then(|()| match input {
+                Input::Bytes(bytes) => stdin.write_all(&bytes),
+                Input::Talk(said) => said.iter().try_for_each(|bytes| stdin.write_all(&bytes)),
+            });
         };
         thread::Builder::new()
             .spawn(write)
