@@ -1,9 +1,6 @@
 """Verifies the evidence of AgentOS without AgentOS: the second opinion. It shares no code with the product.
-
     python3 verify.py DIR [--repo REPOSITORY] [--keys ALLOWED_SIGNERS] [--require]
-
-DIR is `.git/agentos` or an export. Needs the package `cryptography`; `--repo` needs git. Exit codes: 0 sound, 7 not.
-"""
+DIR is `.git/agentos` or an export. Needs the package `cryptography`; `--repo` needs git. Exit codes: 0 sound, 7 not."""
 import argparse, base64, hashlib, json, re, subprocess, sys
 from pathlib import Path
 from cryptography.exceptions import InvalidSignature
@@ -114,17 +111,20 @@ def fact(body, name):
             return part[name]
     return None
 
-def history(repo):
-    form = "--format=%H %T %(trailers:key=AgentOS-Evidence,valueonly,separator=%x20)"
-    git = subprocess.run(["git", "-C", repo, "log", "--all", form], capture_output=True, check=True, text=True)
-    rows = map(str.split, git.stdout.splitlines())
-    return {row[0]: (row[1], row[-1] if len(row) > 2 else None) for row in rows}
+def history(repo, *which):
+    """Commits by id: tree, evidence, and the marks by which one that was made of another is known."""
+    form = "--format=%H%x1f%T%x1f%P%x1f%ae %at%x1f%s%x1f%(trailers:key=AgentOS-Evidence,valueonly,separator=%x20)"
+    git = subprocess.run(["git", "-C", repo, "log", form, *which], capture_output=True, check="--all" in which)
+    rows = [line.split("\x1f") for line in git.stdout.decode(errors="replace").split("\n") if line]
+    return {id: (tree, (named.split() or [None])[-1], {(tree, on), (author, on), (author, 0, subject)})
+            for id, tree, on, author, subject, named in rows}
 
-def verify(folder, commits, trusted, require):
+def verify(folder, repo, trusted, require):
+    commits = history(repo, "--exclude=refs/[!h]*", "--all") if repo else None
+    kept = {mark for _, evidence, marks in (commits or {}).values() if not evidence for mark in marks}
     findings, seen, runs, intents, told = [], {}, {}, {}, set()
     tell = lambda kind, line=None: findings.append({"tampering": kind, "line": line})
-    about = folder / "export.json"
-    redacted = about.exists() and json.loads(about.read_text()).get("redacted") is True
+    redacted = (about := folder / "export.json").exists() and json.loads(about.read_text()).get("redacted") is True
     everything = list(lines(folder))
     records = [parse(line[:-1], redacted) if line.endswith(b"\n") else None for line in everything]
     expected, prev, last, highest = 1, "sha256:" + "0" * 64, None, 0
@@ -133,15 +133,13 @@ def verify(folder, commits, trusted, require):
             tell("mutated" if everything[at - 1].endswith(b"\n") else "torn-tail", at)
             expected, prev, last, highest = expected + 1, None, None, highest + 1
             continue
-        if record["seq"] == expected:
-            if prev not in (None, record["prev"]):
-                tell("spliced", at)
+        if record["seq"] == expected and prev not in (None, record["prev"]):
+            tell("spliced", at)
         elif record["seq"] > expected:
             tell("reordered" if any(other and other["seq"] == expected for other in records[at:]) else "dropped", at)
-        else:
+        elif record["seq"] < expected:
             tell("duplicated" if last == record["hash"] else "reordered", at)
-        expected, prev, last = record["seq"] + 1, record["hash"], record["hash"]
-        highest = max(highest, record["seq"])
+        expected, prev, last, highest = record["seq"] + 1, record["hash"], record["hash"], max(highest, record["seq"])
         seen[record["seq"]] = record["hash"]
         kind, run, body = record["kind"], record["run"], record.get("body", {})
         known = runs.setdefault(run, {"intents": []})
@@ -156,8 +154,10 @@ def verify(folder, commits, trusted, require):
             known["commit"] = commit = fact(body, "commit")
             if commit and commits is not None:
                 told.add(commit)
-                tree, evidence = commits.get(commit, (None, None))
-                if tree is None or tree != (fact(body, "tree") or tree) or evidence not in known["intents"]:
+                there = commits if commit in commits else history(repo, "--no-walk", "--end-of-options", commit)
+                tree, evidence, marks = there.get(commit, (None, None, ()))
+                if (tree is None or tree != (fact(body, "tree") or tree) or evidence not in known["intents"]
+                        or there is not commits and marks & kept):
                     tell("commit-rewritten" if tree else "record-without-commit", at)
         for name in references([body]):
             path = folder / "blobs" / name[7:9] / name[9:]
@@ -174,7 +174,7 @@ def verify(folder, commits, trusted, require):
             tell("head-changed")
     except (ValueError, KeyError, TypeError):
         tell("head-changed")
-    for commit, (tree, evidence) in (commits or {}).items():
+    for commit, (tree, evidence, _) in (commits or {}).items():
         if evidence and commit not in told:
             intent = intents.get(evidence)
             if intent is None:
@@ -190,9 +190,9 @@ def main():
                        "--require": {"action": "store_true"}}.items():
         parser.add_argument(name, **more)
     args = parser.parse_args()
-    keys = args.keys.read_text().splitlines() if args.keys else []
+    keys = (args.keys.read_text() if args.keys else "").splitlines()
     trusted = {public_key(line) for line in keys if "ssh-ed25519" in line.split()}
-    findings, count = verify(args.dir, history(args.repo) if args.repo else None, trusted, args.require)
+    findings, count = verify(args.dir, args.repo, trusted, args.require)
     print(json.dumps({"ok": not findings, "records": count, "findings": findings}))
     return 7 if findings else 0
 

@@ -1,20 +1,21 @@
-//! The second verifier of evidence, which is Python: finding or preparing one that can run it.
+//! The scripts that judge evidence a second time, which are Python: finding or preparing one that can run them.
 //!
-//! Owns: the virtual environment `.venv-evidence`. Never: runs the verifier; the tests do.
+//! Owns: the virtual environment `.venv-evidence`. Never: runs a script; the tests do.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::llama::{loud, quiet};
 
-/// Makes the virtual environment where no Python with the package is found.
+/// Makes the virtual environment where no Python with the packages is found.
 ///
 /// # Errors
 /// The reason why tests will compare nothing with it.
 pub fn prepare(root: &Path) -> Result<String, String> {
     let folder = root.join(".venv-evidence");
     let own = folder.join("bin/python");
-    let has = |python: &Path| quiet(Command::new(python).args(["-c", "import cryptography"]));
+    let has =
+        |python: &Path| quiet(Command::new(python).args(["-c", "import cryptography, securesystemslib"]));
     if has(&own) || has(Path::new("python3")) {
         return Ok("found".to_owned());
     }
@@ -32,6 +33,6 @@ pub fn prepare(root: &Path) -> Result<String, String> {
     if has(&own) {
         Ok("made".to_owned())
     } else {
-        Err("the package was installed but cannot be imported".to_owned())
+        Err("the packages were installed but cannot be imported".to_owned())
     }
 }

@@ -41,4 +41,4 @@ pub use sign::{PublicKey, SigningKey};
 pub use stats::ProviderStats;
 pub use store::Store;
 pub use trust::{TrustedKey, trust_key, trusted_keys};
-pub use verify::{Checks, CommitInfo, CommitLookup, Finding, KeyUse, Tampering, VerifyReport};
+pub use verify::{Checks, CommitInfo, CommitLookup, Finding, KeyUse, Standing, Tampering, VerifyReport};

@@ -25,10 +25,25 @@ pub struct CommitInfo {
     pub trailers: Vec<(String, String)>,
 }
 
+/// Where a commit of the object store stands in the history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// A branch or HEAD leads to it.
+    Held,
+    /// Nothing leads to it, as after a reset or when a branch was deleted.
+    Gone,
+    /// Nothing leads to it, and this commit, without evidence, is what became of it: its tree on its parents, or its
+    /// author and second with its subject or on its parents.
+    Replaced(String),
+}
+
 /// The repository's history, as far as evidence is concerned; the caller has it from the executor.
 pub trait CommitLookup {
     /// A commit by its id, wherever it is in the object store.
     fn commit(&self, id: &str) -> Option<CommitInfo>;
+
+    /// Where a commit that the tape names stands; asked of those only that are not among the pinned ones.
+    fn standing(&self, id: &str) -> Standing;
 
     /// The commits with the trailer `AgentOS-Evidence` that are to be checked.
     fn pinned(&self) -> Vec<CommitInfo>;

@@ -18,6 +18,8 @@ pub struct CommitInfo {
     pub id: String,
     /// Its tree.
     pub tree: String,
+    /// Who made it and when: the address, and seconds since 1970.
+    pub author: String,
     /// Its parents, in order.
     pub parents: Vec<String>,
     /// The first line of its message.
@@ -52,16 +54,8 @@ impl Repository {
     /// # Errors
     /// When the history cannot be read.
     pub fn agentos_commits(&self, limit: usize) -> Result<Vec<CommitInfo>, RepoError> {
-        let mut walk = self.git.revwalk().map_err(RepoError::git("read the history"))?;
-        walk.set_sorting(Sort::TIME)
-            .map_err(RepoError::git("read the history"))?;
-        walk.push_glob("refs/heads/*")
-            .map_err(RepoError::git("read the history"))?;
-        if self.git.head().is_ok() {
-            walk.push_head().map_err(RepoError::git("read the history"))?;
-        }
         let mut found = Vec::new();
-        for id in walk.take(limit) {
+        for id in self.walk_of_branches()?.take(limit) {
             let id = id.map_err(RepoError::git("read the history"))?;
             let commit = self
                 .git
@@ -81,6 +75,32 @@ impl Repository {
             }
         }
         Ok(found)
+    }
+
+    /// Every commit that can be reached from HEAD or a branch, newest first, no more than `limit`.
+    ///
+    /// # Errors
+    /// When the history cannot be read.
+    pub fn all_commits(&self, limit: usize) -> Result<Vec<CommitInfo>, RepoError> {
+        let mut found = Vec::new();
+        for id in self.walk_of_branches()?.take(limit) {
+            let commit = id.and_then(|id| self.git.find_commit(id));
+            found.push(info(&commit.map_err(RepoError::git("read the history"))?));
+        }
+        Ok(found)
+    }
+
+    /// A walk from HEAD and every branch, newest first.
+    fn walk_of_branches(&self) -> Result<git2::Revwalk<'_>, RepoError> {
+        let mut walk = self.git.revwalk().map_err(RepoError::git("read the history"))?;
+        walk.set_sorting(Sort::TIME)
+            .map_err(RepoError::git("read the history"))?;
+        walk.push_glob("refs/heads/*")
+            .map_err(RepoError::git("read the history"))?;
+        if self.git.head().is_ok() {
+            walk.push_head().map_err(RepoError::git("read the history"))?;
+        }
+        Ok(walk)
     }
 
     /// The commits of a range as git understands it (`A..B`), or the one that a name means; newest first, no more
@@ -122,8 +142,15 @@ fn info(commit: &git2::Commit<'_>) -> CommitInfo {
     CommitInfo {
         id: commit.id().to_string(),
         tree: commit.tree_id().to_string(),
+        author: author(commit),
         parents: commit.parent_ids().map(|id| id.to_string()).collect(),
         subject: message.lines().next().unwrap_or_default().to_owned(),
         trailers,
     }
+}
+
+fn author(commit: &git2::Commit<'_>) -> String {
+    let author = commit.author();
+    let address = String::from_utf8_lossy(author.email_bytes()).into_owned();
+    format!("{address} {}", author.when().seconds())
 }

@@ -3,7 +3,8 @@
 //! Owns: the translation of targets, errors and receipts, and the layers of policy. Never: writes by itself.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use agentos_diff::{Base, Change};
@@ -11,7 +12,7 @@ use agentos_engine::Cause;
 use agentos_engine::ports::{
     self, EffectError, LandOrder, Landed, LandingRecords, Measured, PolicyInForce, TargetInfo, Writes,
 };
-use agentos_evidence::{CommitInfo, CommitLookup};
+use agentos_evidence::{CommitInfo, CommitLookup, Standing};
 use agentos_executor::{
     EVIDENCE_TRAILER, ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, Receipt, RepoError,
     Repository, Target, TargetSpec,
@@ -290,6 +291,26 @@ pub struct History<'a> {
     repo: &'a Repository,
     pinned: Vec<CommitInfo>,
     bare: Vec<String>,
+    /// Everything that is reached; read when somebody asks for it, which is rare.
+    reached: OnceCell<Reached>,
+}
+
+/// The commits that a branch or HEAD leads to.
+#[derive(Default)]
+struct Reached {
+    ids: BTreeSet<String>,
+    /// Those without evidence, by each of their marks.
+    bare: BTreeMap<String, String>,
+}
+
+/// What an amended or rebased commit has in common with what it was.
+fn marks(commit: &agentos_executor::CommitInfo) -> [String; 3] {
+    let (author, parents) = (&commit.author, commit.parents.join(" "));
+    [
+        format!("{} on {parents}", commit.tree),
+        format!("{author} on {parents}"),
+        format!("{author} says {}", commit.subject),
+    ]
 }
 
 /// Commits looked at when evidence is verified; far above what a repository of ours holds.
@@ -308,6 +329,7 @@ impl<'a> History<'a> {
             repo,
             pinned: commits.into_iter().map(told).collect(),
             bare: Vec::new(),
+            reached: OnceCell::new(),
         })
     }
 
@@ -326,6 +348,22 @@ impl<'a> History<'a> {
             repo,
             pinned: pinned.into_iter().map(told).collect(),
             bare: bare.into_iter().map(|commit| commit.id).collect(),
+            reached: OnceCell::new(),
+        })
+    }
+
+    fn reached(&self) -> &Reached {
+        self.reached.get_or_init(|| {
+            let mut reached = Reached::default();
+            // What cannot be read was said when the history was read first.
+            for commit in self.repo.all_commits(MOST_COMMITS).unwrap_or_default() {
+                if commit.trailer(EVIDENCE_TRAILER).is_none() {
+                    let marks = marks(&commit).map(|mark| (mark, commit.id.clone()));
+                    reached.bare.extend(marks);
+                }
+                reached.ids.insert(commit.id);
+            }
+            reached
         })
     }
 }
@@ -333,6 +371,19 @@ impl<'a> History<'a> {
 impl CommitLookup for History<'_> {
     fn commit(&self, id: &str) -> Option<CommitInfo> {
         self.repo.commit(id).map(told)
+    }
+
+    fn standing(&self, id: &str) -> Standing {
+        let reached = self.reached();
+        if reached.ids.contains(id) {
+            return Standing::Held;
+        }
+        let commit = self.repo.commit(id);
+        let other = commit.and_then(|commit| marks(&commit).iter().find_map(|mark| reached.bare.get(mark)));
+        match other {
+            Some(other) => Standing::Replaced(other.clone()),
+            None => Standing::Gone,
+        }
     }
 
     fn pinned(&self) -> Vec<CommitInfo> {

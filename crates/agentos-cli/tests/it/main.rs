@@ -25,6 +25,7 @@ mod disk;
 mod disk_calls;
 mod evidence;
 mod evidence_copy;
+mod evidence_outside;
 mod exit_codes;
 mod hosted;
 mod hostile;

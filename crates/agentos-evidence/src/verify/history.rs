@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Checks, CommitInfo, Finding, Tampering};
+use super::{Checks, CommitInfo, CommitLookup, Finding, Standing, Tampering};
 use crate::RecordKind;
 use crate::glimpse::Glimpse;
 use crate::runs::fact_of;
@@ -20,6 +20,8 @@ pub(super) struct Pins {
     /// The intents of runs that have not ended: by run, their hashes.
     open: BTreeMap<String, Vec<String>>,
     checked: u64,
+    /// Commits of receipts that nothing leads to any more.
+    gone: u64,
 }
 
 /// A commit that names evidence.
@@ -46,6 +48,7 @@ impl Pins {
             by_evidence: BTreeMap::new(),
             open: BTreeMap::new(),
             checked: 0,
+            gone: 0,
         };
         for (at, commit) in commits.into_iter().enumerate() {
             let evidence = evidence_of(&commit).unwrap_or_default().to_owned();
@@ -87,7 +90,7 @@ impl Pins {
                 let intents = self.open.remove(record.run).unwrap_or_default();
                 if let Some(id) = fact_of(body, "commit") {
                     self.checked += 1;
-                    findings.extend(receipt_finding(line, &id, body, &intents, history.commit(&id)));
+                    findings.extend(self.receipt_finding(line, &id, body, &intents, history));
                     self.landed(&intents, &id);
                 }
             }
@@ -103,6 +106,45 @@ impl Pins {
             | RecordKind::Undo
             | RecordKind::Recovered
             | RecordKind::Checkpoint => {}
+        }
+    }
+
+    fn receipt_finding(
+        &mut self,
+        line: u64,
+        id: &str,
+        body: &Value,
+        intents: &[String],
+        history: &dyn CommitLookup,
+    ) -> Option<Finding> {
+        let Some(commit) = history.commit(id) else {
+            let detail = format!("the receipt names the commit `{id}`, which is not in the repository");
+            return Some(Finding::new(Tampering::RecordWithoutCommit, Some(line), detail));
+        };
+        let rewritten = |detail: String| Some(Finding::new(Tampering::CommitRewritten, Some(line), detail));
+        if fact_of(body, "tree").is_some_and(|tree| tree != commit.tree) {
+            return rewritten(format!(
+                "the commit `{id}` does not have the tree that its receipt names"
+            ));
+        }
+        let Some(evidence) = evidence_of(&commit) else {
+            return rewritten(format!("the commit `{id}` names no evidence"));
+        };
+        if !intents.iter().any(|intent| intent == evidence) {
+            return rewritten(format!("the commit `{id}` names the evidence of another run"));
+        }
+        if self.by_id.contains_key(id) {
+            return None;
+        }
+        match history.standing(id) {
+            Standing::Held => None,
+            Standing::Gone => {
+                self.gone += 1;
+                None
+            }
+            Standing::Replaced(other) => rewritten(format!(
+                "the commit `{id}` is in the history no more; `{other}` stands there without its evidence"
+            )),
         }
     }
 
@@ -141,6 +183,16 @@ impl Pins {
                 )),
             }
         }
+        if self.gone > 0 {
+            notes.push(match self.gone {
+                1 => {
+                    "1 commit that landed is in the history no more: a reset, or a deleted branch".to_owned()
+                }
+                many => format!(
+                    "{many} commits that landed are in the history no more: a reset, or a deleted branch"
+                ),
+            });
+        }
         if checks.require {
             for id in history.bare() {
                 checked += 1;
@@ -149,33 +201,6 @@ impl Pins {
             }
         }
         Some(checked)
-    }
-}
-
-fn receipt_finding(
-    line: u64,
-    id: &str,
-    body: &Value,
-    intents: &[String],
-    commit: Option<CommitInfo>,
-) -> Option<Finding> {
-    let Some(commit) = commit else {
-        let detail = format!("the receipt names the commit `{id}`, which is not in the repository");
-        return Some(Finding::new(Tampering::RecordWithoutCommit, Some(line), detail));
-    };
-    let rewritten = |detail: String| Some(Finding::new(Tampering::CommitRewritten, Some(line), detail));
-    if fact_of(body, "tree").is_some_and(|tree| tree != commit.tree) {
-        return rewritten(format!(
-            "the commit `{id}` does not have the tree that its receipt names"
-        ));
-    }
-    let Some(evidence) = evidence_of(&commit) else {
-        return rewritten(format!("the commit `{id}` names no evidence"));
-    };
-    if intents.iter().any(|intent| intent == evidence) {
-        None
-    } else {
-        rewritten(format!("the commit `{id}` names the evidence of another run"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tape and the commits pin each other.
 
-use agentos_evidence::{Checks, CommitInfo, CommitLookup, RecordKind, Tampering, VerifyReport};
+use agentos_evidence::{Checks, CommitInfo, CommitLookup, RecordKind, Standing, Tampering, VerifyReport};
 use serde_json::json;
 
 use crate::support::Tape;
@@ -8,11 +8,20 @@ use crate::support::Tape;
 struct Commits {
     stored: Vec<CommitInfo>,
     reachable: Vec<CommitInfo>,
+    replaced: Option<&'static str>,
 }
 
 impl CommitLookup for Commits {
     fn commit(&self, id: &str) -> Option<CommitInfo> {
         self.stored.iter().find(|commit| commit.id == id).cloned()
+    }
+
+    fn standing(&self, id: &str) -> Standing {
+        match self.replaced {
+            _ if self.reachable.iter().any(|commit| commit.id == id) => Standing::Held,
+            Some(other) => Standing::Replaced(other.to_owned()),
+            None => Standing::Gone,
+        }
     }
 
     fn pinned(&self) -> Vec<CommitInfo> {
@@ -25,7 +34,11 @@ impl CommitLookup for Commits {
 }
 
 fn check(tape: &Tape, stored: Vec<CommitInfo>, reachable: Vec<CommitInfo>) -> VerifyReport {
-    let history = Commits { stored, reachable };
+    let history = Commits {
+        stored,
+        reachable,
+        replaced: None,
+    };
     let checks = Checks {
         history: Some(&history),
         ..Checks::default()
@@ -129,6 +142,7 @@ fn a_commit_without_evidence_is_a_fault_only_where_evidence_is_required() {
     let history = Commits {
         stored: only.clone(),
         reachable: only,
+        replaced: None,
     };
     let checks = Checks {
         history: Some(&history),
@@ -145,4 +159,24 @@ fn a_commit_without_evidence_is_a_fault_only_where_evidence_is_required() {
         .collect();
     // The run of the example has no signature either.
     assert_eq!(found, [Tampering::CommitWithoutEvidence, Tampering::RunUnsigned]);
+}
+
+#[test]
+fn a_commit_that_nothing_leads_to_is_told_and_one_that_was_replaced_is_found() {
+    let (tape, pin) = landed();
+    for (replaced, found) in [(None, None), (Some("c2"), Some(Tampering::CommitRewritten))] {
+        let history = Commits {
+            stored: vec![commit("c1", "t1", &pin)],
+            reachable: Vec::new(),
+            replaced,
+        };
+        let checks = Checks {
+            history: Some(&history),
+            ..Checks::default()
+        };
+        let report = tape.store.verify(&checks).unwrap();
+        let tampering = report.findings.first().map(|finding| finding.tampering);
+        assert_eq!(tampering, found, "{report:?}");
+        assert_eq!(report.notes.len(), usize::from(replaced.is_none()), "{report:?}");
+    }
 }
