@@ -1,8 +1,8 @@
 """Runs commands one after the other and says how long they took and how much memory they held.
 
 Owns: the clock and the kernel's own account (`wait4`), which Rust's standard library cannot ask for. Called by
-`cargo xtask bench executor` as `measure.py FOLDER COMMAND... -- COMMAND...`; never by a test. Prints one line of JSON:
-milliseconds in all, the largest resident memory in KiB, and the first exit code that is not 0.
+`cargo xtask bench` as `measure.py FOLDER COMMAND... -- COMMAND...`; never by a test. Prints one line of JSON:
+milliseconds in all, those of the processor, the largest resident memory in KiB, and the first exit code that is not 0.
 
 The kernel counts what a process held before it became the command, so no figure is below this program's own size.
 """
@@ -23,12 +23,13 @@ for word in words + ["--"]:
 os.chdir(folder)
 nothing = os.open(os.devnull, os.O_RDWR)
 streams = [(os.POSIX_SPAWN_DUP2, nothing, 0), (os.POSIX_SPAWN_DUP2, nothing, 1)]
-milliseconds, memory, code = 0.0, 0, 0
+milliseconds, busy, memory, code = 0.0, 0.0, 0, 0
 for command in commands:
     begun = time.perf_counter()
     child = os.posix_spawnp(command[0], command, os.environ, file_actions=streams)
     _, status, usage = os.wait4(child, 0)
     milliseconds += (time.perf_counter() - begun) * 1000
+    busy += (usage.ru_utime + usage.ru_stime) * 1000
     memory = max(memory, usage.ru_maxrss)
     code = code or os.waitstatus_to_exitcode(status)
-print(json.dumps({"ms": milliseconds, "kib": memory, "code": code}))
+print(json.dumps({"ms": milliseconds, "cpu_ms": busy, "kib": memory, "code": code}))

@@ -3,6 +3,8 @@
 //! Owns: which measurements there are and what may be said to them. Never: fails because something was slow or a
 //! peer is not there; it only reports.
 
+mod clock;
+mod evidence;
 mod executor;
 mod landing;
 mod peers;
@@ -25,6 +27,8 @@ pub enum Peers {
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
+    /// Verifying and appending evidence.
+    Evidence,
     /// Writing a change, beside git.
     Executor,
     /// Placing a change, beside other tools.
@@ -49,11 +53,12 @@ impl Options {
     /// What is not understood.
     pub fn parse(args: &[&str]) -> Result<Self, String> {
         let (which, out, rest) = match args {
+            ["evidence", rest @ ..] => (Which::Evidence, "outputs/bench/evidence", rest),
             ["landing", rest @ ..] => (Which::Landing, "outputs/bench/landing", rest),
             ["executor", rest @ ..] => (Which::Executor, "outputs/bench/executor", rest),
             _ => {
-                let problem = "`bench` needs the name of a benchmark; there are `executor` and `landing`";
-                return Err(problem.to_owned());
+                let names = "there are `evidence`, `executor` and `landing`";
+                return Err(format!("`bench` needs the name of a benchmark; {names}"));
             }
         };
         let mut options = Self {
@@ -64,8 +69,8 @@ impl Options {
         let mut rest = rest.iter();
         while let Some(arg) = rest.next() {
             match (*arg, rest.next().copied()) {
-                ("--peers", _) if which == Which::Executor => {
-                    return Err("`--peers` belongs to `landing`; the executor's peer is git".to_owned());
+                ("--peers", _) if which != Which::Landing => {
+                    return Err("`--peers` belongs to `landing`; the others' peers are there".to_owned());
                 }
                 ("--peers", Some("all")) => options.peers = Peers::All,
                 ("--peers", Some("installed")) => options.peers = Peers::Installed,
@@ -86,6 +91,7 @@ impl Options {
 /// When nothing could be measured.
 pub fn run(root: &Path, options: &Options) -> Result<bool, String> {
     match options.which {
+        Which::Evidence => evidence::run(root, &options.out),
         Which::Executor => executor::run(root, &options.out),
         Which::Landing => landing::run(root, options),
     }
@@ -111,6 +117,8 @@ mod tests {
         let executor = Options::parse(&["executor"]).expect("options");
         assert_eq!(executor.which, Which::Executor);
         assert_eq!(executor.out, PathBuf::from("outputs/bench/executor"));
+        let evidence = Options::parse(&["evidence"]).expect("options");
+        assert_eq!(evidence.which, Which::Evidence);
     }
 
     #[test]

@@ -35,6 +35,8 @@ Commands:
   picture                          draw the terminal of the README from a real run
   bench landing [--peers WHICH]    measure landing beside its peers; the report goes to outputs/bench/landing/
         [--out DIR]                or there; WHICH is all, installed (the default) or none
+  bench evidence [--out DIR]       measure verifying tapes of 100,000 and a million records, and appending beside the
+                                   disk's own rate; the report goes to outputs/bench/evidence/ or there
   bench executor [--out DIR]       measure landing in git beside `git apply --index && git commit`, at three sizes of
                                    repository; the report goes to outputs/bench/executor/ or there
   fuzz land|roundtrip              landing under a fuzzer, with seeds of its corpus; needs `cargo fuzz`

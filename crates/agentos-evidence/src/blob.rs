@@ -170,7 +170,12 @@ pub(crate) fn make_dir(dir: &Path) -> Result<(), EvidenceError> {
         return Ok(());
     }
     fs::create_dir_all(dir).map_err(EvidenceError::io("make", dir))?;
-    dir.parent().map_or(Ok(()), sync_dir)
+    match dir.parent() {
+        // A name alone lies in the current folder.
+        Some(above) if above.as_os_str().is_empty() => sync_dir(Path::new(".")),
+        Some(above) => sync_dir(above),
+        None => Ok(()),
+    }
 }
 
 /// Makes the names in a folder durable.

@@ -7,11 +7,11 @@ mod repository;
 mod show;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::clock::{Clock, Taken, machine, said, spread};
 use super::landing::{build, commit, store};
 use crate::report::timestamp;
 use crate::say;
@@ -19,7 +19,6 @@ use crate::say;
 const SIZES: [usize; 3] = [1_000, 10_000, 90_000];
 const CHANGES: [usize; 2] = [1, 200];
 const ROUNDS: usize = 5;
-const MEASURE: &str = "scripts/executor/measure.py";
 
 /// Who writes, and how much of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -37,14 +36,6 @@ pub enum Way {
 
 /// Every way, in the order of measuring.
 pub const WAYS: [Way; 4] = [Way::Branch, Way::WorkTree, Way::Git, Way::GitDurable];
-
-/// What one call took.
-#[derive(Debug, Clone, Copy, Deserialize)]
-struct Taken {
-    ms: f64,
-    kib: u64,
-    code: i32,
-}
 
 /// What one way took for one size of repository and change.
 #[derive(Debug, Clone, Serialize)]
@@ -90,8 +81,7 @@ pub fn run(root: &Path, out: &Path) -> Result<(), String> {
     }
     let bench = Bench {
         program,
-        script: root.join(MEASURE),
-        home: home.clone(),
+        clock: Clock::new(root, &home),
     };
     let mut rows = Vec::new();
     for size in SIZES {
@@ -104,7 +94,7 @@ pub fn run(root: &Path, out: &Path) -> Result<(), String> {
         }
         std::fs::remove_dir_all(&at).map_err(|error| format!("`{}`: {error}", at.display()))?;
     }
-    let floor = bench.take(&home, &["true"])?;
+    let floor = bench.clock.take(&home, &["true"])?;
     let report = Report {
         version: 1,
         commit,
@@ -129,8 +119,7 @@ pub fn run(root: &Path, out: &Path) -> Result<(), String> {
 
 struct Bench {
     program: PathBuf,
-    script: PathBuf,
-    home: PathBuf,
+    clock: Clock,
 }
 
 impl Bench {
@@ -178,78 +167,18 @@ impl Bench {
             Way::Branch | Way::WorkTree => "agentos",
             Way::Git | Way::GitDurable => "git",
         };
-        self.take(&at.join(folder), &words)
-    }
-
-    fn take(&self, at: &Path, words: &[&str]) -> Result<Taken, String> {
-        let output = Command::new("python3")
-            .args(["-I", "-S"])
-            .arg(&self.script)
-            .arg(at)
-            .args(words)
-            // Neither the machine's policy for agentos nor the user's settings for git.
-            .env("HOME", &self.home)
-            .env("XDG_CONFIG_HOME", self.home.join("config"))
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| format!("`python3` cannot be run: {error}"))?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let taken: Taken = serde_json::from_slice(&output.stdout)
-            .map_err(|error| format!("`{MEASURE}`: {error}: {}", said.trim()))?;
-        match taken.code {
-            0 => Ok(taken),
-            code => Err(format!(
-                "`{}` ended with {code}: {}",
-                words.join(" "),
-                said.trim()
-            )),
-        }
+        self.clock.take(&at.join(folder), &words)
     }
 }
 
 fn row(repository: usize, change: usize, way: Way, taken: Vec<Taken>) -> Row {
-    let mut times: Vec<f64> = taken.iter().map(|taken| taken.ms).collect();
-    times.sort_by(f64::total_cmp);
-    let at = |index: usize| times.get(index).copied().unwrap_or_default();
+    let (median_ms, range_ms) = spread(taken.iter().map(|taken| taken.ms));
     Row {
         repository,
         change,
         way,
-        median_ms: at(times.len() / 2),
-        range_ms: [at(0), at(times.len().saturating_sub(1))],
+        median_ms,
+        range_ms,
         peak_kib: taken.iter().map(|taken| taken.kib).max().unwrap_or_default(),
     }
-}
-
-/// Processor, cores, memory and system.
-fn machine() -> String {
-    let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
-    let cpus = read("/proc/cpuinfo");
-    let names: Vec<&str> = cpus
-        .lines()
-        .filter_map(|line| line.strip_prefix("model name")?.split_once(':'))
-        .map(|(_, name)| name.trim())
-        .collect();
-    let memory = read("/proc/meminfo");
-    let kib = memory
-        .split_whitespace()
-        .nth(1)
-        .and_then(|text| text.parse::<u64>().ok());
-    format!(
-        "{} x {}, {} GiB, Linux {}, load {}",
-        names.len(),
-        names.first().unwrap_or(&"an unknown processor"),
-        kib.unwrap_or_default() >> 20,
-        read("/proc/sys/kernel/osrelease").trim(),
-        read("/proc/loadavg").split(' ').next().unwrap_or_default(),
-    )
-}
-
-fn said(program: &str, args: &[&str]) -> String {
-    let output = Command::new(program).args(args).stdin(Stdio::null()).output();
-    output.map_or_else(
-        |_| "unknown".to_owned(),
-        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-    )
 }

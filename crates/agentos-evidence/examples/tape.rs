@@ -1,0 +1,224 @@
+//! Makes tapes for the benchmark: whole runs with the records that a landing leaves, or one durable record after another.
+//!
+//! Owns: what such a run says. Never: reads a clock; `cargo xtask bench evidence` calls it and measures from outside.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use agentos_evidence::{RecordKind, RunFacts, SigningKey, Store};
+use serde_json::{Value, json};
+
+const USAGE: &str = "usage: tape write DIR RUNS plain|signed|blobs\n\
+       tape append DIR RECORDS\n       tape runs DIR RUNS\n       tape disk FILE RECORDS";
+/// So many runs of a written tape come to the disk together.
+const TOGETHER: usize = 200;
+const TS: &str = "2026-11-21T09:14:00.000Z";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match args.as_slice() {
+        ["write", dir, runs, with] => write(dir.as_ref(), runs, with),
+        ["append", dir, records] => append(dir.as_ref(), records),
+        ["runs", dir, count] => runs(dir.as_ref(), count),
+        ["disk", file, records] => disk(file.as_ref(), records),
+        _ => Err(USAGE.to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            writeln!(std::io::stderr(), "error: {problem}").ok();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A tape of so many runs: unsigned, signed, or signed and with three blobs for each run.
+fn write(dir: &Path, runs: &str, with: &str) -> Result<(), String> {
+    let store = Store::open(dir).map_err(|error| error.to_string())?;
+    let key = match with {
+        "plain" => None,
+        "signed" | "blobs" => Some(SigningKey::generate().map_err(|error| error.to_string())?.0),
+        _ => return Err(USAGE.to_owned()),
+    };
+    for run in 0..count(runs)? {
+        let blobs = (with == "blobs").then_some(&store);
+        note(&store, run, blobs)
+            .and_then(|(name, facts)| {
+                let signer = key.as_ref().ok_or("the tape is to be unsigned");
+                store.write_checkpoint(&name, &facts, signer, TS)
+            })
+            .and_then(|_| match (run + 1) % TOGETHER {
+                0 => store.sync(),
+                _ => Ok(()),
+            })
+            .map_err(|error| error.to_string())?;
+    }
+    store.sync().map_err(|error| error.to_string())
+}
+
+/// One record at a time, each on the disk before the next.
+fn append(dir: &Path, records: &str) -> Result<(), String> {
+    let store = Store::open(dir).map_err(|error| error.to_string())?;
+    for record in 0..count(records)? {
+        let body = landing(record, &digest(record));
+        let appended = store.append("20261121T091400Z-00000000", RecordKind::Landing, body, TS);
+        appended.map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// One run at a time, its records noted and brought to the disk together.
+fn runs(dir: &Path, runs: &str) -> Result<(), String> {
+    let store = Store::open(dir).map_err(|error| error.to_string())?;
+    for run in 0..count(runs)? {
+        note(&store, run, None)
+            .and_then(|(name, facts)| store.checkpoint(&name, &facts, Err("unsigned"), TS))
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// What the disk itself takes: a line as long as such a record, written and synced, again and again.
+fn disk(file: &Path, records: &str) -> Result<(), String> {
+    let line = landing(0, &digest(0)).to_string() + &" ".repeat(280) + "\n";
+    let mut open = OpenOptions::new();
+    let mut file = open
+        .create(true)
+        .append(true)
+        .open(file)
+        .map_err(|error| error.to_string())?;
+    for _ in 0..count(records)? {
+        file.write_all(line.as_bytes())
+            .and_then(|()| file.sync_data())
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| format!("`{text}` is no number"))
+}
+
+/// A digest of nothing: of a blob that is not kept on this tape.
+fn digest(number: usize) -> String {
+    format!("{number:064x}")
+}
+
+/// The records of a run but its end, as `agentos apply` leaves them; with a store for blobs, they refer to them.
+fn note(
+    store: &Store,
+    run: usize,
+    blobs: Option<&Store>,
+) -> Result<(String, RunFacts), agentos_evidence::EvidenceError> {
+    let name = format!("20261121T091400Z-{run:08x}");
+    let keep = |what: &str| match blobs {
+        Some(blobs) => blobs.put_blob(format!("{what} of run {run}\n").repeat(40).as_bytes()),
+        None => Ok(digest(run)),
+    };
+    let (answer, diff, policy) = (keep("answer")?, keep("diff")?, keep("policy")?);
+    let commit = format!("{run:040x}");
+    let records = [
+        (RecordKind::Task, task(run)),
+        (
+            RecordKind::Answer,
+            json!({ "answer_sha256": answer, "attempt": 1, "bytes": 188 }),
+        ),
+        (RecordKind::Landing, landing(run, &diff)),
+        (RecordKind::Decision, decision(run, &policy)),
+        (
+            RecordKind::Intent,
+            json!({ "hashes": hashes(run), "plan": written(run) }),
+        ),
+        (RecordKind::Receipt, {
+            let mut body = written(run);
+            if let Value::Object(body) = &mut body {
+                body.insert("commit".to_owned(), json!(commit));
+                body.insert("work_tree_updated".to_owned(), json!(true));
+            }
+            body
+        }),
+    ];
+    let mut facts = RunFacts::default();
+    for (kind, body) in records {
+        facts.take(kind, &body, TS);
+        store.note(&name, kind, body, TS)?;
+    }
+    Ok((name, facts))
+}
+
+fn task(run: usize) -> Value {
+    let oid = format!("{run:040x}");
+    json!({
+        "verb": "apply", "provider": "patch", "model": null, "execution_mode": "local",
+        "instruction": "a change from standard input", "policy_sha256": digest(run),
+        "target": {
+            "base_commit": oid, "base_tree": oid, "creates_branch": false,
+            "refname": "refs/heads/main", "writes": "commit-and-work-tree",
+        },
+    })
+}
+
+fn landing(run: usize, diff: &str) -> Value {
+    let hunk = json!({
+        "index": 1, "status": "landed", "rung": "exact-moved", "stated_line": 7, "found_line": 12,
+        "actual": [], "candidates": [], "expected": [], "repairs": [],
+    });
+    let path = format!("crates/shop/src/part{:04}.rs", run % 5000);
+    json!({
+        "attempt": 1, "base_commit": format!("{run:040x}"), "diff_blob_sha256": diff,
+        "diff_sha256": digest(run), "partial": false,
+        "report": {
+            "version": 1, "partial": false, "notes": [],
+            "files": [{
+                "path": path, "dialect": "unified-diff", "hunks": [hunk],
+                "repairs": [{ "kind": "no-git-header", "detail": "there is no `diff --git` line" }],
+            }],
+        },
+    })
+}
+
+fn decision(run: usize, policy: &str) -> Value {
+    let reason = |rule: &str, line: usize, why: &str| {
+        json!({
+            "and_more": 0, "code": "protected-path", "effect": "allow", "layer": "default", "line": line,
+            "rule": rule, "source": "built-in/default.toml", "why": why,
+        })
+    };
+    json!({
+        "base_commit": format!("{run:040x}"), "diff_sha256": digest(run), "policy_blob_sha256": policy,
+        "target_ref": "refs/heads/main",
+        "decision": {
+            "effect": "allow", "diff_sha256": digest(run), "policy_sha256": digest(run),
+            "facts": {
+                "added": 1, "created": 0, "deleted": 0, "files": 1, "findings": [], "removed": 1, "touches": [],
+            },
+            "reasons": [
+                reason("default.edit", 7, "ordinary files may be edited"),
+                reason("default.land", 16, "a change whose paths are allowed may land"),
+            ],
+        },
+    })
+}
+
+fn hashes(run: usize) -> Value {
+    json!({
+        "base_commit": format!("{run:040x}"), "diff_sha256": digest(run), "policy_sha256": digest(run),
+        "target_ref": "refs/heads/main", "writes": "commit-and-work-tree",
+    })
+}
+
+fn written(run: usize) -> Value {
+    let oid = format!("{run:040x}");
+    let state = json!({ "mode": "regular", "oid": oid });
+    json!({
+        "diff_sha256": digest(run), "parent": oid, "policy_sha256": digest(run),
+        "refname": "refs/heads/main", "run": format!("20261121T091400Z-{run:08x}"), "tree": oid,
+        "writes": "commit-and-work-tree",
+        "files": [{
+            "path": format!("crates/shop/src/part{:04}.rs", run % 5000), "old": state, "new": state,
+        }],
+    })
+}
