@@ -263,63 +263,50 @@ fn miss(
         .take(SHOWN_LINES)
         .map(|line| excerpt(&line.text, SHOWN_CHARS))
         .collect();
-    let (code, message, hint, starts) = match why {
-        Miss::There(start) => {
+    let because = match why {
+        Miss::There(start) => Err(start),
+        Miss::Nowhere => nowhere(target, one, budget)?,
+        Miss::Outdented(start) => Ok(Because {
+            hint: "begin the text and its replacement with the blanks that the line begins with",
+            ..Because::ambiguous(
+                "the replacement has lines that stand further left than the line they come into",
+                vec![start],
+            )
+        }),
+        Miss::InWord(start) => Ok(Because {
+            hint: "give the whole word",
+            ..Because::ambiguous(
+                "the text stands in the file once, as a part of a longer word",
+                vec![start],
+            )
+        }),
+        Miss::GoesOn(start) => Ok(Because::ambiguous(
+            "the line that ends this hunk stands in the file right below it, and may be a part of it",
+            vec![start],
+        )),
+        Miss::Several(starts) => Ok(Because::ambiguous(
+            "the lines this hunk expects are at several places",
+            starts,
+        )),
+        Miss::Nothing => Ok(Because::ambiguous(
+            "this hunk inserts lines and has no context that says where",
+            Vec::new(),
+        )),
+        Miss::Overlap(starts) => Ok(Because::ambiguous(
+            "this hunk overlaps another one of the same file",
+            starts,
+        )),
+    };
+    let because = match because {
+        Ok(because) => because,
+        Err(start) => {
             there_report(report, start);
             return Ok(());
         }
-        Miss::Nowhere => {
-            if let Some(start) = result_stands(target, one, budget)? {
-                there_report(report, start);
-                return Ok(());
-            }
-            let hint = "copy the lines exactly as they stand in the file";
-            let (message, starts) = match above_anchor(target, one, budget)? {
-                Some(start) => (
-                    "the lines this hunk expects stand above the line it names behind `@@`",
-                    vec![start],
-                ),
-                None => (
-                    "the lines this hunk expects are not in the file",
-                    suggest(target, one, budget)?,
-                ),
-            };
-            (RefusalCode::DoesNotApply, message, hint, starts)
-        }
-        Miss::Outdented(start) => {
-            let hint = "begin the text and its replacement with the blanks that the line begins with";
-            let message = "the replacement has lines that stand further left than the line they come into";
-            (RefusalCode::Ambiguous, message, hint, vec![start])
-        }
-        Miss::InWord(start) => {
-            let message = "the text stands in the file once, as a part of a longer word";
-            (
-                RefusalCode::Ambiguous,
-                message,
-                "give the whole word",
-                vec![start],
-            )
-        }
-        Miss::GoesOn(start) => {
-            let message =
-                "the line that ends this hunk stands in the file right below it, and may be a part of it";
-            (RefusalCode::Ambiguous, message, MORE_AROUND, vec![start])
-        }
-        Miss::Several(starts) => {
-            let message = "the lines this hunk expects are at several places";
-            (RefusalCode::Ambiguous, message, MORE_AROUND, starts)
-        }
-        Miss::Nothing => {
-            let message = "this hunk inserts lines and has no context that says where";
-            (RefusalCode::Ambiguous, message, MORE_AROUND, Vec::new())
-        }
-        Miss::Overlap(starts) => {
-            let message = "this hunk overlaps another one of the same file";
-            (RefusalCode::Ambiguous, message, MORE_AROUND, starts)
-        }
     };
-    report.candidates = starts.iter().map(|start| number(*start)).collect();
-    let nearby = starts
+    report.candidates = because.starts.iter().map(|start| number(*start)).collect();
+    let nearby = because
+        .starts
         .first()
         .and_then(|start| target.lines.get(*start..))
         .unwrap_or_default();
@@ -328,8 +315,54 @@ fn miss(
         .take(SHOWN_LINES.min(one.old.len().max(1)))
         .map(|line| excerpt(line.text, SHOWN_CHARS))
         .collect();
-    report.refusal = Some(Refusal::new(code, message).hint(hint));
+    report.refusal = Some(Refusal::new(because.code, because.message).hint(because.hint));
     Ok(())
+}
+
+/// Why a hunk has no place: what the refusal says, and the places it speaks of.
+struct Because {
+    code: RefusalCode,
+    message: &'static str,
+    hint: &'static str,
+    starts: Vec<usize>,
+}
+
+impl Because {
+    fn ambiguous(message: &'static str, starts: Vec<usize>) -> Self {
+        Self {
+            code: RefusalCode::Ambiguous,
+            message,
+            hint: MORE_AROUND,
+            starts,
+        }
+    }
+}
+
+/// Why lines that are not in the file are not; `Err` with the place where what they should become stands already.
+fn nowhere(
+    target: &mut Target<'_>,
+    one: &Sought<'_, '_>,
+    budget: &mut Budget,
+) -> Result<Result<Because, usize>, Refusal> {
+    if let Some(start) = result_stands(target, one, budget)? {
+        return Ok(Err(start));
+    }
+    let (message, starts) = match above_anchor(target, one, budget)? {
+        Some(start) => (
+            "the lines this hunk expects stand above the line it names behind `@@`",
+            vec![start],
+        ),
+        None => (
+            "the lines this hunk expects are not in the file",
+            suggest(target, one, budget)?,
+        ),
+    };
+    Ok(Ok(Because {
+        code: RefusalCode::DoesNotApply,
+        message,
+        hint: "copy the lines exactly as they stand in the file",
+        starts,
+    }))
 }
 
 /// The one place at which the new side of a hunk stands, if there is one: it has been applied before.
