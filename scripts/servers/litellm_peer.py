@@ -119,6 +119,7 @@ def came(agentos, folder, base, case):
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(folder / "home"),
         "GIT_AUTHOR_NAME": "Peer", "GIT_AUTHOR_EMAIL": "peer@example.com",
+        "GIT_COMMITTER_NAME": "Peer", "GIT_COMMITTER_EMAIL": "peer@example.com",
     }
     if key:
         environment[f"AGENTOS_{wire.upper()}_API_KEY"] = key
