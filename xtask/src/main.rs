@@ -1,4 +1,4 @@
-//! Automation of the workspace: `cargo xtask ci`, `gates`, `schemas`, `picture`, `bench`, `fuzz`.
+//! Automation of the workspace: `cargo xtask ci`, `gates`, `schemas`, `picture`, `bench`, `fuzz`, `dist`.
 //!
 //! Owns: the command line of the automation. Never: links a product crate; what is judged is built and run from
 //! outside.
@@ -6,6 +6,7 @@
 mod bench;
 mod boundary;
 mod ci;
+mod dist;
 mod fuzz;
 mod gates;
 mod llama;
@@ -41,6 +42,8 @@ Commands:
                                    repository; the report goes to outputs/bench/executor/ or there
   fuzz land|roundtrip              landing under a fuzzer, with seeds of its corpus; needs `cargo fuzz`
         [--seconds N]              for so long instead of 300 seconds
+  dist                             build the product as it is released and pack it with completions, manual pages,
+                                   licences and a checksum; needs GNU tar and gzip
 
 Options:
   --require-live  a gate that had to be skipped, because no server answered, fails
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         ["schemas"] => schemas::run(&root, false),
         ["schemas", "--check"] => schemas::run(&root, true),
         ["picture"] => picture::run(&root),
+        ["dist"] => dist::run(&root),
         ["bench", rest @ ..] => match bench::Options::parse(rest) {
             Ok(options) => bench::run(&root, &options),
             Err(problem) => return usage(&problem),

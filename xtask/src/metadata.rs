@@ -28,6 +28,12 @@ pub struct Metadata {
 pub struct Package {
     /// As in `agentos-tool`.
     pub name: String,
+    /// As in `0.1.0`.
+    #[serde(default)]
+    pub version: String,
+    /// Its licences, as an SPDX expression.
+    #[serde(default)]
+    pub license: Option<String>,
     /// Cargo's own id.
     pub id: String,
     /// Its `Cargo.toml`.
