@@ -47,13 +47,7 @@ pub fn findings(change: &Change) -> Findings {
     for file in change.files() {
         let Some(new) = &file.new else { continue };
         let old = before(change, file);
-        let (old, new) = (lines(old), lines(&new.content));
-        let texts = |lines: &[crate::text::Line<'_>]| -> Vec<Vec<u8>> {
-            lines.iter().map(|line| line.text.to_vec()).collect()
-        };
-        let (old, new) = (texts(&old), texts(&new));
-        let old: Vec<&[u8]> = old.iter().map(Vec::as_slice).collect();
-        let new: Vec<&[u8]> = new.iter().map(Vec::as_slice).collect();
+        let [old, new] = [old, &new.content].map(texts);
         for edit in edits(&old, &new) {
             let first = edit.new.start;
             let added = new.get(edit.new).unwrap_or_default();
@@ -67,10 +61,13 @@ pub fn findings(change: &Change) -> Findings {
 #[must_use]
 pub fn findings_in(path: &RepoPath, content: &[u8]) -> Findings {
     let mut found = Findings::default();
-    let lines = lines(content);
-    let texts: Vec<&[u8]> = lines.iter().map(|line| line.text).collect();
-    look(&mut found, path, 0, &texts);
+    look(&mut found, path, 0, &texts(content));
     found
+}
+
+/// The lines without their ends.
+fn texts(content: &[u8]) -> Vec<&[u8]> {
+    lines(content).iter().map(|line| line.text).collect()
 }
 
 fn before<'c>(change: &'c Change, file: &'c FileChange) -> &'c [u8] {

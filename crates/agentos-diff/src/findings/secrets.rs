@@ -1,96 +1,15 @@
 //! Credentials by their shape: well-known key forms, private keys, passwords in addresses, and values that are
 //! both named like a secret and random like one.
 //!
-//! Owns: the shapes, and what is a documented example or a placeholder. Never: keeps or shows what it matched.
+//! Owns: what is a documented example or a placeholder, and what stands for a key without saying whose; `shapes` has the
+//! forms of tokens. Never: keeps or shows what it matched.
 
-/// A key form: how it begins, and what follows.
-struct Shape {
-    kind: &'static str,
-    start: &'static str,
-    /// Characters that may follow.
-    allowed: fn(u8) -> bool,
-    /// How many must follow at least.
-    least: usize,
-    /// How many may at most.
-    most: usize,
-}
-
-fn word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-fn dashed(byte: u8) -> bool {
-    word(byte) || byte == b'-'
-}
-
-fn dotted(byte: u8) -> bool {
-    dashed(byte) || byte == b'.'
-}
-
-fn upper(byte: u8) -> bool {
-    byte.is_ascii_uppercase() || byte.is_ascii_digit()
-}
-
-const fn shape(
-    kind: &'static str,
-    start: &'static str,
-    allowed: fn(u8) -> bool,
-    least: usize,
-    most: usize,
-) -> Shape {
-    Shape {
-        kind,
-        start,
-        allowed,
-        least,
-        most,
-    }
-}
-
-const SHAPES: [Shape; 32] = [
-    shape("aws-access-key", "AKIA", upper, 16, 16),
-    shape("aws-access-key", "ASIA", upper, 16, 16),
-    shape("aws-access-key", "ABIA", upper, 16, 16),
-    shape("aws-access-key", "ACCA", upper, 16, 16),
-    shape("github-token", "ghp_", word, 36, 255),
-    shape("github-token", "gho_", word, 36, 255),
-    shape("github-token", "ghu_", word, 36, 255),
-    shape("github-token", "ghs_", word, 36, 255),
-    shape("github-token", "ghr_", word, 36, 255),
-    shape("github-token", "github_pat_", word, 60, 255),
-    shape("gitlab-token", "glpat-", dashed, 20, 255),
-    shape("slack-token", "xoxb-", dashed, 20, 255),
-    shape("slack-token", "xoxa-", dashed, 20, 255),
-    shape("slack-token", "xoxp-", dashed, 20, 255),
-    shape("slack-token", "xoxr-", dashed, 20, 255),
-    shape("slack-token", "xoxs-", dashed, 20, 255),
-    shape("slack-token", "xapp-", dashed, 20, 255),
-    shape("stripe-key", "sk_live_", word, 16, 255),
-    shape("stripe-key", "rk_live_", word, 16, 255),
-    shape("anthropic-key", "sk-ant-", dashed, 32, 255),
-    shape("openai-key", "sk-proj-", dashed, 32, 255),
-    shape("openai-key", "sk-svcacct-", dashed, 32, 255),
-    shape("openai-key", "sk-", word, 40, 255),
-    shape("google-key", "AIza", dashed, 35, 35),
-    shape("google-oauth-secret", "GOCSPX-", dashed, 28, 28),
-    shape("npm-token", "npm_", word, 36, 36),
-    shape("pypi-token", "pypi-AgE", dashed, 50, 1_000),
-    shape("huggingface-token", "hf_", word, 34, 40),
-    shape("digitalocean-token", "dop_v1_", word, 64, 64),
-    shape("sendgrid-key", "SG.", dotted, 60, 80),
-    shape("vault-token", "hvs.", dashed, 24, 255),
-    shape("age-secret-key", "AGE-SECRET-KEY-1", upper, 58, 58),
-];
+mod shapes;
 
 /// What a line holds; `following` are the added lines below it.
 pub(super) fn kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str> {
     let text = String::from_utf8_lossy(text);
-    let mut kinds = Vec::new();
-    for shape in &SHAPES {
-        if has_shape(&text, shape) && !kinds.contains(&shape.kind) {
-            kinds.push(shape.kind);
-        }
-    }
+    let mut kinds = shapes::kinds(&text, is_real);
     if is_private_key(&text, following) {
         kinds.push("private-key");
     }
@@ -101,17 +20,6 @@ pub(super) fn kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str> {
         kinds.push("named-secret");
     }
     kinds
-}
-
-fn has_shape(text: &str, shape: &Shape) -> bool {
-    text.match_indices(shape.start).any(|(at, start)| {
-        let before = text.as_bytes().get(at.wrapping_sub(1)).copied();
-        let rest = text.get(at + start.len()..).unwrap_or_default();
-        let length = rest.bytes().take_while(|byte| (shape.allowed)(*byte)).count();
-        let value = rest.get(..length).unwrap_or_default();
-        let free = before.is_none_or(|byte| !word(byte));
-        free && (shape.least..=shape.most).contains(&length) && is_real(value)
-    })
 }
 
 /// Neither a documented example nor a placeholder.
