@@ -24,14 +24,23 @@ pub(crate) fn touches(file: &FileChange, by_name: Touches) -> Touches {
 
 fn says_generated(content: &[u8]) -> bool {
     let head = content.get(..HEAD.min(content.len())).unwrap_or_default();
-    holds(head, b"@generated") || (holds(head, b"generated") && holds(head, b"do not edit"))
+    holds(head, b"generated") && (holds(head, b"@generated") || holds(head, b"do not edit"))
 }
 
 /// `wanted` in lower case, found in any case.
 fn holds(content: &[u8], wanted: &[u8]) -> bool {
-    content
-        .windows(wanted.len())
-        .any(|window| window.eq_ignore_ascii_case(wanted))
+    let Some((first, rest)) = wanted.split_first() else {
+        return true;
+    };
+    let mut left = content;
+    while let Some(at) = left.iter().position(|byte| byte.to_ascii_lowercase() == *first) {
+        left = left.get(at + 1..).unwrap_or_default();
+        let found = left.get(..rest.len());
+        if found.is_some_and(|found| found.eq_ignore_ascii_case(rest)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// What a test file holds, counted by line.

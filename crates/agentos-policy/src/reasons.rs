@@ -3,16 +3,14 @@
 //! Owns: one entry for each ask and deny, one for each allowing rule however many paths it allowed. Never: drops a
 //! rule that matched.
 
-use std::collections::HashMap;
-
 use crate::{Effect, Reason, Rule, group};
 
 /// Reasons as they come.
 #[derive(Debug, Default)]
 pub(crate) struct Reasons {
     list: Vec<Reason>,
-    /// Where the one entry of an allowing rule is.
-    allowed: HashMap<usize, usize>,
+    /// For each rule, where the one entry of an allowing one is.
+    allowed: Vec<Option<usize>>,
 }
 
 impl Reasons {
@@ -23,13 +21,21 @@ impl Reasons {
     pub(crate) fn add_rule(&mut self, index: usize, rule: &Rule, path: Option<&str>) {
         match rule.effect {
             Effect::Ask | Effect::Deny => self.list.push(rule.reason(path)),
-            Effect::Allow => match self.allowed.get(&index).and_then(|at| self.list.get_mut(*at)) {
-                Some(reason) => reason.and_more += 1,
-                None => {
-                    self.allowed.insert(index, self.list.len());
-                    self.list.push(rule.reason(path));
+            Effect::Allow => {
+                if self.allowed.len() <= index {
+                    self.allowed.resize(index + 1, None);
                 }
-            },
+                let Some(place) = self.allowed.get_mut(index) else {
+                    return;
+                };
+                match place.and_then(|at| self.list.get_mut(at)) {
+                    Some(reason) => reason.and_more += 1,
+                    None => {
+                        *place = Some(self.list.len());
+                        self.list.push(rule.reason(path));
+                    }
+                }
+            }
         }
     }
 

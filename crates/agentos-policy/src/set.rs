@@ -139,7 +139,7 @@ impl PolicySet {
                 let question = read_question(&path, content, asked.touches, tool);
                 facts.touches = question.touches.words();
                 facts.findings = finding_words(question.findings);
-                let open = self.open(tool);
+                let open = self.opened(tool);
                 self.answer(&open, &question, Some((path.as_str(), &asked.hits)), &mut reasons);
             }
         }
@@ -148,7 +148,7 @@ impl PolicySet {
 
     /// As [`PolicySet::decide`], with findings that are known already.
     pub(crate) fn decide_with(&self, change: &Change, findings: &Findings, tool: &ToolFacts) -> Decision {
-        let open = self.open(tool);
+        let open = self.opened(tool);
         let mut reasons = Reasons::default();
         let mut facts = question::totals(change);
         let whole = self.ask(change, findings, tool, &mut |question, path| {
@@ -230,21 +230,40 @@ impl PolicySet {
             .collect()
     }
 
+    /// The same rules, ready to be asked by many questions.
+    fn opened(&self, tool: &ToolFacts) -> Vec<Open<'_>> {
+        let open = self.open(tool).into_iter();
+        open.filter_map(|index| {
+            let rule = self.rules.get(index)?;
+            Some(Open {
+                index,
+                rule,
+                needs_path: rule.needs_path,
+                touches: rule.conditions.touches,
+            })
+        })
+        .collect()
+    }
+
     /// Asks every rule, without stopping. Each standing layer must answer for itself.
     fn answer(
         &self,
-        open: &[usize],
+        open: &[Open<'_>],
         question: &Question<'_>,
         path: Option<(&str, &[bool])>,
         reasons: &mut Reasons,
     ) {
         let mut answered = 0_u32;
-        for index in open {
-            let Some(rule) = self.rules.get(*index) else {
-                continue;
-            };
+        for Open {
+            index,
+            rule,
+            needs_path,
+            touches,
+        } in open
+        {
             let hit = path.is_some_and(|(_, hits)| hits.get(*index).copied().unwrap_or(false));
-            if rule.matches(question, hit) {
+            let may = (hit || !needs_path) && touches.is_none_or(|set| set.meets(question.touches));
+            if may && rule.matches(question, hit) {
                 if let Some(Some(standing)) = self.stands_in.get(*index) {
                     answered |= 1 << standing;
                 }
@@ -347,6 +366,14 @@ impl PolicySet {
             standings,
         })
     }
+}
+
+/// A rule that has a say, with what most questions fail on: a decision of many paths runs over these again and again.
+struct Open<'r> {
+    index: usize,
+    rule: &'r Rule,
+    needs_path: bool,
+    touches: Option<Touches>,
 }
 
 /// Takes a question, with the path and the rules whose path condition holds, or with none for the whole change.

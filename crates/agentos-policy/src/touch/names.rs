@@ -19,13 +19,39 @@ pub(super) struct Names {
     endings: HashMap<Name, Touches>,
     /// The length of the longest ending.
     longest: usize,
-    starred: Vec<(Place, Name, Touches)>,
+    /// Which names there may be: for each place and first byte, a bit for each length of a plain one, and the lowest
+    /// for a starred one.
+    lengths: Vec<u64>,
+    starred: Vec<Starred>,
     /// The most parts that a pattern has between its `**`.
     parts: usize,
 }
 
+/// A pattern with `*` in it; ordered so that the few that a name can be of stand together.
+#[derive(Debug, Clone)]
+struct Starred {
+    place: Place,
+    /// Of its parts: a star stays within one.
+    slashes: usize,
+    /// Its first byte; a star where it begins with one.
+    first: u8,
+    name: Name,
+    owner: Touches,
+}
+
+impl Starred {
+    fn order(&self) -> (Place, usize, u8) {
+        (self.place, self.slashes, self.first)
+    }
+
+    /// What stands behind its last star: most names fail on it.
+    fn end(&self) -> &[u8] {
+        self.name.rsplit('*').next().unwrap_or_default().as_bytes()
+    }
+}
+
 /// Where in a path a pattern looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Place {
     /// `a/b`
     Whole,
@@ -67,26 +93,67 @@ impl Names {
             self.longest = self.longest.max(ending.len());
             union(self.endings.entry(Cow::Owned(ending)).or_default(), owner);
         } else if name.contains('*') {
-            self.starred.push((place, name, owner));
+            let at = place_of(place, &name);
+            self.note(at, STARRED);
+            let starred = Starred {
+                place,
+                slashes: slashes(&name),
+                first: name.bytes().next().unwrap_or_default(),
+                name,
+                owner,
+            };
+            let at = self
+                .starred
+                .partition_point(|other| other.order() <= starred.order());
+            self.starred.insert(at, starred);
         } else {
+            self.note(place_of(place, &name), length_bit(&name));
             union(self.plain.entry((place, name)).or_default(), owner);
         }
+    }
+
+    fn note(&mut self, at: usize, bit: u64) {
+        self.lengths.resize(PLACES * FIRST_BYTES, 0);
+        if let Some(bits) = self.lengths.get_mut(at) {
+            *bits |= bit;
+        }
+    }
+
+    fn noted(&self, at: usize) -> u64 {
+        self.lengths.get(at).copied().unwrap_or_default()
     }
 
     /// All that a folded path is named by.
     pub(super) fn of(&self, path: &str) -> Touches {
         let mut found = self.ending(path);
         self.each_place(path, |place, name| {
-            if let Some(owner) = self.plain.get(&(place, Cow::Borrowed(name))) {
+            let noted = self.noted(place_of(place, name));
+            if noted & length_bit(name) != 0
+                && let Some(owner) = self.plain.get(&(place, Cow::Borrowed(name)))
+            {
                 union(&mut found, *owner);
             }
-            for (_, pattern, owner) in self.starred.iter().filter(|starred| starred.0 == place) {
-                if matches(pattern, name) {
-                    union(&mut found, *owner);
+            let first = name.bytes().next().unwrap_or_default();
+            let any = self.noted(place_of(place, "*"));
+            for (first, noted) in [(first, noted), (b'*', any)] {
+                if noted & STARRED == 0 {
+                    continue;
+                }
+                for starred in self.starred_at((place, slashes(name), first)) {
+                    if name.as_bytes().ends_with(starred.end()) && matches(&starred.name, name) {
+                        union(&mut found, starred.owner);
+                    }
                 }
             }
         });
         found
+    }
+
+    fn starred_at(&self, order: (Place, usize, u8)) -> &[Starred] {
+        let from = self.starred.partition_point(|starred| starred.order() < order);
+        let rest = self.starred.get(from..).unwrap_or_default();
+        let count = rest.partition_point(|starred| starred.order() == order);
+        rest.get(..count).unwrap_or_default()
     }
 
     fn ending(&self, path: &str) -> Touches {
@@ -122,6 +189,26 @@ impl Names {
             }
         }
     }
+}
+
+const PLACES: usize = 4;
+const FIRST_BYTES: usize = 256;
+
+/// The bit of a starred name.
+const STARRED: u64 = 1;
+
+/// Where names of this place with this first byte are noted.
+fn place_of(place: Place, name: &str) -> usize {
+    place as usize * FIRST_BYTES + usize::from(name.bytes().next().unwrap_or_default())
+}
+
+/// The bit of a plain name's length: those from 63 on are one.
+fn length_bit(name: &str) -> u64 {
+    1 << name.len().clamp(1, 63)
+}
+
+fn slashes(name: &str) -> usize {
+    name.bytes().filter(|byte| *byte == b'/').count()
 }
 
 /// Writes the alternatives of a pattern out, one after the other, behind what stands in `before`. Every call of the
