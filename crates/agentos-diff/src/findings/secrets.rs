@@ -1,15 +1,21 @@
 //! Credentials by their shape: well-known key forms, private keys, passwords in addresses, and values that are
 //! both named like a secret and random like one.
 //!
-//! Owns: what is a documented example or a placeholder, and what stands for a key without saying whose; `shapes` has the
-//! forms of tokens. Never: keeps or shows what it matched.
+//! Owns: what is a documented example or a placeholder, and what stands for a key without saying whose; `shapes` and
+//! `forms` have the tokens. Never: keeps or shows what it matched.
 
+mod forms;
 mod shapes;
 
 /// What a line holds; `following` are the added lines below it.
 pub(super) fn kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str> {
     let text = String::from_utf8_lossy(text);
     let mut kinds = shapes::kinds(&text, is_real);
+    for kind in forms::kinds(&text, is_real) {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
     if is_private_key(&text, following) {
         kinds.push("private-key");
     }

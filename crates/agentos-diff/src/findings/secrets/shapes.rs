@@ -60,8 +60,9 @@ const fn shape(
 }
 
 /// In the order of their beginnings.
-const SHAPES: [Shape; 121] = [
+const SHAPES: [Shape; 124] = [
     shape("A3-", "1password-key", |byte| upper(byte) || byte == b'-', 30, 40),
+    shape("A3T", "aws-access-key", upper, 17, 17),
     shape("ABIA", "aws-access-key", upper, 16, 16),
     shape("ABSK", "aws-bedrock-key", padded, 109, 269),
     shape("ACCA", "aws-access-key", upper, 16, 16),
@@ -72,6 +73,7 @@ const SHAPES: [Shape; 121] = [
     shape("AQVN", "yandex-key", dashed, 35, 38),
     shape("ASIA", "aws-access-key", upper, 16, 16),
     shape("ATATT3", "atlassian-token", padded, 180, 255),
+    shape("AccountKey=", "azure-storage-key", padded, 88, 88),
     shape("CLOJARS_", "clojars-token", letters, 60, 60),
     shape("EAAA", "square-token", padded, 60, 60),
     shape("EZAK", "easypost-key", letters, 54, 54),
@@ -79,7 +81,7 @@ const SHAPES: [Shape; 121] = [
     shape("FLWSECK-", "flutterwave-key", letters, 32, 34),
     shape("FLWSECK_TEST-", "flutterwave-key", letters, 12, 34),
     shape("GOCSPX-", "google-oauth-secret", dashed, 28, 28),
-    shape("GR1348941", "gitlab-token", dashed, 20, 20),
+    shape("GR1348941", "gitlab-token", dashed, 20, 60),
     shape("HRKU-AA", "heroku-key", dashed, 58, 58),
     shape("LTAI", "alibaba-key", letters, 20, 20),
     shape("NRAK-", "newrelic-key", letters, 27, 27),
@@ -129,6 +131,13 @@ const SHAPES: [Shape; 121] = [
     shape("glsoat-", "gitlab-token", dashed, 20, 255),
     shape("gsk_", "groq-key", letters, 52, 52),
     shape("hf_", "huggingface-token", word, 34, 40),
+    shape(
+        "hooks.slack.com/services/",
+        "slack-webhook",
+        |byte| word(byte) || byte == b'/',
+        40,
+        60,
+    ),
     shape("hvb.", "vault-token", dashed, 138, 300),
     shape("hvs.", "vault-token", dashed, 24, 255),
     shape("ico-", "infracost-token", letters, 32, 32),
@@ -176,12 +185,12 @@ const SHAPES: [Shape; 121] = [
     shape("xai-", "xai-key", letters, 70, 90),
     shape("xapp-", "slack-token", dashed, 20, 255),
     shape("xkeysib-", "sendinblue-token", dashed, 81, 81),
-    shape("xoxa-", "slack-token", dashed, 20, 255),
-    shape("xoxb-", "slack-token", dashed, 20, 255),
-    shape("xoxe-", "slack-token", dashed, 20, 255),
-    shape("xoxp-", "slack-token", dashed, 20, 255),
-    shape("xoxr-", "slack-token", dashed, 20, 255),
-    shape("xoxs-", "slack-token", dashed, 20, 255),
+    shape("xoxa-", "slack-token", dashed, 20, 1_000),
+    shape("xoxb-", "slack-token", dashed, 20, 1_000),
+    shape("xoxe-", "slack-token", dashed, 20, 1_000),
+    shape("xoxp-", "slack-token", dashed, 20, 1_000),
+    shape("xoxr-", "slack-token", dashed, 20, 1_000),
+    shape("xoxs-", "slack-token", dashed, 20, 1_000),
 ];
 
 /// The kinds of all tokens of a text, each once, in the order of the table. `is_real` says of what follows a

@@ -1,0 +1,117 @@
+//! The forms of tokens that say whose they are in their middle, at their end, or by how they are divided.
+//!
+//! Owns: those forms, as the vendors document them and the rules of gitleaks 8 and detect-secrets 1.5 list them. Never:
+//! keeps what it found.
+
+/// Whether a whole run of token characters has the form.
+type Form = fn(&str) -> bool;
+
+const FORMS: [(&str, Form); 5] = [
+    ("openai-key", openai),
+    ("telegram-token", telegram),
+    ("discord-token", discord),
+    ("mailchimp-key", mailchimp),
+    ("twilio-key", twilio),
+];
+
+/// The kinds of the runs of a text, each once.
+pub(super) fn kinds(text: &str, is_real: fn(&str) -> bool) -> impl Iterator<Item = &'static str> {
+    /// Shorter ones are words.
+    const LEAST: usize = 30;
+    let runs: Vec<&str> = text
+        .split(|mark: char| !mark.is_ascii_alphanumeric() && !"_-.:".contains(mark))
+        .filter(|run| run.len() >= LEAST && is_real(run))
+        .collect();
+    FORMS
+        .into_iter()
+        .filter(move |(_, form)| runs.iter().any(|run| form(run)))
+        .map(|(kind, _)| kind)
+}
+
+fn is_dashed(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
+/// `sk-…T3BlbkFJ…`: the middle says `OpenAI` in base 64.
+fn openai(run: &str) -> bool {
+    let parts = run
+        .strip_prefix("sk-")
+        .and_then(|rest| rest.split_once("T3BlbkFJ"));
+    parts.is_some_and(|(before, behind)| before.len() >= 20 && behind.len() >= 20 && is_dashed(before))
+}
+
+/// The bot's number, and 35 characters.
+fn telegram(run: &str) -> bool {
+    run.split_once(':').is_some_and(|(number, rest)| {
+        (8..=10).contains(&number.len())
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+            && rest.len() == 35
+            && is_dashed(rest)
+    })
+}
+
+/// The user's number in base 64, a time and a signature.
+fn discord(run: &str) -> bool {
+    let parts: Vec<&str> = run.split('.').collect();
+    match parts.as_slice() {
+        [user, time, signature] => {
+            user.starts_with(['M', 'N', 'O'])
+                && (24..=26).contains(&user.len())
+                && time.len() == 6
+                && (27..=38).contains(&signature.len())
+                && parts.iter().all(|part| is_dashed(part))
+        }
+        _ => false,
+    }
+}
+
+/// 32 characters, and the data centre.
+fn mailchimp(run: &str) -> bool {
+    run.split_once("-us").is_some_and(|(key, centre)| {
+        key.len() == 32
+            && key.bytes().all(is_low)
+            && (1..=2).contains(&centre.len())
+            && centre.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+fn twilio(run: &str) -> bool {
+    run.strip_prefix("SK")
+        .is_some_and(|key| key.len() == 32 && key.bytes().all(is_low))
+}
+
+fn is_low(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_is_told_from_its_neighbours() {
+        let low = "7c9ef2b8d4e6a1f3c5d0b7c9ef2b8d4e6";
+        let low = low.split_at(32).0;
+        let long = "q7Rk2mWx9Lp4vNs6Jd8fGc3Yt5aZ1uT0bV";
+        let cases = [
+            (format!("sk-{long}T3BlbkFJ{long}"), Some("openai-key")),
+            (format!("sk-{long}"), None),
+            (format!("123456789:{long}x"), Some("telegram-token")),
+            (format!("123456789:{long}xy"), None),
+            (
+                format!("M{}.abcDE1.{long}", long.split_at(24).0),
+                Some("discord-token"),
+            ),
+            (format!("v{}.abcDE1.{long}", long.split_at(24).0), None),
+            (format!("{low}-us12"), Some("mailchimp-key")),
+            (format!("{low}-user"), None),
+            (format!("SK{low}"), Some("twilio-key")),
+            (format!("SK{low}0"), None),
+        ];
+        for (token, kind) in cases {
+            let found: Vec<&str> = kinds(&format!("key = \"{token}\""), |_| true).collect();
+            assert_eq!(found, Vec::from_iter(kind), "{token}");
+        }
+    }
+}
