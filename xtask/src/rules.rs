@@ -264,6 +264,10 @@ pub const OTHER_LANGUAGES: &[(&str, &str)] = &[
         "the rogue makes raw system calls, which no Rust of ours may; only its gate runs it",
     ),
     (
+        "scripts/secrets",
+        "asks detect-secrets, which is Python, about the same lines",
+    ),
+    (
         "scripts/servers",
         "the real llama.cpp server is a Python package; test support that no product crate calls",
     ),
