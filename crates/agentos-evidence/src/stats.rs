@@ -1,6 +1,7 @@
 //! What the tape says of each provider and model.
 //!
-//! Owns: the counting, in one pass. Never: counts what no record says; health checks leave none.
+//! Owns: the counting, in one pass. Never: counts what no record says: health is how calls went, for a health check
+//! leaves no record, and a cost that no price says is not nothing.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use serde_json::Value;
 use crate::{EvidenceError, Record, RecordKind, Store};
 
 /// One provider with one model.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProviderStats {
     /// The provider; `patch` for an answer that a person brought.
     pub provider: String,
@@ -22,16 +23,33 @@ pub struct ProviderStats {
     pub runs: u64,
     /// Runs that landed; dry runs count too.
     pub landed: u64,
+    /// The share of runs that landed, from 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub landing_rate: Option<f64>,
     /// Runs that ended otherwise, by code.
     pub refused: BTreeMap<String, u64>,
     /// Calls of the tool.
     pub calls: u64,
+    /// The share of calls that were answered, from 0 to 1: how healthy it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<f64>,
+    /// When a call was last answered, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_answer: Option<String>,
+    /// When a call last failed, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<String>,
     /// Calls without an answer, by category.
     pub failed_calls: BTreeMap<String, u64>,
     /// Tokens of prompts, as far as servers said.
     pub input_tokens: u64,
     /// Tokens of answers, as far as servers said.
     pub output_tokens: u64,
+    /// What the calls with a known price cost together, in millionths of a US dollar; none where no price is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_micro_usd: Option<u64>,
+    /// How many calls that is.
+    pub priced_calls: u64,
     /// Milliseconds in all calls together.
     pub latency_ms: u64,
     /// Milliseconds of the slowest call.
@@ -63,8 +81,23 @@ impl Store {
                 open.remove(&record.run);
             }
         }
-        Ok(found.into_values().collect())
+        let mut all: Vec<ProviderStats> = found.into_values().collect();
+        for stats in &mut all {
+            let failed: u64 = stats.failed_calls.values().sum();
+            stats.landing_rate = share(stats.landed, stats.runs);
+            stats.health = share(stats.calls.saturating_sub(failed), stats.calls);
+        }
+        Ok(all)
     }
+}
+
+/// A part of a whole, in thousandths.
+fn share(part: u64, whole: u64) -> Option<f64> {
+    let thousandths = part
+        .saturating_mul(1000)
+        .saturating_add(whole / 2)
+        .checked_div(whole)?;
+    Some(f64::from(u32::try_from(thousandths).ok()?) / 1000.0)
 }
 
 impl ProviderStats {
@@ -74,12 +107,26 @@ impl ProviderStats {
         match record.kind {
             RecordKind::ToolResult => {
                 self.calls += 1;
-                if let Some(category) = text("/result/error_category") {
-                    *self.failed_calls.entry(category.to_owned()).or_default() += 1;
+                let last = match text("/result/error_category") {
+                    Some(category) => {
+                        *self.failed_calls.entry(category.to_owned()).or_default() += 1;
+                        &mut self.last_failure
+                    }
+                    None => &mut self.last_answer,
+                };
+                *last = Some(record.ts.clone());
+                if let Some(cost) = record
+                    .body
+                    .pointer("/result/cost_micro_usd")
+                    .and_then(Value::as_u64)
+                {
+                    self.priced_calls += 1;
+                    self.cost_micro_usd = Some(self.cost_micro_usd.unwrap_or(0).saturating_add(cost));
                 }
-                self.input_tokens += number("/result/usage/input_tokens");
-                self.output_tokens += number("/result/usage/output_tokens");
-                self.latency_ms += number("/result/latency_ms");
+                let add = |sum: &mut u64, name: &str| *sum = sum.saturating_add(number(name));
+                add(&mut self.input_tokens, "/result/usage/input_tokens");
+                add(&mut self.output_tokens, "/result/usage/output_tokens");
+                add(&mut self.latency_ms, "/result/latency_ms");
                 self.slowest_ms = self.slowest_ms.max(number("/result/latency_ms"));
             }
             RecordKind::Receipt => self.landed += 1,

@@ -4,6 +4,7 @@
 //! left out.
 
 use agentos_evidence::{ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
+use agentos_tool::dollars;
 use serde_json::Value;
 
 use super::columns;
@@ -342,8 +343,9 @@ pub fn stats(providers: &[ProviderStats]) -> String {
         "RUNS",
         "LANDED",
         "CALLS",
-        "FAILED",
+        "ANSWERED",
         "TOKENS IN/OUT",
+        "COST",
         "MEAN",
         "SLOWEST",
         "REFUSED",
@@ -355,17 +357,35 @@ pub fn stats(providers: &[ProviderStats]) -> String {
             .iter()
             .map(|(code, count)| format!("{code} {count}"))
             .collect();
-        let failed: u64 = stats.failed_calls.values().sum();
+        let failed: Vec<String> = stats
+            .failed_calls
+            .iter()
+            .map(|(category, count)| format!("{category} {count}"))
+            .collect();
+        let percent = |share: Option<f64>| {
+            share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
+        };
+        let answered = match failed.as_slice() {
+            [] => percent(stats.health),
+            _ => format!("{} ({})", percent(stats.health), escape::line(&failed.join(", "))),
+        };
+        let cost = stats.cost_micro_usd.map(dollars);
+        let cost = match stats.calls == stats.priced_calls {
+            true => cost,
+            // Some calls have no price.
+            false => cost.map(|cost| format!("{cost} or more")),
+        };
         let seconds = |ms: u64| format!("{}.{:01} s", ms / 1000, ms % 1000 / 100);
         let mean = stats.latency_ms.checked_div(stats.calls);
         rows.push(vec![
             escape::line(&stats.provider),
             escape::line(stats.model.as_deref().unwrap_or("-")),
             stats.runs.to_string(),
-            stats.landed.to_string(),
+            format!("{} ({})", stats.landed, percent(stats.landing_rate)),
             stats.calls.to_string(),
-            failed.to_string(),
+            answered,
             format!("{}/{}", stats.input_tokens, stats.output_tokens),
+            cost.unwrap_or_else(|| "-".to_owned()),
             mean.map_or_else(|| "-".to_owned(), seconds),
             mean.map_or_else(|| "-".to_owned(), |_| seconds(stats.slowest_ms)),
             escape::line(&refused.join(", ")),

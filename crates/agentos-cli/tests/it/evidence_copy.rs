@@ -206,8 +206,8 @@ fn runs_are_counted_by_provider() {
     let (_repo, cli) = audited();
     let output = run(&cli, &["stats"]);
     insta::assert_snapshot!(output.stdout, @r"
-    PROVIDER  MODEL  RUNS  LANDED  CALLS  FAILED  TOKENS IN/OUT  MEAN  SLOWEST  REFUSED
-    patch     -      4     2       0      0       0/0            -     -        no-diff 1, protected-path 1
+    PROVIDER  MODEL  RUNS  LANDED    CALLS  ANSWERED  TOKENS IN/OUT  COST  MEAN  SLOWEST  REFUSED
+    patch     -      4     2 (50 %)  0      -         0/0            -     -     -        no-diff 1, protected-path 1
     ");
 }
 

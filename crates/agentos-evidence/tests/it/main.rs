@@ -11,6 +11,8 @@ mod second;
 #[cfg(test)]
 mod signed;
 #[cfg(test)]
+mod stats;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tamper;

@@ -1,0 +1,54 @@
+//! What the tape says of each provider and model.
+
+use agentos_evidence::RecordKind;
+use serde_json::{Value, json};
+
+use crate::support::{TS, Tape};
+
+/// A run of `local` with one call, and how it ended.
+fn run(tape: &Tape, name: &str, result: Value, end: (RecordKind, Value)) {
+    let task = json!({ "provider": "local", "model": "m" });
+    let records = [
+        (RecordKind::Task, task),
+        (RecordKind::ToolResult, json!({ "result": result })),
+        end,
+    ];
+    for (kind, body) in records {
+        tape.store.append(name, kind, body, TS).unwrap();
+    }
+}
+
+#[test]
+fn health_landing_rate_refusals_tokens_cost_and_latency_are_counted() {
+    let tape = Tape::new();
+    let answered = |cost: Option<u64>, latency: u64| {
+        let usage = json!({ "input_tokens": 100, "output_tokens": 10 });
+        json!({ "usage": usage, "cost_micro_usd": cost, "latency_ms": latency })
+    };
+    let landed = || (RecordKind::Receipt, json!({ "commit": "c1" }));
+    let refused = |code: &str| (RecordKind::Refusal, json!({ "code": code }));
+    run(&tape, "r1", answered(Some(250), 40), landed());
+    run(&tape, "r2", answered(Some(750), 60), refused("ambiguous"));
+    run(&tape, "r3", answered(None, 20), refused("ambiguous"));
+    let failed = json!({ "error_category": "network", "latency_ms": 5 });
+    run(&tape, "r4", failed, refused("unreachable"));
+    let stats = serde_json::to_value(tape.store.stats().unwrap()).unwrap();
+    let expected = json!([{
+        "provider": "local", "model": "m",
+        "runs": 4, "landed": 1, "landing_rate": 0.25,
+        "refused": { "ambiguous": 2, "unreachable": 1 },
+        "calls": 4, "health": 0.75, "last_answer": TS, "last_failure": TS, "failed_calls": { "network": 1 },
+        "input_tokens": 300, "output_tokens": 30, "cost_micro_usd": 1000, "priced_calls": 2,
+        "latency_ms": 125, "slowest_ms": 60,
+    }]);
+    assert_eq!(stats, expected);
+}
+
+#[test]
+fn what_nobody_said_is_not_taken_for_nothing() {
+    let tape = Tape::new();
+    tape.add(RecordKind::Task, json!({ "provider": "patch" }));
+    let stats = tape.store.stats().unwrap();
+    assert_eq!((stats[0].health, stats[0].cost_micro_usd), (None, None));
+    assert_eq!(stats[0].landing_rate, Some(0.0));
+}
