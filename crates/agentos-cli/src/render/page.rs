@@ -37,8 +37,8 @@ const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf
 <title>AgentOS evidence</title>\n<style>\n\
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em}\n\
 code,pre,td.words{font-family:ui-monospace,monospace;font-size:13px}pre{overflow-x:auto;padding:.6em;border:1px solid #8884}\n\
-table{border-collapse:collapse}td{padding:.1em .8em .1em 0;vertical-align:top;overflow-wrap:anywhere}\n\
-details{border-top:1px solid #8884;padding:.4em 0}summary{cursor:pointer}\n\
+table{border-collapse:collapse}td{padding:.1em .8em .1em 0;vertical-align:top;white-space:nowrap}td.words{white-space:normal;overflow-wrap:anywhere}\n\
+details{border-top:1px solid #8884;padding:.4em 0;overflow-wrap:anywhere}summary{cursor:pointer}\n\
 .good{color:#1a7f37}.bad{color:#cf222e}.add{color:#1a7f37}.del{color:#cf222e}.dim{opacity:.65}\n\
 </style></head><body>\n";
 
