@@ -26,6 +26,7 @@ mod disk_calls;
 mod evidence;
 mod evidence_copy;
 mod evidence_outside;
+mod example_workflow;
 mod exit_codes;
 mod hosted;
 mod hostile;
