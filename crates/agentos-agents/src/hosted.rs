@@ -3,7 +3,6 @@
 //! Owns: the one connection that it gets, and the lines that it writes. Never: lets it reach another address, or runs it
 //! unconfined where the kernel can hold it.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,6 +103,12 @@ impl Hosted {
     #[must_use]
     pub fn new(here: Box<dyn Adapter>, host: Host, sandbox: Sandbox, held: Result<Report, String>) -> Self {
         let provider = here.provider().to_owned();
+        // Elsewhere a confined process cannot be given a connection.
+        let held = if cfg!(target_os = "linux") {
+            held
+        } else {
+            Err("a confined adapter cannot be given a connection on this system".to_owned())
+        };
         Self {
             here,
             inner: Arc::new(Inner {
@@ -170,7 +175,8 @@ impl Inner {
         voice: &Voice,
     ) -> Result<Result<ToolOutput, ToolError>, AgentError> {
         let scratch = Scratch::new(&self.host.folder, &format!("{}.{}", task.task_id, task.attempt))?;
-        let (mut order, found, outlet) = self.order(&scratch)?;
+        // The way out is there as long as this function runs.
+        let (mut order, found, _outlet) = self.order(&scratch)?;
         order.env.clone_from(&self.host.env);
         let broken = |how: String| AgentError::Protocol {
             program: self.provider.clone(),
@@ -196,7 +202,6 @@ impl Inner {
         let ended = self
             .sandbox
             .run(&order, Input::Bytes(input), caps, stop, &mut seen)?;
-        drop(outlet);
         whole(&ended.report)?;
         end.ok_or_else(|| AgentError::Failed {
             program: self.provider.clone(),
@@ -212,6 +217,8 @@ impl Inner {
         &self,
         scratch: &Scratch,
     ) -> Result<(Order, Found, Option<agentos_sandbox::Outlet>), AgentError> {
+        use std::net::{IpAddr, Ipv4Addr};
+
         use agentos_sandbox::{Forward, Outlet, Unreached, Way, reach};
         let host = &self.host;
         let mut order = self.bare_order(scratch);

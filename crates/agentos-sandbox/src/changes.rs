@@ -34,7 +34,7 @@ impl Upper {
     ///
     /// # Errors
     /// When it cannot be looked at.
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     pub fn look(place: &Path) -> io::Result<Self> {
         use std::os::unix::fs::{FileTypeExt, MetadataExt};
         let found = place.symlink_metadata()?;
@@ -57,11 +57,11 @@ impl Upper {
         })
     }
 
-    /// There are no overlays here.
+    /// Tools are not run here.
     ///
     /// # Errors
     /// Always.
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(unix))]
     pub fn look(_place: &Path) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -72,4 +72,10 @@ fn is_opaque(folder: &Path) -> bool {
     let mut value = [0_u8; 4];
     let found = rustix::fs::lgetxattr(folder, "user.overlay.opaque", &mut value);
     found.is_ok_and(|length| value.get(..length) == Some(b"y"))
+}
+
+/// There are no overlays here.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn is_opaque(_folder: &Path) -> bool {
+    false
 }

@@ -26,10 +26,17 @@ pub enum Layer {
     Unprivileged,
     /// Processor time, memory, processes, files.
     Limits,
+    /// macOS's own: only the files, and none of the network, that its profile names.
+    Seatbelt,
 }
 
 impl Layer {
-    /// Every layer.
+    /// Every layer that this system has.
+    #[cfg(target_os = "macos")]
+    pub const ALL: [Self; 3] = [Self::Unprivileged, Self::Limits, Self::Seatbelt];
+
+    /// Every layer that this system has.
+    #[cfg(not(target_os = "macos"))]
     pub const ALL: [Self; 9] = [
         Self::MountNamespace,
         Self::PidNamespace,
@@ -55,6 +62,7 @@ impl Layer {
             Self::NoNewPrivileges => "no-new-privileges",
             Self::Unprivileged => "unprivileged",
             Self::Limits => "limits",
+            Self::Seatbelt => "seatbelt",
         }
     }
 }
@@ -70,6 +78,7 @@ pub struct Report {
 
 impl Report {
     /// A layer is in force.
+    #[cfg(any(target_os = "linux", target_os = "macos", test))]
     pub(crate) fn add(&mut self, layer: Layer) {
         if let Err(place) = self.layers.binary_search(&layer) {
             self.layers.insert(place, layer);
@@ -91,6 +100,7 @@ impl Report {
 }
 
 /// The child's first line on standard output, before the program begins.
+#[cfg(any(target_os = "linux", target_os = "macos", test))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Said {

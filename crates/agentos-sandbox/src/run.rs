@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use crate::{Order, Report, SandboxError};
 
-#[cfg(target_os = "linux")]
-mod linux;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod unix;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 pub use crate::watch::Stop;
 
 /// Bounds that the parent keeps.
@@ -57,7 +57,7 @@ pub struct Ended {
 pub struct Sandbox {
     /// A program that calls [`stage::run`](crate::stage::run) first of all: usually this one.
     #[cfg_attr(
-        not(target_os = "linux"),
+        not(any(target_os = "linux", target_os = "macos")),
         expect(dead_code, reason = "nothing is started here")
     )]
     helper: PathBuf,
@@ -97,7 +97,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// When it could not be confined (then nothing was started), or did not end by itself.
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
     pub fn run(
         &self,
         _order: &Order,
@@ -113,7 +113,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// When it could not be confined (then nothing was started), or did not end by itself.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
     pub fn run(
         &self,
         order: &Order,
@@ -122,16 +122,16 @@ impl Sandbox {
         stop: &Stop,
         seen: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Ended, SandboxError> {
-        linux::run(&self.helper, order, input, caps, stop, seen)
+        unix::run(&self.helper, order, input, caps, stop, seen)
     }
 }
 
 /// Stops a process from elsewhere.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 #[derive(Debug, Clone, Default)]
-pub struct Stop;
+pub struct Stop(());
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 impl Stop {
     /// Nothing runs here that could be stopped.
     pub fn stop(&self) {}

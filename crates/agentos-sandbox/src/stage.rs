@@ -12,12 +12,16 @@ mod enter;
 mod filter;
 #[cfg(target_os = "linux")]
 mod hold;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod intake;
 #[cfg(target_os = "linux")]
 mod relay;
 #[cfg(target_os = "linux")]
 mod root;
 #[cfg(target_os = "linux")]
 mod rules;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
 #[cfg(target_os = "linux")]
 mod user;
 
@@ -25,14 +29,21 @@ use std::ffi::OsString;
 #[cfg(target_os = "linux")]
 use std::io::{Read, Write};
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 use crate::report::Said;
 
 /// The hidden verb. Not for people: it expects an order on standard input.
 pub const VERB: &str = "__confine";
 
-/// The helper's end when the order could not be carried out.
+/// What the helper is asked for first.
 #[cfg(target_os = "linux")]
+pub(crate) const FIRST: &str = "namespaces";
+/// What the helper is asked for first.
+#[cfg(target_os = "macos")]
+pub(crate) const FIRST: &str = "seatbelt";
+
+/// The helper's end when the order could not be carried out.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 const REFUSED: u8 = 125;
 
 /// Runs the helper if these arguments (without the program's name) ask for it; gives its exit code. Must be called
@@ -46,17 +57,21 @@ pub fn run(args: impl Iterator<Item = OsString>) -> Option<u8> {
     (verb == VERB).then(|| dispatch(rest))
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 fn dispatch(args: &[String]) -> u8 {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let wrongly = || Err(Refusal::Layer("the helper was called wrongly".to_owned()));
     let done = match words.as_slice() {
-        ["namespaces"] => enter::namespaces().map_err(Refusal::Layer),
+        #[cfg(target_os = "linux")]
+        [FIRST] => enter::namespaces().map_err(Refusal::Layer),
+        #[cfg(target_os = "linux")]
         ["hold", who] => user::Role::parse(who).map_or_else(wrongly, |role| hold::hold(&role)),
+        #[cfg(target_os = "macos")]
+        [FIRST] => seatbelt::hold(),
         _ => wrongly(),
     };
     done.unwrap_or_else(|refusal| {
-        hold::say(&match refusal {
+        intake::say(&match refusal {
             Refusal::Layer(why) => Said::Refused(why),
             Refusal::Overlay(why) => Said::NoOverlay(why),
         });
@@ -65,7 +80,7 @@ fn dispatch(args: &[String]) -> u8 {
 }
 
 /// Why the helper starts nothing.
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 enum Refusal {
     /// A layer cannot be put up.
     Layer(String),
@@ -73,7 +88,7 @@ enum Refusal {
     Overlay(String),
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 impl From<String> for Refusal {
     fn from(why: String) -> Self {
         Self::Layer(why)
@@ -106,7 +121,7 @@ pub(crate) fn pump(mut from: impl Read, mut to: impl Write) {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn dispatch(_args: &[String]) -> u8 {
     1
 }

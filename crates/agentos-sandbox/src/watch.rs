@@ -6,7 +6,6 @@ use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::{Signal, kill, killpg};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
 /// Why a process was ended.
@@ -79,8 +78,7 @@ impl Stop {
         let Some(process) = self.state().process else {
             return;
         };
-        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
-        while let Err(nix::Error::EINTR) = waitid(Id::Pid(process), flags) {}
+        until_ended(process);
     }
 
     /// Reaps it; nobody signals it any more.
@@ -93,6 +91,35 @@ impl Stop {
         state.process = None;
         wait()
     }
+}
+
+#[cfg(target_os = "linux")]
+fn until_ended(process: Pid) {
+    use nix::sys::wait::{Id, WaitPidFlag, waitid};
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+    while let Err(nix::Error::EINTR) = waitid(Id::Pid(process), flags) {}
+}
+
+/// There is no `waitid` that leaves a process to be reaped; kqueue(2) tells of its end. One that has ended already is an
+/// error in the queue, which is an answer too.
+#[cfg(target_os = "macos")]
+fn until_ended(process: Pid) {
+    use nix::sys::event::{EvFlags, EventFilter, FilterFlag, KEvent, Kqueue};
+    let Ok(number) = usize::try_from(process.as_raw()) else {
+        return;
+    };
+    let flags = EvFlags::EV_ADD | EvFlags::EV_ONESHOT;
+    let end = KEvent::new(
+        number,
+        EventFilter::EVFILT_PROC,
+        flags,
+        FilterFlag::NOTE_EXIT,
+        0,
+        0,
+    );
+    let Ok(queue) = Kqueue::new() else { return };
+    let mut told = [end];
+    while let Err(nix::Error::EINTR) = queue.kevent(&[end], &mut told, None) {}
 }
 
 /// The helper leads a session of its own as soon as it runs.

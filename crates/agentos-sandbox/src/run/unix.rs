@@ -1,4 +1,4 @@
-//! The parent's side on Linux.
+//! The parent's side, the same wherever there is a helper.
 //!
 //! Owns: the helper process, its threads and the messages between them. Never: takes a byte as the tool's before the
 //! helper has reported.
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::{Caps, Ended, Input, Stream};
 use crate::report::Said;
-use crate::stage::VERB;
+use crate::stage::{FIRST, VERB};
 use crate::watch::{Stop, Why};
 use crate::{Order, Report, SandboxError};
 
@@ -81,7 +81,7 @@ fn framed(order: &Order) -> Result<Vec<u8>, SandboxError> {
 
 fn start(helper: &Path) -> Result<Child, SandboxError> {
     Command::new(helper)
-        .args([VERB, "namespaces"])
+        .args([VERB, FIRST])
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())

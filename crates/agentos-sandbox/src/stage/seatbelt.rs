@@ -1,0 +1,203 @@
+//! macOS: Seatbelt (sandbox(7), sandbox-exec(1)), which denies what its profile does not name.
+//!
+//! Owns: the profile, and turning the helper into the confined program. Never: runs as root, or lets the program reach a
+//! network; what an order wants beside that is refused. Apple calls the command deprecated and uses it; others do too.
+//!
+//! Written from the documentation of those who use it, compiled for macOS, and not tried on a machine. The kernel gives no
+//! process namespace: a program sees the names of other processes, and signals only its own. How many it starts is not limited.
+
+use std::path::{Path, PathBuf};
+
+use crate::order::Order;
+
+/// The one that the system brings; another on the search path is none of ours.
+#[cfg(target_os = "macos")]
+const COMMAND: &str = "/usr/bin/sandbox-exec";
+
+/// Folders of programs and libraries, and what they need of the settings.
+const SYSTEM: &[&str] = &[
+    "/Applications/Xcode.app",
+    "/Library/Developer",
+    "/Library/Frameworks",
+    "/System",
+    "/bin",
+    "/dev",
+    "/opt",
+    "/private/etc/hosts",
+    "/private/etc/localtime",
+    "/private/etc/passwd",
+    "/private/etc/protocols",
+    "/private/etc/services",
+    "/private/etc/ssl",
+    "/private/var/db/dyld",
+    "/private/var/db/timezone",
+    "/sbin",
+    "/usr",
+];
+
+/// What every program needs that is no file: its own processes, and facts about the machine.
+const NEEDED: &str = "(version 1)
+(deny default)
+(allow process-exec)
+(allow process-fork)
+(allow process-info* (target same-sandbox))
+(allow signal (target same-sandbox))
+(allow sysctl-read)
+(allow ipc-posix-sem)
+(allow file-read-metadata)
+(allow file-write-data (literal \"/dev/null\") (literal \"/dev/zero\"))
+(allow mach-lookup (global-name \"com.apple.system.opendirectoryd.libinfo\"))
+";
+
+/// A profile, and the values of its parameters: a path is never part of the profile's own text.
+#[derive(Debug, PartialEq, Eq)]
+struct Profile {
+    text: String,
+    values: Vec<(String, PathBuf)>,
+}
+
+/// The profile of an order.
+///
+/// # Errors
+/// With what cannot be had here.
+fn profile(order: &Order) -> Result<Profile, String> {
+    if !order.forwards.is_empty() {
+        return Err("a way to a server cannot be given to a confined program on this system".to_owned());
+    }
+    if !order.shares.is_empty() {
+        return Err("a folder cannot be shown at another place on this system".to_owned());
+    }
+    let mut profile = Profile {
+        text: NEEDED.to_owned(),
+        values: Vec::new(),
+    };
+    let system = SYSTEM.iter().map(Path::new);
+    let readable = order.readable.iter().map(PathBuf::as_path);
+    for place in system.chain(readable) {
+        profile.allow("file-read*", place);
+    }
+    for place in &order.writable {
+        profile.allow("file-read* file-write*", place);
+    }
+    Ok(profile)
+}
+
+impl Profile {
+    fn allow(&mut self, what: &str, place: &Path) {
+        let name = format!("P{}", self.values.len());
+        self.text
+            .push_str(&format!("(allow {what} (subpath (param \"{name}\")))\n"));
+        self.values.push((name, place.to_owned()));
+    }
+}
+
+/// Confines this process and becomes the order's program; comes back only where that fails.
+#[cfg(target_os = "macos")]
+pub(super) fn hold() -> Result<u8, super::Refusal> {
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+
+    use super::Refusal;
+    use super::intake::{limits, read_order, say};
+    use crate::report::{Layer, Report, Said};
+
+    if nix::unistd::geteuid().is_root() {
+        return Err("it would run as root".to_owned().into());
+    }
+    nix::unistd::setsid().map_err(|error| format!("no session of its own: {error}"))?;
+    close_descriptors()?;
+    let order = read_order()?;
+    if !order.overlays.is_empty() {
+        return Err(Refusal::Overlay("this system has no overlays".to_owned()));
+    }
+    let profile = profile(&order)?;
+    limits(&order.limits)?;
+    let mut report = Report::default();
+    for layer in [Layer::Unprivileged, Layer::Limits, Layer::Seatbelt] {
+        report.add(layer);
+    }
+    let mut command = Command::new(COMMAND);
+    for (name, place) in &profile.values {
+        // Seatbelt compares real paths; what is not there needs no rule.
+        let place = place.canonicalize().unwrap_or_else(|_| place.clone());
+        command.arg("-D").arg(format!("{name}={}", place.display()));
+    }
+    command.arg("-p").arg(&profile.text);
+    match &order.program {
+        Some(program) => command.arg(program).args(&order.args).current_dir(&order.cwd),
+        None => command.arg("/usr/bin/true"),
+    };
+    command
+        .env_clear()
+        .envs(order.env.iter().map(|(name, value)| (name, value)));
+    // It is held from its first instruction, or `sandbox-exec` ends without starting it.
+    say(&Said::Confined(report));
+    Err(format!("`{COMMAND}` cannot be started: {}", command.exec()).into())
+}
+
+/// Closes everything above standard error: a descriptor that whoever started us left open would be a way out.
+#[cfg(target_os = "macos")]
+fn close_descriptors() -> Result<(), String> {
+    let unreadable = |error: std::io::Error| format!("open descriptors cannot be listed: {error}");
+    let mut open: Vec<i32> = Vec::new();
+    for entry in std::fs::read_dir("/dev/fd").map_err(unreadable)? {
+        let name = entry.map_err(unreadable)?.file_name();
+        open.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
+    }
+    for descriptor in open.into_iter().filter(|number| *number > 2) {
+        // The one that listed them is closed already.
+        let _ = nix::unistd::close(descriptor);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::order::{Forward, Share};
+
+    fn order() -> Order {
+        let mut order = Order::new("/bin/sh".into(), Vec::new(), "/work".into(), "/root".into());
+        order.readable = vec!["/tools".into()];
+        order.writable = vec!["/work/a \" (b)".into()];
+        order
+    }
+
+    #[test]
+    fn a_path_is_a_parameter_and_only_its_own_folders_are_writable() {
+        let profile = profile(&order()).unwrap();
+        let rules: Vec<&str> = profile.text.lines().collect();
+        assert_eq!(rules.get(..2), Some(&["(version 1)", "(deny default)"][..]));
+        let last = profile.values.len() - 1;
+        assert_eq!(
+            rules
+                .iter()
+                .filter(|rule| rule.contains("file-write*"))
+                .collect::<Vec<_>>(),
+            [&format!(
+                "(allow file-read* file-write* (subpath (param \"P{last}\")))"
+            )]
+        );
+        assert_eq!(profile.values[last].1, PathBuf::from("/work/a \" (b)"));
+        assert_eq!(profile.values[last - 1].1, PathBuf::from("/tools"));
+        assert!(!profile.text.contains("/work") && !profile.text.contains("network"));
+    }
+
+    #[test]
+    fn what_this_system_cannot_give_is_refused_and_not_left_out() {
+        let mut forwarded = order();
+        forwarded.forwards = vec![Forward {
+            address: std::net::Ipv4Addr::LOCALHOST.into(),
+            port: 80,
+            socket: "/work/s".into(),
+        }];
+        let mut shared = order();
+        shared.shares = vec![Share {
+            from: "/target".into(),
+            at: "/work/target".into(),
+        }];
+        for order in [forwarded, shared] {
+            assert!(profile(&order).is_err());
+        }
+    }
+}
