@@ -90,7 +90,7 @@ pub struct Forward {
     pub address: IpAddr,
     /// The port.
     pub port: u16,
-    /// The parent's socket that every connection goes to; must lie in a folder that the process may write.
+    /// The parent's socket that every connection goes to; must lie in a folder that the process may write, the same for all.
     pub socket: PathBuf,
 }
 

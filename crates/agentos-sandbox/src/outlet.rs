@@ -4,9 +4,11 @@
 //! for, whatever the tool sends.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Connections from one socket along one way, as long as this value lives.
 #[derive(Debug)]
 pub struct Outlet {
-    socket: PathBuf,
+    place: Place,
     closed: Arc<AtomicBool>,
     refused: Arc<Mutex<BTreeSet<String>>>,
 }
@@ -52,10 +54,12 @@ impl Outlet {
 
     fn serving(socket: &Path, way: Way, mut first: Option<TcpStream>) -> Result<Self, SandboxError> {
         let failed = SandboxError::io;
-        let listener = UnixListener::bind(socket).map_err(failed("open the tool's way to its server"))?;
+        let opening = "open the tool's way to its server";
+        let place = Place::of(socket).map_err(failed(opening))?;
+        let listener = UnixListener::bind(place.address()).map_err(failed(opening))?;
         give(socket).map_err(failed("give the tool's way to its server to its user"))?;
         let outlet = Self {
-            socket: socket.to_owned(),
+            place,
             closed: Arc::default(),
             refused: Arc::default(),
         };
@@ -88,8 +92,31 @@ impl Drop for Outlet {
     fn drop(&mut self) {
         self.closed.store(true, Ordering::Release);
         // Wakes the thread, which then ends.
-        let _ = UnixStream::connect(&self.socket);
-        let _ = fs::remove_file(&self.socket);
+        let _ = UnixStream::connect(self.place.address());
+        let _ = fs::remove_file(self.place.address());
+    }
+}
+
+/// Where a socket is. A whole path soon has no room in a socket's address (unix(7): 108 bytes); by way of its open folder
+/// there is always enough.
+#[derive(Debug)]
+struct Place {
+    folder: File,
+    name: OsString,
+}
+
+impl Place {
+    fn of(socket: &Path) -> io::Result<Self> {
+        let missing = || io::Error::from(io::ErrorKind::InvalidInput);
+        Ok(Self {
+            folder: File::open(socket.parent().ok_or_else(missing)?)?,
+            name: socket.file_name().ok_or_else(missing)?.to_owned(),
+        })
+    }
+
+    fn address(&self) -> PathBuf {
+        let folder = format!("/proc/self/fd/{}", self.folder.as_raw_fd());
+        Path::new(&folder).join(&self.name)
     }
 }
 
@@ -238,7 +265,7 @@ mod tests {
 
     /// What a tool that sends `request` gets back.
     fn said(outlet: &Outlet, request: &str) -> String {
-        let mut stream = UnixStream::connect(&outlet.socket).unwrap();
+        let mut stream = UnixStream::connect(outlet.place.address()).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         stream.shutdown(Shutdown::Write).unwrap();
         let mut answer = String::new();

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use agentos_testkit::cli::Cli;
+use agentos_testkit::repo::{TestRepo, make_dir, write_file};
 use agentos_testkit::server::{FakeServer, Reply, closed_port};
 use serde_json::Value;
 
@@ -167,4 +168,41 @@ fn where_nothing_confines_an_adapter_is_observed_and_a_demand_for_more_refuses()
     assert!(told.contains("the kernel cannot hold this tool here"), "{told}");
     assert_eq!(outcome["result"]["boundary"]["enforcement"], "observed");
     assert_eq!(outcome["result"]["boundary"]["layers"], Value::Null);
+}
+
+#[test]
+fn a_repository_may_lie_deeper_than_a_socket_s_address_is_long() {
+    if !sandbox_holds() {
+        return;
+    }
+    let repo = TestRepo::new();
+    let place = repo.outside().join("a-folder-with-a-rather-long-name/".repeat(6));
+    make_dir(&place);
+    let deep = place.join("repository");
+    repo.git(&["init", "-q", &deep.display().to_string()]);
+    let at = |args: &[&str]| repo.git(&[&["-C", &deep.display().to_string()], args].concat());
+    write_file(&deep.join("lib.rs"), "fn one() {}\n");
+    at(&["add", "-A"]);
+    at(&[
+        "-c",
+        "user.name=T",
+        "-c",
+        "user.email=t@example.com",
+        "commit",
+        "-qm",
+        "first",
+    ]);
+    let server = chat_server("lib.rs\n```\nfn two() {}\n```\n", || {});
+    let flags = openai_at(&server.url());
+    let mut args = vec![
+        "run",
+        "name it two",
+        "--file",
+        "lib.rs",
+        "--require-sandbox",
+        "--json",
+    ];
+    args.extend(flags.iter().map(String::as_str));
+    let output = agentos().in_dir(&deep).run(&args).unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
 }

@@ -24,6 +24,7 @@ pub(super) fn hold(role: &Role) -> Result<u8, Refusal> {
     let mut report = Report::default();
     root::build(&order)?;
     relay::loopback_up()?;
+    relay::go_to_sockets(&order.forwards)?;
     let doors = relay::listen(&order.forwards)?;
     [
         Layer::MountNamespace,

@@ -1,7 +1,7 @@
 //! The process's own network, and the ports of it that lead to the parent.
 //!
-//! Owns: bringing the loopback up, giving it addresses and carrying bytes from a port to the parent's socket. Never: connects to anything
-//! but that socket.
+//! Owns: bringing the loopback up, giving it addresses and carrying bytes from a port to the parent's socket. Never:
+//! connects to anything but that socket.
 
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::thread;
 
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
+use nix::unistd::chdir;
 
 use super::pump;
 use crate::order::Forward;
@@ -102,6 +103,19 @@ fn take_address(address: IpAddr) -> Vec<u8> {
     request(NEW_ADDRESS, CREATE, &body)
 }
 
+/// Goes to the folder of the sockets, where each is named by the last part of its path: the whole of one soon has no room
+/// in a socket's address (unix(7): 108 bytes).
+pub(super) fn go_to_sockets(forwards: &[Forward]) -> Result<(), String> {
+    let mut folders = forwards.iter().filter_map(|forward| forward.socket.parent());
+    let Some(folder) = folders.next() else {
+        return Ok(());
+    };
+    if folders.any(|other| other != folder) {
+        return Err("the sockets of one order lie in two folders".to_owned());
+    }
+    chdir(folder).map_err(|error| format!("cannot go to `{}`: {error}", folder.display()))
+}
+
 /// Opens the ports.
 pub(super) fn listen(forwards: &[Forward]) -> Result<Vec<Door>, String> {
     let open = |forward: &Forward| {
@@ -113,7 +127,7 @@ pub(super) fn listen(forwards: &[Forward]) -> Result<Vec<Door>, String> {
             .map_err(|error| format!("port {number} cannot be opened inside: {error}"))?;
         Ok(Door {
             port,
-            socket: forward.socket.clone(),
+            socket: forward.socket.file_name().map(PathBuf::from).unwrap_or_default(),
         })
     };
     forwards.iter().map(open).collect()
