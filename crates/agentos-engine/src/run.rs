@@ -86,18 +86,8 @@ async fn propose(
     let task = task(request, &context, attempt, feedback);
     record_prompt(deps, &task, &context)?;
     let began = deps.clock.now();
-    let before = deps.repo.measure()?;
-    let recorder = Recorder::new(progress);
-    let outcome = race(request.adapter.run(&task, &recorder), cancel).await;
-    let after = deps.repo.measure()?;
-    let paths = before.changed_paths(after.as_ref(), 20);
-    let confinement = request.adapter.confinement();
-    let boundary = Boundary::between(&confinement, before.state(), after.state(), &paths);
-    let answer = match outcome {
-        Some(answer) => answer,
-        None => Err(interrupted()),
-    };
-    if let Ok(output) = &answer {
+    let heard = hear(deps, request, &task, progress, cancel).await?;
+    if let Ok(output) = &heard.answer {
         record_answer(deps, output.text.as_bytes(), attempt)?;
     }
     let call = Call {
@@ -114,26 +104,13 @@ async fn propose(
         partial: request.partial,
         ..LandOptions::default()
     };
+    let Heard {
+        answer,
+        boundary,
+        transcript,
+    } = heard;
     let result = judge(deps, &target, &call, &answer, &options, boundary)?;
-    let transcript = recorder.transcript();
-    let transcript_sha256 = match &transcript {
-        Some(text) => Some(deps.evidence.blob(text.as_bytes())?),
-        None => None,
-    };
-    // The diff itself is a blob of the landing record; here its hash is enough.
-    let slim = ToolResult {
-        diff: None,
-        ..result.clone()
-    };
-    records::write(
-        deps.evidence,
-        RecordKind::ToolResult,
-        &Called {
-            attempt,
-            result: &slim,
-            transcript_sha256: transcript_sha256.as_deref(),
-        },
-    )?;
+    record_result(deps, attempt, &result, transcript.as_deref())?;
     let (answer, error) = match answer {
         Ok(output) => (Some(output), None),
         Err(error) => (None, Some(error)),
@@ -144,6 +121,58 @@ async fn propose(
         context,
         error,
     })
+}
+
+/// What came of a call.
+struct Heard {
+    answer: Result<ToolOutput, ToolError>,
+    boundary: Boundary,
+    /// What the tool wrote beside its answer.
+    transcript: Option<String>,
+}
+
+/// Calls the tool, with the repository measured before and after.
+async fn hear(
+    deps: &Deps<'_>,
+    request: &Request<'_>,
+    task: &ToolTask,
+    progress: &dyn ProgressSink,
+    cancel: &mut Cancel<'_>,
+) -> Result<Heard, EffectError> {
+    let before = deps.repo.measure()?;
+    let recorder = Recorder::new(progress);
+    let outcome = race(request.adapter.run(task, &recorder), cancel).await;
+    let after = deps.repo.measure()?;
+    let paths = before.changed_paths(after.as_ref(), 20);
+    let confinement = request.adapter.confinement();
+    Ok(Heard {
+        answer: outcome.unwrap_or_else(|| Err(interrupted())),
+        boundary: Boundary::between(&confinement, before.state(), after.state(), &paths),
+        transcript: recorder.transcript(),
+    })
+}
+
+/// Records what came of a call. The diff itself is a blob of the landing record; here its hash is enough.
+fn record_result(
+    deps: &mut Deps<'_>,
+    attempt: u32,
+    result: &ToolResult,
+    transcript: Option<&str>,
+) -> Result<(), EffectError> {
+    let transcript_sha256 = transcript
+        .map(|text| deps.evidence.blob(text.as_bytes()))
+        .transpose()?;
+    let slim = ToolResult {
+        diff: None,
+        ..result.clone()
+    };
+    let called = Called {
+        attempt,
+        result: &slim,
+        transcript_sha256: transcript_sha256.as_deref(),
+    };
+    records::write(deps.evidence, RecordKind::ToolResult, &called)?;
+    Ok(())
 }
 
 /// Asks the tool once and lands nothing: the whole of `tool run`.
