@@ -177,9 +177,11 @@ impl<'a> Walk<'_, 'a> {
             self.fences.truncate(depth);
             return Ok(at + 1);
         }
-        let outer = self.fences.last().map_or(self.lines.len(), |(_, end)| *end);
+        // The line that would have closed a fence may have been a part of something else.
+        let mut outer = self.fences.iter().rev().map(|(_, end)| *end);
+        let outer = outer.find(|end| *end > at).unwrap_or(self.lines.len());
         let end = self.end_of(at, &mark).min(outer);
-        self.budget.spend((end - at) * STEPS_PER_LINE)?;
+        self.budget.spend(end.saturating_sub(at) * STEPS_PER_LINE)?;
         let body = self.lines.get(at + 1..end).unwrap_or_default();
         if unquoted {
             self.not_a_patch_file(at, &mark, body)?;

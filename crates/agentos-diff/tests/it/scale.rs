@@ -198,6 +198,13 @@ fn ten_megabytes_of_anything_end_in_a_refusal() {
 }
 
 #[test]
+fn a_fence_below_two_that_closed_together_is_read() {
+    let answer = "```diff\n```diff\n\n```\n~~~\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+c\n~~~\n";
+    let base = Memory::of(&[("f", b"a\nb\n")]);
+    assert_eq!(code(answer.as_bytes(), &base), "landed 1");
+}
+
+#[test]
 fn fences_that_begin_in_others_end_in_a_refusal() {
     let cases = [
         (
@@ -256,6 +263,12 @@ fn ten_thousand_elisions_end() {
     let alike = Memory::of(&[("f", "a\n".repeat(20_000).as_bytes())]);
     let anywhere = format!("{head}{}-a\n+b\n", " a\n ...\n".repeat(10_000));
     assert_eq!(code(anywhere.as_bytes(), &alike), "too-large");
+    // Lines of an envelope without their mark are each a repair.
+    let bare = format!(
+        "*** Begin Patch\n*** Update File: f\n@@\n{}*** End Patch\n",
+        "x\n...\n".repeat(10_000)
+    );
+    assert_eq!(code(bare.as_bytes(), &base), "does-not-apply");
 }
 
 /// A lock file has one heading, and thousands of hunks far below it.

@@ -22,9 +22,13 @@ pub(super) fn settle(
     if whole.splices.is_some() || !hunks.iter().any(|hunk| hunk.lines.iter().any(is_gap)) {
         return Ok(whole);
     }
-    let Some(pieces) = hunks.iter().map(|hunk| cut(hunk)).collect::<Option<Vec<_>>>() else {
-        return Ok(whole);
-    };
+    let mut pieces = Vec::with_capacity(hunks.len());
+    for hunk in hunks {
+        match cut(hunk, budget)? {
+            Some(cut) => pieces.push(cut),
+            None => return Ok(whole),
+        }
+    }
     let all: Vec<&Hunk<'_>> = pieces.iter().flatten().collect();
     let settled = settle::settle(target, &all, budget)?;
     let Some(splices) = settled.splices else {
@@ -133,46 +137,57 @@ fn is_gap(line: &HunkLine<'_>) -> bool {
 }
 
 /// The hunk's pieces; none when one has no line to find it by, or when changed lines stand for others, too.
-fn cut<'a>(hunk: &Hunk<'a>) -> Option<Vec<Hunk<'a>>> {
+fn cut<'a>(hunk: &Hunk<'a>, budget: &mut Budget) -> Result<Option<Vec<Hunk<'a>>>, Refusal> {
     if !hunk.lines.iter().any(is_gap) {
-        return Some(vec![hunk.clone()]);
+        return Ok(Some(vec![hunk.clone()]));
     }
     if hunk
         .lines
         .iter()
         .any(|line| line.mark != Mark::Context && elides(&line.text))
     {
-        return None;
+        return Ok(None);
     }
-    // The stated line is that of the first piece, and of a hunk that has other lines.
+    // The stated line is that of the first piece, and of a hunk that has other lines. What was repaired is told once,
+    // and what the hunk goes on with stands below its last piece.
     let without_lines = Hunk {
         lines: Vec::new(),
         stated: Stated::default(),
         inline: hunk.inline.clone(),
         anchors: hunk.anchors.clone(),
         section: hunk.section.clone(),
-        goes_on: hunk.goes_on.clone(),
+        goes_on: Vec::new(),
         at_end: hunk.at_end,
         marked: hunk.marked,
-        repairs: hunk.repairs.clone(),
+        repairs: Vec::new(),
         part: hunk.part,
     };
+    // What each piece gets of the hunk.
+    let inline = hunk.inline.as_ref();
+    let cost = 1 + hunk.anchors.len() + inline.map_or(0, |inline| inline.search.len() + inline.replace.len());
     let mut pieces = Vec::new();
     for lines in hunk.lines.split(is_gap) {
         let lines = without_blank_edges(lines);
         let changes = lines.iter().any(|line| line.mark != Mark::Context);
         if changes && !lines.iter().any(says_something) {
-            return None;
+            return Ok(None);
         }
         if lines.is_empty() {
             continue;
         }
+        budget.spend(cost)?;
         pieces.push(Hunk {
             lines: lines.to_vec(),
             ..without_lines.clone()
         });
     }
-    Some(pieces)
+    if let Some(first) = pieces.first_mut() {
+        first.repairs.clone_from(&hunk.repairs);
+    }
+    if let Some(last) = pieces.last_mut() {
+        last.goes_on.clone_from(&hunk.goes_on);
+    }
+    Ok(Some(pieces))
 }
 
 fn says_something(line: &HunkLine<'_>) -> bool {
