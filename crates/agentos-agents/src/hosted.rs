@@ -51,12 +51,15 @@ pub enum HostedLine {
 }
 
 /// What the hosted adapter finds of its server's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Found {
     /// It has an address; a connection may come of it or not.
     Host,
     /// It has none.
     Nothing,
+    /// Nobody answered in time.
+    Silence,
 }
 
 /// Writes down what a hosted adapter reads: the adapter's own settings, its key and the task.
@@ -226,7 +229,8 @@ impl Inner {
         let first = match reach(name, host.port, host.patience) {
             Ok(first) => first,
             Err(Unreached::UnknownHost) => return Ok((order, Found::Nothing, None)),
-            Err(Unreached::NoConnection) => return Ok((order, Found::Host, None)),
+            Err(Unreached::Refused) => return Ok((order, Found::Host, None)),
+            Err(Unreached::TooLate) => return Ok((order, Found::Silence, None)),
         };
         let socket = scratch.tmp().join("server.sock");
         let way = Way::Address(name.to_owned(), host.port);

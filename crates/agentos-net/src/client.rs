@@ -43,6 +43,8 @@ pub enum Names {
     Loopback,
     /// Nowhere.
     Unknown,
+    /// Nowhere, and nobody says so.
+    Silent,
 }
 
 impl Default for NetConfig {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -24,6 +24,8 @@ use crate::{SandboxError, Way};
 const LONGEST_HEAD: usize = 8 << 10;
 /// Names that were refused, at most.
 const MOST_REFUSED: usize = 32;
+/// Of one address over the next.
+const HEAD_START: Duration = Duration::from_millis(300);
 /// For one connection to be made.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -123,7 +125,7 @@ impl Place {
 fn serve_one(mut tool: UnixStream, way: &Way, first: Option<TcpStream>, refused: &Mutex<BTreeSet<String>>) {
     let allowed = match way {
         Way::Address(host, port) => {
-            if let Some(server) = first.or_else(|| connect(host, *port).ok()) {
+            if let Some(server) = first.or_else(|| reach(host, *port, PATIENCE).ok()) {
                 carry(&tool, &server);
             }
             return;
@@ -143,7 +145,7 @@ fn serve_one(mut tool: UnixStream, way: &Way, first: Option<TcpStream>, refused:
         let _ = tool.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
         return;
     };
-    let Ok(mut server) = connect(host, *port) else {
+    let Ok(mut server) = reach(host, *port, PATIENCE) else {
         let _ = tool.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n");
         return;
     };
@@ -189,11 +191,13 @@ fn target(head: &[u8]) -> Option<String> {
 pub enum Unreached {
     /// The name has no address.
     UnknownHost,
-    /// Nobody takes connections there, or not in time.
-    NoConnection,
+    /// Nobody takes connections there.
+    Refused,
+    /// Nobody answered in time.
+    TooLate,
 }
 
-/// Connects to an address, within so much time.
+/// Connects to a host, within so much time.
 ///
 /// # Errors
 /// With the half of the way that failed.
@@ -202,33 +206,50 @@ pub fn reach(host: &str, port: u16, within: Duration) -> Result<TcpStream, Unrea
     let (there, wanted) = mpsc::channel();
     let host = host.to_owned();
     let look = move || {
-        let done = match (host.as_str(), port).to_socket_addrs() {
-            Err(_) => Err(Unreached::UnknownHost),
-            Ok(mut addresses) => addresses
-                .find_map(|address| TcpStream::connect_timeout(&address, within).ok())
-                .ok_or(Unreached::NoConnection),
-        };
+        let found = (host.as_str(), port).to_socket_addrs();
+        let done = found.map_err(|_| Unreached::UnknownHost);
         // Who asked has given up by then.
-        let _ = there.send(done);
+        let _ = there.send(done.and_then(|addresses| first_of(addresses, within)));
     };
     // A look-up cannot be cut short: its thread is left to itself when the time is over.
     let begun = thread::Builder::new().spawn(look);
-    begun.map_err(|_| Unreached::NoConnection)?;
-    wanted
-        .recv_timeout(within)
-        .unwrap_or(Err(Unreached::NoConnection))
+    begun.map_err(|_| Unreached::Refused)?;
+    wanted.recv_timeout(within).unwrap_or(Err(Unreached::TooLate))
 }
 
-fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
-    use std::net::ToSocketAddrs;
-    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, PATIENCE) {
-            Ok(server) => return Ok(server),
-            Err(error) => last = error,
+/// The first connection that comes of these addresses. The next is tried when one has failed, or has not answered for a
+/// while (RFC 8305): a machine may have an address of a network that leads nowhere.
+fn first_of(
+    mut addresses: impl Iterator<Item = SocketAddr>,
+    within: Duration,
+) -> Result<TcpStream, Unreached> {
+    let (there, done) = mpsc::channel();
+    let (mut open, mut why) = (0_usize, Unreached::Refused);
+    loop {
+        let next = addresses.next();
+        let wait = if next.is_some() { HEAD_START } else { within };
+        if let Some(address) = next {
+            let there = there.clone();
+            let begun = thread::Builder::new().spawn(move || {
+                // Another may have been first.
+                let _ = there.send(TcpStream::connect_timeout(&address, within));
+            });
+            open += usize::from(begun.is_ok());
+        } else if open == 0 {
+            return Err(why);
+        }
+        match done.recv_timeout(wait) {
+            Ok(Ok(server)) => return Ok(server),
+            Ok(Err(error)) => {
+                open -= 1;
+                if error.kind() == io::ErrorKind::TimedOut {
+                    why = Unreached::TooLate;
+                }
+            }
+            Err(_) if wait == HEAD_START => {}
+            Err(_) => return Err(Unreached::TooLate),
         }
     }
-    Err(last)
 }
 
 fn carry(tool: &UnixStream, server: &TcpStream) {
@@ -261,6 +282,26 @@ mod tests {
         for (head, expected) in cases {
             assert_eq!(target(head.as_bytes()).as_deref(), expected, "{head}");
         }
+    }
+
+    #[test]
+    fn a_host_is_reached_at_the_first_of_its_addresses_that_takes_connections() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let there = listener.local_addr().unwrap();
+        let closed = std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let within = Duration::from_secs(10);
+        let reached = first_of([closed, closed, there].into_iter(), within).unwrap();
+        assert_eq!(reached.peer_addr().unwrap(), there);
+        assert_eq!(
+            first_of([closed, closed].into_iter(), within).unwrap_err(),
+            Unreached::Refused
+        );
+        // Too long for a name (RFC 1035), so that nobody is asked.
+        let unknown = reach(&format!("{}.invalid", "x".repeat(64)), 80, within).unwrap_err();
+        assert_eq!(unknown, Unreached::UnknownHost);
     }
 
     /// What a tool that sends `request` gets back.

@@ -35,7 +35,7 @@ struct Job {
     profile: Profile,
     key: Option<String>,
     key_obstacle: Option<String>,
-    host_is_known: bool,
+    found: Found,
     task: ToolTask,
 }
 
@@ -91,10 +91,7 @@ fn written(hosting: &Hosting, task: &ToolTask, found: Found) -> Result<Vec<u8>, 
         profile: hosting.profile.clone(),
         key: hosting.key.as_ref().map(|key| key.expose().to_owned()),
         key_obstacle: hosting.key_obstacle.clone(),
-        host_is_known: match found {
-            Found::Host => true,
-            Found::Nothing => false,
-        },
+        found,
         task: task.clone(),
     };
     serde_json::to_vec(&job).map_err(|error| format!("its task cannot be written down: {error}"))
@@ -129,10 +126,10 @@ fn answered() -> Result<HostedLine, String> {
         key: job.key.as_deref().map(Secret::new),
         key_obstacle: job.key_obstacle,
     };
-    let names = if job.host_is_known {
-        Names::Loopback
-    } else {
-        Names::Unknown
+    let names = match job.found {
+        Found::Host => Names::Loopback,
+        Found::Nothing => Names::Unknown,
+        Found::Silence => Names::Silent,
     };
     let adapter = hosting.adapter(names).map_err(|error| error.message)?;
     let done = runtime::block_on(adapter.run(&job.task, &Lines)).map_err(|error| error.message)?;
