@@ -28,6 +28,12 @@ pub(crate) fn check<'a>(
 ) -> BoxFuture<'a, ToolHealth> {
     let not =
         |details: String, now| ToolHealth::new(&program.provider, HealthStatus::NotConfigured, details, now);
+    let Some(found) = program.installed(places) else {
+        let health = not(format!("there is no program `{}`", program.name), now)
+            .with_detail("no_program")
+            .with_fix("install it, so that it is on the search path");
+        return Box::pin(std::future::ready(health));
+    };
     if let Err(why) = held {
         let health = not(format!("it cannot be confined here: {why}"), now);
         let fix = "tools of this kind need Linux with Landlock, seccomp and user namespaces";
@@ -36,7 +42,7 @@ pub(crate) fn check<'a>(
     let (program_there, places, sandbox) = (program.clone(), places.clone(), sandbox.clone());
     let (stop, began) = (Stop::default(), now.clone());
     let asked = stop.clone();
-    let look = move |_: &Voice| health(&program_there, &places, &sandbox, &asked, began);
+    let look = move |_: &Voice| health(&program_there, &places, &sandbox, &asked, found, began);
     match begin(look, move || stop.stop(), &NoProgress) {
         Some(background) => Box::pin(background),
         None => Box::pin(std::future::ready(not(
@@ -46,20 +52,16 @@ pub(crate) fn check<'a>(
     }
 }
 
-/// The state of a program that can be confined.
-fn health(program: &Program, places: &Places, sandbox: &Sandbox, stop: &Stop, now: Timestamp) -> ToolHealth {
+/// The state of a program that is there and can be confined.
+fn health(
+    program: &Program,
+    places: &Places,
+    sandbox: &Sandbox,
+    stop: &Stop,
+    found: PathBuf,
+    now: Timestamp,
+) -> ToolHealth {
     let health = |status, details| ToolHealth::new(&program.provider, status, details, now.clone());
-    let Some(found) = places
-        .find(&program.name)
-        .filter(|found| !found.is_absolute() || found.exists())
-    else {
-        return health(
-            HealthStatus::NotConfigured,
-            format!("there is no program `{}`", program.name),
-        )
-        .with_detail("no_program")
-        .with_fix("install it, so that it is on the search path");
-    };
     let version = match version(program, places, sandbox, stop, found.clone()) {
         Ok(version) => version,
         Err(why) => {

@@ -90,6 +90,13 @@ impl Program {
         }
     }
 
+    /// Where it is installed.
+    #[must_use]
+    pub fn installed(&self, places: &Places) -> Option<PathBuf> {
+        let found = places.find(&self.name);
+        found.filter(|found| !found.is_absolute() || found.exists())
+    }
+
     /// The order for one run in the copy, which shows `lower` overlaid, or is a whole copy already.
     ///
     /// # Errors

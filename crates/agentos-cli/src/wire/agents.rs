@@ -90,8 +90,13 @@ pub fn asked(
 /// When the profile is wrong.
 pub fn probed(app: &App, resolved: &Resolved) -> Result<Tool, EffectError> {
     let (program, tool) = profiled(app, resolved)?;
-    let (sandbox, held) = sandbox(app)?;
-    let agent = Agent::new(program, places(app), sandbox, held, Box::new(NoCopies));
+    let (places, sandbox) = (places(app), helper(app)?);
+    // What would hold a program that is not there need not be found out.
+    let held = match program.installed(&places) {
+        Some(_) => sandbox.probe().map_err(|error| error.to_string()),
+        None => Err("it is not installed".to_owned()),
+    };
+    let agent = Agent::new(program, places, sandbox, held, Box::new(NoCopies));
     Ok(told(bare(Box::new(agent), false), tool))
 }
 
@@ -333,6 +338,12 @@ pub fn task(words: Option<&str>, flags: &ProgramFlags) -> String {
 /// # Errors
 /// When this program's own file cannot be found.
 pub fn sandbox(app: &App) -> Result<(Sandbox, Result<Report, String>), EffectError> {
+    let sandbox = helper(app)?;
+    let held = sandbox.probe().map_err(|error| error.to_string());
+    Ok((sandbox, held))
+}
+
+fn helper(app: &App) -> Result<Sandbox, EffectError> {
     let helper = app.env.helper().map_err(|error| {
         EffectError::new(
             Cause::Internal,
@@ -340,9 +351,7 @@ pub fn sandbox(app: &App) -> Result<(Sandbox, Result<Report, String>), EffectErr
             format!("cannot find this program's own file: {error}"),
         )
     })?;
-    let sandbox = Sandbox::new(helper);
-    let held = sandbox.probe().map_err(|error| error.to_string());
-    Ok((sandbox, held))
+    Ok(Sandbox::new(helper))
 }
 
 fn in_copy(app: &App, program: Program, session: &Session) -> Result<Tool, EffectError> {
