@@ -64,6 +64,10 @@ impl Places {
             // Never all of it, whatever the search path says.
             all.retain(|folder| !home.starts_with(folder));
         }
+        // One that lies in the home folder itself is shown alone.
+        if program.is_absolute() && !all.iter().any(|folder| program.starts_with(folder)) {
+            all.push(program.to_owned());
+        }
         all.extend(self.rustup_home.clone());
         all.retain(|folder| folder.exists() && folder != Path::new("/"));
         all.sort();
@@ -159,8 +163,11 @@ mod tests {
         };
         assert_eq!(
             places.readable(&inside.join("cargo")),
-            [inside, home.path().join(".rustup")]
+            [inside.clone(), home.path().join(".rustup")]
         );
+        let own = home.path().join("my-tool");
+        write_file(&own, "");
+        assert_eq!(places.readable(&own), [inside, home.path().join(".rustup"), own]);
     }
 
     #[test]
