@@ -192,6 +192,7 @@ impl Repository {
         match result {
             Ok(_) => {
                 self.reach("branch moved");
+                self.let_go_of(&target.refname, commit);
                 Ok(())
             }
             Err(error) if error.code() == ErrorCode::Locked => {
@@ -209,6 +210,17 @@ impl Repository {
                 }
                 Err(ExecError::git("move the branch")(error))
             }
+        }
+    }
+
+    /// Of a branch without a file of its own libgit2 makes the file by giving its lock a second name, and says nothing
+    /// when it cannot take the first one away.
+    fn let_go_of(&self, refname: &str, commit: Oid) {
+        let path = self.ref_lock_path(refname);
+        let is_ours = fs::read_to_string(&path).is_ok_and(|text| text.trim_end() == commit.to_string());
+        if is_ours {
+            // What cannot be removed now is told by whoever wants the branch next.
+            let _ = fs::remove_file(&path);
         }
     }
 }
