@@ -96,61 +96,6 @@ const KEY_WORDS: [&str; 15] = [
     "snip",
     "unchanged",
 ];
-/// The same in other languages, in parts: two of them, or one beside dots, say that something is left out.
-const ELSEWHERE: [&str; 44] = [
-    // Spanish, Portuguese, Italian
-    "resto d",
-    "restante",
-    "sin cambios",
-    "sem altera",
-    "sem mudan",
-    "invariat",
-    "existente",
-    "esistente",
-    "se mantiene",
-    "permanece",
-    // French
-    "reste d",
-    "inchangé",
-    "sans changement",
-    "existant",
-    // German, Dutch
-    "rest ",
-    "restlich",
-    "übrige",
-    "unverändert",
-    "bleibt",
-    "bestehend",
-    "wie bisher",
-    "ongewijzigd",
-    // Polish, Turkish
-    "pozostał",
-    "bez zmian",
-    "geri kalan",
-    "değişme",
-    // Russian, Ukrainian
-    "остальн",
-    "без изменений",
-    "существующ",
-    "решта",
-    "без змін",
-    // Chinese
-    "其余",
-    "剩余",
-    "其他",
-    "不变",
-    "省略",
-    "现有",
-    // Japanese
-    "残り",
-    "変更なし",
-    "既存",
-    "そのまま",
-    // Korean
-    "나머지",
-    "변경 없",
-    "기존",
-];
 
 /// A whole file must be whole: no line of it, other than those of the base, may stand for others. `lost` is by how
 /// many lines the file gets shorter, that line aside.
@@ -201,6 +146,47 @@ pub(crate) fn added(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) -> Result<(), 
     }
 }
 
+/// No comment may stand where code goes that nothing shows as gone, in whatever words: alone, or as the first or last
+/// of few lines. Pages are prose, where a heading looks like a comment.
+pub(crate) fn alone(lines: &[HunkLine<'_>], path: &str, has: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
+    const PAGES: [&str; 6] = [".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt"];
+    let lower = path.to_ascii_lowercase();
+    if PAGES.iter().any(|end| lower.ends_with(end)) {
+        return Ok(());
+    }
+    let stands = |line: &HunkLine<'_>| is_remark(&line.text) && !has(&line.text);
+    for run in lines.split(|line| line.mark == Mark::Context) {
+        let of = |mark: Mark| {
+            run.iter()
+                .filter(move |line| line.mark == mark && !trim(&line.text).is_empty())
+        };
+        let gone = of(Mark::Remove)
+            .filter(|line| comment(&line.text).is_none())
+            .count();
+        let new: Vec<&HunkLine<'_>> = of(Mark::Add).collect();
+        let enough = match new.len() {
+            1 => gone >= 3,
+            few => gone >= 5 && gone >= 3 * few,
+        };
+        let edges = [new.first(), new.last()];
+        if let Some(line) = edges.into_iter().flatten().find(|line| enough && stands(line)) {
+            let message = format!(
+                "a comment stands where {gone} lines of code go, and may stand for them: `{}`",
+                excerpt(&line.text, SHOWN_CHARS)
+            );
+            return Err(Refusal::new(RefusalCode::Ambiguous, message)
+                .hint("write those lines out if they stay; if they go, show it in a unified diff"));
+        }
+    }
+    Ok(())
+}
+
+/// A comment in words, and no directive or attribute that begins like one.
+fn is_remark(line: &[u8]) -> bool {
+    const LEADERS: [&[u8]; 8] = [b"// ", b"# ", b"-- ", b"/* ", b"{/* ", b"<!-- ", b"; ", b"% "];
+    LEADERS.iter().any(|leader| trim(line).starts_with(leader))
+}
+
 /// A comment that came where lines went: one that begins with dots, and one that says that something stays, with
 /// dots behind it or where more lines go than come.
 fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
@@ -221,16 +207,8 @@ fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
         .iter()
         .filter(|word| !key(word) && !SMALL_WORDS.contains(word))
         .count();
-    let says = names <= 1 && words.iter().any(key);
-    let elsewhere = elsewhere(text);
-    before
-        || (words.len() <= WORDS_AT_MOST
-            && ((says && (behind || lost > 0)) || (elsewhere > 0 && behind) || (elsewhere > 1 && lost > 0)))
-}
-
-/// How many words of other languages it has that say that something is left out.
-fn elsewhere(text: &str) -> usize {
-    ELSEWHERE.iter().filter(|part| text.contains(**part)).count()
+    let says = words.len() <= WORDS_AT_MOST && names <= 1 && words.iter().any(key);
+    before || (says && (behind || lost > 0))
 }
 
 /// A line of context that stands for others.
@@ -274,6 +252,6 @@ fn dots_first(line: &[u8]) -> bool {
 fn says_the_rest_stays(line: &[u8]) -> bool {
     comment(line).is_some_and(|text| {
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-        (has(&["rest of", "remaining", "existing"]) && has(&["unchanged", "same"])) || elsewhere(&text) > 1
+        has(&["rest of", "remaining", "existing"]) && has(&["unchanged", "same"])
     })
 }

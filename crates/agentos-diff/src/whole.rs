@@ -14,7 +14,11 @@ use crate::text::{BOM, common_tail, lines, trim};
 use crate::{Refusal, RefusalCode, Repair, elided};
 
 /// The new content of a file that is there: lines that stay keep their bytes. With it what was repaired.
-pub(crate) fn changed(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, Option<Repair>), Refusal> {
+pub(crate) fn changed(
+    path: &str,
+    base: &[u8],
+    new: &[HunkLine<'_>],
+) -> Result<(Arc<[u8]>, Option<Repair>), Refusal> {
     let old = lines(base);
     let texts: Vec<&[u8]> = old.iter().map(|line| line.text).collect();
     let there: HashSet<&[u8]> = texts.iter().copied().collect();
@@ -55,6 +59,7 @@ pub(crate) fn changed(base: &[u8], new: &[HunkLine<'_>]) -> Result<(Arc<[u8]>, O
         lines: paired(&texts, &wanted),
         ..Hunk::default()
     };
+    elided::alone(&hunk.lines, path, |line| there.contains(line))?;
     if is_excerpt(&hunk.lines) {
         let message = "the block may hold a part of the file: an example, or all of the new file";
         return Err(Refusal::new(RefusalCode::Ambiguous, message).hint("give a diff"));
@@ -91,24 +96,29 @@ pub(crate) fn created(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Half of the lines of the one at least are lines of the other, and the other way round.
+/// Nearly all lines of the one are lines of the other, and the other way round, and there are enough of them to tell
+/// two files of a kind apart. The same content is no change of that file.
 pub(crate) fn resembles(base: &[u8], new: &[HunkLine<'_>]) -> bool {
-    let old: Vec<&[u8]> = lines(base)
+    /// Shared lines that say more than a bracket.
+    const ENOUGH: usize = 8;
+    let telling = |line: &&[u8]| line.iter().filter(|byte| byte.is_ascii_alphabetic()).count() >= 2;
+    let base = lines(base);
+    if base
         .iter()
         .map(|line| line.text)
-        .filter(|line| says(line))
-        .collect();
-    let new: Vec<&[u8]> = new
+        .eq(new.iter().map(|line| line.text.as_ref()))
+    {
+        return false;
+    }
+    let old: HashSet<&[u8]> = base.iter().map(|line| line.text).filter(telling).collect();
+    let new: HashSet<&[u8]> = new
         .iter()
         .map(|line| line.text.as_ref())
-        .filter(|line| says(line))
+        .filter(telling)
         .collect();
-    let shared = |some: &[&[u8]], others: &[&[u8]]| {
-        let others: HashSet<&[u8]> = others.iter().copied().collect();
-        let found = some.iter().filter(|line| others.contains(*line)).count();
-        !some.is_empty() && found * 2 >= some.len()
-    };
-    shared(&old, &new) && shared(&new, &old)
+    let shared = old.intersection(&new).count();
+    let nearly = |of: usize| shared * 5 >= of * 4;
+    shared >= ENOUGH && nearly(old.len()) && nearly(new.len())
 }
 
 fn says(line: &[u8]) -> bool {

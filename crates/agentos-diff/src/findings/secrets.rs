@@ -30,7 +30,9 @@ pub(super) fn kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str> {
 
 /// Neither a documented example nor a placeholder.
 fn is_real(value: &str) -> bool {
-    const WORDS: [&str; 12] = [
+    const WORDS: [&str; 13] = [
+        // The key of the storage emulator, which is the same for all.
+        "eby8vdm02xnocqflquwjpllm",
         "example",
         "placeholder",
         "changeme",
@@ -94,11 +96,15 @@ fn has_password_in_address(text: &str) -> bool {
             .find(|character: char| character.is_whitespace() || "\"'`<>/)".contains(character))
             .unwrap_or(rest.len());
         let authority = rest.get(..end).unwrap_or_default();
-        let Some((user, _host)) = authority.rsplit_once('@') else {
+        let Some((user, host)) = authority.rsplit_once('@') else {
             return false;
         };
-        user.split_once(':')
-            .is_some_and(|(_, password)| looks_random(password, 8) && !password.contains('$'))
+        // A machine of one's own, or of a compose file.
+        let near = !host.contains('.') || host.starts_with("127.");
+        !near
+            && user
+                .split_once(':')
+                .is_some_and(|(_, password)| looks_random(password, 8) && !password.contains('$'))
     })
 }
 
@@ -229,6 +235,12 @@ mod tests {
             "token = 7d444840-9dc0-11d1-b245-5ffdce74fad2",
             "postgres://user:password@localhost/db",
             "https://$USER:$TOKEN@host/x",
+            "postgres://postgres:postgres123@localhost:5432/db",
+            "redis://app:s3cretpa55@cache:6379",
+            "process.env.npm_config_sharp_libvips_local_prebuilds",
+            "icon = \"xapp-favorites-app-symbolic\"",
+            "from x import hf_convert_state_dict_from_original_repo",
+            "jsonschema/_keywords.py,sha256=r8_DrqAfn6QKA1yUbVqvJ4BeJtnHPmTlBt3jAYbIjSg,14937",
             "export GITHUB_TOKEN=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
             "let tokens: HashMap<String, AccessTokenResponse> = HashMap::new();",
             "fn token_for_request_with_long_name_2() -> TokenForRequest2 {",

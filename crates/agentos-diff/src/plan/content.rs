@@ -181,7 +181,7 @@ pub(super) fn modified(
     let content = match parts {
         [(edit, _)] => match &edit.body {
             Body::Whole(new) => {
-                let (content, repaired) = whole::changed(&old.content, new)?;
+                let (content, repaired) = whole::changed(&report.path, &old.content, new)?;
                 report.hunks.push(whole_report());
                 report.repairs.extend(repaired);
                 content
@@ -237,6 +237,11 @@ fn edited(
     let all = || lines(&old.content).iter().map(|line| line.text).collect();
     for hunk in &hunks {
         elided::added(hunk, |text| there.get_or_init(all).contains(text))?;
+        if !hunk.marked {
+            elided::alone(&hunk.lines, &report.path, |text| {
+                there.get_or_init(all).contains(text)
+            })?;
+        }
     }
     budget.grow(old.content.len());
     if let Some(seen) = merge::seen(parts, old, base, options)? {

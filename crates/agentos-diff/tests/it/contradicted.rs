@@ -80,15 +80,6 @@ fn a_comment_that_stands_for_code_does_not_land() {
         ("# [rest of code]", true),
         ("# existing code here", true),
         ("# ...snip...", true),
-        ("# resto del código sin cambios", true),
-        ("# Rest bleibt unverändert", true),
-        ("# le reste du code est inchangé", true),
-        ("# остальной код без изменений", true),
-        ("# 其余代码保持不变", true),
-        ("# 残りは変更なし", true),
-        ("# código existente ...", true),
-        ("# código para el resto", false),
-        ("# 参数", false),
         ("# no more than two are needed for the caller", false),
         ("# see the manual", false),
     ] {
@@ -98,6 +89,51 @@ fn a_comment_that_stands_for_code_does_not_land() {
         let landed = outcome(BASE, &diff(&hunk));
         assert_eq!(landed.is_err(), refused, "{comment}: {landed:?}");
         assert!(!refused || outcome(BASE, &whole).is_err(), "{comment}");
+    }
+}
+
+#[test]
+fn a_comment_in_any_language_that_stands_where_code_goes_does_not_land() {
+    const BASE: &str =
+        "def a():\n    w = 0\n    x = 1\n    y = 2\n    z = 3\n    return x\n\ndef b():\n    return 3\n";
+    let whole = |text: &str| format!("`f.py`\n```python\n{text}```\n");
+    let edit = |search: &str, replace: &str| {
+        format!("f.py\n<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n")
+    };
+    for comment in [
+        "# le reste ne change pas",
+        "# resto del archivo igual",
+        "# zbytek kódu beze změny",
+        "# 以下略",
+        "# 이하 생략",
+        "# as before",
+    ] {
+        let short = BASE.replace("    x = 1\n    y = 2\n    z = 3\n", &format!("    {comment}\n"));
+        assert_eq!(outcome(BASE, &whole(&short)), Err("ambiguous"), "{comment}");
+        let first = whole(&format!("def a():\n    w = 10\n    {comment}\n"));
+        assert_eq!(outcome(BASE, &first), Err("ambiguous"), "{comment}");
+        let search = "    w = 0\n    x = 1\n    y = 2\n    z = 3\n    return x\n";
+        let block = edit(search, &format!("    {comment}\n    return x\n"));
+        assert_eq!(outcome(BASE, &block), Err("ambiguous"), "{comment}");
+    }
+    // Lines that are shown as gone are gone, and a comment may come with code.
+    let gone = "@@ -3,3 +3,1 @@\n-    x = 1\n-    y = 2\n-    z = 3\n+    # 定数は設定から読む\n";
+    assert!(outcome(BASE, &diff(gone)).is_ok());
+    let with_code = BASE.replace(
+        "    x = 1\n    y = 2\n    z = 3\n",
+        "    # find the nearest value...\n    x = 7\n",
+    );
+    assert_eq!(outcome(BASE, &whole(&with_code)), Ok(with_code));
+    for line in [
+        "# 与其他现有模块保持一致",
+        "# Suma el saldo restante a la cuenta existente",
+    ] {
+        let new = Memory::of(&[("g.py", b"x\n")]);
+        let answer = whole(&format!("{line}\nx = 1\n"));
+        assert!(
+            land(answer.as_bytes(), &new, &LandOptions::default()).is_ok(),
+            "{line}"
+        );
     }
 }
 
@@ -113,13 +149,15 @@ fn a_block_that_ends_like_the_file_may_still_be_a_part_of_it() {
 
 #[test]
 fn a_whole_file_for_a_path_that_is_there_further_down_does_not_land_where_it_is_like_that_file() {
-    let there = "import os\n\ndef a():\n    x = 1\n    return x\n";
+    let lines: String = (0..9).map(|at| format!("    step_{at}()\n")).collect();
+    let there = format!("import os\n\ndef a():\n    x = 1\n{lines}    return x\n");
     let changed = there.replace("x = 1", "x = 2");
-    let new = "def other():\n    return 0\n";
+    let new = "import os\n\ndef other():\n    return 0\n";
     for (path, content, landed) in [
         ("util.py", changed.as_str(), false),
         ("lib/util.py", changed.as_str(), false),
         ("tests/util.py", changed.as_str(), true),
+        ("util.py", there.as_str(), true),
         ("util.py", new, true),
     ] {
         let base = Memory::of(&[("src/lib/util.py", there.as_bytes())]);

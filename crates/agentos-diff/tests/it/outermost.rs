@@ -111,3 +111,14 @@ fn an_envelope_that_breaks_off_does_not_land() {
     }
     assert_eq!(outcome("*** Update File: b.c\n@@\n-q\n+calc()\n", BASE), "b.c");
 }
+
+#[test]
+fn an_example_with_fences_in_it_hides_no_diff_below() {
+    let example = "The README would then say:\n\n```markdown\n# Demo\n\n```sh\npip install demo\n```\n\nThen:\n\n```python\nimport demo\n```\n```\n\n";
+    let answer = format!(
+        "{example}Here is the change:\n\n```diff\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n```\n"
+    );
+    let base = Memory::of(&[("f", b"a\nc\n")]);
+    let landed = land(answer.as_bytes(), &base, &LandOptions::default()).expect("it lands");
+    assert_eq!(&*base.after(&landed.change)["f"].1, b"b\nc\n");
+}

@@ -241,6 +241,14 @@ fn fences_that_begin_in_others_end_in_a_refusal() {
 }
 
 #[test]
+fn lines_full_of_beginnings_of_tokens_are_looked_at_once() {
+    let line = megabytes_of(1, "xapp-1-").split_at(1_000_000 - 8).0.to_owned();
+    let answer = format!("--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+{line}\n");
+    let landed = land(answer.as_bytes(), &Memory::default(), &LandOptions::default()).expect("it lands");
+    assert!(agentos_diff::findings(&landed.change).secrets.is_empty());
+}
+
+#[test]
 fn a_million_places_are_too_many_to_choose_from() {
     let base = Memory::of(&[("f", "a\n".repeat(1_000_000).as_bytes())]);
     assert_eq!(code(b"--- a/f\n+++ b/f\n@@ @@\n-a\n+b\n", &base), "ambiguous");

@@ -56,14 +56,22 @@ fn discord(run: &str) -> bool {
     let parts: Vec<&str> = run.split('.').collect();
     match parts.as_slice() {
         [user, time, signature] => {
-            user.starts_with(['M', 'N', 'O'])
-                && (24..=26).contains(&user.len())
+            (24..=26).contains(&user.len())
+                && is_number_in_base_64(user)
                 && time.len() == 6
                 && (27..=38).contains(&signature.len())
                 && parts.iter().all(|part| is_dashed(part))
         }
         _ => false,
     }
+}
+
+/// Every three digits become four characters of these.
+fn is_number_in_base_64(text: &str) -> bool {
+    const PLACES: [&[u8]; 4] = [b"MNO", b"DTjz", b"AEIMQUYcgk", b"wxyz012345"];
+    text.bytes()
+        .zip(PLACES.iter().cycle())
+        .all(|(byte, place)| place.contains(&byte))
 }
 
 /// 32 characters, and the data centre.
@@ -94,16 +102,17 @@ mod tests {
         let low = "7c9ef2b8d4e6a1f3c5d0b7c9ef2b8d4e6";
         let low = low.split_at(32).0;
         let long = "q7Rk2mWx9Lp4vNs6Jd8fGc3Yt5aZ1uT0bV";
+        let user = "MTIzNDU2Nzg5MDEyMzQ1Njc4";
         let cases = [
             (format!("sk-{long}T3BlbkFJ{long}"), Some("openai-key")),
             (format!("sk-{long}"), None),
             (format!("123456789:{long}x"), Some("telegram-token")),
             (format!("123456789:{long}xy"), None),
+            (format!("{user}.abcDE1.{long}"), Some("discord-token")),
             (
-                format!("M{}.abcDE1.{long}", long.split_at(24).0),
-                Some("discord-token"),
+                "NotificationHubsManagement.Models.NotificationHubAuthorizationRule".to_owned(),
+                None,
             ),
-            (format!("v{}.abcDE1.{long}", long.split_at(24).0), None),
             (format!("{low}-us12"), Some("mailchimp-key")),
             (format!("{low}-user"), None),
             (format!("SK{low}"), Some("twilio-key")),

@@ -11,9 +11,12 @@ struct Shape {
     allowed: fn(u8) -> bool,
     /// How many must follow at least.
     least: usize,
-    /// How many may at most.
+    /// How many may at most; [`MANY`] where there is no end.
     most: usize,
 }
+
+/// Any number.
+const MANY: usize = usize::MAX;
 
 fn word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
@@ -60,11 +63,11 @@ const fn shape(
 }
 
 /// In the order of their beginnings.
-const SHAPES: [Shape; 124] = [
+const SHAPES: [Shape; 123] = [
     shape("A3-", "1password-key", |byte| upper(byte) || byte == b'-', 30, 40),
     shape("A3T", "aws-access-key", upper, 17, 17),
     shape("ABIA", "aws-access-key", upper, 16, 16),
-    shape("ABSK", "aws-bedrock-key", padded, 109, 269),
+    shape("ABSK", "aws-bedrock-key", padded, 109, MANY),
     shape("ACCA", "aws-access-key", upper, 16, 16),
     shape("AGE-SECRET-KEY-1", "age-secret-key", upper, 58, 58),
     shape("AIza", "google-key", dashed, 35, 35),
@@ -75,7 +78,6 @@ const SHAPES: [Shape; 124] = [
     shape("ATATT3", "atlassian-token", padded, 180, 255),
     shape("AccountKey=", "azure-storage-key", padded, 88, 88),
     shape("CLOJARS_", "clojars-token", letters, 60, 60),
-    shape("EAAA", "square-token", padded, 60, 60),
     shape("EZAK", "easypost-key", letters, 54, 54),
     shape("FLWPUBK_TEST-", "flutterwave-key", letters, 32, 34),
     shape("FLWSECK-", "flutterwave-key", letters, 32, 34),
@@ -107,8 +109,8 @@ const SHAPES: [Shape; 124] = [
     shape("fig_pat_", "figma-token", dashed, 40, 60),
     shape("figd_", "figma-token", dashed, 38, 60),
     shape("fio-u-", "frameio-token", padded, 64, 64),
-    shape("fm1r_", "flyio-token", padded, 100, 1_000),
-    shape("fm2_", "flyio-token", padded, 100, 1_000),
+    shape("fm1r_", "flyio-token", padded, 100, MANY),
+    shape("fm2_", "flyio-token", padded, 100, MANY),
     shape("fo1_", "flyio-token", dashed, 43, 43),
     shape("gho_", "github-token", word, 36, 255),
     shape("ghp_", "github-token", word, 36, 255),
@@ -117,7 +119,7 @@ const SHAPES: [Shape; 124] = [
     shape("ghu_", "github-token", word, 36, 255),
     shape("github_pat_", "github-token", word, 60, 255),
     shape("glagent-", "gitlab-token", dashed, 50, 255),
-    shape("glc_", "grafana-token", padded, 32, 400),
+    shape("glc_", "grafana-token", padded, 32, MANY),
     shape("glcbt-", "gitlab-token", dashed, 20, 255),
     shape("gldt-", "gitlab-token", dashed, 20, 255),
     shape("glffct-", "gitlab-token", dashed, 20, 255),
@@ -147,7 +149,7 @@ const SHAPES: [Shape; 124] = [
     shape("nfp_", "netlify-token", letters, 36, 40),
     shape("npm_", "npm-token", word, 36, 36),
     shape("ntn_", "notion-token", letters, 46, 46),
-    shape("ops_eyJ", "1password-token", padded, 250, 2_000),
+    shape("ops_eyJ", "1password-token", padded, 250, MANY),
     shape("p8e-", "adobe-secret", letters, 32, 32),
     shape("pnu_", "prefect-token", letters, 36, 36),
     shape("pplx-", "perplexity-key", letters, 48, 48),
@@ -155,7 +157,7 @@ const SHAPES: [Shape; 124] = [
     shape("pscale_pw_", "planetscale-token", dotted, 32, 64),
     shape("pscale_tkn_", "planetscale-token", dotted, 32, 64),
     shape("pul-", "pulumi-token", hex, 40, 40),
-    shape("pypi-AgE", "pypi-token", dashed, 50, 1_000),
+    shape("pypi-AgE", "pypi-token", dashed, 50, MANY),
     shape("r8_", "replicate-token", dashed, 37, 40),
     shape("rdme_", "readme-token", letters, 70, 70),
     shape("rk_live_", "stripe-key", word, 16, 255),
@@ -176,21 +178,21 @@ const SHAPES: [Shape; 124] = [
     shape("sk-proj-", "openai-key", dashed, 32, 255),
     shape("sk-svcacct-", "openai-key", dashed, 32, 255),
     shape("sk_live_", "stripe-key", word, 16, 255),
-    shape("sntrys_eyJ", "sentry-token", padded, 100, 1_000),
+    shape("sntrys_eyJ", "sentry-token", padded, 100, MANY),
     shape("sntryu_", "sentry-token", hex, 64, 64),
     shape("sq0atp-", "square-token", dashed, 22, 60),
     shape("sq0csp-", "square-token", dashed, 43, 43),
     shape("tk-us-", "scalingo-token", dashed, 48, 48),
     shape("tskey-", "tailscale-key", dashed, 20, 80),
     shape("xai-", "xai-key", letters, 70, 90),
-    shape("xapp-", "slack-token", dashed, 20, 255),
+    shape("xapp-1-", "slack-token", dashed, 20, MANY),
     shape("xkeysib-", "sendinblue-token", dashed, 81, 81),
-    shape("xoxa-", "slack-token", dashed, 20, 1_000),
-    shape("xoxb-", "slack-token", dashed, 20, 1_000),
-    shape("xoxe-", "slack-token", dashed, 20, 1_000),
-    shape("xoxp-", "slack-token", dashed, 20, 1_000),
-    shape("xoxr-", "slack-token", dashed, 20, 1_000),
-    shape("xoxs-", "slack-token", dashed, 20, 1_000),
+    shape("xoxa-", "slack-token", dashed, 20, MANY),
+    shape("xoxb-", "slack-token", dashed, 20, MANY),
+    shape("xoxe-", "slack-token", dashed, 20, MANY),
+    shape("xoxp-", "slack-token", dashed, 20, MANY),
+    shape("xoxr-", "slack-token", dashed, 20, MANY),
+    shape("xoxs-", "slack-token", dashed, 20, MANY),
 ];
 
 /// The kinds of all tokens of a text, each once, in the order of the table. `is_real` says of what follows a
@@ -200,8 +202,8 @@ pub(super) fn kinds(text: &str, is_real: fn(&str) -> bool) -> Vec<&'static str> 
     let mut found = [false; SHAPES.len()];
     let mut before = None;
     for (at, byte) in bytes.iter().enumerate() {
-        // A beginning in the middle of a word is none.
-        if before.replace(*byte).is_some_and(word) {
+        // A beginning in the middle of a word is none, and none directly behind the name of a digest.
+        if before.replace(*byte).is_some_and(dashed) || is_digest(bytes.get(..at).unwrap_or_default()) {
             continue;
         }
         let from = SHAPES.partition_point(|shape| shape.start.as_bytes().first() < Some(byte));
@@ -219,13 +221,35 @@ pub(super) fn kinds(text: &str, is_real: fn(&str) -> bool) -> Vec<&'static str> 
     kinds
 }
 
+/// `sha256=`, `sha512:`: what follows is a digest, whose letters are of chance.
+fn is_digest(before: &[u8]) -> bool {
+    const DIGESTS: [&[u8]; 4] = [b"sha1", b"sha256", b"sha384", b"sha512"];
+    before
+        .strip_suffix(b"=")
+        .or_else(|| before.strip_suffix(b":"))
+        .is_some_and(|name| DIGESTS.iter().any(|digest| name.ends_with(digest)))
+}
+
 /// The text has this form from here on.
 fn begins(text: &str, at: usize, shape: &Shape, is_real: fn(&str) -> bool) -> bool {
     let Some(rest) = text.get(at..).and_then(|rest| rest.strip_prefix(shape.start)) else {
         return false;
     };
-    let length = rest.bytes().take_while(|byte| (shape.allowed)(*byte)).count();
-    (shape.least..=shape.most).contains(&length) && rest.get(..length).is_some_and(is_real)
+    // No further than needed, since the next one may begin a few characters on.
+    let enough = if shape.most == MANY {
+        shape.least
+    } else {
+        shape.most + 1
+    };
+    let length = rest
+        .bytes()
+        .take(enough)
+        .take_while(|byte| (shape.allowed)(*byte))
+        .count();
+    let value = rest.get(..length).unwrap_or_default();
+    // Of so many random characters one is a digit; words joined by dashes have none.
+    let random = shape.least < 20 || value.bytes().any(|byte| byte.is_ascii_digit());
+    (shape.least..=shape.most).contains(&length) && random && is_real(value)
 }
 
 #[cfg(test)]
@@ -263,6 +287,8 @@ mod tests {
                 .collect();
             let token = format!("{}{value}", shape.start);
             let free = kinds(&format!("x = \"{token}\""), |_| true);
+            let digest = kinds(&format!("f.py,sha256={token}"), |_| true);
+            assert!(!digest.contains(&shape.kind), "{token}");
             assert!(free.contains(&shape.kind), "{token}: {free:?}");
             assert!(
                 !kinds(&format!("x{token}"), |_| true).contains(&shape.kind),
