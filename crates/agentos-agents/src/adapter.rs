@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use agentos_sandbox::{Caps, Ended, Input, Order, Report, Sandbox, SandboxError, Scratch, Stop, Stream};
 use agentos_tool::{
-    Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, Progress, ProgressSink,
-    Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
+    Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, ProgressSink, Timestamp,
+    ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
 };
 
 use crate::acp::Client;
 use crate::background::{Voice, begin};
 use crate::difference::{Difference, Shown, difference};
+use crate::handed::{Handed, Teller};
 use crate::health;
 use crate::lines::NoAnswer;
 use crate::program::Hears;
@@ -140,8 +141,17 @@ impl Inner {
 
     fn work(&self, task: &ToolTask, stop: &Stop, voice: &Voice) -> Result<ToolOutput, ToolError> {
         let mut elapsed = 0;
-        let produced = self.produce(task, stop, voice, &mut elapsed);
-        let (found, finish) = produced.map_err(|error| error.into_tool_error(elapsed))?;
+        let handed =
+            Handed::of(&self.program, &self.places).map_err(|error| error.into_tool_error(elapsed))?;
+        let call = Call {
+            task,
+            stop,
+            voice,
+            handed: &handed,
+        };
+        let produced = self.produce(call, &mut elapsed);
+        let (found, finish) =
+            produced.map_err(|error| handed.secrets.hide_in(error.into_tool_error(elapsed)))?;
         Ok(ToolOutput {
             text: found.text,
             finish,
@@ -149,25 +159,18 @@ impl Inner {
             endpoint: None,
             usage: None,
             latency_ms: elapsed,
-            warnings: found.notes,
+            warnings: found.notes.iter().map(|note| handed.secrets.hide(note)).collect(),
         })
     }
 
     /// Copy, run, difference.
-    fn produce(
-        &self,
-        task: &ToolTask,
-        stop: &Stop,
-        voice: &Voice,
-        elapsed: &mut u64,
-    ) -> Result<(Difference, FinishReason), AgentError> {
+    fn produce(&self, call: Call<'_>, elapsed: &mut u64) -> Result<(Difference, FinishReason), AgentError> {
         let checkout = self.copies.take().map_err(AgentError::Copy)?;
         let checkout = checkout.as_ref();
         let mut shared = self.program.shared.iter();
         if let Some((_, name)) = shared.find(|(_, name)| !checkout.is_ignored(&format!("{name}/"))) {
             return Err(AgentError::NotIgnored(name.clone()));
         }
-        let call = (task, stop, voice);
         let (mut found, finish) = match self.in_copy(checkout, Shown::Overlaid, call, elapsed) {
             Err(AgentError::Sandbox(SandboxError::NoOverlay(_))) => {
                 let (mut found, finish) = self.in_copy(checkout, Shown::Copied, call, elapsed)?;
@@ -191,9 +194,10 @@ impl Inner {
         &self,
         checkout: &dyn Checkout,
         shown: Shown,
-        (task, stop, voice): (&ToolTask, &Stop, &Voice),
+        call: Call<'_>,
         elapsed: &mut u64,
     ) -> Result<(Difference, FinishReason), AgentError> {
+        let (task, handed) = (call.task, call.handed);
         let name = format!("{}.{}", task.task_id, task.attempt);
         let scratch = Scratch::new(&self.copies.folder(), &name)?;
         let (left, lower) = match shown {
@@ -209,77 +213,64 @@ impl Inner {
             .program
             .order_in_copy(&self.places, &scratch, lower, task, &words)?;
         order.readable.extend(borrowed);
-        self.program.furnish(&self.places, &scratch.home())?;
+        handed.furnish(&scratch.home())?;
         let outlets = outlets(&self.program, &scratch)?;
         let caps = Caps {
             time: Duration::from_secs(task.limits.timeout_seconds),
             output: MOST_OUTPUT,
         };
         let done = match self.program.hears {
-            Hears::Words => self.watched(&order, words, caps, stop, voice)?,
-            Hears::Acp => self.prompted(&order, &words, caps, stop, voice)?,
+            Hears::Words => self.watched(&order, words, caps, call)?,
+            Hears::Acp => self.prompted(&order, &words, caps, call)?,
         };
         *elapsed = u64::try_from(done.ended.elapsed.as_millis()).unwrap_or(u64::MAX);
         whole(&done.ended.report)?;
         let finish = self.judged(done)?;
         let ignored = |path: &str| checkout.is_ignored(path) || self.program.is_own(path);
         let mut found = difference(&checkout.files(), &left, shown, &ignored)?;
+        if handed.secrets.are_added_by(&found.text) {
+            return Err(AgentError::Secret(self.program.name.clone()));
+        }
         found.notes.extend(refused(&outlets));
         Ok((found, finish))
     }
 
     /// Runs the program and tells what it writes.
-    fn watched(
-        &self,
-        order: &Order,
-        words: String,
-        caps: Caps,
-        stop: &Stop,
-        voice: &Voice,
-    ) -> Result<Done, AgentError> {
-        let mut tail = Vec::new();
-        let mut seen = |_stream, bytes: &[u8]| {
-            keep_tail(&mut tail, bytes);
-            voice.say(Progress::Transcript(String::from_utf8_lossy(bytes).into_owned()));
-        };
+    fn watched(&self, order: &Order, words: String, caps: Caps, call: Call<'_>) -> Result<Done, AgentError> {
+        let mut teller = Teller::new(&call.handed.secrets, call.voice);
+        let mut seen = |stream, bytes: &[u8]| teller.stream(stream, bytes);
         let input = Input::Bytes(words.into_bytes());
-        let ended = self.sandbox.run(order, input, caps, stop, &mut seen)?;
+        let ended = self.sandbox.run(order, input, caps, call.stop, &mut seen);
+        let tail = teller.end();
         Ok(Done {
-            ended,
+            ended: ended?,
             last: last_line(&tail),
             said: Ok(FinishReason::Stop),
         })
     }
 
     /// Runs the program, prompts it over the Agent Client Protocol, and ends it when it has answered.
-    fn prompted(
-        &self,
-        order: &Order,
-        words: &str,
-        caps: Caps,
-        stop: &Stop,
-        voice: &Voice,
-    ) -> Result<Done, AgentError> {
+    fn prompted(&self, order: &Order, words: &str, caps: Caps, call: Call<'_>) -> Result<Done, AgentError> {
         let (say, hear) = channel();
         let mut client = Client::begin(&order.cwd, words, say);
-        let mut tail = Vec::new();
+        let mut teller = Teller::new(&call.handed.secrets, call.voice);
         let mut seen = |stream, bytes: &[u8]| match stream {
             Stream::Out => {
-                client.take(bytes, &mut |progress| voice.say(progress));
+                // Before it is read, since what is quoted of it is cut.
+                let clear = teller.messages(bytes);
+                client.take(&clear, &mut |progress| teller.progress(progress));
                 if client.is_over() {
-                    stop.finish();
+                    call.stop.finish();
                 }
             }
-            Stream::Err => {
-                keep_tail(&mut tail, bytes);
-                voice.say(Progress::Transcript(String::from_utf8_lossy(bytes).into_owned()));
-            }
+            Stream::Err => teller.stream(stream, bytes),
         };
         let ended = self
             .sandbox
-            .run(order, Input::Talk(hear), caps, stop, &mut seen)?;
+            .run(order, Input::Talk(hear), caps, call.stop, &mut seen);
+        let tail = teller.end();
         Ok(Done {
-            ended,
+            ended: ended?,
             last: last_line(&tail),
             said: client.end(),
         })
@@ -301,18 +292,21 @@ impl Inner {
     }
 }
 
+/// One call.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    task: &'a ToolTask,
+    stop: &'a Stop,
+    voice: &'a Voice,
+    handed: &'a Handed,
+}
+
 /// How a program ended, and what it said of that.
 struct Done {
     ended: Ended,
     /// The last line beside its answer.
     last: String,
     said: Result<FinishReason, NoAnswer>,
-}
-
-fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
-    tail.extend_from_slice(bytes);
-    let extra = tail.len().saturating_sub(4 * LONGEST_QUOTE);
-    tail.drain(..extra);
 }
 
 #[cfg(target_os = "linux")]

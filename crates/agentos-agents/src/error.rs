@@ -68,6 +68,11 @@ pub enum AgentError {
     /// What was to be shared is part of the repository.
     #[error("`{0}` cannot be shared with the tool, because the repository does not ignore it")]
     NotIgnored(String),
+    /// Its answer holds what it was handed to sign in with.
+    #[error(
+        "`{0}` wrote a key or token that it was handed into its answer, and nothing of the answer is kept"
+    )]
+    Secret(String),
     /// It changed more than an answer may hold.
     #[error("the tool changed more than {0} bytes")]
     TooLarge(u64),
@@ -125,6 +130,7 @@ impl AgentError {
             Self::Said { .. } => "no_answer",
             Self::Protocol { .. } | Self::Acp { .. } => "protocol",
             Self::NotIgnored(_) => "not_ignored",
+            Self::Secret(_) => "secret",
         }
     }
 
@@ -140,6 +146,7 @@ impl AgentError {
             | Self::Unreadable { .. }
             | Self::Thread
             | Self::TooLarge(_)
+            | Self::Secret(_)
             | Self::Failed { .. }
             | Self::Said { .. }
             | Self::Sandbox(
@@ -164,6 +171,7 @@ impl AgentError {
                 Some("`agentos tool conform -- COMMAND` shows what a tool has to say and when")
             }
             Self::NotIgnored(_) => Some("share folders that `.gitignore` names; all others are in the copy"),
+            Self::Secret(_) => Some("say in the task that no key may be written into a file"),
             Self::Said { .. }
             | Self::Acp { .. }
             | Self::Copy(_)

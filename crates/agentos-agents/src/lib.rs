@@ -10,6 +10,7 @@ mod background;
 mod checkout;
 mod difference;
 mod error;
+mod handed;
 mod health;
 mod hosted;
 mod lines;

@@ -2,7 +2,6 @@
 //!
 //! Owns: the order for the sandbox. Never: passes on a variable, a file or a key that it was not told to.
 
-use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
@@ -183,24 +182,6 @@ impl Program {
             ways.push((forward, Way::Proxy(self.hosts.clone())));
         }
         ways
-    }
-
-    /// Copies the user's files that it may have into a home of its own.
-    ///
-    /// # Errors
-    /// When one that is there cannot be copied.
-    pub(crate) fn furnish(&self, places: &Places, home: &Path) -> Result<(), AgentError> {
-        let Some(user) = &places.home else { return Ok(()) };
-        for name in self.home_files.iter().chain(self.sign_in.iter().flatten()) {
-            let (from, to) = (user.join(name), home.join(name));
-            // A link could lead anywhere; none of these programs makes one.
-            if !from.symlink_metadata().is_ok_and(|found| found.is_file()) {
-                continue;
-            }
-            let bytes = fs::read(&from).map_err(AgentError::unreadable(&from))?;
-            agentos_sandbox::place(home, name, &bytes).map_err(AgentError::unreadable(&to))?;
-        }
-        Ok(())
     }
 
     /// Is there something to sign in with? None where it needs nothing of the kind.

@@ -9,20 +9,19 @@ use std::time::Duration;
 
 use agentos_sandbox::{Caps, Input, Report, Sandbox, SandboxError, Scratch, Stop, Stream};
 use agentos_tool::{
-    Adapter, BoxFuture, Confinement, DiffQuality, PROTOCOL, Progress, ProgressSink, Timestamp,
-    ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolRequest, ToolTask,
+    Adapter, BoxFuture, Confinement, DiffQuality, PROTOCOL, ProgressSink, Timestamp, ToolCapabilities,
+    ToolError, ToolHealth, ToolOutput, ToolRequest, ToolTask,
 };
 
 use crate::adapter::{confinement, last_line, outlets, refused, whole};
 use crate::background::{Voice, begin};
+use crate::handed::{Handed, Teller};
 use crate::health;
 use crate::lines::{Answer, Lines, NoAnswer};
 use crate::{AgentError, Places, Program};
 
 /// Bytes that a tool may write.
 const MOST_OUTPUT: usize = 64 << 20;
-/// Of what it wrote to standard error, kept to quote its last line.
-const LONGEST_TAIL: usize = 1 << 10;
 
 /// A program that speaks the tool protocol.
 pub struct Speaker {
@@ -101,8 +100,10 @@ impl Inner {
         let (inner, told, work_stop) = (Arc::clone(self), task.clone(), stop.clone());
         let work = move |voice: &Voice| {
             let mut elapsed = 0;
-            let answer = inner.answer(&told, &work_stop, voice, &mut elapsed);
-            answer.map_err(|error| error.into_tool_error(elapsed))
+            let handed =
+                Handed::of(&inner.program, &inner.places).map_err(|error| error.into_tool_error(elapsed))?;
+            let answer = inner.answer(&told, &handed, (&work_stop, voice), &mut elapsed);
+            answer.map_err(|error| handed.secrets.hide_in(error.into_tool_error(elapsed)))
         };
         match begin(work, move || stop.stop(), progress) {
             Some(background) => background.await,
@@ -113,44 +114,51 @@ impl Inner {
     fn answer(
         &self,
         task: &ToolTask,
-        stop: &Stop,
-        voice: &Voice,
+        handed: &Handed,
+        (stop, voice): (&Stop, &Voice),
         elapsed: &mut u64,
     ) -> Result<ToolOutput, AgentError> {
+        let secrets = &handed.secrets;
         let scratch = Scratch::new(&self.folder, &format!("{}.{}", task.task_id, task.attempt))?;
         let home = scratch.home();
         let order = self.program.order(&self.places, &scratch, &home, home.clone())?;
-        self.program.furnish(&self.places, &home)?;
+        handed.furnish(&home)?;
         let ways = outlets(&self.program, &scratch)?;
         let caps = Caps {
             time: Duration::from_secs(task.limits.timeout_seconds),
             output: MOST_OUTPUT,
         };
-        let (mut lines, mut errors) = (Lines::default(), Vec::new());
+        let (mut lines, mut teller) = (Lines::default(), Teller::new(secrets, voice));
         let mut seen = |stream, bytes: &[u8]| match stream {
-            Stream::Out => lines.take(bytes, &mut |progress| voice.say(progress)),
-            Stream::Err => {
-                errors.extend_from_slice(bytes);
-                let extra = errors.len().saturating_sub(LONGEST_TAIL);
-                errors.drain(..extra);
-                voice.say(Progress::Transcript(String::from_utf8_lossy(bytes).into_owned()));
-            }
+            Stream::Out => lines.take(bytes, &mut |progress| teller.progress(progress)),
+            Stream::Err => teller.stream(stream, bytes),
         };
         let input = self.request(task)?;
         let ended = self
             .sandbox
-            .run(&order, Input::Bytes(input), caps, stop, &mut seen)?;
+            .run(&order, Input::Bytes(input), caps, stop, &mut seen);
+        let errors = teller.end();
+        let ended = ended?;
         *elapsed = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
         whole(&ended.report)?;
-        let answer = self.judged(lines.end(), ended.code, &errors)?;
+        let said = match lines.end() {
+            // Before it is quoted, since that cuts it.
+            Err(NoAnswer::Said(why)) => Err(NoAnswer::Said(secrets.hide(&why))),
+            said => said,
+        };
+        let answer = self.judged(said, ended.code, &errors)?;
+        if secrets.are_in(&answer.text) {
+            return Err(AgentError::Secret(self.program.name.clone()));
+        }
+        let model = answer.model.map(|model| secrets.hide(&model));
         Ok(ToolOutput {
             text: answer.text,
             finish: answer.finish,
-            model_id: answer.model.or_else(|| self.program.model.clone()),
+            model_id: model.or_else(|| self.program.model.clone()),
             endpoint: None,
             usage: answer.usage,
             latency_ms: *elapsed,
-            warnings: refused(&ways),
+            warnings: refused(&ways).iter().map(|note| secrets.hide(note)).collect(),
         })
     }
 

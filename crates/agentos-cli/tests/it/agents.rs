@@ -21,7 +21,7 @@ fn repo() -> TestRepo {
 }
 
 /// The program in a world in which `name` is this script.
-fn with_agent(repo: &TestRepo, name: &str, script: &str) -> Cli {
+pub(crate) fn with_agent(repo: &TestRepo, name: &str, script: &str) -> Cli {
     let bin = repo.outside().join("agents-bin");
     make_dir(&bin);
     let place = bin.join(name);
@@ -32,7 +32,7 @@ fn with_agent(repo: &TestRepo, name: &str, script: &str) -> Cli {
 }
 
 /// A JSON answer; none, said on screen, where the kernel cannot confine a program.
-fn asked(cli: &Cli, args: &[&str]) -> Option<(CliOutput, Value)> {
+pub(crate) fn asked(cli: &Cli, args: &[&str]) -> Option<(CliOutput, Value)> {
     let output = cli.run(args).unwrap();
     let value: Value = output.json().unwrap_or_else(|error| panic!("{error}: {output}"));
     let text = value.to_string();

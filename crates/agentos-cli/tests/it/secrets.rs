@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use agentos_testkit::repo::read_file;
+use agentos_testkit::repo::{read_file, write_file};
 use agentos_testkit::server::{FakeServer, Reply};
 use serde_json::json;
 
+use crate::agents::{asked, with_agent};
 use crate::support::{SLOPPY_FIX, agentos, chat_server, small_repo};
 
 const CANARY: &str = "sk-canary-5f1c8d7e6b4a39201122334455667788";
@@ -153,5 +154,63 @@ fn a_key_that_a_server_repeats_reaches_no_screen_and_no_evidence() {
         }
         assert_eq!(leaks(repo.path(), &part), Vec::<String>::new(), "{name}");
         assert_eq!(leaks(cli.home(), &part), Vec::<String>::new(), "{name}");
+    }
+}
+
+/// The token of a sign-in file.
+const TOKEN: &str = "oat-canary-99aabbccddeeff001122334455667788";
+
+#[test]
+fn what_an_agent_was_handed_to_sign_in_with_comes_back_in_nothing_that_it_says_or_writes() {
+    let in_its_files = "wrote a key or token that it was handed into its answer";
+    let agents = [
+        (
+            "a failure",
+            "echo \"401 invalid x-api-key: $ANTHROPIC_API_KEY\" >&2; exit 1",
+            "[redacted]",
+        ),
+        (
+            "a failure's cut line",
+            "printf '%0190d %s' 0 \"$ANTHROPIC_API_KEY\" >&2; exit 1",
+            "exit code 1",
+        ),
+        (
+            "its output",
+            "env; cat ~/.claude/.credentials.json; for c in $(echo $ANTHROPIC_API_KEY | fold -w 9); do printf %s $c; done",
+            "",
+        ),
+        (
+            "a file",
+            "cat ~/.claude/.credentials.json >> src/lib.rs",
+            in_its_files,
+        ),
+        (
+            "a new file",
+            "printf %s \"$ANTHROPIC_API_KEY\" > src/key.rs",
+            in_its_files,
+        ),
+    ];
+    for (name, script, said) in agents {
+        let repo = small_repo();
+        let cli = with_agent(&repo, "claude", script).env("ANTHROPIC_API_KEY", CANARY);
+        let sign_in = cli.home().join(".claude/.credentials.json");
+        write_file(
+            &sign_in,
+            json!({ "claudeAiOauth": { "accessToken": TOKEN } }).to_string(),
+        );
+        let args = ["run", "-p", "claude-code", "fix add"];
+        let Some((first, _)) = asked(&cli, &[&args[..], &["--json"]].concat()) else {
+            return;
+        };
+        let second = cli.run(&args).unwrap();
+        let story = cli.run(&["evidence", "show", "--json"]).unwrap();
+        assert!(first.to_string().contains(said), "{name}: {first}");
+        let part = |secret: &str| secret.chars().take(12).collect::<String>();
+        for secret in [part(CANARY), part(TOKEN)] {
+            for output in [&first, &second, &story] {
+                assert!(!output.to_string().contains(&secret), "{name}: {output}");
+            }
+            assert_eq!(leaks(repo.path(), &secret), Vec::<String>::new(), "{name}");
+        }
     }
 }
