@@ -205,6 +205,25 @@ fn a_repository_cannot_name_a_program_to_start() {
 }
 
 #[test]
+fn a_program_is_held_where_the_user_s_own_limits_are_lower_than_ours() {
+    let repo = repo();
+    let mut args = vec!["run", "-p", "command", "--dry-run", "--json", "--", "sh", "-c"];
+    args.push("ulimit -Hn; echo x >> src/a.rs");
+    if asked(&agentos().in_dir(repo.path()), &args).is_none() {
+        return;
+    }
+    let shell = Cli::new("/bin/bash").unwrap().in_dir(repo.path());
+    let limited = "ulimit -n 1000; exec \"$0\" \"$@\"";
+    args.splice(0..0, ["-c", limited, env!("CARGO_BIN_EXE_agentos")]);
+    let (_, outcome) = asked(&shell, &args).expect("it is held with lower limits as well");
+    assert_eq!(
+        outcome["result"]["boundary"]["enforcement"], "kernel",
+        "{outcome}"
+    );
+    assert_eq!(transcript(&repo), "1000\n");
+}
+
+#[test]
 fn ignored_folders_are_shared_read_only_on_request() {
     let repo = repo();
     repo.write("target/built", "expensive\n");

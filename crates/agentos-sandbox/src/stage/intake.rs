@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::os::fd::AsFd;
 
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::order::{Limits, Order, VERSION};
 use crate::report::Said;
@@ -55,7 +55,7 @@ fn read_exact(buffer: &mut [u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Sets the limits of this process and what it starts.
+/// Sets the limits of this process and what it starts. A lower one that holds already stays: it cannot be raised.
 pub(super) fn limits(limits: &Limits) -> Result<(), String> {
     let all = [
         (Resource::RLIMIT_CPU, limits.cpu_seconds),
@@ -69,7 +69,10 @@ pub(super) fn limits(limits: &Limits) -> Result<(), String> {
         (Resource::RLIMIT_CORE, 0),
     ];
     for (resource, limit) in all {
-        setrlimit(resource, limit, limit).map_err(|error| format!("a limit cannot be set: {error}"))?;
+        let wrong = |error| format!("a limit cannot be set: {error}");
+        let (_, hard) = getrlimit(resource).map_err(wrong)?;
+        let limit = limit.min(hard);
+        setrlimit(resource, limit, limit).map_err(wrong)?;
     }
     Ok(())
 }
