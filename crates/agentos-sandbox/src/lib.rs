@@ -11,6 +11,8 @@
 //! [`Sandbox::run`] refuses: Windows' restricted tokens and job objects are not to be had without `unsafe`, which no code of
 //! ours may use.
 
+#[cfg(target_os = "linux")]
+mod carry;
 mod changes;
 mod error;
 mod order;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use crate::carry::{carry, each};
 use crate::scratch::give;
-use crate::stage::pump;
 use crate::{SandboxError, Way};
 
 /// A request to a proxy is a line and a few headers.
@@ -67,14 +67,12 @@ impl Outlet {
         };
         let (closed, refused) = (Arc::clone(&outlet.closed), Arc::clone(&outlet.refused));
         let serve = move || {
-            for connection in listener.incoming().map_while(Result::ok) {
-                if closed.load(Ordering::Acquire) {
-                    return;
-                }
+            let take = |connection| {
                 let (way, refused, first) = (way.clone(), Arc::clone(&refused), first.take());
                 // Too many at once: the connection is closed, and the tool sees that.
                 let _ = thread::Builder::new().spawn(move || serve_one(connection, &way, first, &refused));
-            }
+            };
+            each(listener.incoming(), || closed.load(Ordering::Acquire), take);
         };
         thread::Builder::new()
             .spawn(serve)
@@ -145,7 +143,8 @@ fn serve_one(mut tool: UnixStream, way: &Way, first: Option<TcpStream>, refused:
         let _ = tool.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
         return;
     };
-    let Ok(mut server) = reach(host, *port, PATIENCE) else {
+    // An address of IPv6 stands in brackets there (RFC 3986, section 3.2.2).
+    let Ok(mut server) = reach(host.trim_matches(['[', ']']), *port, PATIENCE) else {
         let _ = tool.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n");
         return;
     };
@@ -252,20 +251,11 @@ fn first_of(
     }
 }
 
-fn carry(tool: &UnixStream, server: &TcpStream) {
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            pump(tool, server);
-            let _ = server.shutdown(Shutdown::Write);
-        });
-        pump(server, tool);
-        let _ = tool.shutdown(Shutdown::Write);
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::carry::pump;
+    use std::net::Shutdown;
 
     #[test]
     fn only_a_connect_names_a_target() {

@@ -26,8 +26,6 @@ mod seatbelt;
 mod user;
 
 use std::ffi::OsString;
-#[cfg(target_os = "linux")]
-use std::io::{Read, Write};
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 use crate::report::Said;
@@ -107,18 +105,6 @@ pub fn tool_user() -> Option<u32> {
 #[must_use]
 pub fn tool_user() -> Option<u32> {
     None
-}
-
-/// Copies until the end; a broken connection is one.
-#[cfg(target_os = "linux")]
-pub(crate) fn pump(mut from: impl Read, mut to: impl Write) {
-    let mut buffer = vec![0; 16 << 10];
-    while let Ok(count @ 1..) = from.read(&mut buffer) {
-        let Some(bytes) = buffer.get(..count) else { return };
-        if to.write_all(bytes).is_err() {
-            return;
-        }
-    }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]

@@ -3,7 +3,7 @@
 //! Owns: bringing the loopback up, giving it addresses and carrying bytes from a port to the parent's socket. Never:
 //! connects to anything but that socket.
 
-use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use std::thread;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 use nix::unistd::chdir;
 
-use super::pump;
+use crate::carry::{carry, each};
 use crate::order::Forward;
 
 /// A port that is open and the socket it leads to.
@@ -144,22 +144,12 @@ pub(super) fn serve(doors: Vec<Door>) -> Result<(), String> {
 }
 
 fn accept(door: &Door) {
-    for connection in door.port.incoming().map_while(Result::ok) {
-        let Ok(parent) = UnixStream::connect(&door.socket) else {
-            continue;
-        };
-        // Too many at once: this one is dropped, and the tool sees a closed connection.
-        let _ = thread::Builder::new().spawn(move || carry(&connection, &parent));
-    }
-}
-
-fn carry(connection: &TcpStream, parent: &UnixStream) {
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            pump(connection, parent);
-            let _ = parent.shutdown(Shutdown::Write);
-        });
-        pump(parent, connection);
-        let _ = connection.shutdown(Shutdown::Write);
-    });
+    let take = |connection| {
+        if let Ok(parent) = UnixStream::connect(&door.socket) {
+            // Too many at once: this one is dropped, and the tool sees a closed connection.
+            let _ = thread::Builder::new().spawn(move || carry(&connection, &parent));
+        }
+    };
+    // It ends with the process.
+    each(door.port.incoming(), || false, take);
 }
