@@ -9,6 +9,7 @@ use agentos_agents::{Agent, Checkout, Copies, Hears, Places, Program, Speaker};
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError, Repository as _};
 use agentos_executor::{BaseCopy, Repository, Shown, Target};
+use agentos_net::HttpUrl;
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_profile::{AdapterKind, ProgramFile, Resolved, address};
 use agentos_sandbox::{Report, Sandbox};
@@ -244,30 +245,18 @@ fn profiled(app: &App, resolved: &Resolved) -> Result<(Program, Settings), Effec
 }
 
 /// Gives a program the way to one server; gives the server's address as the program sees it.
-fn reach(program: &mut Program, url: &str) -> Result<String, EffectError> {
-    let wrong = || usage(format!("`{url}` is no address of a server"));
-    let (scheme, rest) = url.split_once("://").ok_or_else(wrong)?;
-    let (place, path) = match rest.split_once('/') {
-        Some((place, path)) => (place, format!("/{path}")),
-        None => (rest, String::new()),
-    };
-    let usual = if scheme == "https" { 443 } else { 80 };
-    let with_port = if place
-        .rsplit(':')
-        .next()
-        .is_some_and(|port| port.parse::<u16>().is_ok())
-    {
-        place.to_owned()
-    } else {
-        format!("{place}:{usual}")
-    };
-    let (host, port) = address(&with_port).ok_or_else(wrong)?;
-    if scheme == "https" {
+fn reach(program: &mut Program, text: &str) -> Result<String, EffectError> {
+    let wrong = |_| usage(format!("`{text}` is no address of a server"));
+    let url = HttpUrl::parse(text).map_err(wrong)?;
+    let (host, port) = (url.host(), url.port());
+    if url.is_tls() {
         program.hosts = vec![(host.to_owned(), port)];
-        return Ok(url.to_owned());
+        return Ok(text.to_owned());
     }
-    program.server = Some((host.to_owned(), port));
-    Ok(format!("http://127.0.0.1:{port}{path}"))
+    program.server = Some((host.trim_matches(['[', ']']).to_owned(), port));
+    let (_, place) = text.split_once("://").unwrap_or_default();
+    let path = place.split_once('/').map(|(_, path)| format!("/{path}"));
+    Ok(format!("http://127.0.0.1:{port}{}", path.unwrap_or_default()))
 }
 
 fn arguments(file: &ProgramFile, model: Option<&str>) -> Vec<String> {
@@ -484,3 +473,6 @@ impl Checkout for Lent {
         Ok(borrows.then(|| self.0.objects().to_owned()).into_iter().collect())
     }
 }
+
+#[cfg(test)]
+mod tests;
