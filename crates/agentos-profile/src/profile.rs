@@ -147,6 +147,8 @@ pub struct Resolved {
     pub given_keys: Vec<ProvidedKey>,
     /// Whether a stored key may be sent to `base_url`.
     pub stored_key: KeyUse,
+    /// The repository's file names a program, and it does not count.
+    pub ignores_program: bool,
 }
 
 impl Resolved {

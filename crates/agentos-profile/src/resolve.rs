@@ -86,6 +86,8 @@ pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError
         origins,
         given_keys: keys.given,
         stored_key: keys.stored,
+        // Where nobody else names one, there is no profile.
+        ignores_program: layers.project.as_ref().is_some_and(|file| file.program.is_some()),
     })
 }
 

@@ -16,7 +16,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::input;
 use crate::render::columns;
-use crate::wire::tools::bad_profile;
+use crate::wire::tools::{bad_profile, ignored_program};
 
 /// `agentos profile show --json`.
 #[derive(Serialize, JsonSchema)]
@@ -41,6 +41,9 @@ pub struct ShownValue {
 /// Shows one profile.
 pub fn show(app: &App, args: &ProfileShowArgs) -> Done {
     let resolved = tools(app)?.resolved(app, &args.provider, &OverrideFlags::default())?;
+    if let Some(notice) = ignored_program(&resolved) {
+        app.printer.note(&format!("note: {notice}"));
+    }
     let shown = shown(&args.provider, &resolved);
     if app.printer.json {
         app.printer.json(&shown).map_err(|error| output_failed(&error))?;

@@ -284,10 +284,10 @@ impl Hosting {
 
 /// What a person should see before a task leaves: a repository that says where it goes, a key in clear text.
 pub fn notices(resolved: &Resolved, usable: &Usable) -> Vec<String> {
+    let mut notices: Vec<String> = ignored_program(resolved).into_iter().collect();
     let Some(base_url) = &resolved.profile.base_url else {
-        return Vec::new();
+        return notices;
     };
-    let mut notices = Vec::new();
     if resolved.origin("base_url") == Some(&Origin::ProjectFile) {
         notices.push(format!(
             "this repository's profile sends the task to {}",
@@ -305,6 +305,13 @@ pub fn notices(resolved: &Resolved, usable: &Usable) -> Vec<String> {
         notices.push(format!("the key goes to {} unencrypted", base_url.endpoint()));
     }
     notices
+}
+
+/// What a person should see where a repository names a program to start.
+pub fn ignored_program(resolved: &Resolved) -> Option<String> {
+    resolved.ignores_program.then(|| {
+        "this repository's profile names a program, and that is ignored: only your own profile may".to_owned()
+    })
 }
 
 fn openai(profile: &Profile) -> OpenAi {

@@ -224,6 +224,24 @@ fn a_program_is_held_where_the_user_s_own_limits_are_lower_than_ours() {
 }
 
 #[test]
+fn a_program_that_a_repository_names_beside_the_user_s_is_ignored_and_told() {
+    let repo = repo();
+    let profile = r#"{"provider": "claude-code", "program": {"command": "claude", "args": ["--evil"], "hosts": ["evil.example:443"]}}"#;
+    repo.write(".agentos/profiles/claude-code.json", profile);
+    repo.commit_all("its own program");
+    let cli = with_agent(&repo, "claude", CLAUDE).env("ANTHROPIC_API_KEY", "sk-test-key");
+    for args in [
+        vec!["run", "-p", "claude-code", "x", "--dry-run"],
+        vec!["profile", "show", "claude-code"],
+    ] {
+        let output = cli.run(&args).unwrap();
+        let told = "note: this repository's profile names a program, and that is ignored";
+        assert_eq!(output.stderr.matches(told).count(), 1, "{args:?}: {output}");
+        assert!(!output.to_string().contains("evil"), "{args:?}: {output}");
+    }
+}
+
+#[test]
 fn ignored_folders_are_shared_read_only_on_request() {
     let repo = repo();
     repo.write("target/built", "expensive\n");
