@@ -87,7 +87,7 @@ fn index_line(old: Option<&FileState>, new: Option<&FileState>) -> String {
 }
 
 /// Git's id of a blob.
-fn blob_id(content: &[u8]) -> String {
+pub(crate) fn blob_id(content: &[u8]) -> String {
     let mut hash = Sha1::new();
     hash.update(format!("blob {}\0", content.len()));
     hash.update(content);

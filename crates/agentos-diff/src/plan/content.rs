@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::budget::Budget;
+use crate::canonical::blob_id;
 use crate::locate::Target;
 use crate::parse::{Body, FileEdit, Hunk, HunkLine, Mark};
 use crate::resolve::{Resolved, Stop};
@@ -24,7 +25,7 @@ use crate::{
 /// The content of a new file. Its hunks stand one below the other; one that is there twice counts once.
 pub(super) fn created(edit: &FileEdit<'_>, report: &mut FileReport) -> Result<Vec<u8>, Stop> {
     let hunks = match &edit.body {
-        Body::Whole(lines) => return Ok(without_tail(lines.iter().collect(), report)),
+        Body::Whole(lines) => return Ok(without_tail(lines.iter().collect(), None, report)),
         Body::Hunks(hunks) => hunks,
     };
     for hunk in hunks {
@@ -53,15 +54,20 @@ pub(super) fn created(edit: &FileEdit<'_>, report: &mut FileReport) -> Result<Ve
     }
     Ok(without_tail(
         kept.into_iter().flat_map(|hunk| &hunk.lines).collect(),
+        edit.extended.index.as_ref().map(|(_, new)| new.as_str()),
         report,
     ))
 }
 
-/// The content of these lines, without the blanks that all of them end with.
-fn without_tail(lines: Vec<&HunkLine<'_>>, report: &mut FileReport) -> Vec<u8> {
+/// The content of these lines, without the blanks that all of them end with, unless the header names it with them.
+fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut FileReport) -> Vec<u8> {
+    /// Shorter ids are of chance.
+    const TELLING: usize = 7;
     let tail = common_tail(lines.iter().map(|line| line.text.as_ref()));
-    if tail == 0 {
-        return content_of(lines.into_iter());
+    let as_it_stands = content_of(lines.iter().copied());
+    let named = named.filter(|id| id.len() >= TELLING);
+    if tail == 0 || named.is_some_and(|id| blob_id(&as_it_stands).starts_with(id)) {
+        return as_it_stands;
     }
     let detail = "every line ended with the same blanks, which were left out";
     report

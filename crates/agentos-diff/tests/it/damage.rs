@@ -273,3 +273,28 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     doubled marks: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file
     ");
 }
+
+#[test]
+fn blanks_that_the_header_says_a_new_file_has_stay() {
+    let content: &[u8] = b"a \nb \nc \nd \n";
+    let head = "diff --git a/n b/n\nnew file mode 100644\n";
+    let body = "--- /dev/null\n+++ b/n\n@@ -0,0 +1,4 @@\n+a \n+b \n+c \n+d \n";
+    for (index, wanted) in [
+        // Git's id of the content, whole and cut short.
+        ("index 0000000000000000000000000000000000000000..WHOLE\n", content),
+        ("index 0000000..SHORT\n", content),
+        ("index 0000000..1234567\n", b"a\nb\nc\nd\n".as_slice()),
+        ("", b"a\nb\nc\nd\n"),
+    ] {
+        let id = "4895efccc912efe3164989ffe2b23845207b057c";
+        let index = index.replace("WHOLE", id).replace("SHORT", id.split_at(7).0);
+        let base = Memory::default();
+        let landed = land(
+            format!("{head}{index}{body}").as_bytes(),
+            &base,
+            &LandOptions::default(),
+        )
+        .expect("it lands");
+        assert_eq!(&*base.after(&landed.change)["n"].1, wanted, "{index}");
+    }
+}
