@@ -29,93 +29,113 @@ fn widening() -> String {
     )
 }
 
+/// One try to be allowed more, and how it must end: as it would without it.
+struct Attempt<'a> {
+    id: &'a str,
+    name: &'a str,
+    args: &'a [&'a str],
+    input: &'a str,
+    code: i32,
+}
+
+const fn attempt<'a>(
+    id: &'a str,
+    name: &'a str,
+    args: &'a [&'a str],
+    input: &'a str,
+    code: i32,
+) -> Attempt<'a> {
+    Attempt {
+        id,
+        name,
+        args,
+        input,
+        code,
+    }
+}
+
 /// Every attempt must end as without it.
 pub(super) fn not_widened(ground: &Ground) -> Result<Vec<Check>, GateError> {
-    let mut checks = Vec::new();
-    let mut attempt = |id: &str, name: &str, repository: &Path, args: &[&str], input: &str, code: i32| {
-        let args = [&["apply", "-", "--json"], args].concat();
-        let (said, changed) = ground.changed_by(repository, || ground.give(repository, &args, input))?;
-        let held = said.code == Some(code) && changed.is_empty();
-        checks.push(check(format!("WIDE-{id}"), name, held, said.short()));
-        Ok::<(), GateError>(())
+    let mut checks = by_flags_and_change(ground)?;
+    checks.extend(by_files(ground)?);
+    checks.extend(below_the_floor(ground)?);
+    Ok(checks)
+}
+
+/// Makes the attempts, one after the other.
+fn made(ground: &Ground, repository: &Path, attempts: &[Attempt<'_>]) -> Result<Vec<Check>, GateError> {
+    let one = |attempt: &Attempt<'_>| {
+        let args = [&["apply", "-", "--json"], attempt.args].concat();
+        let (said, changed) =
+            ground.changed_by(repository, || ground.give(repository, &args, attempt.input))?;
+        let held = said.code == Some(attempt.code) && changed.is_empty();
+        Ok(check(
+            format!("WIDE-{}", attempt.id),
+            attempt.name,
+            held,
+            said.short(),
+        ))
     };
+    attempts.iter().map(one).collect()
+}
+
+fn by_flags_and_change(ground: &Ground) -> Result<Vec<Check>, GateError> {
     let wide = ground.put(ground.scratch(), "wide.toml", EVERYTHING)?;
     let wide = wide.to_string_lossy();
     let allow = EVERYTHING.replace("preset = \"none\"\n", "");
     let allow = ground.put(ground.scratch(), "allow.toml", allow)?;
     let allow = allow.to_string_lossy();
-
-    let repository = frozen(ground)?;
-    attempt("plain", "the policy holds", &repository, &[], FIX, 3)?;
-    attempt(
-        "yes",
-        "consent does not lift a deny",
-        &repository,
-        &["--yes"],
-        FIX,
-        3,
-    )?;
-    attempt(
-        "flag-preset",
-        "a flag names no preset",
-        &repository,
-        &["--policy", &wide],
-        FIX,
-        3,
-    )?;
-    attempt(
-        "flag-allow",
-        "a flag's allow has no say",
-        &repository,
-        &["--policy", &allow],
-        FIX,
-        3,
-    )?;
     let both = format!("{}{FIX}", widening());
-    attempt(
-        "change",
-        "a change does not judge itself",
-        &repository,
-        &["--yes"],
-        &both,
-        3,
-    )?;
-    attempt(
-        "policy",
-        "a change of the policy needs a person",
-        &repository,
-        &[],
-        &widening(),
-        4,
-    )?;
+    made(
+        ground,
+        &frozen(ground)?,
+        &[
+            attempt("plain", "the policy holds", &[], FIX, 3),
+            attempt("yes", "consent does not lift a deny", &["--yes"], FIX, 3),
+            attempt(
+                "flag-preset",
+                "a flag names no preset",
+                &["--policy", &wide],
+                FIX,
+                3,
+            ),
+            attempt(
+                "flag-allow",
+                "a flag's allow has no say",
+                &["--policy", &allow],
+                FIX,
+                3,
+            ),
+            attempt("change", "a change does not judge itself", &["--yes"], &both, 3),
+            attempt(
+                "policy",
+                "a change of the policy needs a person",
+                &[],
+                &widening(),
+                4,
+            ),
+        ],
+    )
+}
 
+/// By files that are not committed, and by a user's own.
+fn by_files(ground: &Ground) -> Result<Vec<Check>, GateError> {
+    let repository = frozen(ground)?;
     ground.put(&repository, PLACE, EVERYTHING)?;
     ground.put(&repository, ".agentos/policy/more.toml", EVERYTHING)?;
-    attempt(
-        "dirty",
-        "what is not committed is not in force",
-        &repository,
-        &[],
-        FIX,
-        3,
-    )?;
-
+    let dirty = attempt("dirty", "what is not committed is not in force", &[], FIX, 3);
+    let mut checks = made(ground, &repository, &[dirty])?;
     let repository = frozen(ground)?;
-    let mine = ground.put(
-        &ground.home().join(".config/agentos/policy"),
-        "mine.toml",
-        EVERYTHING,
-    )?;
-    attempt(
-        "user",
-        "a user does not widen the repository's",
-        &repository,
-        &[],
-        FIX,
-        3,
-    )?;
+    let users = ground.home().join(".config/agentos/policy");
+    let mine = ground.put(&users, "mine.toml", EVERYTHING)?;
+    let user = attempt("user", "a user does not widen the repository's", &[], FIX, 3);
+    checks.extend(made(ground, &repository, &[user])?);
     std::fs::remove_file(&mine).map_err(GateError::file(&mine))?;
+    Ok(checks)
+}
 
+/// By a committed policy that allows everything, and by having none.
+fn below_the_floor(ground: &Ground) -> Result<Vec<Check>, GateError> {
     let repository = ground.repository()?;
     ground.put(&repository, PLACE, EVERYTHING)?;
     witness::commit_all(&repository, "allow all")?;
@@ -125,41 +145,26 @@ pub(super) fn not_widened(ground: &Ground) -> Result<Vec<Check>, GateError> {
         more.lines().count(),
         more.lines().map(|line| format!("+{line}\n")).collect::<String>()
     );
-    attempt(
-        "floor-policy",
-        "the floor guards the policy whatever allows it",
-        &repository,
-        &[],
-        &policy,
-        4,
-    )?;
     let gate = WORKFLOW.replace("+on: [push]\n", "+run: agentos policy test\n");
-    attempt(
-        "floor-ci",
-        "the floor guards CI that calls us",
+    let git = FIX.replace("src/lib.rs", ".git/config");
+    let whatever = "the floor guards the policy whatever allows it";
+    let mut checks = made(
+        ground,
         &repository,
-        &[],
-        &gate,
-        4,
+        &[
+            attempt("floor-policy", whatever, &[], &policy, 4),
+            attempt("floor-ci", "the floor guards CI that calls us", &[], &gate, 4),
+            attempt(
+                "floor-git",
+                "the floor guards git's own folder",
+                &["--yes"],
+                &git,
+                6,
+            ),
+        ],
     )?;
-    attempt(
-        "floor-git",
-        "the floor guards git's own folder",
-        &repository,
-        &["--yes"],
-        &FIX.replace("src/lib.rs", ".git/config"),
-        6,
-    )?;
-
-    let repository = ground.repository()?;
-    attempt(
-        "none",
-        "no policy is the default, not none",
-        &repository,
-        &[],
-        WORKFLOW,
-        4,
-    )?;
+    let none = attempt("none", "no policy is the default, not none", &[], WORKFLOW, 4);
+    checks.extend(made(ground, &ground.repository()?, &[none])?);
     Ok(checks)
 }
 
