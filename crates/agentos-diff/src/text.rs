@@ -91,15 +91,23 @@ pub(crate) fn trim_end(text: &[u8]) -> &[u8] {
     text
 }
 
-/// How many blanks all of these lines end with. Few lines may do so by chance: none then.
+/// How many blanks all of these lines end with. Few lines, or few with something before the blanks, may do so by
+/// chance: none then.
 pub(crate) fn common_tail<'l>(lines: impl Iterator<Item = &'l [u8]>) -> usize {
     const ENOUGH: usize = 4;
-    let (mut count, mut tail) = (0, usize::MAX);
+    const ENOUGH_SAID: usize = 3;
+    let (mut count, mut said, mut tail) = (0, 0, usize::MAX);
     for line in lines {
+        let length = trim_end(line).len();
         count += 1;
-        tail = tail.min(line.len() - trim_end(line).len());
+        said += usize::from(length > 0);
+        tail = tail.min(line.len() - length);
     }
-    if count < ENOUGH { 0 } else { tail }
+    if count < ENOUGH || said < ENOUGH_SAID {
+        0
+    } else {
+        tail
+    }
 }
 
 /// Without blanks at the start.

@@ -297,4 +297,9 @@ fn blanks_that_the_header_says_a_new_file_has_stay() {
         .expect("it lands");
         assert_eq!(&*base.after(&landed.change)["n"].1, wanted, "{index}");
     }
+    // Lines of nothing but blanks show no damage.
+    let blank = "--- /dev/null\n+++ b/n\n@@ -0,0 +1,5 @@\n+ \n+ \n+ \n+ \n+ \n";
+    let base = Memory::default();
+    let landed = land(blank.as_bytes(), &base, &LandOptions::default()).expect("it lands");
+    assert_eq!(&*base.after(&landed.change)["n"].1, b" \n \n \n \n \n");
 }
