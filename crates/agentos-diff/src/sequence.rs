@@ -67,7 +67,7 @@ pub(crate) fn settle(
             }
             // What is there twice is meant once, unless it can be done twice.
             let all: Vec<Step<'_>> = parsed.files.iter().map(Step::of).collect();
-            either(outcome, &all, base, options, budget)
+            unless_twice(outcome, &all, base, options, budget)
         }
         Order::Once => {
             let together = plan(parsed, base, options, budget)?;
@@ -140,21 +140,48 @@ fn either(
     options: &LandOptions,
     budget: &mut Budget,
 ) -> Result<Outcome, BaseError> {
+    Ok(match in_turn(steps, base, options, budget)? {
+        Some(turns) => the_same(together, &turns),
+        None => together,
+    })
+}
+
+/// The same where a part is there twice: it may be meant twice where it has several places for the second time.
+fn unless_twice(
+    once: Outcome,
+    steps: &[Step<'_>],
+    base: &dyn Base,
+    options: &LandOptions,
+    budget: &mut Budget,
+) -> Result<Outcome, BaseError> {
     let Some(turns) = in_turn(steps, base, options, budget)? else {
-        return Ok(together);
+        return Ok(once);
     };
+    let has_places = |report: &FileReport| {
+        let mut hunks = report.hunks.iter().filter_map(|hunk| hunk.refusal.as_ref());
+        hunks.any(|refusal| refusal.code == RefusalCode::Ambiguous)
+    };
+    if turns.states.is_none() && turns.reports.iter().any(has_places) {
+        let message = "an edit is in the answer twice, and could be made twice";
+        return Ok(refused(once, RefusalCode::Ambiguous, message));
+    }
+    Ok(the_same(once, &turns))
+}
+
+/// What was read in turn must come to the same, where it lands.
+fn the_same(together: Outcome, turns: &Outcome) -> Outcome {
     let sorted = |outcome: &Outcome| {
         let mut states = outcome.states.clone()?;
         states.sort_by(|a, b| a.0.cmp(&b.0));
         Some(states)
     };
-    match sorted(&turns) {
-        Some(states) if Some(&states) != sorted(&together).as_ref() => Ok(refused(
+    match sorted(turns) {
+        Some(states) if Some(&states) != sorted(&together).as_ref() => refused(
             together,
             RefusalCode::Ambiguous,
             "several parts of the answer edit the same file, and land elsewhere when they are read one after the other",
-        )),
-        Some(_) | None => Ok(together),
+        ),
+        Some(_) | None => together,
     }
 }
 

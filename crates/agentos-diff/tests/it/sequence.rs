@@ -214,6 +214,11 @@ fn a_part_that_is_there_twice_is_meant_once_unless_it_can_be_done_twice() {
     for (answer, wanted) in cases {
         assert_eq!(outcome(&answer, base), wanted, "{answer}");
     }
+    // Of four the last goes; below another part there are five, and two places for a second time.
+    let four: &[(&str, &[u8])] = &[("f", b"1\n2\nq\nx\nq\nq\nq\nq\n")];
+    let (first, last) = (part("-1\n-2\n q\n-x\n q\n q\n q\n"), part(" q\n q\n q\n-q\n"));
+    assert_eq!(outcome(&(first.clone() + &last), four), "f=q q q q ");
+    assert_eq!(outcome(&(first + &last + &last), four), "ambiguous");
 }
 
 #[test]
