@@ -67,7 +67,7 @@ pub(crate) fn settle(
             }
             // What is there twice is meant once, unless it can be done twice.
             let all: Vec<Step<'_>> = parsed.files.iter().map(Step::of).collect();
-            unless_twice(outcome, &all, base, options, budget)
+            either(outcome, &all, base, options, budget)
         }
         Order::Once => {
             let together = plan(parsed, base, options, budget)?;
@@ -132,7 +132,8 @@ fn by_hunk<'a>(edit: &FileEdit<'a>) -> Vec<Step<'a>> {
     steps.collect()
 }
 
-/// Both readings land: they must come to the same.
+/// The parts land in one reading. In turn they must come to the same, and not have several places: an edit that is
+/// there twice may then be meant twice, and one that an earlier one makes room for may be meant there.
 fn either(
     together: Outcome,
     steps: &[Step<'_>],
@@ -140,32 +141,21 @@ fn either(
     options: &LandOptions,
     budget: &mut Budget,
 ) -> Result<Outcome, BaseError> {
-    Ok(match in_turn(steps, base, options, budget)? {
-        Some(turns) => the_same(together, &turns),
-        None => together,
-    })
-}
-
-/// The same where a part is there twice: it may be meant twice where it has several places for the second time.
-fn unless_twice(
-    once: Outcome,
-    steps: &[Step<'_>],
-    base: &dyn Base,
-    options: &LandOptions,
-    budget: &mut Budget,
-) -> Result<Outcome, BaseError> {
     let Some(turns) = in_turn(steps, base, options, budget)? else {
-        return Ok(once);
+        return Ok(together);
     };
     let has_places = |report: &FileReport| {
         let mut hunks = report.hunks.iter().filter_map(|hunk| hunk.refusal.as_ref());
         hunks.any(|refusal| refusal.code == RefusalCode::Ambiguous)
     };
     if turns.states.is_none() && turns.reports.iter().any(has_places) {
-        let message = "an edit is in the answer twice, and could be made twice";
-        return Ok(refused(once, RefusalCode::Ambiguous, message));
+        return Ok(refused(
+            together,
+            RefusalCode::Ambiguous,
+            "several parts of the answer edit the same file, and have several places when they are read one after the other",
+        ));
     }
-    Ok(the_same(once, &turns))
+    Ok(the_same(together, &turns))
 }
 
 /// What was read in turn must come to the same, where it lands.

@@ -214,11 +214,17 @@ fn a_part_that_is_there_twice_is_meant_once_unless_it_can_be_done_twice() {
     for (answer, wanted) in cases {
         assert_eq!(outcome(&answer, base), wanted, "{answer}");
     }
-    // Of four the last goes; below another part there are five, and two places for a second time.
+    // Of four the last goes; below another part there are five, and two places.
     let four: &[(&str, &[u8])] = &[("f", b"1\n2\nq\nx\nq\nq\nq\nq\n")];
     let (first, last) = (part("-1\n-2\n q\n-x\n q\n q\n q\n"), part(" q\n q\n q\n-q\n"));
-    assert_eq!(outcome(&(first.clone() + &last), four), "f=q q q q ");
+    assert_eq!(outcome(&last, four), "f=1 2 q x q q q ");
+    assert_eq!(outcome(&(first.clone() + &last), four), "ambiguous");
     assert_eq!(outcome(&(first + &last + &last), four), "ambiguous");
+    // What the first part takes away makes a second place for the other.
+    let two: &[(&str, &[u8])] = &[("f", b"q\nq\ny\nz\nx\n1\nq\nq\ny\nx\n2\n")];
+    let (makes_room, goes) = (part(" q\n y\n-z\n x\n 1\n"), part(" q\n-q\n y\n x\n"));
+    assert_eq!(outcome(&goes, two), "f=q q y z x 1 q y x 2 ");
+    assert_eq!(outcome(&(makes_room + &goes), two), "ambiguous");
 }
 
 #[test]
