@@ -40,7 +40,7 @@ Commands:
                                    disk's own rate; the report goes to outputs/bench/evidence/ or there
   bench executor [--out DIR]       measure landing in git beside `git apply --index && git commit`, at three sizes of
                                    repository; the report goes to outputs/bench/executor/ or there
-  fuzz land|roundtrip              landing under a fuzzer, with seeds of its corpus; needs `cargo fuzz`
+  fuzz land|roundtrip|series       landing under a fuzzer, with seeds of its corpus; needs `cargo fuzz`
         [--seconds N]              for so long instead of 300 seconds
   dist                             build the product as it is released and pack it with completions, manual pages,
                                    licences and a checksum; needs GNU tar and gzip

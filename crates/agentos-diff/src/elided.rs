@@ -3,7 +3,7 @@
 //! Owns: telling them from lines that are meant. Never: fills in what was left out.
 
 use crate::parse::{Hunk, HunkLine, Mark};
-use crate::text::{excerpt, trim};
+use crate::text::{excerpt, is_page, trim};
 use crate::{Refusal, RefusalCode};
 
 /// Characters of a line in a message.
@@ -149,9 +149,7 @@ pub(crate) fn added(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) -> Result<(), 
 /// No comment may stand where code goes that nothing shows as gone, in whatever words: alone, or as the first or last
 /// of few lines. Pages are prose, where a heading looks like a comment.
 pub(crate) fn alone(lines: &[HunkLine<'_>], path: &str, has: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
-    const PAGES: [&str; 6] = [".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt"];
-    let lower = path.to_ascii_lowercase();
-    if PAGES.iter().any(|end| lower.ends_with(end)) {
+    if is_page(path.as_bytes()) {
         return Ok(());
     }
     let stands = |line: &HunkLine<'_>| is_remark(&line.text) && !has(&line.text);

@@ -91,6 +91,13 @@ pub(crate) fn trim_end(text: &[u8]) -> &[u8] {
     text
 }
 
+/// A file of this name is prose, and may show code and edits.
+pub(crate) fn is_page(path: &[u8]) -> bool {
+    const ENDINGS: [&[u8]; 6] = [b".md", b".mdx", b".markdown", b".rst", b".adoc", b".txt"];
+    let lower = path.to_ascii_lowercase();
+    ENDINGS.iter().any(|ending| lower.ends_with(ending))
+}
+
 /// How many blanks all of these lines end with. Few lines, or few with something before the blanks, may do so by
 /// chance: none then.
 pub(crate) fn common_tail<'l>(lines: impl Iterator<Item = &'l [u8]>) -> usize {

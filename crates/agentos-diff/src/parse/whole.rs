@@ -11,7 +11,7 @@ use super::model::{Aside, AsidePlace, Body, FileEdit, HunkLine, Mark, Name, Pars
 use super::name::strip_marks;
 use super::owners::Owner;
 use super::title::{Title, fence_title, title, without_bullet};
-use crate::text::Line;
+use crate::text::{Line, is_page};
 use crate::{Dialect, Refusal, RefusalCode};
 
 /// Blocks of these kinds show something else than a file.
@@ -278,11 +278,8 @@ fn end_of(lines: &[Line<'_>], from: usize, open: &Fence<'_>, is_file: bool) -> R
 
 /// A page may have a bare fence of its own: then its block seems to end there, and another one to begin below.
 fn check_end(lines: &[Line<'_>], from: usize, open: &Fence<'_>, path: &[u8]) -> Result<(), Refusal> {
-    const PAGES: [&[u8]; 6] = [b".md", b".mdx", b".markdown", b".rst", b".adoc", b".txt"];
     let kind = open.info.split(|byte| *byte == b' ').next().unwrap_or_default();
-    let lower = path.to_ascii_lowercase();
-    let page =
-        [b"markdown".as_slice(), b"md"].contains(&kind) || PAGES.iter().any(|end| lower.ends_with(end));
+    let page = [b"markdown".as_slice(), b"md"].contains(&kind) || is_page(path);
     let next = lines
         .iter()
         .enumerate()
