@@ -13,7 +13,8 @@ use agentos_tool::{
 };
 
 use crate::acp::Client;
-use crate::background::{Voice, begin};
+use crate::background::Voice;
+use crate::calling::called_if_held;
 use crate::difference::{Difference, Shown, difference};
 use crate::handed::{Handed, Teller};
 use crate::health;
@@ -77,11 +78,7 @@ impl Adapter for Agent {
         task: &'a ToolTask,
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        if let Err(why) = &self.held {
-            let error = AgentError::Sandbox(SandboxError::NotConfined(why.clone()));
-            return Box::pin(std::future::ready(Err(error.into_tool_error(0))));
-        }
-        Box::pin(self.inner.call(task, progress))
+        called_if_held(&self.held, &self.inner, task, progress, Inner::work)
     }
 
     fn supports(&self) -> ToolCapabilities {
@@ -125,20 +122,6 @@ pub(crate) fn whole(report: &Report) -> Result<(), AgentError> {
 }
 
 impl Inner {
-    async fn call(
-        self: &Arc<Self>,
-        task: &ToolTask,
-        progress: &dyn ProgressSink,
-    ) -> Result<ToolOutput, ToolError> {
-        let stop = Stop::default();
-        let (inner, told, work_stop) = (Arc::clone(self), task.clone(), stop.clone());
-        let work = move |voice: &Voice| inner.work(&told, &work_stop, voice);
-        match begin(work, move || stop.stop(), progress) {
-            Some(background) => background.await,
-            None => Err(AgentError::Thread.into_tool_error(0)),
-        }
-    }
-
     fn work(&self, task: &ToolTask, stop: &Stop, voice: &Voice) -> Result<ToolOutput, ToolError> {
         let mut elapsed = 0;
         let handed =

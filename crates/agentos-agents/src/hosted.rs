@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
 use crate::adapter::{confinement, last_line, whole};
-use crate::background::{Voice, begin};
+use crate::background::Voice;
+use crate::calling::{Answered, called};
 use crate::lines::Cutter;
 
 /// Bytes that it may write.
@@ -141,7 +142,7 @@ impl Adapter for Hosted {
         if self.held.is_err() {
             return self.here.run(task, progress);
         }
-        Box::pin(self.inner.call(task, progress))
+        Box::pin(called(&self.inner, task, progress, Inner::work))
     }
 
     fn supports(&self) -> ToolCapabilities {
@@ -154,29 +155,12 @@ impl Adapter for Hosted {
 }
 
 impl Inner {
-    async fn call(
-        self: &Arc<Self>,
-        task: &ToolTask,
-        progress: &dyn ProgressSink,
-    ) -> Result<ToolOutput, ToolError> {
-        let stop = Stop::default();
-        let (inner, told, work_stop) = (Arc::clone(self), task.clone(), stop.clone());
-        let work = move |voice: &Voice| {
-            let answered = inner.answer(&told, &work_stop, voice);
-            answered.unwrap_or_else(|error| Err(error.into_tool_error(0)))
-        };
-        match begin(work, move || stop.stop(), progress) {
-            Some(background) => background.await,
-            None => Err(AgentError::Thread.into_tool_error(0)),
-        }
+    fn work(&self, task: &ToolTask, stop: &Stop, voice: &Voice) -> Answered {
+        let answered = self.answer(task, stop, voice);
+        answered.unwrap_or_else(|error| Err(error.into_tool_error(0)))
     }
 
-    fn answer(
-        &self,
-        task: &ToolTask,
-        stop: &Stop,
-        voice: &Voice,
-    ) -> Result<Result<ToolOutput, ToolError>, AgentError> {
+    fn answer(&self, task: &ToolTask, stop: &Stop, voice: &Voice) -> Result<Answered, AgentError> {
         let scratch = Scratch::new(&self.host.folder, &format!("{}.{}", task.task_id, task.attempt))?;
         // The way out is there as long as this function runs.
         let (mut order, found, _outlet) = self.order(&scratch)?;

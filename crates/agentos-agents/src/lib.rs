@@ -7,6 +7,7 @@
 mod acp;
 mod adapter;
 mod background;
+mod calling;
 mod checkout;
 mod difference;
 mod error;

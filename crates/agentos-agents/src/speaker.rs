@@ -7,14 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_sandbox::{Caps, Input, Report, Sandbox, SandboxError, Scratch, Stop, Stream};
+use agentos_sandbox::{Caps, Input, Report, Sandbox, Scratch, Stop, Stream};
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, DiffQuality, PROTOCOL, ProgressSink, Timestamp, ToolCapabilities,
     ToolError, ToolHealth, ToolOutput, ToolRequest, ToolTask,
 };
 
 use crate::adapter::{confinement, last_line, outlets, refused, whole};
-use crate::background::{Voice, begin};
+use crate::background::Voice;
+use crate::calling::{Answered, called_if_held};
 use crate::handed::{Handed, Teller};
 use crate::health;
 use crate::lines::{Answer, Lines, NoAnswer};
@@ -74,11 +75,7 @@ impl Adapter for Speaker {
         task: &'a ToolTask,
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        if let Err(why) = &self.held {
-            let error = AgentError::Sandbox(SandboxError::NotConfined(why.clone()));
-            return Box::pin(std::future::ready(Err(error.into_tool_error(0))));
-        }
-        Box::pin(self.inner.call(task, progress))
+        called_if_held(&self.held, &self.inner, task, progress, Inner::work)
     }
 
     fn supports(&self) -> ToolCapabilities {
@@ -91,24 +88,12 @@ impl Adapter for Speaker {
 }
 
 impl Inner {
-    async fn call(
-        self: &Arc<Self>,
-        task: &ToolTask,
-        progress: &dyn ProgressSink,
-    ) -> Result<ToolOutput, ToolError> {
-        let stop = Stop::default();
-        let (inner, told, work_stop) = (Arc::clone(self), task.clone(), stop.clone());
-        let work = move |voice: &Voice| {
-            let mut elapsed = 0;
-            let handed =
-                Handed::of(&inner.program, &inner.places).map_err(|error| error.into_tool_error(elapsed))?;
-            let answer = inner.answer(&told, &handed, (&work_stop, voice), &mut elapsed);
-            answer.map_err(|error| handed.secrets.hide_in(error.into_tool_error(elapsed)))
-        };
-        match begin(work, move || stop.stop(), progress) {
-            Some(background) => background.await,
-            None => Err(AgentError::Thread.into_tool_error(0)),
-        }
+    fn work(&self, task: &ToolTask, stop: &Stop, voice: &Voice) -> Answered {
+        let mut elapsed = 0;
+        let handed =
+            Handed::of(&self.program, &self.places).map_err(|error| error.into_tool_error(elapsed))?;
+        let answer = self.answer(task, &handed, (stop, voice), &mut elapsed);
+        answer.map_err(|error| handed.secrets.hide_in(error.into_tool_error(elapsed)))
     }
 
     fn answer(
