@@ -13,6 +13,7 @@ pub const SAME_LAYER: &[(&str, &str)] = &[
     ("agentos-lmstudio", "agentos-openai"),
     ("agentos-ollama", "agentos-generic-http"),
     ("agentos-openai", "agentos-generic-http"),
+    ("agentos-sandbox", "agentos-winbox"),
 ];
 
 /// The layer of the adapters.
@@ -137,6 +138,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("tracing-subscriber", &["agentos"]),
     ("unicode-normalization", &["agentos-diff"]),
     ("url", &["agentos-net", "agentos-profile"]),
+    ("windows-sys", &["agentos-winbox"]),
 ];
 
 /// Features of outside crates that would open a door: writing, processes, networks, proxies.
@@ -184,6 +186,19 @@ pub const LINTS: &[(&str, &str, &str)] = &[
     ("clippy", "todo", "deny"),
     ("clippy", "unwrap_used", "deny"),
 ];
+
+/// The one member with lints of its own, what differs in them, and why. Everything else of the workspace's lints must
+/// stand in its table as it stands there.
+pub const OWN_LINTS: (&str, &[(&str, &str, &str)], &str) = (
+    "agentos-winbox",
+    &[
+        ("rust", "unsafe_code", "allow"),
+        ("rust", "unsafe_op_in_unsafe_fn", "deny"),
+        ("clippy", "multiple_unsafe_ops_per_block", "deny"),
+        ("clippy", "undocumented_unsafe_blocks", "deny"),
+    ],
+    "tokens and jobs of Windows are functions of C, and no kept crate offers them safely",
+);
 
 /// Lints and groups that no source file may name in an attribute: that would switch a ban off.
 pub const SILENCERS: &[&str] = &[

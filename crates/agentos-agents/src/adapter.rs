@@ -1,12 +1,15 @@
 //! The adapter: a program in a copy and a sandbox, asked like any other tool.
 //!
-//! Owns: one call from copy to answer. Never: runs a program that the kernel does not hold with every layer.
+//! Owns: one call from copy to answer. Never: runs a program that the kernel does not hold with every layer that it
+//! has.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use agentos_sandbox::{Caps, Ended, Input, Order, Report, Sandbox, SandboxError, Scratch, Stop, Stream};
+use agentos_sandbox::{
+    Caps, Ended, Input, Layer, Order, Report, Sandbox, SandboxError, Scratch, Stop, Stream,
+};
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, ProgressSink, Timestamp,
     ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
@@ -110,15 +113,25 @@ pub(crate) fn confinement(held: &Result<Report, String>) -> Confinement {
     }
 }
 
-/// Refuses what ran with a layer missing.
+/// Refuses what ran without a layer that this system has.
 pub(crate) fn whole(report: &Report) -> Result<(), AgentError> {
-    if report.is_whole() {
+    let lacking = report.lacking();
+    if lacking.is_empty() {
         return Ok(());
     }
-    let missing = report.missing();
-    let names: Vec<&str> = missing.iter().map(|layer| layer.as_str()).collect();
-    let why = format!("without {}", names.join(", "));
+    let why = format!("without {}", named(&lacking));
     Err(SandboxError::NotConfined(why).into())
+}
+
+/// What this system has no layer for, in words for the result's reader.
+pub(crate) fn unheld(report: &Report) -> Option<String> {
+    let missing = report.missing();
+    (!missing.is_empty()).then(|| format!("this system held the tool without {}", named(&missing)))
+}
+
+fn named(layers: &[Layer]) -> String {
+    let names: Vec<&str> = layers.iter().map(|layer| layer.as_str()).collect();
+    names.join(", ")
 }
 
 impl Inner {
@@ -208,6 +221,7 @@ impl Inner {
         };
         *elapsed = u64::try_from(done.ended.elapsed.as_millis()).unwrap_or(u64::MAX);
         whole(&done.ended.report)?;
+        let unheld = unheld(&done.ended.report);
         let finish = self.judged(done)?;
         let ignored = |path: &str| checkout.is_ignored(path) || self.program.is_own(path);
         let mut found = difference(&checkout.files(), &left, shown, &ignored)?;
@@ -215,6 +229,7 @@ impl Inner {
             return Err(AgentError::Secret(self.program.name.clone()));
         }
         found.notes.extend(refused(&outlets));
+        found.notes.extend(unheld);
         Ok((found, finish))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns: the states, and asking it for its version. Never: lets it reach the network for that.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentos_sandbox::{Caps, Input, Order, Report, Sandbox, Stop};
@@ -105,17 +105,22 @@ fn version(
     if program.version_args.is_empty() || !found.is_absolute() {
         return Ok(None);
     }
+    // Windows has no folder that is everywhere, and a program may not write beside itself.
+    let here = match found.parent() {
+        Some(folder) if cfg!(windows) => folder,
+        Some(_) | None => Path::new("/tmp"),
+    };
     let mut order = Order::new(
         found.clone(),
         program.version_args.clone(),
-        "/tmp".into(),
+        here.to_owned(),
         ROOT.into(),
     );
     order.env = Program {
         key: None,
         ..program.clone()
     }
-    .environment(places, "/tmp".as_ref(), "/tmp".as_ref());
+    .environment(places, here, here);
     order.readable = places.readable(&found);
     let caps = Caps {
         time: PATIENCE,

@@ -14,6 +14,8 @@ pub struct Places {
     pub home: Option<PathBuf>,
     /// Where rustup keeps its toolchains, if it is not `~/.rustup`.
     pub rustup_home: Option<PathBuf>,
+    /// Where Windows is, without which no program of it starts; none elsewhere.
+    pub system_root: Option<PathBuf>,
 }
 
 /// Tool managers that keep programs in the home folder: where its programs are found, what they read. None of these
@@ -42,8 +44,13 @@ impl Places {
         if name.contains('/') {
             return Some(PathBuf::from(name));
         }
-        let found = self.path.iter().map(|folder| folder.join(name));
-        found.into_iter().find(|place| is_program(place))
+        let name = if cfg!(windows) && Path::new(name).extension().is_none() {
+            format!("{name}.exe")
+        } else {
+            name.to_owned()
+        };
+        let mut found = self.path.iter().map(|folder| folder.join(&name));
+        found.find(|place| is_program(place))
     }
 
     /// Folders to show read-only so that `program` and what it starts can run.
@@ -79,7 +86,8 @@ impl Places {
     #[must_use]
     pub fn variable(&self) -> String {
         let folders = self.path.iter().filter_map(|folder| folder.to_str());
-        folders.collect::<Vec<_>>().join(":")
+        let between = if cfg!(windows) { ";" } else { ":" };
+        folders.collect::<Vec<_>>().join(between)
     }
 
     /// Where rustup's toolchains are, if there are any.
@@ -159,7 +167,7 @@ mod tests {
         let places = Places {
             path: vec![inside.clone(), home.path().to_owned()],
             home: Some(home.path().to_owned()),
-            rustup_home: None,
+            ..Places::default()
         };
         assert_eq!(
             places.readable(&inside.join("cargo")),

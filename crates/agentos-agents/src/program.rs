@@ -229,6 +229,11 @@ impl Program {
             ("NO_COLOR".to_owned(), "1".to_owned()),
             ("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned()),
         ];
+        if let Some(system) = &places.system_root {
+            let own = [("SystemRoot", system.as_path()), ("TEMP", tmp), ("TMP", tmp)];
+            all.extend(own.map(|(name, place)| (name.to_owned(), text(place))));
+            all.extend(["APPDATA", "LOCALAPPDATA", "USERPROFILE"].map(|name| (name.to_owned(), text(home))));
+        }
         if let Some(rustup) = places.rustup() {
             all.push(("RUSTUP_HOME".to_owned(), text(&rustup)));
         }

@@ -13,7 +13,7 @@ use agentos_tool::{
     ToolError, ToolHealth, ToolOutput, ToolRequest, ToolTask,
 };
 
-use crate::adapter::{confinement, last_line, outlets, refused, whole};
+use crate::adapter::{confinement, last_line, outlets, refused, unheld, whole};
 use crate::background::Voice;
 use crate::calling::{Answered, called_if_held};
 use crate::handed::{Handed, Teller};
@@ -143,7 +143,11 @@ impl Inner {
             endpoint: None,
             usage: answer.usage,
             latency_ms: *elapsed,
-            warnings: refused(&ways).iter().map(|note| secrets.hide(note)).collect(),
+            warnings: refused(&ways)
+                .iter()
+                .map(|note| secrets.hide(note))
+                .chain(unheld(&ended.report))
+                .collect(),
         })
     }
 

@@ -57,13 +57,26 @@ impl Upper {
         })
     }
 
-    /// Tools are not run here.
+    /// Looks at one entry. There are no overlays and no executable bits here: git's own rule for them is that of the index.
     ///
     /// # Errors
-    /// Always.
+    /// When it cannot be looked at.
     #[cfg(not(unix))]
-    pub fn look(_place: &Path) -> io::Result<Self> {
-        Err(io::ErrorKind::Unsupported.into())
+    pub fn look(place: &Path) -> io::Result<Self> {
+        let found = place.symlink_metadata()?;
+        let kind = found.file_type();
+        Ok(if kind.is_symlink() {
+            Self::Link
+        } else if kind.is_dir() {
+            Self::Folder { replaced: false }
+        } else if kind.is_file() {
+            Self::File {
+                executable: false,
+                length: found.len(),
+            }
+        } else {
+            Self::Special
+        })
     }
 }
 

@@ -7,9 +7,10 @@
 //! A process cannot be confined from outside, so the same program is started again as a helper: see [`stage`]. The
 //! helper confines itself, reports, and only then starts the tool. Start at [`Sandbox::run`].
 //!
-//! Linux, and macOS with what Seatbelt holds (see `stage/seatbelt.rs`; written, and not tried on a machine). Elsewhere
-//! [`Sandbox::run`] refuses: Windows' restricted tokens and job objects are not to be had without `unsafe`, which no code of
-//! ours may use.
+//! Linux; macOS with what Seatbelt holds (see `stage/seatbelt.rs`); Windows with a restricted token and a job (see
+//! `agentos-winbox`), which hold it from outside, without a helper, and neither keep it from reading nor from the network:
+//! those layers are reported as [missing](Report::missing). The last two are written and not tried on such a machine.
+//! Elsewhere [`Sandbox::run`] refuses.
 
 #[cfg(target_os = "linux")]
 mod carry;
@@ -22,7 +23,7 @@ mod report;
 mod run;
 mod scratch;
 pub mod stage;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod watch;
 
 pub use changes::Upper;

@@ -28,6 +28,14 @@ pub enum Layer {
     Limits,
     /// macOS's own: only the files, and none of the network, that its profile names.
     Seatbelt,
+    /// Windows: it has no privilege and no administrator's rights, and writes only what was opened to a low integrity level.
+    RestrictedToken,
+    /// Windows: it ends with its parent, and so does all that it starts; processor time, memory and processes are limited.
+    JobObject,
+    /// It reads only what the order names.
+    FileIsolation,
+    /// It reaches no network.
+    NetworkIsolation,
 }
 
 impl Layer {
@@ -35,8 +43,18 @@ impl Layer {
     #[cfg(target_os = "macos")]
     pub const ALL: [Self; 3] = [Self::Unprivileged, Self::Limits, Self::Seatbelt];
 
+    /// Every layer that a tool should have. Windows has two of them; the others are missing there, whatever is done.
+    #[cfg(windows)]
+    pub const ALL: [Self; 5] = [
+        Self::Limits,
+        Self::RestrictedToken,
+        Self::JobObject,
+        Self::FileIsolation,
+        Self::NetworkIsolation,
+    ];
+
     /// Every layer that this system has.
-    #[cfg(not(target_os = "macos"))]
+    #[cfg(not(any(target_os = "macos", windows)))]
     pub const ALL: [Self; 9] = [
         Self::MountNamespace,
         Self::PidNamespace,
@@ -48,6 +66,14 @@ impl Layer {
         Self::Unprivileged,
         Self::Limits,
     ];
+
+    /// The layers that this system can put up. Without one of them nothing is run.
+    #[cfg(windows)]
+    pub const POSSIBLE: [Self; 2] = [Self::RestrictedToken, Self::JobObject];
+
+    /// The layers that this system can put up. Without one of them nothing is run.
+    #[cfg(not(windows))]
+    pub const POSSIBLE: [Self; Self::ALL.len()] = Self::ALL;
 
     /// The word used in JSON and on the screen.
     #[must_use]
@@ -63,6 +89,10 @@ impl Layer {
             Self::Unprivileged => "unprivileged",
             Self::Limits => "limits",
             Self::Seatbelt => "seatbelt",
+            Self::RestrictedToken => "restricted-token",
+            Self::JobObject => "job-object",
+            Self::FileIsolation => "file-isolation",
+            Self::NetworkIsolation => "network-isolation",
         }
     }
 }
@@ -78,7 +108,7 @@ pub struct Report {
 
 impl Report {
     /// A layer is in force.
-    #[cfg(any(target_os = "linux", target_os = "macos", test))]
+    #[cfg(any(target_os = "linux", target_os = "macos", windows, test))]
     pub(crate) fn add(&mut self, layer: Layer) {
         if let Err(place) = self.layers.binary_search(&layer) {
             self.layers.insert(place, layer);
@@ -92,6 +122,14 @@ impl Report {
         all.filter(|layer| !self.layers.contains(layer)).collect()
     }
 
+    /// Those of them that this system could have put up: a process that one of these does not hold is not to be run.
+    #[must_use]
+    pub fn lacking(&self) -> Vec<Layer> {
+        let mut missing = self.missing();
+        missing.retain(|layer| Layer::POSSIBLE.contains(layer));
+        missing
+    }
+
     /// True when nothing is missing: only then may one say that the kernel enforces the boundary.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -100,7 +138,7 @@ impl Report {
 }
 
 /// The child's first line on standard output, before the program begins.
-#[cfg(any(target_os = "linux", target_os = "macos", test))]
+#[cfg(any(target_os = "linux", target_os = "macos", windows, test))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Said {

@@ -9,9 +9,13 @@ use std::time::Duration;
 
 use crate::{Order, Report, SandboxError};
 
+#[cfg(any(target_os = "linux", target_os = "macos", windows))]
+mod flow;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod unix;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[cfg(windows)]
+mod windows;
+#[cfg(any(target_os = "linux", target_os = "macos", windows))]
 pub use crate::watch::Stop;
 
 /// Bounds that the parent keeps.
@@ -58,7 +62,7 @@ pub struct Sandbox {
     /// A program that calls [`stage::run`](crate::stage::run) first of all: usually this one.
     #[cfg_attr(
         not(any(target_os = "linux", target_os = "macos")),
-        expect(dead_code, reason = "nothing is started here")
+        expect(dead_code, reason = "no helper is started here")
     )]
     helper: PathBuf,
 }
@@ -97,7 +101,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// When it could not be confined (then nothing was started), or did not end by itself.
-    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
     pub fn run(
         &self,
         _order: &Order,
@@ -113,7 +117,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// When it could not be confined (then nothing was started), or did not end by itself.
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     pub fn run(
         &self,
         order: &Order,
@@ -122,16 +126,19 @@ impl Sandbox {
         stop: &Stop,
         seen: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Ended, SandboxError> {
-        unix::run(&self.helper, order, input, caps, stop, seen)
+        #[cfg(not(windows))]
+        return unix::run(&self.helper, order, input, caps, stop, seen);
+        #[cfg(windows)]
+        windows::run(order, input, caps, stop, seen)
     }
 }
 
 /// Stops a process from elsewhere.
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 #[derive(Debug, Clone, Default)]
 pub struct Stop(());
 
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 impl Stop {
     /// Nothing runs here that could be stopped.
     pub fn stop(&self) {}

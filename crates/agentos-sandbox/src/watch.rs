@@ -2,11 +2,21 @@
 //!
 //! Owns: who may signal and until when. Never: signals after the process was reaped, when its number may be another's.
 
-use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::Pid;
+#[cfg(unix)]
+use nix::{
+    sys::signal::{Signal, kill, killpg},
+    unistd::Pid,
+};
+
+/// A process that may be ended.
+#[cfg(unix)]
+#[derive(Debug, Clone)]
+pub(crate) struct Running(Pid);
+/// A process that may be ended.
+#[cfg(windows)]
+pub(crate) type Running = Arc<agentos_winbox::Held>;
 
 /// Why a process was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +39,7 @@ pub struct Stop(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    process: Option<Pid>,
+    process: Option<Running>,
     why: Option<Why>,
 }
 
@@ -50,20 +60,20 @@ impl Stop {
     }
 
     /// A process runs that may be ended.
-    pub(crate) fn began(&self, id: u32) {
+    pub(crate) fn began(&self, process: Option<Running>) {
         let mut state = self.state();
         // An earlier run came to its own end: that is nothing against this one.
         state.why = state.why.filter(|why| !matches!(why, Why::Asked | Why::Finished));
-        state.process = i32::try_from(id).ok().map(Pid::from_raw);
+        state.process = process;
         if state.why.is_some() {
-            signal(state.process);
+            signal(state.process.as_ref());
         }
     }
 
     /// Ends it. True when this is the first reason.
     pub(crate) fn end(&self, why: Why) -> bool {
         let mut state = self.state();
-        signal(state.process);
+        signal(state.process.as_ref());
         let first = state.why.is_none();
         state.why.get_or_insert(why);
         first
@@ -75,17 +85,14 @@ impl Stop {
 
     /// Blocks until the process has ended, and leaves it to be reaped.
     pub(crate) fn wait(&self) {
-        let Some(process) = self.state().process else {
-            return;
-        };
-        until_ended(process);
+        let process = self.state().process.clone();
+        if let Some(process) = process {
+            until_ended(&process);
+        }
     }
 
     /// Reaps it; nobody signals it any more.
-    pub(crate) fn reap(
-        &self,
-        wait: impl FnOnce() -> std::io::Result<ExitStatus>,
-    ) -> std::io::Result<ExitStatus> {
+    pub(crate) fn reap<E>(&self, wait: impl FnOnce() -> std::io::Result<E>) -> std::io::Result<E> {
         self.wait();
         let mut state = self.state();
         state.process = None;
@@ -94,18 +101,18 @@ impl Stop {
 }
 
 #[cfg(target_os = "linux")]
-fn until_ended(process: Pid) {
+fn until_ended(process: &Running) {
     use nix::sys::wait::{Id, WaitPidFlag, waitid};
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
-    while let Err(nix::Error::EINTR) = waitid(Id::Pid(process), flags) {}
+    while let Err(nix::Error::EINTR) = waitid(Id::Pid(process.0), flags) {}
 }
 
 /// There is no `waitid` that leaves a process to be reaped; kqueue(2) tells of its end. One that has ended already is an
 /// error in the queue, which is an answer too.
 #[cfg(target_os = "macos")]
-fn until_ended(process: Pid) {
+fn until_ended(process: &Running) {
     use nix::sys::event::{EvFlags, EventFilter, FilterFlag, KEvent, Kqueue};
-    let Ok(number) = usize::try_from(process.as_raw()) else {
+    let Ok(number) = usize::try_from(process.0.as_raw()) else {
         return;
     };
     let flags = EvFlags::EV_ADD | EvFlags::EV_ONESHOT;
@@ -122,9 +129,29 @@ fn until_ended(process: Pid) {
     while let Err(nix::Error::EINTR) = queue.kevent(&[end], &mut told, None) {}
 }
 
+/// The process of this number.
+#[cfg(unix)]
+pub(crate) fn process(id: u32) -> Option<Running> {
+    i32::try_from(id)
+        .ok()
+        .map(|number| Running(Pid::from_raw(number)))
+}
+
 /// The helper leads a session of its own as soon as it runs.
-fn signal(process: Option<Pid>) {
+#[cfg(unix)]
+fn signal(process: Option<&Running>) {
     let Some(process) = process else { return };
-    let _ = killpg(process, Signal::SIGKILL);
-    let _ = kill(process, Signal::SIGKILL);
+    let _ = killpg(process.0, Signal::SIGKILL);
+    let _ = kill(process.0, Signal::SIGKILL);
+}
+
+#[cfg(windows)]
+fn until_ended(process: &Running) {
+    // Where Windows does not tell, the streams' ends and the time limit do.
+    let _ = process.wait();
+}
+
+#[cfg(windows)]
+fn signal(process: Option<&Running>) {
+    process.into_iter().for_each(|process| process.end());
 }

@@ -11,16 +11,19 @@ use crate::rules;
 /// Every manifest, the workspace's lints, and cargo's own settings.
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
+    let workspace = match read(tree, "Cargo.toml") {
+        Ok(manifest) => {
+            problems.extend(lint_levels(&manifest));
+            manifest
+        }
+        Err(problem) => return vec![problem],
+    };
     for member in tree.metadata.members() {
         let folder = tree.folder(&member.manifest_path);
         match read(tree, &format!("{folder}/Cargo.toml")) {
-            Ok(manifest) => problems.extend(package(member, &folder, &manifest)),
+            Ok(manifest) => problems.extend(package(member, &folder, &manifest, &workspace)),
             Err(problem) => problems.push(problem),
         }
-    }
-    match read(tree, "Cargo.toml") {
-        Ok(manifest) => problems.extend(lint_levels(&manifest)),
-        Err(problem) => problems.push(problem),
     }
     match read(tree, ".cargo/config.toml") {
         Ok(settings) => {
@@ -54,7 +57,7 @@ fn read(tree: &Tree, file: &str) -> Result<Table, String> {
         .map_err(|error: toml::de::Error| format!("`{file}` is not TOML: {}", error.message()))
 }
 
-fn package(member: &Package, folder: &str, manifest: &Table) -> Vec<String> {
+fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) -> Vec<String> {
     let mut problems = Vec::new();
     let name = member.name.as_str();
     let usual = format!("crates/{name}");
@@ -74,13 +77,33 @@ fn package(member: &Package, folder: &str, manifest: &Table) -> Vec<String> {
             problems.push(format!("`{name}` does not inherit `{field}` from the workspace"));
         }
     }
-    if !manifest.get("lints").is_some_and(inherited) {
+    let (own, _, _) = rules::OWN_LINTS;
+    if name == own {
+        problems.extend(own_lints(manifest, workspace));
+    } else if !manifest.get("lints").is_some_and(inherited) {
         problems.push(format!("`{name}` does not inherit the lints of the workspace"));
     }
     if manifest.contains_key("features") {
         problems.push(format!("`{name}` has features: one product, one build"));
     }
     problems
+}
+
+/// The one member that may not inherit them has the same table but for what its rule says.
+fn own_lints(manifest: &Table, workspace: &Table) -> Option<String> {
+    let (name, different, _) = rules::OWN_LINTS;
+    let wanted = workspace
+        .get("workspace")
+        .and_then(|all| all.get("lints"))
+        .cloned();
+    let mut wanted = wanted.unwrap_or_else(|| Value::Table(Table::new()));
+    for (tool, lint, level) in different {
+        if let Some(tool) = wanted.get_mut(*tool).and_then(Value::as_table_mut) {
+            tool.insert((*lint).to_owned(), Value::String((*level).to_owned()));
+        }
+    }
+    (manifest.get("lints") != Some(&wanted))
+        .then(|| format!("the lints of `{name}` are not the workspace's with the differences of its rule"))
 }
 
 fn inherited(value: &Value) -> bool {
@@ -194,6 +217,28 @@ mod tests {
         let shadowed = format!("{}clippy = \"check\"\n", alias_line());
         let problems = check(&tree(GOOD, &root("deny"), &shadowed));
         assert!(says(&problems, "and no other"), "{problems:?}");
+    }
+
+    #[test]
+    fn the_one_table_of_its_own_differs_by_its_rule_alone() {
+        let workspace: Table = "[workspace.lints.rust]\nunsafe_code = \"forbid\"\nmissing_docs = \"deny\"\n\
+            [workspace.lints.clippy]\npanic = \"deny\"\n"
+            .parse()
+            .unwrap();
+        let right = "[lints.rust]\nunsafe_code = \"allow\"\nunsafe_op_in_unsafe_fn = \"deny\"\nmissing_docs = \"deny\"\n\
+            [lints.clippy]\nmultiple_unsafe_ops_per_block = \"deny\"\nundocumented_unsafe_blocks = \"deny\"\npanic = \"deny\"\n";
+        assert_eq!(own_lints(&right.parse().unwrap(), &workspace), None);
+        for wrong in [
+            right.replace("panic = \"deny\"", "panic = \"allow\""),
+            right.replace("undocumented_unsafe_blocks = \"deny\"\n", ""),
+            format!("{right}todo = \"allow\"\n"),
+            "[lints]\nworkspace = true\n".to_owned(),
+        ] {
+            assert!(
+                own_lints(&wrong.parse().unwrap(), &workspace).is_some(),
+                "{wrong}"
+            );
+        }
     }
 
     #[test]

@@ -345,7 +345,7 @@ fn helper(app: &App) -> Result<Sandbox, EffectError> {
 
 fn in_copy(app: &App, program: Program, session: &Session) -> Result<Tool, EffectError> {
     let (sandbox, held) = sandbox(app)?;
-    let copies = ExecutorCopies::new(session, &program, held.is_ok())?;
+    let copies = ExecutorCopies::new(session, &program, held.as_ref().is_ok_and(Report::is_whole))?;
     let agent = Agent::new(program, places(app), sandbox, held, Box::new(copies));
     Ok(bare(Box::new(agent), true))
 }
@@ -375,11 +375,16 @@ fn bare(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
 /// Where programs lie, as the user's environment says.
 fn places(app: &App) -> Places {
     let path = app.env.get("PATH").unwrap_or_default();
-    let folders = path.split(':').map(PathBuf::from);
+    let folders = std::env::split_paths(&path);
     Places {
         path: folders.filter(|folder| folder.is_absolute()).collect(),
         home: app.env.home(),
         rustup_home: app.env.get("RUSTUP_HOME").map(PathBuf::from),
+        system_root: app
+            .env
+            .get("SystemRoot")
+            .filter(|_| cfg!(windows))
+            .map(PathBuf::from),
     }
 }
 

@@ -98,11 +98,16 @@ fn sandbox() -> Check {
                 .into_iter()
                 .map(agentos_sandbox::Layer::as_str)
                 .collect();
+            let fix = if report.lacking().is_empty() {
+                "this system has no such layer: programs run and are observed; `--require-sandbox` refuses them"
+            } else {
+                lost
+            };
             Check::attention(
                 "sandbox",
                 "not-confined",
                 format!("missing: {}", missing.join(", ")),
-                lost,
+                fix,
             )
         }
         Err(error) => {

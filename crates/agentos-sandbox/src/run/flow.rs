@@ -1,0 +1,216 @@
+//! A process that has begun, seen to its end: what it is told, what it writes, how long it may take.
+//!
+//! Owns: one thread for each stream and one for the end, and the caps. Never: knows how the process was started or what
+//! holds it.
+
+use std::io::{Read, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Caps, Input, Stream};
+use crate::report::Said;
+use crate::watch::{Stop, Why};
+use crate::{Report, SandboxError};
+
+/// How long the streams may stay open after the process ended: nothing of the tool's
+/// holds them then, only bytes still on their way.
+const GRACE: Duration = Duration::from_secs(2);
+/// The report is one short line.
+const LONGEST_REPORT: usize = 64 << 10;
+
+/// Our ends of a process's streams.
+pub(super) struct Streams {
+    pub(super) stdin: Box<dyn Write + Send>,
+    pub(super) stdout: Box<dyn Read + Send>,
+    pub(super) stderr: Box<dyn Read + Send>,
+}
+
+/// A process that has begun.
+pub(super) struct Begun {
+    /// When.
+    pub(super) at: Instant,
+    /// Its streams.
+    pub(super) streams: Streams,
+    /// What it is told before its input.
+    pub(super) first: Vec<u8>,
+    /// What holds it; none where its first line says it.
+    pub(super) report: Option<Report>,
+}
+
+enum Event {
+    Wrote(Stream, Vec<u8>),
+    Closed,
+    Ended,
+}
+
+/// Sees a process to its end, which `reap` takes; gives what held it.
+///
+/// # Errors
+/// When it did not come to its own end, or did not say what holds it.
+pub(super) fn see<E>(
+    begun: Begun,
+    input: Input,
+    caps: Caps,
+    stop: &Stop,
+    seen: &mut dyn FnMut(Stream, &[u8]),
+    reap: impl FnOnce() -> std::io::Result<E>,
+) -> Result<(Report, E), SandboxError> {
+    let (events, inbox) = channel();
+    let mut talk = Talk {
+        before: Vec::new(),
+        report: begun.report.map(Said::Confined),
+        output: 0,
+    };
+    let watched = watch(begun.streams, begun.first, input, events, stop);
+    if watched.is_ok() {
+        listen(&inbox, begun.at, caps, stop, &mut talk, seen);
+    }
+    stop.end(Why::Asked);
+    let ended = stop.reap(reap);
+    watched?;
+    let ended = ended.map_err(SandboxError::io("wait for the tool"))?;
+    let report = talk.report(stop)?;
+    match stop.why() {
+        Some(Why::OutOfTime) => Err(SandboxError::OutOfTime(caps.time)),
+        Some(Why::TooMuchOutput) => Err(SandboxError::TooMuchOutput(caps.output)),
+        Some(Why::Stopped) => Err(SandboxError::Stopped),
+        Some(Why::Asked | Why::Finished) | None => Ok((report, ended)),
+    }
+}
+
+/// One thread for each stream and one for the end.
+fn watch(
+    streams: Streams,
+    first: Vec<u8>,
+    input: Input,
+    events: Sender<Event>,
+    stop: &Stop,
+) -> Result<(), SandboxError> {
+    let Streams {
+        mut stdin,
+        stdout,
+        stderr,
+    } = streams;
+    let write = move || {
+        // A tool that does not read its task is its own affair.
+        let _ = stdin.write_all(&first).and_then(|()| match input {
+            Input::Bytes(bytes) => stdin.write_all(&bytes),
+            Input::Talk(said) => said.iter().try_for_each(|bytes| stdin.write_all(&bytes)),
+        });
+    };
+    on_its_own(write)?;
+    for (from, stream) in [(stdout, Stream::Out), (stderr, Stream::Err)] {
+        let events = events.clone();
+        on_its_own(move || forward(from, stream, &events))?;
+    }
+    let waiting = stop.clone();
+    on_its_own(move || {
+        waiting.wait();
+        let _ = events.send(Event::Ended);
+    })
+}
+
+fn on_its_own(work: impl FnOnce() + Send + 'static) -> Result<(), SandboxError> {
+    let thread = thread::Builder::new().spawn(work);
+    thread.map(drop).map_err(SandboxError::io("start a thread"))
+}
+
+fn forward(mut from: impl Read, stream: Stream, events: &Sender<Event>) {
+    let mut buffer = vec![0; 16 << 10];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        let Some(bytes) = buffer.get(..count) else { break };
+        if events.send(Event::Wrote(stream, bytes.to_vec())).is_err() {
+            return;
+        }
+    }
+    let _ = events.send(Event::Closed);
+}
+
+/// Takes events until the process and both streams have ended, or what was allowed is used up.
+fn listen(
+    inbox: &Receiver<Event>,
+    began: Instant,
+    caps: Caps,
+    stop: &Stop,
+    talk: &mut Talk,
+    seen: &mut dyn FnMut(Stream, &[u8]),
+) {
+    let mut until = began + caps.time;
+    let (mut open, mut ended) = (2, false);
+    while !(ended && open == 0) {
+        match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Event::Wrote(stream, bytes)) => {
+                if talk.take(stream, &bytes, caps.output, seen) && stop.end(Why::TooMuchOutput) {
+                    until = Instant::now() + GRACE;
+                }
+            }
+            Ok(Event::Closed) => open -= 1,
+            Ok(Event::Ended) => {
+                ended = true;
+                until = Instant::now() + GRACE;
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let first = stop.end(Why::OutOfTime);
+                if !first || ended {
+                    return;
+                }
+                until = Instant::now() + GRACE;
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+/// What came over standard output: the report's line, then the tool's own.
+struct Talk {
+    before: Vec<u8>,
+    report: Option<Said>,
+    output: usize,
+}
+
+impl Talk {
+    /// True when it was too much.
+    fn take(
+        &mut self,
+        stream: Stream,
+        bytes: &[u8],
+        most: usize,
+        seen: &mut dyn FnMut(Stream, &[u8]),
+    ) -> bool {
+        let mut rest = bytes;
+        if stream == Stream::Out && self.report.is_none() {
+            let line = bytes.iter().position(|byte| *byte == b'\n');
+            let (head, tail) = bytes.split_at(line.map_or(bytes.len(), |end| end + 1));
+            self.before.extend_from_slice(head);
+            rest = tail;
+            if line.is_some() {
+                self.report = serde_json::from_slice(&self.before).ok();
+            }
+            if self.report.is_none() && (line.is_some() || self.before.len() > LONGEST_REPORT) {
+                return true;
+            }
+        }
+        self.output += rest.len();
+        if self.output > most {
+            return true;
+        }
+        if !rest.is_empty() {
+            seen(stream, rest);
+        }
+        false
+    }
+
+    fn report(self, stop: &Stop) -> Result<Report, SandboxError> {
+        match self.report {
+            Some(Said::Confined(report)) => Ok(report),
+            Some(Said::Refused(why)) => Err(SandboxError::NotConfined(why)),
+            Some(Said::NoOverlay(why)) => Err(SandboxError::NoOverlay(why)),
+            None if stop.why() == Some(Why::Stopped) => Err(SandboxError::Stopped),
+            None => Err(SandboxError::NoReport(format!(
+                "it wrote {} bytes that are no report",
+                self.before.len()
+            ))),
+        }
+    }
+}

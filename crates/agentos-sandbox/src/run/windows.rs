@@ -1,0 +1,126 @@
+//! A process that is held from outside, as Windows wants it: no helper stands between.
+//!
+//! Owns: which parts of an order Windows can carry out, and its exit code. Never: leaves a part out silently. Tried under
+//! Wine as far as that goes, and not on Windows.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use agentos_winbox::{Held, Limits, Pipes, Start, WinboxError, lower, start, try_layers};
+
+use super::flow::{self, Begun, Streams};
+use super::{Caps, Ended, Input, Stream};
+use crate::watch::{Stop, Why};
+use crate::{Layer, Order, Report, SandboxError};
+
+pub(super) fn run(
+    order: &Order,
+    input: Input,
+    caps: Caps,
+    stop: &Stop,
+    seen: &mut dyn FnMut(Stream, &[u8]),
+) -> Result<Ended, SandboxError> {
+    let at = Instant::now();
+    possible(order)?;
+    let limits = limits(order);
+    let mut report = Report::default();
+    Layer::POSSIBLE.into_iter().for_each(|layer| report.add(layer));
+    let Some(program) = &order.program else {
+        try_layers(&limits).map_err(not_held)?;
+        return Ok(Ended {
+            report,
+            code: 0,
+            elapsed: at.elapsed(),
+        });
+    };
+    for place in &order.writable {
+        open_to_it(place)?;
+    }
+    let what = Start {
+        program,
+        args: &order.args,
+        env: &order.env,
+        cwd: &order.cwd,
+        limits,
+    };
+    let (held, pipes) = start(&what).map_err(not_held)?;
+    let held = Arc::new(held);
+    stop.began(Some(Arc::clone(&held)));
+    let Pipes {
+        stdin,
+        stdout,
+        stderr,
+    } = pipes;
+    let begun = Begun {
+        at,
+        streams: Streams {
+            stdin: Box::new(stdin),
+            stdout: Box::new(stdout),
+            stderr: Box::new(stderr),
+        },
+        first: Vec::new(),
+        report: Some(report),
+    };
+    let (report, code) = flow::see(begun, input, caps, stop, seen, || ended(&held))?;
+    Ok(Ended {
+        report,
+        code: if stop.why() == Some(Why::Finished) {
+            0
+        } else {
+            code
+        },
+        elapsed: at.elapsed(),
+    })
+}
+
+/// What Windows cannot give a held process, so that nothing is started without it.
+fn possible(order: &Order) -> Result<(), SandboxError> {
+    if !order.overlays.is_empty() {
+        return Err(SandboxError::NoOverlay("this system has no overlays".to_owned()));
+    }
+    let refused = |why: &str| Err(SandboxError::NotConfined(why.to_owned()));
+    if !order.forwards.is_empty() {
+        return refused("a way to a server cannot be given to a confined program on this system");
+    }
+    if !order.shares.is_empty() {
+        return refused("a folder cannot be shown at another place on this system");
+    }
+    Ok(())
+}
+
+/// Those that a job has. How large a file may be, and how many may be open, it does not limit.
+fn limits(order: &Order) -> Limits {
+    Limits {
+        cpu: Duration::from_secs(order.limits.cpu_seconds),
+        memory_bytes: order.limits.memory_bytes,
+        processes: u32::try_from(order.limits.processes).unwrap_or(u32::MAX),
+    }
+}
+
+/// Opens a folder of ours and all that lies in it. Links are left as they are: what they lead to is not ours to open.
+fn open_to_it(place: &Path) -> Result<(), SandboxError> {
+    let failed = SandboxError::io;
+    let found = fs::symlink_metadata(place).map_err(failed("look at a folder of the tool's"))?;
+    if found.is_symlink() {
+        return Ok(());
+    }
+    lower(place, found.is_dir()).map_err(not_held)?;
+    if found.is_dir() {
+        for entry in fs::read_dir(place).map_err(failed("list a folder of the tool's"))? {
+            open_to_it(&entry.map_err(failed("list a folder of the tool's"))?.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The exit code of an ended process. One that does not fit in a byte, as of a crash, is a failure like any other.
+fn ended(held: &Held) -> std::io::Result<u8> {
+    let code = held.code().map_err(std::io::Error::other)?;
+    Ok(u8::try_from(code).unwrap_or(u8::MAX))
+}
+
+fn not_held(error: WinboxError) -> SandboxError {
+    SandboxError::NotConfined(error.to_string())
+}

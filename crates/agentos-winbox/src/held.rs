@@ -1,0 +1,234 @@
+//! Starting a process that is held from its first instruction, and its end.
+//!
+//! Owns: the order of the steps: pipes, token, job, suspended start, into the job, go. Never: lets a process go on that is
+//! not in its job.
+
+mod attributes;
+mod job;
+mod label;
+mod token;
+
+use std::ffi::c_void;
+use std::io::{PipeReader, PipeWriter};
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+
+use windows_sys::Win32::Foundation::{HANDLE, HANDLE_FLAG_INHERIT, SetHandleInformation, WAIT_OBJECT_0};
+use windows_sys::Win32::System::Threading::{
+    CREATE_NO_WINDOW, CREATE_SUSPENDED, CREATE_UNICODE_ENVIRONMENT, CreateProcessAsUserW,
+    EXTENDED_STARTUPINFO_PRESENT, GetExitCodeProcess, INFINITE, PROCESS_INFORMATION, ResumeThread,
+    STARTF_USESTDHANDLES, STARTUPINFOEXW, STARTUPINFOW, TerminateProcess, WaitForSingleObject,
+};
+
+use crate::words::{command_line, environment};
+use crate::{Limits, Start, WinboxError};
+use attributes::Attributes;
+use job::Job;
+
+pub use label::lower;
+
+/// A process that is held. It ends with this value, and everything that it started with it.
+#[derive(Debug)]
+pub struct Held {
+    process: OwnedHandle,
+    job: Job,
+}
+
+/// Our ends of its three streams.
+#[derive(Debug)]
+pub struct Pipes {
+    /// What it reads.
+    pub stdin: PipeWriter,
+    /// What it writes.
+    pub stdout: PipeReader,
+    /// What it complains about.
+    pub stderr: PipeReader,
+}
+
+/// Makes everything that would hold a process, and starts none.
+///
+/// # Errors
+/// When Windows refuses one of them.
+pub fn try_layers(limits: &Limits) -> Result<(), WinboxError> {
+    let _token = token::restricted()?;
+    let _job = Job::new(limits)?;
+    Ok(())
+}
+
+/// Starts a process, held. It inherits three streams and nothing else.
+///
+/// # Errors
+/// When it cannot be held or started; then nothing runs.
+pub fn start(what: &Start<'_>) -> Result<(Held, Pipes), WinboxError> {
+    let told = Told::new(what)?;
+    let token = token::restricted()?;
+    let job = Job::new(&what.limits)?;
+    let (its_stdin, stdin) = pipe()?;
+    let (stdout, its_stdout) = pipe()?;
+    let (stderr, its_stderr) = pipe()?;
+    let streams = [
+        its_stdin.as_raw_handle(),
+        its_stdout.as_raw_handle(),
+        its_stderr.as_raw_handle(),
+    ];
+    let (process, thread) = suspended(&told, &token, &streams)?;
+    let held = Held { process, job };
+    let goes = held
+        .job
+        .take(held.process.as_raw_handle())
+        .and_then(|()| go(&thread));
+    if let Err(error) = goes {
+        // It may be outside the job, which then does not end it.
+        terminate(&held.process);
+        return Err(error);
+    }
+    Ok((
+        held,
+        Pipes {
+            stdin,
+            stdout,
+            stderr,
+        },
+    ))
+}
+
+impl Held {
+    /// Ends it and everything that it started.
+    pub fn end(&self) {
+        self.job.end();
+    }
+
+    /// Blocks until it has ended by itself or was ended.
+    ///
+    /// # Errors
+    /// When Windows does not tell.
+    pub fn wait(&self) -> Result<(), WinboxError> {
+        // SAFETY: the handle is open as long as `self` lives.
+        let answer = unsafe { WaitForSingleObject(self.process.as_raw_handle(), INFINITE) };
+        success(i32::from(answer == WAIT_OBJECT_0), "wait for the process")
+    }
+
+    /// Its exit code, once it has ended.
+    ///
+    /// # Errors
+    /// When Windows does not tell.
+    pub fn code(&self) -> Result<u32, WinboxError> {
+        let mut code = 0;
+        // SAFETY: the handle is open as long as `self` lives, and `code` outlives the call.
+        let answer = unsafe { GetExitCodeProcess(self.process.as_raw_handle(), &raw mut code) };
+        success(answer, "read the exit code")?;
+        Ok(code)
+    }
+}
+
+/// What `CreateProcessAsUserW` is told as text, each ended by a NUL.
+struct Told {
+    program: Vec<u16>,
+    line: Vec<u16>,
+    env: Vec<u16>,
+    cwd: Vec<u16>,
+}
+
+impl Told {
+    fn new(what: &Start<'_>) -> Result<Self, WinboxError> {
+        let place = |path: &std::path::Path| path.to_str().and_then(wide);
+        Ok(Self {
+            line: wide(&command_line(what.program, what.args)?)
+                .ok_or(WinboxError::Unspeakable("an argument"))?,
+            program: place(what.program).ok_or(WinboxError::Unspeakable("the program's path"))?,
+            // The NULs in it are meant.
+            env: environment(what.env)?.encode_utf16().collect(),
+            cwd: place(what.cwd).ok_or(WinboxError::Unspeakable("the folder's path"))?,
+        })
+    }
+}
+
+/// A text as Windows reads it: UTF-16 and a NUL. None where there is a NUL in it already.
+fn wide(text: &str) -> Option<Vec<u16>> {
+    (!text.contains('\0')).then(|| text.encode_utf16().chain([0]).collect())
+}
+
+fn pipe() -> Result<(PipeReader, PipeWriter), WinboxError> {
+    std::io::pipe().map_err(|source| WinboxError::Windows {
+        doing: "open a pipe",
+        source,
+    })
+}
+
+/// Starts the process without letting it run: its handle, and that of its only thread.
+fn suspended(
+    told: &Told,
+    token: &OwnedHandle,
+    streams: &[HANDLE; 3],
+) -> Result<(OwnedHandle, OwnedHandle), WinboxError> {
+    for stream in streams {
+        // SAFETY: the caller keeps the three handles open.
+        let answer = unsafe { SetHandleInformation(*stream, HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT) };
+        success(answer, "let the streams be inherited")?;
+    }
+    // Of all handles that may be inherited now, in this process or by another thread's doing, these alone are.
+    let mut attributes = Attributes::inheriting(streams)?;
+    let [stdin, stdout, stderr] = *streams;
+    let startup = STARTUPINFOEXW {
+        StartupInfo: STARTUPINFOW {
+            cb: size_of::<STARTUPINFOEXW>().try_into().unwrap_or_default(),
+            dwFlags: STARTF_USESTDHANDLES,
+            hStdInput: stdin,
+            hStdOutput: stdout,
+            hStdError: stderr,
+            ..STARTUPINFOW::default()
+        },
+        lpAttributeList: attributes.list(),
+    };
+    let mut made = PROCESS_INFORMATION::default();
+    // The function may write into it (CreateProcessW, "lpCommandLine").
+    let mut line = told.line.clone();
+    // A console of its own that nobody sees: ours would let it type for the user.
+    let flags =
+        CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT | CREATE_NO_WINDOW | EXTENDED_STARTUPINFO_PRESENT;
+    // SAFETY: every pointer is to a local value or a field of `told` that outlives the call; the texts end in NUL, the
+    // environment in two; `STARTUPINFOEXW` begins with the `STARTUPINFOW` that is asked for, and the flags say that it is
+    // the longer one.
+    let answer = unsafe {
+        CreateProcessAsUserW(
+            token.as_raw_handle(),
+            told.program.as_ptr(),
+            line.as_mut_ptr(),
+            std::ptr::null(),
+            std::ptr::null(),
+            1,
+            flags,
+            told.env.as_ptr().cast::<c_void>(),
+            told.cwd.as_ptr(),
+            (&raw const startup).cast::<STARTUPINFOW>(),
+            &raw mut made,
+        )
+    };
+    success(answer, "start the process")?;
+    // SAFETY: the call succeeded, so the handle is ours, open, and owned by nobody else.
+    let process = unsafe { OwnedHandle::from_raw_handle(made.hProcess) };
+    // SAFETY: as above.
+    let thread = unsafe { OwnedHandle::from_raw_handle(made.hThread) };
+    Ok((process, thread))
+}
+
+fn go(thread: &OwnedHandle) -> Result<(), WinboxError> {
+    // SAFETY: the handle is open.
+    let before = unsafe { ResumeThread(thread.as_raw_handle()) };
+    success(i32::from(before != u32::MAX), "let the process run")
+}
+
+fn terminate(process: &OwnedHandle) {
+    // SAFETY: the handle is open. Where it cannot be ended, it stays suspended.
+    unsafe { TerminateProcess(process.as_raw_handle(), 1) };
+}
+
+/// Windows' functions answer zero where they failed, and keep the reason for the thread.
+fn success(answer: i32, doing: &'static str) -> Result<(), WinboxError> {
+    if answer != 0 {
+        return Ok(());
+    }
+    Err(WinboxError::Windows {
+        doing,
+        source: std::io::Error::last_os_error(),
+    })
+}

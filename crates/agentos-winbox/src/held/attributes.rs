@@ -1,0 +1,69 @@
+//! Which handles a process inherits.
+//!
+//! Owns: the list of attributes of a start, in memory of its own. Never: outlives the handles that it names.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+use windows_sys::Win32::Foundation::HANDLE;
+use windows_sys::Win32::System::Threading::{
+    DeleteProcThreadAttributeList, InitializeProcThreadAttributeList, LPPROC_THREAD_ATTRIBUTE_LIST,
+    PROC_THREAD_ATTRIBUTE_HANDLE_LIST, UpdateProcThreadAttribute,
+};
+
+use super::success;
+use crate::WinboxError;
+
+/// A list of one attribute.
+pub(super) struct Attributes<'a> {
+    /// In units that are aligned as the list has to be.
+    memory: Vec<usize>,
+    handles: PhantomData<&'a [HANDLE; 3]>,
+}
+
+impl<'a> Attributes<'a> {
+    /// These handles are inherited, and no others.
+    pub(super) fn inheriting(handles: &'a [HANDLE; 3]) -> Result<Self, WinboxError> {
+        let mut bytes = 0;
+        // SAFETY: asked without memory, the function only says how much it needs, and fails.
+        unsafe { InitializeProcThreadAttributeList(std::ptr::null_mut(), 1, 0, &raw mut bytes) };
+        let mut memory = vec![0_usize; bytes.div_ceil(size_of::<usize>())];
+        // SAFETY: the memory has at least the size that was asked for.
+        let answer = unsafe {
+            InitializeProcThreadAttributeList(memory.as_mut_ptr().cast::<c_void>(), 1, 0, &raw mut bytes)
+        };
+        success(answer, "make a list of handles")?;
+        // From here on it is taken down when it is dropped.
+        let mut attributes = Self {
+            memory,
+            handles: PhantomData,
+        };
+        let kind = usize::try_from(PROC_THREAD_ATTRIBUTE_HANDLE_LIST).unwrap_or_default();
+        // SAFETY: the list was initialised for one attribute; it keeps the pointer to the handles, which `'a` keeps alive.
+        let answer = unsafe {
+            UpdateProcThreadAttribute(
+                attributes.list(),
+                0,
+                kind,
+                handles.as_ptr().cast::<c_void>(),
+                size_of_val(handles),
+                std::ptr::null_mut(),
+                std::ptr::null(),
+            )
+        };
+        success(answer, "name the handles that are inherited")?;
+        Ok(attributes)
+    }
+
+    /// For the start of a process, while this value lives.
+    pub(super) fn list(&mut self) -> LPPROC_THREAD_ATTRIBUTE_LIST {
+        self.memory.as_mut_ptr().cast::<c_void>()
+    }
+}
+
+impl Drop for Attributes<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it was initialised, and nobody uses it any more.
+        unsafe { DeleteProcThreadAttributeList(self.list()) };
+    }
+}

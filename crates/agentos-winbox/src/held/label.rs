@@ -1,0 +1,62 @@
+//! Which files a held process may write to.
+//!
+//! Owns: the integrity label of a file or folder. Never: follows a link, or changes who may do what beside that.
+
+use std::ffi::c_void;
+use std::path::Path;
+
+use windows_sys::Win32::Foundation::LocalFree;
+use windows_sys::Win32::Security::Authorization::{
+    ConvertStringSecurityDescriptorToSecurityDescriptorW, SDDL_REVISION_1,
+};
+use windows_sys::Win32::Security::{LABEL_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR, SetFileSecurityW};
+
+use super::{success, wide};
+use crate::WinboxError;
+
+/// A mandatory label: no writing from below the low level (Security Descriptor String Format, "ML", "NW", "LW").
+const FILE: &str = "S:(ML;;NW;;;LW)";
+/// The same, for everything that is made in it as well.
+const FOLDER: &str = "S:(ML;OICI;NW;;;LW)";
+
+/// Opens a file, or a folder and all that will be made in it, to processes of the low integrity level. What lies in the
+/// folder already keeps its own label.
+///
+/// # Errors
+/// When Windows refuses it: only an owner may.
+pub fn lower(place: &Path, is_folder: bool) -> Result<(), WinboxError> {
+    let unspeakable = WinboxError::Unspeakable("a path");
+    let name = place.to_str().and_then(wide).ok_or(unspeakable)?;
+    let label = Label::new(if is_folder { FOLDER } else { FILE })?;
+    // SAFETY: the name ends in NUL, and both outlive the call.
+    let answer = unsafe { SetFileSecurityW(name.as_ptr(), LABEL_SECURITY_INFORMATION, label.0) };
+    success(answer, "open a folder to the process")
+}
+
+/// A descriptor that Windows made from its text.
+struct Label(PSECURITY_DESCRIPTOR);
+
+impl Label {
+    fn new(text: &str) -> Result<Self, WinboxError> {
+        let text = wide(text).ok_or(WinboxError::Unspeakable("a label"))?;
+        let mut made: PSECURITY_DESCRIPTOR = std::ptr::null_mut();
+        // SAFETY: the text ends in NUL; both pointers outlive the call, and the length is not asked for.
+        let answer = unsafe {
+            ConvertStringSecurityDescriptorToSecurityDescriptorW(
+                text.as_ptr(),
+                SDDL_REVISION_1,
+                &raw mut made,
+                std::ptr::null_mut(),
+            )
+        };
+        success(answer, "make a label")?;
+        Ok(Self(made))
+    }
+}
+
+impl Drop for Label {
+    fn drop(&mut self) {
+        // SAFETY: the function that made it says that it is freed so, and nobody uses it any more.
+        unsafe { LocalFree(self.0.cast::<c_void>()) };
+    }
+}
