@@ -2,7 +2,7 @@
 //!
 //! Owns: the request and its reader. Never: takes an answer without `message_stop` for whole.
 
-use agentos_generic_http::{Close, Fault, Job, Piece, Reason, Wire};
+use agentos_generic_http::{Close, Fault, Job, OfferedTool, Piece, Reason, ToolCall, Wire};
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
 
@@ -83,6 +83,34 @@ impl Wire for MessagesWire {
             Some(_) => Piece::default(),
             None => return Err(Fault::from(Reason::BrokenStream).saying("one event has no `type`")),
         })
+    }
+
+    fn offer(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
+        let body = request.as_object_mut()?;
+        for of_edits in ["stream", "system", "output_config"] {
+            body.remove(of_edits);
+        }
+        let user = json!([{"role": "user", "content": tool.instruction}]);
+        body.insert("messages".to_owned(), user);
+        let tools =
+            json!([{"name": tool.name, "description": tool.description, "input_schema": tool.parameters()}]);
+        body.insert("tools".to_owned(), tools);
+        Some(request)
+    }
+
+    fn calls(&self, body: &Value) -> Vec<ToolCall> {
+        let parts = body
+            .get("content")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        parts
+            .filter(|part| part.get("type").and_then(Value::as_str) == Some("tool_use"))
+            .map(|part| {
+                let name = part.get("name").and_then(Value::as_str);
+                ToolCall::new(name.unwrap_or_default(), part.get("input"))
+            })
+            .collect()
     }
 }
 

@@ -25,6 +25,7 @@ pub mod recover;
 pub mod run;
 pub mod schema;
 pub mod status;
+pub mod tool_calls;
 pub mod tool_conform;
 pub mod tool_list;
 pub mod tool_run;

@@ -73,9 +73,15 @@ impl Service for Gemini {
     fn prepare<'a>(&'a self, call: Call<'a>, _: &'a ToolTask) -> BoxFuture<'a, Result<Ask, Fault>> {
         Box::pin(async move {
             let model = model(call)?;
-            let path = format!("models/{model}:streamGenerateContent");
-            let url = call.base.join(&path).with_query("alt", "sse");
-            Ok(Ask::new(url, Arc::new(ContentWire), Some(model.to_owned())))
+            let path = |method| format!("models/{model}:{method}");
+            let url = call
+                .base
+                .join(&path("streamGenerateContent"))
+                .with_query("alt", "sse");
+            Ok(Ask {
+                whole_url: Some(call.base.join(&path("generateContent"))),
+                ..Ask::new(url, Arc::new(ContentWire), Some(model.to_owned()))
+            })
         })
     }
 

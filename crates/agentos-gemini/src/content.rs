@@ -2,7 +2,7 @@
 //!
 //! Owns: the request and its reader. Never: takes a model's thoughts for its answer.
 
-use agentos_generic_http::{Fault, Job, Piece, Reason, Wire};
+use agentos_generic_http::{Fault, Job, OfferedTool, Piece, Reason, ToolCall, Wire};
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
 
@@ -88,6 +88,30 @@ impl Wire for ContentWire {
 
     fn event(&self, event: &Value) -> Result<Piece, Fault> {
         self.response(event)
+    }
+
+    fn offer(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
+        let body = request.as_object_mut()?;
+        body.remove("systemInstruction");
+        let user = json!([{"role": "user", "parts": [{"text": tool.instruction}]}]);
+        body.insert("contents".to_owned(), user);
+        let function = json!({
+            "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters(),
+        });
+        body.insert("tools".to_owned(), json!([{"functionDeclarations": [function]}]));
+        Some(request)
+    }
+
+    fn calls(&self, body: &Value) -> Vec<ToolCall> {
+        let parts = body.pointer("/candidates/0/content/parts");
+        let parts = parts.and_then(Value::as_array).into_iter().flatten();
+        parts
+            .filter_map(|part| part.get("functionCall"))
+            .map(|call| {
+                let name = call.get("name").and_then(Value::as_str);
+                ToolCall::new(name.unwrap_or_default(), call.get("args"))
+            })
+            .collect()
     }
 }
 

@@ -41,16 +41,7 @@ impl Server {
         progress: &dyn ProgressSink,
     ) -> Result<ToolOutput, ToolError> {
         let settings = self.settings();
-        let job = Job {
-            task,
-            model: ask.model.as_deref(),
-            max_tokens: task.limits.max_output_tokens.or(settings.max_tokens),
-            temperature: settings.temperature,
-            top_p: settings.top_p,
-            seed: settings.seed,
-            stop: &settings.stop,
-            constrain: settings.constrain,
-        };
+        let job = self.job(ask, task);
         let request = self.task_request(ask.url.clone(), ask.wire.request(&job));
         let mut warnings = ask.notes.clone();
         // The profile's word for the window is only as good as whoever wrote it; the server's own comes first.
@@ -92,6 +83,21 @@ impl Server {
             let note = format!("asked again: {}", error.message);
             progress.progress(Progress::Note(note.clone()));
             warnings.push(note);
+        }
+    }
+
+    /// A task with what the settings decide for it.
+    pub(crate) fn job<'a>(&'a self, ask: &'a Ask, task: &'a ToolTask) -> Job<'a> {
+        let settings = self.settings();
+        Job {
+            task,
+            model: ask.model.as_deref(),
+            max_tokens: task.limits.max_output_tokens.or(settings.max_tokens),
+            temperature: settings.temperature,
+            top_p: settings.top_p,
+            seed: settings.seed,
+            stop: &settings.stop,
+            constrain: settings.constrain,
         }
     }
 

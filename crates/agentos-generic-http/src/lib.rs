@@ -9,6 +9,7 @@ mod assembly;
 mod call;
 mod context;
 mod guard;
+mod offer;
 mod plain;
 mod reason;
 mod retry;
@@ -20,6 +21,7 @@ mod verdict;
 mod wire;
 mod wording;
 
+pub use offer::{OfferOutcome, OfferSeen, OfferedTool, ToolCall, ToolCaller};
 pub use plain::PlainServer;
 pub use reason::Reason;
 pub use server::{Found, Server};

@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use agentos_net::HttpClient;
-use agentos_tool::{BoxFuture, Constrain, RunId, TaskLimits, Timestamp, ToolTask};
+use agentos_tool::{BoxFuture, Constrain, ToolTask};
 
+use crate::offer::tiny_task;
 use crate::{Ask, Call, Fault, Found, Hints, HttpAdapter, Job, Reason, ServerSettings, Service, Wire};
 
 /// A server behind any [`Wire`].
@@ -36,7 +37,7 @@ impl PlainServer {
             Err(fault) if is_no_health_path(fault.reason) => {}
             Err(fault) => return Err(fault),
         }
-        let task = smallest_task();
+        let task = tiny_task("Say ok.", 5, 1);
         let job = Job {
             task: &task,
             model: call.wanted(),
@@ -92,23 +93,6 @@ fn is_no_health_path(reason: Reason) -> bool {
         reason,
         Reason::WrongPath | Reason::ErrorIn200 | Reason::NotJson | Reason::Html | Reason::Fields
     )
-}
-
-fn smallest_task() -> ToolTask {
-    ToolTask {
-        task_id: RunId::new(&Timestamp::from_unix_seconds(0), 0),
-        instruction: "Say ok.".to_owned(),
-        context: Vec::new(),
-        edit_format: agentos_tool::EditFormat::UnifiedDiff,
-        allowed_paths: Vec::new(),
-        forbidden_paths: Vec::new(),
-        limits: TaskLimits {
-            timeout_seconds: 5,
-            max_output_tokens: Some(1),
-        },
-        attempt: 1,
-        feedback: None,
-    }
 }
 
 #[cfg(test)]

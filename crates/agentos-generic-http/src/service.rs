@@ -52,6 +52,8 @@ impl<'a> Call<'a> {
 pub struct Ask {
     /// The address of the request.
     pub url: HttpUrl,
+    /// Where an answer is asked for that comes in one document; none where that is the same address.
+    pub whole_url: Option<HttpUrl>,
     /// The words.
     pub wire: Arc<dyn Wire>,
     /// The model to ask for, where one has to be named.
@@ -70,6 +72,7 @@ impl Ask {
     pub fn new(url: HttpUrl, wire: Arc<dyn Wire>, model: Option<String>) -> Self {
         Self {
             url,
+            whole_url: None,
             wire,
             model,
             notes: Vec::new(),
@@ -134,11 +137,20 @@ impl<S: Service> HttpAdapter<S> {
         progress: &dyn ProgressSink,
         deadline: &Deadline,
     ) -> Result<ToolOutput, ToolError> {
+        let ask = self.prepared(task, deadline).await?;
+        self.server.ask(&ask, task, deadline, progress).await
+    }
+
+    /// Where a task goes and in which words.
+    pub(crate) async fn prepared(&self, task: &ToolTask, deadline: &Deadline) -> Result<Ask, ToolError> {
         let fail = |fault: Fault| self.server.error(&fault, deadline);
         let base = self.server.base().map_err(fail)?;
         let call = self.call(&base, deadline);
-        let ask = self.service.prepare(call, task).await.map_err(fail)?;
-        self.server.ask(&ask, task, deadline, progress).await
+        self.service.prepare(call, task).await.map_err(fail)
+    }
+
+    pub(crate) fn server(&self) -> &Server {
+        &self.server
     }
 
     fn call<'a>(&'a self, base: &'a HttpUrl, deadline: &'a Deadline) -> Call<'a> {

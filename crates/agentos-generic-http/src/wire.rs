@@ -5,7 +5,7 @@
 use agentos_tool::{Constrain, EditFormat, FinishReason, ToolTask, Usage, edits_schema};
 use serde_json::Value;
 
-use crate::Fault;
+use crate::{Fault, OfferedTool, ToolCall};
 
 /// A task with what the settings decided for it.
 #[derive(Debug, Clone, Copy)]
@@ -83,4 +83,15 @@ pub trait Wire: Send + Sync {
     /// # Errors
     /// When it has not the shape of this wire.
     fn event(&self, event: &Value) -> Result<Piece, Fault>;
+
+    /// The request of a task made into one that offers a tool instead, and wants its answer in one document; none where
+    /// this wire has no tools.
+    fn offer(&self, _request: Value, _tool: &OfferedTool) -> Option<Value> {
+        None
+    }
+
+    /// The calls of tools in a whole answer.
+    fn calls(&self, _body: &Value) -> Vec<ToolCall> {
+        Vec::new()
+    }
 }

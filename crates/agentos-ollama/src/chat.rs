@@ -2,7 +2,7 @@
 //!
 //! Owns: the request and its reader. Never: takes the end of loading a model for the end of an answer.
 
-use agentos_generic_http::{Fault, Job, Piece, Reason, Wire};
+use agentos_generic_http::{Fault, Job, OfferedTool, Piece, Reason, ToolCall, Wire};
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
 
@@ -107,5 +107,20 @@ impl Wire for OllamaWire {
 
     fn event(&self, event: &Value) -> Result<Piece, Fault> {
         self.response(event)
+    }
+
+    fn offer(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
+        let body = request.as_object_mut()?;
+        body.remove("format");
+        // Left out, it means yes.
+        body.insert("stream".to_owned(), false.into());
+        let user = json!([{"role": "user", "content": tool.instruction}]);
+        body.insert("messages".to_owned(), user);
+        body.insert("tools".to_owned(), json!([tool.as_function()]));
+        Some(request)
+    }
+
+    fn calls(&self, body: &Value) -> Vec<ToolCall> {
+        ToolCall::of_functions(body.pointer("/message/tool_calls"))
     }
 }

@@ -3,7 +3,7 @@
 //! Owns: the request, and a reader for what compatible servers make of the answer. Never: takes a missing
 //! count for zero.
 
-use agentos_generic_http::{Fault, Job, Piece, Reason, Wire};
+use agentos_generic_http::{Fault, Job, OfferedTool, Piece, Reason, ToolCall, Wire};
 use agentos_net::HttpUrl;
 use agentos_tool::{FinishReason, Usage, prompt};
 use serde_json::{Map, Value, json};
@@ -104,6 +104,21 @@ impl Wire for ChatWire {
         // The last event with the usage has no choice, at some servers an empty one.
         let choice = event.pointer("/choices/0");
         piece(event, choice, choice.and_then(|choice| choice.get("delta")))
+    }
+
+    fn offer(&self, mut request: Value, tool: &OfferedTool) -> Option<Value> {
+        let body = request.as_object_mut()?;
+        for of_edits in ["stream", "stream_options", "response_format", "grammar"] {
+            body.remove(of_edits);
+        }
+        let user = json!([{"role": "user", "content": tool.instruction}]);
+        body.insert("messages".to_owned(), user);
+        body.insert("tools".to_owned(), json!([tool.as_function()]));
+        Some(request)
+    }
+
+    fn calls(&self, body: &Value) -> Vec<ToolCall> {
+        ToolCall::of_functions(body.pointer("/choices/0/message/tool_calls"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentos_generic_http::{Job, Wire as _};
+use agentos_generic_http::{Job, OfferOutcome, ToolCaller as _, Wire as _};
 use agentos_net::NetConfig;
 use agentos_testkit::contract::{EVENT_STREAM, Subject, state_of, task};
 use agentos_testkit::server::{FakeServer, Reply};
@@ -188,4 +188,43 @@ fn the_request_says_what_was_set_and_no_more() {
     let held = body(&task, Some(0.5));
     assert_eq!(held["temperature"], 0.5);
     assert_eq!(held["output_config"]["format"]["type"], "json_schema");
+}
+
+#[tokio::test]
+async fn an_offered_tool_is_in_the_request_and_its_call_in_the_answer() {
+    let recorded = Fixture::load("anthropic", "run_messages_tool_use").unwrap();
+    let mut called = recorded.response.body.clone().unwrap();
+    called["content"][1]["name"] = json!("pick_fruit");
+    called["content"][1]["input"] = json!({"fruit": "orange"});
+    let cases = [
+        (called, OfferOutcome::Called),
+        (recorded.response.body.unwrap(), OfferOutcome::OtherTool),
+        (
+            Fixture::load("anthropic", "run_messages")
+                .unwrap()
+                .response
+                .body
+                .unwrap(),
+            OfferOutcome::NotCalled,
+        ),
+        (
+            Fixture::load("anthropic", "run_messages_max_tokens")
+                .unwrap()
+                .response
+                .body
+                .unwrap(),
+            OfferOutcome::CutOff,
+        ),
+    ];
+    for (answer, outcome) in cases {
+        let server = FakeServer::start(move |_| Reply::json(200, &answer)).unwrap();
+        let settings = settings(Some(&server.url()), Some("sk-ant-fake0123456789"));
+        let seen = adapter(settings).offer_tool(20).await.unwrap().unwrap();
+        assert_eq!(seen.outcome, outcome);
+        assert!(seen.usage.unwrap().output_tokens.is_some());
+        let body = server.requests().remove(0).json();
+        let keys: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys, ["max_tokens", "messages", "model", "tools"]);
+        assert_eq!(body["tools"][0]["input_schema"]["required"], json!(["fruit"]));
+    }
 }

@@ -80,6 +80,9 @@ pub struct HealthArgs {
     /// Also have each connected tool make one tiny edit in each form, and rank the forms it obeys; may cost money
     #[arg(long)]
     pub probe: bool,
+    /// Also offer each connected model one tool, and say whether its tool calls work; may cost money
+    #[arg(long)]
+    pub probe_tools: bool,
     /// Keep the best form as `edit_format` in the user's profile
     #[arg(long, requires = "probe")]
     pub save: bool,
@@ -90,7 +93,7 @@ pub struct HealthArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "2",
-        conflicts_with = "probe",
+        conflicts_with_all = ["probe", "probe_tools"],
         value_parser = clap::value_parser!(u64).range(1..=3600)
     )]
     pub watch: Option<u64>,

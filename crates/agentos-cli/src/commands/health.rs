@@ -16,6 +16,7 @@ use crate::clock::SystemClock;
 use crate::commands::probe::{self, Probe};
 use crate::commands::profile_init::save_edit_format;
 use crate::commands::schema::HealthReport;
+use crate::commands::tool_calls::{self, ToolCallProbe};
 use crate::exit::Exit;
 use crate::render;
 use crate::wire::tools::{Tool, Tools};
@@ -46,6 +47,7 @@ pub fn health(app: &App, args: &HealthArgs) -> Done {
 struct Seen {
     tools: Vec<ToolHealth>,
     probes: Vec<Probe>,
+    tool_calls: Vec<ToolCallProbe>,
 }
 
 impl Seen {
@@ -57,20 +59,26 @@ impl Seen {
                     version: 1,
                     tools: self.tools,
                     probes: self.probes,
+                    tool_calls: self.tool_calls,
                 })
                 .map_err(|error| output_failed(&error))?;
         } else {
-            let text = render::health::health(&self.tools) + &render::health::probes(&self.probes);
+            let text = render::health::health(&self.tools)
+                + &render::health::probes(&self.probes)
+                + &render::health::tool_calls(&self.tool_calls);
             app.printer.data(&text).map_err(|error| output_failed(&error))?;
         }
         Ok(if good { Exit::Done } else { Exit::ToolUnavailable })
     }
 
-    /// A tool whose probe got no answer that can be used is as good as none.
+    /// A tool whose probe got no answer that can be used is as good as none, and so is one whose tool calls do not work
+    /// where that was asked.
     fn is_good(&self, args: &HealthArgs) -> bool {
         let no_use = |tool: &ToolHealth| {
             let mut probes = self.probes.iter();
+            let mut calls = self.tool_calls.iter();
             probes.any(|probe| probe.provider == tool.provider && probe.best.is_none())
+                || calls.any(|probe| probe.provider == tool.provider && probe.is_bad())
         };
         let mut good = self.tools.iter().map(|tool| tool.is_connected() && !no_use(tool));
         if args.providers.is_empty() {
@@ -110,11 +118,18 @@ async fn look(app: &App, args: &HealthArgs, tools: &Tools, names: &[String]) -> 
         .filter_map(|(health, tool)| Some((health, tool.as_ref().ok()?)))
         .collect();
     key_checks::remember(app, &answered);
+    let connected = answered.iter().filter(|(health, _)| health.is_connected());
     let mut probes = Vec::new();
     if args.probe {
-        let connected = answered.iter().filter(|(health, _)| health.is_connected());
-        let generations = connected.map(|(_, tool)| -> BoxFuture<'_, Probe> { Box::pin(probe::probe(tool)) });
-        probes = together(generations.collect()).await;
+        let edits = connected.clone();
+        let edits = edits.map(|(_, tool)| -> BoxFuture<'_, Probe> { Box::pin(probe::probe(tool)) });
+        probes = together(edits.collect()).await;
+    }
+    let mut calls = Vec::new();
+    if args.probe_tools {
+        let offers =
+            connected.map(|(_, tool)| -> BoxFuture<'_, ToolCallProbe> { Box::pin(tool_calls::probe(tool)) });
+        calls = together(offers.collect()).await;
     }
     if args.save {
         for probe in &mut probes {
@@ -124,7 +139,11 @@ async fn look(app: &App, args: &HealthArgs, tools: &Tools, names: &[String]) -> 
             probe.saved = Some(path.display().to_string());
         }
     }
-    Ok(Seen { tools: found, probes })
+    Ok(Seen {
+        tools: found,
+        probes,
+        tool_calls: calls,
+    })
 }
 
 /// Looks again and again; on a terminal in the same place.

@@ -28,6 +28,7 @@ use crate::commands::probe::Probe;
 use crate::commands::profile::Shown;
 use crate::commands::recover::RecoverReport;
 use crate::commands::status::StatusReport;
+use crate::commands::tool_calls::ToolCallProbe;
 use crate::commands::tool_conform::ToolConform;
 use crate::commands::tool_list::ToolList;
 use crate::exit::Exit;
@@ -43,6 +44,9 @@ pub struct HealthReport {
     /// What connected ones made of a tiny edit, with `--probe`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<Probe>,
+    /// What connected ones made of a tool that they were offered, with `--probe-tools`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCallProbe>,
 }
 
 #[derive(Serialize)]

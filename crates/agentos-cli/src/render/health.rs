@@ -2,9 +2,10 @@
 //!
 //! Owns: the table. Never: cuts the sentence that says what to do.
 
-use agentos_tool::{HealthStatus, ToolHealth, dollars};
+use agentos_tool::{HealthStatus, ToolHealth, Usage, dollars};
 
 use crate::commands::probe::Probe;
+use crate::commands::tool_calls::{ToolCallProbe, Verdict};
 use crate::escape;
 use crate::printer::{paint, style};
 
@@ -71,21 +72,57 @@ pub fn probes(probes: &[Probe]) -> String {
                 (false, true) => style::WARN,
                 (false, false) => style::BAD,
             };
-            let tokens = found.usage.and_then(|usage| usage.output_tokens);
-            let tokens = tokens
-                .map(|tokens| format!(", {tokens} tokens"))
-                .unwrap_or_default();
-            let cost = found
-                .cost_micro_usd
-                .map(|cost| format!(", {}", dollars(cost)))
-                .unwrap_or_default();
             out.push_str(&format!(
                 "  {}  {} {}\n",
                 paint(style, &format!("{:14}", found.edit_format.as_str())),
                 escape::line(&found.details),
-                paint(style::DIM, &format!("({} ms{tokens}{cost})", found.latency_ms))
+                paint(
+                    style::DIM,
+                    &took(found.latency_ms, found.usage, found.cost_micro_usd)
+                )
             ));
         }
     }
     out
+}
+
+/// What each model made of a tool that it was offered.
+pub fn tool_calls(probes: &[ToolCallProbe]) -> String {
+    let width = probes.iter().map(|probe| probe.provider.chars().count()).max();
+    let width = width.unwrap_or(0);
+    let mut out = if probes.is_empty() { "" } else { "\n" }.to_owned();
+    for probe in probes {
+        let style = match probe.verdict {
+            Verdict::Pass => style::GOOD,
+            Verdict::Fail => style::BAD,
+            Verdict::Skip => style::DIM,
+        };
+        let name = format!("{:width$}", escape::line(&probe.provider));
+        let took = match probe.verdict {
+            Verdict::Skip => String::new(),
+            Verdict::Pass | Verdict::Fail => {
+                let took = took(probe.latency_ms, probe.usage, probe.cost_micro_usd);
+                format!(" {}", paint(style::DIM, &took))
+            }
+        };
+        out.push_str(&format!(
+            "{}  tool calls: {}  {}{took}\n",
+            paint(style::BOLD, &name),
+            paint(style, probe.verdict.as_str()),
+            escape::line(&probe.details),
+        ));
+    }
+    out
+}
+
+/// What a generation took, in brackets.
+fn took(latency_ms: u64, usage: Option<Usage>, cost_micro_usd: Option<u64>) -> String {
+    let tokens = usage.and_then(|usage| usage.output_tokens);
+    let tokens = tokens
+        .map(|tokens| format!(", {tokens} tokens"))
+        .unwrap_or_default();
+    let cost = cost_micro_usd
+        .map(|cost| format!(", {}", dollars(cost)))
+        .unwrap_or_default();
+    format!("({latency_ms} ms{tokens}{cost})")
 }

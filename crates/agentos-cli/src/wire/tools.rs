@@ -12,7 +12,7 @@ use agentos_anthropic::Anthropic;
 use agentos_engine::ports::EffectError;
 use agentos_engine::{Cause, Replay};
 use agentos_gemini::Gemini;
-use agentos_generic_http::{HttpAdapter, PlainServer, ServerSettings, TemplateWire};
+use agentos_generic_http::{HttpAdapter, PlainServer, ServerSettings, TemplateWire, ToolCaller};
 use agentos_llamacpp::{LlamaCpp, LlamaCppMode};
 use agentos_lmstudio::LmStudio;
 use agentos_net::{HttpClient, HttpUrl, Names, NetConfig};
@@ -254,7 +254,7 @@ impl Hosting {
     ///
     /// # Errors
     /// When the profile is of no server, or its wire is wrong.
-    pub fn adapter(&self, names: Names) -> Result<Box<dyn Adapter>, EffectError> {
+    pub fn adapter(&self, names: Names) -> Result<Box<dyn ToolCaller>, EffectError> {
         let config = NetConfig {
             names,
             ..NetConfig::default()
@@ -330,7 +330,7 @@ fn generic(
     settings: ServerSettings,
     profile: &Profile,
     http: HttpClient,
-) -> Result<Box<dyn Adapter>, EffectError> {
+) -> Result<Box<dyn ToolCaller>, EffectError> {
     let HttpFile {
         path,
         request,

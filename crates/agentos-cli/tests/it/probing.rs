@@ -72,6 +72,91 @@ fn a_model_that_obeys_no_form_is_not_available() {
     assert_eq!(json["probes"][0]["formats"].as_array().unwrap().len(), 4);
 }
 
+/// A server whose model answers with this message, whatever it is asked.
+fn model_says(message: serde_json::Value) -> FakeServer {
+    FakeServer::start(move |request| {
+        if request.method == "GET" {
+            return Reply::json(
+                200,
+                &json!({ "object": "list", "data": [{ "id": "tiny-coder" }] }),
+            );
+        }
+        let choice = json!({ "index": 0, "finish_reason": "stop", "message": message });
+        let usage = json!({ "prompt_tokens": 40, "completion_tokens": 9 });
+        Reply::json(
+            200,
+            &json!({ "model": "tiny-coder", "choices": [choice], "usage": usage }),
+        )
+    })
+    .unwrap()
+}
+
+#[test]
+fn tool_calls_are_tried_where_asked_and_held_against_what_is_declared() {
+    let call = json!({ "type": "function", "id": "c1", "function": { "name": "pick_fruit", "arguments": "{\"fruit\":\"orange\"}" } });
+    let can = model_says(json!({ "role": "assistant", "content": null, "tool_calls": [call] }));
+    let cannot = model_says(json!({ "role": "assistant", "content": "orange" }));
+    let wire = json!({ "path": "v1/chat/completions", "request": { "input": "{{prompt}}" }, "answer": "/choices/0/message/content" });
+    let cli = agentos();
+    for (name, server, more) in [
+        ("can", &can, json!({})),
+        ("can-quietly", &can, json!({ "capabilities": { "tools": false } })),
+        ("cannot", &cannot, json!({ "capabilities": { "tools": false } })),
+        ("promises", &cannot, json!({ "capabilities": { "tools": true } })),
+        (
+            "wireless",
+            &cannot,
+            json!({ "adapter": "generic-http", "http": wire }),
+        ),
+    ] {
+        let mut profile = json!({
+            "provider": name, "adapter": "openai", "base_url": format!("{}/v1", server.url()), "model": "tiny-coder",
+        });
+        let fields = profile.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        if name == "wireless" {
+            fields.insert("base_url".to_owned(), server.url().into());
+        }
+        let file = cli.home().join(format!(".config/agentos/profiles/{name}.json"));
+        write_file(&file, profile.to_string());
+    }
+    let all = ["can", "can-quietly", "cannot", "promises", "wireless"];
+    let flags: Vec<&str> = all.iter().flat_map(|name| ["-p", name]).collect();
+    let output = cli
+        .run(&[&["tool", "health", "--probe-tools"], &flags[..]].concat())
+        .unwrap();
+    assert_eq!(output.code, Some(5), "one that was named fails: {output}");
+    let text = seen(&output, &small_repo());
+    let (_, calls) = text.split_once("\n\n").unwrap();
+    insta::assert_snapshot!(calls, @r"
+    can          tool calls: PASS  it called the offered tool with valid arguments ([DURATION], 9 tokens)
+    can-quietly  tool calls: PASS  it called the offered tool with valid arguments; `capabilities.tools` is declared as false ([DURATION], 9 tokens)
+    cannot       tool calls: FAIL  it answered without a call of the offered tool ([DURATION], 9 tokens)
+    promises     tool calls: FAIL  it answered without a call of the offered tool; `capabilities.tools` is declared as true ([DURATION], 9 tokens)
+    wireless     tool calls: SKIP  its wire has no tools, so none was offered
+    --- stderr
+    ");
+    // By itself each ends with what was asked for, and nothing is generated that was not.
+    for (name, code, verdict) in [("can", 0, "pass"), ("cannot", 5, "fail"), ("wireless", 0, "skip")] {
+        let one = ["tool", "health", "--probe-tools", "--json", "-p", name];
+        let output = cli.run(&one).unwrap();
+        assert_eq!(output.code, Some(code), "{output}");
+        let json = output.json().unwrap();
+        assert_eq!(
+            (&json["tool_calls"][0]["verdict"], &json["probes"]),
+            (&json!(verdict), &json!(null))
+        );
+    }
+    let plain = cli.run(&["tool", "health", "--json", "-p", "can"]).unwrap();
+    assert_eq!(plain.json().unwrap()["tool_calls"], json!(null));
+    let offers = can
+        .requests()
+        .iter()
+        .filter(|request| request.method == "POST")
+        .count();
+    assert_eq!(offers, 3);
+}
+
 #[test]
 fn a_watch_looks_again_until_it_is_stopped() {
     let server = chat_server(SLOPPY_FIX, || {});

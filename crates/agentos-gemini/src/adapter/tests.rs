@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use agentos_generic_http::{OfferOutcome, ToolCaller as _};
 use agentos_net::NetConfig;
 use agentos_testkit::contract::{EVENT_STREAM, Subject, task};
 use agentos_testkit::server::{FakeServer, Reply};
@@ -25,14 +26,15 @@ fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
 }
 
 fn make(root: Option<&str>, key: Option<&str>) -> Box<dyn Adapter> {
+    Box::new(adapter(root, key))
+}
+
+fn adapter(root: Option<&str>, key: Option<&str>) -> HttpAdapter<Gemini> {
     let config = NetConfig {
         max_body_bytes: 1 << 20,
         ..NetConfig::default()
     };
-    Box::new(Gemini::adapter(
-        settings(root, key),
-        HttpClient::new(config).unwrap(),
-    ))
+    Gemini::adapter(settings(root, key), HttpClient::new(config).unwrap())
 }
 
 fn answer(text: &str, finish: Value) -> Value {
@@ -173,4 +175,34 @@ async fn thoughts_are_counted_and_not_read() {
         reasoning_tokens: Some(4),
     };
     assert_eq!(output.usage, Some(usage));
+}
+
+/// The shapes of <https://ai.google.dev/gemini-api/docs/function-calling>.
+#[tokio::test]
+async fn an_offered_tool_is_in_the_request_and_its_call_in_the_answer() {
+    let call = |name: &str| {
+        json!({"candidates": [{"content": {"role": "model", "parts": [
+            {"functionCall": {"name": name, "args": {"fruit": "orange"}}, "thoughtSignature": "AAAA"},
+        ]}, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 20, "candidatesTokenCount": 5}})
+    };
+    let cases = [
+        (call("pick_fruit"), OfferOutcome::Called),
+        (call("pick_apple"), OfferOutcome::OtherTool),
+        (answer("orange", json!("STOP")), OfferOutcome::NotCalled),
+        (answer("or", json!("MAX_TOKENS")), OfferOutcome::CutOff),
+    ];
+    for (answer, outcome) in cases {
+        let server = FakeServer::start(move |_| Reply::json(200, &answer)).unwrap();
+        let seen = adapter(Some(&server.url()), Some(KEY)).offer_tool(20).await;
+        assert_eq!(seen.unwrap().unwrap().outcome, outcome);
+        let request = server.requests().remove(0);
+        assert_eq!(
+            (request.path.as_str(), request.header("x-goog-api-key")),
+            ("/models/gemini-2.5-flash:generateContent", Some(KEY))
+        );
+        let body = request.json();
+        let keys: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys, ["contents", "generationConfig", "tools"]);
+        assert_eq!(body["tools"][0]["functionDeclarations"][0]["name"], "pick_fruit");
+    }
 }

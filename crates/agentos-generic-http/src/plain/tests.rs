@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
-use agentos_tool::{Adapter, ExecutionMode, FinishReason, HealthStatus, ProgressSink, Secret, prompt};
+use agentos_tool::{
+    Adapter, ExecutionMode, FinishReason, HealthStatus, ProgressSink, Secret, Timestamp, prompt,
+};
 use serde_json::{Value, json};
 
 use super::*;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use agentos_generic_http::ANY_MODEL;
+use agentos_generic_http::{ANY_MODEL, OfferOutcome, ToolCaller as _};
 use agentos_net::Deadline;
 use agentos_openai::OpenAi;
 use agentos_testkit::contract::task;
@@ -242,5 +242,45 @@ async fn noise_under_a_grammar_is_an_edit_of_the_file() {
             assert!(rest.ends_with(">>>>>>> REPLACE\n"), "{}", output.text);
             assert_eq!(output.finish, FinishReason::Stop, "{mode:?} {seed}");
         }
+    }
+}
+
+/// A model that calls the tool in the words of its template, one that answers otherwise, and noise.
+#[tokio::test]
+async fn an_offered_tool_is_called_by_a_model_that_can() {
+    let call =
+        "<tool_call>\n{\"name\": \"pick_fruit\", \"arguments\": {\"fruit\": \"orange\"}}\n</tool_call>";
+    let other =
+        "<tool_call>\n{\"name\": \"pick_fruit\", \"arguments\": {\"fruit\": \"cherry\"}}\n</tool_call>";
+    let cases: [(&str, &[&str], &[OfferOutcome]); 4] = [
+        (call, &[], &[OfferOutcome::Called]),
+        (other, &[], &[OfferOutcome::WrongArguments]),
+        (ANSWER, &[], &[OfferOutcome::NotCalled]),
+        (
+            "ok.",
+            &["--kind", "random"],
+            &[OfferOutcome::NotCalled, OfferOutcome::CutOff],
+        ),
+    ];
+    for (answer, model_args, outcomes) in cases {
+        let options = LlamaOptions {
+            answer,
+            model_args,
+            ..LlamaOptions::default()
+        };
+        let Some(server) = LlamaServer::start(options).unwrap() else {
+            return;
+        };
+        let adapter = |mode| LlamaCpp::adapter(settings(server.url(), None), mode, http());
+        let seen = adapter(LlamaCppMode::OpenAi)
+            .offer_tool(20)
+            .await
+            .unwrap()
+            .unwrap();
+        assert!(outcomes.contains(&seen.outcome), "{answer}: {seen:?}");
+        assert_eq!(
+            adapter(LlamaCppMode::Completion).offer_tool(20).await.unwrap(),
+            None
+        );
     }
 }

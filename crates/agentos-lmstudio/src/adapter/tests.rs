@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agentos_generic_http::{OfferOutcome, ToolCaller as _};
 use agentos_testkit::contract::{BEARER, EVENT_STREAM, Subject, state_of, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
 use agentos_testkit::wire::Fixture;
@@ -276,4 +277,25 @@ async fn a_task_that_does_not_fit_the_loaded_context_is_told_before_it_is_sent()
             }
         }
     }
+}
+
+#[tokio::test]
+async fn an_offered_tool_goes_to_the_model_that_is_loaded() {
+    let recorded = Fixture::load("lmstudio", "run_chat_tool_call")
+        .unwrap()
+        .response
+        .body
+        .unwrap();
+    let server = FakeServer::start(move |request| match request.path.as_str() {
+        "/api/v1/models" => fixture("api_v1_models"),
+        "/v1/chat/completions" => Reply::json(200, &recorded),
+        _ => unexpected(request),
+    })
+    .unwrap();
+    let adapter = LmStudio::adapter(settings(Some(&server.url()), None), http());
+    let seen = adapter.offer_tool(20).await.unwrap().unwrap();
+    assert_eq!(seen.outcome, OfferOutcome::OtherTool);
+    let body = server.requests().last().unwrap().json();
+    assert_eq!(body["tools"][0]["function"]["name"], "pick_fruit");
+    assert_ne!(body["model"], "local-model");
 }

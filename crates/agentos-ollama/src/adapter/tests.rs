@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agentos_generic_http::{OfferOutcome, OfferedTool, ToolCaller as _};
 use agentos_net::NetConfig;
 use agentos_testkit::contract::{BEARER, JSON_LINES, Subject, state_of, task};
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
@@ -255,4 +256,45 @@ async fn that_a_model_is_loaded_again_with_a_longer_context_is_said() {
         output.warnings,
         ["the model is loaded with 4096 tokens of context and is loaded again with 8192"]
     );
+}
+
+#[tokio::test]
+async fn an_offered_tool_is_in_the_request_and_its_call_in_the_answer() {
+    let recorded = Fixture::load("ollama", "run_chat_tool_call")
+        .unwrap()
+        .response
+        .body
+        .unwrap();
+    let mut called = recorded.clone();
+    called["message"]["tool_calls"][0]["function"] =
+        json!({"name": "pick_fruit", "arguments": {"fruit": "orange"}});
+    let text =
+        json!({"message": {"role": "assistant", "content": "orange"}, "done": true, "done_reason": "stop"});
+    let cut =
+        json!({"message": {"role": "assistant", "content": "or"}, "done": true, "done_reason": "length"});
+    let cases = [
+        (called, OfferOutcome::Called),
+        (recorded, OfferOutcome::OtherTool),
+        (text, OfferOutcome::NotCalled),
+        (cut, OfferOutcome::CutOff),
+    ];
+    for (answer, outcome) in cases {
+        let server = FakeServer::start(move |request| match request.path.as_str() {
+            "/api/chat" => Reply::json(200, &answer),
+            _ => healthy(request),
+        })
+        .unwrap();
+        let seen = adapter(settings(Some(&server.url()), None)).offer_tool(20).await;
+        assert_eq!(seen.unwrap().unwrap().outcome, outcome);
+        let body = server.requests().last().unwrap().json();
+        let keys: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(
+            keys,
+            ["messages", "model", "options", "stream", "tools", "truncate"]
+        );
+        assert_eq!(
+            (&body["stream"], &body["tools"]),
+            (&json!(false), &json!([OfferedTool::FRUIT.as_function()]))
+        );
+    }
 }

@@ -14,6 +14,7 @@ use serde_json::json;
 use super::*;
 
 mod ends;
+mod offer;
 
 const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
 
