@@ -122,7 +122,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("ring", &["agentos-evidence"]),
     ("rpassword", &["agentos"]),
     ("rustix", &["agentos-evidence", "agentos-sandbox"]),
-    ("rustls", &["agentos-net"]),
+    ("rustls", &["agentos-net", "agentos-testkit"]),
     ("seccompiler", &["agentos-sandbox"]),
     ("secrecy", &["agentos-tool"]),
     (
@@ -133,7 +133,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("similar", &["agentos-diff"]),
     ("strsim", &["agentos-policy", "agentos-profile"]),
     ("tempfile", &["agentos-gates", "agentos-testkit"]),
-    ("tokio", &["agentos", "agentos-net"]),
+    ("tokio", &["agentos", "agentos-net", "agentos-testkit"]),
     ("toml", &["agentos-policy", "xtask"]),
     ("tracing-subscriber", &["agentos"]),
     ("unicode-normalization", &["agentos-diff"]),
@@ -443,6 +443,7 @@ const TEST_SUPPORT: &[&str] = &[
     "std::process::Command::new",
     "std::time::Instant::now",
     "std::time::SystemTime::now",
+    "tokio::net::TcpSocket::new_v4",
 ];
 
 /// What stands at the top of the repository, dot files aside. Exactly this, no more and no less.

@@ -28,6 +28,7 @@ mod evidence_copy;
 mod evidence_outside;
 mod example_workflow;
 mod exit_codes;
+mod health_table;
 mod hosted;
 mod hostile;
 mod identity;

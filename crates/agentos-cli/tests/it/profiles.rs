@@ -1,6 +1,7 @@
 //! `profile init|show --origin`, `models`, and what a run costs.
 
 use agentos_testkit::repo::write_file;
+use agentos_testkit::server::{FakeServer, Reply};
 use serde_json::json;
 
 use crate::support::{SLOPPY_FIX, agentos, chat_server, openai_at, small_repo};
@@ -197,4 +198,94 @@ fn what_a_run_costs_is_told_where_the_price_is_known() {
             .unwrap();
         assert_eq!(json["cost_micro_usd"], micro);
     }
+}
+
+#[test]
+fn the_organization_goes_in_its_header_and_to_its_wire_alone() {
+    let server = FakeServer::start(|_| Reply::json(401, &json!({ "error": { "message": "no" } }))).unwrap();
+    let repo = small_repo();
+    repo.write(
+        ".agentos/profiles/openai.json",
+        json!({ "provider": "openai", "organization": "org-of-the-repository" }).to_string(),
+    );
+    let cli = agentos().in_dir(repo.path());
+    for (provider, wanted) in [
+        ("openai", Some("org-fake-1")),
+        ("anthropic", None),
+        ("ollama", None),
+    ] {
+        let profile = json!({
+            "provider": provider, "base_url": server.url(), "organization": "org-fake-1", "requires_key": false,
+            "model": "tiny",
+        });
+        let file = cli
+            .home()
+            .join(format!(".config/agentos/profiles/{provider}.json"));
+        write_file(&file, profile.to_string());
+        let before = server.requests().len();
+        cli.run(&["tool", "health", "-p", provider]).unwrap();
+        cli.run(&["run", "fix add", "-p", provider, "--file", "src/lib.rs"])
+            .unwrap();
+        let asked = server.requests().split_off(before);
+        assert!(asked.len() > 1, "{provider}");
+        for request in asked {
+            assert_eq!(
+                request.header("openai-organization"),
+                wanted,
+                "{provider} {}",
+                request.path
+            );
+        }
+    }
+}
+
+#[test]
+fn the_limit_of_an_answer_goes_by_the_name_that_the_profile_gives_it() {
+    for (field, sent) in [
+        (None, "max_tokens"),
+        (Some("max_tokens"), "max_tokens"),
+        (Some("max_completion_tokens"), "max_completion_tokens"),
+    ] {
+        let server = chat_server(SLOPPY_FIX, || {});
+        let repo = small_repo();
+        let cli = agentos().in_dir(repo.path());
+        let mut profile = json!({
+            "provider": "mine", "adapter": "openai", "base_url": format!("{}/v1", server.url()), "model": "tiny-coder",
+        });
+        if let Some(field) = field {
+            profile["limit_field"] = field.into();
+        }
+        let file = cli.home().join(".config/agentos/profiles/mine.json");
+        write_file(&file, profile.to_string());
+        let run = [
+            "run",
+            "fix add",
+            "-p",
+            "mine",
+            "--file",
+            "src/lib.rs",
+            "--max-output-tokens",
+            "77",
+        ];
+        let output = cli.run(&run).unwrap();
+        assert_eq!(output.code, Some(0), "{output}");
+        let asked = server.requests().last().unwrap().json();
+        let limits = asked
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(name, _)| name.starts_with("max_"));
+        let limits: Vec<_> = limits
+            .map(|(name, value)| (name.as_str(), value.clone()))
+            .collect();
+        assert_eq!(limits, [(sent, json!(77))], "{field:?}");
+    }
+    let wrong = json!({ "provider": "mine", "adapter": "openai", "base_url": "http://localhost:1", "limit_field": "max" });
+    let cli = agentos();
+    write_file(
+        &cli.home().join(".config/agentos/profiles/mine.json"),
+        wrong.to_string(),
+    );
+    let refused = cli.run(&["profile", "validate", "mine"]).unwrap();
+    assert_eq!(refused.code, Some(2), "{refused}");
 }
