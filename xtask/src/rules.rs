@@ -24,6 +24,7 @@ pub const ADAPTERS_NEVER_REACH: &[&str] = &[
     "agentos-credentials",
     "agentos-evidence",
     "agentos-executor",
+    "agentos-pager",
     "agentos-signer",
 ];
 
@@ -36,6 +37,7 @@ pub const UNREACHABLE: &[(&str, &[&str])] = &[
             "agentos-credentials",
             "agentos-executor",
             "agentos-net",
+            "agentos-pager",
             "agentos-sandbox",
             "agentos-signer",
         ],
@@ -64,6 +66,7 @@ pub const UNREACHABLE: &[(&str, &[&str])] = &[
             "agentos-net",
             "agentos-ollama",
             "agentos-openai",
+            "agentos-pager",
             "agentos-sandbox",
             "agentos-signer",
         ],
@@ -75,6 +78,7 @@ pub const UNREACHABLE: &[(&str, &[&str])] = &[
             "agentos-credentials",
             "agentos-evidence",
             "agentos-executor",
+            "agentos-pager",
             "agentos-signer",
         ],
     ),
@@ -133,6 +137,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("similar", &["agentos-diff"]),
     ("strsim", &["agentos-policy", "agentos-profile"]),
     ("tempfile", &["agentos-gates", "agentos-testkit"]),
+    ("terminal_size", &["agentos"]),
     ("tokio", &["agentos", "agentos-net", "agentos-testkit"]),
     ("toml", &["agentos-policy", "xtask"]),
     ("tracing-subscriber", &["agentos"]),
@@ -160,6 +165,7 @@ pub const PURE: &[&str] = &[
     "agentos-profile",
     "agentos-executor",
     "agentos-evidence",
+    "agentos-pager",
     "agentos-signer",
 ];
 
@@ -358,6 +364,8 @@ pub const GRANTS: &[(&str, &[&str])] = &[
             "std::time::SystemTime::now",
         ],
     ),
+    // The pager that the user chose.
+    ("crates/agentos-pager", &["std::process::Command::new"]),
     // Latency and deadlines, names and one bare connection.
     (
         "crates/agentos-net",

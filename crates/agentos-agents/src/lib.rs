@@ -18,6 +18,7 @@ mod lines;
 mod places;
 mod program;
 mod speaker;
+mod trial;
 
 pub use adapter::Agent;
 pub use checkout::{Checkout, Copies};
@@ -26,3 +27,4 @@ pub use hosted::{Found, Host, Hosted, HostedLine, Job};
 pub use places::Places;
 pub use program::{FILES, Hears, Program, TASK};
 pub use speaker::Speaker;
+pub use trial::{Trial, Verdict, Written};

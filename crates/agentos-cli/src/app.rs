@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use agentos_diff::LandingReport;
 use agentos_engine::ports::EffectError;
 use agentos_engine::{Cause, Outcome};
 use agentos_tool::RunId;
@@ -12,6 +13,7 @@ use crate::args::Common;
 use crate::env::Env;
 use crate::exit::Exit;
 use crate::printer::{Printer, paint, style};
+use crate::wire::screen;
 use crate::{escape, render};
 
 /// How a command ends when it does not end with an outcome of its own.
@@ -66,14 +68,24 @@ impl App {
         Ok(Exit::from(outcome.cause))
     }
 
-    /// Shows the whole report as data, whatever the end: it is what was asked for.
-    pub fn explain(&self, outcome: &Outcome) -> Done {
+    /// Shows the whole report as data, whatever the end: it is what was asked for. Below it the diff, where one is known.
+    pub fn explain(&self, outcome: &Outcome, diff: Option<&[u8]>) -> Done {
         if self.printer.json {
             return self.finish(outcome);
         }
-        let text = render::outcome::outcome(outcome, true);
-        self.printer.data(&text).map_err(|error| output_failed(&error))?;
+        let mut text = render::outcome::outcome(outcome, true);
+        if let Some(diff) = diff {
+            text.push('\n');
+            text.push_str(&self.diff(diff, outcome.report.as_ref()));
+        }
+        self.page(&text).map_err(|error| output_failed(&error))?;
         Ok(Exit::from(outcome.cause))
+    }
+
+    /// A diff as text for this screen; with a report, how each hunk was placed stands in the margin.
+    pub fn diff(&self, diff: &[u8], report: Option<&LandingReport>) -> String {
+        let width = screen::width(&self.env);
+        render::diff::diff(&String::from_utf8_lossy(diff), width, report)
     }
 
     /// Quiet silences a success; why something did not land is always said.

@@ -59,6 +59,9 @@ pub struct Common {
     /// Print data and errors only
     #[arg(short, long, global = true)]
     pub quiet: bool,
+    /// Print long text at once instead of in `$AGENTOS_PAGER`, `$PAGER` or `less`
+    #[arg(long, global = true)]
+    pub no_pager: bool,
     /// Say more; twice for debugging
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
@@ -105,7 +108,7 @@ pub enum Verb {
     Models(tool::ModelsVerb),
     /// Print the JSON Schema of a published shape
     Schema(evidence::SchemaArgs),
-    /// Print what makes your shell complete verbs, flags, providers and runs
+    /// Print what makes your shell complete verbs, flags, providers, runs and policies
     Completions(shell::CompletionsArgs),
     /// Print a manual page; without a name, the one of the program
     Man(shell::ManArgs),

@@ -105,6 +105,7 @@ pub const CODES: &[Code] = &[
     code("key-not-stored", &[5], "the keyring or the key file does not take the key", "unlock the keyring, or `--store file`"),
     code("key-not-cleared", &[5], "a store could not be asked to forget the key", "unlock the keyring, then do it again"),
     // Landing: the answer does not fit.
+    code("check-failed", &[6], "the change does not pass the command of `--check`", "try more `--attempts`, or say in the task what the check wants"),
     code("no-diff", &[6], "there is no edit in the answer", "ask for a diff, or for search/replace blocks"),
     code("malformed", &[6], "an edit cannot be read; the line is named", "`agentos apply FILE --explain` shows how far it was read"),
     code("does-not-apply", &[6], "the place of an edit is not in the file", "look at the nearest place that is suggested"),
@@ -140,6 +141,7 @@ pub const CODES: &[Code] = &[
     code("bare-without-branch", &[8], "the repository is bare, and no branch is named", "`--branch NAME`"),
     code("no-work-tree", &[8], "there is no work tree to write to", "`--branch NAME`"),
     code("unborn-branch", &[8], "the branch has no commit yet", "`git commit --allow-empty -m start`"),
+    code("check-stale", &[8], "the branch moved after the change passed its check, and on the new commit it was not checked", "run it again"),
     code("branch-switched", &[8], "another branch is checked out than the one that the change was made for", "switch back, or run it again for the present one"),
     code("detached-head", &[8], "there is no branch to land on", "switch to a branch, or `--branch NAME`"),
     code("merge-in-progress", &[8], "a merge is in progress", "finish or abort it; `git status` says how"),

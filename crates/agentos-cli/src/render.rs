@@ -3,6 +3,7 @@
 //! Owns: layout and words. Never: prints, or lets untrusted text through unescaped.
 
 pub mod context;
+pub mod diff;
 pub mod doctor;
 pub mod evidence;
 pub mod health;
@@ -15,6 +16,7 @@ pub mod reference;
 pub mod report;
 pub mod result;
 pub mod status;
+pub mod syntax;
 
 /// A table of columns that are as wide as their widest cell; the last one is not padded.
 pub fn columns(rows: &[Vec<String>]) -> String {

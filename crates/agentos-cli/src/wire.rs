@@ -3,6 +3,7 @@
 //! Owns: the only place where executor, evidence, credentials, network, signer and adapters meet. Never: decides.
 
 pub mod agents;
+pub mod check;
 pub mod commit_signing;
 pub mod complete;
 pub mod consent;
@@ -16,7 +17,9 @@ pub mod progress;
 pub mod replayer;
 pub mod repository;
 pub mod runtime;
+pub mod screen;
 pub mod session;
 pub mod signer;
 pub mod tape;
 pub mod tools;
+pub mod working;

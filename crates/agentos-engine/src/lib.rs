@@ -10,10 +10,12 @@ pub mod replay;
 pub mod run;
 pub mod settle;
 
+mod checking;
 mod outcome;
 mod records;
 mod transcript;
 mod verdict;
 
+pub use checking::Tried;
 pub use outcome::{Cause, EvidenceRef, Outcome, OutcomeKind};
 pub use replay::Replay;

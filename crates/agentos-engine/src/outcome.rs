@@ -8,6 +8,7 @@ use agentos_tool::{RunId, ToolResult};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::checking::Tried;
 use crate::context::Withheld;
 use crate::ports::{EffectError, TargetInfo};
 
@@ -104,6 +105,8 @@ pub struct Outcome {
     pub withheld: Vec<Withheld>,
     /// The tool's call, for `run`.
     pub result: Option<ToolResult>,
+    /// What came of the check that was asked for, for `run`.
+    pub check: Option<Tried>,
     /// Attempts made by the tool; 0 when there was no tool.
     pub attempts: u32,
     /// What the tokens of all attempts cost by the profile's price, in millionths of a US dollar; none where that of one
@@ -139,6 +142,7 @@ impl Outcome {
             decision: None,
             withheld: Vec::new(),
             result: None,
+            check: None,
             attempts: 0,
             cost_micro_usd: None,
             evidence: None,

@@ -8,11 +8,11 @@ use std::rc::Rc;
 use agentos_diff::{Base, Change};
 use agentos_evidence::RecordKind;
 use agentos_policy::{Approved, Consent, Decision, Hashes, Place, PolicySet};
-use agentos_tool::{BoxFuture, StateMeasurement, Timestamp};
+use agentos_tool::{BoxFuture, ProgressSink, StateMeasurement, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Cause;
+use crate::{Cause, Tried};
 
 /// An effect did not happen. Everything a person needs is in it; nothing secret is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -275,6 +275,19 @@ pub enum Answer {
     No,
     /// Nobody could be asked.
     Nobody,
+}
+
+/// Tries a candidate where it can do no harm.
+pub trait Check {
+    /// Makes the change on a copy of the target's commit, runs the user's command on it, and says how that ended. What it
+    /// writes goes to `progress` as it comes.
+    fn check<'a>(
+        &'a self,
+        target: &'a TargetInfo,
+        change: &'a Change,
+        attempt: u32,
+        progress: &'a dyn ProgressSink,
+    ) -> BoxFuture<'a, Result<Tried, EffectError>>;
 }
 
 /// A clock.

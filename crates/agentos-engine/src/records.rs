@@ -67,6 +67,23 @@ pub(crate) struct LandingBody<'a> {
     pub report: &'a LandingReport,
 }
 
+/// What came of trying a change.
+#[derive(Serialize)]
+pub(crate) struct CheckBody<'a> {
+    pub attempt: u32,
+    pub command: &'a str,
+    pub base_commit: &'a str,
+    pub diff_sha256: &'a str,
+    pub passed: bool,
+    /// Its exit code; none where it was ended.
+    pub code: Option<u8>,
+    /// The end of what it wrote, as a blob.
+    pub output_sha256: &'a str,
+    pub elapsed_ms: u64,
+    /// The layers that held it.
+    pub layers: &'a [String],
+}
+
 /// What policy said.
 #[derive(Serialize)]
 pub(crate) struct DecisionBody<'a> {

@@ -7,7 +7,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use agentos_diff::{LandError, LandOptions, RepoPath, SeenFile, land};
+use agentos_diff::{Change, LandError, LandOptions, LandingReport, RepoPath, SeenFile, land};
 use agentos_evidence::RecordKind;
 use agentos_policy::ToolFacts;
 use agentos_tool::{
@@ -15,8 +15,9 @@ use agentos_tool::{
     Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult, ToolTask,
 };
 
+use crate::checking;
 use crate::context::{Context, gather};
-use crate::ports::{Cancel, EffectError, TargetInfo};
+use crate::ports::{Cancel, Check, EffectError, TargetInfo};
 use crate::records::{self, Called, Prompted};
 use crate::settle::{Deps, Proposal, begin, close, record_answer, settle};
 use crate::transcript::Recorder;
@@ -47,6 +48,8 @@ pub struct Request<'a> {
     pub price: Price,
     /// Set when the answer is not a model's, with the reason.
     pub mock: Option<String>,
+    /// What a candidate must pass before anybody is asked about it.
+    pub check: Option<&'a dyn Check>,
 }
 
 /// One call of a tool, judged but not landed.
@@ -59,6 +62,8 @@ pub struct Proposed {
     pub context: Context,
     /// The failure, if there is no answer.
     pub error: Option<ToolError>,
+    /// What the answer means, where it lands.
+    pub candidate: Option<(TargetInfo, Change)>,
 }
 
 /// Asks the tool once and judges the answer; lands nothing.
@@ -109,7 +114,7 @@ async fn propose(
         boundary,
         transcript,
     } = heard;
-    let result = judge(deps, &target, &call, &answer, &options, boundary)?;
+    let (result, change) = judge(deps, &target, &call, &answer, &options, boundary)?;
     record_result(deps, attempt, &result, transcript.as_deref())?;
     let (answer, error) = match answer {
         Ok(output) => (Some(output), None),
@@ -120,6 +125,7 @@ async fn propose(
         answer,
         context,
         error,
+        candidate: change.map(|change| (target, change)),
     })
 }
 
@@ -214,16 +220,16 @@ pub async fn run(
             Ok(proposed) => proposed,
             Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
         };
-        let mut outcome = match unusable(request, &proposed) {
-            Some(outcome) => close(deps, outcome),
-            None => {
-                let tool = ToolFacts {
-                    context_bytes: proposed.context.bytes(),
-                    ..facts(request, attempt, deps.clock.now())
-                };
-                settle(deps, &proposal(request, &proposed, tool, message), &begun)
-            }
-        };
+        let conclusion = conclude(
+            deps,
+            request,
+            &proposed,
+            (message, &begun),
+            attempt,
+            progress,
+            cancel,
+        );
+        let mut outcome = conclusion.await;
         outcome.attempts = attempt;
         // A sum with an unknown part is unknown.
         cost = match (cost, proposed.result.cost_micro_usd) {
@@ -239,9 +245,53 @@ pub async fn run(
         if !again {
             return outcome;
         }
-        feedback = outcome.report.as_ref().map(agentos_diff::LandingReport::feedback);
+        feedback = match outcome.check.as_ref().filter(|tried| !tried.passed) {
+            Some(tried) => Some(checking::feedback(tried)),
+            None => outcome.report.as_ref().map(LandingReport::feedback),
+        };
         attempt += 1;
     }
+}
+
+/// The way of one answer: tried, where that is asked for, and then landed.
+async fn conclude(
+    deps: &mut Deps<'_>,
+    request: &Request<'_>,
+    proposed: &Proposed,
+    (message, begun): (&str, &TargetInfo),
+    attempt: u32,
+    progress: &dyn ProgressSink,
+    cancel: &mut Cancel<'_>,
+) -> Outcome {
+    if let Some(outcome) = unusable(request, proposed) {
+        return close(deps, outcome);
+    }
+    let candidate = proposed
+        .candidate
+        .as_ref()
+        .map(|(target, change)| (target, change));
+    let proof = match checking::tried(deps, request, candidate, attempt, progress, cancel).await {
+        Ok(proof) => proof,
+        Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
+    };
+    let (of, tried) = proof.map(|proof| (proof.of, proof.tried)).unzip();
+    let mut outcome = match tried.as_ref().filter(|tried| !tried.passed) {
+        Some(tried) => close(deps, checking::refused(request, tried)),
+        None => {
+            let tool = ToolFacts {
+                context_bytes: proposed.context.bytes(),
+                checked: tried.is_some(),
+                ..facts(request, attempt, deps.clock.now())
+            };
+            let proposal = Proposal {
+                proved: of,
+                ..proposal(request, proposed, tool, message)
+            };
+            settle(deps, &proposal, begun)
+        }
+    };
+    outcome.check = tried;
+    outcome
 }
 
 /// What policy is told of a call.
@@ -256,6 +306,7 @@ fn facts(request: &Request<'_>, attempt: u32, at: Timestamp) -> ToolFacts {
         context_bytes: 0,
         // Known once the target is looked up, right before each question.
         target_ref: None,
+        checked: false,
     }
 }
 
@@ -292,15 +343,21 @@ fn judge(
     answer: &Result<ToolOutput, ToolError>,
     options: &LandOptions,
     boundary: Boundary,
-) -> Result<ToolResult, EffectError> {
+) -> Result<(ToolResult, Option<Change>), EffectError> {
     let output = match answer {
         Ok(output) => output,
-        Err(error) => return Ok(verdict(call, Err(error), &Judged::Nothing, boundary)),
+        Err(error) => return Ok((verdict(call, Err(error), &Judged::Nothing, boundary), None)),
     };
     let base = deps.repo.base(target)?;
     match land(output.text.as_bytes(), base.as_ref(), options) {
-        Ok(found) => Ok(verdict(call, Ok(output), &Judged::Lands(&found), boundary)),
-        Err(LandError::Refused(report)) => Ok(verdict(call, Ok(output), &Judged::Refused(&report), boundary)),
+        Ok(found) => {
+            let result = verdict(call, Ok(output), &Judged::Lands(&found), boundary);
+            Ok((result, Some(found.change)))
+        }
+        Err(LandError::Refused(report)) => {
+            let result = verdict(call, Ok(output), &Judged::Refused(&report), boundary);
+            Ok((result, None))
+        }
         Err(LandError::Base(error)) => Err(EffectError::new(
             Cause::Repository,
             "unreadable-base",
@@ -398,6 +455,7 @@ fn proposal<'a>(
         trailers: vec![("Assisted-by".to_owned(), format!("{provider}:{model}"))],
         partial: request.partial,
         answers: None,
+        proved: None,
     }
 }
 
@@ -423,7 +481,7 @@ fn interrupted() -> ToolError {
 }
 
 /// Whichever is ready first; none when the user stopped it. The loser is dropped, which closes its connection.
-async fn race<T>(mut work: agentos_tool::BoxFuture<'_, T>, cancel: &mut Cancel<'_>) -> Option<T> {
+pub(crate) async fn race<T>(mut work: agentos_tool::BoxFuture<'_, T>, cancel: &mut Cancel<'_>) -> Option<T> {
     poll_fn(|context| {
         if let Poll::Ready(done) = work.as_mut().poll(context) {
             return Poll::Ready(Some(done));

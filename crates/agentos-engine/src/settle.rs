@@ -54,6 +54,17 @@ pub struct Proposal<'a> {
     pub partial: bool,
     /// The run whose request for consent this answers.
     pub answers: Option<String>,
+    /// The change that passed the check which was asked for: no other may land then.
+    pub proved: Option<Proved>,
+}
+
+/// Which change was tried, on which commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proved {
+    /// The commit it was tried on.
+    pub base_commit: String,
+    /// SHA-256 of its canonical diff.
+    pub diff_sha256: String,
 }
 
 /// Takes an answer to its end, on the branch that the run began with. Never fails: what goes wrong is the outcome, and
@@ -257,6 +268,7 @@ fn decide_and_land(
     found: Found,
     policy: &PolicyInForce,
 ) -> Result<Outcome, EffectError> {
+    proved(proposal, target, &found.change)?;
     let tool = ToolFacts {
         target_ref: Some(target.refname.clone()),
         ..proposal.tool.clone()
@@ -320,6 +332,17 @@ fn decide_and_land(
     };
     outcome.decision = Some(decision);
     carry_out(deps, proposal, target, approved, outcome)
+}
+
+/// What was tried is what lands, or nothing does.
+fn proved(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change) -> Result<(), EffectError> {
+    let is_other = |of: &Proved| of.base_commit != target.base_commit || of.diff_sha256 != change.sha256();
+    if !proposal.proved.as_ref().is_some_and(is_other) {
+        return Ok(());
+    }
+    let message = "the branch moved after the change was checked, and on the new commit it was not";
+    let hint = "nothing was landed: run it again, and it is checked on the branch as it is now";
+    Err(EffectError::new(Cause::Repository, "check-stale", message).hint(hint))
 }
 
 /// The executor's part, and what is said of it.

@@ -87,6 +87,7 @@ impl RunFacts {
             RecordKind::Attempt
             | RecordKind::ToolResult
             | RecordKind::Boundary
+            | RecordKind::Check
             | RecordKind::Intent
             | RecordKind::Undo
             | RecordKind::Recovered

@@ -33,6 +33,8 @@ pub enum RecordKind {
     Boundary,
     /// What landing made of an answer.
     Landing,
+    /// What came of trying a change before anybody was asked.
+    Check,
     /// What policy said.
     Decision,
     /// What a person said.
@@ -62,6 +64,7 @@ impl RecordKind {
             Self::ToolResult => "tool_result",
             Self::Boundary => "boundary",
             Self::Landing => "landing",
+            Self::Check => "check",
             Self::Decision => "decision",
             Self::Consent => "consent",
             Self::Intent => "intent",
@@ -81,6 +84,7 @@ impl RecordKind {
             | Self::ToolResult
             | Self::Boundary
             | Self::Landing
+            | Self::Check
             | Self::Decision
             | Self::Consent
             | Self::Refusal
@@ -91,13 +95,14 @@ impl RecordKind {
 
     /// The kind of a word on the tape.
     pub(crate) fn from_word(word: &str) -> Option<Self> {
-        const ALL: [RecordKind; 14] = [
+        const ALL: [RecordKind; 15] = [
             RecordKind::Task,
             RecordKind::Attempt,
             RecordKind::Answer,
             RecordKind::ToolResult,
             RecordKind::Boundary,
             RecordKind::Landing,
+            RecordKind::Check,
             RecordKind::Decision,
             RecordKind::Consent,
             RecordKind::Intent,

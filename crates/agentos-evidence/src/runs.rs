@@ -152,6 +152,7 @@ impl RunSummary {
             | RecordKind::Answer
             | RecordKind::ToolResult
             | RecordKind::Boundary
+            | RecordKind::Check
             | RecordKind::Consent
             | RecordKind::Intent
             | RecordKind::Undo

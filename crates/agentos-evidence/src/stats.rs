@@ -138,6 +138,7 @@ impl ProviderStats {
             | RecordKind::Attempt
             | RecordKind::Answer
             | RecordKind::Boundary
+            | RecordKind::Check
             | RecordKind::Landing
             | RecordKind::Decision
             | RecordKind::Consent

@@ -74,6 +74,7 @@ fn tool() -> ToolFacts {
         at: Timestamp::from_unix_seconds(0),
         context_bytes: 0,
         target_ref: Some("refs/heads/main".to_owned()),
+        checked: false,
     }
 }
 

@@ -87,6 +87,7 @@ fn matches(
                 .clone()
                 .unwrap_or_else(|| "refs/heads/topic".to_owned()),
         ),
+        checked: example.checked.unwrap_or(false),
     };
     let first = text.action.as_deref().and_then(<[Action]>::first).copied();
     let usual = if example.path.is_some() {

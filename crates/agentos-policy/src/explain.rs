@@ -273,6 +273,10 @@ fn failing_tool(rule: &Rule, tool: &ToolFacts) -> Vec<(bool, String)> {
             format!("`enforcement` is another; this is {held}"),
         ),
         (
+            conditions.checked.is_none_or(|checked| checked == tool.checked),
+            format!("`checked` is another; this is {}", tool.checked),
+        ),
+        (
             conditions
                 .provider
                 .as_ref()

@@ -59,6 +59,8 @@ pub(crate) struct RuleText {
     pub(crate) execution_mode: Option<ExecutionMode>,
     /// What holds the tool back.
     pub(crate) enforcement: Option<Enforcement>,
+    /// Whether the change must have passed, or must not have passed, a check that the user named (`run --check`).
+    pub(crate) checked: Option<bool>,
     /// Globs of which one must match the ref to be moved, as in `refs/heads/release/**`; `*` stays between two slashes.
     /// Without a commit it is the branch that is checked out, and `HEAD` where none is.
     pub(crate) target_ref: Option<Vec<String>>,
@@ -139,6 +141,8 @@ pub(crate) struct Example {
     pub(crate) execution_mode: Option<ExecutionMode>,
     /// What holds the tool back.
     pub(crate) enforcement: Option<Enforcement>,
+    /// It passed the check that the user named; false unless stated.
+    pub(crate) checked: Option<bool>,
     /// The ref to be moved; `refs/heads/topic` unless stated.
     pub(crate) target_ref: Option<String>,
     /// Findings.

@@ -164,6 +164,7 @@ fn is_unconditional(rule: &Rule, text: &RuleText) -> bool {
         text.model.is_some(),
         text.execution_mode.is_some(),
         text.enforcement.is_some(),
+        text.checked.is_some(),
         text.target_ref.is_some(),
         text.except_target_ref.is_some(),
         text.findings.is_some(),
@@ -246,6 +247,7 @@ fn covers(by: &RuleText, of: &RuleText) -> bool {
         && list(by.model.as_ref(), of.model.as_ref())
         && same(by.execution_mode.as_ref(), of.execution_mode.as_ref())
         && same(by.enforcement.as_ref(), of.enforcement.as_ref())
+        && same(by.checked.as_ref(), of.checked.as_ref())
         && list(by.findings.as_ref(), of.findings.as_ref())
         && list(by.touches.as_ref(), of.touches.as_ref())
         && list(by.ecosystems.as_ref(), of.ecosystems.as_ref())

@@ -37,6 +37,9 @@ pub struct ToolFacts {
     /// `HEAD` where none is. Nothing where no target is known, which no glob but `**` matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_ref: Option<String>,
+    /// Exactly this change passed the check that the user named, in a sandbox, on the commit it is made for.
+    #[serde(default)]
+    pub checked: bool,
 }
 
 impl ToolFacts {

@@ -42,6 +42,7 @@ pub(crate) struct Conditions {
     pub(crate) model: Option<GlobSet>,
     pub(crate) execution_mode: Option<ExecutionMode>,
     pub(crate) enforcement: Option<Enforcement>,
+    pub(crate) checked: Option<bool>,
     target_ref: Option<GlobSet>,
     except_target_ref: Option<GlobSet>,
     pub(crate) findings: Option<Bits<FindingKind>>,
@@ -158,6 +159,7 @@ impl Rule {
                 model: names("model", text.model.as_deref()).map_err(fault)?,
                 execution_mode: text.execution_mode,
                 enforcement: text.enforcement,
+                checked: text.checked,
                 target_ref: refs("target_ref", text.target_ref.as_deref()).map_err(fault)?,
                 except_target_ref: refs("except_target_ref", text.except_target_ref.as_deref())
                     .map_err(fault)?,
@@ -186,6 +188,7 @@ impl Rule {
             .execution_mode
             .is_none_or(|mode| mode == tool.execution_mode)
             && conditions.enforcement.is_none_or(|held| held == tool.enforcement)
+            && conditions.checked.is_none_or(|checked| checked == tool.checked)
             && conditions.holds_for_target(tool)
             && conditions
                 .hours

@@ -33,5 +33,5 @@ pub use order::{Forward, Limits, Order, Overlay, Share, Way};
 pub use outlet::{Outlet, Unreached, reach};
 pub use report::{Layer, Report};
 pub use run::{Caps, Ended, Input, Sandbox, Stop, Stream};
-pub use scratch::{Scratch, place};
+pub use scratch::{Scratch, lay, place};
 pub use stage::tool_user;

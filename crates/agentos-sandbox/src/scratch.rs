@@ -153,6 +153,42 @@ pub fn place(folder: &Path, name: &Path, bytes: &[u8]) -> std::io::Result<()> {
     give(&place)
 }
 
+/// Puts a file of a candidate into a folder that a tool will see, in the place of whatever is there, a link too. What
+/// stands above it and is no folder goes; nothing is ever written through a link.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn lay(folder: &Path, name: &Path, bytes: &[u8], executable: bool) -> std::io::Result<()> {
+    let mut above = folder.to_owned();
+    for part in name.parent().into_iter().flat_map(Path::components) {
+        above.push(part);
+        match fs::symlink_metadata(&above) {
+            Ok(found) if found.is_dir() => continue,
+            Ok(_) => fs::remove_file(&above)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        fs::create_dir_all(&above)?;
+        give(&above)?;
+    }
+    let file = folder.join(name);
+    match fs::symlink_metadata(&file) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(&file)?,
+        Ok(_) => fs::remove_file(&file)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    place(folder, name, bytes)?;
+    #[cfg(unix)]
+    if executable {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o700))?;
+    }
+    #[cfg(not(unix))]
+    let _ = executable;
+    Ok(())
+}
+
 fn lock_of(folder: &Path) -> PathBuf {
     folder.with_extension("lock")
 }

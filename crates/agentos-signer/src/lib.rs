@@ -1,4 +1,4 @@
-//! Starts the user's own signing program, the only process that the product starts.
+//! Starts the user's own signing program.
 //!
 //! Owns: finding `gpg`, `gpgsm` or `ssh-keygen`, its arguments, its small environment, and the bounds of its time and
 //! output. Never: decides whether to sign, reads a configuration, looks a program up in a relative folder, or holds a

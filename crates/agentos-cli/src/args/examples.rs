@@ -38,6 +38,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "agentos run -p lmstudio \"add a --version flag\" --file src/main.rs",
             "agentos run -p ollama \"total() ignores the count\" --context show",
+            "agentos run -p ollama \"total() ignores the count\" --check \"cargo test\"",
             "agentos run -p command -- cargo fmt",
             "agentos run -p claude-code \"add a --version flag\"",
         ],

@@ -101,6 +101,13 @@ pub struct RunArgs {
     /// Where it lands.
     #[command(flatten)]
     pub target: TargetFlags,
+    /// A shell command that the change must pass before you are asked, run in the sandbox on a copy with the change in
+    /// it; its failure is told to the tool. `--read` and `--share` show it more
+    #[arg(long, value_name = "COMMAND")]
+    pub check: Option<String>,
+    /// Seconds that the check may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, requires = "check", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub check_timeout: u64,
     /// How often the tool may try; it is told why the last answer did not land
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10))]
     pub attempts: u32,
@@ -123,6 +130,9 @@ pub struct ProgramFlags {
     /// Refuse a tool that the kernel does not hold back with every layer
     #[arg(long)]
     pub require_sandbox: bool,
+    /// What may be read is for a check as well, whatever the provider is.
+    #[arg(skip)]
+    pub for_check: bool,
 }
 
 /// The verbs of `diff`.

@@ -81,6 +81,9 @@ pub struct JudgeArgs {
     /// As if it landed on this branch; on the one that is checked out unless stated
     #[arg(long, value_name = "NAME")]
     pub branch: Option<String>,
+    /// As if it had passed the check of `run --check`
+    #[arg(long)]
+    pub checked: bool,
     /// As if the tool worked at a vendor's
     #[arg(long)]
     pub cloud: bool,

@@ -38,11 +38,18 @@ pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
         attempt: 1,
         partial: args.target.partial,
         answers: None,
+        proved: None,
     };
     let outcome = settle::apply(&mut session.deps(), "apply", &what, &proposal);
     session.seal(app);
     if args.explain {
-        app.explain(&outcome)
+        // Where it lands, its diff was recorded before anything else.
+        let landed = outcome
+            .diff_sha256
+            .as_ref()
+            .map(|sha256| format!("sha256:{sha256}"));
+        let diff = landed.and_then(|id| session.store().get_blob(&id).ok());
+        app.explain(&outcome, diff.as_deref())
     } else {
         app.finish(&outcome)
     }
@@ -59,6 +66,7 @@ pub fn patch_facts() -> ToolFacts {
         at: SystemClock.now(),
         context_bytes: 0,
         target_ref: None,
+        checked: false,
     }
 }
 

@@ -76,9 +76,8 @@ pub fn approve(app: &App, args: &ApproveArgs, run: &RunId) -> Done {
         .get_blob(&request.diff_blob_sha256)
         .map_err(|error| broken(&error))?;
     if args.show {
-        let text = String::from_utf8_lossy(&diff);
         let shown = if app.env.stdout_is_terminal {
-            app.printer.data(&render::result::diff(&text))
+            app.page(&app.diff(&diff, None))
         } else {
             app.printer.bytes(&diff)
         };
@@ -104,6 +103,8 @@ pub fn approve(app: &App, args: &ApproveArgs, run: &RunId) -> Done {
         attempt: request.tool.attempt,
         partial: false,
         answers: Some(id.clone()),
+        // The consent is bound to the same change and commit as the check was.
+        proved: None,
     };
     let outcome = settle::apply(
         &mut session.deps(),
@@ -154,7 +155,7 @@ fn list(app: &App, store: &Store) -> Done {
         app.printer.note("nothing waits for a person");
     } else {
         let lines = requests.iter().map(render::outcome::request).collect::<String>();
-        app.printer.data(&lines).map_err(|error| output_failed(&error))?;
+        app.page(&lines).map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
 }

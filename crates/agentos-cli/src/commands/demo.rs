@@ -106,6 +106,7 @@ impl Demo<'_> {
             attempts: 1,
             price: Price::default(),
             mock: None,
+            check: None,
         };
         let outcome = runtime::block_on(async {
             let mut never: Cancel<'_> = Box::pin(std::future::pending());
@@ -138,6 +139,7 @@ impl Demo<'_> {
             attempt: 1,
             partial: false,
             answers: None,
+            proved: None,
         };
         let outcome = settle::apply(&mut session.deps(), "apply", what, &proposal);
         session.seal(self.app);

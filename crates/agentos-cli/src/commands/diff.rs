@@ -36,6 +36,10 @@ fn print(app: &App, found: &Landed) -> Done {
         app.printer
             .json(&found.report)
             .map_err(|error| output_failed(&error))?;
+    } else if app.env.stdout_is_terminal {
+        // A person sees it escaped, coloured and with its rungs; a pipe gets the bytes.
+        let text = app.diff(found.change.canonical_diff(), Some(&found.report));
+        app.page(&text).map_err(|error| output_failed(&error))?;
     } else {
         app.printer
             .bytes(found.change.canonical_diff())

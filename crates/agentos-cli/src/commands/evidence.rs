@@ -20,6 +20,7 @@ use crate::render;
 use crate::wire::repository::{self, History};
 use crate::wire::signer;
 use crate::wire::tape::broken;
+use crate::wire::working::Working;
 
 /// `agentos evidence list --json`.
 #[derive(Serialize, JsonSchema)]
@@ -72,8 +73,7 @@ pub fn list(app: &App, args: &EvidenceListArgs) -> Done {
         app.printer
             .note("no runs yet; `agentos apply` and `agentos run` leave evidence here");
     } else {
-        app.printer
-            .data(&render::evidence::list(&runs))
+        app.page(&render::evidence::list(&runs))
             .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
@@ -123,8 +123,7 @@ pub fn show(app: &App, args: &EvidenceShowArgs) -> Done {
         };
         app.printer.json(&shown).map_err(|error| output_failed(&error))?;
     } else {
-        app.printer
-            .data(&render::evidence::story(&records))
+        app.page(&render::evidence::story(&records))
             .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
@@ -139,7 +138,7 @@ pub fn stats(app: &App) -> Done {
     if app.printer.json {
         app.printer.json(&report)
     } else {
-        app.printer.data(&render::evidence::stats(&report.providers))
+        app.page(&render::evidence::stats(&report.providers))
     }
     .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
@@ -181,12 +180,15 @@ pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
         // Only a copy may leave something out; the evidence itself may not.
         redacted: args.dir.is_some() && is_redacted(&dir).map_err(|error| broken(&error))?,
     };
-    let report = store.verify(&checks).map_err(|error| broken(&error))?;
+    let report = {
+        let _working = Working::on(app, "checking the evidence", None);
+        store.verify(&checks).map_err(|error| broken(&error))?
+    };
     if app.printer.json {
         app.printer.json(&report).map_err(|error| output_failed(&error))?;
     } else {
         let text = render::evidence::verified(&report);
-        app.printer.data(&text).map_err(|error| output_failed(&error))?;
+        app.page(&text).map_err(|error| output_failed(&error))?;
     }
     Ok(if report.ok {
         Exit::Done

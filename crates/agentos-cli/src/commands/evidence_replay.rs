@@ -20,6 +20,7 @@ use crate::printer::{paint, style};
 use crate::wire::replayer::Replayer;
 use crate::wire::repository;
 use crate::wire::tape::broken;
+use crate::wire::working::Working;
 
 /// `agentos evidence replay --json`.
 #[derive(Default, Serialize, JsonSchema)]
@@ -90,7 +91,10 @@ pub fn replay(app: &App, args: &EvidenceReplayArgs) -> Done {
         (Some(run), false) => Some(run.clone()),
         (None, false) => Some(newest(&store)?),
     };
-    let report = all(&store, wanted.as_deref(), &Replayer::new(&repo, &store))?;
+    let report = {
+        let working = Working::on(app, "replaying runs", None);
+        all(&store, wanted.as_deref(), &Replayer::new(&repo, &store), &working)?
+    };
     if let (Some(run), true) = (&wanted, report.runs.is_empty()) {
         return Err(usage(format!("there is no run `{run}` on the tape"))
             .hint("`agentos evidence list` shows the runs"));
@@ -98,7 +102,7 @@ pub fn replay(app: &App, args: &EvidenceReplayArgs) -> Done {
     if app.printer.json {
         app.printer.json(&report)
     } else {
-        app.printer.data(&words(&report, wanted.is_some()))
+        app.page(&words(&report, wanted.is_some()))
     }
     .map_err(|error| output_failed(&error))?;
     Ok(match (report.different, report.unavailable, &wanted) {
@@ -109,7 +113,12 @@ pub fn replay(app: &App, args: &EvidenceReplayArgs) -> Done {
 }
 
 /// Every run that is wanted, each as soon as it has ended: the tape is read once.
-fn all(store: &Store, wanted: Option<&str>, replayer: &Replayer<'_>) -> Result<ReplayReport, EffectError> {
+fn all(
+    store: &Store,
+    wanted: Option<&str>,
+    replayer: &Replayer<'_>,
+    working: &Working,
+) -> Result<ReplayReport, EffectError> {
     let mut report = ReplayReport {
         version: 1,
         ..ReplayReport::default()
@@ -124,6 +133,7 @@ fn all(store: &Store, wanted: Option<&str>, replayer: &Replayer<'_>) -> Result<R
         open.entry(run.clone()).or_default().push(record);
         if ended && let Some(records) = open.remove(&run) {
             report.take(replayer.run(&run, &records));
+            working.step();
         }
     }
     for (run, records) in open {

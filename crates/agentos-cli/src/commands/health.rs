@@ -20,6 +20,7 @@ use crate::commands::tool_calls::{self, ToolCallProbe};
 use crate::exit::Exit;
 use crate::render;
 use crate::wire::tools::{Tool, Tools};
+use crate::wire::working::Working;
 use crate::wire::{key_checks, repository, runtime};
 
 /// Runs the verb.
@@ -36,11 +37,22 @@ pub fn health(app: &App, args: &HealthArgs) -> Done {
     let names = named(&tools, &args.providers)?;
     match args.watch {
         Some(seconds) => watch(app, args, &tools, &names, Duration::from_secs(seconds)),
-        None => match runtime::block_on(runtime::unless_interrupted(look(app, args, &tools, &names)))? {
+        None => match once(app, args, &tools, &names)? {
             Some(seen) => seen?.show(app, args),
             None => Ok(Exit::Interrupted),
         },
     }
+}
+
+/// One look, unless the user presses Ctrl-C first.
+fn once(
+    app: &App,
+    args: &HealthArgs,
+    tools: &Tools,
+    names: &[String],
+) -> Result<Option<Result<Seen, EffectError>>, EffectError> {
+    let _working = Working::on(app, if args.probe { "probing" } else { "asking providers" }, None);
+    runtime::block_on(runtime::unless_interrupted(look(app, args, tools, names)))
 }
 
 /// What one look showed.
@@ -194,6 +206,7 @@ pub fn asked(
     names: &[String],
     over: &OverrideFlags,
 ) -> Result<Vec<ToolHealth>, EffectError> {
+    let _working = Working::on(app, "asking providers", None);
     let ready = ready(app, tools, names, over);
     let found = runtime::block_on(probe_all(names, &ready))?;
     let found = found.into_iter().zip(&ready);

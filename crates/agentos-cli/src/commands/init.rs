@@ -304,6 +304,7 @@ fn write(app: &App, args: &InitArgs, run: &RunId, files: &[ProposedFile]) -> Res
         attempt: 1,
         partial: false,
         answers: None,
+        proved: None,
     };
     let outcome = settle::apply(&mut session.deps(), "init", instruction, &proposal);
     session.seal(app);

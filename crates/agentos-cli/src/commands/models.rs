@@ -62,9 +62,7 @@ pub fn list(app: &App, args: &ModelsListArgs) -> Done {
             abilities(model),
         ]
     }));
-    app.printer
-        .data(&columns(&rows))
-        .map_err(|error| output_failed(&error))?;
+    app.page(&columns(&rows)).map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 

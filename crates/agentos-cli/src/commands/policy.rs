@@ -119,7 +119,7 @@ pub fn check(app: &App, args: &JudgeArgs) -> Done {
             Some(explained) => render::policy::decision(&explained.decision),
             None => render::policy::usable(&judged.set),
         };
-        app.printer.data(&text).map_err(|error| output_failed(&error))?;
+        app.page(&text).map_err(|error| output_failed(&error))?;
     }
     Ok(judged.exit())
 }
@@ -141,8 +141,7 @@ pub fn explain(app: &App, args: &JudgeArgs) -> Done {
             .json(&explained)
             .map_err(|error| output_failed(&error))?;
     } else {
-        app.printer
-            .data(&render::policy::tree(&explanation))
+        app.page(&render::policy::tree(&explanation))
             .map_err(|error| output_failed(&error))?;
     }
     Ok(exit)
@@ -182,8 +181,7 @@ pub fn lint(app: &App, args: &RulesArgs) -> Done {
     } else if advice.is_empty() {
         app.printer.note("nothing to say about the rules");
     } else {
-        app.printer
-            .data(&render::policy::advice(&advice))
+        app.page(&render::policy::advice(&advice))
             .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
@@ -205,8 +203,7 @@ pub fn show(app: &App, args: &ShowArgs) -> Done {
         };
         app.printer.json(&show).map_err(|error| output_failed(&error))?;
     } else {
-        app.printer
-            .data(&render::policy::rules(&set, args.origin))
+        app.page(&render::policy::rules(&set, args.origin))
             .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
@@ -214,8 +211,7 @@ pub fn show(app: &App, args: &ShowArgs) -> Done {
 
 /// The documented examples, as a file that loads.
 pub fn facts(app: &App) -> Done {
-    app.printer
-        .data(agentos_policy::FACTS)
+    app.page(agentos_policy::FACTS)
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
@@ -261,6 +257,7 @@ pub fn init(app: &App, args: &PolicyInitArgs, run: &RunId) -> Done {
         attempt: 1,
         partial: false,
         answers: None,
+        proved: None,
     };
     let instruction = format!("Begin with the policy preset {}", preset.as_str());
     let outcome = settle::apply(&mut session.deps(), "policy init", &instruction, &proposal);
@@ -335,6 +332,7 @@ fn as_if(args: &JudgeArgs, target: &TargetInfo) -> ToolFacts {
             ExecutionMode::Local
         },
         target_ref: Some(branch.unwrap_or_else(|| target.refname.clone())),
+        checked: args.checked,
         ..patch_facts()
     }
 }

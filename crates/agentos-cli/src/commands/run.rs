@@ -2,17 +2,18 @@
 //!
 //! Owns: the commit message and the answer arriving on the screen. Never: picks a model or a provider.
 
-use agentos_engine::ports::{Cancel, EffectError};
+use agentos_engine::ports::{Cancel, Check, EffectError};
 use agentos_engine::run::{self as flow, Request};
 use agentos_tool::{EditFormat, NoProgress, RunId, TaskLimits};
 
 use crate::app::{App, Done, output_failed, usage};
-use crate::args::land::{ContextArg, EditFormatArg, RunArgs};
+use crate::args::land::{ContextArg, EditFormatArg, ProgramFlags, RunArgs};
 use crate::args::tool::ProviderFlags;
 use crate::escape;
 use crate::exit::Exit;
 use crate::render;
 use crate::wire::agents;
+use crate::wire::check::Checker;
 use crate::wire::context::{self, ContextReport};
 use crate::wire::progress::{Display, NotesOnly, TerminalProgress};
 use crate::wire::session::{Session, Wanted};
@@ -23,11 +24,16 @@ use crate::wire::{hosted, paths, runtime};
 pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
     let mut session = Session::open(app, &Wanted::from(&args.target), run)?;
     let tools = Tools::read(app, Some(session.work_dir()))?;
-    let tool = match agents::asked(app, &tools, &args.provider, &args.program, &session)? {
+    let flags = ProgramFlags {
+        for_check: args.check.is_some(),
+        ..args.program.clone()
+    };
+    let tool = match agents::asked(app, &tools, &args.provider, &flags, &session)? {
         Some(tool) => tool,
         None => hosted::hosted(app, tools.tool(app, &args.provider)?, &session)?,
     };
     agents::held(&tool, &args.program)?;
+    let checker = Checker::asked(app, args, &tool, &session, run.as_str())?;
     let task = agents::task(args.task.as_deref(), &args.program);
     for notice in &tool.notices {
         app.printer.note(&format!("note: {}", escape::line(notice)));
@@ -62,6 +68,7 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
         attempts: args.attempts,
         price: tool.price,
         mock: None,
+        check: checker.as_ref().map(|checker| checker as &dyn Check),
     };
     let outcome = runtime::block_on(async {
         let mut cancel: Cancel<'_> = Box::pin(runtime::interrupted());
@@ -103,7 +110,7 @@ fn show_context(app: &App, found: &ContextReport) -> Done {
     if app.printer.json {
         app.printer.json(found)
     } else {
-        app.printer.data(&render::context::context(found))
+        app.page(&render::context::context(found))
     }
     .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)

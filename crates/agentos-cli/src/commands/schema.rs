@@ -120,7 +120,7 @@ pub fn schema(app: &App, args: &SchemaArgs) -> Done {
         }
         (Some(_) | None, _) => SHAPES.iter().map(|(name, _)| format!("{name}\n")).collect(),
     };
-    app.printer.data(&text).map_err(|error| output_failed(&error))?;
+    app.page(&text).map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
 }
 

@@ -44,6 +44,7 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
         attempts: 1,
         price: tool.price,
         mock: None,
+        check: None,
     };
     let asked = runtime::block_on(async {
         let mut cancel: Cancel<'_> = Box::pin(runtime::interrupted());
@@ -81,11 +82,11 @@ fn show(app: &App, proposed: &Proposed) -> Result<(), agentos_engine::ports::Eff
     }
     let written = match (&proposed.result.diff, &proposed.answer) {
         // A person sees it escaped and coloured; a pipe gets the bytes that were judged.
-        (Some(diff), _) if app.env.stdout_is_terminal => app.printer.data(&render::result::diff(diff)),
+        (Some(diff), _) if app.env.stdout_is_terminal => app.page(&app.diff(diff.as_bytes(), None)),
         (Some(diff), _) => app.printer.bytes(diff.as_bytes()),
-        (None, Some(answer)) if app.env.stdout_is_terminal => app
-            .printer
-            .data(&format!("{}\n", escape::block(answer.text.trim_end()))),
+        (None, Some(answer)) if app.env.stdout_is_terminal => {
+            app.page(&format!("{}\n", escape::block(answer.text.trim_end())))
+        }
         (None, Some(answer)) => app
             .printer
             .bytes(format!("{}\n", answer.text.trim_end()).as_bytes()),

@@ -50,6 +50,7 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
         attempt: 1,
         partial: false,
         answers: None,
+        proved: None,
     };
     let mut outcome = settle::apply(&mut session.deps(), "undo", &instruction, &proposal);
     session.seal(app);
@@ -115,6 +116,7 @@ fn undo_facts() -> ToolFacts {
         at: SystemClock.now(),
         context_bytes: 0,
         target_ref: None,
+        checked: false,
     }
 }
 

@@ -115,6 +115,7 @@ pub fn station(record: &Record) -> (&'static str, String) {
         RecordKind::ToolResult => (style::BOLD, called(body)),
         RecordKind::Boundary => (style::BOLD, String::new()),
         RecordKind::Landing => landing(body),
+        RecordKind::Check => checked(body),
         RecordKind::Decision => (style::BOLD, decided(body)),
         RecordKind::Consent => {
             let given = body.pointer("/given").and_then(Value::as_bool) == Some(true);
@@ -226,6 +227,19 @@ fn landing(body: &Value) -> (&'static str, String) {
                 format!("{files} {noun} found ({})", rungs.join(", ")),
             )
         }
+    }
+}
+
+fn checked(body: &Value) -> (&'static str, String) {
+    let command = body
+        .pointer("/command")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let code = body.pointer("/code").and_then(Value::as_u64);
+    match (body.pointer("/passed").and_then(Value::as_bool), code) {
+        (Some(true), _) => (style::GOOD, format!("the change passes `{command}`")),
+        (_, Some(code)) => (style::BAD, format!("`{command}` ended with exit code {code}")),
+        (_, None) => (style::BAD, format!("`{command}` did not end in time")),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns: the sentence, the reasons and the next step. Never: shows more than what helps.
 
 use agentos_engine::context::Withheld;
-use agentos_engine::{Outcome, OutcomeKind};
+use agentos_engine::{Outcome, OutcomeKind, Tried};
 use agentos_policy::{Decision, Effect};
 use agentos_tool::dollars;
 
@@ -24,6 +24,7 @@ pub fn outcome(outcome: &Outcome, verbose: bool) -> String {
             out.push_str(&format!("  {}\n", escape::line(file)));
         }
     }
+    out.push_str(&outcome.check.as_ref().map(checked).unwrap_or_default());
     out.push_str(&withheld(&outcome.withheld));
     for path in &outcome.kept {
         let path = escape::line(path);
@@ -76,6 +77,36 @@ pub fn request(open: &OpenRequest) -> String {
         escape::line(subject),
         paint(style::DIM, &about)
     )
+}
+
+/// Lines of a failed check's output that are shown; the evidence has more.
+const CHECK_LINES: usize = 12;
+
+/// How the check went, and the end of what it wrote where it failed.
+fn checked(tried: &Tried) -> String {
+    let command = escape::line(&tried.command);
+    let seconds = format!("{}.{} s", tried.elapsed_ms / 1000, tried.elapsed_ms % 1000 / 100);
+    if tried.passed {
+        return format!(
+            "  {} `{command}` {}\n",
+            paint(style::GOOD, "passed"),
+            paint(style::DIM, &seconds)
+        );
+    }
+    let mut out = format!(
+        "  {} `{command}` {}\n",
+        paint(style::BAD, "failed"),
+        paint(style::DIM, &seconds)
+    );
+    let lines: Vec<&str> = tried.said.lines().collect();
+    for line in lines.iter().skip(lines.len().saturating_sub(CHECK_LINES)) {
+        out.push_str(&format!(
+            "    {} {}\n",
+            paint(style::DIM, "|"),
+            escape::line(line)
+        ));
+    }
+    out
 }
 
 /// What policy kept from the tool, one line each.

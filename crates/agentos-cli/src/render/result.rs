@@ -36,29 +36,6 @@ pub fn result(result: &ToolResult) -> String {
     out
 }
 
-/// The diff of a call, coloured.
-pub fn diff(text: &str) -> String {
-    let mut out = String::new();
-    for line in escape::block(text).lines() {
-        let style = match line.as_bytes().first() {
-            _ if line.starts_with("+++") || line.starts_with("---") || line.starts_with("diff ") => {
-                style::BOLD
-            }
-            Some(b'+') => style::GOOD,
-            Some(b'-') => style::BAD,
-            Some(b'@') => style::DIM,
-            Some(_) | None => "",
-        };
-        out.push_str(&if style.is_empty() {
-            line.to_owned()
-        } else {
-            paint(style, line)
-        });
-        out.push('\n');
-    }
-    out
-}
-
 /// Tool, model, place, tokens and time, as far as known.
 pub fn about(result: &ToolResult) -> String {
     let mut out = format!("  {}", escape::line(&result.tool));

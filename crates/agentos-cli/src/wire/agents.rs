@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use agentos_agents::{Agent, Checkout, Copies, Hears, Places, Program, Speaker};
 use agentos_engine::Cause;
-use agentos_engine::ports::{Clock, EffectError, Repository as _};
+use agentos_engine::ports::{Clock, EffectError, Repository as _, TargetInfo};
 use agentos_executor::{BaseCopy, Repository, Shown, Target};
 use agentos_net::HttpUrl;
 use agentos_policy::{Effect, PolicySet, ToolFacts};
@@ -67,9 +67,9 @@ pub fn asked(
         _ => Some(tools.resolved(app, name, &provider.over)?).filter(is_program),
     };
     let Some(resolved) = kind else {
-        if !flags.readable.is_empty() || !flags.shared.is_empty() {
+        if !flags.for_check && (!flags.readable.is_empty() || !flags.shared.is_empty()) {
             return Err(usage(
-                "`--read` and `--share` belong to providers that are programs",
+                "`--read` and `--share` belong to providers that are programs, and to `--check`",
             ));
         }
         return Ok(None);
@@ -154,7 +154,7 @@ fn typed(app: &App, provider: &str, flags: &ProgramFlags) -> Result<Program, Eff
     Ok(program)
 }
 
-fn readable(app: &App, flags: &ProgramFlags) -> Vec<PathBuf> {
+pub(super) fn readable(app: &App, flags: &ProgramFlags) -> Vec<PathBuf> {
     flags.readable.iter().map(|path| app.env.cwd.join(path)).collect()
 }
 
@@ -176,7 +176,11 @@ fn is_on_path(app: &App, word: &str) -> bool {
 }
 
 /// Folders that are shown read-only: where they lie, and their name in the work tree.
-fn shared(app: &App, flags: &ProgramFlags, session: &Session) -> Result<Vec<(PathBuf, String)>, EffectError> {
+pub(super) fn shared(
+    app: &App,
+    flags: &ProgramFlags,
+    session: &Session,
+) -> Result<Vec<(PathBuf, String)>, EffectError> {
     let mut all = Vec::new();
     for path in &flags.shared {
         let typed = [path.display().to_string()];
@@ -373,7 +377,7 @@ fn bare(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
 }
 
 /// Where programs lie, as the user's environment says.
-fn places(app: &App) -> Places {
+pub(super) fn places(app: &App) -> Places {
     let path = app.env.get("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path);
     Places {
@@ -402,7 +406,8 @@ impl Copies for NoCopies {
 }
 
 /// Copies made by the executor, without the files that policy keeps from the tool.
-struct ExecutorCopies {
+#[derive(Clone)]
+pub(super) struct ExecutorCopies {
     place: PathBuf,
     target: Target,
     folder: PathBuf,
@@ -411,7 +416,7 @@ struct ExecutorCopies {
 }
 
 impl ExecutorCopies {
-    fn new(session: &Session, program: &Program, held: bool) -> Result<Self, EffectError> {
+    pub(super) fn new(session: &Session, program: &Program, held: bool) -> Result<Self, EffectError> {
         let target = session.port().target()?;
         let policy = session.port().policy(&target)?;
         Ok(Self {
@@ -433,8 +438,19 @@ impl ExecutorCopies {
                 // How much of the copy a program reads is not known.
                 context_bytes: 0,
                 target_ref: Some(target.refname),
+                checked: false,
             },
         })
+    }
+}
+
+impl ExecutorCopies {
+    /// The same of another commit.
+    pub(super) fn at(&self, target: &TargetInfo) -> Self {
+        Self {
+            target: back(target),
+            ..self.clone()
+        }
     }
 }
 

@@ -1,19 +1,23 @@
 //! What could come next on a command line that is being typed.
 //!
-//! Owns: which arguments complete to providers and which to runs. Never: says what went wrong; a shell in the middle
+//! Owns: which arguments complete to providers, to runs and to policies. Never: says what went wrong; a shell in the middle
 //! of a line cannot use it, so it completes nothing instead.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use agentos_evidence::Store;
 use clap::Command;
-use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use clap_complete::engine::{
+    ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
+};
 use clap_complete::env::CompleteEnv;
 
 use crate::app::App;
 use crate::args::{Common, command};
 use crate::env::Env;
 use crate::printer::Printer;
+use crate::wire::policy::rule_files;
 use crate::wire::{repository, tools::Tools};
 
 /// The program's name in scripts.
@@ -39,6 +43,7 @@ fn with_candidates(command: Command) -> Command {
         .mut_args(|argument| match argument.get_id().as_str() {
             "provider" | "providers" => argument.add(ArgValueCandidates::new(providers)),
             "run" => argument.add(ArgValueCandidates::new(runs)),
+            "policy" => argument.add(ArgValueCompleter::new(policies)),
             _ => argument,
         })
         .mut_subcommands(with_candidates)
@@ -52,6 +57,33 @@ fn providers() -> Vec<CompletionCandidate> {
         |_| Vec::new(),
         |tools| tools.providers().map(CompletionCandidate::new).collect(),
     )
+}
+
+/// Policy files: those of the repository and of the user, by name, and what lies below the folder that is typed.
+fn policies(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let is_rules = |path: &Path| path.extension().is_some_and(|ending| ending == "toml");
+    let mut found = PathCompleter::any()
+        .filter(move |path| path.is_dir() || is_rules(path))
+        .complete(typed);
+    let Some(app) = app() else { return found };
+    let begun = typed.to_string_lossy();
+    let repo = repository::open(&app).ok();
+    let of_repo = repo
+        .as_ref()
+        .and_then(|repo| repo.work_dir())
+        .map(|dir| dir.join(".agentos/policy"));
+    let of_user = app.env.config_dir().map(|dir| dir.join("policy"));
+    for folder in of_repo.into_iter().chain(of_user) {
+        let files = rule_files(&folder).ok().flatten().unwrap_or_default();
+        let shown = files
+            .iter()
+            .map(|file| file.strip_prefix(&app.env.cwd).unwrap_or(file));
+        let fitting = shown.filter(|file| file.to_string_lossy().starts_with(&*begun));
+        found.extend(fitting.map(CompletionCandidate::new));
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
 fn runs() -> Vec<CompletionCandidate> {
@@ -84,6 +116,7 @@ fn app() -> Option<App> {
             repo: None,
             json: false,
             quiet: true,
+            no_pager: true,
             verbose: 0,
         },
     })

@@ -6,12 +6,14 @@ use std::io::{self, BufRead, Write};
 
 use agentos_diff::Change;
 use agentos_engine::ports::{Answer, Clock, ConsentPort};
+use agentos_pager::Pager;
 use agentos_policy::{Consent, Decision, Hashes};
 
 use crate::clock::SystemClock;
 use crate::escape;
 use crate::printer::{paint, style};
 use crate::render;
+use crate::wire::screen::{self, Size};
 
 /// Who can be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +31,10 @@ pub enum Asker {
     Terminal {
         /// Who that is.
         who: String,
-        /// Lines of a screen.
-        height: usize,
+        /// How much the screen shows.
+        size: Size,
+        /// What shows more than that.
+        pager: Option<Pager>,
     },
     /// Nobody.
     Nobody,
@@ -50,13 +54,14 @@ impl ConsentPort for Asker {
             Self::Nobody => Answer::Nobody,
             Self::Yes { who, how } => yes(who, how),
             Self::Given(consent) => Answer::Yes((**consent).clone()),
-            Self::Terminal { who, height } => {
+            Self::Terminal { who, size, pager } => {
                 let screen = Screen {
                     change,
                     decision,
                     target: &hashes.target_ref,
                     writes: &hashes.writes,
-                    height: *height,
+                    size: *size,
+                    pager: pager.as_ref(),
                 };
                 let asked = screen.ask(&mut io::stdin().lock(), &mut anstream::stderr().lock());
                 if asked.unwrap_or(false) {
@@ -79,8 +84,10 @@ pub struct Screen<'a> {
     pub target: &'a str,
     /// What is written there.
     pub writes: &'a str,
-    /// Lines of a screen.
-    pub height: usize,
+    /// How much the screen shows.
+    pub size: Size,
+    /// What shows more than that; without one, this screen does.
+    pub pager: Option<&'a Pager>,
 }
 
 impl Screen<'_> {
@@ -98,7 +105,8 @@ impl Screen<'_> {
                 "n" | "no" | "" => return Ok(false),
                 "s" | "show" => {
                     let diff = String::from_utf8_lossy(self.change.canonical_diff());
-                    self.page(&render::result::diff(&diff), input, out)?;
+                    let text = render::diff::diff(&diff, self.size.width, None);
+                    self.page(&text, input, out)?;
                 }
                 "e" | "explain" => {
                     let text = format!("{}\n", escape::block(&self.decision.explanation()));
@@ -139,10 +147,14 @@ impl Screen<'_> {
         text
     }
 
-    /// Shows text a screen at a time.
+    /// Shows text in the pager if it is longer than the screen, or itself a screen at a time.
     fn page(&self, text: &str, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<()> {
         let lines: Vec<&str> = text.lines().collect();
-        let screen = self.height.saturating_sub(1).max(1);
+        let screen = self.size.height.saturating_sub(1).max(1);
+        let pager = self.pager.filter(|_| lines.len() > screen);
+        if pager.is_some_and(|pager| screen::show(pager, text).is_ok()) {
+            return Ok(());
+        }
         let mut shown = 0;
         for chunk in lines.chunks(screen) {
             for line in chunk {
@@ -196,7 +208,11 @@ mod tests {
             decision: &decision,
             target: "refs/heads/main",
             writes: "commit-and-work-tree",
-            height: 10,
+            size: Size {
+                height: 10,
+                width: 80,
+            },
+            pager: None,
         };
         let mut out = Vec::new();
         let yes = screen.ask(&mut lines.as_bytes(), &mut out).unwrap();
@@ -230,15 +246,15 @@ mod tests {
           .github/workflows/ci.yml +6 -0
           src/a.rs +1 -0
           ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci)
-        land it? [y]es, [n]o, [s]how the diff, [e]xplain: diff --git a/.github/workflows/ci.yml b/.github/workflows/ci.yml
+        land it? [y]es, [n]o, [s]how the diff, [e]xplain: .github/workflows/ci.yml
         new file mode 100644
         index 0000000000000000000000000000000000000000..79c57697129782419ceb789b8057389f6117fe76
         --- /dev/null
         +++ b/.github/workflows/ci.yml
         @@ -0,0 +1,6 @@
-        +step 1
-        +step 2
-        +step 3
+              1 +step 1
+              2 +step 2
+              3 +step 3
         -- 9 of 19 lines; enter: more, q: back -- land it? [y]es, [n]o, [s]how the diff, [e]xplain: ask
           ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:104)
           allow the change: a change whose paths are allowed may land (default.land, built-in/default.toml:16)

@@ -225,6 +225,7 @@ fn facts(tool: &Tool, refname: &str) -> ToolFacts {
         at: SystemClock.now(),
         context_bytes: 0,
         target_ref: Some(refname.to_owned()),
+        checked: false,
     }
 }
 

@@ -109,6 +109,7 @@ impl<'a> Replayer<'a> {
                     at: moment(record)?,
                     context_bytes: 0,
                     target_ref: Some(begun.target.refname.clone()),
+                    checked: false,
                 });
                 known.target = Some(begun.target);
             }
@@ -118,6 +119,7 @@ impl<'a> Replayer<'a> {
                 known.seen = seen(&task);
                 if let Some(tool) = &mut known.tool {
                     tool.attempt = task.attempt;
+                    tool.checked = false;
                     tool.context_bytes = task.context.iter().map(|file| file.content.len() as u64).sum();
                 }
             }
@@ -133,6 +135,12 @@ impl<'a> Replayer<'a> {
                 }
             }
             RecordKind::Landing => self.landing(record, known, progress)?,
+            RecordKind::Check => {
+                let passed = self.body(record)?.get("passed").and_then(Value::as_bool);
+                if let Some(tool) = &mut known.tool {
+                    tool.checked = passed == Some(true);
+                }
+            }
             RecordKind::Decision => self.decision(record, known, progress)?,
             RecordKind::Consent => {
                 let consent = self.body(record)?.get("consent").cloned().unwrap_or_default();

@@ -14,6 +14,7 @@ use agentos_tool::RunId;
 use super::consent::Asker;
 use super::policy;
 use super::repository::{self, RepositoryPort};
+use super::screen;
 use super::tape::{Tape, broken};
 use crate::app::App;
 use crate::args::land::TargetFlags;
@@ -170,12 +171,8 @@ impl Session {
     }
 }
 
-/// Lines of a screen where the terminal does not say.
-const USUAL_HEIGHT: usize = 40;
-
 fn asker(app: &App, wanted: &Wanted) -> Asker {
     let who = app.env.user();
-    let height = app.env.get("LINES").and_then(|lines| lines.parse().ok());
     match (
         wanted.yes,
         app.env.can_ask && !app.printer.json && !wanted.headless,
@@ -186,7 +183,9 @@ fn asker(app: &App, wanted: &Wanted) -> Asker {
         },
         (false, true) => Asker::Terminal {
             who,
-            height: height.unwrap_or(USUAL_HEIGHT),
+            size: screen::size(&app.env),
+            // One that is not there is told when a text is to be shown in it; here the screen does without.
+            pager: screen::pager(app).ok().flatten(),
         },
         (false, false) => Asker::Nobody,
     }

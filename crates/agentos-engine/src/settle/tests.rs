@@ -234,6 +234,7 @@ fn applied(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Vec<
             at: Timestamp::from_unix_seconds(0),
             context_bytes: 0,
             target_ref: None,
+            checked: false,
         },
         reported_model: None,
         message: "x".to_owned(),
@@ -241,6 +242,7 @@ fn applied(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Vec<
         attempt: 1,
         partial: false,
         answers: None,
+        proved: None,
     };
     let outcome = apply(&mut deps, "apply", "x", &proposal);
     (outcome, tape.kinds)

@@ -100,6 +100,7 @@ impl Pins {
             | RecordKind::Answer
             | RecordKind::ToolResult
             | RecordKind::Boundary
+            | RecordKind::Check
             | RecordKind::Landing
             | RecordKind::Decision
             | RecordKind::Consent

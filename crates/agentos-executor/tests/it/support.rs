@@ -78,6 +78,7 @@ pub fn approved(change: Change, target: &Target) -> Approved<Change> {
         at: Timestamp::from_unix_seconds(0),
         context_bytes: 0,
         target_ref: Some(target.refname.clone()),
+        checked: false,
     };
     let decision = policy.decide(&change, &tool);
     let place = Place {

@@ -53,6 +53,7 @@ pub(crate) fn local() -> ToolFacts {
         at: Timestamp::from_unix_seconds(0),
         context_bytes: 0,
         target_ref: Some("refs/heads/topic".to_owned()),
+        checked: false,
     }
 }
 

@@ -1,0 +1,185 @@
+//! `run --check`: a candidate is tried before anybody is asked.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use agentos_schema::{SchemaName, validate};
+use agentos_testkit::cli::CliOutput;
+use agentos_testkit::repo::TestRepo;
+use agentos_testkit::server::{FakeServer, Reply};
+use serde_json::json;
+
+use crate::support::{LIB_FIXED, agentos, openai_at, run_in, sandbox_holds, seen, small_repo, state};
+
+/// An answer that multiplies where it should add.
+const WRONG: &str = "```diff\n--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -4,3 +4,3 @@\n pub fn add(a: i64, b: i64) -> i64 {\n-    a - b\n+    a * b\n }\n```\n";
+/// The right one.
+const RIGHT: &str = "```diff\n--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -4,3 +4,3 @@\n pub fn add(a: i64, b: i64) -> i64 {\n-    a - b\n+    a + b\n }\n```\n";
+/// One that deletes a file and makes another in a new folder.
+const MOVES: &str = "```diff\ndiff --git a/README.md b/README.md\ndeleted file mode 100644\n--- a/README.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-# small\n\
+                  diff --git a/src/new/a.rs b/src/new/a.rs\nnew file mode 100644\n--- /dev/null\n+++ b/src/new/a.rs\n@@ -0,0 +1 @@\n+fn a() {}\n```\n";
+/// What the sum must look like.
+const CHECK: &str = "grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }";
+
+/// A server that gives these answers one after the other, and then the last one for ever.
+fn server(answers: &'static [&'static str]) -> FakeServer {
+    let asked = AtomicUsize::new(0);
+    FakeServer::start(move |_| {
+        let at = asked.fetch_add(1, Ordering::SeqCst).min(answers.len() - 1);
+        Reply::json(
+            200,
+            &json!({
+                "id": "chatcmpl-1", "object": "chat.completion", "model": "tiny-coder",
+                "choices": [{ "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": answers[at] } }],
+                "usage": { "prompt_tokens": 11, "completion_tokens": 7 },
+            }),
+        )
+    })
+    .unwrap()
+}
+
+fn run(repo: &TestRepo, server: &FakeServer, flags: &[&str]) -> CliOutput {
+    let at = openai_at(&server.url());
+    let at: Vec<&str> = at.iter().map(String::as_str).collect();
+    let args = [
+        &["run", "mend add()", "--file", "src/lib.rs"],
+        at.as_slice(),
+        flags,
+    ]
+    .concat();
+    agentos()
+        .in_dir(repo.path())
+        .env("AGENTOS_OPENAI_API_KEY", "sk-for-tests")
+        .run(&args)
+        .unwrap()
+}
+
+#[test]
+fn a_change_that_fails_is_told_to_the_tool_and_the_next_one_lands() {
+    if !sandbox_holds() {
+        return;
+    }
+    let (repo, server) = (small_repo(), server(&[WRONG, RIGHT]));
+    let output = run(&repo, &server, &["--check", CHECK, "--json"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    let report = output.json().unwrap();
+    assert!(validate(SchemaName::Outcome, &report).is_ok(), "{report:#}");
+    assert_eq!(
+        (&report["attempts"], &report["check"]["passed"]),
+        (&json!(2), &json!(true))
+    );
+    assert_eq!(repo.read("src/lib.rs"), LIB_FIXED.as_bytes());
+    let told = String::from_utf8(server.requests()[1].body.clone()).unwrap();
+    assert!(
+        told.contains("it ended with exit code 3") && told.contains("the sum is wrong"),
+        "{told}"
+    );
+
+    // Both tries are on the tape, and the run comes out the same once more.
+    let shown = run_in(&repo, &["evidence", "show"]).stdout;
+    let checks: Vec<&str> = shown
+        .lines()
+        .filter_map(|line| line.split_once("check ").map(|(_, words)| words.trim()))
+        .filter(|words| words.contains("grep"))
+        .collect();
+    assert_eq!(checks.len(), 2, "{shown}");
+    assert!(
+        checks[0].contains("ended with exit code 3") && checks[1].contains("the change passes"),
+        "{shown}"
+    );
+    let replayed = run_in(&repo, &["evidence", "replay"]);
+    assert!(replayed.stdout.contains("identical"), "{replayed}");
+    assert_eq!(run_in(&repo, &["evidence", "verify"]).code, Some(0));
+}
+
+#[test]
+fn a_change_that_never_passes_does_not_land() {
+    if !sandbox_holds() {
+        return;
+    }
+    let (repo, server) = (small_repo(), server(&[WRONG]));
+    let before = state(&repo);
+    let output = run(&repo, &server, &["--check", CHECK, "--yes"]);
+    assert_eq!(state(&repo), before);
+    let text = seen(&output, &repo);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.contains("run [RUN]") && !line.contains("keyring"))
+        .map(|line| line.split_once("` 0.").map_or(line, |(line, _)| line))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    exit: 6
+    --- stdout
+    --- stderr
+    refused [check-failed] the change does not pass `grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }`: it ended with exit code 3
+      failed `grep -q 'a + b' src/lib.rs || { echo 'the sum is wrong'; exit 3; }` [DURATION]
+        | the sum is wrong
+      next: `agentos evidence show` has the run; try more `--attempts`, or say in the task what the check wants
+    ");
+}
+
+#[test]
+fn policy_can_demand_that_a_change_was_checked() {
+    if !sandbox_holds() {
+        return;
+    }
+    let (repo, server) = (small_repo(), server(&[RIGHT]));
+    repo.write(
+        ".agentos/policy/own.toml",
+        "version = 1\n[[rule]]\nid = \"own.checked\"\neffect = \"deny\"\nwhy = \"a model's change is checked first\"\n\
+         action = [\"land\"]\nprovider = [\"openai\"]\nchecked = false\n\
+         [rule.examples]\nmatch = [{ provider = \"openai\" }]\nno_match = [{ provider = \"openai\", checked = true }]\n",
+    );
+    repo.commit_all("rules");
+    let unchecked = run(&repo, &server, &[]);
+    assert_eq!(unchecked.code, Some(3), "{unchecked}");
+    let checked = run(&repo, &server, &["--check", CHECK]);
+    assert_eq!(checked.code, Some(0), "{checked}");
+    let replayed = run_in(&repo, &["evidence", "replay"]);
+    assert!(replayed.stdout.contains("identical"), "{replayed}");
+}
+
+#[test]
+fn the_check_sees_the_whole_change_and_changes_nothing_itself() {
+    if !sandbox_holds() {
+        return;
+    }
+    let (repo, server) = (small_repo(), server(&[MOVES]));
+    let check = "test ! -e README.md && test -f src/new/a.rs && test -f src/lib.rs && touch left-behind && \
+                 test -z \"$OPENAI_API_KEY$AGENTOS_OPENAI_API_KEY\" && test $# -eq 0";
+    let output = run(&repo, &server, &["--check", check, "--yes", "--json"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(!repo.path().join("left-behind").exists());
+    assert_eq!(
+        repo.git(&["show", "--format=", "--name-only", "HEAD"]).trim(),
+        "README.md\nsrc/new/a.rs"
+    );
+}
+
+#[test]
+fn a_check_that_does_not_end_is_a_failure_that_says_so() {
+    if !sandbox_holds() {
+        return;
+    }
+    let (repo, server) = (small_repo(), server(&[RIGHT]));
+    let flags = [
+        "--check",
+        "sleep 60",
+        "--check-timeout",
+        "1",
+        "--attempts",
+        "1",
+        "--json",
+    ];
+    let output = run(&repo, &server, &flags);
+    assert_eq!(output.code, Some(6), "{output}");
+    let report = output.json().unwrap();
+    assert_eq!(report["code"], "check-failed");
+    assert_eq!(report["check"]["code"], json!(null));
+    assert!(
+        report["message"]
+            .as_str()
+            .unwrap()
+            .contains("did not end in time"),
+        "{report:#}"
+    );
+}

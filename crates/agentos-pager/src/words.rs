@@ -1,0 +1,47 @@
+//! A command line as words.
+//!
+//! Owns: blanks and quotes. Never: knows variables, escapes or anything else of a shell; nothing here is run by one.
+
+/// The words of a command line; none when a quote does not close.
+pub(crate) fn split(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), c) => word.get_or_insert_default().push(c),
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (None, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_divide_and_quotes_hold_together() {
+        let cases: &[(&str, Option<&[&str]>)] = &[
+            ("", Some(&[])),
+            ("  less  -R ", Some(&["less", "-R"])),
+            ("a 'b c' d\"e f\"g ''", Some(&["a", "b c", "de fg", ""])),
+            ("a 'b", None),
+            ("less;rm $HOME", Some(&["less;rm", "$HOME"])),
+        ];
+        for (line, words) in cases {
+            let found = split(line);
+            let found = found
+                .as_ref()
+                .map(|words| words.iter().map(String::as_str).collect::<Vec<_>>());
+            assert_eq!(found.as_deref(), *words, "{line}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The pager from outside: real programs that read, or stop reading.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    reason = "tests: a panic is the failure"
+)]
+#![cfg(unix)]
+
+use agentos_pager::{Pager, PagerError, Surroundings};
+
+fn pager(line: &str) -> Pager {
+    let around = Surroundings {
+        own: Some(line),
+        usual: None,
+        less: None,
+        path: "/usr/bin:/bin",
+    };
+    Pager::chosen(&around).unwrap().unwrap()
+}
+
+#[test]
+fn the_pager_gets_the_whole_text_and_the_usual_flags_of_less() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("seen");
+    let script = format!("cat > {0}; echo \"$LESS\" >> {0}", place.display());
+    pager(&format!("sh -c '{script}'")).show(b"one\ntwo\n").unwrap();
+    assert_eq!(std::fs::read_to_string(place).unwrap(), "one\ntwo\nFRX\n");
+}
+
+#[test]
+fn who_leaves_before_the_end_has_seen_enough() {
+    let long = vec![b'x'; 4 << 20];
+    for line in ["true", "sh -c 'head -c 10 > /dev/null'", "false"] {
+        pager(line).show(&long).unwrap();
+    }
+}
+
+#[test]
+fn what_cannot_be_started_is_named() {
+    let no_program = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let error = pager(no_program).show(b"text").unwrap_err();
+    assert!(matches!(error, PagerError::Start { .. }), "{error}");
+    assert!(error.hint().contains("--no-pager"));
+}
