@@ -3,9 +3,12 @@
 //! Owns: the order of the runs, one check for each attempt and for each thing outside that must be as it was. Never:
 //! believes the rogue alone, or counts a suite that did not run as passed.
 
+mod answers;
+mod classes;
 mod ground;
 mod runs;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -113,9 +116,14 @@ fn judge(
         }
         Err(why) => checks.push(check("suite", "the suite is whole", false, why.clone())),
     }
-    for (id, held, said) in program.endless()? {
-        tape.add(&now(), "run", json!({"run": id, "held": held, "said": said}))?;
-        checks.push(check(id, "what does not end is ended", held, said));
+    for (name, runs) in [
+        ("what does not end is ended", program.endless()?),
+        ("the answer does not land", program.answers()?),
+    ] {
+        for (id, held, said) in runs {
+            tape.add(&now(), "run", json!({"run": id, "held": held, "said": said}))?;
+            checks.push(check(id, name, held, said));
+        }
     }
     let differences = ground.differences(&before)?;
     for (id, name, held, said) in differences {
@@ -123,6 +131,23 @@ fn judge(
     }
     let (held, said) = program.evidence_is_whole()?;
     checks.push(check("evidence", "the evidence verifies", held, said));
+    let mut made: BTreeSet<&str> = checks
+        .iter()
+        .filter_map(|check| check.id.strip_prefix("ROGUE-"))
+        .collect();
+    made.extend(attempts.iter().flatten().map(runs::Attempt::name));
+    let missing = classes::missing(&made);
+    let said = match missing.is_empty() {
+        true => format!("{} kinds of holes have their cases", classes::count()),
+        false => missing.join("; "),
+    };
+    let whole = missing.is_empty();
+    checks.push(check(
+        "classes",
+        "every reported kind of hole has a case",
+        whole,
+        said,
+    ));
     Ok(checks)
 }
 

@@ -44,6 +44,17 @@ impl SandboxError {
         move |source| Self::Io { doing, source }
     }
 
+    /// Why nothing would hold a tool, for a sentence that says already that it is so.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Unsupported(why) | Self::NotConfined(why) | Self::NoOverlay(why) | Self::NoReport(why) => {
+                why.clone()
+            }
+            Self::Io { .. } | Self::OutOfTime(_) | Self::TooMuchOutput(_) | Self::Stopped => self.to_string(),
+        }
+    }
+
     /// What to do next, where there is something.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {

@@ -65,13 +65,25 @@ pub struct Sandbox {
         expect(dead_code, reason = "no helper is started here")
     )]
     helper: PathBuf,
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    ready: unix::Ready,
 }
 
 impl Sandbox {
     /// A sandbox whose helper is this program.
     #[must_use]
     pub fn new(helper: PathBuf) -> Self {
-        Self { helper }
+        Self {
+            helper,
+            #[cfg(any(target_os = "linux", target_os = "macos"))]
+            ready: unix::Ready::default(),
+        }
+    }
+
+    /// Begins what the next run begins with, while the caller does other things. Needless, and saves that run the time.
+    pub fn prepare(&self) {
+        #[cfg(any(target_os = "linux", target_os = "macos"))]
+        self.ready.prepare(&self.helper);
     }
 
     /// What would hold a process: puts every layer up around nothing.
@@ -127,7 +139,7 @@ impl Sandbox {
         seen: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Ended, SandboxError> {
         #[cfg(not(windows))]
-        return unix::run(&self.helper, order, input, caps, stop, seen);
+        return unix::run((&self.helper, &self.ready), order, input, caps, stop, seen);
         #[cfg(windows)]
         windows::run(order, input, caps, stop, seen)
     }

@@ -139,7 +139,7 @@ pub(crate) fn process(id: u32) -> Option<Running> {
 
 /// The helper leads a session of its own as soon as it runs.
 #[cfg(unix)]
-fn signal(process: Option<&Running>) {
+pub(crate) fn signal(process: Option<&Running>) {
     let Some(process) = process else { return };
     let _ = killpg(process.0, Signal::SIGKILL);
     let _ = kill(process.0, Signal::SIGKILL);

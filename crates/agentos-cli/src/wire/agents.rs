@@ -94,7 +94,7 @@ pub fn probed(app: &App, resolved: &Resolved) -> Result<Tool, EffectError> {
     let (places, sandbox) = (places(app), helper(app)?);
     // What would hold a program that is not there need not be found out.
     let held = match program.installed(&places) {
-        Some(_) => sandbox.probe().map_err(|error| error.to_string()),
+        Some(_) => sandbox.probe().map_err(|error| error.reason()),
         None => Err("it is not installed".to_owned()),
     };
     let agent = Agent::new(program, places, sandbox, held, Box::new(NoCopies));
@@ -332,7 +332,10 @@ pub fn task(words: Option<&str>, flags: &ProgramFlags) -> String {
 /// When this program's own file cannot be found.
 pub fn sandbox(app: &App) -> Result<(Sandbox, Result<Report, String>), EffectError> {
     let sandbox = helper(app)?;
-    let held = sandbox.probe().map_err(|error| error.to_string());
+    let held = sandbox.probe().map_err(|error| error.reason());
+    if held.is_ok() {
+        sandbox.prepare();
+    }
     Ok((sandbox, held))
 }
 

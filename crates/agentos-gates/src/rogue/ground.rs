@@ -114,6 +114,16 @@ impl Ground {
             "udp": self.udp.local_addr().map_err(failed())?.port(),
             "unix": self.outside().join("socket"),
         });
+        let profiles = self.home().join(".config/agentos/profiles");
+        std::fs::create_dir_all(&profiles).map_err(GateError::file(&profiles))?;
+        let agent = json!({
+            "provider": super::answers::PROFILE, "adapter": "acp", "timeout_seconds": 60,
+            "program": {"command": python(), "args": ["rogue.py", "rogue.json", "acp-direct-write"]},
+        });
+        put(
+            &profiles.join(format!("{}.json", super::answers::PROFILE)),
+            &agent.to_string(),
+        )?;
         put(&self.repository.join("rogue.py"), ROGUE)?;
         put(&self.repository.join("rogue.json"), &config.to_string())?;
         witness::commit_all(&self.repository, "the rogue and its configuration")

@@ -12,6 +12,14 @@ use super::ground::Ground;
 use crate::error::GateError;
 use crate::results::Check;
 
+/// In whose name the product would commit.
+const IDENTITY: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "rogue"),
+    ("GIT_AUTHOR_EMAIL", "rogue@localhost"),
+    ("GIT_COMMITTER_NAME", "rogue"),
+    ("GIT_COMMITTER_EMAIL", "rogue@localhost"),
+];
+
 /// The product and the ground it is run on.
 pub(super) struct Program<'a> {
     pub(super) agentos: &'a Path,
@@ -40,11 +48,18 @@ pub(super) fn judged(line: &Attempt) -> Check {
     )
 }
 
+impl Attempt {
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        &self.attempt
+    }
+}
+
 /// How one call ended.
-struct Said {
-    code: Option<i32>,
-    result: Value,
-    stderr: String,
+pub(super) struct Said {
+    pub(super) code: Option<i32>,
+    pub(super) result: Value,
+    pub(super) stderr: String,
 }
 
 impl Program<'_> {
@@ -152,7 +167,7 @@ impl Program<'_> {
         self.call(&args)
     }
 
-    fn call(&self, args: &[&str]) -> Result<Said, GateError> {
+    pub(super) fn call(&self, args: &[&str]) -> Result<Said, GateError> {
         // A descriptor that is open and a variable that is set, as a careless shell would leave them.
         let leaked = self.ground.outside().join("canary-inherited");
         let output = Command::new("sh")
@@ -164,6 +179,8 @@ impl Program<'_> {
             .args(args)
             .env("AGENTOS_ROGUE_SECRET", "leaked")
             .env("HOME", self.ground.home())
+            // Nothing but its own judgement may keep an answer from landing.
+            .envs(IDENTITY)
             .env_remove("XDG_CONFIG_HOME")
             .current_dir(self.ground.repository())
             .stdin(Stdio::null())

@@ -5,16 +5,52 @@
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::flow::{self, Begun, Streams};
 use super::{Caps, Ended, Input, Stream};
 use crate::stage::{FIRST, VERB};
-use crate::watch::{Stop, Why, process};
+use crate::watch::{Stop, Why, process, signal};
 use crate::{Order, SandboxError};
 
+/// A helper that was started before it is known what for. It is this far only: in namespaces of its own, waiting for its
+/// order. Clones share the one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ready(Arc<Mutex<Option<Waiting>>>);
+
+impl Ready {
+    /// Starts a helper, unless one waits already. One that cannot be started is missed by nobody: the run says why.
+    pub(super) fn prepare(&self, helper: &Path) {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.is_none() {
+            *waiting = start(helper).ok().map(|child| Waiting(Some(child)));
+        }
+    }
+
+    /// The helper that waits, if it still does. The system ends it with the thread that started it.
+    fn take(&self) -> Option<Child> {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut child = waiting.take()?.0.take()?;
+        matches!(child.try_wait(), Ok(None)).then_some(child)
+    }
+}
+
+/// One that nobody needs any more ends.
+#[derive(Debug)]
+struct Waiting(Option<Child>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            signal(process(child.id()).as_ref());
+            let _ = child.wait();
+        }
+    }
+}
+
 pub(super) fn run(
-    helper: &Path,
+    (helper, ready): (&Path, &Ready),
     order: &Order,
     input: Input,
     caps: Caps,
@@ -23,7 +59,10 @@ pub(super) fn run(
 ) -> Result<Ended, SandboxError> {
     let at = Instant::now();
     let first = framed(order)?;
-    let mut child = start(helper)?;
+    let mut child = match ready.take() {
+        Some(child) => child,
+        None => start(helper)?,
+    };
     stop.began(process(child.id()));
     let begun = Begun {
         at,

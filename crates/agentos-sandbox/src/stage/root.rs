@@ -62,31 +62,34 @@ pub(super) fn build(order: &Order) -> Result<(), Refusal> {
     umask(Mode::from_bits_truncate(0o022));
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(NONE, "/", NONE, private, NONE).map_err(failed("the mounts cannot be made private", top))?;
+    let outside = Mounts::read(top)?;
     tmpfs(top, "mode=755,size=1m")?;
     for place in SYSTEM {
-        system(top, Path::new(place))?;
+        system(&outside, Path::new(place))?;
     }
     for name in ETC {
         let place = Path::new("/etc").join(name);
         if place.exists() {
-            bind(&place, &inside(top, &place), true)?;
+            outside.bind(&place, &inside(top, &place), true)?;
         }
     }
     devices(top)?;
-    let mut readable: Vec<&PathBuf> = order.readable.iter().collect();
+    // What the system's folders show already needs no mount of its own.
+    let shown = |place: &Path| SYSTEM.iter().any(|system| place.starts_with(system));
+    let mut readable: Vec<&PathBuf> = order.readable.iter().filter(|place| !shown(place)).collect();
     // What lies in another comes after it.
     readable.sort();
     for place in readable {
-        bind(place, &inside(top, place), true)?;
+        outside.bind(place, &inside(top, place), true)?;
     }
     for place in &order.writable {
-        bind(place, &inside(top, place), false)?;
+        outside.bind(place, &inside(top, place), false)?;
     }
     for overlay in &order.overlays {
         overlaid(top, overlay).map_err(Refusal::Overlay)?;
     }
     for share in &order.shares {
-        bind(&share.from, &inside(top, &share.at), true)?;
+        outside.bind(&share.from, &inside(top, &share.at), true)?;
     }
     let proc = top.join("proc");
     directory(&proc)?;
@@ -107,16 +110,16 @@ fn enter(top: &Path) -> Result<(), String> {
 }
 
 /// Shows a system folder, or the link that stands in its place.
-fn system(top: &Path, place: &Path) -> Result<(), String> {
+fn system(outside: &Mounts, place: &Path) -> Result<(), String> {
     let Ok(found) = fs::symlink_metadata(place) else {
         return Ok(());
     };
-    let here = inside(top, place);
+    let here = inside(&outside.top, place);
     if found.is_symlink() {
         let to = fs::read_link(place).map_err(failed("cannot read the link", place))?;
         return symlink(to, &here).map_err(failed("cannot make the link", &here));
     }
-    bind(place, &here, true)
+    outside.bind(place, &here, true)
 }
 
 fn devices(top: &Path) -> Result<(), String> {
@@ -144,16 +147,47 @@ fn tmpfs(at: &Path, options: &str) -> Result<(), String> {
     mount(Some("tmpfs"), at, Some("tmpfs"), closed, Some(options)).map_err(failed("cannot mount at", at))
 }
 
-/// Shows a file or folder and all that is mounted below it.
-fn bind(from: &Path, at: &Path, read_only: bool) -> Result<(), String> {
-    point(at, from.is_dir())?;
-    let all = MsFlags::MS_BIND | MsFlags::MS_REC;
-    mount(Some(from), at, NONE, all, NONE).map_err(failed("cannot show", from))?;
-    let at = at.canonicalize().map_err(failed("cannot find", at))?;
-    for below in mounts_below(&at)? {
-        harden(&below, read_only)?;
+/// What was mounted before we began. Nobody else can change it: the mounts are this process's own.
+struct Mounts {
+    /// The root to be.
+    top: PathBuf,
+    places: Vec<PathBuf>,
+}
+
+impl Mounts {
+    fn read(top: &Path) -> Result<Self, String> {
+        Ok(Self {
+            top: top.to_owned(),
+            places: mounts(top)?,
+        })
     }
-    Ok(())
+
+    /// Shows a file or folder and all that is mounted below it.
+    fn bind(&self, from: &Path, at: &Path, read_only: bool) -> Result<(), String> {
+        let is_folder = from.is_dir();
+        let below = if is_folder { self.below(from)? } else { Vec::new() };
+        point(at, is_folder)?;
+        let all = MsFlags::MS_BIND | MsFlags::MS_REC;
+        mount(Some(from), at, NONE, all, NONE).map_err(failed("cannot show", from))?;
+        harden(at, read_only)?;
+        below
+            .iter()
+            .try_for_each(|rest| harden(&at.join(rest), read_only))
+    }
+
+    /// What is mounted below a folder, by its name there.
+    fn below(&self, folder: &Path) -> Result<Vec<PathBuf>, String> {
+        let real = folder.canonicalize().map_err(failed("cannot find", folder))?;
+        // Above our own root there are more by now.
+        let now = match self.top.starts_with(&real) {
+            true => Some(mounts(&self.top)?),
+            false => None,
+        };
+        let places = now.as_ref().unwrap_or(&self.places).iter();
+        let below = places.filter_map(|place| place.strip_prefix(&real).ok());
+        let below = below.filter(|rest| !rest.as_os_str().is_empty());
+        Ok(below.map(Path::to_owned).collect())
+    }
 }
 
 /// Takes rights from one mount. What is off already must stay off, or the kernel refuses.
@@ -178,14 +212,12 @@ fn harden(at: &Path, read_only: bool) -> Result<(), String> {
     mount(NONE, at, NONE, flags, NONE).map_err(failed("cannot take rights from", at))
 }
 
-/// The mounts at and below a place, from `/proc/self/mountinfo` (proc_pid_mountinfo(5): the fifth field).
-fn mounts_below(at: &Path) -> Result<Vec<PathBuf>, String> {
-    let text = fs::read_to_string("/proc/self/mountinfo").map_err(failed("cannot read the mounts of", at))?;
-    let places = text
-        .lines()
-        .filter_map(|line| line.split(' ').nth(4))
-        .map(unescaped);
-    Ok(places.filter(|place| place.starts_with(at)).collect())
+/// Where something is mounted, from `/proc/self/mountinfo` (proc_pid_mountinfo(5): the fifth field).
+fn mounts(top: &Path) -> Result<Vec<PathBuf>, String> {
+    let text =
+        fs::read_to_string("/proc/self/mountinfo").map_err(failed("cannot read the mounts for", top))?;
+    let places = text.lines().filter_map(|line| line.split(' ').nth(4));
+    Ok(places.map(unescaped).collect())
 }
 
 /// The kernel writes blanks, tabs, line ends and backslashes as three octal digits.

@@ -39,6 +39,10 @@ pub(super) fn restrict(order: &Order) -> Result<u32, String> {
     for (place, access) in places(order, level) {
         ruleset = allow(ruleset, &place, access)?;
     }
+    if level >= ABI::V7 {
+        // What the tool and all that it starts are refused is told to the system's audit, where one is kept.
+        ruleset = ruleset.log_new_exec(true).map_err(failed)?;
+    }
     let status = ruleset.restrict_self().map_err(failed)?;
     match (status.ruleset, status.landlock) {
         // A level that only mends faults has no rights of its own, and the kernel may be below it.
