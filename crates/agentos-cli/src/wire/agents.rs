@@ -1,28 +1,28 @@
 //! Programs as tools: which one is meant, where it gets its copy, what holds it.
 //!
-//! Owns: the providers `command` and `tool`, programs of profiles, and the copies that the executor makes, as the port of programs. Never: starts a
-//! program by itself.
+//! Owns: the providers `command` and `tool`, and programs of profiles. Never: starts a program by itself.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use agentos_agents::{Agent, Checkout, Copies, Hears, Places, Program, Speaker};
+use agentos_agents::{Agent, Hears, Places, Program, Speaker};
 use agentos_engine::Cause;
-use agentos_engine::ports::{Clock, EffectError, Repository as _, TargetInfo};
-use agentos_executor::{BaseCopy, Repository, Shown, Target};
+use agentos_engine::ports::EffectError;
 use agentos_net::HttpUrl;
-use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_profile::{AdapterKind, ProgramFile, Resolved, address};
 use agentos_sandbox::{Report, Sandbox};
 use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Price, Secret};
 
-use super::repository::back;
 use super::session::Session;
 use super::tools::{self, KeySent, REPLAY, Tool, Tools};
 use super::{keys, paths};
 use crate::app::{App, usage};
 use crate::args::land::ProgramFlags;
 use crate::args::tool::{ConformArgs, ProviderFlags};
-use crate::clock::SystemClock;
+
+mod copies;
+
+pub(super) use copies::ExecutorCopies;
+use copies::NoCopies;
 
 /// A provider that is any program, and has no profile.
 pub const COMMAND: &str = "command";
@@ -392,109 +392,6 @@ pub(super) fn places(app: &App) -> Places {
             .get("SystemRoot")
             .filter(|_| cfg!(windows))
             .map(PathBuf::from),
-    }
-}
-
-/// Where there is no repository: a program can be looked at, and not be run.
-struct NoCopies;
-
-impl Copies for NoCopies {
-    fn folder(&self) -> PathBuf {
-        PathBuf::new()
-    }
-
-    fn take(&self) -> Result<Box<dyn Checkout>, String> {
-        Err("it was only asked how it is".to_owned())
-    }
-}
-
-/// Copies made by the executor, without the files that policy keeps from the tool.
-#[derive(Clone)]
-pub(super) struct ExecutorCopies {
-    place: PathBuf,
-    target: Target,
-    folder: PathBuf,
-    policy: PolicySet,
-    tool: ToolFacts,
-}
-
-impl ExecutorCopies {
-    pub(super) fn new(session: &Session, program: &Program, held: bool) -> Result<Self, EffectError> {
-        let target = session.port().target()?;
-        let policy = session.port().policy(&target)?;
-        Ok(Self {
-            place: session.work_dir().to_owned(),
-            target: back(&target),
-            folder: session.repo().copies_dir(),
-            policy: policy.set.clone(),
-            tool: ToolFacts {
-                provider: program.provider.clone(),
-                model: None,
-                execution_mode: program.mode,
-                enforcement: if held {
-                    Enforcement::Kernel
-                } else {
-                    Enforcement::Observed
-                },
-                attempt: 1,
-                at: SystemClock.now(),
-                // How much of the copy a program reads is not known.
-                context_bytes: 0,
-                target_ref: Some(target.refname),
-                checked: false,
-            },
-        })
-    }
-}
-
-impl ExecutorCopies {
-    /// The same of another commit.
-    pub(super) fn at(&self, target: &TargetInfo) -> Self {
-        Self {
-            target: back(target),
-            ..self.clone()
-        }
-    }
-}
-
-impl Copies for ExecutorCopies {
-    fn folder(&self) -> PathBuf {
-        self.folder.clone()
-    }
-
-    fn take(&self) -> Result<Box<dyn Checkout>, String> {
-        let repo = Repository::discover(&self.place).map_err(|error| error.to_string())?;
-        let reading = self.policy.reading(&self.tool);
-        let shown = Shown {
-            key: &reading.key(),
-            may: &|path, content| reading.effect(path, content) == Effect::Allow,
-        };
-        let copy = repo
-            .copy(&self.target, agentos_sandbox::tool_user(), &shown)
-            .map_err(|error| error.to_string())?;
-        Ok(Box::new(Lent(copy)))
-    }
-}
-
-/// The executor's copy as the port of programs.
-struct Lent(BaseCopy);
-
-impl Checkout for Lent {
-    fn files(&self) -> PathBuf {
-        self.0.files()
-    }
-
-    fn withheld(&self) -> usize {
-        self.0.withheld().len()
-    }
-
-    fn is_ignored(&self, path: &str) -> bool {
-        self.0.is_ignored(path)
-    }
-
-    fn give_history(&self, folder: &Path) -> Result<Vec<PathBuf>, String> {
-        let borrows = self.0.give_history(folder).map_err(|error| error.to_string())?;
-        Ok(borrows.then(|| self.0.objects().to_owned()).into_iter().collect())
     }
 }
 
