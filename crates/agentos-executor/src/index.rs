@@ -3,21 +3,49 @@
 //! Owns: whether an index can be read, the new one, made under another name and then renamed, and entries with the stat data that keeps `git
 //! status` quick and clean. Never: refreshes or drops what the user has staged elsewhere.
 
-use std::fs::{self, File, Metadata};
-use std::io::{ErrorKind, Read};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use git2::{AttrCheckFlags, ErrorCode, Index, IndexEntry, IndexTime};
+use agentos_diff::RepoPath;
+use git2::AttrCheckFlags;
 
 use crate::conversion::Conversion;
 use crate::disk;
+use crate::error::Unsupported;
 use crate::index_lock::HeldIndex;
 use crate::preflight::{content_is, is_base_content};
 use crate::splice::{mode_bits, oid};
-use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
+use crate::{ExecError, ReceiptFile, RepoError, Repository};
 
-/// The bits of an entry's flags that are set while a conflict is open.
-const STAGE: u16 = 0x3000;
+use file::{Entry, Fault, NewEntry, Stat};
+
+pub(crate) use file::IndexFile;
+
+mod cache_tree;
+mod compressed;
+mod file;
+#[cfg(test)]
+mod tests;
+
+/// Reads an index; where none is, nothing is staged.
+pub(crate) fn read(place: &Path) -> Result<IndexFile, RepoError> {
+    let bytes = match fs::read(place) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(IndexFile::empty()),
+        Err(error) => return Err(RepoError::io(place)(error)),
+    };
+    IndexFile::parse(bytes).map_err(|fault| match fault {
+        Fault::Needs([b'l', b'i', b'n', b'k']) => RepoError::Unsupported(Unsupported::SplitIndex),
+        Fault::Needs([b's', b'd', b'i', b'r']) => RepoError::Unsupported(Unsupported::SparseIndex),
+        Fault::Needs(_) | Fault::Version | Fault::Short | Fault::Checksum | Fault::Name | Fault::Order => {
+            RepoError::Git {
+                action: "read the index",
+                why: fault.to_string(),
+            }
+        }
+    })
+}
 
 /// Sets the entries of a change. The caller holds the index. Paths in `kept` hold a user's later work: their entries
 /// carry no stat data, so that git looks at the files. It is durable when this is done, together with `also`.
@@ -31,7 +59,8 @@ pub(crate) fn update(
 ) -> Result<(), ExecError> {
     let (place, next) = (repository.index_path(), repository.next_index());
     change(repository, &mut held.index, root, files, kept)?;
-    held.index.write().map_err(ExecError::git("write the index"))?;
+    let written = write(&held.index, &next);
+    written.map_err(ExecError::write("write", &next))?;
     repository.reach("index written");
     let unsynced = [also, vec![next.clone()]].concat();
     disk::sync_each(&unsynced).map_err(ExecError::write("sync", &next))?;
@@ -42,44 +71,48 @@ pub(crate) fn update(
     disk::sync_dir(folder).map_err(ExecError::write("sync", folder))
 }
 
+fn write(index: &IndexFile, next: &Path) -> io::Result<()> {
+    index.write(&mut OpenOptions::new().write(true).create_new(true).open(next)?)
+}
+
 /// Changes the index in memory.
 fn change(
     repository: &Repository,
-    index: &mut Index,
+    index: &mut IndexFile,
     root: &Path,
     files: &[ReceiptFile],
     kept: &[String],
 ) -> Result<(), ExecError> {
+    let paths = || files.iter().map(|file| file.path.as_str());
+    let mut new = Vec::with_capacity(files.len());
     for file in files {
-        match index.remove(Path::new(file.path.as_str()), 0) {
-            Ok(()) => {}
-            Err(error) if error.code() == ErrorCode::NotFound => {}
-            Err(error) => return Err(ExecError::git("update the index")(error)),
-        }
-    }
-    // The entries of the change are new ones, and their files need no second look.
-    look_again(repository, root, index)?;
-    for file in files {
-        if let Some(new) = &file.new {
+        if let Some(id) = &file.new {
             let path = file.path.as_str();
             let stat = fs::symlink_metadata(root.join(path)).ok();
             let stat = stat.filter(|found| found.is_file() && !kept.iter().any(|kept| kept == path));
-            let entry = entry(path, new, stat.as_ref())?;
-            index.add(&entry).map_err(ExecError::git("update the index"))?;
+            new.push(NewEntry {
+                path,
+                mode: u32::try_from(mode_bits(id.mode)).unwrap_or_default(),
+                id: oid(&id.oid)?.as_bytes().try_into().unwrap_or_default(),
+                stat: stat.as_ref().map(stat_of).unwrap_or_default(),
+            });
         }
     }
+    index.edit(paths(), &[]);
+    // The entries of the change are new ones, and their files need no second look.
+    look_again(repository, root, index);
+    index.edit(std::iter::empty(), &new);
+    index.forget_trees_of(paths());
     Ok(())
 }
 
-/// Finds out early what a reading under the lock would find: an index of a kind that libgit2 does not read. Reading a
-/// large one takes long, so only one that looks odd is read here.
+/// Finds out early what a reading under the lock would find: an index of a kind that is not read. Reading a large one takes long, so only one that looks odd is read here.
 pub(crate) fn check_kind(repository: &Repository) -> Result<(), RepoError> {
     let looks_usual = is_usual(&repository.index_path()) && !has_company(repository.git.path());
     if looks_usual {
         return Ok(());
     }
-    let index = repository.git.index();
-    index.map(|_| ()).map_err(RepoError::git("read the index"))
+    read(&repository.index_path()).map(drop)
 }
 
 /// No index, or one of the versions 2 to 4, as git's `index-format` page has them.
@@ -104,37 +137,28 @@ fn has_company(git_dir: &Path) -> bool {
 
 /// Git compares whole seconds: of a file as young as the index, only its content tells whether it was edited. The new
 /// index is younger, so that is found out now, as git does: one that was edited is marked by a size of nothing.
-fn look_again(repository: &Repository, root: &Path, index: &mut Index) -> Result<(), ExecError> {
+fn look_again(repository: &Repository, root: &Path, index: &mut IndexFile) {
     let Ok(modified) = fs::metadata(repository.index_path()).and_then(|found| found.modified()) else {
         // There is no index yet.
-        return Ok(());
+        return;
     };
     let since = modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let written = i32::try_from(since.as_secs()).unwrap_or(i32::MAX);
-    let young: Vec<IndexEntry> = index
-        .iter()
-        .filter(|entry| entry.mtime.seconds() >= written && entry.flags & STAGE == 0)
-        .filter(|entry| entry.flags_extended == 0 && entry.file_size != 0)
-        .filter(|entry| !is_unedited(repository, root, entry))
-        .collect();
-    for entry in young {
-        let entry = IndexEntry {
-            file_size: 0,
-            ..entry
-        };
-        index.add(&entry).map_err(ExecError::git("update the index"))?;
-    }
-    Ok(())
+    let written = u32::try_from(since.as_secs()).unwrap_or(u32::MAX);
+    let is_young = |entry: &Entry<'_>| entry.modified() >= written && entry.stage() == 0;
+    let is_plain = |entry: &Entry<'_>| !entry.is_special() && entry.size() != 0;
+    index.distrust(|entry| is_young(entry) && is_plain(entry) && !is_unedited(repository, root, entry));
 }
 
 /// Does the work tree hold what this entry names? Where that is not certain, git shall look itself.
-fn is_unedited(repository: &Repository, root: &Path, entry: &IndexEntry) -> bool {
-    let Ok(path) = std::str::from_utf8(&entry.path) else {
+fn is_unedited(repository: &Repository, root: &Path, entry: &Entry<'_>) -> bool {
+    // An index can name anything; only what can be a file of the work tree is looked at.
+    let path = std::str::from_utf8(entry.path).ok();
+    let Some(path) = path.filter(|path| RepoPath::new(path).is_ok()) else {
         return false;
     };
     let place = root.join(path);
     let is_file = fs::symlink_metadata(&place).is_ok_and(|found| found.is_file());
-    let id = entry.id.to_string();
+    let id = entry.id();
     let same = is_file && content_is(&place, &id).unwrap_or(false);
     let as_git_sees_it = || {
         let conversion = Conversion {
@@ -147,48 +171,32 @@ fn is_unedited(repository: &Repository, root: &Path, entry: &IndexEntry) -> bool
     same || (is_file && as_git_sees_it().unwrap_or(false))
 }
 
-fn entry(path: &str, new: &FileId, stat: Option<&Metadata>) -> Result<IndexEntry, ExecError> {
-    let mut entry = IndexEntry {
-        ctime: IndexTime::new(0, 0),
-        mtime: IndexTime::new(0, 0),
-        dev: 0,
-        ino: 0,
-        mode: u32::try_from(mode_bits(new.mode)).unwrap_or_default(),
-        uid: 0,
-        gid: 0,
-        file_size: 0,
-        id: oid(&new.oid)?,
-        flags: 0,
-        flags_extended: 0,
-        path: path.as_bytes().to_vec(),
-    };
-    if let Some(stat) = stat {
-        fill(&mut entry, stat);
-    }
-    Ok(entry)
-}
-
 /// The index keeps the low 32 bits of each number.
 #[cfg(unix)]
-fn fill(entry: &mut IndexEntry, stat: &Metadata) {
+fn stat_of(found: &Metadata) -> Stat {
     use std::os::unix::fs::MetadataExt;
     let low = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
     let time = |seconds: i64, nanos: i64| {
-        IndexTime::new(
-            i32::try_from(seconds).unwrap_or(i32::MAX),
+        (
+            low(seconds.cast_unsigned()),
             u32::try_from(nanos).unwrap_or_default(),
         )
     };
-    entry.ctime = time(stat.ctime(), stat.ctime_nsec());
-    entry.mtime = time(stat.mtime(), stat.mtime_nsec());
-    entry.dev = low(stat.dev());
-    entry.ino = low(stat.ino());
-    entry.uid = stat.uid();
-    entry.gid = stat.gid();
-    entry.file_size = low(stat.size());
+    Stat {
+        changed: time(found.ctime(), found.ctime_nsec()),
+        modified: time(found.mtime(), found.mtime_nsec()),
+        device: low(found.dev()),
+        inode: low(found.ino()),
+        user: found.uid(),
+        group: found.gid(),
+        size: low(found.size()),
+    }
 }
 
 #[cfg(not(unix))]
-fn fill(entry: &mut IndexEntry, stat: &Metadata) {
-    entry.file_size = u32::try_from(stat.len()).unwrap_or_default();
+fn stat_of(found: &Metadata) -> Stat {
+    Stat {
+        size: u32::try_from(found.len()).unwrap_or_default(),
+        ..Stat::default()
+    }
 }

@@ -7,10 +7,9 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use git2::Index;
-
+use crate::index::{self, IndexFile};
 use crate::journal::remove_if_there;
-use crate::{ExecError, RepoError, Repository};
+use crate::{ExecError, Repository};
 
 /// What our lock begins with; the run follows.
 const MARK: &str = "agentos landing ";
@@ -26,8 +25,8 @@ pub(crate) struct IndexLock {
 
 /// The index as it is while nobody else can change it.
 pub(crate) struct HeldIndex {
-    /// Read from `.git/index`; it writes itself to [`Repository::next_index`].
-    pub index: Index,
+    /// What `.git/index` says.
+    pub index: IndexFile,
     _lock: IndexLock,
 }
 
@@ -71,12 +70,9 @@ impl Repository {
     pub(crate) fn hold_index(&self, run: &str) -> Result<HeldIndex, ExecError> {
         let lock = self.lock_index(run)?;
         let next = self.next_index();
-        second_name(&self.index_path(), &next).map_err(ExecError::write("write", &next))?;
-        self.reach("index named twice");
-        // Opened under its second name, libgit2 will write the new one there, beside the lock that we hold.
-        let index = Index::open(&next);
-        remove_if_there(&next).map_err(ExecError::write("remove", &next))?;
-        let index = index.map_err(RepoError::git("read the index"))?;
+        clear_next(&next).map_err(ExecError::write("remove", &next))?;
+        self.reach("index held");
+        let index = index::read(&self.index_path())?;
         Ok(HeldIndex { index, _lock: lock })
     }
 
@@ -155,23 +151,10 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// Removes what an earlier process left under the second name, and libgit2's lock on it.
+/// Removes what an earlier process left there, and what libgit2 put beside it in versions of ours that wrote with it.
 fn clear_next(next: &Path) -> io::Result<()> {
     let mut lock = next.as_os_str().to_owned();
     lock.push(".lock");
     remove_if_there(Path::new(&lock))?;
     remove_if_there(next)
-}
-
-/// A second name for the index. A copy where second names do not exist; nothing where there is no index.
-fn second_name(index: &Path, second: &Path) -> io::Result<()> {
-    clear_next(second)?;
-    match fs::hard_link(index, second) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) if no_links(&error) => {
-            let mut file = OpenOptions::new().write(true).create_new(true).open(second)?;
-            file.write_all(&fs::read(index)?)
-        }
-        other => other,
-    }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use agentos_diff::{Change, FileChange, FileMode, FileState};
 use agentos_policy::{Approved, Hashes};
-use git2::{Index, ObjectType, Oid, Signature, Time, Tree};
+use git2::{ObjectType, Oid, Signature, Time, Tree};
 use sha2::{Digest, Sha256};
 
 use crate::base::lookup;
@@ -172,7 +172,7 @@ impl Repository {
         if self.concerns_work_tree(&plan.target) {
             self.check_index_is_free()?;
             self.check_head_is_free()?;
-            let index = Index::open(&self.index_path()).map_err(RepoError::git("read the index"))?;
+            let index = crate::index::read(&self.index_path())?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
             before = preflight::check(self, &index, root, &files)?;
         }

@@ -10,10 +10,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agentos_diff::FileMode;
-use git2::{AttrCheckFlags, Index, IndexEntryExtendedFlag, ObjectType, Oid};
+use git2::{AttrCheckFlags, Index, ObjectType, Oid};
 
 use crate::conversion::Conversion;
 use crate::error::Unsupported;
+use crate::index::IndexFile;
 use crate::line_ends::LineEnds;
 use crate::splice::{mode_bits, oid};
 use crate::worktree::is_executable;
@@ -25,7 +26,7 @@ const MAX_NAMED: usize = 50;
 /// Looks at every path of a change, and gives what is done to its line ends now. The caller holds the index.
 pub(crate) fn check(
     repository: &Repository,
-    index: &Index,
+    index: &IndexFile,
     root: &Path,
     files: &[ReceiptFile],
 ) -> Result<Vec<LineEnds>, ExecError> {
@@ -80,15 +81,19 @@ enum Attributes<'a> {
 /// the index need not be read for it.
 fn attributes<'a>(
     repository: &'a Repository,
-    index: &Index,
+    index: &IndexFile,
     root: &Path,
     files: &[ReceiptFile],
 ) -> Result<Attributes<'a>, ExecError> {
     let mut folders = BTreeSet::from([""]);
     folders.extend(files.iter().flat_map(|file| ancestors(file.path.as_str())));
     let is_staged_only = |folder: &&str| {
-        let path = Path::new(folder).join(".gitattributes");
-        index.get_path(&path, 0).is_some() && !root.join(&path).is_file()
+        let path = if folder.is_empty() {
+            ".gitattributes".to_owned()
+        } else {
+            format!("{folder}/.gitattributes")
+        };
+        index.get(&path, 0).is_some() && !root.join(&path).is_file()
     };
     if folders.iter().any(is_staged_only) {
         return Ok(Attributes::Staged(&repository.git));
@@ -103,7 +108,7 @@ fn attributes<'a>(
 struct Look<'a> {
     repository: &'a Repository,
     root: &'a Path,
-    index: &'a Index,
+    index: &'a IndexFile,
     deleted: BTreeSet<&'a str>,
 }
 
@@ -112,23 +117,22 @@ impl Look<'_> {
     fn staged(&self, file: &ReceiptFile) -> Result<Option<String>, ExecError> {
         let path = file.path.as_str();
         let dirty = Ok(Some(path.to_owned()));
-        if (1..=3).any(|stage| self.index.get_path(Path::new(path), stage).is_some()) {
+        if (1..=3).any(|stage| self.index.get(path, stage).is_some()) {
             return dirty;
         }
-        let Some(entry) = self.index.get_path(Path::new(path), 0) else {
+        let Some(entry) = self.index.get(path, 0) else {
             if file.old.is_some() {
                 return dirty;
             }
             return Ok(self.staged_around(path));
         };
-        let flags = IndexEntryExtendedFlag::from_bits_truncate(entry.flags_extended);
-        if flags.is_skip_worktree() {
+        if entry.is_skipped() {
             return Err(RepoError::Unsupported(Unsupported::SparseCheckout).into());
         }
         let same = file.old.as_ref().is_some_and(|old| {
-            entry.id.to_string() == old.oid && i64::from(entry.mode) == i64::from(mode_bits(old.mode))
+            entry.id() == old.oid && i64::from(entry.mode()) == i64::from(mode_bits(old.mode))
         });
-        if same && !flags.is_intent_to_add() {
+        if same && !entry.is_intent_to_add() {
             Ok(None)
         } else {
             dirty
@@ -137,25 +141,15 @@ impl Look<'_> {
 
     /// For a new path: a staged file above it, or staged files below it, that this change does not delete.
     fn staged_around(&self, path: &str) -> Option<String> {
-        let above = ancestors(path).find(|above| {
-            self.index.get_path(Path::new(above), 0).is_some() && !self.deleted.contains(above)
-        });
+        let stays = |path: &str| !self.deleted.contains(path);
+        let above = ancestors(path).find(|above| self.index.get(above, 0).is_some() && stays(above));
         if let Some(above) = above {
             return Some(above.to_owned());
         }
         let prefix = format!("{path}/");
-        let mut at = self.index.find_prefix(prefix.as_str()).ok()?;
-        while let Some(entry) = self.index.get(at) {
-            let found = String::from_utf8_lossy(&entry.path).into_owned();
-            if !found.starts_with(&prefix) {
-                return None;
-            }
-            if !self.deleted.contains(found.as_str()) {
-                return Some(found);
-            }
-            at += 1;
-        }
-        None
+        let below = self.index.below(&prefix);
+        let mut below = below.map(|entry| String::from_utf8_lossy(entry.path).into_owned());
+        below.find(|found| stays(found))
     }
 
     /// Work that is not staged, and files that git does not know.

@@ -8,13 +8,8 @@ use crate::support::{Sink, accept, assert_sound, example, land_in, open, text};
 #[test]
 fn a_switch_of_branches_under_way_is_seen_and_nothing_is_written() {
     for (place, path, content, expected) in [
-        ("index named twice", ".git/HEAD.lock", "", "head-locked"),
-        (
-            "index named twice",
-            ".git/HEAD",
-            "ref: refs/heads/other\n",
-            "base-moved",
-        ),
+        ("index held", ".git/HEAD.lock", "", "head-locked"),
+        ("index held", ".git/HEAD", "ref: refs/heads/other\n", "base-moved"),
         ("staged", ".git/HEAD.lock", "", "head-locked"),
         ("staged", ".git/HEAD", "ref: refs/heads/other\n", "base-moved"),
     ] {
