@@ -10,9 +10,9 @@ use std::thread::Builder;
 
 use git2::Oid;
 
-/// Syncs asked for at a time: those of a small change in one wave. More gain nothing where it was measured, an ext4 on
-/// a virtual disk.
-const AT_ONCE: usize = 32;
+/// Syncs asked for at a time. More gained nothing where it was measured, an ext4 on a virtual disk, and each helper
+/// takes a tenth of a millisecond to come and go.
+const AT_ONCE: usize = 8;
 
 /// Makes the names in a folder durable.
 pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
@@ -84,6 +84,43 @@ pub(crate) fn ref_files(common: &Path, refname: &str) -> Vec<PathBuf> {
     Vec::from_iter([path].into_iter().chain(folder))
 }
 
+/// What was replaced or removed, kept open: its blocks are given back when it is let go of. Where a file system tells
+/// the disk of each block that is free now, and waits for it, that takes as long as a sync.
+#[derive(Default)]
+pub(crate) struct Replaced(Vec<File>);
+
+/// Open files at a time; systems allow 256 and more.
+const MOST_KEPT: usize = 128;
+/// Let go of at a time.
+const HANDS: usize = 8;
+
+impl Replaced {
+    /// Keeps a regular file that will be replaced. One that cannot be opened is given back when it is replaced.
+    pub fn keep(&mut self, place: &Path) {
+        let is_file = std::fs::symlink_metadata(place).is_ok_and(|found| found.is_file());
+        if is_file && let Ok(file) = File::open(place) {
+            self.0.push(file);
+        }
+        if self.0.len() >= MOST_KEPT {
+            self.let_go();
+        }
+    }
+
+    /// Lets go of all of them, many at a time.
+    pub fn let_go(&mut self) {
+        let mut files = std::mem::take(&mut self.0);
+        let share = files.len().div_ceil(HANDS).max(1);
+        std::thread::scope(|scope| {
+            while files.len() > share {
+                let some = files.split_off(files.len() - share);
+                // Without a helper they are let go of here.
+                let _ = Builder::new().spawn_scoped(scope, move || drop(some));
+            }
+            drop(files);
+        });
+    }
+}
+
 /// Runs `aside` while `main` runs; gives what both give.
 pub(crate) fn meanwhile<T>(
     aside: impl Fn() -> io::Result<()> + Sync,
@@ -99,5 +136,13 @@ pub(crate) fn meanwhile<T>(
             Err(_) => aside(),
         };
         (given, done)
+    })
+}
+
+/// Runs `main` while `aside` runs, where a helper can be had for it.
+pub(crate) fn beside<T>(aside: impl FnOnce() + Send, main: impl FnOnce() -> T) -> T {
+    std::thread::scope(|scope| {
+        let _ = Builder::new().spawn_scoped(scope, aside);
+        main()
     })
 }

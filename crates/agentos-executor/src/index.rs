@@ -11,7 +11,7 @@ use agentos_diff::RepoPath;
 use git2::AttrCheckFlags;
 
 use crate::conversion::Conversion;
-use crate::disk;
+use crate::disk::{self, Replaced};
 use crate::error::Unsupported;
 use crate::index_lock::HeldIndex;
 use crate::preflight::{content_is, is_base_content};
@@ -64,11 +64,14 @@ pub(crate) fn update(
     repository.reach("index written");
     let unsynced = [also, vec![next.clone()]].concat();
     disk::sync_each(&unsynced).map_err(ExecError::write("sync", &next))?;
+    let mut replaced = Replaced::default();
+    replaced.keep(&place);
     fs::rename(&next, &place).map_err(ExecError::write("replace", &place))?;
     repository.reach("index replaced");
     // Else a loss of power could bring back the old index without the journal that tells of it.
     let folder = repository.git.path();
-    disk::sync_dir(folder).map_err(ExecError::write("sync", folder))
+    let synced = disk::beside(|| replaced.let_go(), || disk::sync_dir(folder));
+    synced.map_err(ExecError::write("sync", folder))
 }
 
 fn write(index: &IndexFile, next: &Path) -> io::Result<()> {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use agentos_diff::FileMode;
 
-use crate::disk;
+use crate::disk::{self, Replaced};
 use crate::index;
 use crate::index_lock::{HeldIndex, no_links};
 use crate::journal::JournalFile;
@@ -96,14 +96,23 @@ pub(crate) fn settle_unless_edited(
         root,
         kept: Vec::new(),
         folders: BTreeSet::new(),
+        replaced: Replaced::default(),
     };
     settling.settle(files)?;
     discard(root, files)?;
-    let Settling { kept, folders, .. } = settling;
+    let Settling {
+        kept,
+        folders,
+        mut replaced,
+        ..
+    } = settling;
     let files: Vec<_> = files.iter().map(|entry| entry.file.clone()).collect();
     // A folder that was emptied and removed after it was noted is not there; the folder above it was noted then.
     let folders = folders.into_iter().filter_map(disk::folder).collect();
-    index::update(repository, held, root, &files, &kept, folders)?;
+    disk::beside(
+        || replaced.let_go(),
+        || index::update(repository, held, root, &files, &kept, folders),
+    )?;
     Ok(kept)
 }
 
@@ -179,6 +188,7 @@ struct Settling<'a> {
     kept: Vec<String>,
     /// Folders whose names changed.
     folders: BTreeSet<PathBuf>,
+    replaced: Replaced,
 }
 
 impl Settling<'_> {
@@ -211,6 +221,7 @@ impl Settling<'_> {
         let path = entry.file.path.as_str();
         let place = safe(self.root, path)?;
         if self.is_open(entry)? {
+            self.replaced.keep(&place);
             fs::remove_file(&place).map_err(ExecError::write("remove", &place))?;
             self.repository.reach("file removed");
             self.folders.insert(prune(self.root, path));
@@ -227,6 +238,7 @@ impl Settling<'_> {
         let place = make_room(self.root, file.path.as_str(), &mut self.folders)?;
         self.repository.reach("room made");
         if file.old.is_some() {
+            self.replaced.keep(&place);
             fs::rename(&temp, &place).map_err(ExecError::write("replace", &place))?;
         } else {
             match self.put_new(&temp, &place) {
