@@ -133,7 +133,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
         "serde_json_canonicalizer",
         &["agentos-evidence", "agentos-gates", "xtask"],
     ),
-    ("sha1", &["agentos-diff"]),
+    ("sha1", &["agentos-diff", "agentos-executor"]),
     ("similar", &["agentos-diff"]),
     ("strsim", &["agentos-policy", "agentos-profile"]),
     ("tempfile", &["agentos-gates", "agentos-testkit"]),
