@@ -14,7 +14,7 @@ use crate::env::Env;
 use crate::exit::Exit;
 use crate::printer::{Printer, paint, style};
 use crate::wire::screen;
-use crate::{escape, render};
+use crate::{codes, escape, render};
 
 /// How a command ends when it does not end with an outcome of its own.
 pub type Done = Result<Exit, EffectError>;
@@ -55,8 +55,14 @@ impl App {
         Ok(Exit::Done)
     }
 
-    /// Shows the end of a verb that lands.
+    /// Shows the end of a verb that lands. Where it does not say what to do next, its code does.
     pub fn finish(&self, outcome: &Outcome) -> Done {
+        let next = outcome.code.as_deref().filter(|_| outcome.hint.is_none());
+        let with_next = next.and_then(codes::next).map(|next| Outcome {
+            hint: Some(next.to_owned()),
+            ..outcome.clone()
+        });
+        let outcome = with_next.as_ref().unwrap_or(outcome);
         if self.printer.json {
             self.printer
                 .json(outcome)
@@ -97,8 +103,16 @@ impl App {
         }
     }
 
-    /// Shows a failure that happened before a run could begin.
+    /// Shows a failure that happened before a run could begin. Where it does not say what to do next, its code does.
     pub fn fail(&self, run: Option<&RunId>, error: &EffectError) -> Exit {
+        let hint = error
+            .hint
+            .clone()
+            .or_else(|| codes::next(&error.code).map(str::to_owned));
+        let error = &EffectError {
+            hint,
+            ..error.clone()
+        };
         if self.printer.json {
             // Nothing more can be said when standard output is gone.
             let _ = match run {

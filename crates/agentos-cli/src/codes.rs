@@ -23,6 +23,12 @@ const fn code(code: &'static str, exits: &'static [u8], what: &'static str, next
     }
 }
 
+/// What to do next about any failure with this code.
+pub fn next(code: &str) -> Option<&'static str> {
+    let known = CODES.iter().find(|known| known.code == code);
+    known.map(|known| known.next)
+}
+
 /// Every code, by whose doing it is.
 #[rustfmt::skip]
 pub const CODES: &[Code] = &[

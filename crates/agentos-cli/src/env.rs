@@ -90,6 +90,26 @@ impl Env {
         }
     }
 
+    /// A place as a person would name it: below the folder they are in, below their home, or in full. What is shown or kept
+    /// says no more of a machine than it must.
+    pub fn shown(&self, place: &Path) -> String {
+        match place.strip_prefix(&self.cwd) {
+            Ok(below) if below != Path::new("") => below.display().to_string(),
+            Ok(_) | Err(_) => self.homely(place),
+        }
+    }
+
+    /// The same wherever a person is: a place below their home, or in full.
+    pub fn homely(&self, place: &Path) -> String {
+        let below = self
+            .home()
+            .and_then(|home| Some(place.strip_prefix(home).ok()?.to_owned()));
+        match below {
+            Some(below) if below != Path::new("") => format!("~/{}", below.display()),
+            Some(_) | None => place.display().to_string(),
+        }
+    }
+
     /// The user's home folder.
     pub fn home(&self) -> Option<PathBuf> {
         self.get("HOME")

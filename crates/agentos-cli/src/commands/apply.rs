@@ -17,7 +17,7 @@ use crate::wire::session::{Session, Wanted};
 
 /// Runs the verb.
 pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
-    let answer = input::answer(&args.file, &app.env.cwd)?;
+    let answer = input::answer(&app.env, &args.file)?;
     let mut wanted = Wanted::from(&args.target);
     wanted.look_only |= args.explain && !wanted.dry_run;
     wanted.headless |= args.explain;

@@ -228,7 +228,7 @@ fn place(app: &App, args: &DemoArgs) -> Result<PathBuf, EffectError> {
         None => std::env::temp_dir().join(format!("agentos-demo-{}", new_run())),
     };
     if std::fs::symlink_metadata(&dir).is_ok() {
-        return Err(usage(format!("`{}` is there already", dir.display()))
+        return Err(usage(format!("`{}` is there already", app.env.shown(&dir)))
             .hint("name a folder that is not there yet"));
     }
     match dir.parent().filter(|parent| parent.is_dir()) {
@@ -236,7 +236,8 @@ fn place(app: &App, args: &DemoArgs) -> Result<PathBuf, EffectError> {
         None => Err(EffectError::new(
             Cause::Usage,
             "no-folder",
-            format!("the folder above `{}` is not there", dir.display()),
-        )),
+            format!("the folder above `{}` is not there", app.env.shown(&dir)),
+        )
+        .hint("make it first")),
     }
 }

@@ -17,7 +17,7 @@ use crate::wire::repository::{self, unusable};
 
 /// Runs the verb.
 pub fn normalize(app: &App, args: &NormalizeArgs) -> Done {
-    let answer = input::answer(&args.file, &app.env.cwd)?;
+    let answer = input::answer(&app.env, &args.file)?;
     let repo = repository::open(app)?;
     let base = repo.base_at(&args.base).map_err(|error| unusable(&error))?;
     match land(&answer, &base, &LandOptions::default()) {

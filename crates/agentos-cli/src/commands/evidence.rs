@@ -15,7 +15,9 @@ use serde::Serialize;
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::evidence::{DecisionArg, EvidenceListArgs, EvidenceShowArgs, EvidenceVerifyArgs};
 use crate::clock;
+use crate::env::Env;
 use crate::exit::Exit;
+use crate::input;
 use crate::render;
 use crate::wire::repository::{self, History};
 use crate::wire::signer;
@@ -168,7 +170,7 @@ pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
         (None, _) => None,
     };
     let dir = match (&args.dir, &repo) {
-        (Some(dir), _) => exported(&app.env.cwd.join(dir))?,
+        (Some(dir), _) => exported(&app.env, &app.env.cwd.join(dir))?,
         (None, Some(repo)) => repo.state_dir(),
         (None, None) => return Err(usage("there is no evidence to verify")),
     };
@@ -197,11 +199,12 @@ pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
     })
 }
 
-fn exported(dir: &Path) -> Result<PathBuf, EffectError> {
+fn exported(env: &Env, dir: &Path) -> Result<PathBuf, EffectError> {
     if dir.is_dir() {
         return Ok(dir.to_owned());
     }
-    Err(usage(format!("there is no folder `{}`", dir.display())))
+    Err(usage(format!("there is no folder `{}`", env.shown(dir)))
+        .hint("name a folder that `agentos evidence export --out` made"))
 }
 
 /// The keys that count.
@@ -209,9 +212,15 @@ fn keys(app: &App, args: &EvidenceVerifyArgs) -> Result<Vec<PublicKey>, EffectEr
     let known = match &args.keys {
         Some(file) => {
             let file = app.env.cwd.join(file);
+            let name = app.env.shown(&file);
+            if let Err(error) = std::fs::metadata(&file) {
+                return Err(input::unreadable(&name, &error));
+            }
             let known = trusted_keys(&file).map_err(|error| broken(&error))?;
             if known.is_empty() {
-                return Err(usage(format!("there is no Ed25519 key in `{}`", file.display())));
+                return Err(usage(format!("there is no Ed25519 key in `{name}`")).hint(
+                    "write lines as `NAME ssh-ed25519 AAAA…`, as OpenSSH's `allowed_signers` has them",
+                ));
             }
             known
         }

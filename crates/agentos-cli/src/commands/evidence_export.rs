@@ -63,7 +63,7 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
     let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
     let out = app.env.cwd.join(&args.out);
     if std::fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(usage(format!("`{}` is not empty", out.display()))
+        return Err(usage(format!("`{}` is not empty", app.env.shown(&out)))
             .hint("name a folder that is not there yet, or an empty one"));
     }
     let trusted = signer::trusted(app)?;

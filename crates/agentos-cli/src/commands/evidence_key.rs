@@ -2,6 +2,8 @@
 //!
 //! Owns: what is shown of them. Never: shows a secret.
 
+use std::path::Path;
+
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_evidence::{PublicKey, TrustedKey};
@@ -74,7 +76,7 @@ pub fn rotate(app: &App, args: &KeyRotateArgs) -> Done {
 pub fn trust(app: &App, args: &KeyTrustArgs) -> Done {
     let text = match args.key.starts_with("ssh-ed25519 ") {
         true => args.key.clone(),
-        false => input::text_file(&app.env.cwd.join(&args.key), 1 << 20)?,
+        false => input::text_file(&app.env, Path::new(&args.key), 1 << 20)?,
     };
     let keys: Vec<PublicKey> = text.lines().filter_map(PublicKey::from_line).collect();
     if keys.is_empty() {

@@ -31,7 +31,8 @@ pub fn health(app: &App, args: &HealthArgs) -> Done {
     if overrides && args.providers.len() != 1 {
         return Err(usage(
             "`--base-url`, `--send-key`, `--model` and `--timeout` need exactly one `--provider`",
-        ));
+        )
+        .hint("as in `agentos tool health -p ollama --base-url http://localhost:8080`"));
     }
     let tools = tools(app)?;
     let names = named(&tools, &args.providers)?;

@@ -22,6 +22,7 @@ use crate::args::start::InitArgs;
 use crate::args::tool::OverrideFlags;
 use crate::commands::apply::patch_facts;
 use crate::commands::health;
+use crate::env::Env;
 use crate::exit::Exit;
 use crate::render;
 use crate::wire::repository::{self, unusable};
@@ -139,7 +140,7 @@ fn propose(app: &App, args: &InitArgs, repo: &Repository) -> Result<InitReport, 
         kept: Vec::new(),
         outcome: None,
     };
-    if there.has_policy()? {
+    if there.has_policy(&app.env)? {
         report.kept.push(POLICY_DIR.to_owned());
     } else {
         report.files.push(policy_file(args.preset));
@@ -171,10 +172,10 @@ impl There<'_> {
         Ok(committed || in_work_tree)
     }
 
-    fn has_policy(&self) -> Result<bool, EffectError> {
+    fn has_policy(&self, env: &Env) -> Result<bool, EffectError> {
         let committed = self.base.list(POLICY_DIR).map_err(|error| unreadable(&error))?;
         let in_work_tree = match self.work_dir {
-            Some(dir) => policy::rule_files(&dir.join(POLICY_DIR))?,
+            Some(dir) => policy::rule_files(env, &dir.join(POLICY_DIR))?,
             None => None,
         };
         let is_rules = |name: &[u8]| name.ends_with(b".toml");

@@ -20,6 +20,7 @@ use serde::Serialize;
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::policy::{JudgeArgs, PolicyInitArgs, PresetArg, RulesArgs, ShowArgs};
 use crate::commands::apply::patch_facts;
+use crate::env::Env;
 use crate::exit::Exit;
 use crate::render;
 use crate::wire::consent::Asker;
@@ -311,7 +312,7 @@ fn judge(app: &App, args: &JudgeArgs) -> Result<Judged, EffectError> {
         (Some((_, change)), _, _) => Some(set.explain(change, &tool)),
         (None, Some(path), _) => Some(explain_read(&set, path, base.as_ref(), &tool)),
         (None, None, Some(file)) => {
-            let change = landed(&input::answer(file, &app.env.cwd)?, base.as_ref())?;
+            let change = landed(&input::answer(&app.env, file)?, base.as_ref())?;
             Some(set.explain(&change, &tool))
         }
         (None, None, None) => None,
@@ -396,17 +397,20 @@ fn in_force(
         return Ok(port.policy(target)?.set.clone());
     };
     let mut sources = wire::policy::outer_layers(app, &args.policy)?;
-    sources.extend(tried(&app.env.cwd.join(folder))?);
+    sources.extend(tried(&app.env, &app.env.cwd.join(folder))?);
     let set = PolicySet::load(&sources).map_err(|error| wire::policy::wrong(&error))?;
     Ok(set.with_hooks_path(port.repo().hooks_path().as_deref()))
 }
 
 /// A folder's files, as the repository's.
-fn tried(folder: &Path) -> Result<Vec<PolicySource>, EffectError> {
-    let missing = || usage(format!("there is no folder `{}`", folder.display()));
-    wire::policy::rule_files(folder)?
+fn tried(env: &Env, folder: &Path) -> Result<Vec<PolicySource>, EffectError> {
+    let missing = || {
+        usage(format!("there is no folder `{}`", env.shown(folder)))
+            .hint("name a folder with rule files, as `.agentos/policy`")
+    };
+    wire::policy::rule_files(env, folder)?
         .ok_or_else(missing)?
         .into_iter()
-        .map(|file| wire::policy::source(Layer::Repository, &file))
+        .map(|file| wire::policy::source(env, Layer::Repository, &file))
         .collect()
 }

@@ -125,7 +125,7 @@ struct Valid<'a> {
 /// Checks one file.
 pub fn validate(app: &App, args: &ProfileValidateArgs) -> Done {
     let name = args.file.display().to_string();
-    let text = input::text_file(&app.env.cwd.join(&args.file), 1 << 20)?;
+    let text = input::text_file(&app.env, &args.file, 1 << 20)?;
     let profile = parse(&name, &text).map_err(|error| bad_profile(&error))?;
     let sentence = format!(
         "`{}` is a valid profile of `{}`",

@@ -43,8 +43,10 @@ pub fn init(app: &App, args: &ProfileInitArgs) -> Done {
     })?;
     let path = folder.join("profiles").join(format!("{provider}.json"));
     if path.exists() && !args.force && !args.print {
-        return Err(usage(format!("there is a profile already: `{}`", path.display()))
-            .hint("edit it, or give `--force` to write over it"));
+        return Err(
+            usage(format!("there is a profile already: `{}`", app.env.shown(&path)))
+                .hint("edit it, or give `--force` to write over it"),
+        );
     }
     let profile = asked(app, args)?;
     let layers = Layers {

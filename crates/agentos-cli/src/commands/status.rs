@@ -244,7 +244,7 @@ fn fill(app: &App, repo: Repository, status: &mut PolicyStatus) -> Result<(), Ef
         name,
     }));
     let in_work_tree = match repo.work_dir() {
-        Some(dir) => policy::rule_files(&dir.join(".agentos/policy"))?.unwrap_or_default(),
+        Some(dir) => policy::rule_files(&app.env, &dir.join(".agentos/policy"))?.unwrap_or_default(),
         None => Vec::new(),
     };
     let is_committed = |file: &std::path::PathBuf| {

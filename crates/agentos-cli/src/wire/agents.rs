@@ -188,7 +188,8 @@ pub(super) fn shared(
         for name in names {
             let place = session.work_dir().join(&name);
             if !place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-                return Err(usage(format!("`{name}` is no folder that could be shared")));
+                return Err(usage(format!("`{name}` is no folder that could be shared"))
+                    .hint("name one that git ignores, as `target`"));
             }
             all.push((place, name));
         }

@@ -74,7 +74,7 @@ fn policies(typed: &OsStr) -> Vec<CompletionCandidate> {
         .map(|dir| dir.join(".agentos/policy"));
     let of_user = app.env.config_dir().map(|dir| dir.join("policy"));
     for folder in of_repo.into_iter().chain(of_user) {
-        let files = rule_files(&folder).ok().flatten().unwrap_or_default();
+        let files = rule_files(&app.env, &folder).ok().flatten().unwrap_or_default();
         let shown = files
             .iter()
             .map(|file| file.strip_prefix(&app.env.cwd).unwrap_or(file));

@@ -88,7 +88,7 @@ fn check(health: &ToolHealth, tool: &Tool) -> Option<(String, KeyCheck)> {
 fn read(app: &App) -> Checks {
     let text = path(app)
         .filter(|path| path.exists())
-        .and_then(|path| input::text_file(&path, LARGEST).ok());
+        .and_then(|path| input::text_file(&app.env, &path, LARGEST).ok());
     let checks = text.and_then(|text| serde_json::from_str::<Checks>(&text).ok());
     checks.filter(|checks| checks.version == 1).unwrap_or_default()
 }

@@ -19,7 +19,10 @@ pub fn inside(from: &Path, work_dir: &Path, typed: &[String]) -> Result<Vec<Stri
 }
 
 fn one(from: &Path, work_dir: &Path, typed: &str) -> Result<String, EffectError> {
-    let outside = || usage(format!("`{typed}` is outside the repository"));
+    let outside = || {
+        usage(format!("`{typed}` is outside the repository"))
+            .hint("name a path inside it; a relative one begins in the folder you are in")
+    };
     let full = normal(&from.join(typed)).ok_or_else(outside)?;
     let inside = full
         .strip_prefix(normal(work_dir).ok_or_else(outside)?)
@@ -29,10 +32,10 @@ fn one(from: &Path, work_dir: &Path, typed: &str) -> Result<String, EffectError>
         .map(|part| part.as_os_str().to_str())
         .collect();
     let path = parts
-        .ok_or_else(|| usage(format!("`{typed}` is not UTF-8")))?
+        .ok_or_else(|| usage(format!("`{typed}` is not UTF-8")).hint("give the file a name in UTF-8"))?
         .join("/");
     if path.is_empty() {
-        Err(usage(format!("`{typed}` is a folder")))
+        Err(usage(format!("`{typed}` is a folder")).hint("name a file"))
     } else {
         Ok(path)
     }

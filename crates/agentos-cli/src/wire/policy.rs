@@ -9,7 +9,8 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_policy::{Layer, PolicyError, PolicySource};
 
-use crate::app::{App, usage};
+use crate::app::App;
+use crate::env::Env;
 use crate::input;
 
 /// A policy file larger than this is not one.
@@ -21,12 +22,12 @@ const LARGEST_POLICY: u64 = 1 << 20;
 /// When one cannot be read, or the machine's could have been written by somebody else than root.
 pub fn outer_layers(app: &App, given: &[PathBuf]) -> Result<Vec<PolicySource>, EffectError> {
     let mut layers = Vec::new();
-    let machine = rule_files(&app.env.machine_policy_dir())?;
+    let machine = rule_files(&app.env, &app.env.machine_policy_dir())?;
     if let Some(files) = &machine {
         trusted(&app.env.machine_policy_dir(), files)?;
     }
     let user = match app.env.config_dir() {
-        Some(dir) => rule_files(&dir.join("policy"))?,
+        Some(dir) => rule_files(&app.env, &dir.join("policy"))?,
         None => None,
     };
     let given = given.iter().map(|file| app.env.cwd.join(file)).collect();
@@ -36,7 +37,7 @@ pub fn outer_layers(app: &App, given: &[PathBuf]) -> Result<Vec<PolicySource>, E
         (Layer::CommandLine, Some(given)),
     ] {
         for file in files.into_iter().flatten() {
-            layers.push(source(layer, &file)?);
+            layers.push(source(&app.env, layer, &file)?);
         }
     }
     Ok(layers)
@@ -46,20 +47,22 @@ pub fn outer_layers(app: &App, given: &[PathBuf]) -> Result<Vec<PolicySource>, E
 ///
 /// # Errors
 /// When it cannot be read, or is too large.
-pub fn source(layer: Layer, file: &Path) -> Result<PolicySource, EffectError> {
+pub fn source(env: &Env, layer: Layer, file: &Path) -> Result<PolicySource, EffectError> {
     Ok(PolicySource {
         layer,
-        name: file.display().to_string(),
-        text: input::text_file(file, LARGEST_POLICY)?,
+        // The name is part of the evidence, and the same in whatever folder the call is made.
+        name: env.homely(file),
+        text: input::text_file(env, file, LARGEST_POLICY)?,
     })
 }
 
 /// A policy that cannot be used.
 pub fn wrong(error: &PolicyError) -> EffectError {
     let mend = "a policy that cannot be read allows nothing; mend the file or take it away";
-    let hint = error
-        .hint()
-        .map_or_else(|| mend.to_owned(), |hint| format!("{hint}; {mend}"));
+    let hint = error.hint().map_or_else(
+        || mend.to_owned(),
+        |hint| format!("{hint}{}{mend}", if hint.ends_with('?') { " " } else { "; " }),
+    );
     EffectError::new(Cause::Policy, "policy-error", error.to_string()).hint(hint)
 }
 
@@ -67,21 +70,18 @@ pub fn wrong(error: &PolicyError) -> EffectError {
 ///
 /// # Errors
 /// When it cannot be read to its end.
-pub fn rule_files(dir: &Path) -> Result<Option<Vec<PathBuf>>, EffectError> {
+pub fn rule_files(env: &Env, dir: &Path) -> Result<Option<Vec<PathBuf>>, EffectError> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => {
-            return Err(usage(format!(
-                "cannot read the policy folder `{}`: {error}",
-                dir.display()
-            )));
+            return Err(input::unreadable(&env.shown(dir), &error));
         }
     };
     let mut files = Vec::new();
     for entry in entries {
         // A folder that cannot be read to its end might hide a rule that denies.
-        let entry = entry.map_err(|error| usage(format!("cannot read `{}`: {error}", dir.display())))?;
+        let entry = entry.map_err(|error| input::unreadable(&env.shown(dir), &error))?;
         if entry
             .path()
             .extension()

@@ -28,6 +28,7 @@ use super::agents::{self, COMMAND, TOOL};
 use super::keys::{self, Usable};
 use crate::app::{App, usage};
 use crate::args::tool::{OverrideFlags, ProviderFlags};
+use crate::env::Env;
 use crate::input;
 
 /// A provider that plays back a file and has no profile.
@@ -74,6 +75,8 @@ pub struct Tools {
     user_dir: Option<PathBuf>,
     project_dir: Option<PathBuf>,
     providers: BTreeSet<String>,
+    /// To name files as a person would.
+    env: Env,
 }
 
 impl Tools {
@@ -96,6 +99,7 @@ impl Tools {
             user_dir,
             project_dir,
             providers,
+            env: app.env.clone(),
         })
     }
 
@@ -147,8 +151,8 @@ impl Tools {
     pub fn resolved(&self, app: &App, provider: &str, over: &OverrideFlags) -> Result<Resolved, EffectError> {
         self.known(provider)?;
         let layers = Layers {
-            user: layer(self.user_dir.as_deref(), provider)?,
-            project: layer(self.project_dir.as_deref(), provider)?,
+            user: layer(&self.env, self.user_dir.as_deref(), provider)?,
+            project: layer(&self.env, self.project_dir.as_deref(), provider)?,
             env: app.env.vars().clone(),
             flags: Flags {
                 base_url: over.base_url.clone(),
@@ -179,7 +183,7 @@ impl Tools {
     /// # Errors
     /// When it is wrong.
     pub fn user_file(&self, provider: &str) -> Result<Option<ProfileFile>, EffectError> {
-        layer(self.user_dir.as_deref(), provider)
+        layer(&self.env, self.user_dir.as_deref(), provider)
     }
 
     /// Checks that a provider is known.
@@ -387,7 +391,7 @@ fn settings(profile: &Profile, key: Option<Secret>, key_obstacle: Option<String>
 
 fn replay(app: &App, file: Option<&Path>) -> Result<Tool, EffectError> {
     let recording = match file {
-        Some(file) => Some(input::text_file(&app.env.cwd.join(file), input::LARGEST_ANSWER)?),
+        Some(file) => Some(input::text_file(&app.env, file, input::LARGEST_ANSWER)?),
         None => None,
     };
     Ok(Tool {
@@ -412,14 +416,14 @@ fn known_window(profile: &Profile) -> Option<u64> {
 }
 
 /// One layer of a provider's profile; none where there is no file.
-fn layer(dir: Option<&Path>, provider: &str) -> Result<Option<ProfileFile>, EffectError> {
+fn layer(env: &Env, dir: Option<&Path>, provider: &str) -> Result<Option<ProfileFile>, EffectError> {
     let Some(dir) = dir else { return Ok(None) };
     let path = dir.join(format!("{provider}.json"));
     if !path.exists() {
         return Ok(None);
     }
-    let text = input::text_file(&path, LARGEST_PROFILE)?;
-    let name = path.display().to_string();
+    let text = input::text_file(env, &path, LARGEST_PROFILE)?;
+    let name = env.shown(&path);
     parse(&name, &text).map(Some).map_err(|error| bad_profile(&error))
 }
 

@@ -24,6 +24,7 @@ mod corpus;
 mod demo;
 mod disk;
 mod disk_calls;
+mod errors;
 mod evidence;
 mod evidence_copy;
 mod evidence_outside;

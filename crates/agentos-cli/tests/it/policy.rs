@@ -71,6 +71,7 @@ fn the_command_line_only_narrows() {
         + hunk 1: line 4 (the answer said 90; exactly one place fits)
             repaired: the header counts 9 old and 9 new lines; the hunk has others
       deny src/lib.rs: frozen (no-src)
+      next: ask the one who may allow it, or leave the file out
       run [RUN]
     ");
     let widened = pipe_in(&repo, &["apply", "-", "--policy", "wide.toml"], SLOPPY_FIX);

@@ -1,0 +1,264 @@
+//! Every way to call it wrong, as one list: what failed and where, and what to do next.
+
+use agentos_testkit::redact::Redactor;
+use agentos_testkit::repo::write_file;
+
+use crate::support::{SLOPPY_FIX, agentos, small_repo};
+
+/// A key that must not come back.
+const KEY: &str = "sk-test-0123456789abcdefghij";
+/// Words that a Rust type or module would bring into a message.
+const RUST: &[&str] = &["::", "Error {", "Some(", "None", "os error", "panicked", "unwrap"];
+
+/// Calls that fail before anything is asked of anybody.
+const CALLS: &[&[&str]] = &[
+    &["apply", "no-such-file"],
+    &["apply", "../no-such-file"],
+    &["apply", "src"],
+    &["apply", "not-utf8.md"],
+    &["apply", "fix.md", "--policy", "no-such-policy.toml"],
+    &["apply", "fix.md", "--policy", "bad.toml"],
+    &["apply", "fix.md", "--branch", "no..branch"],
+    &["approve", "no-such-run"],
+    &["demo", "--dir", "src"],
+    &["demo", "--dir", "no/such/folder"],
+    &["deny", "no-such-run"],
+    &["diff", "normalize", "fix.md", "--base", "no-such-commit"],
+    &["evidence", "export", "--out", "src"],
+    &["evidence", "key", "trust", "no-such-file", "--name", "anna"],
+    &["evidence", "key", "trust", "fix.md", "--name", "anna"],
+    &["evidence", "list", "--since", "noon"],
+    &["evidence", "show", "no-such-run"],
+    &["evidence", "verify", "--commit", "no-such-commit"],
+    &["evidence", "verify", "--dir", "no-such-folder"],
+    &["evidence", "verify", "--keys", "fix.md"],
+    &["evidence", "verify", "--keys", "no-such-file"],
+    &["init", "--provider", "olama"],
+    &["man", "tool", "helth"],
+    &["models", "list", "--provider", "olama"],
+    &["models", "show", "gpt4o"],
+    &["policy", "check", "--commit", "no-such-commit"],
+    &["policy", "check", "--rules", "no-such-folder"],
+    &["policy", "explain"],
+    &["profile", "init", "Anna"],
+    &["profile", "init", "openai", "--base-url", "no address"],
+    &["profile", "show", "opnai"],
+    &["profile", "show", "mine"],
+    &["profile", "validate", "bad.json"],
+    &["profile", "validate", "no-such-file"],
+    &["run", "-p", "command", "--share", "no-such-folder", "--", "true"],
+    &["run", "-p", "command", "task"],
+    &["run", "-p", "olama", "task"],
+    &["run", "-p", "openai", "task", "--file", "../elsewhere"],
+    &["run", "-p", "openai", "task", "--file", "src"],
+    &[
+        "run",
+        "-p",
+        "openai",
+        "task",
+        "--base-url",
+        "http://anna:secret@localhost/v1",
+    ],
+    &["run", "-p", "openai", "task", "--replay", "fix.md"],
+    &["run", "-p", "replay", "task", "--replay", "no-such-file"],
+    &["schema", "outcom"],
+    &["tool", "auth", "clear", "--provider", "opnai"],
+    &["tool", "health", "--base-url", "http://localhost:1"],
+    &["tool", "run", "-p", "openai", "task", "--read", "src"],
+    &["undo"],
+    &["undo", "no-such-run"],
+    &["--repo", "no-such-folder", "policy", "show"],
+];
+
+#[test]
+fn every_failure_says_what_where_and_what_next() {
+    let repo = small_repo();
+    repo.write("fix.md", SLOPPY_FIX);
+    repo.write("not-utf8.md", [0xff, 0xfe, b'\n']);
+    repo.write("bad.toml", "version = 1\nrul = 2\n");
+    repo.write("bad.json", "{ \"provider\": \"openai\",\n  \"modle\": \"x\" }");
+    let cli = agentos().in_dir(repo.path()).env("OPENAI_API_KEY", KEY);
+    write_file(
+        &cli.home().join(".config/agentos/profiles/mine.json"),
+        "{ \"provider\": \"mine\", \"modle\": \"x\" }",
+    );
+    let home = cli.home().display().to_string();
+    let mut list = String::new();
+    for call in CALLS {
+        let output = cli.run(call).unwrap();
+        assert_ne!(output.code, Some(0), "{call:?}: {output}");
+        let text = output.to_string();
+        assert!(!text.contains(KEY), "{call:?}: {output}");
+        for word in RUST {
+            assert!(!output.stderr.contains(word), "`{word}` in {call:?}: {output}");
+        }
+        // A place of the machine is named in full only where it is the repository's or where it was typed so.
+        let foreign = output.stderr.replace(&repo.path().display().to_string(), "");
+        for place in [home.as_str(), "/tmp/", "/home/", "/root/"] {
+            assert!(!foreign.contains(place), "`{place}` in {call:?}: {output}");
+        }
+        let lines: Vec<&str> = output
+            .stderr
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        assert!(
+            lines.iter().any(|line| line.trim_start().starts_with("next:")),
+            "{call:?} says nothing of what comes next: {output}"
+        );
+        list.push_str(&format!("{}\n", call.join(" ")));
+        for line in lines.iter().filter(|line| !line.starts_with("  run ")) {
+            list.push_str(&format!("  {line}\n"));
+        }
+    }
+    let told = Redactor::new().unwrap().path(repo.path(), "[REPO]").redact(&list);
+    insta::assert_snapshot!(told, @r"
+    apply no-such-file
+      error [usage] cannot read `no-such-file`: No such file or directory
+        next: look at the name; a relative one is looked for in the folder you are in
+    apply ../no-such-file
+      error [usage] cannot read `../no-such-file`: No such file or directory
+        next: look at the name; a relative one is looked for in the folder you are in
+    apply src
+      error [usage] cannot read `src`: Is a directory
+        next: name a file
+    apply not-utf8.md
+      refused [no-diff] no edit was found in the answer
+        next: answer with a unified diff, or with search/replace blocks under the file's path
+    apply fix.md --policy no-such-policy.toml
+      error [usage] cannot read `no-such-policy.toml`: No such file or directory
+        next: look at the name; a relative one is looked for in the folder you are in
+    apply fix.md --policy bad.toml
+      denied [policy-error] [REPO]/bad.toml:2:1: unknown field `rul`
+        next: did you mean `rule`? a policy that cannot be read allows nothing; mend the file or take it away
+    apply fix.md --branch no..branch
+      failed [bad-branch-name] `no..branch` is not a valid branch name
+        next: choose another name
+    approve no-such-run
+      error [usage] run `no-such-run` waits for nobody
+        next: `agentos approve` lists what does
+    demo --dir src
+      error [usage] `src` is there already
+        next: name a folder that is not there yet
+    demo --dir no/such/folder
+      error [no-folder] the folder above `no/such/folder` is not there
+        next: make it first
+    deny no-such-run
+      error [usage] run `no-such-run` waits for nobody
+        next: `agentos approve` lists what does
+    diff normalize fix.md --base no-such-commit
+      error [unknown-revision] `no-such-commit` names no commit here
+        next: `git log` shows the commits
+    evidence export --out src
+      error [usage] `src` is not empty
+        next: name a folder that is not there yet, or an empty one
+    evidence key trust no-such-file --name anna
+      error [usage] cannot read `no-such-file`: No such file or directory
+        next: look at the name; a relative one is looked for in the folder you are in
+    evidence key trust fix.md --name anna
+      error [usage] there is no Ed25519 key in what was given
+        next: give a file with lines as `ssh-[ID] AAAA…`, or such a line itself
+    evidence list --since noon
+      error [usage] `noon` is no time
+        next: as in `2026-11-21` or `2days`
+    evidence show no-such-run
+      error [usage] there is no run `no-such-run` on the tape
+        next: `agentos evidence list` shows the runs
+    evidence verify --commit no-such-commit
+      error [unknown-revision] `no-such-commit` names no commit here
+        next: `git log` shows the commits
+    evidence verify --dir no-such-folder
+      error [usage] there is no folder `no-such-folder`
+        next: name a folder that `agentos evidence export --out` made
+    evidence verify --keys fix.md
+      error [usage] there is no Ed25519 key in `fix.md`
+        next: write lines as `NAME ssh-[ID] AAAA…`, as OpenSSH's `allowed_signers` has them
+    evidence verify --keys no-such-file
+      error [usage] cannot read `no-such-file`: No such file or directory
+        next: look at the name; a relative one is looked for in the folder you are in
+    init --provider olama
+      error [usage] there is no provider `olama`
+        next: did you mean `ollama`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; a new one is made with `agentos profile init olama`
+    man tool helth
+      error [usage] there is no verb `tool helth`
+        next: did you mean `tool health`? `agentos man --list` names them all
+    models list --provider olama
+      error [usage] no known model fits
+        next: providers are anthropic, openai, ollama; API types are anthropic, openai, ollama
+    models show gpt4o
+      error [usage] `gpt4o` is no known model
+        next: did you mean `gpt-4o`?
+    policy check --commit no-such-commit
+      error [unknown-revision] `no-such-commit` names no commit here
+        next: `git log` shows the commits
+    policy check --rules no-such-folder
+      error [usage] there is no folder `no-such-folder`
+        next: name a folder with rule files, as `.agentos/policy`
+    policy explain
+      error [usage] nothing is named that could be explained
+        next: name a diff, `-`, `--commit REV` or `--read PATH`
+    profile init Anna
+      error [usage] `Anna` cannot name a provider
+        next: use small letters, digits and `-`
+    profile init openai --base-url no address
+      error [bad_url] `base_url` (user file): it is not a URL: relative URL without a base
+        next: write something like `http://localhost:[PORT]/v1`
+    profile show opnai
+      error [usage] there is no provider `opnai`
+        next: did you mean `openai`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; a new one is made with `agentos profile init opnai`
+    profile show mine
+      error [bad-profile] ~/.config/agentos/profiles/mine.json:1:29: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities`
+        next: did you mean `model`?
+    profile validate bad.json
+      error [bad-profile] bad.json:2:9: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `edit_format`, `constrain`, `limit_field`, `organization`, `http`, `program`, `price`, `params`, `capabilities`
+        next: did you mean `model`?
+    profile validate no-such-file
+      error [usage] cannot read `no-such-file`: No such file or directory
+        next: look at the name; a relative one is looked for in the folder you are in
+    run -p command --share no-such-folder -- true
+      error [usage] `no-such-folder` is no folder that could be shared
+        next: name one that git ignores, as `target`
+    run -p command task
+      error [usage] the provider `command` needs a program
+        next: name it after two dashes: agentos run -p command -- cargo fmt
+    run -p olama task
+      error [usage] there is no provider `olama`
+        next: did you mean `ollama`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; a new one is made with `agentos profile init olama`
+    run -p openai task --file ../elsewhere
+      error [usage] `../elsewhere` is outside the repository
+        next: name a path inside it; a relative one begins in the folder you are in
+    run -p openai task --file src
+      failed [no-such-file] `src` is a folder
+        next: name its files one by one
+    run -p openai task --base-url http://anna:secret@localhost/v1
+      error [bad_url] `base_url` (flag): it holds a user or a password; store a key instead
+        next: write something like `http://localhost:[PORT]/v1`
+    run -p openai task --replay fix.md
+      error [usage] `--replay` belongs to the provider `replay`
+        next: see the verb's `--help`
+    run -p replay task --replay no-such-file
+      error [usage] cannot read `no-such-file`: No such file or directory
+        next: look at the name; a relative one is looked for in the folder you are in
+    schema outcom
+      error [usage] there is no schema `outcom`
+        next: did you mean `outcome`? `agentos schema --list` names them all
+    tool auth clear --provider opnai
+      error [usage] there is no provider `opnai`
+        next: did you mean `openai`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; a new one is made with `agentos profile init opnai`
+    tool health --base-url http://localhost:[PORT]
+      error [usage] `--base-url`, `--send-key`, `--model` and `--timeout` need exactly one `--provider`
+        next: as in `agentos tool health -p ollama --base-url http://localhost:[PORT]`
+    tool run -p openai task --read src
+      error [usage] `--read` and `--share` belong to providers that are programs, and to `--check`
+        next: see the verb's `--help`
+    undo
+      error [nothing-to-undo] no run has landed anything here yet
+        next: `agentos evidence list` shows all runs
+    undo no-such-run
+      error [usage] run `no-such-run` has landed nothing
+        next: `agentos evidence list` shows what each run ended with
+    --repo no-such-folder policy show
+      error [not-a-repository] `[REPO]/no-such-folder` is not in a git repository
+        next: go to a repository, or name one with `--repo DIR`
+    ");
+}
