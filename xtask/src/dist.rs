@@ -114,6 +114,8 @@ fn build(root: &Path) -> Result<(), String> {
             "agentos",
             "--bins",
         ])
+        // The system's zlib would have to be there wherever the archive goes.
+        .env("LIBZ_SYS_STATIC", "1")
         .current_dir(root)
         .status()
         .map_err(|error| format!("`cargo build` cannot be run: {error}"))?;

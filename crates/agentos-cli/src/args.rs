@@ -12,6 +12,7 @@ pub mod tool;
 
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Point any model at a git repository, certain that a tool can only propose a diff.
@@ -40,9 +41,21 @@ pub fn command() -> Command {
 impl Cli {
     /// Reads the process's arguments; a call that is wrong, and one for help, end here as they do in clap.
     pub fn of_process() -> Self {
-        let read = command()
-            .try_get_matches()
-            .and_then(|found| Self::from_arg_matches(&found));
+        let parsed = |command: Command| {
+            let found = command.try_get_matches()?;
+            Self::from_arg_matches(&found)
+        };
+        // Examples cost more than all the rest of the command line, and only help shows them.
+        let is_help = |error: &clap::Error| {
+            matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            )
+        };
+        let read = match parsed(Self::command()) {
+            Err(error) if is_help(&error) => parsed(command()),
+            read => read,
+        };
         read.unwrap_or_else(|error| error.exit())
     }
 }

@@ -37,7 +37,6 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "run",
         &[
             "agentos run -p lmstudio \"add a --version flag\" --file src/main.rs",
-            "agentos run -p ollama \"total() ignores the count\" --context show",
             "agentos run -p ollama \"total() ignores the count\" --check \"cargo test\"",
             "agentos run -p command -- cargo fmt",
             "agentos run -p claude-code \"add a --version flag\"",
@@ -423,6 +422,7 @@ mod tests {
           -y, --yes            Consent to what policy answers with ask; never to a deny
               --dry-run        Say what would happen and write nothing but evidence
           -q, --quiet          Print data and errors only
+              --no-pager       Print long text at once instead of in `$AGENTOS_PAGER`, `$PAGER` or `less`
           -v, --verbose...     Say more; twice for debugging
           -h, --help           Print help
 
