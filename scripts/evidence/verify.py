@@ -5,7 +5,6 @@ import argparse, base64, hashlib, json, re, subprocess, sys
 from pathlib import Path
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
 MEMBERS = {"body", "hash", "kind", "prev", "run", "seq", "ts", "v"}
 QUOTING = {"task", "attempt", "tool_result", "boundary", "landing", "decision", "consent", "refusal", "undo"}
 KINDS = QUOTING | {"answer", "intent", "receipt", "recovered", "checkpoint"}
@@ -74,19 +73,25 @@ def public_key(line):
         raise ValueError
     return wire
 
-def statements(body):
-    """The statements of a checkpoint and the key that signed every one of them."""
-    wire = public_key(body["key"])
+def statement(envelope, wire):
+    """The statement of an envelope that this key signed."""
     keyid = "SHA256:" + base64.b64encode(hashlib.sha256(wire).digest()).decode().rstrip("=")
-    found = []
-    for envelope in body["envelopes"]:
-        payload = base64.b64decode(envelope["payload"], validate=True)
-        (kind,) = {envelope["payloadType"]} & {"application/vnd.in-toto+json"}
-        covered = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(payload), payload)
-        (signature,) = [one["sig"] for one in envelope["signatures"] if one["keyid"] == keyid]
-        Ed25519PublicKey.from_public_bytes(wire[-32:]).verify(base64.b64decode(signature, validate=True), covered)
-        found.append(json.loads(payload))
-    return wire, found
+    payload = base64.b64decode(envelope["payload"], validate=True)
+    (kind,) = {envelope["payloadType"]} & {"application/vnd.in-toto+json"}
+    covered = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(payload), payload)
+    (signature,) = [one["sig"] for one in envelope["signatures"] if one["keyid"] == keyid]
+    Ed25519PublicKey.from_public_bytes(wire[-32:]).verify(base64.b64decode(signature, validate=True), covered)
+    return json.loads(payload)
+
+def statements(body):
+    """The key of a checkpoint and what it signed: a first statement that names the other envelopes, or each by itself."""
+    wire, (first, *others) = public_key(body["key"]), body["envelopes"]
+    first = statement(first, wire)
+    if "envelopes" not in first["predicate"]:
+        return wire, [first] + [statement(other, wire) for other in others]
+    if first["predicate"]["envelopes"] != [digest(canonical(other).encode()) for other in others]:
+        raise ValueError
+    return wire, [first]
 
 def signed(record, commit, trusted):
     """What is wrong with a checkpoint: None, or the kind of tampering; False where it says that it is not signed."""
@@ -101,15 +106,13 @@ def signed(record, commit, trusted):
             "urn:agentos:checkpoint:1", record["run"], {"head": record["prev"], "seq": record["seq"] - 1})
         if not here or subject != about or any(other["subject"] != first["subject"] for other in others):
             return "signature-invalid"
-    except (ValueError, KeyError, TypeError, IndexError, InvalidSignature):
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, InvalidSignature):
         return "signature-invalid"
     return "key-unknown" if trusted and wire not in trusted else None
 
 def fact(body, name):
-    for part in (body, body.get("plan"), body.get("receipt")):
-        if isinstance(part, dict) and isinstance(part.get(name), str):
-            return part[name]
-    return None
+    parts = [part for part in (body, body.get("plan"), body.get("receipt")) if isinstance(part, dict)]
+    return next((part[name] for part in parts if isinstance(part.get(name), str)), None)
 
 def history(repo, *which):
     """Commits by id: tree, evidence, and the marks by which one that was made of another is known."""
@@ -175,12 +178,9 @@ def verify(folder, repo, trusted, require):
     except (ValueError, KeyError, TypeError):
         tell("head-changed")
     for commit, (tree, evidence, _) in (commits or {}).items():
-        if evidence and commit not in told:
-            intent = intents.get(evidence)
-            if intent is None:
-                tell("commit-without-record")
-            elif intent["run"].get("commit") or tree != (intent["tree"] or tree):
-                tell("commit-rewritten")
+        intent = intents.get(evidence) or {"run": {"commit": commit}}
+        if evidence and commit not in told and (intent["run"].get("commit") or tree != (intent["tree"] or tree)):
+            tell("commit-rewritten" if evidence in intents else "commit-without-record")
     findings += [{"tampering": "run-unsigned", "line": None} for _ in runs if require]
     return findings, len(everything)
 

@@ -3,12 +3,15 @@
 //! Owns: the envelope and what its signature covers. Never: says whether a key is to be trusted.
 //! Source: DSSE v1.0.2 (`PAE(type, body)`), in-toto Attestation Framework v1.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::record::digest_of;
 use crate::sign::{PublicKey, SigningKey};
 use crate::{EvidenceError, canonical};
 
@@ -60,13 +63,92 @@ impl Envelope {
     /// The statement, if this key signed it.
     #[must_use]
     pub fn open(&self, key: &PublicKey) -> Option<Value> {
-        let payload = STANDARD.decode(&self.payload).ok()?;
+        self.borrowed().open(key)
+    }
+
+    /// The digest of its canonical JSON, as in `sha256:…`.
+    pub(crate) fn digest(&self) -> Result<String, EvidenceError> {
+        self.borrowed().digest()
+    }
+
+    fn borrowed(&self) -> EnvelopeRef<'_> {
+        let signatures = self.signatures.iter().map(|signature| SignatureRef {
+            keyid: Cow::from(&signature.keyid),
+            sig: Cow::from(&signature.sig),
+        });
+        EnvelopeRef {
+            payload_type: Cow::from(&self.payload_type),
+            payload: Cow::from(&self.payload),
+            signatures: signatures.collect(),
+        }
+    }
+}
+
+/// An envelope as it is read, borrowed from the line that it stands in.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct EnvelopeRef<'a> {
+    #[serde(borrow)]
+    payload_type: Cow<'a, str>,
+    #[serde(borrow)]
+    payload: Cow<'a, str>,
+    #[serde(borrow)]
+    signatures: Vec<SignatureRef<'a>>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SignatureRef<'a> {
+    #[serde(borrow)]
+    keyid: Cow<'a, str>,
+    #[serde(borrow)]
+    sig: Cow<'a, str>,
+}
+
+impl EnvelopeRef<'_> {
+    /// The statement, if this key signed it.
+    pub fn open(&self, key: &PublicKey) -> Option<Value> {
+        let payload = STANDARD.decode(self.payload.as_bytes()).ok()?;
         let covered = covered(&self.payload_type, &payload);
         let id = key.id();
         let mine = self.signatures.iter().filter(|signature| signature.keyid == id);
-        let mut signed = mine.filter_map(|signature| STANDARD.decode(&signature.sig).ok());
+        let mut signed = mine.filter_map(|signature| STANDARD.decode(signature.sig.as_bytes()).ok());
         let holds = self.payload_type == PAYLOAD_TYPE && signed.any(|sig| key.holds(&covered, &sig));
         holds.then(|| serde_json::from_slice(&payload).ok()).flatten()
+    }
+
+    /// The digest of its canonical JSON, as in `sha256:…`.
+    pub fn digest(&self) -> Result<String, EvidenceError> {
+        let mut parts = vec![
+            "{\"payload\":\"",
+            &self.payload,
+            "\",\"payloadType\":\"",
+            &self.payload_type,
+            "\",\"signatures\":[",
+        ];
+        for (number, signature) in self.signatures.iter().enumerate() {
+            parts.push(if number == 0 { "" } else { "," });
+            parts.extend([
+                "{\"keyid\":\"",
+                &signature.keyid,
+                "\",\"sig\":\"",
+                &signature.sig,
+                "\"}",
+            ]);
+        }
+        parts.push("]}");
+        let texts = self.signatures.iter().flat_map(|one| [&one.keyid, &one.sig]);
+        let mut texts = texts.chain([&self.payload, &self.payload_type]);
+        // Nothing that JSON writes in another way.
+        let is_plain = |text: &str| {
+            text.bytes()
+                .fold(true, |plain, b| plain & (b >= b' ') & (b != b'"') & (b != b'\\'))
+        };
+        if texts.all(|text| is_plain(text)) {
+            return Ok(digest_of(&parts));
+        }
+        let json = serde_json::to_value(self).map_err(|error| EvidenceError::Json(error.to_string()))?;
+        Ok(digest_of(&[&canonical::text(&json)?]))
     }
 }
 
@@ -87,6 +169,20 @@ mod tests {
     fn the_signature_covers_type_and_payload() {
         let covered = covered("http://example.com/HelloWorld", b"hello world");
         assert_eq!(covered, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
+    }
+
+    #[test]
+    fn the_digest_is_that_of_the_canonical_json() {
+        let (key, _) = SigningKey::generate().unwrap();
+        let good = Envelope::seal(&json!({ "_type": STATEMENT_TYPE }), &key).unwrap();
+        for (text, more) in [("x", 0), ("\"\\ \u{1} é", 1), ("", 2)] {
+            let mut envelope = good.clone();
+            envelope.payload_type.push_str(text);
+            let again = std::iter::repeat_n(good.signatures[0].clone(), more);
+            envelope.signatures.extend(again);
+            let json = canonical::text(&serde_json::to_value(&envelope).unwrap()).unwrap();
+            assert_eq!(envelope.digest().unwrap(), digest_of(&[&json]), "{text}");
+        }
     }
 
     #[test]

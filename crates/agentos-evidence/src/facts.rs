@@ -9,6 +9,7 @@
 
 use serde_json::{Value, json};
 
+use crate::checkpoint::Statements;
 use crate::dsse::STATEMENT_TYPE;
 use crate::record::hex_of;
 use crate::runs::fact_of;
@@ -95,20 +96,23 @@ impl RunFacts {
         }
     }
 
-    /// The statements of a run that ends here, after the record `head`; the checkpoint first.
-    pub(crate) fn statements(&self, run: &str, head: &RecordRef, now: &str) -> Vec<Value> {
-        let mut all = vec![self.statement(head, CHECKPOINT, self.checkpoint(run, head, now))];
+    /// The statements of a run that ends here, after the record `head`.
+    pub(crate) fn statements(&self, run: &str, head: &RecordRef, now: &str) -> Statements {
+        let mut others = Vec::new();
         if self.commit.is_some() {
-            all.push(self.statement(head, PROVENANCE, self.provenance(run, head, now)));
+            others.push(self.statement(head, PROVENANCE, self.provenance(run, head, now)));
         }
         if let Some(effect) = &self.effect {
-            all.push(if effect == "allow" {
+            others.push(if effect == "allow" {
                 self.statement(head, SUMMARY, self.summary())
             } else {
                 self.statement(head, DECISION, self.decision(effect))
             });
         }
-        all
+        Statements {
+            first: self.statement(head, CHECKPOINT, self.checkpoint(run, head, now)),
+            others,
+        }
     }
 
     /// About the commit; without one, about the tape as far as it goes.

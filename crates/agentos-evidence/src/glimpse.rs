@@ -35,13 +35,16 @@ impl<'a> Glimpse<'a> {
         };
         let (body, rest) = inside.split_at_checked(inside.len().checked_sub(rest)?)?;
         let rest = rest.strip_prefix(",\"hash\":\"")?;
-        let (hash, members) = rest.split_once("\",\"kind\":\"")?;
-        let (kind, rest) = members.split_once("\",\"prev\":\"")?;
-        let (prev, rest) = rest.split_once("\",\"run\":\"")?;
-        let (run, rest) = rest.split_once("\",\"seq\":")?;
-        let (seq, rest) = rest.split_once(",\"ts\":\"")?;
-        let (ts, rest) = rest.split_once("\",\"v\":")?;
-        let plain = |text: &str| !text.bytes().any(|b| b < b' ' || matches!(b, b'"' | b'\\'));
+        let (hash, members) = until(rest, "\",\"kind\":\"")?;
+        let (kind, rest) = until(members, "\",\"prev\":\"")?;
+        let (prev, rest) = until(rest, "\",\"run\":\"")?;
+        let (run, rest) = until(rest, "\",\"seq\":")?;
+        let (seq, rest) = until(rest, ",\"ts\":\"")?;
+        let (ts, rest) = until(rest, "\",\"v\":")?;
+        let plain = |text: &str| {
+            text.bytes()
+                .fold(true, |plain, b| plain & (b >= b' ') & (b != b'"') & (b != b'\\'))
+        };
         let sound = rest.strip_suffix('}')? == VERSION.to_string()
             && [hash, prev, run, ts].into_iter().all(plain)
             && hex_of(hash).is_some()
@@ -96,6 +99,11 @@ impl<'a> Glimpse<'a> {
         )
     }
 
+    /// The body as it stands on the line.
+    pub fn body_text(&self) -> &'a str {
+        self.body
+    }
+
     /// The body, read.
     pub fn body(&self) -> Result<Value, EvidenceError> {
         serde_json::from_str(self.body).map_err(|error| EvidenceError::Json(error.to_string()))
@@ -119,6 +127,14 @@ impl<'a> Glimpse<'a> {
             hash: self.hash.to_owned(),
         })
     }
+}
+
+/// What stands before and after a mark, where nothing before it may hold the mark's first byte.
+fn until<'a>(text: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
+    let first = mark.bytes().next()?;
+    let at = text.bytes().position(|b| b == first)?;
+    let (before, rest) = text.split_at_checked(at)?;
+    Some((before, rest.strip_prefix(mark)?))
 }
 
 /// Bytes left after the JSON value at the start of `text`, if it is canonical: the slow way.

@@ -214,7 +214,7 @@ impl Store {
         ts: &str,
     ) -> Result<RecordRef, EvidenceError> {
         self.write_with(run, ts, |head| {
-            let body = Checkpoint::new(&facts.statements(run, head, ts), signer)?.to_body()?;
+            let body = Checkpoint::new(facts.statements(run, head, ts), signer)?.to_body()?;
             Entry::new(run, RecordKind::Checkpoint, body, ts)
         })
     }

@@ -134,7 +134,7 @@ impl Chain {
         self.withheld += u64::from(record.withheld);
         let ties = matches!(
             record.kind,
-            RecordKind::Intent | RecordKind::Receipt | RecordKind::Recovered | RecordKind::Checkpoint
+            RecordKind::Intent | RecordKind::Receipt | RecordKind::Recovered
         );
         let body = if ties || record.may_refer() {
             record.body()?

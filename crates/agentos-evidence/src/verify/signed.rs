@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{Checks, Finding, KeyUse, Tampering};
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::CheckpointRef;
 use crate::facts::CHECKPOINT;
 use crate::glimpse::Glimpse;
 use crate::record::hex_of;
@@ -59,7 +59,7 @@ impl Signed {
             return;
         }
         let commit = self.open.remove(record.run).flatten();
-        match self.check(record, body, commit.as_deref()) {
+        match self.check(record, commit.as_deref()) {
             Ok(true) => self.signed += 1,
             Ok(false) => {
                 self.unsigned += 1;
@@ -73,9 +73,9 @@ impl Signed {
     }
 
     /// True when it is signed, false when it says that it is not.
-    fn check(&mut self, record: &Glimpse<'_>, body: &Value, commit: Option<&str>) -> Result<bool, Flaw> {
+    fn check(&mut self, record: &Glimpse<'_>, commit: Option<&str>) -> Result<bool, Flaw> {
         let invalid = |detail: &str| Err((Tampering::SignatureInvalid, detail.to_owned()));
-        let Some(checkpoint) = Checkpoint::from_body(body) else {
+        let Some(checkpoint) = CheckpointRef::read(record.body_text()) else {
             return invalid("the checkpoint is not what one looks like");
         };
         if checkpoint.key.is_none() && checkpoint.envelopes.is_empty() {
@@ -84,12 +84,7 @@ impl Signed {
         let Some(key) = checkpoint.key.as_deref().and_then(PublicKey::from_line) else {
             return invalid("the checkpoint names no key that could have signed it");
         };
-        let opened: Option<Vec<Value>> = checkpoint
-            .envelopes
-            .iter()
-            .map(|envelope| envelope.open(&key))
-            .collect();
-        let Some(statements) = opened.filter(|statements| !statements.is_empty()) else {
+        let Some(statements) = checkpoint.open(&key) else {
             return invalid("the signature of the checkpoint does not hold");
         };
         if !speaks_of(record, commit, &statements) {

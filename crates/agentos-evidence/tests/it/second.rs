@@ -11,7 +11,7 @@ use agentos_testkit::repo::{read_file, remove_file, write_file};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::TS;
+use crate::support::{TS, of_old, rewritten};
 
 /// Reads a folder a line and prints `[ok, first broken line]` for each.
 const DRIVER: &str = "
@@ -87,6 +87,8 @@ enum Spoil {
     BlobsSwapped(usize),
     HeadFile(usize),
     Resealed(usize),
+    /// A checkpoint's second statement, in one of several ways, and everything after it written anew.
+    Attested(usize),
 }
 
 /// What every case is made from.
@@ -158,6 +160,7 @@ impl Ground {
         }
         all.extend((0..self.head.len()).step_by(7).map(Spoil::HeadFile));
         all.extend((1..=4).map(Spoil::Resealed));
+        all.extend((0..12).map(Spoil::Attested));
         all
     }
 
@@ -173,6 +176,20 @@ impl Ground {
             .split_inclusive(|byte| *byte == b'\n')
             .map(<[u8]>::to_vec)
             .collect();
+        if let Spoil::Attested(at) = spoil {
+            rewritten(&good, &dir, |number, body| {
+                let mut body = if at < 6 {
+                    body.clone()
+                } else {
+                    of_old(body, &self.key)
+                };
+                if number == at % 3 {
+                    attested(at % 6 / 3, body["envelopes"].as_array_mut().unwrap());
+                }
+                body
+            });
+            return dir;
+        }
         let mut head = self.head.clone();
         let blob = |at: usize| dir.join(self.blobs[at % self.blobs.len()].strip_prefix(&good).unwrap());
         match spoil {
@@ -214,10 +231,21 @@ impl Ground {
                     .into_bytes();
                 lines = text;
             }
+            Spoil::Attested(_) => {}
         }
         write_file(&dir.join("tape.jsonl"), lines.concat());
         write_file(&dir.join("head.json"), head);
         dir
+    }
+}
+
+/// Spoils the second of a checkpoint's two statements.
+fn attested(how: usize, envelopes: &mut Vec<Value>) {
+    match how {
+        0 => envelopes[1]["signatures"][0]["sig"] = envelopes[0]["signatures"][0]["sig"].clone(),
+        _ => envelopes.push(
+            json!({ "payload": "e30=", "payloadType": "application/vnd.in-toto+json", "signatures": [] }),
+        ),
     }
 }
 
@@ -320,7 +348,17 @@ fn no_untouched_tape_is_suspected_by_either() {
         .map(|number| ground.folder.path().join(format!("sound-{number}")))
         .collect();
     for (number, dir) in dirs.iter().enumerate() {
-        tape(dir, 1 + number % 3, &ground.key, number);
+        if number % 4 == 3 {
+            // A checkpoint from before the first statement named the others.
+            let one = ground.folder.path().join(format!("one-{number}"));
+            tape(&one, 1, &ground.key, number);
+            for blob in files_below(&one.join("blobs")) {
+                write_file(&dir.join(blob.strip_prefix(&one).unwrap()), read_file(&blob));
+            }
+            rewritten(&one, dir, |_, body| of_old(body, &ground.key));
+        } else {
+            tape(dir, 1 + number % 3, &ground.key, number);
+        }
     }
     for dir in &dirs {
         assert_eq!(ours(dir, ground.key.public()), (true, None), "{}", dir.display());

@@ -8,7 +8,7 @@ use agentos_testkit::repo::{read_file, write_file};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::TS;
+use crate::support::{TS, envelopes, of_old, rewritten};
 
 /// Two runs, the first landed as commit `c1`, the second refused; each signed by its key.
 fn two_runs(first: &SigningKey, second: &SigningKey) -> TempDir {
@@ -138,6 +138,104 @@ fn a_checkpoint_whose_statement_was_changed_is_found() {
 
 fn key_line() -> String {
     key().public().line()
+}
+
+/// What verifying finds when the first run's checkpoint is made into another one.
+fn with_first(good: &TempDir, key: &SigningKey, change: impl Fn(&Value) -> Value) -> VerifyReport {
+    let folder = TempDir::new().unwrap();
+    // The second run's checkpoint was signed for what came before it, so it is left out.
+    rewritten(good.path(), folder.path(), |number, body| match number {
+        0 => change(body),
+        _ => json!({ "envelopes": [], "unsigned": "left out" }),
+    });
+    verify(&folder, &[key.public()], false)
+}
+
+#[test]
+fn the_other_statements_are_held_by_the_one_that_names_them() {
+    let key = key();
+    let good = two_runs(&key, &key);
+    let another = two_runs(&key, &key);
+    let foreign = Store::open(another.path())
+        .unwrap()
+        .run("run-2")
+        .unwrap()
+        .pop()
+        .unwrap();
+    let foreign = foreign.body["envelopes"][0].clone();
+    type Change = Box<dyn Fn(&mut Vec<Value>)>;
+    let other = PublicKey::from_line(&key_line()).unwrap();
+    let cases: [(&str, Change); 7] = [
+        ("one is gone", Box::new(|all| drop(all.remove(1)))),
+        (
+            "one more of the same key",
+            Box::new(move |all| all.push(foreign.clone())),
+        ),
+        ("one is there twice", Box::new(|all| all.push(all[2].clone()))),
+        ("two are swapped", Box::new(|all| all.swap(1, 2))),
+        (
+            "another's words",
+            Box::new(|all| all[1]["payload"] = all[2]["payload"].clone()),
+        ),
+        (
+            "another's signature",
+            Box::new(|all| all[1]["signatures"] = all[2]["signatures"].clone()),
+        ),
+        (
+            "another signer",
+            Box::new(move |all| all[1]["signatures"][0]["keyid"] = other.id().into()),
+        ),
+    ];
+    for (name, change) in cases {
+        let report = with_first(&good, &key, |body| {
+            let mut body = body.clone();
+            change(body["envelopes"].as_array_mut().unwrap());
+            body
+        });
+        assert_eq!(kinds(&report), [Tampering::SignatureInvalid], "{name}");
+    }
+    assert!(with_first(&good, &key, Value::clone).ok);
+}
+
+#[test]
+fn each_statement_is_signed_for_whoever_reads_it_alone() {
+    let key = key();
+    let good = two_runs(&key, &key);
+    let body = Store::open(good.path())
+        .unwrap()
+        .run("run-1")
+        .unwrap()
+        .pop()
+        .unwrap()
+        .body;
+    let all = envelopes(&body);
+    assert_eq!(all.len(), 3);
+    assert!(all.iter().all(|envelope| envelope.open(&key.public()).is_some()));
+}
+
+#[test]
+fn a_checkpoint_from_before_holds_where_each_signature_does() {
+    let key = key();
+    let good = two_runs(&key, &key);
+    let report = with_first(&good, &key, |body| of_old(body, &key));
+    assert!(report.ok && report.signed == 1, "{report:?}");
+    for at in 0..3 {
+        let report = with_first(&good, &key, |body| {
+            let mut old = of_old(body, &key);
+            let other = old["envelopes"][(at + 1) % 3]["signatures"].clone();
+            old["envelopes"][at]["signatures"] = other;
+            old
+        });
+        assert_eq!(kinds(&report), [Tampering::SignatureInvalid], "{at}");
+    }
+    // Nothing that names the others can be taken for one that does not.
+    let report = with_first(&good, &key, |body| {
+        let mut mixed = of_old(body, &key);
+        mixed["envelopes"][0] = body["envelopes"][0].clone();
+        mixed["envelopes"].as_array_mut().unwrap().pop();
+        mixed
+    });
+    assert_eq!(kinds(&report), [Tampering::SignatureInvalid]);
 }
 
 #[test]

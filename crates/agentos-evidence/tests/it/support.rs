@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use agentos_evidence::{Checks, Finding, RecordKind, RecordRef, Store, Tampering};
+use agentos_evidence::{
+    Checks, Envelope, Finding, PublicKey, RecordKind, RecordRef, SigningKey, Store, Tampering,
+};
 use agentos_testkit::repo::{read_file, write_file};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -73,4 +75,39 @@ pub fn verify(dir: &Path) -> Vec<Finding> {
         .verify(&Checks::default())
         .unwrap()
         .findings
+}
+
+/// The signed statements of a checkpoint's body.
+pub fn envelopes(body: &Value) -> Vec<Envelope> {
+    serde_json::from_value(body["envelopes"].clone()).unwrap()
+}
+
+/// The body of a checkpoint as it was made before its first statement named the others.
+pub fn of_old(body: &Value, key: &SigningKey) -> Value {
+    let by = PublicKey::from_line(body["key"].as_str().unwrap()).unwrap();
+    let resealed = envelopes(body).into_iter().map(|envelope| {
+        let mut statement = envelope.open(&by).unwrap();
+        statement["predicate"]
+            .as_object_mut()
+            .unwrap()
+            .remove("envelopes");
+        Envelope::seal(&statement, key).unwrap()
+    });
+    let mut old = body.clone();
+    old["envelopes"] = serde_json::to_value(resealed.collect::<Vec<_>>()).unwrap();
+    old
+}
+
+/// The same tape written anew in another folder, every hash right, its checkpoints made into other ones.
+pub fn rewritten(from: &Path, to: &Path, change: impl Fn(usize, &Value) -> Value) {
+    let (from, to) = (Store::open(from).unwrap(), Store::open(to).unwrap());
+    let mut checkpoints = 0;
+    for record in from.records().unwrap().map(Result::unwrap) {
+        let mut body = record.body;
+        if record.kind == RecordKind::Checkpoint {
+            body = change(checkpoints, &body);
+            checkpoints += 1;
+        }
+        to.append(&record.run, record.kind, body, &record.ts).unwrap();
+    }
 }

@@ -41,8 +41,8 @@ pub fn markdown(report: &Report) -> String {
     }
     page.push_str(
         "\nThe goal is 100,000 records/s on one core and memory that does not grow with the tape. A signed run ends in a \
-         checkpoint of four envelopes, and each is an Ed25519 signature of its own: what they take beyond the same tape \
-         without them is theirs alone.\n\n## Appending\n\n\
+         checkpoint of three envelopes. One Ed25519 signature is verified for it, that of the first, which names the \
+         digests of the others.\n\n## Appending\n\n\
          | what | median ms | range ms | beyond the disk's own |\n|---|---:|---:|---:|\n",
     );
     let disk = report.appended.iter().find(|row| row.what == "disk");
