@@ -98,6 +98,23 @@ impl Fixture {
             })
     }
 
+    /// The JSON documents of the answer in their order: the one that it is, or those of its events or lines.
+    #[must_use]
+    pub fn documents(&self) -> Vec<Value> {
+        if let Some(body) = &self.response.body {
+            return vec![body.clone()];
+        }
+        let events = self.response.sse.iter().flatten();
+        let data = events.map(|event| {
+            let lines = event.lines().filter_map(|line| line.strip_prefix("data:"));
+            lines.collect::<Vec<_>>().join("\n")
+        });
+        let lines = self.response.ndjson.iter().flatten().cloned();
+        data.chain(lines)
+            .filter_map(|text| serde_json::from_str(&text).ok())
+            .collect()
+    }
+
     /// The answer, byte for byte as far as the recording holds it.
     #[must_use]
     pub fn reply(&self) -> Reply {

@@ -80,7 +80,10 @@ async fn every_recorded_state_is_told() {
 }
 
 async fn played(case: &str) -> Result<ToolOutput, ToolError> {
-    let reply = Fixture::load("anthropic", case).unwrap().reply();
+    replied(Fixture::load("anthropic", case).unwrap().reply()).await
+}
+
+async fn replied(reply: Reply) -> Result<ToolOutput, ToolError> {
     let server = FakeServer::start(move |_| reply.clone()).unwrap();
     let mut settings = settings(Some(&server.url()), Some("sk-ant-fake0123456789"));
     settings.retries = 0;
@@ -227,4 +230,54 @@ async fn an_offered_tool_is_in_the_request_and_its_call_in_the_answer() {
         assert_eq!(keys, ["max_tokens", "messages", "model", "tools"]);
         assert_eq!(body["tools"][0]["input_schema"]["required"], json!(["fruit"]));
     }
+}
+
+/// Of whoever speaks this wire, beside a plain reading of the documents.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_recorded_run_is_read() {
+    let mut told = 0;
+    let folders = ["anthropic", "litellm", "llamacpp"];
+    for fixture in folders.iter().flat_map(|folder| Fixture::all(folder).unwrap()) {
+        if fixture.request.path != "/v1/messages" || !fixture.case.starts_with("run_") {
+            continue;
+        }
+        let (mut text, mut end, mut counted) = (String::new(), None, None);
+        for document in fixture.documents() {
+            let parts = document["content"].as_array().into_iter().flatten();
+            let parts = parts.chain([&document["content_block"], &document["delta"]]);
+            text.extend(parts.filter_map(|part| part["text"].as_str()));
+            let delta = &document["delta"]["stop_reason"];
+            end = document["stop_reason"]
+                .as_str()
+                .or(delta.as_str())
+                .map(str::to_owned)
+                .or(end);
+            let usage = [&document["usage"], &document["message"]["usage"]];
+            counted = usage
+                .iter()
+                .find_map(|usage| usage["output_tokens"].as_u64())
+                .or(counted);
+        }
+        let finish = match end.as_deref() {
+            Some("end_turn" | "stop_sequence") => FinishReason::Stop,
+            Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
+            Some("tool_use") => FinishReason::ToolCalls,
+            Some("refusal") => FinishReason::ContentFilter,
+            other => panic!("{}: {other:?}", fixture.name()),
+        };
+        let output = replied(fixture.reply())
+            .await
+            .unwrap_or_else(|error| panic!("{}: {error}", fixture.name()));
+        let output_tokens = output.usage.and_then(|usage| usage.output_tokens);
+        assert_eq!(
+            (output.text, output.finish, output_tokens),
+            (text, finish, counted),
+            "{}",
+            fixture.name()
+        );
+        told += 1;
+    }
+    assert_eq!(told, 22);
+    let cut = Fixture::load("llamacpp", "error_midstream_messages").unwrap();
+    assert_eq!(replied(cut.reply()).await.unwrap_err().detail, "broken_stream");
 }

@@ -1,6 +1,11 @@
 //! The main job against the real llama.cpp server, on both of its wires. Skipped, and said so, where it is not
 //! installed.
 
+use std::process::Stdio;
+use std::time::Duration;
+
+use agentos_net::{Auth, Deadline, HttpClient, HttpUrl, NetConfig, Request};
+use agentos_testkit::cli::interrupt;
 use agentos_testkit::llama::{LlamaOptions, LlamaServer};
 use agentos_testkit::repo::{TestRepo, write_file};
 use agentos_testkit::server::{FakeServer, Reply};
@@ -216,4 +221,82 @@ fn an_edit_from_noise_lands_under_a_grammar() {
         .unwrap();
     assert_eq!(output.code, Some(0), "{output}");
     assert_eq!(repo.git(&["diff", "--name-only", "HEAD^", "HEAD"]), "src/lib.rs");
+}
+
+/// Is the only slot of a server at work?
+fn is_at_work(url: &str) -> bool {
+    let request = Request::get(HttpUrl::parse(url).unwrap().join("slots"), Auth::None);
+    let http = HttpClient::new(NetConfig::default()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let deadline = Deadline::after(Duration::from_secs(20));
+    let answer = runtime.block_on(http.send(&request, &deadline)).unwrap();
+    let slots: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+    slots[0]["is_processing"] == true
+}
+
+/// Waits until the slot is at work, or free.
+fn wait_until(url: &str, at_work: bool) {
+    let deadline = Deadline::after(Duration::from_secs(30));
+    while is_at_work(url) != at_work {
+        assert!(
+            deadline.elapsed_ms() < 30_000,
+            "the slot is not {}",
+            if at_work { "taken" } else { "freed" }
+        );
+    }
+}
+
+/// By itself the answer would go on for minutes.
+#[test]
+fn ctrl_c_frees_the_servers_slot_and_is_recorded() {
+    for mode in ["llamacpp_completion", "openai_compatible"] {
+        let options = LlamaOptions {
+            answer: SLOPPY_FIX,
+            model_args: &["--endless", "--ctx", "262144"],
+            server_args: &["--parallel", "1", "--n-predict", "-1"],
+            ..LlamaOptions::default()
+        };
+        let Some(server) = LlamaServer::start(options).unwrap() else {
+            return;
+        };
+        let repo = small_repo();
+        let cli = agentos().in_dir(repo.path());
+        let profile =
+            format!(r#"{{"provider": "llamacpp", "mode": "{mode}", "params": {{"max_tokens": 250000}}}}"#);
+        write_file(
+            &cli.home().join(".config/agentos/profiles/llamacpp.json"),
+            profile,
+        );
+        let run = [
+            "run",
+            "-p",
+            "llamacpp",
+            "--base-url",
+            server.url(),
+            "fix add",
+            "--file",
+            "src/lib.rs",
+        ];
+        let mut child = cli
+            .command(&run)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_until(server.url(), true);
+        assert!(interrupt(&child));
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{mode}");
+        wait_until(server.url(), false);
+        assert_eq!(
+            (repo.status(), repo.git(&["rev-list", "--count", "--all"])),
+            (String::new(), "1".to_owned())
+        );
+        let shown = cli.run(&["evidence", "show", "--json"]).unwrap().json().unwrap();
+        let records = shown["records"].as_array().unwrap();
+        let refusal = records.iter().find(|record| record["kind"] == "refusal").unwrap();
+        assert_eq!(refusal["body"]["cause"], "interrupted", "{mode}");
+    }
 }

@@ -284,3 +284,46 @@ async fn an_offered_tool_is_called_by_a_model_that_can() {
         );
     }
 }
+
+/// The same for a schema: what ends by itself is edits in JSON, whatever they say; what does not is cut, and told.
+#[tokio::test]
+async fn noise_under_a_schema_has_its_shape() {
+    let options = LlamaOptions {
+        model_args: &["--kind", "random"],
+        ..LlamaOptions::default()
+    };
+    let Some(server) = LlamaServer::start(options).unwrap() else {
+        return;
+    };
+    let mut task = small_task();
+    task.edit_format = EditFormat::JsonEdits;
+    for mode in [LlamaCppMode::Completion, LlamaCppMode::OpenAi] {
+        let mut whole = 0;
+        for seed in 0..8 {
+            let mut settings = settings(server.url(), None);
+            settings.constrain = Constrain::JsonSchema;
+            settings.seed = Some(seed);
+            settings.temperature = Some(1.0);
+            settings.max_tokens = Some(400);
+            let output = LlamaCpp::adapter(settings, mode, http())
+                .run(&task, &NoProgress)
+                .await
+                .unwrap();
+            let text = output.text.trim();
+            assert!(text.starts_with('{'), "{mode:?} {seed}: {text}");
+            if output.finish != FinishReason::Stop {
+                assert_eq!(output.finish, FinishReason::Length, "{mode:?} {seed}: {text}");
+                continue;
+            }
+            whole += 1;
+            let edits: Value = serde_json::from_str(text).unwrap();
+            let keys: Vec<&String> = edits.as_object().unwrap().keys().collect();
+            assert_eq!(keys, ["edits"], "{mode:?} {seed}: {text}");
+            for edit in edits["edits"].as_array().unwrap() {
+                let parts = ["path", "search", "replace"].map(|part| edit[part].is_string());
+                assert_eq!(parts, [true; 3], "{mode:?} {seed}: {text}");
+            }
+        }
+        assert!(whole > 0, "{mode:?}: all were cut");
+    }
+}

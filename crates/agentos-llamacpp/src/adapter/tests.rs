@@ -13,6 +13,8 @@ use serde_json::json;
 
 use super::*;
 
+mod recorded;
+
 const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
 
 fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {

@@ -15,6 +15,7 @@ use super::*;
 
 mod ends;
 mod offer;
+mod recorded;
 
 const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";
 
@@ -105,8 +106,8 @@ async fn every_recorded_state_is_told() {
     assert_eq!((told, recorded), (24, 24));
 }
 
-/// Other compatible servers, as far as this wire reaches: a key of another form and paths that are not probed
-/// are left out by name.
+/// Other compatible servers. vLLM's `/health` proves nothing and is not asked; the two others that are left out by name
+/// have a test of their own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn compatible_servers_are_told_alike() {
     const OTHER_PROBES: [&str; 3] = ["litellm/auth_malformed", "vllm/health_ok", "openrouter/key_ok"];
