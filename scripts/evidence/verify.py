@@ -6,7 +6,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 MEMBERS = {"body", "hash", "kind", "prev", "run", "seq", "ts", "v"}
-QUOTING = {"task", "attempt", "tool_result", "boundary", "landing", "decision", "consent", "refusal", "undo"}
+QUOTING = {"task", "attempt", "tool_result", "boundary", "landing", "check", "decision", "consent", "refusal", "undo"}
 KINDS = QUOTING | {"answer", "intent", "receipt", "recovered", "checkpoint"}
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 MOST = 1 << 20

@@ -21,24 +21,26 @@ pub fn list(runs: &[RunSummary]) -> String {
         "ENDED WITH".to_owned(),
     ]];
     for run in runs {
-        let end = match (&run.commit, &run.code, run.last) {
-            (Some(commit), _, _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
-            (None, Some(code), _) => format!("refused: {code}"),
-            (None, None, RecordKind::Receipt) if run.writes.as_deref() == Some("nothing") => {
-                "dry run".to_owned()
-            }
-            (None, None, RecordKind::Receipt) => "landed without a commit".to_owned(),
-            (None, None, last) => last.as_str().replace('_', " "),
-        };
         rows.push(vec![
             escape::line(&run.run),
             escape::line(run.began.get(..19).unwrap_or(&run.began)),
             run.records.to_string(),
             escape::line(run.provider.as_deref().unwrap_or("-")),
-            escape::line(&end),
+            escape::line(&ending(run)),
         ]);
     }
     columns(&rows)
+}
+
+/// How a run ended, in a few words; its texts are not escaped yet.
+pub fn ending(run: &RunSummary) -> String {
+    match (&run.commit, &run.code, run.last) {
+        (Some(commit), _, _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
+        (None, Some(code), _) => format!("refused: {code}"),
+        (None, None, RecordKind::Receipt) if run.writes.as_deref() == Some("nothing") => "dry run".to_owned(),
+        (None, None, RecordKind::Receipt) => "landed without a commit".to_owned(),
+        (None, None, last) => last.as_str().replace('_', " "),
+    }
 }
 
 /// One run, station by station.

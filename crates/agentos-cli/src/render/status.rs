@@ -38,11 +38,7 @@ pub fn status(report: &StatusReport) -> String {
         )),
     }
     if let Some(run) = &report.last_run {
-        let end = match (&run.commit, &run.code) {
-            (Some(commit), _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
-            (None, Some(code)) => code.clone(),
-            (None, None) => run.last.as_str().replace('_', " "),
-        };
+        let end = super::evidence::ending(run);
         let began = run.began.get(..19).unwrap_or(&run.began);
         let verb = run.verb.as_deref().unwrap_or("run");
         rows.push(("last run", escape::line(&format!("{verb}, {began}: {end}"))));

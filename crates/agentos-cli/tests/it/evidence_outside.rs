@@ -224,3 +224,18 @@ fn copied(repo: &TestRepo) {
     repo.write("notes.txt", "in its name\n");
     repo.commit_all(&message);
 }
+
+/// A kind of record that the second verifier does not know would be a fault to it, and none to us.
+#[test]
+fn the_second_verifier_knows_every_kind_of_record() {
+    let record = agentos_schema::text(agentos_schema::SchemaName::EvidenceRecord);
+    let record: Value = serde_json::from_str(record).unwrap();
+    let kinds = record["$defs"]["RecordKind"]["oneOf"].as_array().unwrap();
+    let script = read_file(&top().join("scripts/evidence/verify.py"));
+    let script = String::from_utf8(script).unwrap();
+    assert!(kinds.len() > 10, "{record:#}");
+    for kind in kinds {
+        let word = kind["const"].as_str().unwrap();
+        assert!(script.contains(&format!("\"{word}\"")), "`{word}`");
+    }
+}
