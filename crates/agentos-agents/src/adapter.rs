@@ -23,6 +23,7 @@ use crate::handed::{Handed, Teller};
 use crate::health;
 use crate::lines::NoAnswer;
 use crate::program::Hears;
+use crate::refusals::LastRefusals;
 use crate::{AgentError, Checkout, Copies, Places, Program};
 
 /// Bytes that a program may write to its two streams.
@@ -42,6 +43,7 @@ struct Inner {
     places: Places,
     sandbox: Sandbox,
     copies: Box<dyn Copies>,
+    refusals: LastRefusals,
 }
 
 impl Agent {
@@ -60,6 +62,7 @@ impl Agent {
                 places,
                 sandbox,
                 copies,
+                refusals: LastRefusals::default(),
             }),
             held,
         }
@@ -89,12 +92,12 @@ impl Adapter for Agent {
     }
 
     fn confinement(&self) -> Confinement {
-        confinement(&self.held)
+        confinement(&self.held, &self.inner.refusals)
     }
 }
 
 /// What holds a program, in the words of a result.
-pub(crate) fn confinement(held: &Result<Report, String>) -> Confinement {
+pub(crate) fn confinement(held: &Result<Report, String>, refusals: &LastRefusals) -> Confinement {
     let Ok(report) = held else {
         return Confinement::observed();
     };
@@ -110,6 +113,7 @@ pub(crate) fn confinement(held: &Result<Report, String>) -> Confinement {
             .map(|layer| layer.as_str().to_owned())
             .collect(),
         landlock_abi: report.landlock_abi,
+        refused: refusals.told(),
     }
 }
 
@@ -209,6 +213,7 @@ impl Inner {
             .program
             .order_in_copy(&self.places, &scratch, lower, task, &words)?;
         order.readable.extend(borrowed);
+        order.refusals = Some(scratch.refusals());
         handed.furnish(&scratch.home())?;
         let outlets = outlets(&self.program, &scratch)?;
         let caps = Caps {
@@ -216,9 +221,12 @@ impl Inner {
             output: MOST_OUTPUT,
         };
         let done = match self.program.hears {
-            Hears::Words => self.watched(&order, words, caps, call)?,
-            Hears::Acp => self.prompted(&order, &words, caps, call)?,
+            Hears::Words => self.watched(&order, words, caps, call),
+            Hears::Acp => self.prompted(&order, &words, caps, call),
         };
+        // Of a run that failed as well.
+        self.refusals.take(&scratch);
+        let done = done?;
         *elapsed = u64::try_from(done.ended.elapsed.as_millis()).unwrap_or(u64::MAX);
         whole(&done.ended.report)?;
         let unheld = unheld(&done.ended.report);

@@ -19,6 +19,7 @@ use crate::adapter::{confinement, last_line, whole};
 use crate::background::Voice;
 use crate::calling::{Answered, called};
 use crate::lines::Cutter;
+use crate::refusals::LastRefusals;
 
 /// Bytes that it may write.
 const MOST_OUTPUT: usize = 64 << 20;
@@ -99,6 +100,7 @@ struct Inner {
     provider: String,
     host: Host,
     sandbox: Sandbox,
+    refusals: LastRefusals,
 }
 
 impl Hosted {
@@ -119,6 +121,7 @@ impl Hosted {
                 provider,
                 host,
                 sandbox,
+                refusals: LastRefusals::default(),
             }),
             held,
         }
@@ -150,7 +153,7 @@ impl Adapter for Hosted {
     }
 
     fn confinement(&self) -> Confinement {
-        confinement(&self.held)
+        confinement(&self.held, &self.inner.refusals)
     }
 }
 
@@ -165,6 +168,7 @@ impl Inner {
         // The way out is there as long as this function runs.
         let (mut order, found, _outlet) = self.order(&scratch)?;
         order.env.clone_from(&self.host.env);
+        order.refusals = Some(scratch.refusals());
         let broken = |how: String| AgentError::Protocol {
             program: self.provider.clone(),
             how,
@@ -188,7 +192,9 @@ impl Inner {
         };
         let ended = self
             .sandbox
-            .run(&order, Input::Bytes(input), caps, stop, &mut seen)?;
+            .run(&order, Input::Bytes(input), caps, stop, &mut seen);
+        self.refusals.take(&scratch);
+        let ended = ended?;
         whole(&ended.report)?;
         end.ok_or_else(|| AgentError::Failed {
             program: self.provider.clone(),

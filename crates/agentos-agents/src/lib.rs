@@ -17,6 +17,7 @@ mod hosted;
 mod lines;
 mod places;
 mod program;
+mod refusals;
 mod speaker;
 mod trial;
 

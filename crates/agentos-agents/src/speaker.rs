@@ -19,6 +19,7 @@ use crate::calling::{Answered, called_if_held};
 use crate::handed::{Handed, Teller};
 use crate::health;
 use crate::lines::{Answer, Lines, NoAnswer};
+use crate::refusals::LastRefusals;
 use crate::{AgentError, Places, Program};
 
 /// Bytes that a tool may write.
@@ -36,6 +37,7 @@ struct Inner {
     sandbox: Sandbox,
     /// Where runs may have folders of their own.
     folder: PathBuf,
+    refusals: LastRefusals,
 }
 
 impl Speaker {
@@ -54,6 +56,7 @@ impl Speaker {
                 places,
                 sandbox,
                 folder,
+                refusals: LastRefusals::default(),
             }),
             held,
         }
@@ -83,7 +86,7 @@ impl Adapter for Speaker {
     }
 
     fn confinement(&self) -> Confinement {
-        confinement(&self.held)
+        confinement(&self.held, &self.inner.refusals)
     }
 }
 
@@ -106,7 +109,8 @@ impl Inner {
         let secrets = &handed.secrets;
         let scratch = Scratch::new(&self.folder, &format!("{}.{}", task.task_id, task.attempt))?;
         let home = scratch.home();
-        let order = self.program.order(&self.places, &scratch, &home, home.clone())?;
+        let mut order = self.program.order(&self.places, &scratch, &home, home.clone())?;
+        order.refusals = Some(scratch.refusals());
         handed.furnish(&home)?;
         let ways = outlets(&self.program, &scratch)?;
         let caps = Caps {
@@ -123,6 +127,7 @@ impl Inner {
             .sandbox
             .run(&order, Input::Bytes(input), caps, stop, &mut seen);
         let errors = teller.end();
+        self.refusals.take(&scratch);
         let ended = ended?;
         *elapsed = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
         whole(&ended.report)?;

@@ -19,6 +19,7 @@ mod error;
 mod order;
 #[cfg(target_os = "linux")]
 mod outlet;
+mod refusals;
 mod report;
 mod run;
 mod scratch;
@@ -31,6 +32,7 @@ pub use error::SandboxError;
 pub use order::{Forward, Limits, Order, Overlay, Share, Way};
 #[cfg(target_os = "linux")]
 pub use outlet::{Outlet, Unreached, reach};
+pub use refusals::Refused;
 pub use report::{Layer, Report};
 pub use run::{Caps, Ended, Input, Sandbox, Stop, Stream};
 pub use scratch::{Scratch, lay, place};

@@ -35,6 +35,8 @@ pub struct Order {
     pub shares: Vec<Share>,
     /// Ports of its own loopback that lead to a socket of the parent. Everything else of the network is closed.
     pub forwards: Vec<Forward>,
+    /// A new file, out of the process's reach, for what it tries and is refused; none where nobody wants to know.
+    pub refusals: Option<PathBuf>,
     /// What it may use up.
     pub limits: Limits,
 }
@@ -55,6 +57,7 @@ impl Order {
             overlays: Vec::new(),
             shares: Vec::new(),
             forwards: Vec::new(),
+            refusals: None,
             limits: Limits::default(),
         }
     }

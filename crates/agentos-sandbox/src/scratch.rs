@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use crate::SandboxError;
+use crate::refusals::{self, Refused};
 
 const FOLDERS: &[&str] = &["changes", "copy", "home", "kernel", "root", "tmp"];
 
@@ -85,6 +86,18 @@ impl Scratch {
     #[must_use]
     pub fn tmp(&self) -> PathBuf {
         self.at("tmp")
+    }
+
+    /// Where the helper writes what the tool tried and was refused. The tool sees nothing of this folder but its own ones.
+    #[must_use]
+    pub fn refusals(&self) -> PathBuf {
+        self.at("refused")
+    }
+
+    /// What the tool tried and was refused; none where the kernel does not tell.
+    #[must_use]
+    pub fn refused(&self) -> Option<Vec<Refused>> {
+        refusals::read(&self.refusals())
     }
 
     fn at(&self, name: &str) -> PathBuf {

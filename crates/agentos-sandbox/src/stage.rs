@@ -11,6 +11,8 @@ mod enter;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
+mod hearing;
+#[cfg(target_os = "linux")]
 mod hold;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod intake;

@@ -25,8 +25,8 @@ pub use output::{FinishReason, ToolError, ToolFailure, ToolOutput, Usage};
 pub use price::{Price, dollars};
 pub use protocol::{PROTOCOL, ToolMessage, ToolRequest};
 pub use result::{
-    Boundary, Confinement, DiffValidation, Enforcement, OutputKind, ResultStatus, StateMeasurement,
-    ToolResult,
+    Boundary, Confinement, DiffValidation, Enforcement, OutputKind, RefusedCall, ResultStatus,
+    StateMeasurement, ToolResult,
 };
 pub use secret::Secret;
 pub use task::{ContextFile, EditFormat, TaskLimits, ToolTask};

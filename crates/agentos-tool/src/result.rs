@@ -68,6 +68,17 @@ pub struct Confinement {
     pub layers: Vec<String>,
     /// The level of Landlock, the kernel's file rules; none without it.
     pub landlock_abi: Option<u32>,
+    /// What it tried in its last run and the kernel's filter of calls refused; none where the kernel does not tell.
+    pub refused: Option<Vec<RefusedCall>>,
+}
+
+/// A system call that a tool tried and the kernel refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedCall {
+    /// Its name, and of a socket its family and type.
+    pub call: String,
+    /// How often it was refused.
+    pub times: u64,
 }
 
 impl Confinement {
@@ -78,6 +89,7 @@ impl Confinement {
             enforcement: Enforcement::Observed,
             layers: Vec::new(),
             landlock_abi: None,
+            refused: None,
         }
     }
 }
@@ -108,6 +120,11 @@ pub struct Boundary {
     /// The level of Landlock among them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landlock_abi: Option<u32>,
+    /// System calls that the tool tried and the kernel refused, as far as the kernel tells; absent where it does not. Paths are
+    /// not among them: what a tool is not shown is refused without a record, and what a rule about files refuses the
+    /// kernel tells to nobody but root, in the system's audit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Vec<RefusedCall>>,
     /// State before the call; none when there was no repository to measure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<StateMeasurement>,
@@ -154,6 +171,7 @@ impl Boundary {
             enforcement: confinement.enforcement,
             layers: confinement.layers.clone(),
             landlock_abi: confinement.landlock_abi,
+            refused: confinement.refused.clone(),
             wrote_files: before.worktree != after.worktree
                 || before.index != after.index
                 || before.git_files != after.git_files,

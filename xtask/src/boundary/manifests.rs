@@ -77,9 +77,8 @@ fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) 
             problems.push(format!("`{name}` does not inherit `{field}` from the workspace"));
         }
     }
-    let (own, _, _) = rules::OWN_LINTS;
-    if name == own {
-        problems.extend(own_lints(manifest, workspace));
+    if rules::OWN_LINTS.iter().any(|(own, _)| *own == name) {
+        problems.extend(own_lints(name, manifest, workspace));
     } else if !manifest.get("lints").is_some_and(inherited) {
         problems.push(format!("`{name}` does not inherit the lints of the workspace"));
     }
@@ -89,21 +88,20 @@ fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) 
     problems
 }
 
-/// The one member that may not inherit them has the same table but for what its rule says.
-fn own_lints(manifest: &Table, workspace: &Table) -> Option<String> {
-    let (name, different, _) = rules::OWN_LINTS;
+/// A member that may not inherit them has the same table but for what the rule says.
+fn own_lints(name: &str, manifest: &Table, workspace: &Table) -> Option<String> {
     let wanted = workspace
         .get("workspace")
         .and_then(|all| all.get("lints"))
         .cloned();
     let mut wanted = wanted.unwrap_or_else(|| Value::Table(Table::new()));
-    for (tool, lint, level) in different {
+    for (tool, lint, level) in rules::OWN_LINT_LEVELS {
         if let Some(tool) = wanted.get_mut(*tool).and_then(Value::as_table_mut) {
             tool.insert((*lint).to_owned(), Value::String((*level).to_owned()));
         }
     }
     (manifest.get("lints") != Some(&wanted))
-        .then(|| format!("the lints of `{name}` are not the workspace's with the differences of its rule"))
+        .then(|| format!("the lints of `{name}` are not the workspace's with the differences of the rule"))
 }
 
 fn inherited(value: &Value) -> bool {
@@ -220,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn the_one_table_of_its_own_differs_by_its_rule_alone() {
+    fn a_table_of_its_own_differs_by_the_rule_alone() {
         let workspace: Table = "[workspace.lints.rust]\nunsafe_code = \"forbid\"\nmissing_docs = \"deny\"\n\
             [workspace.lints.clippy]\npanic = \"deny\"\n"
             .parse()
             .unwrap();
         let right = "[lints.rust]\nunsafe_code = \"allow\"\nunsafe_op_in_unsafe_fn = \"deny\"\nmissing_docs = \"deny\"\n\
             [lints.clippy]\nmultiple_unsafe_ops_per_block = \"deny\"\nundocumented_unsafe_blocks = \"deny\"\npanic = \"deny\"\n";
-        assert_eq!(own_lints(&right.parse().unwrap(), &workspace), None);
+        assert_eq!(own_lints("x", &right.parse().unwrap(), &workspace), None);
         for wrong in [
             right.replace("panic = \"deny\"", "panic = \"allow\""),
             right.replace("undocumented_unsafe_blocks = \"deny\"\n", ""),
@@ -235,7 +233,7 @@ mod tests {
             "[lints]\nworkspace = true\n".to_owned(),
         ] {
             assert!(
-                own_lints(&wrong.parse().unwrap(), &workspace).is_some(),
+                own_lints("x", &wrong.parse().unwrap(), &workspace).is_some(),
                 "{wrong}"
             );
         }

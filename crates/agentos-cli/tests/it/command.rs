@@ -75,6 +75,44 @@ fn what_holds_a_program_is_in_the_evidence_by_name() {
 }
 
 #[test]
+fn what_a_program_tried_and_was_refused_is_in_the_evidence() {
+    let repo = repo();
+    let script = "unshare -U true; unshare -U true; echo x >> src/a.rs";
+    let Some((_, outcome)) = run(&repo, &["--dry-run"], script) else {
+        return;
+    };
+    let refused = &outcome["result"]["boundary"]["refused"];
+    assert_eq!(*refused, serde_json::json!([{"call": "unshare", "times": 2}]));
+    let shown = agentos()
+        .in_dir(repo.path())
+        .run(&["evidence", "show", "--json"])
+        .unwrap();
+    assert!(
+        shown.stdout.contains("\"call\": \"unshare\"") || shown.stdout.contains("\"call\":\"unshare\""),
+        "{shown}"
+    );
+    // Of one that had to be killed as well.
+    let output = agentos()
+        .in_dir(repo.path())
+        .run(&[
+            "run",
+            "-p",
+            "command",
+            "--timeout",
+            "1",
+            "--json",
+            "--",
+            "sh",
+            "-c",
+            "unshare -U true; sleep 60",
+        ])
+        .unwrap();
+    let outcome: Value = output.json().unwrap();
+    assert_eq!(outcome["result"]["status"], "timeout", "{outcome}");
+    assert_eq!(outcome["result"]["boundary"]["refused"][0]["call"], "unshare");
+}
+
+#[test]
 fn a_program_sees_neither_the_repository_nor_the_home_nor_the_environment() {
     let repo = repo();
     let place = repo.path().display().to_string();

@@ -3,7 +3,9 @@
 //! Owns: the table of refused calls. Never: refuses what ordinary tools need (changing modes, threads, pipes).
 
 use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
 
+use agentos_notify::{ASK, Instruction, Listener, apply as apply_heard};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch, apply_filter,
@@ -13,56 +15,56 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Refused whatever the arguments: other processes' memory, mounts and namespaces, the kernel itself, its keys, and
 /// ways to have the kernel do work that no filter sees.
-const REFUSED: &[i64] = &[
-    libc::SYS_acct,
-    libc::SYS_add_key,
-    libc::SYS_adjtimex,
-    libc::SYS_bpf,
-    libc::SYS_chroot,
-    libc::SYS_clock_adjtime,
-    libc::SYS_clock_settime,
-    libc::SYS_delete_module,
-    libc::SYS_fanotify_init,
-    libc::SYS_finit_module,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fsopen,
-    libc::SYS_fspick,
-    libc::SYS_init_module,
-    libc::SYS_kcmp,
-    libc::SYS_kexec_file_load,
-    libc::SYS_kexec_load,
-    libc::SYS_keyctl,
-    libc::SYS_lookup_dcookie,
-    libc::SYS_mount,
-    libc::SYS_mount_setattr,
-    libc::SYS_move_mount,
-    libc::SYS_move_pages,
-    libc::SYS_name_to_handle_at,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_open_tree,
-    libc::SYS_perf_event_open,
-    libc::SYS_personality,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_pivot_root,
-    libc::SYS_process_madvise,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_ptrace,
-    libc::SYS_quotactl,
-    libc::SYS_reboot,
-    libc::SYS_request_key,
-    libc::SYS_setdomainname,
-    libc::SYS_sethostname,
-    libc::SYS_setns,
-    libc::SYS_settimeofday,
-    libc::SYS_swapoff,
-    libc::SYS_swapon,
-    libc::SYS_syslog,
-    libc::SYS_umount2,
-    libc::SYS_unshare,
-    libc::SYS_userfaultfd,
-    libc::SYS_vhangup,
+pub(super) const REFUSED: &[(&str, i64)] = &[
+    ("acct", libc::SYS_acct),
+    ("add_key", libc::SYS_add_key),
+    ("adjtimex", libc::SYS_adjtimex),
+    ("bpf", libc::SYS_bpf),
+    ("chroot", libc::SYS_chroot),
+    ("clock_adjtime", libc::SYS_clock_adjtime),
+    ("clock_settime", libc::SYS_clock_settime),
+    ("delete_module", libc::SYS_delete_module),
+    ("fanotify_init", libc::SYS_fanotify_init),
+    ("finit_module", libc::SYS_finit_module),
+    ("fsconfig", libc::SYS_fsconfig),
+    ("fsmount", libc::SYS_fsmount),
+    ("fsopen", libc::SYS_fsopen),
+    ("fspick", libc::SYS_fspick),
+    ("init_module", libc::SYS_init_module),
+    ("kcmp", libc::SYS_kcmp),
+    ("kexec_file_load", libc::SYS_kexec_file_load),
+    ("kexec_load", libc::SYS_kexec_load),
+    ("keyctl", libc::SYS_keyctl),
+    ("lookup_dcookie", libc::SYS_lookup_dcookie),
+    ("mount", libc::SYS_mount),
+    ("mount_setattr", libc::SYS_mount_setattr),
+    ("move_mount", libc::SYS_move_mount),
+    ("move_pages", libc::SYS_move_pages),
+    ("name_to_handle_at", libc::SYS_name_to_handle_at),
+    ("open_by_handle_at", libc::SYS_open_by_handle_at),
+    ("open_tree", libc::SYS_open_tree),
+    ("perf_event_open", libc::SYS_perf_event_open),
+    ("personality", libc::SYS_personality),
+    ("pidfd_getfd", libc::SYS_pidfd_getfd),
+    ("pivot_root", libc::SYS_pivot_root),
+    ("process_madvise", libc::SYS_process_madvise),
+    ("process_vm_readv", libc::SYS_process_vm_readv),
+    ("process_vm_writev", libc::SYS_process_vm_writev),
+    ("ptrace", libc::SYS_ptrace),
+    ("quotactl", libc::SYS_quotactl),
+    ("reboot", libc::SYS_reboot),
+    ("request_key", libc::SYS_request_key),
+    ("setdomainname", libc::SYS_setdomainname),
+    ("sethostname", libc::SYS_sethostname),
+    ("setns", libc::SYS_setns),
+    ("settimeofday", libc::SYS_settimeofday),
+    ("swapoff", libc::SYS_swapoff),
+    ("swapon", libc::SYS_swapon),
+    ("syslog", libc::SYS_syslog),
+    ("umount2", libc::SYS_umount2),
+    ("unshare", libc::SYS_unshare),
+    ("userfaultfd", libc::SYS_userfaultfd),
+    ("vhangup", libc::SYS_vhangup),
 ];
 
 /// Said not to exist, so that programs go the older way: `clone3`, whose flags no filter can read, asynchronous
@@ -78,16 +80,20 @@ const ABSENT: &[i64] = &[
 
 /// Only x86 has these.
 #[cfg(target_arch = "x86_64")]
-const REFUSED_ON_X86: &[i64] = &[libc::SYS_ioperm, libc::SYS_iopl, libc::SYS_modify_ldt];
+pub(super) const REFUSED_ON_X86: &[(&str, i64)] = &[
+    ("ioperm", libc::SYS_ioperm),
+    ("iopl", libc::SYS_iopl),
+    ("modify_ldt", libc::SYS_modify_ldt),
+];
 #[cfg(not(target_arch = "x86_64"))]
-const REFUSED_ON_X86: &[i64] = &[];
+pub(super) const REFUSED_ON_X86: &[(&str, i64)] = &[];
 
 /// The same kernel answers to a second set of numbers, x32: these bits, and some calls under numbers of their own
 /// (arch/x86/entry/syscalls/syscall_64.tbl: ptrace, kexec_load, move_pages, process_vm_readv and _writev).
 #[cfg(target_arch = "x86_64")]
-const X32: (i64, &[i64]) = (0x4000_0000, &[521, 528, 533, 539, 540]);
+pub(super) const X32: (i64, &[i64]) = (0x4000_0000, &[521, 528, 533, 539, 540]);
 #[cfg(not(target_arch = "x86_64"))]
-const X32: (i64, &[i64]) = (0, &[]);
+pub(super) const X32: (i64, &[i64]) = (0, &[]);
 
 /// Namespaces that `clone` would open.
 const NAMESPACES: [libc::c_int; 7] = [
@@ -103,22 +109,46 @@ const NAMESPACES: [libc::c_int; 7] = [
 /// Puts a terminal's next input in, or a console's (`TIOCSTI`, `TIOCLINUX`).
 const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
 
-/// Applies both filters to this thread and all that it starts.
-pub(super) fn apply(networked: bool) -> Result<(), String> {
+/// A return of seccompiler's programs (linux/bpf_common.h: `BPF_RET | BPF_K`).
+const RETURN: u16 = 0x06;
+
+/// Applies both filters to this thread and all that it starts. The calls of the first are told to `ears`, where the kernel
+/// can tell them, and refused either way.
+pub(super) fn apply(networked: bool, ears: Option<Sender<Listener>>) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("the system call filter does not hold: {error}");
     let action = |errno: i32| SeccompAction::Errno(u32::try_from(errno).unwrap_or(1));
-    let tables = [
-        (
-            refused(networked).map_err(|error| failed(&error))?,
-            action(libc::EPERM),
-        ),
-        (absent(), action(libc::ENOSYS)),
-    ];
-    for (rules, answer) in tables {
-        let program = compiled(rules, answer).map_err(|error| failed(&error))?;
+    let rules = refused(networked).map_err(|error| failed(&error))?;
+    if !told(&rules, ears) {
+        let program = compiled(rules, action(libc::EPERM)).map_err(|error| failed(&error))?;
         apply_filter(&program).map_err(|error| failed(&error))?;
     }
-    Ok(())
+    let program = compiled(absent(), action(libc::ENOSYS)).map_err(|error| failed(&error))?;
+    apply_filter(&program).map_err(|error| failed(&error))
+}
+
+/// Applies the first filter so that its calls are heard; false where nobody would hear them. Then nothing was applied.
+fn told(rules: &Rules, ears: Option<Sender<Listener>>) -> bool {
+    let Some(ears) = ears else { return false };
+    // Seccompiler knows no action that asks: one that it knows, and that nothing else of the program gives, stands for it.
+    let Ok(program) = compiled(rules.clone(), SeccompAction::Trace(0)) else {
+        return false;
+    };
+    let stands_for_it = u32::from(SeccompAction::Trace(0));
+    let asking = program.iter().map(|instruction| Instruction {
+        code: instruction.code,
+        jump_true: instruction.jt,
+        jump_false: instruction.jf,
+        value: match (instruction.code, instruction.k) {
+            (RETURN, value) if value == stands_for_it => ASK,
+            (_, value) => value,
+        },
+    });
+    let Ok(listener) = apply_heard(&asking.collect::<Vec<_>>()) else {
+        return false;
+    };
+    // Where nobody takes it, it is closed, and the kernel refuses by itself.
+    let _ = ears.send(listener);
+    true
 }
 
 fn compiled(rules: Rules, answer: SeccompAction) -> Result<BpfProgram, seccompiler::BackendError> {
@@ -140,8 +170,9 @@ fn numbers(calls: &[i64]) -> impl Iterator<Item = i64> {
 }
 
 fn refused(networked: bool) -> Result<Rules, seccompiler::BackendError> {
-    let mut rules: Rules = numbers(REFUSED)
-        .chain(numbers(REFUSED_ON_X86))
+    let named = REFUSED.iter().chain(REFUSED_ON_X86);
+    let all: Vec<i64> = named.map(|(_, number)| *number).collect();
+    let mut rules: Rules = numbers(&all)
         .chain(X32.1.iter().map(|call| call | X32.0))
         .map(|number| (number, Vec::new()))
         .collect();
@@ -217,7 +248,9 @@ mod tests {
 
     #[test]
     fn no_call_is_in_both_tables_and_none_twice() {
-        let mut all: Vec<i64> = [REFUSED, REFUSED_ON_X86, ABSENT].concat();
+        let named = [REFUSED, REFUSED_ON_X86].concat().into_iter();
+        let mut all: Vec<i64> = named.map(|(_, number)| number).collect();
+        all.extend(ABSENT);
         let count = all.len();
         all.sort_unstable();
         all.dedup();
@@ -230,6 +263,20 @@ mod tests {
             compiled(refused(networked).unwrap(), SeccompAction::Errno(1)).unwrap();
         }
         compiled(absent(), SeccompAction::Errno(38)).unwrap();
+    }
+
+    #[test]
+    fn what_is_heard_is_what_would_be_refused() {
+        let rules = refused(true).unwrap();
+        let returns = |action: SeccompAction| {
+            let program = compiled(rules.clone(), action).unwrap();
+            let wanted = u32::from(SeccompAction::Trace(0));
+            let all = program.iter().filter(|step| step.code == RETURN);
+            all.map(|step| step.k == wanted).collect::<Vec<_>>()
+        };
+        let heard = returns(SeccompAction::Trace(0));
+        assert!(heard.contains(&true) && heard.contains(&false), "{heard:?}");
+        assert!(!returns(SeccompAction::Errno(1)).contains(&true));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use super::hearing::Record;
 use super::intake::{limits, read_order, say};
 use super::user::{self, Role};
 use super::{Refusal, filter, relay, root, rules};
@@ -21,6 +22,8 @@ pub(super) fn hold(role: &Role) -> Result<u8, Refusal> {
     let dies = |error: nix::Error| format!("would outlive its parent: {error}");
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(dies)?;
     let order = read_order()?;
+    // Before the place where it lies is out of sight.
+    let record = order.refusals.as_deref().and_then(Record::open);
     let mut report = Report::default();
     root::build(&order)?;
     relay::loopback_up()?;
@@ -46,17 +49,20 @@ pub(super) fn hold(role: &Role) -> Result<u8, Refusal> {
     // Giving up root cleared it.
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(dies)?;
     let networked = !doors.is_empty();
-    // The threads go on without the two layers below, which hold for this thread and what it starts.
+    // These threads go on without the two layers below, which hold for this thread and what it starts.
     relay::serve(doors)?;
+    let ears = record.as_ref().and_then(Record::listen);
     report.landlock_abi = Some(rules::restrict(&order)?);
     report.add(Layer::Landlock);
-    filter::apply(networked)?;
+    filter::apply(networked, ears)?;
     report.add(Layer::Seccomp);
     say(&Said::Confined(report));
-    match &order.program {
-        Some(program) => Ok(start(&order, program)?),
-        None => Ok(0),
-    }
+    let code = match &order.program {
+        Some(program) => start(&order, program)?,
+        None => 0,
+    };
+    record.iter().for_each(Record::end);
+    Ok(code)
 }
 
 /// Starts the tool and waits for it and for everything that its children leave behind.

@@ -1,0 +1,64 @@
+//! Refusals are heard, and are refusals.
+
+#![cfg(test)]
+#![cfg(target_os = "linux")]
+
+use std::io;
+use std::sync::mpsc::channel;
+use std::thread;
+
+use agentos_notify::{ASK, Instruction, apply};
+
+/// `sched_yield` for x86_64 and aarch64: nothing needs it, and Rust's library has it.
+const YIELD: u32 = if cfg!(target_arch = "x86_64") { 24 } else { 124 };
+
+/// Load the number; is it this one; if so ask, else allow (linux/bpf_common.h, linux/seccomp.h).
+fn program(number: u32) -> [Instruction; 4] {
+    let plain = |code, value| Instruction {
+        code,
+        jump_true: 0,
+        jump_false: 0,
+        value,
+    };
+    let is_it = Instruction {
+        code: 0x15,
+        jump_true: 0,
+        jump_false: 1,
+        value: number,
+    };
+    [plain(0x20, 0), is_it, plain(0x06, ASK), plain(0x06, 0x7fff_0000)]
+}
+
+#[test]
+fn a_call_that_is_asked_about_is_refused_and_heard() {
+    let (say, hear) = channel();
+    // The filter holds this thread alone.
+    let caller = thread::spawn(move || {
+        let Ok(listener) = apply(&program(YIELD)) else {
+            return false;
+        };
+        say.send(listener).unwrap();
+        thread::yield_now();
+        true
+    });
+    let Ok(listener) = hear.recv() else {
+        assert!(!caller.join().unwrap());
+        eprintln!("skipped: a filter needs a right that this process has not");
+        return;
+    };
+    let call = listener.refuse_next(1).unwrap().unwrap();
+    assert_eq!(call.number, i32::try_from(YIELD).unwrap());
+    assert!(caller.join().unwrap());
+}
+
+#[test]
+fn a_program_that_the_kernel_does_not_understand_holds_nothing() {
+    let wrong = Instruction {
+        code: 0xffff,
+        jump_true: 0,
+        jump_false: 0,
+        value: 0,
+    };
+    let refused: io::Error = apply(&[wrong]).unwrap_err();
+    assert!(refused.raw_os_error().is_some(), "{refused}");
+}
