@@ -16,6 +16,7 @@ use crate::wire::agents;
 use crate::wire::check::Checker;
 use crate::wire::context::{self, ContextReport};
 use crate::wire::progress::{Display, NotesOnly, TerminalProgress};
+use crate::wire::screen;
 use crate::wire::session::{Session, Wanted};
 use crate::wire::tools::{REPLAY, Tool, Tools};
 use crate::wire::{hosted, paths, runtime};
@@ -121,7 +122,7 @@ pub fn progress(app: &App) -> Display {
     if app.printer.quiet || app.printer.json {
         Display::Nobody(NoProgress)
     } else if app.env.stderr_is_terminal {
-        Display::Terminal(TerminalProgress::new())
+        Display::Terminal(TerminalProgress::new(screen::size(&app.env).width))
     } else {
         Display::Notes(NotesOnly)
     }

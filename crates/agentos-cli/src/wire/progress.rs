@@ -31,10 +31,14 @@ pub struct TerminalProgress {
 }
 
 impl TerminalProgress {
-    /// Begins to count the time.
-    pub fn new() -> Self {
+    /// Begins to count the time. The line with the numbers never takes more than `width` columns, or it could not be taken
+    /// away again.
+    pub fn new(width: usize) -> Self {
         Self {
-            screen: Mutex::new(Screen::default()),
+            screen: Mutex::new(Screen {
+                width,
+                ..Screen::default()
+            }),
             watch: Deadline::after(WATCH),
         }
     }
@@ -120,6 +124,24 @@ struct Screen {
     open: String,
     /// Columns of the line with the numbers.
     drawn: usize,
+    /// Columns that it may take.
+    width: usize,
+}
+
+/// As much of a line as leaves the last column free, and how many columns that is. A character of another script takes up
+/// to two.
+pub fn fitting(line: &str, width: usize) -> (String, usize) {
+    let mut columns = 0;
+    let mut kept = String::new();
+    for c in line.chars() {
+        let more = if c.is_ascii() { 1 } else { 2 };
+        if columns + more >= width {
+            break;
+        }
+        columns += more;
+        kept.push(c);
+    }
+    (kept, columns)
 }
 
 impl Screen {
@@ -176,10 +198,9 @@ impl Screen {
                 )
             }
         };
-        let line = line.trim_end();
-        // A character of another script takes up to two columns.
-        self.drawn = line.chars().map(|c| if c.is_ascii() { 1 } else { 2 }).sum();
-        format!("{clear}{}", paint(style::DIM, line))
+        let (line, columns) = fitting(line.trim_end(), self.width);
+        self.drawn = columns;
+        format!("{clear}{}", paint(style::DIM, &line))
     }
 
     /// Takes the line with the numbers away. With blanks, which every terminal knows.
@@ -207,8 +228,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_line_that_is_taken_away_again_stays_on_one_row() {
+        let cases = [
+            ("abc", 80, "abc", 3),
+            ("abcdef", 4, "abc", 3),
+            ("漢字漢字", 6, "漢字", 4),
+            ("abc", 0, "", 0),
+        ];
+        for (line, width, kept, columns) in cases {
+            assert_eq!(fitting(line, width), (kept.to_owned(), columns), "{line} {width}");
+        }
+    }
+
+    #[test]
     fn lines_scroll_and_the_numbers_stay_below() {
-        let mut screen = Screen::default();
+        let mut screen = Screen {
+            width: 80,
+            ..Screen::default()
+        };
         let text = |text: &str| Progress::Text(text.to_owned());
         let drawn = [
             screen.status(0),

@@ -13,6 +13,8 @@ use agentos_net::Deadline;
 
 use crate::app::App;
 use crate::printer::{paint, style};
+use crate::wire::progress::fitting;
+use crate::wire::screen;
 
 /// Work that ends sooner is not told of.
 const SHORT: Duration = Duration::from_millis(400);
@@ -39,6 +41,7 @@ impl Working {
         let (stop, stopped) = channel::<()>();
         let count = Arc::clone(&done);
         let is_terminal = app.env.stderr_is_terminal;
+        let width = screen::size(&app.env).width;
         let thread = std::thread::spawn(move || {
             let watch = Deadline::after(WATCH);
             let mut line = Drawn::default();
@@ -49,7 +52,7 @@ impl Working {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(wait) {
                 let text = words(what, count.load(Ordering::Relaxed), of, watch.elapsed_ms());
                 write(&if is_terminal {
-                    line.again(&text)
+                    line.again(&text, width)
                 } else {
                     format!("{text}\n")
                 });
@@ -105,10 +108,11 @@ struct Drawn {
 
 impl Drawn {
     /// The line in the place of the one before.
-    fn again(&mut self, text: &str) -> String {
+    fn again(&mut self, text: &str, width: usize) -> String {
         let clear = self.clear();
-        self.columns = text.chars().count();
-        format!("{clear}{}", paint(style::DIM, text))
+        let (text, columns) = fitting(text, width);
+        self.columns = columns;
+        format!("{clear}{}", paint(style::DIM, &text))
     }
 
     /// Takes it away. With blanks, which every terminal knows.
@@ -136,8 +140,8 @@ mod tests {
         }
         let mut drawn = Drawn::default();
         assert_eq!(drawn.clear(), "");
-        assert_eq!(drawn.again("abc"), paint(style::DIM, "abc"));
-        assert_eq!(drawn.again("d"), format!("\r   \r{}", paint(style::DIM, "d")));
+        assert_eq!(drawn.again("abc", 80), paint(style::DIM, "abc"));
+        assert_eq!(drawn.again("d", 80), format!("\r   \r{}", paint(style::DIM, "d")));
         assert_eq!(drawn.clear(), "\r \r");
     }
 }
