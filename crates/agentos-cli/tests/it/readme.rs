@@ -123,16 +123,33 @@ fn every_other_line_to_type_is_run_elsewhere() {
     }
 }
 
+/// The map, which is also the guide.
+fn guide() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join("crates/README.md")).unwrap()
+}
+
+#[test]
+fn the_policy_of_the_guide_is_one() {
+    let repo = small_repo();
+    repo.write("rules/guide.toml", blocks(&guide(), "toml").join("\n"));
+    let output = agentos()
+        .in_dir(repo.path())
+        .run(&["policy", "test", "--rules", "rules"])
+        .unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+}
+
 #[test]
 fn what_stands_between_backticks_parses() {
-    let text = readme();
+    let text = readme() + &guide();
     let quoted = text
         .split('`')
         .skip(1)
         .step_by(2)
         .filter(|quoted| quoted.starts_with("agentos "));
     let mut count = 0;
-    for call in quoted.filter(|call| !call.contains("VERB")) {
+    for call in quoted.filter(|call| !call.contains("VERB") && !call.contains(" __")) {
         let mut words: Vec<&str> = call.split(' ').skip(1).collect();
         // A program of its own comes after two dashes; help is asked for before it could start.
         let end = words.iter().position(|word| *word == "--").unwrap_or(words.len());
