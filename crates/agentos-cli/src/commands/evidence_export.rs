@@ -15,6 +15,7 @@ use crate::render::page::{self, RunPage, Station};
 use crate::wire::repository::{self, History};
 use crate::wire::signer;
 use crate::wire::tape::broken;
+use crate::wire::working::Working;
 
 /// `agentos evidence export --json`.
 #[derive(Serialize, JsonSchema)]
@@ -73,6 +74,7 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
         keys: trusted.iter().map(|known| known.key).collect(),
         ..Checks::default()
     };
+    let _working = Working::on(app, "copying the evidence", None);
     let found = store.verify(&checks).map_err(|error| broken(&error))?;
     let copy = store.export(&out, args.redact).map_err(|error| broken(&error))?;
     let add = |name: &str, bytes: &[u8]| copy.add(name, bytes).map_err(|error| broken(&error));

@@ -19,6 +19,7 @@ use crate::wire::progress::{Display, NotesOnly, TerminalProgress};
 use crate::wire::screen;
 use crate::wire::session::{Session, Wanted};
 use crate::wire::tools::{REPLAY, Tool, Tools};
+use crate::wire::working::Working;
 use crate::wire::{hosted, paths, runtime};
 
 /// Runs the verb.
@@ -40,7 +41,11 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
         app.printer.note(&format!("note: {}", escape::line(notice)));
     }
     let mut files = paths::inside(&app.repo_dir(), session.work_dir(), &args.files)?;
-    if let Some(found) = searched(&session, args, &tool, &task)? {
+    let found = {
+        let _working = Working::on(app, "searching the repository", None);
+        searched(&session, args, &tool, &task)?
+    };
+    if let Some(found) = found {
         if args.context == Some(ContextArg::Show) {
             return show_context(app, &found);
         }

@@ -47,6 +47,32 @@ fn a_line_completes_to_verbs_providers_and_runs() {
 }
 
 #[test]
+fn policies_complete_to_rule_files_and_presets() {
+    let repo = small_repo();
+    repo.write(".agentos/policy/ours.toml", "version = 1\n");
+    repo.write("extra/more.toml", "version = 1\n");
+    repo.write("extra/notes.md", "no rules\n");
+    let all = offered(repo.path(), &["agentos", "apply", "--policy", ""]);
+    assert!(
+        all.iter().any(|file| file == ".agentos/policy/ours.toml"),
+        "{all:?}"
+    );
+    assert_eq!(
+        offered(
+            repo.path(),
+            &["agentos", "apply", "--policy", ".agentos/policy/o"]
+        ),
+        [".agentos/policy/ours.toml"]
+    );
+    let below = offered(repo.path(), &["agentos", "policy", "check", "--policy", "extra/"]);
+    assert_eq!(below, ["extra/more.toml"]);
+    assert_eq!(
+        offered(repo.path(), &["agentos", "policy", "init", "--preset", "st"]),
+        ["strict"]
+    );
+}
+
+#[test]
 fn a_half_typed_line_outside_a_repository_is_no_error() {
     let empty = agentos();
     let words = offered(empty.home(), &["agentos", "undo", "2"]);
