@@ -164,6 +164,9 @@ pub struct AuthSetArgs {
     /// The key; other programs can read a command line, so prefer standard input
     #[arg(long, value_name = "KEY")]
     pub api_key: Option<String>,
+    /// Read the key from standard input; without this it is typed where that is a terminal
+    #[arg(long, conflicts_with = "api_key")]
+    pub stdin: bool,
     /// Where to keep it
     #[arg(long, value_enum, default_value = "keyring")]
     pub store: StoreArg,

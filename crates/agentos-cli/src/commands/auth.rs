@@ -47,7 +47,8 @@ pub fn set(app: &App, args: &AuthSetArgs) -> Done {
     let name = key_name(app, &tools(app)?, &args.provider)?;
     let key = match &args.api_key {
         Some(key) => Secret::new(key),
-        None => read_key(&args.provider)?,
+        None if args.stdin || !std::io::stdin().is_terminal() => piped_key()?,
+        None => typed_key(&args.provider)?,
     };
     if key.is_empty() {
         return Err(usage("the key is empty").hint("pipe it in, or type it when asked"));
@@ -170,14 +171,16 @@ fn key_name(app: &App, tools: &Tools, provider: &str) -> Result<String, EffectEr
         .api_key_ref)
 }
 
-/// From standard input, or typed without echo.
-fn read_key(provider: &str) -> Result<Secret, EffectError> {
-    if std::io::stdin().is_terminal() {
-        let prompt = format!("key of {}: ", escape::line(provider));
-        return rpassword::prompt_password(prompt)
-            .map(|key| Secret::new(&key))
-            .map_err(|error| usage(format!("cannot read the key: {error}")));
-    }
+/// Typed without echo.
+fn typed_key(provider: &str) -> Result<Secret, EffectError> {
+    let prompt = format!("key of {}: ", escape::line(provider));
+    rpassword::prompt_password(prompt)
+        .map(|key| Secret::new(&key))
+        .map_err(|error| usage(format!("cannot read the key: {error}")))
+}
+
+/// From standard input.
+fn piped_key() -> Result<Secret, EffectError> {
     let mut key = String::new();
     std::io::stdin()
         .lock()

@@ -13,6 +13,7 @@
 
 mod agents;
 mod apply;
+mod asking;
 mod boundary;
 mod calls;
 mod check;
