@@ -18,4 +18,5 @@ mod verdict;
 
 pub use checking::Tried;
 pub use outcome::{Cause, EvidenceRef, Outcome, OutcomeKind};
+pub use records::{FlowBody, Kept};
 pub use replay::Replay;

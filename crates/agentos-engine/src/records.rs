@@ -7,6 +7,7 @@ use agentos_diff::{LandingReport, Refusal};
 use agentos_evidence::RecordKind;
 use agentos_policy::{Consent, Decision, Hashes};
 use agentos_tool::{ExecutionMode, ToolResult};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,9 +16,43 @@ use crate::ports::{EffectError, Evidence, TargetInfo};
 use crate::settle::ConsentRequest;
 use crate::{Cause, Outcome, OutcomeKind};
 
+/// The body of a record by the record's kind, for the published schema alone.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowBody {
+    /// A run begins.
+    Task(Kept<Begin<'static>>),
+    /// What a tool was shown.
+    Attempt(Kept<Prompted<'static>>),
+    /// What a tool answered.
+    Answer(Kept<Answered<'static>>),
+    /// The engine's verdict on a call.
+    ToolResult(Kept<Called<'static>>),
+    /// What landing made of an answer.
+    Landing(Kept<LandingBody<'static>>),
+    /// What came of trying a change.
+    Check(Kept<CheckBody<'static>>),
+    /// What policy said.
+    Decision(Kept<DecisionBody<'static>>),
+    /// What a person said.
+    Consent(Kept<ConsentBody<'static>>),
+    /// A run ended without a change, and why.
+    Refusal(Kept<RefusalBody<'static>>),
+}
+
+/// A body as it stands on the tape.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+pub enum Kept<T> {
+    /// Whole.
+    Whole(T),
+    /// In a blob.
+    Spilled(Spilled<'static>),
+}
+
 /// A run begins.
-#[derive(Serialize)]
-pub(crate) struct Begin<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct Begin<'a> {
     pub verb: &'a str,
     pub provider: &'a str,
     pub model: Option<&'a str>,
@@ -28,8 +63,8 @@ pub(crate) struct Begin<'a> {
 }
 
 /// What the tool was shown.
-#[derive(Serialize)]
-pub(crate) struct Prompted<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct Prompted<'a> {
     pub attempt: u32,
     pub prompt_sha256: &'a str,
     pub context: Vec<&'a str>,
@@ -37,16 +72,16 @@ pub(crate) struct Prompted<'a> {
 }
 
 /// The raw answer.
-#[derive(Serialize)]
-pub(crate) struct Answered<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct Answered<'a> {
     pub attempt: u32,
     pub answer_sha256: &'a str,
     pub bytes: usize,
 }
 
 /// The engine's verdict on a call.
-#[derive(Serialize)]
-pub(crate) struct Called<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct Called<'a> {
     pub attempt: u32,
     pub result: &'a ToolResult,
     /// What the tool said beside its answer, as a blob.
@@ -55,8 +90,8 @@ pub(crate) struct Called<'a> {
 }
 
 /// What landing made of an answer.
-#[derive(Serialize)]
-pub(crate) struct LandingBody<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct LandingBody<'a> {
     pub attempt: u32,
     pub base_commit: &'a str,
     pub diff_sha256: Option<&'a str>,
@@ -68,8 +103,8 @@ pub(crate) struct LandingBody<'a> {
 }
 
 /// What came of trying a change.
-#[derive(Serialize)]
-pub(crate) struct CheckBody<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct CheckBody<'a> {
     pub attempt: u32,
     pub command: &'a str,
     pub base_commit: &'a str,
@@ -85,8 +120,8 @@ pub(crate) struct CheckBody<'a> {
 }
 
 /// What policy said.
-#[derive(Serialize)]
-pub(crate) struct DecisionBody<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct DecisionBody<'a> {
     pub diff_sha256: &'a str,
     pub base_commit: &'a str,
     pub target_ref: &'a str,
@@ -96,8 +131,8 @@ pub(crate) struct DecisionBody<'a> {
 }
 
 /// What a person said.
-#[derive(Serialize)]
-pub(crate) struct ConsentBody<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct ConsentBody<'a> {
     pub given: bool,
     pub hashes: &'a Hashes,
     pub consent: Option<&'a Consent>,
@@ -115,8 +150,8 @@ pub(crate) struct IntentBody<'a> {
 }
 
 /// The end of a run that did not land.
-#[derive(Serialize)]
-pub(crate) struct RefusalBody<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct RefusalBody<'a> {
     pub outcome: OutcomeKind,
     pub cause: Cause,
     pub code: Option<&'a str>,
@@ -140,8 +175,8 @@ impl<'a> RefusalBody<'a> {
 }
 
 /// Stands for a body that is too long for a line of the tape.
-#[derive(Serialize)]
-struct Spilled<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct Spilled<'a> {
     body_sha256: &'a str,
     body_bytes: usize,
     /// What ties a receipt or an intent to the history stays on the tape.

@@ -6,6 +6,7 @@
 //! own, names the digests of the others as they stand, signatures included: its one signature is enough to know that they
 //! are what this key put there, all of them and no more.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,9 +17,9 @@ use crate::{Envelope, EvidenceError, PublicKey, SigningKey};
 const NAMED: &str = "envelopes";
 
 /// A checkpoint as it stands on the tape.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Checkpoint {
+pub struct Checkpoint {
     /// The key in OpenSSH's form. It says who claims to have signed, not that this key is trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
@@ -39,7 +40,10 @@ pub(crate) struct Statements {
 }
 
 impl Checkpoint {
-    pub fn new(mut statements: Statements, signer: Result<&SigningKey, &str>) -> Result<Self, EvidenceError> {
+    pub(crate) fn new(
+        mut statements: Statements,
+        signer: Result<&SigningKey, &str>,
+    ) -> Result<Self, EvidenceError> {
         let key = match signer {
             Ok(key) => key,
             Err(why) => {
@@ -71,11 +75,11 @@ impl Checkpoint {
         })
     }
 
-    pub fn to_body(&self) -> Result<Value, EvidenceError> {
+    pub(crate) fn to_body(&self) -> Result<Value, EvidenceError> {
         serde_json::to_value(self).map_err(|error| EvidenceError::Json(error.to_string()))
     }
 
-    pub fn from_body(body: &Value) -> Option<Self> {
+    pub(crate) fn from_body(body: &Value) -> Option<Self> {
         Self::deserialize(body).ok()
     }
 }

@@ -29,6 +29,7 @@ mod tail;
 mod trust;
 mod verify;
 
+pub use checkpoint::Checkpoint;
 pub use dsse::{Envelope, Signature};
 pub use error::EvidenceError;
 pub use export::{Exported, is_redacted};

@@ -15,6 +15,7 @@ pub(crate) fn schema(name: SchemaName) -> Result<String, GateError> {
         SchemaName::GateResults => generate::<GateResults>(),
         SchemaName::HealthSummary => generate::<HealthSummary>(),
         SchemaName::AuthStatus
+        | SchemaName::EvidenceBody
         | SchemaName::EvidenceExport
         | SchemaName::EvidenceKeys
         | SchemaName::EvidenceList

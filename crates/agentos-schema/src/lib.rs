@@ -19,6 +19,8 @@ pub enum SchemaName {
     DeniedRequest,
     /// What `doctor` prints.
     Doctor,
+    /// The body of a record of an evidence tape, under the name of the record's kind.
+    EvidenceBody,
     /// What `evidence export` prints.
     EvidenceExport,
     /// What `evidence key` prints.
@@ -94,6 +96,7 @@ impl SchemaName {
         Self::Context,
         Self::DeniedRequest,
         Self::Doctor,
+        Self::EvidenceBody,
         Self::EvidenceExport,
         Self::EvidenceKeys,
         Self::EvidenceList,
@@ -143,6 +146,7 @@ impl SchemaName {
             Self::Context => "context",
             Self::DeniedRequest => "denied-request",
             Self::Doctor => "doctor",
+            Self::EvidenceBody => "evidence-body",
             Self::EvidenceExport => "evidence-export",
             Self::EvidenceKeys => "evidence-keys",
             Self::EvidenceList => "evidence-list",
@@ -200,6 +204,7 @@ pub fn text(name: SchemaName) -> &'static str {
         SchemaName::Context => include_str!("../schemas/context.json"),
         SchemaName::DeniedRequest => include_str!("../schemas/denied-request.json"),
         SchemaName::Doctor => include_str!("../schemas/doctor.json"),
+        SchemaName::EvidenceBody => include_str!("../schemas/evidence-body.json"),
         SchemaName::EvidenceExport => include_str!("../schemas/evidence-export.json"),
         SchemaName::EvidenceKeys => include_str!("../schemas/evidence-keys.json"),
         SchemaName::EvidenceList => include_str!("../schemas/evidence-list.json"),

@@ -3,9 +3,10 @@
 //! Owns: the list of published shapes. Never: reads the committed copies; they are made from this.
 
 use agentos_diff::LandingReport;
-use agentos_engine::Outcome;
-use agentos_evidence::{Record, VerifyReport};
-use agentos_executor::Receipt;
+use agentos_engine::{FlowBody, Kept, Outcome};
+use agentos_evidence::{Checkpoint, Record, VerifyReport};
+use agentos_executor::{Intent, Receipt, Recovered};
+use agentos_policy::Hashes;
 use agentos_profile::nearest;
 use agentos_tool::{ToolHealth, ToolMessage, ToolRequest, ToolResult, ToolTask};
 use schemars::generate::SchemaSettings;
@@ -49,6 +50,40 @@ pub struct HealthReport {
     pub tool_calls: Vec<ToolCallProbe>,
 }
 
+/// The body of a record under the name of the record's kind.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it is there for its schema alone")]
+enum RecordBody {
+    /// Of what the flow says.
+    Flow(FlowBody),
+    /// Of what the executor did, and of a run's end.
+    Effect(EffectBody),
+}
+
+/// The bodies of records that say what was written.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "it is there for its schema alone")]
+enum EffectBody {
+    /// What is about to be written; its hash is in the commit.
+    Intent(Kept<IntentBody>),
+    /// What was written.
+    Receipt(Kept<Receipt>),
+    /// What a crash left behind, and what became of it.
+    Recovered(Kept<Recovered>),
+    /// The head of the tape at the end of a run, signed.
+    Checkpoint(Checkpoint),
+}
+
+/// What is about to be written, and what consent to it is bound to.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it is there for its schema alone")]
+struct IntentBody {
+    plan: Intent,
+    hashes: Hashes,
+}
+
 #[derive(Serialize)]
 struct Names {
     version: u32,
@@ -63,6 +98,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("context", generate::<ContextReport>),
     ("denied-request", generate::<DeniedRequest>),
     ("doctor", generate::<DoctorReport>),
+    ("evidence-body", generate::<RecordBody>),
     ("evidence-export", generate::<ExportReport>),
     ("evidence-keys", generate::<KeyReport>),
     ("evidence-list", generate::<RunList<'static>>),

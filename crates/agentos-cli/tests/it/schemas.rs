@@ -1,11 +1,15 @@
 //! Every JSON document that the program prints follows its published schema.
 
+use std::collections::BTreeMap;
+
 use agentos_diff::{LandingReport, Refusal, RefusalCode};
 use agentos_schema::{SchemaName, validate};
-use agentos_testkit::repo::{make_link, write_file};
-use serde_json::Value;
+use agentos_testkit::repo::{make_link, read_file, write_file};
+use serde_json::{Value, json};
 
-use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, pipe_in, run_in, small_repo};
+use crate::support::{
+    SLOPPY_FIX, WORKFLOW_EDIT, agentos, pipe_in, run_in, sandbox_holds, signing, small_repo,
+};
 
 fn follows(schema: SchemaName, value: &Value, what: &str) {
     if let Err(violations) = validate(schema, value) {
@@ -186,5 +190,58 @@ fn policy_and_consent_documents_follow_their_schemas() {
     for (args, schema) in cases {
         let output = pipe_in(&repo, args, WORKFLOW_EDIT);
         follows(*schema, &output.json().unwrap(), &format!("{args:?}"));
+    }
+}
+
+/// One record of each kind that a run leaves, by its kind; and a body that is none, or another kind's.
+#[test]
+fn the_body_of_each_kind_of_record_follows_its_schema() {
+    if !sandbox_holds() {
+        return;
+    }
+    let repo = small_repo();
+    let cli = signing(&repo);
+    let answer = repo.outside().join("answer.md");
+    write_file(&answer, SLOPPY_FIX);
+    let replay = [
+        "run",
+        "-p",
+        "replay",
+        "--replay",
+        answer.to_str().unwrap(),
+        "make add add",
+    ];
+    let checked = [&replay[..], &["--file", "src/lib.rs", "--check", "true"]].concat();
+    assert_eq!(cli.run(&checked).unwrap().code, Some(0));
+    for (args, input, code) in [
+        (&["apply"][..], WORKFLOW_EDIT, 4),
+        (&["apply", "--yes"], WORKFLOW_EDIT, 0),
+        (&["apply"], "prose", 6),
+        (&["undo", "--yes"], "", 0),
+    ] {
+        let output = cli.run_with_input(args, input.as_bytes()).unwrap();
+        assert_eq!(output.code, Some(code), "{args:?}: {output}");
+    }
+    let tape = String::from_utf8(read_file(&repo.path().join(".git/agentos/tape.jsonl"))).unwrap();
+    let mut seen = BTreeMap::new();
+    for line in tape.lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let kind = record["kind"].as_str().unwrap().to_owned();
+        follows(SchemaName::EvidenceBody, &json!({ &kind: record["body"] }), &kind);
+        seen.insert(kind, record["body"].clone());
+    }
+    let kinds: Vec<&str> = seen.keys().map(String::as_str).collect();
+    insta::assert_snapshot!(kinds.join(" "), @r"
+    answer attempt check checkpoint consent decision intent landing receipt refusal task tool_result
+    ");
+    for (kind, body) in [
+        ("landing", &seen["task"]),
+        ("task", &seen["landing"]),
+        ("receipt", &json!({})),
+    ] {
+        assert!(
+            validate(SchemaName::EvidenceBody, &json!({ kind: body })).is_err(),
+            "{kind}"
+        );
     }
 }
