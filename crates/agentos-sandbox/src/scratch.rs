@@ -245,3 +245,32 @@ fn open_up(folder: &Path) {
 
 #[cfg(not(unix))]
 fn open_up(_folder: &Path) {}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_candidates_file_takes_the_place_of_what_is_there_and_never_goes_through_a_link() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (folder, outside) = (folder.path(), outside.path());
+        fs::write(outside.join("kept"), "theirs").unwrap();
+        std::os::unix::fs::symlink(outside, folder.join("folder")).unwrap();
+        std::os::unix::fs::symlink(outside.join("kept"), folder.join("file")).unwrap();
+        fs::write(folder.join("becomes"), "a folder").unwrap();
+        fs::create_dir_all(folder.join("was/deep")).unwrap();
+        for name in ["folder/x", "file", "becomes/x", "was", "new/deep/x"] {
+            lay(folder, Path::new(name), name.as_bytes(), name == "was").unwrap();
+            assert_eq!(fs::read(folder.join(name)).unwrap(), name.as_bytes(), "{name}");
+            assert!(
+                fs::symlink_metadata(folder.join(name)).unwrap().is_file(),
+                "{name}"
+            );
+        }
+        assert_eq!(fs::read(outside.join("kept")).unwrap(), b"theirs");
+        assert_eq!(fs::read_dir(outside).unwrap().count(), 1);
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |name: &str| fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode("was"), mode("file")), (0o700, 0o600));
+    }
+}

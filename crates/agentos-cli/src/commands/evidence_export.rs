@@ -3,7 +3,7 @@
 //! Owns: what lies in it beside the evidence itself. Never: puts a secret into it, or a script.
 
 use agentos_engine::ports::EffectError;
-use agentos_evidence::{Checks, Record, RecordKind, Store, is_redacted};
+use agentos_evidence::{Checks, Record, RecordKind, Store, TrustedKey, is_redacted};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -78,17 +78,7 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
     let found = store.verify(&checks).map_err(|error| broken(&error))?;
     let copy = store.export(&out, args.redact).map_err(|error| broken(&error))?;
     let add = |name: &str, bytes: &[u8]| copy.add(name, bytes).map_err(|error| broken(&error));
-    let signers: String = trusted
-        .iter()
-        .map(|known| {
-            format!(
-                "{} namespaces=\"agentos-evidence\" {}\n",
-                known.name,
-                known.key.line()
-            )
-        })
-        .collect();
-    add("allowed_signers", signers.as_bytes())?;
+    add("allowed_signers", signers(&trusted).as_bytes())?;
     add("README.txt", READ_ME.as_bytes())?;
     let copied = Store::open(&out).map_err(|error| broken(&error))?;
     let pages = pages(&copied, is_redacted(&out).map_err(|error| broken(&error))?)?;
@@ -120,6 +110,15 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
         report.records, report.blobs, report.dir, report.dir
     );
     app.say(&crate::escape::line(&sentence), &report)
+}
+
+/// The trusted keys as OpenSSH reads them.
+fn signers(trusted: &[TrustedKey]) -> String {
+    let line = |known: &TrustedKey| {
+        let (name, key) = (&known.name, known.key.line());
+        format!("{name} namespaces=\"agentos-evidence\" {key}\n")
+    };
+    trusted.iter().map(line).collect()
 }
 
 /// The newest runs, station by station. A redacted copy shows none: what a station says was left out.
