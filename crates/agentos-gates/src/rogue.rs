@@ -131,24 +131,22 @@ fn judge(
     }
     let (held, said) = program.evidence_is_whole()?;
     checks.push(check("evidence", "the evidence verifies", held, said));
-    let mut made: BTreeSet<&str> = checks
-        .iter()
-        .filter_map(|check| check.id.strip_prefix("ROGUE-"))
-        .collect();
-    made.extend(attempts.iter().flatten().map(runs::Attempt::name));
+    let named = attempts.iter().flatten().map(runs::Attempt::name);
+    checks.push(classes_have_cases(&checks, named));
+    Ok(checks)
+}
+
+/// Every reported kind of hole stands among the attempts and the checks.
+fn classes_have_cases<'a>(checks: &'a [Check], attempts: impl Iterator<Item = &'a str>) -> Check {
+    let ids = checks.iter().filter_map(|check| check.id.strip_prefix("ROGUE-"));
+    let made: BTreeSet<&str> = ids.chain(attempts).collect();
     let missing = classes::missing(&made);
     let said = match missing.is_empty() {
         true => format!("{} kinds of holes have their cases", classes::count()),
         false => missing.join("; "),
     };
-    let whole = missing.is_empty();
-    checks.push(check(
-        "classes",
-        "every reported kind of hole has a case",
-        whole,
-        said,
-    ));
-    Ok(checks)
+    let name = "every reported kind of hole has a case";
+    check("classes", name, missing.is_empty(), said)
 }
 
 fn now() -> Timestamp {

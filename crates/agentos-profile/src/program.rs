@@ -32,6 +32,10 @@ pub struct ProgramFile {
     /// The variable in which it gets `base_url`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url_variable: Option<String>,
+    /// Variables that it gets beside that one where there is a `base_url`, as to say which wire is spoken there. In their
+    /// values `{base_url}` stands for the address as the program sees it, `{model}` for the model's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub base_url_env: BTreeMap<String, String>,
     /// Files below the user's home that hold its settings or sign-in. It gets copies, in a home of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub home_files: Vec<String>,
@@ -58,6 +62,7 @@ pub(crate) fn fault(program: &ProgramFile) -> Option<(&'static str, String)> {
         return Some(("program.command", must.to_owned()));
     }
     let variables = program.env.keys().chain(&program.key_variable);
+    let variables = variables.chain(program.base_url_env.keys());
     let mut variables = variables.chain(&program.base_url_variable);
     if let Some(name) = variables.find(|name| !is_variable(name)) {
         return Some(("program.env", format!("`{name}` is no name of a variable")));

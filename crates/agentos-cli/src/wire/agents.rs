@@ -31,6 +31,8 @@ pub const TOOL: &str = "tool";
 
 /// Stands for the model in a profile's arguments, and for `model_args` among them.
 const MODEL: &str = "{model}";
+/// Stands for the server's address, as the program sees it, in a profile's variables.
+const BASE_URL: &str = "{base_url}";
 
 /// Seconds that a program may take when nothing else is said.
 const TIMEOUT: u64 = 600;
@@ -228,6 +230,12 @@ fn profiled(app: &App, resolved: &Resolved) -> Result<(Program, Settings), Effec
         // A server of the user's own: nothing of the vendor's is shown to the program, and nothing else reached.
         Some(url) => {
             let inside = reach(&mut program, &url.to_string())?;
+            let model = profile.model.as_deref().unwrap_or_default();
+            let filled = |value: &String| value.replace(BASE_URL, &inside).replace(MODEL, model);
+            let told = file.base_url_env.iter();
+            program
+                .env
+                .extend(told.map(|(name, value)| (name.clone(), filled(value))));
             let variable = file.base_url_variable.iter();
             program
                 .env

@@ -186,6 +186,31 @@ fn an_agent_is_prompted_over_its_protocol_and_its_questions_are_told() {
 }
 
 #[test]
+fn an_agent_that_is_led_to_a_server_of_one_s_own_is_told_which_wire_it_speaks() {
+    let repo = repo();
+    let script = "printf '%s\\n' \"$GOOSE_PROVIDER $OPENAI_BASE_URL\" > src/a.rs";
+    let cli = with_agent(&repo, "goose", script);
+    let args = [
+        "tool",
+        "run",
+        "-p",
+        "goose",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--json",
+        "x",
+    ];
+    let Some((_, result)) = asked(&cli, &args) else {
+        return;
+    };
+    let diff = result["diff"].as_str().unwrap();
+    assert!(diff.contains("\n+openai http://127.0.0.1:9/v1\n"), "{result}");
+    let cli = cli.env("AGENTOS_GOOSE_API_KEY", "k");
+    let (_, result) = asked(&cli, &["tool", "run", "-p", "goose", "--json", "x"]).unwrap();
+    assert!(result["diff"].as_str().unwrap().contains("\n+ \n"), "{result}");
+}
+
+#[test]
 fn a_repository_cannot_name_a_program_to_start() {
     let repo = repo();
     let profile =
