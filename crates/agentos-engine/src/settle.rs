@@ -281,17 +281,12 @@ fn decide_and_land(
     );
     record_decision(deps, &found.change, &decision, target, policy)?;
     deps.evidence.prepare();
-    let mut outcome = Outcome::new(proposal.run, OutcomeKind::Landed, Cause::Done, String::new());
-    outcome.files = found
-        .change
-        .files()
-        .iter()
-        .map(|file| file.path.to_string())
-        .collect();
-    outcome.diff_sha256 = Some(found.change.sha256().to_owned());
-    outcome.report = Some(found.report);
-    outcome.target = Some(target.clone());
-    let consent = match consent(deps, proposal, &found.change, &decision, target)? {
+    let Found { change, report, .. } = found;
+    let mut outcome = Outcome {
+        report: Some(report),
+        ..about(proposal, target, &change)
+    };
+    let consent = match consent(deps, proposal, &change, &decision, target)? {
         Consented::NotNeeded => None,
         Consented::Given(consent) => Some(consent),
         Consented::Refused { why, open } => {
@@ -305,7 +300,7 @@ fn decide_and_land(
             return Ok(explained(outcome, decision, why));
         }
     };
-    let approved = match approve(found.change, &decision, &target.place(), consent.as_ref()) {
+    let approved = match approve(change, &decision, &target.place(), consent.as_ref()) {
         Ok(approved) => approved,
         Err(NotApproved::Denied) => {
             outcome.outcome = OutcomeKind::Denied;
@@ -332,6 +327,15 @@ fn decide_and_land(
     };
     outcome.decision = Some(decision);
     carry_out(deps, proposal, target, approved, outcome)
+}
+
+/// An outcome that says what the change is and where it goes.
+fn about(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change) -> Outcome {
+    let mut outcome = Outcome::new(proposal.run, OutcomeKind::Landed, Cause::Done, String::new());
+    outcome.files = change.files().iter().map(|file| file.path.to_string()).collect();
+    outcome.diff_sha256 = Some(change.sha256().to_owned());
+    outcome.target = Some(target.clone());
+    outcome
 }
 
 /// What was tried is what lands, or nothing does.

@@ -2,9 +2,11 @@
 //!
 //! Owns: what must come of each call, seen by git. Never: takes the program's word for what it wrote.
 
+use std::path::Path;
+
 use serde_json::Value;
 
-use super::ground::{FIX, Ground, WORKFLOW};
+use super::ground::{FIX, Ground, Said, WORKFLOW};
 use super::{check, skipped};
 use crate::error::GateError;
 use crate::results::Check;
@@ -64,7 +66,18 @@ pub(super) fn end_to_end(ground: &Ground) -> Result<Vec<Check>, GateError> {
         kind,
     ));
 
-    let show = ground.call(&repository, &["evidence", "show", "--json"])?.json();
+    checks.extend(recorded(ground, &repository, &said)?);
+
+    let undo = ground.call(&repository, &["undo", "--json"])?;
+    let back = ground.git(&repository, &["rev-parse", "HEAD^{tree}"])?;
+    let undone = undo.code == Some(0) && back == base;
+    checks.push(check("TLR1-H", "undo brings the tree back", undone, back));
+    Ok(checks)
+}
+
+/// What the run left: a record of each station, a commit that names them, and all of it as it says.
+fn recorded(ground: &Ground, repository: &Path, said: &Said) -> Result<Vec<Check>, GateError> {
+    let show = ground.call(repository, &["evidence", "show", "--json"])?.json();
     let records = show.get("records").and_then(Value::as_array);
     let kinds: Vec<&str> = records
         .into_iter()
@@ -72,22 +85,22 @@ pub(super) fn end_to_end(ground: &Ground) -> Result<Vec<Check>, GateError> {
         .filter_map(|record| record.get("kind")?.as_str())
         .collect();
     let told = kinds.join(" ");
-    checks.push(check(
+    let mut checks = vec![check(
         "TLR1-D",
         "every station left a record, in order",
         kinds == STATIONS,
         told,
-    ));
+    )];
 
-    let trailers = ground.git(&repository, &["log", "-1", "--format=%(trailers:only)"])?;
+    let trailers = ground.git(repository, &["log", "-1", "--format=%(trailers:only)"])?;
     let intent = said.text("/evidence/intent");
     let named = trailers.contains(&format!("AgentOS-Evidence: {intent}")) && intent.starts_with("sha256:");
     checks.push(check("TLR1-E", "the commit names its evidence", named, trailers));
 
-    let verify = ground.call(&repository, &["evidence", "verify", "--json"])?;
+    let verify = ground.call(repository, &["evidence", "verify", "--json"])?;
     let whole = verify.code == Some(0);
     checks.push(check("TLR1-F", "the evidence verifies", whole, verify.short()));
-    let replay = ground.call(&repository, &["evidence", "replay", "--all"])?;
+    let replay = ground.call(repository, &["evidence", "replay", "--all"])?;
     let again = replay.code == Some(0);
     checks.push(check(
         "TLR1-G",
@@ -95,11 +108,6 @@ pub(super) fn end_to_end(ground: &Ground) -> Result<Vec<Check>, GateError> {
         again,
         replay.short(),
     ));
-
-    let undo = ground.call(&repository, &["undo", "--json"])?;
-    let back = ground.git(&repository, &["rev-parse", "HEAD^{tree}"])?;
-    let undone = undo.code == Some(0) && back == base;
-    checks.push(check("TLR1-H", "undo brings the tree back", undone, back));
     Ok(checks)
 }
 

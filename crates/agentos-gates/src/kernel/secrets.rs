@@ -2,6 +2,8 @@
 //!
 //! Owns: the canaries and the search. Never: uses a key of anybody's.
 
+use std::path::Path;
+
 use super::check;
 use super::ground::{FIX, Ground};
 use crate::error::GateError;
@@ -21,71 +23,9 @@ pub(super) fn searched(ground: &Ground) -> Result<Vec<Check>, GateError> {
     let repository = ground.repository()?;
     ground.put(&repository, ".env", format!("SECRET_TOKEN={dotenv}\n"))?;
     witness::commit_all(&repository, "settings")?;
-    // At a vendor's, as far as policy can tell; the name can never be found.
-    let nobody = "https://gate.invalid/v1";
-    let with_password = format!("https://user:{password}@gate.invalid/v1");
-    let environment = [
-        ("AGENTOS_OPENAI_API_KEY", key.as_str()),
-        ("OPENAI_API_KEY", key.as_str()),
-        ("ANTHROPIC_API_KEY", key.as_str()),
-    ];
-    let mut streams = String::new();
-    let calls: [&[&str]; 6] = [
-        &["tool", "list", "--json"],
-        &["tool", "auth", "status", "--json"],
-        &[
-            "tool",
-            "health",
-            "-p",
-            "openai",
-            "--base-url",
-            nobody,
-            "--json",
-            "-vv",
-        ],
-        &[
-            "tool",
-            "run",
-            "-p",
-            "openai",
-            "--base-url",
-            nobody,
-            "x",
-            "--file",
-            ".env",
-            "--json",
-            "-vv",
-        ],
-        &[
-            "tool",
-            "health",
-            "-p",
-            "openai",
-            "--base-url",
-            &with_password,
-            "--json",
-        ],
-        &["run", "-p", "openai", "--base-url", &with_password, "x", "--json"],
-    ];
-    for args in calls {
-        let said = ground.call_with(&repository, args, "", &environment)?;
-        streams.push_str(&said.stdout);
-        streams.push_str(&said.stderr);
-    }
+    let streams = streams_of(ground, &repository, &key, &password)?;
     ground.give(&repository, &["apply", "-"], FIX)?;
-
-    let token = canary("ghp", "_0a1b");
-    let adds = format!("--- /dev/null\n+++ b/src/key.rs\n@@ -0,0 +1 @@\n+let key = \"{token}\";\n");
-    let refused = ground.give(&repository, &["apply", "-", "--json"], &adds)?;
-    let told = format!("{}{}", refused.stdout, refused.stderr);
-    let mut checks = vec![check(
-        "CANARY-answer",
-        "an answer that adds a credential is denied, and the refusal does not show it",
-        refused.code == Some(3) && !told.contains(&token),
-        refused.text("/message"),
-    )];
-
-    let own = repository.join(".git");
+    let mut checks = vec![answer(ground, &repository)?];
     for (id, name, secret) in [
         ("key", "the key is on no stream and in no file", &key),
         (
@@ -95,21 +35,9 @@ pub(super) fn searched(ground: &Ground) -> Result<Vec<Check>, GateError> {
         ),
         ("env-file", "a file of keys is not stored as context", &dotenv),
     ] {
-        let mut places: Vec<String> = Vec::new();
-        if streams.contains(secret.as_str()) {
-            places.push("a stream".to_owned());
-        }
-        let homes = [ground.home(), own.join("agentos")];
-        for folder in homes {
-            let stored = witness::containing(&folder, secret.as_bytes())?;
-            places.extend(stored.iter().map(|path| path.display().to_string()));
-        }
-        checks.push(check(
-            format!("CANARY-{id}"),
-            name,
-            places.is_empty(),
-            places.join(", "),
-        ));
+        let places = places(ground, &repository, &streams, secret)?;
+        let found = places.join(", ");
+        checks.push(check(format!("CANARY-{id}"), name, places.is_empty(), found));
     }
     let log = ground.git(&repository, &["log", "--format=%B"])?;
     let clean = [&key, &password]
@@ -117,4 +45,62 @@ pub(super) fn searched(ground: &Ground) -> Result<Vec<Check>, GateError> {
         .all(|secret| !log.contains(secret.as_str()));
     checks.push(check("CANARY-commit", "no commit message shows one", clean, ""));
     Ok(checks)
+}
+
+/// What the verbs say that are given keys, a file of keys, and an address with a password.
+fn streams_of(ground: &Ground, repository: &Path, key: &str, password: &str) -> Result<String, GateError> {
+    // At a vendor's, as far as policy can tell; the name can never be found.
+    let at_vendor = [
+        "-p",
+        "openai",
+        "--base-url",
+        "https://gate.invalid/v1",
+        "--json",
+        "-vv",
+    ];
+    let with_password = format!("https://user:{password}@gate.invalid/v1");
+    let with_password = ["-p", "openai", "--base-url", &with_password, "--json"];
+    let calls = [
+        [&["tool", "list", "--json"][..], &[]],
+        [&["tool", "auth", "status", "--json"], &[]],
+        [&["tool", "health"], &at_vendor],
+        [&["tool", "run", "x", "--file", ".env"], &at_vendor],
+        [&["tool", "health"], &with_password],
+        [&["run", "x"], &with_password],
+    ];
+    let environment =
+        ["AGENTOS_OPENAI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"].map(|name| (name, key));
+    let mut streams = String::new();
+    for call in calls {
+        let said = ground.call_with(repository, &call.concat(), "", &environment)?;
+        streams.push_str(&said.stdout);
+        streams.push_str(&said.stderr);
+    }
+    Ok(streams)
+}
+
+fn answer(ground: &Ground, repository: &Path) -> Result<Check, GateError> {
+    let token = canary("ghp", "_0a1b");
+    let adds = format!("--- /dev/null\n+++ b/src/key.rs\n@@ -0,0 +1 @@\n+let key = \"{token}\";\n");
+    let refused = ground.give(repository, &["apply", "-", "--json"], &adds)?;
+    let told = format!("{}{}", refused.stdout, refused.stderr);
+    Ok(check(
+        "CANARY-answer",
+        "an answer that adds a credential is denied, and the refusal does not show it",
+        refused.code == Some(3) && !told.contains(&token),
+        refused.text("/message"),
+    ))
+}
+
+/// Where a secret is.
+fn places(ground: &Ground, repository: &Path, streams: &str, secret: &str) -> Result<Vec<String>, GateError> {
+    let mut places = Vec::new();
+    if streams.contains(secret) {
+        places.push("a stream".to_owned());
+    }
+    for folder in [ground.home(), repository.join(".git/agentos")] {
+        let stored = witness::containing(&folder, secret.as_bytes())?;
+        places.extend(stored.iter().map(|path| path.display().to_string()));
+    }
+    Ok(places)
 }
