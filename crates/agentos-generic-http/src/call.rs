@@ -3,7 +3,7 @@
 //! Owns: the rule that an answer without its end is none, and when to ask again. Never: asks again after a first
 //! piece of the answer has arrived.
 
-use agentos_net::{Answer, Deadline, Events, Request};
+use agentos_net::{Deadline, Events, Request};
 use agentos_tool::{Progress, ProgressSink, ToolError, ToolOutput, ToolTask};
 use serde_json::Value;
 
@@ -118,7 +118,11 @@ impl Server {
                     begun: !assembly.text.is_empty(),
                 })?;
         } else {
-            let piece = wire.response(&self.json(answer).await?)?;
+            let response = answer.read().await.map_err(|error| Broken {
+                fault: error.into(),
+                begun: true,
+            })?;
+            let piece = wire.response(&judge(&response, self.settings().has_key())?)?;
             assembly.take(piece, progress)?;
             if !assembly.is_ended() {
                 return Err(Fault::from(Reason::BrokenAnswer)
@@ -128,10 +132,6 @@ impl Server {
         }
         assembly.close(progress);
         Ok(assembly)
-    }
-
-    async fn json(&self, answer: Answer) -> Result<Value, Fault> {
-        judge(&answer.read().await?, self.settings().has_key())
     }
 
     fn output(

@@ -15,6 +15,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 pub(crate) fn pause(fault: &Fault, is_loopback: bool, retried: u32) -> Option<Duration> {
     let backoff = FIRST_PAUSE * 2_u32.saturating_pow(retried);
     let not_reached = matches!(fault.reason, Reason::Refused | Reason::ConnectTimeout);
+    // Reset or closed before a byte of an answer came.
+    let reset = fault.reason == Reason::Closed;
     let busy = matches!(
         fault.reason,
         Reason::ServerError | Reason::Overloaded | Reason::Conflict | Reason::Loading | Reason::Timeout
@@ -23,7 +25,7 @@ pub(crate) fn pause(fault: &Fault, is_loopback: bool, retried: u32) -> Option<Du
         fault.retry_after?
     } else if busy {
         fault.retry_after.unwrap_or(backoff)
-    } else if not_reached && !is_loopback {
+    } else if reset || (not_reached && !is_loopback) {
         backoff
     } else {
         return None;
@@ -53,7 +55,8 @@ mod tests {
             (Reason::ServerError, second, true, 1, second),
             (Reason::Unauthorized, second, false, 0, None),
             (Reason::Quota, second, false, 0, None),
-            (Reason::Closed, None, false, 0, None),
+            (Reason::Closed, None, false, 0, half),
+            (Reason::Closed, None, true, 1, second),
             (Reason::ReadTimeout, None, false, 0, None),
             (Reason::BrokenStream, None, false, 0, None),
             (Reason::BrokenAnswer, None, false, 0, None),

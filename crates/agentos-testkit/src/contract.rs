@@ -4,7 +4,6 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
@@ -18,6 +17,7 @@ use serde_json::json;
 use crate::server::{FakeServer, Recorded, Reply, closed_port, head};
 use crate::wire::Fixture;
 
+mod health;
 mod table;
 
 /// The key every check sends. A fake.
@@ -74,6 +74,7 @@ impl Subject {
             ("a repeated key is never passed on", self.repeated_key().await),
             ("a closed port is told at once", self.closed_port().await),
             ("only failures that pass are asked again", self.retries().await),
+            ("a connection that is reset is made again", self.reset().await),
             ("a probe has a time limit", self.hanging_probe().await),
             ("without an address nothing is sent", self.no_address().await),
             ("another service is never connected", self.other_service().await),
@@ -309,87 +310,24 @@ impl Subject {
         equal("warnings", output.warnings.len(), 1)
     }
 
-    async fn hanging_probe(&self) -> Result<(), String> {
-        let server = FakeServer::start(|_| Reply::Hang(Vec::new())).map_err(|error| error.to_string())?;
-        let health = (self.make)(Some(&server.url()), Some(KEY))
-            .health_check(now())
-            .await;
-        equal("status", health.status, HealthStatus::Unreachable)?;
-        equal("detail", health.detail.as_deref(), Some("read_timeout"))
-    }
-
-    async fn no_address(&self) -> Result<(), String> {
-        for (url, detail) in [(None, "missing_url"), (Some("ftp://example.com"), "bad_url")] {
-            let health = (self.make)(url, Some(KEY)).health_check(now()).await;
-            equal("status", health.status, HealthStatus::NotConfigured)?;
-            equal("detail", health.detail.as_deref(), Some(detail))?;
-        }
-        Ok(())
-    }
-
-    async fn other_service(&self) -> Result<(), String> {
-        let page = "<!doctype html><title>My dev server</title>";
-        let replies: [Arc<dyn Fn() -> Reply + Send + Sync>; 4] = [
-            Arc::new(move || Reply::http(200, &[("content-type", "text/html")], page.as_bytes())),
-            Arc::new(|| Reply::http(200, &[], b"")),
-            Arc::new(|| Reply::json(200, &json!({"status": "UP"}))),
-            Arc::new(|| Reply::json(404, &json!({"error": "no such route"}))),
-        ];
-        for (index, reply) in replies.into_iter().enumerate() {
-            let server = FakeServer::start(move |_| reply()).map_err(|error| error.to_string())?;
-            let health = (self.make)(Some(&server.url()), Some(KEY))
-                .health_check(now())
-                .await;
-            equal(
-                &format!("status of service {index}"),
-                health.status,
-                HealthStatus::SchemaMismatch,
-            )?;
-            equal("category", health.error_category, Some(ErrorCategory::Schema))?;
-        }
-        Ok(())
-    }
-
-    /// What one HTTP answer on every path shows, by the rows of the table; those about models need a list, and are each
-    /// adapter's own.
-    async fn health_table(&self) -> Result<(), String> {
-        for (row, reply, status, detail) in table::rows() {
-            let server = FakeServer::start(move |_| reply.clone()).map_err(|error| error.to_string())?;
-            let health = (self.make)(Some(&server.url()), Some(KEY))
-                .health_check(now())
-                .await;
-            let what = format!("row {row} ({detail})");
-            equal(
-                &what,
-                (health.status, health.detail.as_deref()),
-                (status, Some(detail)),
-            )?;
-            let is_connected = status == HealthStatus::Connected;
-            equal(
-                &format!("{what}: category"),
-                health.error_category.is_none(),
-                is_connected,
-            )?;
-            equal(
-                &format!("{what}: what was seen"),
-                health.details.is_empty(),
-                false,
-            )?;
-            equal(&format!("{what}: what to do"), health.fix.is_some(), true)?;
-        }
-        let server = FakeServer::start(|_| table::refused(401)).map_err(|error| error.to_string())?;
-        let health = (self.make)(Some(&server.url()), None).health_check(now()).await;
-        equal("row 12", health.status, HealthStatus::NotConfigured)?;
-        let is_told = matches!(health.detail.as_deref(), Some("key_required" | "missing_key"));
-        equal("row 12: detail", is_told, true)?;
-        let plain = FakeServer::start_raw(Reply::json(200, &json!({}))).map_err(|error| error.to_string())?;
-        let url = plain.url().replace("http://", "https://");
-        let health = (self.make)(Some(&url), Some(KEY)).health_check(now()).await;
-        equal(
-            "row 6",
-            (health.status, health.detail.as_deref()),
-            (HealthStatus::Unreachable, Some("tls")),
-        )
+    /// Before an answer; what has begun to come is not asked for again.
+    async fn reset(&self) -> Result<(), String> {
+        let (bytes, fresh) = (self.stream(usize::MAX), AtomicBool::new(true));
+        let server = self.server(move |_| {
+            if fresh.swap(false, Ordering::SeqCst) {
+                Reply::Bytes(Vec::new())
+            } else {
+                Reply::Bytes(bytes.clone())
+            }
+        })?;
+        let output = self.run(&server.url()).await.map_err(|error| error.to_string())?;
+        equal("text", output.text.as_str(), self.text)?;
+        equal("warnings", output.warnings.len(), 1)?;
+        let cut = head(200, &[("content-type", "application/json")], Some(99));
+        let server = self.server(move |_| Reply::Bytes(cut.clone()))?;
+        let error = failed(self.run(&server.url()).await)?;
+        equal("detail", error.detail.as_str(), "closed")?;
+        equal("requests", self.asked(&server), 1)
     }
 
     async fn retry_date(&self) -> Result<(), String> {

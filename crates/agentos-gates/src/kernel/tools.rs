@@ -175,6 +175,21 @@ fn abilities(ground: &Ground, repository: &Path, provider: &str) -> Result<Vec<C
         (Some("yes"), false) => skipped(id, name, "no server can be asked"),
         (Some(_) | None, _) => skipped(id, name, "not declared"),
     });
+    let (id, name) = (format!("CAP-{provider}-tools"), "declared tool calls work");
+    checks.push(match (declared("tools"), connected) {
+        (Some("yes"), true) => {
+            let probe = ["tool", "health", "--probe-tools", "-p", provider, "--json"];
+            let said = ground.call(repository, &probe)?;
+            check(
+                id,
+                name,
+                said.text("/tool_calls/0/verdict") == "pass",
+                said.text("/tool_calls/0/details"),
+            )
+        }
+        (Some("yes"), false) => skipped(id, name, "no server can be asked"),
+        (Some(_) | None, _) => skipped(id, name, "not declared"),
+    });
     Ok(checks)
 }
 
