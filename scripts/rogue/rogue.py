@@ -325,7 +325,8 @@ def _():
 
 @attempt("evidence-tape", "git")
 def _():
-    write(C.repository + "/.git/agentos/tape.jsonl", flags=os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    # The one that is there: below its own /tmp, in which the repository lies for the gate, a new one would be its own.
+    write(C.repository + "/.git/agentos/tape.jsonl", flags=os.O_WRONLY | os.O_APPEND)
 
 
 SAFE = ("-c", "safe.directory=*", "-c", "user.name=r", "-c", "user.email=r@r")
