@@ -163,12 +163,19 @@ fn broken(gate: &str, problem: String) -> GateResults {
     GateResults::new(gate, &timestamp(SystemTime::now()), vec![check])
 }
 
-/// Builds the product and the gate binaries; the folder they are in.
+/// The folder with the product and the gate binaries; they are built first unless they are.
 fn build(root: &Path, built: bool) -> Result<PathBuf, String> {
-    let folder = Path::new(&Metadata::load(root)?.target_directory).join("debug");
-    if built {
-        return Ok(folder);
+    if !built {
+        build_product(root)?;
     }
+    Ok(Path::new(&Metadata::load(root)?.target_directory).join("debug"))
+}
+
+/// Builds the product and the gate binaries.
+///
+/// # Errors
+/// When they do not build.
+pub fn build_product(root: &Path) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args([
@@ -183,11 +190,10 @@ fn build(root: &Path, built: bool) -> Result<PathBuf, String> {
         .current_dir(root)
         .status()
         .map_err(|error| format!("`cargo build` cannot be run: {error}"))?;
-    if status.success() {
-        Ok(folder)
-    } else {
-        Err("what the gates judge does not build".to_owned())
+    if !status.success() {
+        return Err("the product or the gates do not build".to_owned());
     }
+    Ok(())
 }
 
 /// Runs one gate binary, with a server of our own where that is possible, and reads its verdict.

@@ -22,23 +22,7 @@ const GATE: &str = "tl_r2_lmstudio";
 /// # Errors
 /// When the product does not build or cannot be asked.
 pub fn run(root: &Path, check: bool) -> Result<bool, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "agentos",
-            "--package",
-            "agentos-gates",
-            "--bins",
-        ])
-        .current_dir(root)
-        .status()
-        .map_err(|error| format!("`cargo build` cannot be run: {error}"))?;
-    if !built.success() {
-        return Err("the product or the gates do not build".to_owned());
-    }
+    crate::gates::build_product(root)?;
     compare_or_write(root, check)
 }
 
