@@ -6,17 +6,45 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use super::Touches;
 
 type Name = Cow<'static, str>;
+type Table<K> = HashMap<K, Touches, BuildHasherDefault<Fnv>>;
+
+/// FNV-1a. The names are ours, so nobody can choose some that meet; to fill the tables is part of every start.
+#[derive(Clone)]
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn write_isize(&mut self, number: isize) {
+        self.write_u8(number.to_le_bytes()[0]);
+    }
+}
 
 /// Patterns, each with what it stands for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
-    plain: HashMap<(Place, Name), Touches>,
+    plain: Table<(Place, Name)>,
     /// For `**/*.ending`, by the ending with its dot.
-    endings: HashMap<Name, Touches>,
+    endings: Table<Name>,
     /// The length of the longest ending.
     longest: usize,
     /// Which names there may be: for each place and first byte, a bit for each length of a plain one, and the lowest
@@ -67,39 +95,32 @@ impl Names {
     /// Adds a pattern. The alternatives of one whose braces do not match are not known, so it names nothing.
     pub(super) fn add(&mut self, pattern: &'static str, owner: Touches) {
         if !pattern.contains('{') {
-            return self.add_one(Cow::Borrowed(pattern), owner);
+            let (place, name) = placed(pattern);
+            return self.add_one(place, name, Cow::Borrowed, owner);
         }
         each_choice(&mut String::new(), pattern, &mut |one| {
-            self.add_one(Cow::Owned(one.to_owned()), owner);
+            let (place, name) = placed(one);
+            self.add_one(place, name, |name| Cow::Owned(name.to_owned()), owner);
         });
     }
 
-    fn add_one(&mut self, pattern: Name, owner: Touches) {
-        let deep = pattern.starts_with("**/");
-        let below = pattern.ends_with("/**");
-        let name = without(pattern, deep, below);
-        let place = match (deep, below) {
-            (false, false) => Place::Whole,
-            (false, true) => Place::Top,
-            (true, false) => Place::End,
-            (true, true) => Place::Inside,
-        };
-        self.parts = self.parts.max(name.split('/').count());
+    /// Adds a name, which is kept by `keep`.
+    fn add_one<'n>(&mut self, place: Place, name: &'n str, keep: impl Fn(&'n str) -> Name, owner: Touches) {
+        self.parts = self.parts.max(slashes(name) + 1);
         let ending = name
             .strip_prefix('*')
-            .filter(|rest| place == Place::End && rest.starts_with('.') && !rest.contains(['*', '/']))
-            .map(str::to_owned);
+            .filter(|rest| place == Place::End && rest.starts_with('.') && !rest.contains(['*', '/']));
         if let Some(ending) = ending {
             self.longest = self.longest.max(ending.len());
-            union(self.endings.entry(Cow::Owned(ending)).or_default(), owner);
+            union(self.endings.entry(keep(ending)).or_default(), owner);
         } else if name.contains('*') {
-            let at = place_of(place, &name);
+            let at = place_of(place, name);
             self.note(at, STARRED);
             let starred = Starred {
                 place,
-                slashes: slashes(&name),
+                slashes: slashes(name),
                 first: name.bytes().next().unwrap_or_default(),
-                name,
+                name: keep(name),
                 owner,
             };
             let at = self
@@ -107,8 +128,8 @@ impl Names {
                 .partition_point(|other| other.order() <= starred.order());
             self.starred.insert(at, starred);
         } else {
-            self.note(place_of(place, &name), length_bit(&name));
-            union(self.plain.entry((place, name)).or_default(), owner);
+            self.note(place_of(place, name), length_bit(name));
+            union(self.plain.entry((place, keep(name))).or_default(), owner);
         }
     }
 
@@ -238,20 +259,17 @@ fn union(to: &mut Touches, owner: Touches) {
     *to = to.union(owner);
 }
 
-fn without(pattern: Name, deep: bool, below: bool) -> Name {
-    let cut = |text: &str| -> (usize, usize) {
-        let from = if deep { 3 } else { 0 };
-        (from, text.len().saturating_sub(if below { 3 } else { 0 }))
+/// Where a pattern looks, and for what.
+fn placed(pattern: &str) -> (Place, &str) {
+    let (deep, name) = match pattern.strip_prefix("**/") {
+        Some(name) => (true, name),
+        None => (false, pattern),
     };
-    match pattern {
-        Cow::Borrowed(text) => {
-            let (from, to) = cut(text);
-            Cow::Borrowed(text.get(from..to).unwrap_or_default())
-        }
-        Cow::Owned(text) => {
-            let (from, to) = cut(&text);
-            Cow::Owned(text.get(from..to).unwrap_or_default().to_owned())
-        }
+    match (deep, name.strip_suffix("/**")) {
+        (false, None) => (Place::Whole, name),
+        (false, Some(name)) => (Place::Top, name),
+        (true, None) => (Place::End, name),
+        (true, Some(name)) => (Place::Inside, name),
     }
 }
 
@@ -308,11 +326,7 @@ mod tests {
             assert!(!pattern.contains(['?', '[', ']', '\\', '!']), "{pattern}");
             let written = glob::write_out(pattern, usize::MAX);
             for one in written.unwrap_or_else(|| panic!("{pattern}: braces")) {
-                let name = without(
-                    Cow::Owned(one.clone()),
-                    one.starts_with("**/"),
-                    one.ends_with("/**"),
-                );
+                let (_, name) = placed(&one);
                 assert!(!name.is_empty() && !name.contains("**"), "{pattern}");
             }
         }
