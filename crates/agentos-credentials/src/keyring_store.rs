@@ -130,7 +130,12 @@ fn in_words(error: Error) -> CredentialError {
     }
 }
 
+/// What the system says, on one line; of the bus that a keyring is reached by, no more than that it is the bus.
 fn one_line(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    if ["zbus", "dbus", "d-bus"].iter().any(|bus| lower.contains(bus)) {
+        return "no such service answers in this session".to_owned();
+    }
     text.split_whitespace()
         .collect::<Vec<_>>()
         .join(" ")

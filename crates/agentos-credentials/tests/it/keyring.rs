@@ -60,6 +60,9 @@ fn failures_are_told_without_the_bytes_they_carry() {
     let all = [
         told(Error::NoStorageAccess(boxed("no prompt\nwas answered"))),
         told(Error::PlatformFailure(boxed("the bus went away"))),
+        told(Error::PlatformFailure(boxed(
+            "zbus error: I/O error: No such file or directory",
+        ))),
         told(Error::NoDefaultStore),
         told(Error::BadEncoding(CANARY.into())),
         told(Error::BadStoreFormat(CANARY.to_owned())),
@@ -69,6 +72,7 @@ fn failures_are_told_without_the_bytes_they_carry() {
     insta::assert_snapshot!(all.join("\n"), @r"
     the keyring is locked: no prompt was answered [unlock the keyring in your desktop session; to keep keys in a file that only you can read, give `--store file`]
     the keyring failed: the bus went away []
+    the keyring failed: no such service answers in this session []
     there is no keyring to use: this system has none that is known [to keep keys in a file that only you can read, give `--store file`]
     the keyring failed: the stored key is not text []
     the keyring failed: its data is damaged []
