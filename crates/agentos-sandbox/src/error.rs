@@ -28,7 +28,7 @@ pub enum SandboxError {
         source: std::io::Error,
     },
     /// Its time ran out, and it was killed.
-    #[error("the tool was stopped after {} seconds", .0.as_secs())]
+    #[error("the tool was stopped after {} second{}", .0.as_secs(), if .0.as_secs() == 1 { "" } else { "s" })]
     OutOfTime(Duration),
     /// It wrote more than it may, and was killed.
     #[error("the tool was stopped, because it wrote more than {0} bytes of output")]
