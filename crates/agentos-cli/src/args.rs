@@ -9,11 +9,15 @@ pub mod policy;
 pub mod shell;
 pub mod start;
 pub mod tool;
+pub mod wrong;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use self::wrong::Wrong;
 
 /// Point any model at a git repository, certain that a tool can only propose a diff.
 #[derive(Debug, Parser)]
@@ -39,10 +43,14 @@ pub fn command() -> Command {
 }
 
 impl Cli {
-    /// Reads the process's arguments; a call that is wrong, and one for help, end here as they do in clap.
-    pub fn of_process() -> Self {
+    /// Reads the process's arguments; a call for help or the version ends here.
+    ///
+    /// # Errors
+    /// When the call is wrong.
+    pub fn of_process() -> Result<Self, Box<Wrong>> {
+        let typed = asked_for_help(std::env::args_os().collect());
         let parsed = |command: Command| {
-            let found = command.try_get_matches()?;
+            let found = command.try_get_matches_from(&typed)?;
             Self::from_arg_matches(&found)
         };
         // Examples cost more than all the rest of the command line, and only help shows them.
@@ -56,12 +64,33 @@ impl Cli {
             Err(error) if is_help(&error) => parsed(command()),
             read => read,
         };
-        read.unwrap_or_else(|error| error.exit())
+        read.map_err(|error| {
+            let words: Vec<String> = typed
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+            let wrong = Wrong::of(&error, &words);
+            // A verb without its own verb shows help to a person.
+            let shows_help = is_help(&error) && !wrong.common.json;
+            if shows_help || !error.use_stderr() {
+                error.exit();
+            }
+            Box::new(wrong)
+        })
     }
 }
 
+/// `agentos help VERB` is `agentos VERB --help`.
+fn asked_for_help(mut typed: Vec<OsString>) -> Vec<OsString> {
+    if typed.get(1).is_some_and(|word| word == "help") {
+        typed.remove(1);
+        typed.push("--help".into());
+    }
+    typed
+}
+
 /// Flags of every verb.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct Common {
     /// The repository [default: the one you are in]
     #[arg(long, value_name = "DIR", global = true)]
@@ -113,7 +142,7 @@ pub enum Verb {
     /// Evidence: list runs, show one as a story, verify the tape
     #[command(subcommand)]
     Evidence(evidence::EvidenceVerb),
-    /// Provider profiles: list them, show one with the origin of each value, make one, validate a file
+    /// Provider profiles: list them, show one and where its values come from, make one, validate one
     #[command(subcommand)]
     Profile(tool::ProfileVerb),
     /// Models: list those that are known without asking a server, show what one can do

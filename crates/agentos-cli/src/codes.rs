@@ -111,7 +111,7 @@ pub const CODES: &[Code] = &[
     code("key-not-stored", &[5], "the keyring or the key file does not take the key", "unlock the keyring, or `--store file`"),
     code("key-not-cleared", &[5], "a store could not be asked to forget the key", "unlock the keyring, then do it again"),
     // Landing: the answer does not fit.
-    code("check-failed", &[6], "the change does not pass the command of `--check`", "try more `--attempts`, or say in the task what the check wants"),
+    code("check-failed", &[6, 9], "the change does not pass the command of `--check`, or that did not end in time", "mend what the check shows; `--attempts` lets a model try again, `--check-timeout` gives more time"),
     code("no-diff", &[6], "there is no edit in the answer", "ask for a diff, or for search/replace blocks"),
     code("malformed", &[6], "an edit cannot be read; the line is named", "`agentos apply FILE --explain` shows how far it was read"),
     code("does-not-apply", &[6], "the place of an edit is not in the file", "look at the nearest place that is suggested"),

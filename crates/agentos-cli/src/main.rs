@@ -36,10 +36,14 @@ fn main() -> ExitCode {
     {
         return complete(env);
     }
-    let cli = Cli::of_process();
+    let read = Cli::of_process();
+    let common = match &read {
+        Ok(cli) => cli.common.clone(),
+        Err(wrong) => wrong.common.clone(),
+    };
     let printer = Printer {
-        quiet: cli.common.quiet,
-        json: cli.common.json,
+        quiet: common.quiet,
+        json: common.json,
     };
     let env = match env {
         Ok(env) => env,
@@ -48,13 +52,12 @@ fn main() -> ExitCode {
             return Exit::Usage.into();
         }
     };
-    start_log(&env, cli.common.verbose);
-    let app = App {
-        env,
-        printer,
-        common: cli.common,
-    };
-    commands::run(&app, cli.verb.as_ref()).into()
+    start_log(&env, common.verbose);
+    let app = App { env, printer, common };
+    match read {
+        Ok(cli) => commands::run(&app, cli.verb.as_ref()).into(),
+        Err(wrong) => app.fail(None, &wrong.error).into(),
+    }
 }
 
 /// Answers a shell; nothing else may be printed then.

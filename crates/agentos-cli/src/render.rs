@@ -18,6 +18,15 @@ pub mod result;
 pub mod status;
 pub mod syntax;
 
+/// A number and what it counts, as in `1 file` and `2 files`.
+pub fn counted(count: u64, noun: &str) -> String {
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
+}
+
 /// A table of columns that are as wide as their widest cell; the last one is not padded.
 pub fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);

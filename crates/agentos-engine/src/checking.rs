@@ -103,13 +103,26 @@ async fn once(
 /// The end of an attempt whose candidate failed its check.
 pub(crate) fn refused(request: &Request<'_>, tried: &Tried) -> Outcome {
     let message = format!("the change does not pass `{}`: {}", tried.command, ending(tried));
-    let mut outcome = Outcome::new(request.run, OutcomeKind::Refused, Cause::Landing, message);
+    let cause = match tried.code {
+        Some(_) => Cause::Landing,
+        None => Cause::Limit,
+    };
+    let mut outcome = Outcome::new(request.run, OutcomeKind::Refused, cause, message);
     outcome.code = Some("check-failed".to_owned());
-    outcome.hint = Some(
-        "`agentos evidence show` has the run; try more `--attempts`, or say in the task what the check wants"
-            .to_owned(),
-    );
+    outcome.hint = Some(hint(tried, request.answers_once).to_owned());
     outcome
+}
+
+fn hint(tried: &Tried, answers_once: bool) -> &'static str {
+    match (tried.code, answers_once) {
+        (None, _) => "give the check more time with `--check-timeout SECONDS`, or let it test less",
+        (Some(_), true) => {
+            "the same call gives the same change: mend what the check shows, or give another answer or program"
+        }
+        (Some(_), false) => {
+            "`agentos evidence show` has the run; try more `--attempts`, or say in the task what the check wants"
+        }
+    }
 }
 
 fn ending(tried: &Tried) -> String {

@@ -48,6 +48,8 @@ pub struct Request<'a> {
     pub price: Price,
     /// Set when the answer is not a model's, with the reason.
     pub mock: Option<String>,
+    /// The tool answers the same however often it is asked, so that it is asked once.
+    pub answers_once: bool,
     /// What a candidate must pass before anybody is asked about it.
     pub check: Option<&'a dyn Check>,
 }
@@ -238,9 +240,11 @@ pub async fn run(
         };
         outcome.cost_micro_usd = cost;
         outcome.withheld.clone_from(&proposed.context.withheld);
+        let failed_check = outcome.check.as_ref().is_some_and(|tried| !tried.passed);
         let again = attempt < request.attempts
+            && !request.answers_once
             && outcome.outcome == OutcomeKind::Refused
-            && outcome.cause == Cause::Landing;
+            && (outcome.cause == Cause::Landing || failed_check);
         outcome.result = Some(proposed.result);
         if !again {
             return outcome;

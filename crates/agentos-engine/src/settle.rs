@@ -297,7 +297,8 @@ fn decide_and_land(
             } else {
                 "look at the change, then run this again with `--yes` to consent to it".to_owned()
             });
-            return Ok(explained(outcome, decision, why));
+            let place = target.refname.trim_start_matches("refs/heads/");
+            return Ok(explained(outcome, decision, &format!("{why} for `{place}`")));
         }
     };
     let approved = match approve(change, &decision, &target.place(), consent.as_ref()) {

@@ -185,11 +185,11 @@ pub struct AuthClearArgs {
 pub enum ProfileVerb {
     /// List the profiles
     List,
-    /// Show one, with the origin of each value
+    /// Show one; `--origin` adds where each value comes from
     Show(ProfileShowArgs),
     /// Make a profile in your settings; asks for what is needed and not given
     Init(ProfileInitArgs),
-    /// Check a profile file
+    /// Check a profile: a file, or all files of a provider
     Validate(ProfileValidateArgs),
 }
 
@@ -278,7 +278,7 @@ pub struct ModelsShowArgs {
 /// Arguments of `profile validate`.
 #[derive(Debug, Args)]
 pub struct ProfileValidateArgs {
-    /// The file
-    #[arg(value_name = "FILE")]
+    /// The file, or the name of a provider
+    #[arg(value_name = "FILE|NAME")]
     pub file: PathBuf,
 }

@@ -40,8 +40,12 @@ pub fn apply(app: &App, args: &ApplyArgs, run: &RunId) -> Done {
         answers: None,
         proved: None,
     };
-    let outcome = settle::apply(&mut session.deps(), "apply", &what, &proposal);
+    let mut outcome = settle::apply(&mut session.deps(), "apply", &what, &proposal);
     session.seal(app);
+    if answer.is_empty() && args.file == Path::new("-") {
+        outcome.message = "nothing came on standard input".to_owned();
+        outcome.hint = Some("pipe a diff in, or name a file: agentos apply fix.patch".to_owned());
+    }
     if args.explain {
         // Where it lands, its diff was recorded before anything else.
         let landed = outcome

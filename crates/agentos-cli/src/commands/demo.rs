@@ -106,6 +106,7 @@ impl Demo<'_> {
             attempts: 1,
             price: Price::default(),
             mock: None,
+            answers_once: false,
             check: None,
         };
         let outcome = runtime::block_on(async {

@@ -39,19 +39,40 @@ pub struct ExportReport {
     pub signed_by: Option<String>,
 }
 
-const READ_ME: &str = "\
-The evidence of AgentOS, copied for a reviewer.
+/// What a reviewer reads first: only of what lies in the folder, and only commands that have what they need.
+fn read_me(attested: bool, signed: bool, keys: bool) -> String {
+    let line = |there: bool, text: &str| if there { format!("{text}\n") } else { String::new() };
+    let attestations = line(
+        attested,
+        "    attestations/            each run's signed statements: DSSE envelopes with in-toto Statements, one a line",
+    );
+    let head = match signed {
+        true => "head.json, head.json.sig the last record, signed",
+        false => "head.json                the last record; it is not signed",
+    };
+    let signers = match keys {
+        true => "the keys that the exporter trusts; ask the exporter for the fingerprint in another way",
+        false => "empty: the exporter trusts no key",
+    };
+    let given = if keys { " --keys allowed_signers" } else { "" };
+    let openssh = line(
+        signed && keys,
+        "with OpenSSH, the head:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence \
+         -s head.json.sig < head.json",
+    );
+    format!(
+        "The evidence of AgentOS, copied for a reviewer.
 
     index.html               what happened, for people
     tape.jsonl, blobs/       the records, chained by hash, and what they refer to
-    attestations/            each run's signed statements: DSSE envelopes with in-toto Statements, one a line
-    head.json, head.json.sig the last record, signed
-    allowed_signers          the keys that the exporter trusts; ask the exporter for the fingerprint in another way
+{attestations}    {head}
+    allowed_signers          {signers}
 
-Check it with AgentOS:      agentos evidence verify --dir . --keys allowed_signers
-with OpenSSH, the head:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence -s head.json.sig < head.json
-without either:             scripts/evidence/verify.py of the AgentOS repository, about 200 lines of Python
-";
+Check it with AgentOS:      agentos evidence verify --dir .{given}
+{openssh}without AgentOS:            scripts/evidence/verify.py of the AgentOS repository, about 200 lines of Python
+"
+    )
+}
 
 /// Runs shown on the page, the newest ones.
 const MOST_RUNS: usize = 500;
@@ -79,7 +100,6 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
     let copy = store.export(&out, args.redact).map_err(|error| broken(&error))?;
     let add = |name: &str, bytes: &[u8]| copy.add(name, bytes).map_err(|error| broken(&error));
     add("allowed_signers", signers(&trusted).as_bytes())?;
-    add("README.txt", READ_ME.as_bytes())?;
     let copied = Store::open(&out).map_err(|error| broken(&error))?;
     let pages = pages(&copied, is_redacted(&out).map_err(|error| broken(&error))?)?;
     add("index.html", page::page(&found, &pages, args.redact).as_bytes())?;
@@ -91,6 +111,12 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
         }
         Ok(None) | Err(_) => None,
     };
+    let read_me = read_me(
+        out.join("attestations").is_dir(),
+        signed_by.is_some(),
+        !trusted.is_empty(),
+    );
+    add("README.txt", read_me.as_bytes())?;
     let report = ExportReport {
         version: 1,
         dir: out.display().to_string(),

@@ -64,9 +64,14 @@ pub fn show(app: &App) -> Done {
 
 /// Makes a new key.
 pub fn rotate(app: &App, args: &KeyRotateArgs) -> Done {
+    let is_first = signer::trusted(app)?.is_empty();
     let kept = signer::rotate(app, args.store)?;
+    let older = match is_first {
+        true => "",
+        false => "; the older ones go on counting for what they signed",
+    };
     app.printer.note(&format!(
-        "a new key signs from now on; the older ones go on counting for what they signed: {}",
+        "a new key signs from now on{older}: {}",
         kept.key.public().id()
     ));
     print(app, Some(&kept))
@@ -138,12 +143,14 @@ fn words(report: &KeyReport) -> String {
     if !report.trusted.is_empty() {
         text.push('\n');
         let mut rows = vec![vec!["TRUSTED".to_owned(), "KEY".to_owned()]];
-        rows.extend(
-            report
-                .trusted
-                .iter()
-                .map(|key| vec![escape::line(&key.name), key.id.clone()]),
-        );
+        let own = report.key.as_ref().map(|key| &key.id);
+        rows.extend(report.trusted.iter().map(|key| {
+            let name = match own == Some(&key.id) {
+                true => "this one".to_owned(),
+                false => escape::line(&key.name),
+            };
+            vec![name, key.id.clone()]
+        }));
         text.push_str(&render::columns(&rows));
     }
     text

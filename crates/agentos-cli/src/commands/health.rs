@@ -19,6 +19,7 @@ use crate::commands::schema::HealthReport;
 use crate::commands::tool_calls::{self, ToolCallProbe};
 use crate::exit::Exit;
 use crate::render;
+use crate::wire::keys::{self, Keyring};
 use crate::wire::tools::{Tool, Tools};
 use crate::wire::working::Working;
 use crate::wire::{key_checks, repository, runtime};
@@ -126,6 +127,7 @@ async fn look(app: &App, args: &HealthArgs, tools: &Tools, names: &[String]) -> 
         .zip(&ready)
         .map(|(health, tool)| with_key_remarks(health, tool))
         .collect();
+    let found = where_to_keep(found);
     let answered = found.iter().zip(&ready);
     let answered: Vec<(&ToolHealth, &Tool)> = answered
         .filter_map(|(health, tool)| Some((health, tool.as_ref().ok()?)))
@@ -211,9 +213,21 @@ pub fn asked(
     let ready = ready(app, tools, names, over);
     let found = runtime::block_on(probe_all(names, &ready))?;
     let found = found.into_iter().zip(&ready);
-    Ok(found
-        .map(|(health, tool)| with_key_remarks(health, tool))
-        .collect())
+    let found = found.map(|(health, tool)| with_key_remarks(health, tool));
+    Ok(where_to_keep(found.collect()))
+}
+
+/// Where there is no keyring, what proposes to keep a key names the store that is there.
+fn where_to_keep(mut found: Vec<ToolHealth>) -> Vec<ToolHealth> {
+    const KEEP: &str = "agentos tool auth set ";
+    let proposed = |tool: &ToolHealth| tool.fix.as_ref().is_some_and(|fix| fix.contains(KEEP));
+    if !found.iter().any(proposed) || keys::keyring() != Keyring::None {
+        return found;
+    }
+    for fix in found.iter_mut().filter_map(|tool| tool.fix.as_mut()) {
+        *fix = fix.replace(KEEP, &format!("{KEEP}--store file "));
+    }
+    found
 }
 
 /// The tools known here: a repository's profiles count where there is one.

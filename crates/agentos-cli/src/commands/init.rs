@@ -105,6 +105,9 @@ pub fn init(app: &App, args: &InitArgs, run: &RunId) -> Done {
             if outcome.is_done() {
                 app.printer
                     .note("  next: read these files, change what does not fit, and commit them; a policy is in force once it is committed");
+                if report.files.iter().any(|file| file.path.starts_with(POLICY_DIR)) {
+                    app.printer.note(&format!("  {}", consequence(args.preset)));
+                }
             }
         }
         report.outcome = Some(outcome);
@@ -250,6 +253,22 @@ fn policy_file(preset: PresetArg) -> ProposedFile {
     ProposedFile {
         path: format!("{POLICY_DIR}/{}.toml", preset.as_str()),
         content: preset.text().unwrap_or_default().to_owned(),
+    }
+}
+
+/// What a preset means for the next change.
+fn consequence(preset: PresetArg) -> &'static str {
+    match preset {
+        PresetArg::Default | PresetArg::Solo => {
+            "this policy lets an ordinary edit land without a question, and asks about what runs by itself"
+        }
+        PresetArg::Team => {
+            "on main this policy asks about every change: answer it, or give `--yes`; \
+             `agentos init --preset solo` writes one that does not"
+        }
+        PresetArg::Strict => {
+            "this policy lets small edits of sources, documents and tests land, and asks about or denies all else"
+        }
     }
 }
 

@@ -122,9 +122,18 @@ struct Valid<'a> {
     provider: &'a str,
 }
 
-/// Checks one file.
+/// Checks one file, or what all files together say of a provider.
 pub fn validate(app: &App, args: &ProfileValidateArgs) -> Done {
     let name = args.file.display().to_string();
+    if !app.env.cwd.join(&args.file).exists() && tools(app)?.profiled().any(|known| known == name) {
+        tools(app)?.resolved(app, &name, &OverrideFlags::default())?;
+        let sentence = format!("the profile of `{}` is valid", escape::line(&name));
+        let valid = Valid {
+            version: 1,
+            provider: &name,
+        };
+        return app.say(&sentence, &valid);
+    }
     let text = input::text_file(&app.env, &args.file, 1 << 20)?;
     let profile = parse(&name, &text).map_err(|error| bad_profile(&error))?;
     let sentence = format!(

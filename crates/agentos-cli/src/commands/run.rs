@@ -2,6 +2,7 @@
 //!
 //! Owns: the commit message and the answer arriving on the screen. Never: picks a model or a provider.
 
+use agentos_engine::Outcome;
 use agentos_engine::ports::{Cancel, Check, EffectError};
 use agentos_engine::run::{self as flow, Request};
 use agentos_tool::{EditFormat, NoProgress, RunId, TaskLimits};
@@ -57,11 +58,8 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
             .collect();
         files.extend(others);
     }
-    let message = args
-        .target
-        .message
-        .clone()
-        .unwrap_or_else(|| commit_message(&task));
+    let message = args.target.message.clone();
+    let message = message.unwrap_or_else(|| commit_message(&task));
     let request = Request {
         run,
         adapter: tool.adapter.as_ref(),
@@ -74,6 +72,7 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
         attempts: args.attempts,
         price: tool.price,
         mock: None,
+        answers_once: answers_once(args),
         check: checker.as_ref().map(|checker| checker as &dyn Check),
     };
     let outcome = runtime::block_on(async {
@@ -84,7 +83,22 @@ pub fn run(app: &App, args: &RunArgs, run: &RunId) -> Done {
         display.during(work).await
     })?;
     session.seal(app);
-    app.finish(&outcome)
+    app.finish(&named(outcome, &tool))
+}
+
+/// A recording is what it is, and a program without a task of its own has no words that a failure could be added to.
+fn answers_once(args: &RunArgs) -> bool {
+    let provider = args.provider.provider.as_str();
+    provider == REPLAY || (provider == agents::COMMAND && args.task.is_none())
+}
+
+/// An answer without an edit, by the name that it has where the answer is a difference of trees.
+fn named(mut outcome: Outcome, tool: &Tool) -> Outcome {
+    if tool.in_copy && matches!(outcome.code.as_deref(), Some("no-diff" | "empty")) {
+        outcome.message = "the program changed nothing".to_owned();
+        outcome.hint = Some("`agentos evidence show` has what it said; look at what it wants".to_owned());
+    }
+    outcome
 }
 
 /// Files found for the task, where they are to be looked for. A program has a copy of all files, and a recording was

@@ -104,6 +104,8 @@ pub struct ProviderStatus {
     pub model: Option<String>,
     /// Where that is known from, as in `environment OPENAI_API_KEY` or `project file`.
     pub known_from: String,
+    /// Why its profile cannot be used.
+    pub problem: Option<String>,
 }
 
 /// Something that can be done.
@@ -279,6 +281,7 @@ fn providers(app: &App, repo: Option<&Repository>) -> Result<Vec<ProviderStatus>
                 .map(|url| url.endpoint().to_string()),
             model: profile.and_then(|profile| profile.model.clone()),
             known_from: from,
+            problem: resolved.as_ref().err().map(|error| error.message.clone()),
         });
     }
     Ok(known)
@@ -328,7 +331,8 @@ fn next(report: &StatusReport) -> Vec<Step> {
     if !begun {
         step("agentos init", "begin with a policy and a provider's profile");
     }
-    match report.providers.first() {
+    let mut usable = report.providers.iter().filter(|known| known.problem.is_none());
+    match usable.next() {
         Some(known) => step(
             &format!("agentos run -p {} \"TASK\"", known.provider),
             "ask for a change and land it",

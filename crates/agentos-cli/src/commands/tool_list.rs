@@ -67,11 +67,7 @@ pub fn list(app: &App) -> Done {
         rows.push(vec![
             escape::line(&tool.provider),
             tool.execution_mode.map_or("-", ExecutionMode::as_str).to_owned(),
-            tool.problem
-                .as_deref()
-                .or(tool.base_url.as_deref())
-                .or(tool.program.as_deref())
-                .map_or_else(|| "-".to_owned(), escape::line),
+            place(tool),
             tool.model.as_deref().map_or_else(|| "-".to_owned(), escape::line),
             escape::line(&tool.key),
         ]);
@@ -80,6 +76,20 @@ pub fn list(app: &App) -> Done {
         .data(&columns(&rows))
         .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
+}
+
+/// The address or program; of a broken profile, what says all about it.
+fn place(tool: &Listed) -> String {
+    if tool.problem.is_some() {
+        return broken(&tool.provider);
+    }
+    let place = tool.base_url.as_deref().or(tool.program.as_deref());
+    place.map_or_else(|| "-".to_owned(), escape::line)
+}
+
+/// A profile that cannot be used, and the command that says why.
+pub fn broken(provider: &str) -> String {
+    format!("broken: agentos profile validate {}", escape::line(provider))
 }
 
 fn listed(app: &App, tools: &Tools, provider: &str) -> Listed {

@@ -44,6 +44,7 @@ pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
         attempts: 1,
         price: tool.price,
         mock: None,
+        answers_once: false,
         check: None,
     };
     let asked = runtime::block_on(async {

@@ -7,7 +7,7 @@ use agentos_evidence::{ProviderStats, Record, RecordKind, RunSummary, Tampering,
 use agentos_tool::dollars;
 use serde_json::Value;
 
-use super::columns;
+use super::{columns, counted};
 use crate::escape;
 use crate::printer::{paint, style};
 
@@ -423,14 +423,6 @@ fn no_tape(report: &VerifyReport) -> String {
             paint(style::BAD, "no evidence here:"),
             counted(commits, "commit"),
         ),
-    }
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{count} {noun}s")
     }
 }
 

@@ -137,9 +137,13 @@ fn headline(outcome: &Outcome) -> String {
         }
         OutcomeKind::Denied => format!("{}{code} {message}\n", paint(style::BAD, "denied")),
         OutcomeKind::ConsentNeeded => {
+            let target = outcome.target.as_ref();
+            let place = target.map(|target| target.refname.trim_start_matches("refs/heads/"));
+            let place = place.map(|place| format!(" on {}", escape::line(place)));
             format!(
-                "{}{code} nothing was landed; policy asks for a person\n",
-                paint(style::WARN, "consent needed")
+                "{}{code} nothing was landed{}; policy asks for a person\n",
+                paint(style::WARN, "consent needed"),
+                place.unwrap_or_default()
             )
         }
         OutcomeKind::NothingToDo => format!("{}{code} {message}\n", paint(style::WARN, "nothing to do")),

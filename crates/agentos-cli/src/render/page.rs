@@ -89,8 +89,8 @@ fn verification(found: &VerifyReport) -> String {
     }
     for key in &found.keys {
         out.push_str(&format!(
-            "<p>{} runs signed by <code>{}</code></p>\n",
-            key.signed,
+            "<p>{} signed by <code>{}</code></p>\n",
+            super::counted(key.signed, "run"),
             inert(&key.id)
         ));
     }

@@ -4,6 +4,7 @@
 
 use super::columns;
 use crate::commands::status::{PolicyStatus, RepositoryStatus, StatusReport};
+use crate::commands::tool_list::broken;
 use crate::escape;
 use crate::printer::{paint, style};
 
@@ -17,6 +18,10 @@ pub fn status(report: &StatusReport) -> String {
         of_policy(policy, &mut rows);
     }
     let mut providers = report.providers.iter().map(|known| {
+        if known.problem.is_some() {
+            let text = format!("{} ({})", escape::line(&known.provider), broken(&known.provider));
+            return paint(style::BAD, &text);
+        }
         let model = known
             .model
             .as_ref()

@@ -146,10 +146,10 @@ fn typed(app: &App, provider: &str, flags: &ProgramFlags) -> Result<Program, Eff
     let Some((name, args)) = flags.command.split_first() else {
         let example = match provider {
             TOOL => "agentos run -p tool \"fix the typo\" -- python3 my_tool.py",
-            _ => "agentos run -p command -- cargo fmt",
+            _ => "agentos run -p command -- COMMAND",
         };
         return Err(usage(format!("the provider `{provider}` needs a program"))
-            .hint(format!("name it after two dashes: {example}")));
+            .hint(format!("give the program after --: {example}")));
     };
     let mut program = Program::new(provider, name, args);
     program.readable = readable(app, flags);

@@ -21,6 +21,8 @@ use crate::clock::SystemClock;
 
 /// The file of patterns that are left out of the search.
 const IGNORE_FILE: &str = ".agentosignore";
+/// The folder of rules and profiles.
+const OWN_FOLDER: &str = ".agentos";
 /// A search takes no longer; what was not read by then counts by its path alone.
 const LONGEST_SEARCH: Duration = Duration::from_secs(2);
 /// A larger file is data, or too much for a model.
@@ -169,6 +171,8 @@ impl Search<'_> {
                     format!("{folder}/{name}")
                 };
                 match found.entry.kind {
+                    // Our own settings are about no task but one that names them with `--file`.
+                    EntryKind::Directory if path == OWN_FOLDER => {}
                     EntryKind::Directory => folders.push(path),
                     EntryKind::File(_) if !ignore.leaves_out(&path) => {
                         let id = self.ranker.path(&path);

@@ -94,7 +94,7 @@ fn policy_asks_before_ci_changes_and_yes_is_a_consent() {
     exit: 4
     --- stdout
     --- stderr
-    consent needed [protected-path] nothing was landed; policy asks for a person
+    consent needed [protected-path] nothing was landed on main; policy asks for a person
       .github/workflows/ci.yml
         + hunk 1: the whole file
       ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci)

@@ -171,9 +171,13 @@ fn a_check_that_does_not_end_is_a_failure_that_says_so() {
         "--json",
     ];
     let output = run(&repo, &server, &flags);
-    assert_eq!(output.code, Some(6), "{output}");
+    assert_eq!(output.code, Some(9), "{output}");
     let report = output.json().unwrap();
     assert_eq!(report["code"], "check-failed");
+    assert!(
+        report["hint"].as_str().unwrap().contains("--check-timeout"),
+        "{report:#}"
+    );
     assert_eq!(report["check"]["code"], json!(null));
     assert!(
         report["message"]

@@ -12,6 +12,11 @@ const RUST: &[&str] = &["::", "Error {", "Some(", "None", "os error", "panicked"
 
 /// Calls that fail before anything is asked of anybody.
 const CALLS: &[&[&str]] = &[
+    &["aply"],
+    &["apply", "--explian"],
+    &["run", "mend it"],
+    &["run", "-p", "command"],
+    &["tool", "auth", "list"],
     &["apply", "no-such-file"],
     &["apply", "../no-such-file"],
     &["apply", "src"],
@@ -113,6 +118,21 @@ fn every_failure_says_what_where_and_what_next() {
     }
     let told = Redactor::new().unwrap().path(repo.path(), "[REPO]").redact(&list);
     insta::assert_snapshot!(told, @r"
+    aply
+      error [usage] unrecognized subcommand `aply`
+        next: did you mean `agentos apply`?
+    apply --explian
+      error [usage] unexpected argument `--explian` found
+        next: did you mean `--explain`? see `agentos apply --help`
+    run mend it
+      error [usage] the following required arguments were not provided: --provider <NAME>
+        next: `agentos tool list` names the providers; see `agentos run --help`
+    run -p command
+      error [usage] the following required arguments were not provided: <TASK>
+        next: give the program after --: agentos run -p command -- COMMAND
+    tool auth list
+      error [usage] unrecognized subcommand `list`
+        next: did you mean `agentos tool auth status`?
     apply no-such-file
       error [usage] cannot read `no-such-file`: No such file or directory
         next: look at the name; a relative one is looked for in the folder you are in
@@ -220,7 +240,7 @@ fn every_failure_says_what_where_and_what_next() {
         next: name one that git ignores, as `target`
     run -p command task
       error [usage] the provider `command` needs a program
-        next: name it after two dashes: agentos run -p command -- cargo fmt
+        next: give the program after --: agentos run -p command -- COMMAND
     run -p olama task
       error [usage] there is no provider `olama`
         next: did you mean `ollama`? known are: aider, anthropic, claude-code, codex, command, gemini, gemini-cli, gemini-cli-acp, goose, litellm, llamacpp, lmstudio, mine, ollama, openai, opencode, opencode-acp, openrouter, replay, tool, vllm; a new one is made with `agentos profile init olama`

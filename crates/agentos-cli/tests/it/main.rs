@@ -40,6 +40,7 @@ mod kill;
 mod kill_calls;
 mod kill_release;
 mod llama;
+mod newcomer;
 mod pipeline;
 mod policy;
 mod probing;

@@ -11,6 +11,7 @@ use super::Check;
 use crate::app::App;
 use crate::clock::SystemClock;
 use crate::commands::status;
+use crate::render::counted;
 use crate::wire::repository::{self, History, failed, unusable};
 use crate::wire::tape::broken;
 use crate::wire::{commit_signing, signer};
@@ -126,9 +127,9 @@ fn policy(app: &App, repo: Repository) -> Check {
         None => Check::fine(
             "policy",
             format!(
-                "{} rules in force, {} files beside the built-in",
-                found.rules,
-                found.files.len()
+                "{} in force, {} beside the built-in",
+                counted(found.rules as u64, "rule"),
+                counted(found.files.len() as u64, "file")
             ),
         ),
     }
@@ -198,8 +199,9 @@ fn tape(app: &App, repo: &Repository, store: &Store) -> Result<Check, EffectErro
         Ok(report) if report.ok => Check::fine(
             "evidence",
             format!(
-                "{} records are whole, {} runs signed",
-                report.records, report.signed
+                "{} whole, {} signed",
+                counted(report.records, "record"),
+                counted(report.signed, "run")
             ),
         ),
         Ok(report) => {

@@ -1,0 +1,225 @@
+//! A call that cannot be read, in the words of every other failure.
+//!
+//! Owns: what is said of it, and the verb or flag that may be meant. Never: prints, or reads the process's arguments.
+
+use agentos_engine::ports::EffectError;
+use agentos_profile::nearest;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory};
+
+use super::{Cli, Common};
+use crate::app::usage;
+
+/// Verbs that people look for below another verb, and what is there.
+const MEANT: &[(&str, &str)] = &[("list", "status"), ("ls", "list")];
+
+/// A call that cannot be read.
+#[derive(Debug)]
+pub struct Wrong {
+    /// What is wrong, and what to do next.
+    pub error: EffectError,
+    /// As much of the common flags as decides how it is shown.
+    pub common: Common,
+}
+
+impl Wrong {
+    /// What clap says of these arguments, the program's name first.
+    pub fn of(error: &clap::Error, typed: &[String]) -> Self {
+        let flags: Vec<&str> = typed
+            .iter()
+            .map(String::as_str)
+            .take_while(|word| *word != "--")
+            .collect();
+        let path = verb_path(&flags);
+        Self {
+            error: usage(message(error, &path)).hint(hint(error, &path, &flags)),
+            common: Common {
+                json: flags.contains(&"--json"),
+                ..Common::default()
+            },
+        }
+    }
+}
+
+/// The first paragraph, as one line, with what was typed in backticks.
+fn message(error: &clap::Error, path: &[String]) -> String {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return format!("`{}` needs a verb", path.join(" "));
+    }
+    let text = error.render().to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let words: Vec<&str> = first.split_whitespace().collect();
+    let line = words.join(" ");
+    let line = line.strip_prefix("error: ").unwrap_or(&line);
+    match line.matches('\'').count() % 2 {
+        0 => line.replace('\'', "`"),
+        _ => line.to_owned(),
+    }
+}
+
+fn hint(error: &clap::Error, path: &[String], flags: &[&str]) -> String {
+    let help = format!("see `{} --help`", path.join(" "));
+    if let Some(unknown) = text(error, ContextKind::InvalidSubcommand) {
+        return match verb_meant(path, unknown) {
+            Some(verb) => format!("did you mean `{verb}`?"),
+            None => help,
+        };
+    }
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        let missing = message(error, path);
+        if missing.contains("--provider") {
+            return format!("`agentos tool list` names the providers; {help}");
+        }
+        let program = ["command", "tool"].into_iter().find(|name| flags.contains(name));
+        if let (Some(name), true) = (program, missing.contains("<TASK>")) {
+            return format!(
+                "give the program after --: {} -p {name} -- COMMAND",
+                path.join(" ")
+            );
+        }
+    }
+    let suggested = [ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    match suggested.into_iter().find_map(|kind| text(error, kind)) {
+        Some(word) => format!("did you mean `{word}`? {help}"),
+        None => help,
+    }
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word),
+        Some(ContextValue::Strings(words)) => words.last().map(String::as_str),
+        Some(_) | None => None,
+    }
+}
+
+/// The verb that was being read, as in `agentos tool auth`.
+fn verb_path(flags: &[&str]) -> Vec<String> {
+    let root = Cli::command();
+    let (mut path, mut command) = (vec![root.get_name().to_owned()], &root);
+    for word in flags.iter().skip(1) {
+        // What is no verb is a flag, its value, or what is wrong.
+        if let Some(verb) = command.find_subcommand(word) {
+            path.push(verb.get_name().to_owned());
+            command = verb;
+        }
+    }
+    path
+}
+
+/// The verb that is meant: a similar one at the same place, else one of this name elsewhere.
+fn verb_meant(path: &[String], unknown: &str) -> Option<String> {
+    let root = Cli::command();
+    let here = path
+        .iter()
+        .skip(1)
+        .try_fold(&root, |command, verb| command.find_subcommand(verb))?;
+    let names: Vec<&str> = here.get_subcommands().map(Command::get_name).collect();
+    let other = MEANT
+        .iter()
+        .find(|(said, meant)| *said == unknown && names.contains(meant));
+    let found = other
+        .map(|(_, meant)| *meant)
+        .or_else(|| nearest(unknown, names.iter().copied()));
+    match found {
+        Some(name) => Some(format!("{} {name}", path.join(" "))),
+        None => elsewhere(&root, "agentos", unknown),
+    }
+}
+
+fn elsewhere(command: &Command, path: &str, name: &str) -> Option<String> {
+    command.get_subcommands().find_map(|sub| {
+        let path = format!("{path} {}", sub.get_name());
+        if sub.get_name() == name {
+            return Some(path);
+        }
+        elsewhere(sub, &path, name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_call_says_what_is_wrong_and_what_is_meant() {
+        let mut told = String::new();
+        for call in [
+            "aply",
+            "health",
+            "tool auth list",
+            "tool helth",
+            "frobnicate",
+            "apply --explian",
+            "apply a b",
+            "run x",
+            "run -p command",
+            "run -p openai x --attempts 99",
+            "run -p openai x --context al",
+            "tool",
+        ] {
+            let words: Vec<String> = std::iter::once("agentos")
+                .chain(call.split(' '))
+                .map(str::to_owned)
+                .collect();
+            let error = Cli::command().try_get_matches_from(&words).unwrap_err();
+            let wrong = Wrong::of(&error, &words).error;
+            told.push_str(&format!(
+                "{call}\n  {}\n  next: {}\n",
+                wrong.message,
+                wrong.hint.unwrap_or_default()
+            ));
+        }
+        insta::assert_snapshot!(told, @r"
+        aply
+          unrecognized subcommand `aply`
+          next: did you mean `agentos apply`?
+        health
+          unrecognized subcommand `health`
+          next: did you mean `agentos tool health`?
+        tool auth list
+          unrecognized subcommand `list`
+          next: did you mean `agentos tool auth status`?
+        tool helth
+          unrecognized subcommand `helth`
+          next: did you mean `agentos tool health`?
+        frobnicate
+          unrecognized subcommand `frobnicate`
+          next: see `agentos --help`
+        apply --explian
+          unexpected argument `--explian` found
+          next: did you mean `--explain`? see `agentos apply --help`
+        apply a b
+          unexpected argument `b` found
+          next: see `agentos apply --help`
+        run x
+          the following required arguments were not provided: --provider <NAME>
+          next: `agentos tool list` names the providers; see `agentos run --help`
+        run -p command
+          the following required arguments were not provided: <TASK>
+          next: give the program after --: agentos run -p command -- COMMAND
+        run -p openai x --attempts 99
+          invalid value `99` for `--attempts <N>`: 99 is not in 1..=10
+          next: see `agentos run --help`
+        run -p openai x --context al
+          invalid value `al` for `--context <HOW>` [possible values: show, auto, none]
+          next: see `agentos run --help`
+        tool
+          `agentos tool` needs a verb
+          next: see `agentos tool --help`
+        ");
+    }
+
+    #[test]
+    fn json_is_asked_for_by_a_flag_of_ours_alone() {
+        for (call, json) in [
+            (&["agentos", "aply", "--json"][..], true),
+            (&["agentos", "--json", "aply"], true),
+            (&["agentos", "aply"], false),
+        ] {
+            let words: Vec<String> = call.iter().map(|word| (*word).to_owned()).collect();
+            let error = Cli::command().try_get_matches_from(&words).unwrap_err();
+            assert_eq!(Wrong::of(&error, &words).common.json, json, "{call:?}");
+        }
+    }
+}
