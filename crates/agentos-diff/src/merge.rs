@@ -9,7 +9,7 @@ use crate::compare::{Edit, edits};
 use crate::locate::Target;
 use crate::parse::{FileEdit, Hunk};
 use crate::resolve::{Resolved, Stop};
-use crate::settle::settle;
+use crate::settle::{self, settle};
 use crate::splice::{Splice, join};
 use crate::text::{Line, lines};
 use crate::{Base, FileReport, FileState, HunkStatus, LandOptions, Refusal, RefusalCode, Rung};
@@ -66,11 +66,18 @@ fn stale(path: &str, why: &str) -> Refusal {
         .hint("make the change again for the file as it is now")
 }
 
-/// Lands the hunks on what was seen, then carries the result over to the base.
+/// Nothing is left to do for this file.
+pub(crate) fn there(path: &str) -> Refusal {
+    Refusal::new(RefusalCode::Empty, format!("`{path}` has this change already")).at(path)
+}
+
+/// Lands the hunks on what was seen, then carries the result over to the base. With `is_result` the answer says that the
+/// base is what it leads to.
 pub(crate) fn carried(
     seen: &Arc<[u8]>,
     old: &FileState,
     hunks: &[&Hunk<'_>],
+    is_result: bool,
     budget: &mut Budget,
     report: &mut FileReport,
 ) -> Result<Arc<[u8]>, Stop> {
@@ -85,18 +92,45 @@ pub(crate) fn carried(
         )
         .into());
     };
+    if is_result {
+        for hunk in &mut report.hunks {
+            hunk.status = HunkStatus::AlreadyThere;
+            hunk.found_line = None;
+            hunk.rung = None;
+            hunk.refusal = Some(settle::is_there());
+        }
+        return Err(there(&report.path).into());
+    }
     let base_lines = lines(&old.content);
     let since = edits(&whole_lines(&target.lines), &whole_lines(&base_lines));
     let Some(moved) = carry(&splices, &since) else {
-        for hunk in &mut report.hunks {
-            hunk.status = HunkStatus::Refused;
-        }
-        return Err(stale(&report.path, "the same lines were changed").into());
+        return Err(changed(old, hunks, budget, report).into());
     };
     for hunk in &mut report.hunks {
         hunk.rung = Some(Rung::Merged);
     }
     Ok(Arc::from(join(&base_lines, &moved)))
+}
+
+/// The lines were changed since: each hunk is told as it fares on the base, and what is all there already leaves nothing
+/// to do.
+fn changed(old: &FileState, hunks: &[&Hunk<'_>], budget: &mut Budget, report: &mut FileReport) -> Refusal {
+    for hunk in &mut report.hunks {
+        hunk.status = HunkStatus::Refused;
+    }
+    // Telling more is not worth a refusal of its own.
+    let told = settle(&mut Target::new(&old.content), hunks, budget);
+    let told = told.map(|settled| settled.reports).unwrap_or_default();
+    for (hunk, told) in report.hunks.iter_mut().zip(told) {
+        if told.status != HunkStatus::Landed {
+            *hunk = told;
+        }
+    }
+    let mut hunks = report.hunks.iter();
+    if hunks.all(|hunk| hunk.status == HunkStatus::AlreadyThere) {
+        return there(&report.path);
+    }
+    stale(&report.path, "the same lines were changed")
 }
 
 /// Lines with their endings, so that a changed ending counts as a change.

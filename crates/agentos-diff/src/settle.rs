@@ -174,10 +174,12 @@ fn land_report(report: &mut HunkReport, one: &Sought<'_, '_>, place: &Place) {
 fn there_report(report: &mut HunkReport, start: usize) {
     report.status = HunkStatus::AlreadyThere;
     report.found_line = Some(number(start));
-    report.refusal = Some(
-        Refusal::new(RefusalCode::Empty, "the result of this hunk is there already")
-            .hint("leave this hunk out"),
-    );
+    report.refusal = Some(is_there());
+}
+
+/// Why a hunk whose result is there does not land.
+pub(crate) fn is_there() -> Refusal {
+    Refusal::new(RefusalCode::Empty, "the result of this hunk is there already").hint("leave this hunk out")
 }
 
 /// An edit whose result already stands where it would go: landing it would do it twice.

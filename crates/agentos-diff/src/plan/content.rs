@@ -59,10 +59,11 @@ pub(super) fn created(edit: &FileEdit<'_>, report: &mut FileReport) -> Result<Ve
     ))
 }
 
+/// Shorter ids are of chance.
+const TELLING: usize = 7;
+
 /// The content of these lines, without the blanks that all of them end with, unless the header names it with them.
 fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut FileReport) -> Vec<u8> {
-    /// Shorter ids are of chance.
-    const TELLING: usize = 7;
     let tail = common_tail(lines.iter().map(|line| line.text.as_ref()));
     let as_it_stands = content_of(lines.iter().copied());
     let named = named.filter(|id| id.len() >= TELLING);
@@ -169,9 +170,19 @@ fn begins_as_counted(hunk: &Hunk<'_>, target: &Target<'_>) -> bool {
 /// The `index` line names the blob of the base.
 fn names_base(edit: &FileEdit<'_>, resolved: &Resolved) -> bool {
     match (&edit.extended.index, &resolved.id) {
-        (Some((old, _)), Some(id)) => old.len() >= 7 && id.starts_with(old.as_str()),
+        (Some((old, _)), Some(id)) => old.len() >= TELLING && id.starts_with(old.as_str()),
         (Some(_) | None, _) => false,
     }
+}
+
+/// Every `index` line names the blob of the base as the one that the change leads to.
+fn names_result(parts: &[(&FileEdit<'_>, &Resolved)]) -> bool {
+    parts
+        .iter()
+        .all(|(edit, resolved)| match (&edit.extended.index, &resolved.id) {
+            (Some((_, new)), Some(id)) => new.len() >= TELLING && id.starts_with(new.as_str()),
+            (Some(_) | None, _) => false,
+        })
 }
 
 pub(super) fn modified(
@@ -251,7 +262,8 @@ fn edited(
     }
     budget.grow(old.content.len());
     if let Some(seen) = merge::seen(parts, old, base, options)? {
-        return merge::carried(&seen, old, &hunks, budget, report);
+        let is_result = names_result(parts);
+        return merge::carried(&seen, old, &hunks, is_result, budget, report);
     }
     let mut target = Target::new(&old.content);
     let settled = settle::settle(&mut target, &hunks, budget)?;
@@ -321,11 +333,7 @@ fn why(report: &FileReport) -> Refusal {
         HunkStatus::Landed | HunkStatus::Refused => false,
     });
     if all_there {
-        return Refusal::new(
-            RefusalCode::Empty,
-            format!("`{}` has this change already", report.path),
-        )
-        .at(&report.path);
+        return merge::there(&report.path);
     }
     let refused = report
         .hunks

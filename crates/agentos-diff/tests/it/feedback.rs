@@ -206,7 +206,12 @@ fn feedback_says_what_to_change_about_states_and_paths() {
     Make the change again for the file as it is now.
 
     File `f`:
-    - `f` has changed since: the same lines were changed; make the change again for the file as it is now.
+    - Hunk 1: The lines this hunk expects are not in the file; copy the lines exactly as they stand in the file.
+      It expects these lines:
+    ```
+    a
+    b
+    ```
 
     Send the whole change again, with context and removed lines copied exactly from the file.
 

@@ -4,7 +4,7 @@
 
 use agentos_diff::{LandError, LandOptions, land};
 
-use crate::memory::Memory;
+use crate::memory::{Memory, blob_id};
 
 /// The code of the refusal, or `lands`.
 fn code(answer: &str, base: &Memory) -> &'static str {
@@ -98,4 +98,85 @@ fn a_text_that_stands_twice_is_refused_with_the_lines_of_every_place() {
         assert_eq!(found, wanted_once, "{search}");
         assert_eq!(report.refusal.expect("a refusal").code.as_str(), "ambiguous");
     }
+}
+
+/// The diff of git between these states of `f`, with its `index` line.
+fn git_diff(old: &[u8], new: &[u8], hunk: &str) -> String {
+    let [old, new] = [old, new].map(|content| blob_id(content).split_at(7).0.to_owned());
+    format!("diff --git a/f b/f\nindex {old}..{new} 100644\n--- a/f\n+++ b/f\n{hunk}")
+}
+
+#[test]
+fn a_diff_whose_index_line_names_another_state_is_stale_unless_its_result_is_there() {
+    let (old, new) = (b"one\nold();\nend\n".as_slice(), b"one\nnew();\nend\n".as_slice());
+    let (few, more) = (b"k\nx\nend\n".as_slice(), b"k\nx\nx\nend\n".as_slice());
+    let change = "@@ -1,3 +1,3 @@\n one\n-old();\n+new();\n end\n";
+    let again = "@@ -1,3 +1,4 @@\n k\n+x\n x\n end\n";
+    let cases = [
+        ("the result", git_diff(old, new, change), new, "empty"),
+        (
+            "a line more of the same",
+            git_diff(few, more, again),
+            more,
+            "empty",
+        ),
+        (
+            "the result and more",
+            git_diff(old, new, change),
+            b"one\nnew();\nend\nmore\n",
+            "empty",
+        ),
+        (
+            "another change",
+            git_diff(old, new, change),
+            b"one\nother();\nend\n",
+            "stale",
+        ),
+        (
+            "another change below",
+            git_diff(old, new, change),
+            b"one\nold();\nother\n",
+            "stale",
+        ),
+        ("the old state", git_diff(old, new, change), old, "lands"),
+        (
+            "the old state, moved",
+            git_diff(old, new, change),
+            b"0\n0\none\nold();\nend\n",
+            "lands",
+        ),
+        (
+            "elsewhere",
+            git_diff(old, new, change),
+            b"one\nold();\nend\n0\n0\n",
+            "lands",
+        ),
+    ];
+    for (what, answer, present, expected) in cases {
+        let mut base = Memory::of(&[("f", present)]);
+        base.know(old);
+        base.know(few);
+        assert_eq!(code(&answer, &base), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_stale_hunk_is_shown_beside_what_stands_there() {
+    let (old, new) = (b"a\nbee\nc\n".as_slice(), b"a\nX\nc\n".as_slice());
+    let answer = git_diff(old, new, "@@ -1,3 +1,3 @@\n a\n-bee\n+X\n c\n");
+    let present = b"first line\nlast line\na\nYet\nc\n".as_slice();
+    let mut base = Memory::of(&[("f", present)]);
+    base.know(old);
+    let Err(LandError::Refused(report)) = land(answer.as_bytes(), &base, &LandOptions::default()) else {
+        panic!("it lands");
+    };
+    let bare = answer.lines().filter(|line| !line.starts_with("index "));
+    let bare = bare.map(|line| format!("{line}\n")).collect::<String>();
+    let Err(LandError::Refused(without)) = land(bare.as_bytes(), &base, &LandOptions::default()) else {
+        panic!("it lands without the line");
+    };
+    let codes = [&report, &without].map(|report| report.refusal.as_ref().expect("a refusal").code.as_str());
+    assert_eq!(codes, ["stale", "does-not-apply"]);
+    assert_eq!(report.files[0].hunks, without.files[0].hunks);
+    assert_eq!(report.files[0].hunks[0].expected, ["a", "bee", "c"]);
 }
