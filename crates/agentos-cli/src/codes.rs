@@ -50,6 +50,7 @@ pub const CODES: &[Code] = &[
     code("bidi", &[3, 4], "the change adds text that hides its direction or has no width", "write such characters as escapes"),
     code("protected-path", &[3, 4], "the change touches what a rule protects; the rule is named", "ask the one who may allow it, or leave the file out"),
     code("boundary", &[3], "something changed in the repository while a tool ran; the paths are named", "if you edited files yourself, run the task again"),
+    code("declined", &[4], "the person who was asked said no; nothing was landed", "run it again to be asked once more"),
     code("consent-void", &[4], "a person said yes to another change, base, policy or target than the present one", "run it again and look at it anew"),
     code("consent-expired", &[4], "the request for a person's consent is too old", "run the task again to ask anew"),
     code("consent-answered", &[4], "the request was answered already", "run the task again to ask anew"),

@@ -289,7 +289,8 @@ fn decide_and_land(
     let consent = match consent(deps, proposal, &change, &decision, target)? {
         Consented::NotNeeded => None,
         Consented::Given(consent) => Some(consent),
-        Consented::Refused { why, open } => {
+        Consented::Declined => return Ok(declined(outcome, decision)),
+        Consented::Nobody { open } => {
             outcome.outcome = OutcomeKind::ConsentNeeded;
             outcome.cause = Cause::Consent;
             outcome.hint = Some(if open {
@@ -298,7 +299,8 @@ fn decide_and_land(
                 "look at the change, then run this again with `--yes` to consent to it".to_owned()
             });
             let place = target.refname.trim_start_matches("refs/heads/");
-            return Ok(explained(outcome, decision, &format!("{why} for `{place}`")));
+            let lead = format!("policy asks for a person's consent for `{place}`");
+            return Ok(explained(outcome, decision, &lead));
         }
     };
     let approved = match approve(change, &decision, &target.place(), consent.as_ref()) {
@@ -479,7 +481,7 @@ mod consent;
 mod landing;
 
 pub use consent::{ConsentRequest, deny};
-use consent::{Consented, consent};
+use consent::{Consented, consent, declined};
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What can be done about evidence that is not what was written.
+pub const BROKEN_HINT: &str = "`agentos evidence verify` names each place; keep the folder for a look and move it aside, as \
+     in `mv .git/agentos .git/agentos.broken`: new runs then begin a new tape";
+
 /// The evidence cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
@@ -111,7 +115,7 @@ impl EvidenceError {
                 Some("free some space, or make the folder writable, and run the command again")
             }
             Self::CutOff { .. } | Self::BrokenTail | Self::BrokenRecord { .. } | Self::BlobChanged { .. } => {
-                Some("see `agentos evidence verify`; move the evidence folder aside to begin a new tape")
+                Some(BROKEN_HINT)
             }
             Self::Key(_) => Some("`agentos evidence key rotate` makes a new one"),
             Self::NumberTooLarge { .. }

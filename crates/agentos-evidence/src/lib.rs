@@ -31,7 +31,7 @@ mod verify;
 
 pub use checkpoint::Checkpoint;
 pub use dsse::{Envelope, Signature};
-pub use error::EvidenceError;
+pub use error::{BROKEN_HINT, EvidenceError};
 pub use export::{Exported, is_redacted};
 pub use facts::RunFacts;
 pub use guard::clean;

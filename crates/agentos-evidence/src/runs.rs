@@ -59,6 +59,15 @@ pub struct RunSummary {
     /// The code it was refused with, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// How it ended without landing: `refused`, `denied`, `consent-needed`, `nothing-to-do` or `failed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Until when a person may answer what it asked for, if it left a request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_until: Option<String>,
+    /// What a person answered later: `approved`, and another run landed it, or `denied`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered: Option<String>,
 }
 
 impl Store {
@@ -89,6 +98,7 @@ impl Store {
     pub fn runs(&self) -> Result<Vec<RunSummary>, EvidenceError> {
         let mut order: Vec<RunSummary> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let mut answers = Answers::default();
         for record in self.records()? {
             let record = record?;
             let at = *places.entry(record.run.clone()).or_insert(order.len());
@@ -108,7 +118,15 @@ impl Store {
                     commit: None,
                     writes: None,
                     code: None,
+                    outcome: None,
+                    asked_until: None,
+                    answered: None,
                 });
+            }
+            if let Some((of, answer)) = answers.take(&record)
+                && let Some(asked) = places.get(&of).and_then(|at| order.get_mut(*at))
+            {
+                asked.answered = Some(answer.to_owned());
             }
             if let Some(summary) = order.get_mut(at) {
                 summary.records += 1;
@@ -120,6 +138,35 @@ impl Store {
             }
         }
         Ok(order)
+    }
+}
+
+/// The answers to requests of earlier runs: which run said yes to which.
+#[derive(Default)]
+struct Answers(BTreeMap<String, String>);
+
+impl Answers {
+    /// The run whose request is answered by this record, and how. A yes counts once it has landed.
+    fn take(&mut self, record: &Record) -> Option<(String, &'static str)> {
+        if record.kind == RecordKind::Receipt {
+            let of = self.0.get(&record.run)?;
+            return Some((of.clone(), "approved"));
+        }
+        if record.kind != RecordKind::Consent {
+            return None;
+        }
+        let of = record.body.get("answers")?.as_str()?.to_owned();
+        let given = record.body.get("given").and_then(Value::as_bool) == Some(true);
+        // Without a person's word it was only looked at.
+        let said = record
+            .body
+            .get("consent")
+            .is_some_and(|consent| !consent.is_null());
+        if given {
+            self.0.insert(record.run.clone(), of);
+            return None;
+        }
+        said.then_some((of, "denied"))
     }
 }
 
@@ -145,15 +192,19 @@ impl RunSummary {
                 self.commit = fact(record, "commit").or(self.commit.take());
                 self.writes = fact(record, "writes");
                 self.code = None;
+                self.outcome = None;
             }
-            RecordKind::Refusal => self.code = fact(record, "code"),
+            RecordKind::Refusal => {
+                self.code = fact(record, "code");
+                self.outcome = fact(record, "outcome");
+            }
+            RecordKind::Consent => self.asked_until = text("/request/expires").or(self.asked_until.take()),
             RecordKind::Checkpoint => self.signed = text("/key").is_some(),
             RecordKind::Attempt
             | RecordKind::Answer
             | RecordKind::ToolResult
             | RecordKind::Boundary
             | RecordKind::Check
-            | RecordKind::Consent
             | RecordKind::Intent
             | RecordKind::Undo
             | RecordKind::Recovered => {}

@@ -105,6 +105,33 @@ pub enum Tampering {
     RunUnsigned,
 }
 
+impl Tampering {
+    /// The tape or its blobs themselves are not what was written: no command mends that.
+    #[must_use]
+    pub fn is_of_tape(self) -> bool {
+        match self {
+            Self::Mutated
+            | Self::Dropped
+            | Self::Reordered
+            | Self::Duplicated
+            | Self::Spliced
+            | Self::CutOff
+            | Self::HeadChanged
+            | Self::BlobMissing
+            | Self::BlobChanged => true,
+            // The next run puts a torn line aside.
+            Self::TornTail
+            | Self::CommitWithoutRecord
+            | Self::RecordWithoutCommit
+            | Self::CommitRewritten
+            | Self::CommitWithoutEvidence
+            | Self::SignatureInvalid
+            | Self::KeyUnknown
+            | Self::RunUnsigned => false,
+        }
+    }
+}
+
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {

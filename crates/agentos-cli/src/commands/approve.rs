@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::land::{ApproveArgs, DenyArgs};
 use crate::clock::SystemClock;
+use crate::commands::evidence::unfit;
 use crate::commands::undo::read;
 use crate::exit::Exit;
 use crate::render;
@@ -173,12 +174,10 @@ pub fn waiting(store: &Store) -> Result<Vec<OpenRequest>, EffectError> {
 /// The request of a run, if it can still be answered.
 fn open(store: &Store, run: &str) -> Result<OpenRequest, EffectError> {
     let found = requests(store, &SystemClock.now())?;
-    let request = found
-        .into_iter()
-        .find(|request| request.run == run)
-        .ok_or_else(|| {
-            usage(format!("run `{run}` waits for nobody")).hint("`agentos approve` lists what does")
-        })?;
+    let Some(request) = found.into_iter().find(|request| request.run == run) else {
+        let other = usage(format!("run `{run}` waits for nobody")).hint("`agentos approve` lists what does");
+        return Err(unfit(store, run, other)?);
+    };
     if request.open {
         return Ok(request);
     }

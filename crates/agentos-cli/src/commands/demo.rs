@@ -163,14 +163,14 @@ impl Demo<'_> {
                 ..Checks::default()
             })
             .map_err(|error| broken(&error))?;
-        self.print(&render::evidence::verified(&whole))?;
+        self.print(&render::evidence::verified(&whole, false))?;
         let copy = repo.state_dir().join("drill");
         let spoiled = store.drill(&copy, SPOILED_BYTE).map_err(|error| broken(&error))?;
         self.say(
             &format!("6  One bit of byte {SPOILED_BYTE} is flipped in a copy of the tape"),
             "",
         )?;
-        self.print(&render::evidence::verified(&spoiled))?;
+        self.print(&render::evidence::verified(&spoiled, false))?;
         Ok(whole.ok && !spoiled.ok)
     }
 

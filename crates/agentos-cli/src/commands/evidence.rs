@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use agentos_engine::Cause;
-use agentos_engine::ports::EffectError;
+use agentos_engine::ports::{Clock, EffectError};
 use agentos_evidence::{
     Checks, CommitLookup, ProviderStats, PublicKey, Record, RunSummary, Store, is_redacted, trusted_keys,
 };
@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::evidence::{DecisionArg, EvidenceListArgs, EvidenceShowArgs, EvidenceVerifyArgs};
-use crate::clock;
+use crate::clock::{self, SystemClock};
 use crate::env::Env;
 use crate::exit::Exit;
 use crate::input;
@@ -75,7 +75,7 @@ pub fn list(app: &App, args: &EvidenceListArgs) -> Done {
         app.printer
             .note("no runs yet; `agentos apply` and `agentos run` leave evidence here");
     } else {
-        app.page(&render::evidence::list(&runs))
+        app.page(&render::evidence::list(&runs, &SystemClock.now()))
             .map_err(|error| output_failed(&error))?;
     }
     Ok(Exit::Done)
@@ -114,8 +114,7 @@ pub fn show(app: &App, args: &EvidenceShowArgs) -> Done {
     };
     let records = store.run(&run).map_err(|error| broken(&error))?;
     if records.is_empty() {
-        return Err(usage(format!("there is no run `{run}` on the tape"))
-            .hint("`agentos evidence list` shows the runs"));
+        return Err(unknown(&run));
     }
     if app.printer.json {
         let shown = RunRecords {
@@ -189,7 +188,7 @@ pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
     if app.printer.json {
         app.printer.json(&report).map_err(|error| output_failed(&error))?;
     } else {
-        let text = render::evidence::verified(&report);
+        let text = render::evidence::verified(&report, args.dir.is_none());
         app.page(&text).map_err(|error| output_failed(&error))?;
     }
     Ok(if report.ok {
@@ -232,6 +231,20 @@ fn keys(app: &App, args: &EvidenceVerifyArgs) -> Result<Vec<PublicKey>, EffectEr
 fn store(app: &App) -> Result<Store, EffectError> {
     let repo = repository::open(app)?;
     Store::open(&repo.state_dir()).map_err(|error| broken(&error))
+}
+
+/// There is no such run.
+pub fn unknown(run: &str) -> EffectError {
+    usage(format!("there is no run `{run}` on the tape")).hint("`agentos evidence list` shows the runs")
+}
+
+/// Why a run is not what a verb can work on: there is none of that name, or `other`.
+///
+/// # Errors
+/// When the tape cannot be read.
+pub fn unfit(store: &Store, run: &str, other: EffectError) -> Result<EffectError, EffectError> {
+    let records = store.run(run).map_err(|error| broken(&error))?;
+    Ok(if records.is_empty() { unknown(run) } else { other })
 }
 
 /// The run that began last.

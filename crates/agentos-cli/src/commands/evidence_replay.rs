@@ -11,8 +11,8 @@ use agentos_evidence::{Record, RecordKind, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::evidence::newest;
-use crate::app::{App, Done, output_failed, usage};
+use super::evidence::{newest, unknown};
+use crate::app::{App, Done, output_failed};
 use crate::args::evidence::EvidenceReplayArgs;
 use crate::escape;
 use crate::exit::Exit;
@@ -33,7 +33,7 @@ pub struct ReplayReport {
     pub different: u64,
     /// Runs whose answer or base is not there any more.
     pub unavailable: u64,
-    /// Runs without an answer that could be replayed.
+    /// Runs with nothing to replay: without an answer, or ended before it was landed.
     pub without_answer: u64,
     /// Each run, in the order of the tape.
     pub runs: Vec<ReplayedRun>,
@@ -65,7 +65,7 @@ pub enum ReplayStatus {
     Different,
     /// The answer or its base is not there any more.
     Unavailable,
-    /// No answer was recorded.
+    /// Nothing was recorded that could be derived again: no answer, or one that was not landed.
     WithoutAnswer,
 }
 
@@ -96,8 +96,7 @@ pub fn replay(app: &App, args: &EvidenceReplayArgs) -> Done {
         all(&store, wanted.as_deref(), &Replayer::new(&repo, &store), &working)?
     };
     if let (Some(run), true) = (&wanted, report.runs.is_empty()) {
-        return Err(usage(format!("there is no run `{run}` on the tape"))
-            .hint("`agentos evidence list` shows the runs"));
+        return Err(unknown(run));
     }
     if app.printer.json {
         app.printer.json(&report)
@@ -161,7 +160,7 @@ fn words(report: &ReplayReport, one: bool) -> String {
             ReplayStatus::Identical => (style::GOOD, "identical"),
             ReplayStatus::Different => (style::BAD, "different"),
             ReplayStatus::Unavailable => (style::WARN, "unavailable"),
-            ReplayStatus::WithoutAnswer => (style::DIM, "no answer"),
+            ReplayStatus::WithoutAnswer => (style::DIM, "nothing to replay"),
         };
         let told = run.reason.clone().unwrap_or_else(|| run.stations.join(", "));
         out.push_str(&format!(
@@ -182,7 +181,7 @@ fn words(report: &ReplayReport, one: bool) -> String {
     }
     if !one {
         out.push_str(&format!(
-            "{} identical, {} different, {} unavailable, {} without an answer\n",
+            "{} identical, {} different, {} unavailable, {} with nothing to replay\n",
             report.identical, report.different, report.unavailable, report.without_answer
         ));
     }

@@ -3,7 +3,7 @@
 //! Owns: what is looked at, all of it at hand: no network, no keyring. Never: writes, finishes a landing, or makes the
 //! folder of evidence.
 
-use agentos_engine::ports::{EffectError, Repository as _};
+use agentos_engine::ports::{Clock, EffectError, Repository as _};
 use agentos_evidence::{RunSummary, Store};
 use agentos_executor::{Repository, TargetSpec};
 use agentos_policy::Standing;
@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::app::{App, Done, output_failed};
 use crate::args::command;
 use crate::args::tool::OverrideFlags;
+use crate::clock::SystemClock;
 use crate::commands::approve;
 use crate::exit::Exit;
 use crate::render;
@@ -134,7 +135,8 @@ pub fn status(app: &App) -> Done {
     if app.printer.json {
         app.printer.json(&report)
     } else {
-        app.printer.data(&render::status::status(&report))
+        app.printer
+            .data(&render::status::status(&report, &SystemClock.now()))
     }
     .map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)

@@ -2,6 +2,8 @@
 //!
 //! Owns: finding what to take back. Never: resets or rewrites history.
 
+use std::collections::BTreeMap;
+
 use agentos_diff::ChangeError;
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
@@ -14,6 +16,7 @@ use agentos_tool::{Enforcement, ExecutionMode, RunId};
 use crate::app::{App, Done, usage};
 use crate::args::land::UndoArgs;
 use crate::clock::SystemClock;
+use crate::commands::evidence::unfit;
 use crate::wire::repository;
 use crate::wire::session::{Session, Wanted};
 use crate::wire::tape::{body_of, broken};
@@ -30,7 +33,7 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
         },
         run,
     )?;
-    let receipt = receipt(session.store(), session.repo(), args.run.as_deref())?;
+    let (receipt, undid) = receipt(session.store(), session.repo(), args.run.as_deref())?;
     let change = session
         .repo()
         .change_of(&receipt.files)
@@ -38,7 +41,7 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
     let inverse = change.inverse().map_err(|error| no_way_back(&error))?;
     let spec = place(session.repo(), &receipt, args.dry_run)?;
     session.aim(spec);
-    let instruction = format!("Undo run {}", receipt.run);
+    let instruction = format!("{UNDO_RUN}{}", receipt.run);
     let proposal = Proposal {
         run,
         answer: inverse.canonical_diff(),
@@ -54,10 +57,13 @@ pub fn undo(app: &App, args: &UndoArgs, run: &RunId) -> Done {
     };
     let mut outcome = settle::apply(&mut session.deps(), "undo", &instruction, &proposal);
     session.seal(app);
+    if outcome.is_done() {
+        let what = taken_back(&receipt, undid.as_deref(), args.dry_run);
+        outcome.message.push_str(&what);
+    }
     if outcome.cause == Cause::Landing {
-        outcome.hint = Some(
-            "the files have changed since; take the later change back first, or edit by hand".to_owned(),
-        );
+        let there = outcome.code.as_deref() == Some("empty");
+        outcome.hint = Some(no_place(session.repo(), &receipt, there));
     }
     if (outcome.cause, &outcome.hint) == (Cause::Policy, &None) {
         let way = match &receipt.commit {
@@ -100,6 +106,48 @@ fn place(repo: &Repository, receipt: &Receipt, dry_run: bool) -> Result<TargetSp
     })
 }
 
+/// What an undo took back, for the end of its sentence. `undid` is the run that the one taken back had itself taken back.
+fn taken_back(receipt: &Receipt, undid: Option<&str>, dry_run: bool) -> String {
+    let commit = commit_of(receipt)
+        .map(|commit| format!(" (commit {commit})"))
+        .unwrap_or_default();
+    let (takes, lands) = if dry_run {
+        ("would take back", "would land")
+    } else {
+        ("takes back", "lands")
+    };
+    let again = undid
+        .map(|run| format!("; this undoes an undo: it {lands} the change of run {run} again"))
+        .unwrap_or_default();
+    format!("; {takes} run {}{commit}{again}", receipt.run)
+}
+
+/// The short id of the commit that a run made.
+fn commit_of(receipt: &Receipt) -> Option<&str> {
+    let commit = receipt.commit.as_deref()?;
+    Some(commit.get(..10).unwrap_or(commit))
+}
+
+/// Why the inverse has no place, and what can be done: the landing may be gone from the history.
+fn no_place(repo: &Repository, receipt: &Receipt, there: bool) -> String {
+    let run = &receipt.run;
+    let commits = repo.agentos_commits(MOST_SEARCHED).unwrap_or_default();
+    let is_its = |commit: &CommitInfo| {
+        Some(&commit.id) == receipt.commit.as_ref() || commit.trailer(RUN_TRAILER) == Some(run.as_str())
+    };
+    match commit_of(receipt) {
+        Some(commit) if !commits.iter().any(is_its) => format!(
+            "this was to take back run {run}, whose commit {commit} is on no branch any more; name another with `agentos undo RUN`: `agentos evidence list` shows them"
+        ),
+        Some(_) | None if there => {
+            format!("run {run} is taken back already; `agentos evidence list` shows the others")
+        }
+        Some(_) | None => format!(
+            "the files have changed since run {run}; take the later change back first, or edit by hand"
+        ),
+    }
+}
+
 fn no_way_back(error: &ChangeError) -> EffectError {
     EffectError::new(Cause::Landing, "no-way-back", error.to_string()).hint(
         "a link cannot be made by a change: make it by hand, with `ln -s`, and take the rest back with git",
@@ -129,7 +177,13 @@ fn message(receipt: &Receipt) -> String {
 
 /// The receipt of the named run, or of the last one that wrote something; an undo counts as well. A run that was
 /// killed between its commit and its receipt is known by its intent and the commit's trailer.
-fn receipt(store: &Store, repo: &Repository, run: Option<&str>) -> Result<Receipt, EffectError> {
+/// With it the run that it had taken back, if it was an undo.
+fn receipt(
+    store: &Store,
+    repo: &Repository,
+    run: Option<&str>,
+) -> Result<(Receipt, Option<String>), EffectError> {
+    let mut undone: BTreeMap<String, String> = BTreeMap::new();
     let mut landed: Vec<(u64, Receipt)> = Vec::new();
     let mut intents: Vec<(u64, Intent)> = Vec::new();
     for record in store.records().map_err(|error| broken(&error))? {
@@ -139,6 +193,8 @@ fn receipt(store: &Store, repo: &Repository, run: Option<&str>) -> Result<Receip
         } else if record.kind == RecordKind::Intent {
             let intended: Intended = read(store, &record)?;
             intents.push((record.seq, intended.plan));
+        } else if let Some(of) = undone_by(&record) {
+            undone.insert(record.run, of);
         }
     }
     intents.retain(|(_, intent)| landed.iter().all(|(_, receipt)| receipt.run != intent.run));
@@ -153,28 +209,39 @@ fn receipt(store: &Store, repo: &Repository, run: Option<&str>) -> Result<Receip
         );
         landed.sort_by_key(|(seq, _)| *seq);
     }
-    let found = landed.into_iter().map(|(_, receipt)| receipt).collect::<Vec<_>>();
-    match run {
-        Some(run) => found
-            .into_iter()
-            .rev()
-            .find(|receipt| receipt.run == run)
-            .ok_or_else(|| {
-                usage(format!("run `{run}` has landed nothing"))
-                    .hint("`agentos evidence list` shows what each run ended with")
-            }),
-        None => found
-            .into_iter()
-            .rev()
-            .find(|receipt| receipt.writes != Writes::Nothing)
-            .ok_or_else(|| {
-                EffectError::new(
-                    Cause::Usage,
-                    "nothing-to-undo",
-                    "no run has landed anything here yet",
-                )
-            }),
+    let mut found = landed.into_iter().map(|(_, receipt)| receipt).rev();
+    let found = match run {
+        Some(run) => found.find(|receipt| receipt.run == run),
+        None => found.find(|receipt| receipt.writes != Writes::Nothing),
+    };
+    match (found, run) {
+        (Some(receipt), _) => {
+            let undid = undone.remove(&receipt.run);
+            Ok((receipt, undid))
+        }
+        (None, Some(run)) => {
+            let other = usage(format!("run `{run}` has landed nothing"))
+                .hint("`agentos evidence list` shows what each run ended with");
+            Err(unfit(store, run, other)?)
+        }
+        (None, None) => Err(EffectError::new(
+            Cause::Usage,
+            "nothing-to-undo",
+            "no run has landed anything here yet",
+        )),
     }
+}
+
+/// The instruction of an undo's task, before the run that it takes back.
+const UNDO_RUN: &str = "Undo run ";
+
+/// The run that the task of an undo is to take back.
+fn undone_by(record: &Record) -> Option<String> {
+    let text = |name: &str| record.body.get(name)?.as_str();
+    if record.kind != RecordKind::Task || text("verb") != Some("undo") {
+        return None;
+    }
+    text("instruction")?.strip_prefix(UNDO_RUN).map(str::to_owned)
 }
 
 /// The intent as the executor made it.

@@ -4,15 +4,15 @@
 //! left out.
 
 use agentos_evidence::{ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
-use agentos_tool::dollars;
+use agentos_tool::{Timestamp, dollars};
 use serde_json::Value;
 
 use super::{columns, counted};
 use crate::escape;
 use crate::printer::{paint, style};
 
-/// One line for each run.
-pub fn list(runs: &[RunSummary]) -> String {
+/// One line for each run, as things stand now.
+pub fn list(runs: &[RunSummary], now: &Timestamp) -> String {
     let mut rows = vec![vec![
         "RUN".to_owned(),
         "BEGAN".to_owned(),
@@ -26,21 +26,35 @@ pub fn list(runs: &[RunSummary]) -> String {
             escape::line(run.began.get(..19).unwrap_or(&run.began)),
             run.records.to_string(),
             escape::line(run.provider.as_deref().unwrap_or("-")),
-            escape::line(&ending(run)),
+            escape::line(&ending(run, now)),
         ]);
     }
     columns(&rows)
 }
 
 /// How a run ended, in a few words; its texts are not escaped yet.
-pub fn ending(run: &RunSummary) -> String {
+pub fn ending(run: &RunSummary, now: &Timestamp) -> String {
     match (&run.commit, &run.code, run.last) {
         (Some(commit), _, _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
-        (None, Some(code), _) => format!("refused: {code}"),
+        (None, Some(code), _) => without_change(run, code, now),
         (None, None, RecordKind::Receipt) if run.writes.as_deref() == Some("nothing") => "dry run".to_owned(),
         (None, None, RecordKind::Receipt) => "landed without a commit".to_owned(),
         (None, None, last) => last.as_str().replace('_', " "),
     }
+}
+
+/// How a run ended that landed nothing.
+fn without_change(run: &RunSummary, code: &str, now: &Timestamp) -> String {
+    let how = match (&run.answered, &run.asked_until, &run.outcome) {
+        (Some(answer), _, _) => answer.clone(),
+        (None, Some(until), _) if until.as_str() > now.as_str() => "waiting".to_owned(),
+        (None, Some(_), _) => "expired".to_owned(),
+        // A person's own word says it all.
+        (None, None, _) if code == "declined" => return code.to_owned(),
+        (None, None, Some(outcome)) => outcome.replace('-', " "),
+        (None, None, None) => "refused".to_owned(),
+    };
+    format!("{how}: {code}")
 }
 
 /// One run, station by station.
@@ -279,7 +293,7 @@ fn received(body: &Value) -> String {
 }
 
 /// The verification.
-pub fn verified(report: &VerifyReport) -> String {
+pub fn verified(report: &VerifyReport, own: bool) -> String {
     let mut out = String::new();
     let only_commits = report
         .findings
@@ -320,6 +334,13 @@ pub fn verified(report: &VerifyReport) -> String {
         let unknown = |finding: &agentos_evidence::Finding| finding.tampering == Tampering::KeyUnknown;
         if report.findings.iter().any(unknown) {
             out.push_str("  if you know whose key it is: `agentos evidence key trust KEY --name NAME`\n");
+        }
+        if own && report.findings.iter().any(|found| found.tampering.is_of_tape()) {
+            out.push_str(&format!(
+                "  {} keep the folder for a look and move it aside, as in `mv .git/agentos .git/agentos.broken`: new runs \
+                 then begin a new tape, and what landed before is without evidence here\n",
+                paint(style::BOLD, "next:")
+            ));
         }
     }
     for note in &report.notes {

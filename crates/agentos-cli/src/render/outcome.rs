@@ -136,6 +136,9 @@ fn headline(outcome: &Outcome) -> String {
             format!("{}{code} by policy\n", paint(style::BAD, "denied"))
         }
         OutcomeKind::Denied => format!("{}{code} {message}\n", paint(style::BAD, "denied")),
+        OutcomeKind::ConsentNeeded if outcome.code.as_deref() == Some("declined") => {
+            format!("{}\n", paint(style::WARN, &message))
+        }
         OutcomeKind::ConsentNeeded => {
             let target = outcome.target.as_ref();
             let place = target.map(|target| target.refname.trim_start_matches("refs/heads/"));

@@ -2,6 +2,8 @@
 //!
 //! Owns: the words. Never: looks anything up.
 
+use agentos_tool::Timestamp;
+
 use super::columns;
 use crate::commands::status::{PolicyStatus, RepositoryStatus, StatusReport};
 use crate::commands::tool_list::broken;
@@ -9,7 +11,7 @@ use crate::escape;
 use crate::printer::{paint, style};
 
 /// The report as lines with a word in front of each.
-pub fn status(report: &StatusReport) -> String {
+pub fn status(report: &StatusReport, now: &Timestamp) -> String {
     let mut rows: Vec<(&str, String)> = Vec::new();
     if let Some(repository) = &report.repository {
         of_repository(repository, &mut rows);
@@ -43,10 +45,14 @@ pub fn status(report: &StatusReport) -> String {
         )),
     }
     if let Some(run) = &report.last_run {
-        let end = super::evidence::ending(run);
+        let end = super::evidence::ending(run, now);
         let began = run.began.get(..19).unwrap_or(&run.began);
-        let verb = run.verb.as_deref().unwrap_or("run");
-        rows.push(("last run", escape::line(&format!("{verb}, {began}: {end}"))));
+        // A run that could not begin has no record of its verb.
+        let verb = run
+            .verb
+            .as_ref()
+            .map_or_else(String::new, |verb| format!("{verb}, "));
+        rows.push(("last run", escape::line(&format!("{verb}{began}: {end}"))));
     }
     if report.waiting > 0 {
         rows.push(("waiting", format!("{} for a person", report.waiting)));

@@ -61,6 +61,21 @@ struct Source {
     text: String,
 }
 
+/// Why a run has nothing that could be derived again.
+fn unlanded(known: &Known, records: &[Record]) -> String {
+    if known.answer.is_none() {
+        return "no answer was recorded".to_owned();
+    }
+    let end = records
+        .iter()
+        .rev()
+        .find(|record| record.kind == RecordKind::Refusal);
+    match end.and_then(|end| text(&end.body, "/code")) {
+        Some(code) => format!("the run ended with `{code}` before its answer was landed"),
+        None => "the run ended before its answer was landed".to_owned(),
+    }
+}
+
 impl<'a> Replayer<'a> {
     /// A replayer of this repository's runs.
     pub fn new(repo: &'a Repository, store: &'a Store) -> Self {
@@ -87,6 +102,9 @@ impl<'a> Replayer<'a> {
             (None, true) if progress.stations.is_empty() => ReplayStatus::WithoutAnswer,
             (None, true) => ReplayStatus::Identical,
         };
+        if status == ReplayStatus::WithoutAnswer {
+            reason = Some(unlanded(&known, records));
+        }
         ReplayedRun {
             run: run.to_owned(),
             status,

@@ -158,7 +158,9 @@ pub fn broken(error: &EvidenceError) -> EffectError {
         return EffectError::new(Cause::Usage, error.code(), error.to_string())
             .hint("`agentos apply` and `agentos run` leave evidence here");
     }
-    EffectError::new(Cause::Evidence, error.code(), error.to_string()).hint(
-        "nothing is landed without evidence; `agentos evidence verify` says what is wrong with the tape",
-    )
+    let effect = EffectError::new(Cause::Evidence, error.code(), error.to_string());
+    match error.hint() {
+        Some(hint) => effect.hint(hint),
+        None => effect,
+    }
 }

@@ -115,6 +115,14 @@ fn a_change_that_never_passes_does_not_land() {
         | the sum is wrong
       next: `agentos evidence show` has the run; try more `--attempts`, or say in the task what the check wants
     ");
+    let replayed = run_in(&repo, &["evidence", "replay"]);
+    assert!(
+        replayed.stdout.starts_with("nothing to replay")
+            && replayed
+                .stdout
+                .contains("the run ended with `check-failed` before its answer was landed"),
+        "{replayed}"
+    );
 }
 
 #[test]

@@ -68,7 +68,14 @@ fn a_denied_request_never_lands() {
     assert_eq!((code, &denied["run"]), (0, &Value::from(run.clone())));
     assert_eq!(json(&repo, &["approve", &run]).0, 4);
     assert!(!repo.has(".github/workflows/ci.yml"));
-    assert_eq!(run_in(&repo, &["deny", "run-unknown"]).code.unwrap(), 2);
+    for verb in ["deny", "approve", "undo"] {
+        let unknown = run_in(&repo, &[verb, "run-unknown"]);
+        assert_eq!(unknown.code.unwrap(), 2, "{unknown}");
+        assert!(
+            unknown.stderr.contains("there is no run `run-unknown`"),
+            "{unknown}"
+        );
+    }
 }
 
 #[test]

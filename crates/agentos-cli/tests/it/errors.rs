@@ -155,8 +155,8 @@ fn every_failure_says_what_where_and_what_next() {
       failed [bad-branch-name] `no..branch` is not a valid branch name
         next: choose another name
     approve no-such-run
-      error [usage] run `no-such-run` waits for nobody
-        next: `agentos approve` lists what does
+      error [usage] there is no run `no-such-run` on the tape
+        next: `agentos evidence list` shows the runs
     demo --dir src
       error [usage] `src` is there already
         next: name a folder that is not there yet
@@ -164,8 +164,8 @@ fn every_failure_says_what_where_and_what_next() {
       error [no-folder] the folder above `no/such/folder` is not there
         next: make it first
     deny no-such-run
-      error [usage] run `no-such-run` waits for nobody
-        next: `agentos approve` lists what does
+      error [usage] there is no run `no-such-run` on the tape
+        next: `agentos evidence list` shows the runs
     diff normalize fix.md --base no-such-commit
       error [unknown-revision] `no-such-commit` names no commit here
         next: `git log` shows the commits
@@ -275,8 +275,8 @@ fn every_failure_says_what_where_and_what_next() {
       error [nothing-to-undo] no run has landed anything here yet
         next: `agentos evidence list` shows all runs
     undo no-such-run
-      error [usage] run `no-such-run` has landed nothing
-        next: `agentos evidence list` shows what each run ended with
+      error [usage] there is no run `no-such-run` on the tape
+        next: `agentos evidence list` shows the runs
     --repo no-such-folder policy show
       error [not-a-repository] `[REPO]/no-such-folder` is not in a git repository
         next: go to a repository, or name one with `--repo DIR`

@@ -269,3 +269,79 @@ fn nothing_lands_on_a_broken_tape() {
     assert_eq!(output.code, Some(7), "{output}");
     assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
 }
+
+#[test]
+fn a_broken_tape_is_told_with_a_way_out_that_works() {
+    let repo = with_two_runs();
+    let tape = repo.path().join(".git/agentos/tape.jsonl");
+    let text = String::from_utf8(read_file(&tape)).unwrap();
+    write_file(&tape, text.replacen("\"apply\"", "\"appyl\"", 1));
+    let way = "mv .git/agentos .git/agentos.broken";
+    for args in [
+        &["evidence", "list"][..],
+        &["evidence", "show"],
+        &["evidence", "verify"],
+        &["approve"],
+        &["undo"],
+        &["doctor", "--offline"],
+    ] {
+        let output = run_in(&repo, args);
+        assert_eq!(output.code, Some(7), "{args:?}: {output}");
+        let said = output.to_string();
+        assert!(said.contains(way), "{args:?}: {output}");
+        assert!(!said.contains("nothing is landed"), "{args:?}: {output}");
+    }
+    let moved = agentos_testkit::cli::program("sh")
+        .args(["-c", way])
+        .current_dir(repo.path())
+        .status()
+        .unwrap();
+    assert!(moved.success());
+    let output = run_in(&repo, &["undo", "--dry-run"]);
+    assert_eq!(output.code, Some(2), "{output}");
+    let edit = "--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-# small\n+# tiny\n";
+    let output = pipe_in(&repo, &["apply"], edit);
+    assert_eq!(output.code, Some(0), "{output}");
+    let json = run_in(&repo, &["evidence", "list", "--json"]).json().unwrap();
+    assert_eq!(json["runs"].as_array().unwrap().len(), 1, "{json:#}");
+}
+
+#[test]
+fn the_list_says_how_each_run_ended() {
+    let repo = with_two_runs();
+    let asked = run_in(&repo, &["evidence", "list", "--json"]).json().unwrap()["runs"][1]["run"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let endings = || -> Vec<String> {
+        let list = run_in(&repo, &["evidence", "list"]).stdout;
+        let lines = list.lines().skip(1);
+        lines
+            .map(|line| line.rsplit("  ").next().unwrap().trim().to_owned())
+            .filter(|end| !end.starts_with("commit "))
+            .collect()
+    };
+    assert_eq!(endings(), ["waiting: protected-path"]);
+    let output = run_in(&repo, &["approve", &asked]);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert_eq!(endings(), ["approved: protected-path"]);
+    let other = WORKFLOW_EDIT.replace("ci.yml", "other.yml");
+    pipe_in(&repo, &["apply", "--json"], &other);
+    let open = run_in(&repo, &["approve", "--json"]).json().unwrap();
+    let open = open["requests"][0]["run"].as_str().unwrap().to_owned();
+    run_in(&repo, &["deny", &open]);
+    pipe_in(&repo, &["apply"], "no edit\n");
+    pipe_in(&repo, &["apply", "--branch", "no..branch"], SLOPPY_FIX);
+    pipe_in(&repo, &["apply"], SLOPPY_FIX);
+    assert_eq!(
+        endings(),
+        [
+            "approved: protected-path",
+            "denied: protected-path",
+            "consent",
+            "refused: no-diff",
+            "failed: bad-branch-name",
+            "nothing to do: empty"
+        ]
+    );
+}

@@ -58,6 +58,14 @@ fn a_repository_that_cannot_take_a_change_says_so_first() {
     assert_eq!(report["repository"]["branch"], Value::Null);
     assert_eq!(report["repository"]["obstacle"]["code"], "detached-head");
     assert_eq!(report["next"][0]["command"], "agentos doctor");
+    // A run that could not begin has left no verb: none is made up.
+    pipe_in(&repo, &["apply"], SLOPPY_FIX);
+    let shown = run_in(&repo, &[]).stdout;
+    let last = shown.lines().find(|line| line.starts_with("last run")).unwrap();
+    assert!(
+        last.ends_with(": refused: detached-head") && !last.contains("run,") && !last.contains("apply"),
+        "{last}"
+    );
 
     let killed = small_repo();
     let cli = agentos().in_dir(killed.path());

@@ -5,7 +5,7 @@ use std::path::Path;
 use agentos_testkit::cli::Cli;
 use agentos_testkit::repo::{TestRepo, set_mode, write_file};
 
-use crate::support::{SLOPPY_FIX, agentos, pipe_in, run_in, small_repo};
+use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, pipe_in, run_in, small_repo};
 
 const ESCAPE: char = '\u{1b}';
 
@@ -295,4 +295,35 @@ fn a_person_may_answer_with_windows_line_ends() {
         .unwrap();
     let seen = String::from_utf8_lossy(&output.stdout);
     assert!(seen.contains("landed 1 file"), "{seen}");
+}
+
+#[test]
+fn a_no_is_taken_for_a_no() {
+    let repo = small_repo();
+    repo.write("fix.diff", WORKFLOW_EDIT);
+    let program = env!("CARGO_BIN_EXE_agentos");
+    if !Path::new("/usr/bin/script").exists() {
+        eprintln!("skipped: no `script` here to make a terminal with");
+        return;
+    }
+    let line = format!("{program} apply fix.diff");
+    let output = agentos_testkit::cli::program("sh")
+        .args([
+            "-c",
+            &format!("printf 'n\\n' | script --quiet --return --command '{line}' /dev/null"),
+        ])
+        .current_dir(repo.path())
+        .env_clear()
+        .envs(agentos().world())
+        .output()
+        .unwrap();
+    let seen = plain(&String::from_utf8_lossy(&output.stdout));
+    assert_eq!(output.status.code(), Some(4), "{seen}");
+    assert!(seen.contains("declined; nothing was landed\n"), "{seen}");
+    assert!(
+        !seen.contains("--yes") && !seen.contains("consent needed"),
+        "{seen}"
+    );
+    let list = run_in(&repo, &["evidence", "list"]).stdout;
+    assert!(list.trim_end().ends_with("declined"), "{list}");
 }

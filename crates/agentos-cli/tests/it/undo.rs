@@ -298,3 +298,71 @@ fn a_dry_run_of_an_undo_is_refused_where_the_undo_would_be() {
     assert_eq!(dry.json().unwrap()["code"], "dirty-overlap");
     assert_eq!(repo.read("src/lib.rs"), b"mine\n");
 }
+
+/// The first line of what a call says.
+fn first_line(output: &agentos_testkit::cli::CliOutput) -> String {
+    let said = format!("{}{}", output.stdout, output.stderr);
+    said.lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn an_undo_says_what_it_takes_back_and_that_it_undoes_an_undo() {
+    let repo = small_repo();
+    let first = landed(&repo, SLOPPY_FIX);
+    let head = || repo.git(&["rev-parse", "--short=10", "HEAD"]);
+    let commit = head();
+    let said = first_line(&run_in(&repo, &["undo", "--dry-run"]));
+    assert_eq!(
+        said,
+        format!(
+            "1 file would land on main; nothing was written; would take back run {first} (commit {commit})"
+        )
+    );
+    let undone = run_in(&repo, &["undo", "--json"]).json().unwrap();
+    let second = run_of(&undone);
+    let by = head();
+    assert_eq!(
+        undone["message"],
+        format!("landed 1 file on main as {by}; takes back run {first} (commit {commit})")
+    );
+    let said = first_line(&run_in(&repo, &["undo"]));
+    let now = head();
+    assert_eq!(
+        said,
+        format!(
+            "landed 1 file on main as {now}; takes back run {second} (commit {by}); this undoes an undo: it lands the \
+             change of run {first} again"
+        )
+    );
+}
+
+#[test]
+fn a_landing_that_is_gone_from_the_history_is_named() {
+    let repo = small_repo();
+    let run = landed(&repo, SLOPPY_FIX);
+    let commit = repo.git(&["rev-parse", "--short=10", "HEAD"]);
+    repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    let output = run_in(&repo, &["undo", "--json"]);
+    assert_eq!(output.code, Some(6), "{output}");
+    let json = output.json().unwrap();
+    assert_eq!(
+        (&json["code"], &json["hint"]),
+        (
+            &"empty".into(),
+            &format!(
+                "this was to take back run {run}, whose commit {commit} is on no branch any more; name another with \
+                 `agentos undo RUN`: `agentos evidence list` shows them"
+            )
+            .into()
+        )
+    );
+    let repo = small_repo();
+    let run = landed(&repo, SLOPPY_FIX);
+    assert_eq!(run_in(&repo, &["undo", &run]).code, Some(0));
+    let again = run_in(&repo, &["undo", &run, "--json"]).json().unwrap();
+    let hint = again["hint"].as_str().unwrap();
+    assert!(
+        hint.starts_with(&format!("run {run} is taken back already")),
+        "{again:#}"
+    );
+}

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Deps, Proposal};
 use crate::ports::{Answer, EffectError, TargetInfo, Writes};
 use crate::records::{self, ConsentBody};
+use crate::{Cause, Outcome, OutcomeKind};
 
 /// How long a request stays open: a working week.
 const OPEN_SECONDS: i64 = 7 * 24 * 3600;
@@ -42,8 +43,10 @@ pub struct ConsentRequest {
 pub(super) enum Consented {
     NotNeeded,
     Given(Consent),
-    Refused {
-        why: &'static str,
+    /// A person said no.
+    Declined,
+    /// Nobody could be asked.
+    Nobody {
         /// Whether a person may still say yes.
         open: bool,
     },
@@ -82,15 +85,21 @@ pub(super) fn consent(
     records::note(deps.evidence, RecordKind::Consent, &record)?;
     Ok(match answer {
         Answer::Yes(consent) => Consented::Given(consent),
-        Answer::No => Consented::Refused {
-            why: "consent was asked for and not given",
-            open: false,
-        },
-        Answer::Nobody => Consented::Refused {
-            why: "policy asks for a person's consent",
+        Answer::No => Consented::Declined,
+        Answer::Nobody => Consented::Nobody {
             open: request.is_some(),
         },
     })
+}
+
+/// A person was asked and said no.
+pub(super) fn declined(mut outcome: Outcome, decision: Decision) -> Outcome {
+    outcome.outcome = OutcomeKind::ConsentNeeded;
+    outcome.cause = Cause::Consent;
+    outcome.code = Some("declined".to_owned());
+    outcome.message = "declined; nothing was landed".to_owned();
+    outcome.decision = Some(decision);
+    outcome
 }
 
 fn request(

@@ -4,7 +4,7 @@
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
-use agentos_evidence::{Checks, Room, Store};
+use agentos_evidence::{BROKEN_HINT, Checks, Room, Store};
 use agentos_executor::{Identity, Repository, TargetSpec};
 
 use super::Check;
@@ -209,10 +209,12 @@ fn tape(app: &App, repo: &Repository, store: &Store) -> Result<Check, EffectErro
                 .first()
                 .map_or_else(String::new, |finding| finding.detail.clone());
             let error = EffectError::new(Cause::Evidence, "evidence-broken", first);
-            Check::wrong(
-                "evidence",
-                &error.hint("`agentos evidence verify` lists everything that is wrong"),
-            )
+            let hint = if report.findings.iter().any(|found| found.tampering.is_of_tape()) {
+                BROKEN_HINT
+            } else {
+                "`agentos evidence verify` lists everything that is wrong"
+            };
+            Check::wrong("evidence", &error.hint(hint))
         }
         Err(error) => Check::wrong("evidence", &broken(&error)),
     })
