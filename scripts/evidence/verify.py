@@ -96,7 +96,7 @@ def statements(body):
 def signed(record, commit, trusted):
     """What is wrong with a checkpoint: None, or the kind of tampering; False where it says that it is not signed."""
     body = record["body"]
-    if "key" not in body and body.get("envelopes") == []:
+    if body.get("key") is None and body.get("envelopes") == []:
         return False
     try:
         wire, (first, *others) = statements(body)

@@ -221,7 +221,6 @@ impl Settling<'_> {
         let path = entry.file.path.as_str();
         let place = safe(self.root, path)?;
         if self.is_open(entry)? {
-            self.replaced.keep(&place);
             fs::remove_file(&place).map_err(ExecError::write("remove", &place))?;
             self.repository.reach("file removed");
             self.folders.insert(prune(self.root, path));

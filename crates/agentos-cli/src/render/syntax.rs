@@ -124,10 +124,17 @@ impl Lexer {
     }
 }
 
+/// Bytes of the longest character in quotes, `'\u{10FFFF}'`.
+const LONGEST_CHARACTER: usize = 12;
+
 /// How long a quoted text is, up to its closing quote or the end of the line; none when the quote is no quote.
 fn text(rest: &str, quote: char, lifetimes: bool) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
+        // Else a line of such quotes would be read to its end for each of them.
+        if lifetimes && quote == '\'' && at > LONGEST_CHARACTER {
+            return None;
+        }
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
@@ -225,6 +232,17 @@ mod tests {
         for (path, lines, expected) in cases {
             assert_eq!(seen(path, lines), *expected, "{path} {lines:?}");
         }
+    }
+
+    #[test]
+    fn a_line_of_quotes_that_are_none_is_read_once() {
+        // By the square of its length, this would take hours.
+        let line = "'\\".repeat(1 << 19);
+        let pieces = Lexer::new(language("a.rs")).line(&line);
+        assert_eq!(
+            pieces.iter().map(|(_, piece)| piece.len()).sum::<usize>(),
+            line.len()
+        );
     }
 
     proptest::proptest! {

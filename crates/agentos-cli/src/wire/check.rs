@@ -41,7 +41,17 @@ impl Checker {
             return Ok(None);
         };
         let (sandbox, held) = agents::sandbox(app)?;
-        if let Err(why) = &held {
+        let missing = match &held {
+            Ok(report) => report.missing(),
+            Err(_) => Vec::new(),
+        };
+        let names: Vec<&str> = missing.iter().map(|layer| layer.as_str()).collect();
+        let why = match &held {
+            Ok(report) if report.is_whole() => None,
+            Ok(_) => Some(format!("the kernel does not give it {}", names.join(", "))),
+            Err(why) => Some(why.clone()),
+        };
+        if let Some(why) = why {
             let message = format!("`{command}` cannot be run in a sandbox here: {why}");
             return Err(EffectError::new(Cause::Tool, "not-confined", message)
                 .hint("leave `--check` out, and try the change yourself after `--branch NAME`"));
