@@ -85,8 +85,8 @@ pub(crate) fn ref_files(common: &Path, refname: &str) -> Vec<PathBuf> {
     Vec::from_iter([path].into_iter().chain(folder))
 }
 
-/// Files that were replaced, kept open: its blocks are given back when it is let go of. Where a file system tells
-/// the disk of each block that is free now, and waits for it, that takes as long as a sync.
+/// Files that were replaced, kept open: their blocks are given back when they are let go of. Where a file system tells
+/// the disk of each block that is free now, and waits for it, that takes as long as a sync for each of them.
 /// Removed files are not kept: on a file system of the network an open one stays in its folder under another name.
 #[derive(Default)]
 pub(crate) struct Replaced(Vec<File>);

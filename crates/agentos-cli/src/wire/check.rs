@@ -41,14 +41,12 @@ impl Checker {
             return Ok(None);
         };
         let (sandbox, held) = agents::sandbox(app)?;
-        let missing = match &held {
-            Ok(report) => report.missing(),
-            Err(_) => Vec::new(),
-        };
-        let names: Vec<&str> = missing.iter().map(|layer| layer.as_str()).collect();
         let why = match &held {
             Ok(report) if report.is_whole() => None,
-            Ok(_) => Some(format!("the kernel does not give it {}", names.join(", "))),
+            Ok(report) => {
+                let missing: Vec<&str> = report.missing().iter().map(|layer| layer.as_str()).collect();
+                Some(format!("the kernel does not give it {}", missing.join(", ")))
+            }
             Err(why) => Some(why.clone()),
         };
         if let Some(why) = why {
