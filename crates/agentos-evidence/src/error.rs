@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What can be done about evidence that is not what was written.
-pub const BROKEN_HINT: &str = "`agentos evidence verify` names each place; keep the folder for a look and move it aside, as \
+pub const BROKEN_HINT: &str = "`agentos evidence verify` names each place; run `agentos recover`, then keep the folder for a look and move it aside, as \
      in `mv .git/agentos .git/agentos.broken`: new runs then begin a new tape";
 
 /// The evidence cannot be written or read.

@@ -337,7 +337,7 @@ pub fn verified(report: &VerifyReport, own: bool) -> String {
         }
         if own && report.findings.iter().any(|found| found.tampering.is_of_tape()) {
             out.push_str(&format!(
-                "  {} keep the folder for a look and move it aside, as in `mv .git/agentos .git/agentos.broken`: new runs \
+                "  {} run `agentos recover`, then keep the folder for a look and move it aside, as in `mv .git/agentos .git/agentos.broken`: new runs \
                  then begin a new tape, and what landed before is without evidence here\n",
                 paint(style::BOLD, "next:")
             ));
