@@ -128,7 +128,6 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("rpassword", &["agentos"]),
     ("rustix", &["agentos-evidence", "agentos-sandbox"]),
     ("rustls", &["agentos-net", "agentos-testkit"]),
-    ("seccompiler", &["agentos-sandbox"]),
     ("secrecy", &["agentos-tool"]),
     (
         "serde_json_canonicalizer",

@@ -15,8 +15,6 @@ use crate::{Places, Program};
 /// A check takes at most this long: agents in Python and JavaScript load for seconds before they say anything.
 const PATIENCE: Duration = Duration::from_secs(30);
 const MOST_OUTPUT: usize = 64 << 10;
-/// Something to mount over that is everywhere and that no program needs.
-const ROOT: &str = "/sys";
 
 /// The state of a program, found out on a thread of its own. `held` is what the sandbox said when it was probed.
 pub(crate) fn check<'a>(
@@ -110,12 +108,7 @@ fn version(
         Some(folder) if cfg!(windows) => folder,
         Some(_) | None => Path::new("/tmp"),
     };
-    let mut order = Order::new(
-        found.clone(),
-        program.version_args.clone(),
-        here.to_owned(),
-        ROOT.into(),
-    );
+    let mut order = Order::new(found.clone(), program.version_args.clone(), here.to_owned());
     order.env = Program {
         key: None,
         ..program.clone()

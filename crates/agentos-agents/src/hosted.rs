@@ -240,12 +240,7 @@ impl Inner {
 
     fn bare_order(&self, scratch: &Scratch) -> Order {
         let host = &self.host;
-        let mut order = Order::new(
-            host.program.clone(),
-            host.args.clone(),
-            scratch.home(),
-            scratch.root(),
-        );
+        let mut order = Order::new(host.program.clone(), host.args.clone(), scratch.home());
         order.readable.clone_from(&host.readable);
         order.readable.push(host.program.clone());
         order.writable = vec![scratch.home(), scratch.tmp()];

@@ -147,7 +147,7 @@ impl Program {
         } else {
             base.join(found)
         };
-        let mut order = Order::new(program.clone(), self.args.clone(), cwd, scratch.root());
+        let mut order = Order::new(program.clone(), self.args.clone(), cwd);
         order.env = self.environment(places, &scratch.home(), &scratch.tmp());
         order.readable = places.readable(&program);
         order.readable.extend(self.readable.iter().cloned());

@@ -1,6 +1,6 @@
 //! A filter of system calls whose refusals are heard (seccomp_unotify(2)).
 //!
-//! Owns: installing a filter with a listener, and answering what the listener tells with a refusal: with `agentos-winbox`
+//! Owns: installing a filter, with a listener or without, and answering what the listener tells with a refusal: with `agentos-winbox`
 //! the only `unsafe` of the workspace, for calls that no kept crate offers. Never: lets a call through, or decides which calls are
 //! refused; `agentos-sandbox` says that, and is the only one to use this crate.
 //!
@@ -11,4 +11,4 @@
 mod listener;
 
 #[cfg(target_os = "linux")]
-pub use listener::{ASK, Call, Instruction, Listener, apply};
+pub use listener::{ASK, Call, Instruction, Listener, apply, apply_unheard};

@@ -1,9 +1,9 @@
-//! The three calls: install, hear, refuse.
+//! The calls: install, hear, refuse.
 //!
 //! Owns: every `unsafe` of this crate. Never: looks at a caller's memory: it may change it at any time.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// What a filter's program gives for a call that is to be heard (`SECCOMP_RET_USER_NOTIF`).
 pub const ASK: u32 = libc::SECCOMP_RET_USER_NOTIF;
@@ -34,12 +34,27 @@ pub struct Call {
 #[derive(Debug)]
 pub struct Listener(OwnedFd);
 
-/// Puts a filter around this thread and everything that it starts from now on. Its rights must be fixed already
-/// (`PR_SET_NO_NEW_PRIVS`).
+/// Puts a filter around this thread and everything that it starts from now on, and hears what it asks about. The thread's
+/// rights must be fixed already (`PR_SET_NO_NEW_PRIVS`).
 ///
 /// # Errors
 /// When the kernel has no listeners (before 5.0), has one around this thread already, or finds the program wrong.
 pub fn apply(program: &[Instruction]) -> io::Result<Listener> {
+    let descriptor = install(program, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)?;
+    // SAFETY: the call made this descriptor for us, and nobody else has it.
+    Ok(Listener(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+}
+
+/// The same for a program that asks about nothing: it refuses by itself, and nobody hears it.
+///
+/// # Errors
+/// When the kernel finds the program wrong.
+pub fn apply_unheard(program: &[Instruction]) -> io::Result<()> {
+    install(program, 0).map(drop)
+}
+
+/// Gives what the call gave: with the listener's flag, its descriptor.
+fn install(program: &[Instruction], flags: libc::c_ulong) -> io::Result<RawFd> {
     let mut filter: Vec<libc::sock_filter> = program
         .iter()
         .map(|instruction| libc::sock_filter {
@@ -58,16 +73,15 @@ pub fn apply(program: &[Instruction]) -> io::Result<Listener> {
         libc::syscall(
             libc::SYS_seccomp,
             libc::SECCOMP_SET_MODE_FILTER,
-            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+            flags,
             &raw const described,
         )
     };
-    let descriptor = i32::try_from(made).map_err(io::Error::other)?;
-    if descriptor < 0 {
+    let made = i32::try_from(made).map_err(io::Error::other)?;
+    if made < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call made this descriptor for us, and nobody else has it.
-    Ok(Listener(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+    Ok(made)
 }
 
 impl Listener {

@@ -23,8 +23,6 @@ pub struct Order {
     pub env: Vec<(String, String)>,
     /// Where it starts, inside.
     pub cwd: PathBuf,
-    /// An empty folder that becomes the root of what it sees.
-    pub root: PathBuf,
     /// Files and folders beside the system's that it may read and execute, at their own place.
     pub readable: Vec<PathBuf>,
     /// Folders that it may read and write, at their own place.
@@ -44,14 +42,13 @@ pub struct Order {
 impl Order {
     /// An order that allows the program to read the system's folders and nothing else.
     #[must_use]
-    pub fn new(program: PathBuf, args: Vec<String>, cwd: PathBuf, root: PathBuf) -> Self {
+    pub fn new(program: PathBuf, args: Vec<String>, cwd: PathBuf) -> Self {
         Self {
             version: VERSION,
             program: Some(program),
             args,
             env: Vec::new(),
             cwd,
-            root,
             readable: Vec::new(),
             writable: Vec::new(),
             overlays: Vec::new(),

@@ -86,20 +86,20 @@ impl Sandbox {
         self.ready.prepare(&self.helper);
     }
 
-    /// What would hold a process: puts every layer up around nothing.
+    /// What would hold a process: puts every layer up around nothing. What [`Sandbox::prepare`] began is left for a run.
     ///
     /// # Errors
     /// When one of them cannot be put up, with the reason.
     pub fn probe(&self) -> Result<Report, SandboxError> {
         let nothing = Order {
             program: None,
-            ..Order::new(PathBuf::new(), Vec::new(), "/".into(), "/tmp".into())
+            ..Order::new(PathBuf::new(), Vec::new(), "/".into())
         };
         let caps = Caps {
             time: Duration::from_secs(10),
             output: 1 << 16,
         };
-        let ended = self.run(
+        let ended = Self::new(self.helper.clone()).run(
             &nothing,
             Input::Bytes(Vec::new()),
             caps,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::SandboxError;
 use crate::refusals::{self, Refused};
 
-const FOLDERS: &[&str] = &["changes", "copy", "home", "kernel", "root", "tmp"];
+const FOLDERS: &[&str] = &["changes", "copy", "home", "kernel", "tmp"];
 
 /// The folders of one run. Gone when this value is.
 #[derive(Debug)]
@@ -74,12 +74,6 @@ impl Scratch {
     #[must_use]
     pub fn kernel(&self) -> PathBuf {
         self.at("kernel")
-    }
-
-    /// The mount point of the tool's root.
-    #[must_use]
-    pub fn root(&self) -> PathBuf {
-        self.at("root")
     }
 
     /// The tool's temporary folder.

@@ -7,6 +7,8 @@
 //! process namespace, so that everything ends with it: it builds the root, gives up its rights and starts the tool.
 
 #[cfg(target_os = "linux")]
+mod bpf;
+#[cfg(target_os = "linux")]
 mod enter;
 #[cfg(target_os = "linux")]
 mod filter;

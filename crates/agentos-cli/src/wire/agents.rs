@@ -341,10 +341,9 @@ pub fn task(words: Option<&str>, flags: &ProgramFlags) -> String {
 /// When this program's own file cannot be found.
 pub fn sandbox(app: &App) -> Result<(Sandbox, Result<Report, String>), EffectError> {
     let sandbox = helper(app)?;
+    // Beside the probe; where nothing confines, it ends with `sandbox`.
+    sandbox.prepare();
     let held = sandbox.probe().map_err(|error| error.reason());
-    if held.is_ok() {
-        sandbox.prepare();
-    }
     Ok((sandbox, held))
 }
 

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use agentos_notify::{ASK, Instruction, apply};
+use agentos_notify::{ASK, Instruction, apply, apply_unheard};
 
 /// `sched_yield` for x86_64 and aarch64: nothing needs it, and Rust's library has it.
 const YIELD: u32 = if cfg!(target_arch = "x86_64") { 24 } else { 124 };
@@ -59,6 +59,8 @@ fn a_program_that_the_kernel_does_not_understand_holds_nothing() {
         jump_false: 0,
         value: 0,
     };
-    let refused: io::Error = apply(&[wrong]).unwrap_err();
-    assert!(refused.raw_os_error().is_some(), "{refused}");
+    let refused: [io::Error; 2] = [apply(&[wrong]).unwrap_err(), apply_unheard(&[wrong]).unwrap_err()];
+    for refused in refused {
+        assert!(refused.raw_os_error().is_some(), "{refused}");
+    }
 }

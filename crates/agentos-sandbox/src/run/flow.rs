@@ -16,6 +16,8 @@ use crate::{Report, SandboxError};
 /// How long the streams may stay open after the process ended: nothing of the tool's
 /// holds them then, only bytes still on their way.
 const GRACE: Duration = Duration::from_secs(2);
+/// An empty pipe takes this much without anybody reading (pipe(7): `PIPE_BUF`).
+const AT_ONCE: usize = 4096;
 /// The report is one short line.
 const LONGEST_REPORT: usize = 64 << 10;
 
@@ -92,6 +94,11 @@ fn watch(
         stdout,
         stderr,
     } = streams;
+    // What can be said without waiting is said before threads are made: the process needs it first.
+    let mut first = first;
+    if first.len() <= AT_ONCE {
+        let _ = stdin.write_all(&std::mem::take(&mut first));
+    }
     let write = move || {
         // A tool that does not read its task is its own affair.
         let _ = stdin.write_all(&first).and_then(|()| match input {

@@ -2,10 +2,12 @@
 //!
 //! Owns: starting it, what it is told first, and its exit code. Never: gives it a variable or a descriptor of ours.
 
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 use super::flow::{self, Begun, Streams};
@@ -14,8 +16,8 @@ use crate::stage::{FIRST, VERB};
 use crate::watch::{Stop, Why, process, signal};
 use crate::{Order, SandboxError};
 
-/// A helper that was started before it is known what for. It is this far only: in namespaces of its own, waiting for its
-/// order. Clones share the one.
+/// A helper that was started before it is known what for. It is this far only: in namespaces of its own, with what every
+/// process sees, waiting for its order. Clones share the one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ready(Arc<Mutex<Option<Waiting>>>);
 
@@ -49,6 +51,26 @@ impl Drop for Waiting {
     }
 }
 
+/// The mounts of a helper that waited. To take them down takes the system longer than all the rest of a run's end: they are
+/// held until the run is over, and then let go where nobody waits for it. Nothing is in them by then.
+struct Mounts(Option<File>);
+
+impl Mounts {
+    /// Those of a process, where the system lets us (Linux, and only who may look into that process).
+    fn of(id: u32) -> Self {
+        Self(File::open(format!("/proc/{id}/ns/mnt")).ok())
+    }
+}
+
+impl Drop for Mounts {
+    fn drop(&mut self) {
+        if let Some(mounts) = self.0.take() {
+            // Where no thread is to be had, it is done here.
+            let _ = thread::Builder::new().spawn(move || drop(mounts));
+        }
+    }
+}
+
 pub(super) fn run(
     (helper, ready): (&Path, &Ready),
     order: &Order,
@@ -59,9 +81,12 @@ pub(super) fn run(
 ) -> Result<Ended, SandboxError> {
     let at = Instant::now();
     let first = framed(order)?;
-    let mut child = match ready.take() {
-        Some(child) => child,
-        None => start(helper)?,
+    let (mut child, _mounts) = match ready.take() {
+        Some(child) => {
+            let mounts = Mounts::of(child.id());
+            (child, mounts)
+        }
+        None => (start(helper)?, Mounts(None)),
     };
     stop.began(process(child.id()));
     let begun = Begun {

@@ -2,16 +2,11 @@
 //!
 //! Owns: the table of refused calls. Never: refuses what ordinary tools need (changing modes, threads, pipes).
 
-use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
-use agentos_notify::{ASK, Instruction, Listener, apply as apply_heard};
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, apply_filter,
-};
+use agentos_notify::{ASK, Instruction, Listener, apply as apply_heard, apply_unheard};
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+use super::bpf::{Rule, When, error, program};
 
 /// Refused whatever the arguments: other processes' memory, mounts and namespaces, the kernel itself, its keys, and
 /// ways to have the kernel do work that no filter sees.
@@ -88,62 +83,50 @@ pub(super) const REFUSED_ON_X86: &[(&str, i64)] = &[
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const REFUSED_ON_X86: &[(&str, i64)] = &[];
 
-/// The same kernel answers to a second set of numbers, x32: these bits, and some calls under numbers of their own
-/// (arch/x86/entry/syscalls/syscall_64.tbl: ptrace, kexec_load, move_pages, process_vm_readv and _writev).
+/// The same kernel answers to a second set of numbers, x32: this bit, and some calls under numbers of their own
+/// (arch/x86/entry/syscalls/syscall_64.tbl). All of them are refused: nothing is built for it.
 #[cfg(target_arch = "x86_64")]
-pub(super) const X32: (i64, &[i64]) = (0x4000_0000, &[521, 528, 533, 539, 540]);
+pub(super) const X32: u32 = 0x4000_0000;
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) const X32: (i64, &[i64]) = (0, &[]);
+pub(super) const X32: u32 = 0;
 
 /// Namespaces that `clone` would open.
-const NAMESPACES: [libc::c_int; 7] = [
-    libc::CLONE_NEWCGROUP,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWNET,
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWUTS,
-];
+const NAMESPACES: libc::c_int = libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWUTS;
 
 /// Puts a terminal's next input in, or a console's (`TIOCSTI`, `TIOCLINUX`).
-const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
+const TERMINAL_INPUT: &[u32] = &[0x5412, 0x541c];
 
-/// A return of seccompiler's programs (linux/bpf_common.h: `BPF_RET | BPF_K`).
-const RETURN: u16 = 0x06;
+const INTERNET: &[u32] = &[number(libc::AF_INET), number(libc::AF_INET6)];
+const UNIX: &[u32] = &[number(libc::AF_UNIX)];
+const STREAM: &[u32] = &[number(libc::SOCK_STREAM)];
+const TCP: &[u32] = &[0, number(libc::IPPROTO_TCP)];
+/// The low four bits are a socket's type (SOCK_TYPE_MASK); the rest are flags.
+const KIND: u32 = 0xf;
+const ALL: u32 = u32::MAX;
 
-/// Applies both filters to this thread and all that it starts. The calls of the first are told to `ears`, where the kernel
+/// Every socket but plain TCP, which reaches the process's own loopback only.
+const NO_TCP: When = When::IsNot(&[(0, ALL, INTERNET), (1, KIND, STREAM), (2, ALL, TCP)]);
+
+/// Applies the filter to this thread and all that it starts. The calls that it refuses are told to `ears`, where the kernel
 /// can tell them, and refused either way.
 pub(super) fn apply(networked: bool, ears: Option<Sender<Listener>>) -> Result<(), String> {
-    let failed = |error: &dyn std::fmt::Display| format!("the system call filter does not hold: {error}");
-    let action = |errno: i32| SeccompAction::Errno(u32::try_from(errno).unwrap_or(1));
-    let rules = refused(networked).map_err(|error| failed(&error))?;
-    if !told(&rules, ears) {
-        let program = compiled(rules, action(libc::EPERM)).map_err(|error| failed(&error))?;
-        apply_filter(&program).map_err(|error| failed(&error))?;
+    if told(networked, ears) {
+        return Ok(());
     }
-    let program = compiled(absent(), action(libc::ENOSYS)).map_err(|error| failed(&error))?;
-    apply_filter(&program).map_err(|error| failed(&error))
+    let failed = |error: std::io::Error| format!("the system call filter does not hold: {error}");
+    apply_unheard(&filter(networked, error(EPERM))?).map_err(failed)
 }
 
-/// Applies the first filter so that its calls are heard; false where nobody would hear them. Then nothing was applied.
-fn told(rules: &Rules, ears: Option<Sender<Listener>>) -> bool {
+/// Applies it so that its refusals are heard; false where nobody would hear them. Then nothing was applied.
+fn told(networked: bool, ears: Option<Sender<Listener>>) -> bool {
     let Some(ears) = ears else { return false };
-    // Seccompiler knows no action that asks: one that it knows, and that nothing else of the program gives, stands for it.
-    let Ok(program) = compiled(rules.clone(), SeccompAction::Trace(0)) else {
-        return false;
-    };
-    let stands_for_it = u32::from(SeccompAction::Trace(0));
-    let asking = program.iter().map(|instruction| Instruction {
-        code: instruction.code,
-        jump_true: instruction.jt,
-        jump_false: instruction.jf,
-        value: match (instruction.code, instruction.k) {
-            (RETURN, value) if value == stands_for_it => ASK,
-            (_, value) => value,
-        },
-    });
-    let Ok(listener) = apply_heard(&asking.collect::<Vec<_>>()) else {
+    let Ok(Ok(listener)) = filter(networked, ASK).map(|program| apply_heard(&program)) else {
         return false;
     };
     // Where nobody takes it, it is closed, and the kernel refuses by itself.
@@ -151,106 +134,57 @@ fn told(rules: &Rules, ears: Option<Sender<Listener>>) -> bool {
     true
 }
 
-fn compiled(rules: Rules, answer: SeccompAction) -> Result<BpfProgram, seccompiler::BackendError> {
-    let arch: TargetArch = std::env::consts::ARCH.try_into()?;
-    SeccompFilter::new(rules, SeccompAction::Allow, answer, arch)?.try_into()
-}
+/// The numbers of these two errors, which are the same on every architecture (asm-generic/errno-base.h, errno.h).
+const EPERM: u16 = 1;
+const ENOSYS: u16 = 38;
 
-fn absent() -> Rules {
-    numbers(ABSENT).map(|number| (number, Vec::new())).collect()
-}
-
-/// The numbers, and the same in the second set where there is one.
-fn numbers(calls: &[i64]) -> impl Iterator<Item = i64> {
-    let (bit, _) = X32;
-    calls.iter().flat_map(move |call| {
-        let second = (bit != 0).then_some(call | bit);
-        [Some(*call), second].into_iter().flatten()
+/// The program, in which refused calls get this answer.
+fn filter(networked: bool, refusal: u32) -> Result<Vec<Instruction>, String> {
+    let second = (X32 != 0).then_some((X32, refusal));
+    let program = rules(networked, refusal).and_then(|rules| program(rules, second));
+    program.ok_or_else(|| {
+        let this = std::env::consts::ARCH;
+        format!("no system call filter is known for this machine's architecture, `{this}`")
     })
 }
 
-fn refused(networked: bool) -> Result<Rules, seccompiler::BackendError> {
+fn rules(networked: bool, refusal: u32) -> Option<Vec<Rule>> {
     let named = REFUSED.iter().chain(REFUSED_ON_X86);
-    let all: Vec<i64> = named.map(|(_, number)| *number).collect();
-    let mut rules: Rules = numbers(&all)
-        .chain(X32.1.iter().map(|call| call | X32.0))
-        .map(|number| (number, Vec::new()))
-        .collect();
+    let refused = named.map(|(_, call)| (*call, When::Always, refusal));
+    let absent = ABSENT.iter().map(|call| (*call, When::Always, error(ENOSYS)));
+    let socket = if networked { NO_TCP } else { When::Always };
     let some = [
-        (libc::SYS_clone, opening_namespaces()?),
-        (libc::SYS_ioctl, typing_for_others()?),
-        (libc::SYS_socket, if networked { sockets()? } else { Vec::new() }),
-        (libc::SYS_socketpair, pairs()?),
+        (libc::SYS_clone, When::Has(0, number(NAMESPACES)), refusal),
+        (libc::SYS_ioctl, When::Is(1, TERMINAL_INPUT), refusal),
+        (libc::SYS_socket, socket, refusal),
+        (libc::SYS_socketpair, When::IsNot(&[(0, ALL, UNIX)]), refusal),
     ];
-    for (call, when) in some {
-        for number in numbers(&[call]) {
-            rules.insert(number, when.clone());
-        }
-    }
-    Ok(rules)
+    let rule = |(call, when, answer): (i64, When, u32)| {
+        let number = u32::try_from(call).ok()?;
+        Some(Rule { number, when, answer })
+    };
+    refused.chain(absent).chain(some).map(rule).collect()
 }
 
-fn opening_namespaces() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-    let flags = NAMESPACES
-        .into_iter()
-        .map(|flag| u64::try_from(flag).unwrap_or(0));
-    flags
-        .map(|flag| when([(0, SeccompCmpOp::MaskedEq(flag), flag)]))
-        .collect()
-}
-
-fn typing_for_others() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-    let requests = TERMINAL_INPUT.into_iter();
-    requests
-        .map(|request| when([(1, SeccompCmpOp::Eq, request)]))
-        .collect()
-}
-
-/// Refuses every socket but plain TCP, which reaches the process's own loopback only.
-fn sockets() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-    let number = |value: i32| u64::try_from(value).unwrap_or(0);
-    let mut rules = vec![
-        when([
-            (0, SeccompCmpOp::Ne, number(libc::AF_INET)),
-            (0, SeccompCmpOp::Ne, number(libc::AF_INET6)),
-        ])?,
-        when([
-            (2, SeccompCmpOp::Ne, 0),
-            (2, SeccompCmpOp::Ne, number(libc::IPPROTO_TCP)),
-        ])?,
-    ];
-    // The low four bits are the type (SOCK_TYPE_MASK); the rest are flags.
-    let types = (0..16).filter(|kind| *kind != number(libc::SOCK_STREAM));
-    for kind in types {
-        rules.push(when([(1, SeccompCmpOp::MaskedEq(0xf), kind)])?);
-    }
-    Ok(rules)
-}
-
-fn pairs() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-    let unix = u64::try_from(libc::AF_UNIX).unwrap_or(1);
-    Ok(vec![when([(0, SeccompCmpOp::Ne, unix)])?])
-}
-
-/// A rule for arguments that fit all of these.
-fn when<const N: usize>(
-    conditions: [(u8, SeccompCmpOp, u64); N],
-) -> Result<SeccompRule, seccompiler::BackendError> {
-    let conditions = conditions
-        .into_iter()
-        .map(|(argument, how, value)| SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value));
-    SeccompRule::new(conditions.collect::<Result<_, _>>()?)
+const fn number(value: libc::c_int) -> u32 {
+    value.cast_unsigned()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::bpf::reading::answered;
     use super::*;
+
+    const NO: [u32; 6] = [0; 6];
+    const ALLOWED: u32 = 0x7fff_0000;
 
     #[test]
     fn no_call_is_in_both_tables_and_none_twice() {
-        let named = [REFUSED, REFUSED_ON_X86].concat().into_iter();
-        let mut all: Vec<i64> = named.map(|(_, number)| number).collect();
-        all.extend(ABSENT);
+        let mut all: Vec<u32> = rules(false, ASK)
+            .unwrap()
+            .iter()
+            .map(|rule| rule.number)
+            .collect();
         let count = all.len();
         all.sort_unstable();
         all.dedup();
@@ -258,30 +192,74 @@ mod tests {
     }
 
     #[test]
-    fn both_filters_compile_with_and_without_network() {
-        for networked in [false, true] {
-            compiled(refused(networked).unwrap(), SeccompAction::Errno(1)).unwrap();
+    fn every_call_is_answered_as_the_tables_say() {
+        let named = [REFUSED, REFUSED_ON_X86].concat();
+        for (networked, refusal) in [(false, ASK), (false, error(EPERM)), (true, ASK)] {
+            let program = filter(networked, refusal).unwrap();
+            for call in 0..1000_i64 {
+                let expected = if named.iter().any(|(_, refused)| *refused == call) {
+                    refusal
+                } else if ABSENT.contains(&call) {
+                    error(ENOSYS)
+                } else if call == libc::SYS_socket || call == libc::SYS_socketpair {
+                    // Of no family.
+                    refusal
+                } else {
+                    ALLOWED
+                };
+                let call = u32::try_from(call).unwrap();
+                assert_eq!(answered(&program, call, NO), expected, "{call}");
+                if X32 != 0 {
+                    assert_eq!(answered(&program, call | X32, NO), refusal, "{call}");
+                }
+            }
         }
-        compiled(absent(), SeccompAction::Errno(38)).unwrap();
     }
 
     #[test]
-    fn what_is_heard_is_what_would_be_refused() {
-        let rules = refused(true).unwrap();
-        let returns = |action: SeccompAction| {
-            let program = compiled(rules.clone(), action).unwrap();
-            let wanted = u32::from(SeccompAction::Trace(0));
-            let all = program.iter().filter(|step| step.code == RETURN);
-            all.map(|step| step.k == wanted).collect::<Vec<_>>()
-        };
-        let heard = returns(SeccompAction::Trace(0));
-        assert!(heard.contains(&true) && heard.contains(&false), "{heard:?}");
-        assert!(!returns(SeccompAction::Errno(1)).contains(&true));
+    fn some_calls_are_refused_for_what_they_ask() {
+        let (inet, inet6, unix) = (
+            number(libc::AF_INET),
+            number(libc::AF_INET6),
+            number(libc::AF_UNIX),
+        );
+        let (stream, datagram) = (number(libc::SOCK_STREAM), number(libc::SOCK_DGRAM));
+        let stream_closed = number(libc::SOCK_STREAM | libc::SOCK_CLOEXEC);
+        let thread = number(libc::CLONE_VM | libc::CLONE_THREAD);
+        let (tcp, mptcp) = (number(libc::IPPROTO_TCP), number(libc::IPPROTO_MPTCP));
+        let program = filter(true, ASK).unwrap();
+        for (call, arguments, is_allowed) in [
+            (libc::SYS_clone, [thread, 0, 0], true),
+            (
+                libc::SYS_clone,
+                [thread | number(libc::CLONE_NEWUSER), 0, 0],
+                false,
+            ),
+            (libc::SYS_clone, [number(libc::CLONE_NEWNS), 0, 0], false),
+            (libc::SYS_ioctl, [0, 0x5401, 0], true),
+            (libc::SYS_ioctl, [0, 0x5412, 0], false),
+            (libc::SYS_ioctl, [0, 0x541c, 0], false),
+            (libc::SYS_socket, [inet, stream, 0], true),
+            (libc::SYS_socket, [inet6, stream_closed, tcp], true),
+            (libc::SYS_socket, [inet, stream, mptcp], false),
+            (libc::SYS_socket, [inet, datagram, 0], false),
+            (libc::SYS_socket, [unix, stream, 0], false),
+            (libc::SYS_socket, [number(libc::AF_NETLINK), stream, 0], false),
+            (libc::SYS_socketpair, [unix, datagram, 0], true),
+            (libc::SYS_socketpair, [inet, stream, 0], false),
+        ] {
+            let [a, b, c] = arguments;
+            let answer = answered(&program, u32::try_from(call).unwrap(), [a, b, c, 0, 0, 0]);
+            let expected = if is_allowed { ALLOWED } else { ASK };
+            assert_eq!(answer, expected, "{call} {arguments:x?}");
+        }
     }
 
     #[test]
     fn without_network_no_socket_is_allowed() {
-        assert_eq!(refused(false).unwrap()[&libc::SYS_socket], Vec::new());
-        assert!(!refused(true).unwrap()[&libc::SYS_socket].is_empty());
+        let program = filter(false, ASK).unwrap();
+        let tcp = [number(libc::AF_INET), number(libc::SOCK_STREAM), 0, 0, 0, 0];
+        let socket = u32::try_from(libc::SYS_socket).unwrap();
+        assert_eq!(answered(&program, socket, tcp), ASK);
     }
 }

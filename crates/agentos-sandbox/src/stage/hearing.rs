@@ -88,9 +88,8 @@ impl Record {
 
 /// A call in words. Of a socket its family and type are told, which are numbers; the rest of the arguments are not.
 fn named(call: &Call) -> String {
-    let (bit, _) = X32;
     let number = i64::from(call.number);
-    let plain = number & !bit;
+    let plain = number & !i64::from(X32);
     let table = REFUSED.iter().chain(REFUSED_ON_X86);
     let others = [
         ("clone (a namespace)", libc::SYS_clone),
@@ -149,7 +148,7 @@ mod tests {
         let number = |value: i32| u64::try_from(value).unwrap();
         for (heard, name) in [
             (call(libc::SYS_ptrace, 16, 1), "ptrace"),
-            (call(libc::SYS_ptrace | X32.0, 16, 1), "ptrace"),
+            (call(libc::SYS_ptrace | i64::from(X32), 16, 1), "ptrace"),
             (
                 call(
                     libc::SYS_socket,

@@ -12,8 +12,9 @@ use nix::unistd::Pid;
 
 use super::hearing::Record;
 use super::intake::{limits, read_order, say};
+use super::root::Root;
 use super::user::{self, Role};
-use super::{Refusal, filter, relay, root, rules};
+use super::{Refusal, filter, relay, rules};
 use crate::order::Order;
 use crate::report::{Layer, Report, Said};
 
@@ -21,12 +22,14 @@ use crate::report::{Layer, Report, Said};
 pub(super) fn hold(role: &Role) -> Result<u8, Refusal> {
     let dies = |error: nix::Error| format!("would outlive its parent: {error}");
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(dies)?;
+    // All that no order changes comes before the order: a helper that was started early is ready by then.
+    let root = Root::begin()?;
+    relay::loopback_up()?;
     let order = read_order()?;
     // Before the place where it lies is out of sight.
     let record = order.refusals.as_deref().and_then(Record::open);
     let mut report = Report::default();
-    root::build(&order)?;
-    relay::loopback_up()?;
+    root.finish(&order)?;
     relay::go_to_sockets(&order.forwards)?;
     let doors = relay::listen(&order.forwards)?;
     [

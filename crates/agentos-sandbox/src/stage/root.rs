@@ -56,114 +56,80 @@ const LINKS: &[(&str, &str)] = &[
 
 const NONE: Option<&str> = None;
 
-/// Builds the root and makes it this process's own.
-pub(super) fn build(order: &Order) -> Result<(), Refusal> {
-    let top = order.root.as_path();
-    umask(Mode::from_bits_truncate(0o022));
-    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
-    mount(NONE, "/", NONE, private, NONE).map_err(failed("the mounts cannot be made private", top))?;
-    let outside = Mounts::read(top)?;
-    tmpfs(top, "mode=755,size=1m")?;
-    for place in SYSTEM {
-        system(&outside, Path::new(place))?;
-    }
-    for name in ETC {
-        let place = Path::new("/etc").join(name);
-        if place.exists() {
-            outside.bind(&place, &inside(top, &place), true)?;
+/// Where the new root is made, for a moment: every system has it, and nothing is looked up below it meanwhile.
+const MAKING: &str = "/proc";
+
+/// A root that is begun: what every process sees is in it. The process works in it by relative paths, and sees the
+/// outside by absolute ones.
+pub(super) struct Root {
+    /// What was mounted before we began. Nobody else can change it: the mounts are this process's own.
+    outside: Vec<PathBuf>,
+}
+
+impl Root {
+    /// Begins the root with what no order changes.
+    pub(super) fn begin() -> Result<Self, String> {
+        let top = Path::new("/");
+        umask(Mode::from_bits_truncate(0o022));
+        let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+        mount(NONE, top, NONE, private, NONE).map_err(failed("the mounts cannot be made private", top))?;
+        let root = Self { outside: mounts()? };
+        let making = Path::new(MAKING);
+        tmpfs(making, "mode=755,size=1m")?;
+        chdir(making).map_err(failed("cannot go to", making))?;
+        // Over the old root, where it hides nothing: this process began below it.
+        mount(Some("."), top, NONE, MsFlags::MS_MOVE, NONE)
+            .map_err(failed("the new root cannot be moved to", top))?;
+        for place in SYSTEM {
+            root.system(Path::new(place))?;
         }
-    }
-    devices(top)?;
-    // What the system's folders show already needs no mount of its own.
-    let shown = |place: &Path| SYSTEM.iter().any(|system| place.starts_with(system));
-    let mut readable: Vec<&PathBuf> = order.readable.iter().filter(|place| !shown(place)).collect();
-    // What lies in another comes after it.
-    readable.sort();
-    for place in readable {
-        outside.bind(place, &inside(top, place), true)?;
-    }
-    for place in &order.writable {
-        outside.bind(place, &inside(top, place), false)?;
-    }
-    for overlay in &order.overlays {
-        overlaid(top, overlay).map_err(Refusal::Overlay)?;
-    }
-    for share in &order.shares {
-        outside.bind(&share.from, &inside(top, &share.at), true)?;
-    }
-    let proc = top.join("proc");
-    directory(&proc)?;
-    let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    mount(Some("proc"), &proc, Some("proc"), closed, NONE).map_err(failed("no `/proc` of its own", &proc))?;
-    Ok(enter(top)?)
-}
-
-/// Turns into the root and lets the old one go.
-fn enter(top: &Path) -> Result<(), String> {
-    chdir(top).map_err(failed("cannot go to", top))?;
-    pivot_root(".", ".").map_err(failed("cannot become the root:", top))?;
-    umount2(".", MntFlags::MNT_DETACH).map_err(failed("the old root stays", top))?;
-    chdir("/").map_err(failed("cannot go to", top))?;
-    let fixed =
-        MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    mount(NONE, "/", NONE, fixed, NONE).map_err(failed("cannot be made read-only:", top))
-}
-
-/// Shows a system folder, or the link that stands in its place.
-fn system(outside: &Mounts, place: &Path) -> Result<(), String> {
-    let Ok(found) = fs::symlink_metadata(place) else {
-        return Ok(());
-    };
-    let here = inside(&outside.top, place);
-    if found.is_symlink() {
-        let to = fs::read_link(place).map_err(failed("cannot read the link", place))?;
-        return symlink(to, &here).map_err(failed("cannot make the link", &here));
-    }
-    outside.bind(place, &here, true)
-}
-
-fn devices(top: &Path) -> Result<(), String> {
-    for name in DEVICES {
-        let place = Path::new("/dev").join(name);
-        let here = inside(top, &place);
-        point(&here, false)?;
-        mount(Some(&place), &here, NONE, MsFlags::MS_BIND, NONE)
-            .map_err(failed("cannot show the device", &place))?;
-    }
-    for (to, name) in LINKS {
-        let here = top.join(name);
-        symlink(to, &here).map_err(failed("cannot make the link", &here))?;
-    }
-    let shared = top.join("dev/shm");
-    directory(&shared)?;
-    tmpfs(&shared, "mode=1777,size=64m")?;
-    let temporary = top.join("tmp");
-    directory(&temporary)?;
-    tmpfs(&temporary, "mode=1777,size=512m")
-}
-
-fn tmpfs(at: &Path, options: &str) -> Result<(), String> {
-    let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    mount(Some("tmpfs"), at, Some("tmpfs"), closed, Some(options)).map_err(failed("cannot mount at", at))
-}
-
-/// What was mounted before we began. Nobody else can change it: the mounts are this process's own.
-struct Mounts {
-    /// The root to be.
-    top: PathBuf,
-    places: Vec<PathBuf>,
-}
-
-impl Mounts {
-    fn read(top: &Path) -> Result<Self, String> {
-        Ok(Self {
-            top: top.to_owned(),
-            places: mounts(top)?,
-        })
+        for name in ETC {
+            let place = Path::new("/etc").join(name);
+            if place.exists() {
+                root.show(&place, &place, true)?;
+            }
+        }
+        devices()?;
+        let proc = inside(Path::new("/proc"));
+        directory(proc)?;
+        let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        mount(Some("proc"), proc, Some("proc"), closed, NONE)
+            .map_err(failed("no `/proc` of its own", proc))?;
+        Ok(root)
     }
 
-    /// Shows a file or folder and all that is mounted below it.
-    fn bind(&self, from: &Path, at: &Path, read_only: bool) -> Result<(), String> {
+    /// Adds what an order names, and makes it the root of this process.
+    pub(super) fn finish(&self, order: &Order) -> Result<(), Refusal> {
+        for place in unshown(&order.readable) {
+            self.show(place, place, true)?;
+        }
+        for place in &order.writable {
+            self.show(place, place, false)?;
+        }
+        for overlay in &order.overlays {
+            overlaid(overlay).map_err(Refusal::Overlay)?;
+        }
+        for share in &order.shares {
+            self.show(&share.from, &share.at, true)?;
+        }
+        Ok(enter()?)
+    }
+
+    /// Shows a system folder, or the link that stands in its place.
+    fn system(&self, place: &Path) -> Result<(), String> {
+        let Ok(found) = fs::symlink_metadata(place) else {
+            return Ok(());
+        };
+        if found.is_symlink() {
+            let to = fs::read_link(place).map_err(failed("cannot read the link", place))?;
+            return symlink(to, inside(place)).map_err(failed("cannot make the link", place));
+        }
+        self.show(place, place, true)
+    }
+
+    /// Shows a file or folder of the outside and all that is mounted below it.
+    fn show(&self, from: &Path, at: &Path, read_only: bool) -> Result<(), String> {
+        let at = inside(at);
         let is_folder = from.is_dir();
         let below = if is_folder { self.below(from)? } else { Vec::new() };
         point(at, is_folder)?;
@@ -178,16 +144,63 @@ impl Mounts {
     /// What is mounted below a folder, by its name there.
     fn below(&self, folder: &Path) -> Result<Vec<PathBuf>, String> {
         let real = folder.canonicalize().map_err(failed("cannot find", folder))?;
-        // Above our own root there are more by now.
-        let now = match self.top.starts_with(&real) {
-            true => Some(mounts(&self.top)?),
-            false => None,
-        };
-        let places = now.as_ref().unwrap_or(&self.places).iter();
+        if real.parent().is_none() {
+            // Over it lies the new root itself.
+            return Err(format!(
+                "`{}` is the whole outside and is never shown",
+                folder.display()
+            ));
+        }
+        let places = self.outside.iter();
         let below = places.filter_map(|place| place.strip_prefix(&real).ok());
         let below = below.filter(|rest| !rest.as_os_str().is_empty());
         Ok(below.map(Path::to_owned).collect())
     }
+}
+
+/// What a process may read and does not see yet: neither a system folder nor another of these shows it. Sorted, so that
+/// what lies in another comes after it.
+fn unshown(readable: &[PathBuf]) -> Vec<&PathBuf> {
+    let shown = |place: &Path| SYSTEM.iter().any(|system| place.starts_with(system));
+    let mut all: Vec<&PathBuf> = readable.iter().filter(|place| !shown(place)).collect();
+    all.sort();
+    all.dedup_by(|later, earlier| later.starts_with(&**earlier));
+    all
+}
+
+/// Turns into the root and lets the old one go.
+fn enter() -> Result<(), String> {
+    let top = Path::new("/");
+    pivot_root(".", ".").map_err(failed("cannot become the root:", top))?;
+    umount2(".", MntFlags::MNT_DETACH).map_err(failed("the old root stays", top))?;
+    chdir(top).map_err(failed("cannot go to", top))?;
+    let fixed =
+        MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(NONE, top, NONE, fixed, NONE).map_err(failed("cannot be made read-only:", top))
+}
+
+fn devices() -> Result<(), String> {
+    for name in DEVICES {
+        let place = Path::new("/dev").join(name);
+        let here = inside(&place);
+        point(here, false)?;
+        mount(Some(&place), here, NONE, MsFlags::MS_BIND, NONE)
+            .map_err(failed("cannot show the device", &place))?;
+    }
+    for (to, name) in LINKS {
+        symlink(to, name).map_err(failed("cannot make the link", Path::new(name)))?;
+    }
+    let shared = Path::new("dev/shm");
+    directory(shared)?;
+    tmpfs(shared, "mode=1777,size=64m")?;
+    let temporary = Path::new("tmp");
+    directory(temporary)?;
+    tmpfs(temporary, "mode=1777,size=512m")
+}
+
+fn tmpfs(at: &Path, options: &str) -> Result<(), String> {
+    let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(Some("tmpfs"), at, Some("tmpfs"), closed, Some(options)).map_err(failed("cannot mount at", at))
 }
 
 /// Takes rights from one mount. What is off already must stay off, or the kernel refuses.
@@ -213,9 +226,9 @@ fn harden(at: &Path, read_only: bool) -> Result<(), String> {
 }
 
 /// Where something is mounted, from `/proc/self/mountinfo` (proc_pid_mountinfo(5): the fifth field).
-fn mounts(top: &Path) -> Result<Vec<PathBuf>, String> {
-    let text =
-        fs::read_to_string("/proc/self/mountinfo").map_err(failed("cannot read the mounts for", top))?;
+fn mounts() -> Result<Vec<PathBuf>, String> {
+    let list = Path::new("/proc/self/mountinfo");
+    let text = fs::read_to_string(list).map_err(failed("cannot read", list))?;
     let places = text.lines().filter_map(|line| line.split(' ').nth(4));
     Ok(places.map(unescaped).collect())
 }
@@ -230,12 +243,13 @@ fn unescaped(text: &str) -> PathBuf {
     PathBuf::from(whole)
 }
 
-fn overlaid(top: &Path, overlay: &Overlay) -> Result<(), String> {
-    let at = inside(top, &overlay.at);
-    directory(&at)?;
-    // `userxattr`: without it, deleting or renaming a folder fails in a user namespace.
+fn overlaid(overlay: &Overlay) -> Result<(), String> {
+    let at = inside(&overlay.at);
+    directory(at)?;
+    // `userxattr`: without it, deleting or renaming a folder fails in a user namespace. `volatile`: what is written need not
+    // outlive the run, and without it the end of every run would wait for all that the disk's file system has to write.
     let options = format!(
-        "userxattr,lowerdir={},upperdir={},workdir={}",
+        "userxattr,volatile,lowerdir={},upperdir={},workdir={}",
         escaped(&overlay.lower)?,
         escaped(&overlay.upper)?,
         escaped(&overlay.work)?
@@ -243,7 +257,7 @@ fn overlaid(top: &Path, overlay: &Overlay) -> Result<(), String> {
     let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(
         Some("overlay"),
-        &at,
+        at,
         Some("overlay"),
         closed,
         Some(options.as_str()),
@@ -257,9 +271,9 @@ fn escaped(path: &Path) -> Result<String, String> {
     Ok(text.replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:"))
 }
 
-/// Where a place of the outside is below the new root.
-fn inside(top: &Path, place: &Path) -> PathBuf {
-    top.join(place.strip_prefix("/").unwrap_or(place))
+/// Where a place is in the new root while it is made.
+fn inside(place: &Path) -> &Path {
+    place.strip_prefix("/").unwrap_or(place)
 }
 
 /// Something to mount over.

@@ -157,7 +157,7 @@ mod tests {
     use crate::order::{Forward, Share};
 
     fn order() -> Order {
-        let mut order = Order::new("/bin/sh".into(), Vec::new(), "/work".into(), "/root".into());
+        let mut order = Order::new("/bin/sh".into(), Vec::new(), "/work".into());
         order.readable = vec!["/tools".into()];
         order.writable = vec!["/work/a \" (b)".into()];
         order

@@ -1,0 +1,290 @@
+//! A filter of system calls as a program for the kernel (seccomp(2), linux/bpf_common.h, linux/seccomp.h, linux/audit.h).
+//!
+//! Owns: the instructions, and the search for a call's number. Never: knows a call, or lets one of another architecture
+//! through.
+//!
+//! The numbers are searched by halves: the kernel runs the program once for every number when it is put up, to know which
+//! calls need not be asked about again, and a list walked from its start made that the dearest part of all.
+
+use agentos_notify::Instruction;
+
+/// What the filter reads: numbers of 32 bits at these places (`struct seccomp_data`).
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const ARGUMENTS: u32 = 16;
+
+/// What a call may be answered with, above its error number.
+const KILL: u32 = 0x8000_0000;
+const ALLOW: u32 = 0x7fff_0000;
+const ERROR: u32 = 0x0005_0000;
+
+/// Calls that are compared one after the other.
+const LEAF: usize = 4;
+
+/// One system call and what the filter does about it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rule {
+    /// Its number.
+    pub(super) number: u32,
+    /// When it is answered.
+    pub(super) when: When,
+    /// With this.
+    pub(super) answer: u32,
+}
+
+/// Of which arguments a rule speaks. The kernel reads these arguments as 32 bits too.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum When {
+    /// Of all.
+    Always,
+    /// One of these bits is set in this argument.
+    Has(u32, u32),
+    /// This argument is one of these.
+    Is(u32, &'static [u32]),
+    /// One of these arguments, as far as these bits go, is none of these values.
+    IsNot(&'static [(u32, u32, &'static [u32])]),
+}
+
+/// The answer that makes a call fail with this error number.
+pub(super) fn error(number: u16) -> u32 {
+    ERROR | u32::from(number)
+}
+
+/// A program that answers what a rule speaks of and allows the rest. Numbers with one of the bits of `second` are answered
+/// with that, whatever they are. None where this machine's architecture is not known.
+pub(super) fn program(mut rules: Vec<Rule>, second: Option<(u32, u32)>) -> Option<Vec<Instruction>> {
+    rules.sort_by_key(|rule| rule.number);
+    let mut all = vec![load(ARCHITECTURE)];
+    all.extend([jump(EQUAL, architecture()?, 1, 0), answer(KILL), load(NUMBER)]);
+    if let Some((bits, refused)) = second {
+        all.extend([jump(ANY_BIT, bits, 0, 1), answer(refused)]);
+    }
+    all.extend(search(&rules)?);
+    Some(all)
+}
+
+/// `AUDIT_ARCH_*`: the machine's number in ELF files, and that it has 64 bits and begins with the lowest.
+fn architecture() -> Option<u32> {
+    const LITTLE_64: u32 = 0xc000_0000;
+    let machine = match std::env::consts::ARCH {
+        "x86_64" => 62,
+        "aarch64" => 183,
+        "riscv64" => 243,
+        _ => return None,
+    };
+    Some(LITTLE_64 | machine)
+}
+
+fn search(rules: &[Rule]) -> Option<Vec<Instruction>> {
+    let mut all = Vec::new();
+    if rules.len() <= LEAF {
+        for rule in rules {
+            let block = block(rule)?;
+            let past = u8::try_from(block.len()).ok()?;
+            all.push(jump(EQUAL, rule.number, 0, past));
+            all.extend(block);
+        }
+        all.push(answer(ALLOW));
+        return Some(all);
+    }
+    let (lower, upper) = rules.split_at(rules.len() / 2);
+    let (lower, middle, upper) = (search(lower)?, upper.first()?.number, search(upper)?);
+    all.push(jump(AT_LEAST, middle, 0, 1));
+    all.push(skip(u32::try_from(lower.len()).ok()?));
+    all.extend(lower);
+    all.extend(upper);
+    Some(all)
+}
+
+/// What is done about one call, to its end.
+fn block(rule: &Rule) -> Option<Vec<Instruction>> {
+    let (answered, allowed) = (answer(rule.answer), answer(ALLOW));
+    Some(match rule.when {
+        When::Always => vec![answered],
+        When::Has(argument, bits) => vec![
+            load(place(argument)),
+            jump(ANY_BIT, bits, 0, 1),
+            answered,
+            allowed,
+        ],
+        When::Is(argument, values) => {
+            let mut all = vec![load(place(argument))];
+            all.extend(one_of(values)?);
+            all.extend([allowed, answered]);
+            all
+        }
+        When::IsNot(wanted) => {
+            let mut all = Vec::new();
+            for (argument, bits, values) in wanted {
+                all.extend([load(place(*argument)), and(*bits)]);
+                all.extend(one_of(values)?);
+                all.push(answered);
+            }
+            all.push(allowed);
+            all
+        }
+    })
+}
+
+/// Leaves out one instruction behind these where what was loaded is one of these values.
+fn one_of(values: &[u32]) -> Option<Vec<Instruction>> {
+    let last = values.len();
+    let jumps = values.iter().enumerate().map(|(at, value)| {
+        let past = u8::try_from(last - at).ok()?;
+        Some(jump(EQUAL, *value, past, 0))
+    });
+    jumps.collect()
+}
+
+/// The lower half of an argument.
+fn place(argument: u32) -> u32 {
+    ARGUMENTS + 8 * argument
+}
+
+/// `BPF_JMP | BPF_K` with `BPF_JEQ`, `BPF_JGE`, `BPF_JSET`.
+const EQUAL: u16 = 0x15;
+const AT_LEAST: u16 = 0x35;
+const ANY_BIT: u16 = 0x45;
+
+fn jump(code: u16, value: u32, jump_true: u8, jump_false: u8) -> Instruction {
+    Instruction {
+        code,
+        jump_true,
+        jump_false,
+        value,
+    }
+}
+
+/// `BPF_LD | BPF_W | BPF_ABS`.
+fn load(place: u32) -> Instruction {
+    jump(0x20, place, 0, 0)
+}
+
+/// `BPF_ALU | BPF_AND | BPF_K`.
+fn and(bits: u32) -> Instruction {
+    jump(0x54, bits, 0, 0)
+}
+
+/// `BPF_JMP | BPF_JA`.
+fn skip(count: u32) -> Instruction {
+    jump(0x05, count, 0, 0)
+}
+
+/// `BPF_RET | BPF_K`.
+fn answer(value: u32) -> Instruction {
+    jump(0x06, value, 0, 0)
+}
+
+/// What the kernel makes of a program, step by step.
+#[cfg(test)]
+pub(super) mod reading {
+    use super::*;
+
+    /// The answer to a call of this machine's architecture with these arguments.
+    pub(in crate::stage) fn answered(program: &[Instruction], number: u32, arguments: [u32; 6]) -> u32 {
+        run(program, architecture().unwrap(), number, arguments).0
+    }
+
+    /// The answer, and after how many steps.
+    pub(super) fn run(
+        program: &[Instruction],
+        architecture: u32,
+        number: u32,
+        arguments: [u32; 6],
+    ) -> (u32, usize) {
+        let (mut at, mut loaded, mut steps) = (0, 0, 0);
+        loop {
+            let step = &program[at];
+            at += 1;
+            steps += 1;
+            let past = |holds: bool| usize::from(if holds { step.jump_true } else { step.jump_false });
+            match step.code {
+                0x20 => {
+                    loaded = match step.value {
+                        NUMBER => number,
+                        ARCHITECTURE => architecture,
+                        place => {
+                            assert_eq!((place - ARGUMENTS) % 8, 0);
+                            arguments[usize::try_from((place - ARGUMENTS) / 8).unwrap()]
+                        }
+                    }
+                }
+                0x54 => loaded &= step.value,
+                0x05 => at += usize::try_from(step.value).unwrap(),
+                EQUAL => at += past(loaded == step.value),
+                AT_LEAST => at += past(loaded >= step.value),
+                ANY_BIT => at += past(loaded & step.value != 0),
+                0x06 => return (step.value, steps),
+                other => panic!("{other}"),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reading::{answered, run};
+    use super::*;
+
+    const NO: [u32; 6] = [0; 6];
+
+    fn rule(number: u32, when: When) -> Rule {
+        Rule {
+            number,
+            when,
+            answer: number + 1,
+        }
+    }
+
+    #[test]
+    fn every_number_is_found_and_no_other_however_many_there_are() {
+        for count in 0..80 {
+            let numbers: Vec<u32> = (0..count).map(|step| 7 + 3 * step).collect();
+            let rules = numbers.iter().rev().map(|number| rule(*number, When::Always));
+            let program = program(rules.collect(), None).unwrap();
+            for number in 0..300 {
+                let expected = if numbers.contains(&number) {
+                    number + 1
+                } else {
+                    ALLOW
+                };
+                assert_eq!(answered(&program, number, NO), expected, "{number} of {count}");
+            }
+            let longest = (0..300).map(|number| run(&program, architecture().unwrap(), number, NO).1);
+            assert!(longest.max().unwrap() <= 4 + LEAF + 1 + 2 * 6, "{count}");
+        }
+    }
+
+    #[test]
+    fn another_architecture_ends_the_caller_and_the_second_numbers_are_answered_as_a_whole() {
+        let program = program(vec![rule(5, When::Always)], Some((0x4000_0000, 9))).unwrap();
+        assert_eq!(run(&program, 3, 5, NO).0, KILL);
+        for (number, expected) in [(5, 6), (6, ALLOW), (0x4000_0006, 9), (0x4000_0005, 9)] {
+            assert_eq!(answered(&program, number, NO), expected);
+        }
+    }
+
+    #[test]
+    fn arguments_are_read_as_the_rule_says() {
+        let two: When = When::IsNot(&[(0, u32::MAX, &[2, 10]), (1, 0xf, &[1])]);
+        for (when, arguments, is_answered) in [
+            (When::Has(1, 6), [9, 4, 9], true),
+            (When::Has(1, 6), [9, 9, 9], false),
+            (When::Is(2, &[3, 4]), [0, 0, 4], true),
+            (When::Is(2, &[3, 4]), [3, 4, 5], false),
+            (two, [2, 1, 0], false),
+            (two, [10, 0x801, 0], false),
+            (two, [11, 1, 0], true),
+            (two, [2, 2, 0], true),
+        ] {
+            let program = program(vec![rule(8, When::Always), rule(9, when)], None).unwrap();
+            let [a, b, c] = arguments;
+            let expected = if is_answered { 10 } else { ALLOW };
+            assert_eq!(
+                answered(&program, 9, [a, b, c, 0, 0, 0]),
+                expected,
+                "{when:?} {arguments:?}"
+            );
+        }
+    }
+}
