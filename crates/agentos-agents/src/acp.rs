@@ -1,10 +1,11 @@
 //! The client's side of the Agent Client Protocol, version 1 (agentclientprotocol.com/protocol/v1): JSON-RPC, a line each.
 //!
-//! Owns: starting a session, the one prompt, answering what the agent asks. Never: writes or reads a file for the agent, or
+//! Owns: starting a session, the one prompt, answering what the agent asks, cancelling. Never: writes or reads a file for the agent, or
 //! takes what it says it did for what it did: the change comes from its copy.
 
 use std::path::Path;
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentos_tool::{FinishReason, Progress};
 use serde::Deserialize;
@@ -25,12 +26,38 @@ enum Asked {
     Prompt = 2,
 }
 
+/// What goes to the agent.
+#[derive(Debug, Clone)]
+struct Wire(Arc<Mutex<Said>>);
+
+#[derive(Debug)]
+struct Said {
+    /// Gone when there is nothing more to say.
+    say: Option<Sender<Vec<u8>>>,
+    /// The session in which it was prompted.
+    prompted: Option<String>,
+}
+
+impl Wire {
+    /// True when it is on its way.
+    fn send(&self, message: &Value) -> bool {
+        // Whoever carries it to the agent is gone only when the agent is.
+        let said = self.said();
+        let say = said.say.as_ref();
+        say.is_some_and(|say| say.send(format!("{message}\n").into_bytes()).is_ok())
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        // It is whole at every moment.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// One conversation.
 #[derive(Debug)]
 pub(crate) struct Client {
     cutter: Cutter,
-    /// Gone when there is nothing more to say.
-    say: Option<Sender<Vec<u8>>>,
+    wire: Wire,
     asked: Asked,
     folder: String,
     words: String,
@@ -57,7 +84,10 @@ impl Client {
     pub(crate) fn begin(folder: &Path, words: &str, say: Sender<Vec<u8>>) -> Self {
         let mut client = Self {
             cutter: Cutter::default(),
-            say: Some(say),
+            wire: Wire(Arc::new(Mutex::new(Said {
+                say: Some(say),
+                prompted: None,
+            }))),
             asked: Asked::Initialize,
             folder: folder.display().to_string(),
             words: words.to_owned(),
@@ -77,6 +107,18 @@ impl Client {
         let mut cutter = std::mem::take(&mut self.cutter);
         cutter.take(bytes, &mut |line| self.line(line, told));
         self.cutter = cutter;
+    }
+
+    /// Asks the agent to leave off its turn; false where none has begun, or it is over.
+    pub(crate) fn cancel(&self) -> impl FnOnce() -> bool + Send + 'static {
+        let wire = self.wire.clone();
+        move || {
+            let session = wire.said().prompted.clone();
+            session.is_some_and(|session| {
+                let params = json!({ "sessionId": session });
+                wire.send(&json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": params }))
+            })
+        }
     }
 
     /// There is nothing more to wait for.
@@ -145,6 +187,7 @@ impl Client {
                 let params =
                     json!({ "sessionId": session, "prompt": [{ "type": "text", "text": self.words }] });
                 self.ask(Asked::Prompt, "session/prompt", &params);
+                self.wire.said().prompted = Some(session.to_owned());
             }
             Asked::Prompt => match result.get("stopReason").and_then(Value::as_str) {
                 Some("end_turn") => self.over(Ok(FinishReason::Stop)),
@@ -182,11 +225,8 @@ impl Client {
     }
 
     fn send(&self, message: &Value) {
-        // Whoever carries it to the agent is gone only when the agent is.
-        let _ = self
-            .say
-            .as_ref()
-            .map(|say| say.send(format!("{message}\n").into_bytes()));
+        // An agent that is gone is told by its end.
+        let _ = self.wire.send(message);
     }
 
     fn broken(&mut self, how: &str) {
@@ -195,7 +235,7 @@ impl Client {
 
     fn over(&mut self, end: Result<FinishReason, NoAnswer>) {
         self.end = Some(end);
-        self.say = None;
+        self.wire.said().say = None;
     }
 }
 

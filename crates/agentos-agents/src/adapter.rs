@@ -28,6 +28,8 @@ use crate::{AgentError, Checkout, Copies, Places, Program};
 
 /// Bytes that a program may write to its two streams.
 const MOST_OUTPUT: usize = 64 << 20;
+/// How long an agent may take to leave off its turn when it is told that the turn is cancelled.
+const TO_LEAVE_OFF: Duration = Duration::from_secs(1);
 /// Of the last line of output that an error quotes.
 const LONGEST_QUOTE: usize = 200;
 
@@ -259,6 +261,7 @@ impl Inner {
     fn prompted(&self, order: &Order, words: &str, caps: Caps, call: Call<'_>) -> Result<Done, AgentError> {
         let (say, hear) = channel();
         let mut client = Client::begin(&order.cwd, words, say);
+        call.stop.ask_first(TO_LEAVE_OFF, client.cancel());
         let mut teller = Teller::new(&call.handed.secrets, call.voice);
         let mut seen = |stream, bytes: &[u8]| match stream {
             Stream::Out => {

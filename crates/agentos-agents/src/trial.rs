@@ -3,11 +3,12 @@
 //! Owns: putting the candidate into the copy, and what is seen of the command. Never: gives the copy's changes to anybody,
 //! shows the command a key, a network or the repository, or runs it where the kernel does not hold it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentos_sandbox::{
-    Caps, Input, Order, Overlay, Report, Sandbox, SandboxError, Scratch, Share, Stop, lay,
+    Caps, Input, Order, Overlay, Report, Sandbox, SandboxError, Scratch, Share, Stop, drop_out, hide, lay,
 };
 use agentos_tool::{Progress, ProgressSink, ToolError};
 
@@ -137,8 +138,9 @@ impl Trial {
             (scratch.copy(), None)
         };
         let borrowed = checkout.give_history(&place).map_err(AgentError::Copy)?;
+        take_out(&place, overlaid, files)?;
         write(&place, files)?;
-        let mut order = self.order(scratch, lower, files)?;
+        let mut order = self.order(scratch, lower)?;
         order.readable.extend(borrowed);
         let caps = Caps {
             time: self.time,
@@ -171,15 +173,10 @@ impl Trial {
         })
     }
 
-    fn order(
-        &self,
-        scratch: &Scratch,
-        lower: Option<PathBuf>,
-        files: &[Written],
-    ) -> Result<Order, AgentError> {
+    fn order(&self, scratch: &Scratch, lower: Option<PathBuf>) -> Result<Order, AgentError> {
         let copy = scratch.copy();
         let mut order = self.program.order(&self.places, scratch, &copy, copy.clone())?;
-        order.args = arguments(&self.command, files);
+        order.args = vec!["-c".to_owned(), self.command.clone()];
         match lower {
             None => order.writable.push(copy.clone()),
             Some(lower) => order.overlays.push(Overlay {
@@ -203,7 +200,7 @@ fn layers(report: &Report) -> Vec<String> {
     names.collect()
 }
 
-/// Writes what the candidate writes; what it deletes goes first, from inside.
+/// Writes what the candidate writes.
 fn write(place: &Path, files: &[Written]) -> Result<(), AgentError> {
     for file in files {
         if let Some(content) = &file.content {
@@ -214,33 +211,43 @@ fn write(place: &Path, files: &[Written]) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// The shell's arguments: what the candidate deletes goes before the command begins, by the shell's own hand, because only
-/// inside does the copy show that it is gone.
-fn arguments(command: &str, files: &[Written]) -> Vec<String> {
-    let below = |path: &str, folder: &str| {
-        let rest = path.strip_prefix(folder);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    };
-    // A file that becomes a folder is gone already.
-    let is_folder = |gone: &str| {
-        files
-            .iter()
-            .any(|file| file.content.is_some() && below(&file.path, gone))
-    };
-    let gone = files
-        .iter()
-        .filter(|file| file.content.is_none() && !is_folder(&file.path));
-    let gone: Vec<String> = gone.map(|file| file.path.clone()).collect();
-    if gone.is_empty() {
-        return vec!["-c".to_owned(), command.to_owned()];
+/// Takes away what the candidate deletes, before anything is written: from a whole copy, or by a mark for the overlay.
+fn take_out(place: &Path, overlaid: bool, files: &[Written]) -> Result<(), AgentError> {
+    for path in deleted(files) {
+        let name = Path::new(path);
+        if overlaid {
+            let unmarked = |error| {
+                let why = format!("`{path}` cannot be marked as deleted: {error}");
+                AgentError::Sandbox(SandboxError::NoOverlay(why))
+            };
+            hide(place, name).map_err(unmarked)?;
+        } else {
+            drop_out(place, name).map_err(AgentError::unreadable(&place.join(name)))?;
+        }
     }
-    let script = format!("rm -f -- \"$@\" || exit 125\nset --\n{command}");
-    let begin = ["-c".to_owned(), script, SHELL.to_owned()];
-    begin.into_iter().chain(gone).collect()
+    Ok(())
+}
+
+/// What the candidate deletes and does not put anything else in the place of: a file that becomes a folder, or that lies in
+/// a folder which becomes a file, goes with what is written there.
+fn deleted(files: &[Written]) -> impl Iterator<Item = &str> {
+    let written: BTreeSet<&Path> = files
+        .iter()
+        .filter(|file| file.content.is_some())
+        .map(|file| Path::new(&file.path))
+        .collect();
+    let folders: BTreeSet<&Path> = written.iter().flat_map(|file| file.ancestors().skip(1)).collect();
+    let gone = files.iter().filter(|file| file.content.is_none());
+    gone.map(|file| file.path.as_str()).filter(move |path| {
+        let path = Path::new(path);
+        !folders.contains(path) && !path.ancestors().any(|above| written.contains(above))
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use agentos_sandbox::Upper;
+
     use super::*;
 
     fn file(path: &str, there: bool) -> Written {
@@ -252,20 +259,39 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deleted_is_deleted_first_and_is_no_argument_of_the_command() {
-        assert_eq!(arguments("make test", &[file("a", true)]), ["-c", "make test"]);
+    fn what_is_deleted_is_what_nothing_takes_the_place_of() {
         let files = [
             file("-rf", false),
-            file("d", false),
-            file("d/x", true),
+            file("becomes", false),
+            file("becomes/a/folder", true),
+            file("was/a/folder", false),
+            file("was", true),
             file("b c", false),
+            file("becomes not", false),
         ];
-        let all = arguments("echo \"$@\"", &files);
-        assert_eq!(all.first().map(String::as_str), Some("-c"));
-        assert_eq!(all.get(2..), Some(&["sh", "-rf", "b c"].map(str::to_owned)[..]));
-        assert!(
-            all.get(1)
-                .is_some_and(|script| script.ends_with("set --\necho \"$@\""))
-        );
+        assert_eq!(deleted(&files).collect::<Vec<_>>(), ["-rf", "b c", "becomes not"]);
+    }
+
+    #[test]
+    fn a_file_is_taken_out_of_a_copy_and_marked_over_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path();
+        lay(place, Path::new("deep/a"), b"x", false).unwrap();
+        let files = [file("deep/a", false), file("not/there", false)];
+        take_out(place, false, &files).unwrap();
+        assert!(!place.join("deep/a").exists() && place.join("deep").is_dir());
+        match take_out(place, true, &files) {
+            Ok(()) => {
+                let look = |path: &str| Upper::look(&place.join(path)).unwrap();
+                assert_eq!(
+                    [look("deep/a"), look("not/there")],
+                    [Upper::Deleted, Upper::Deleted]
+                );
+            }
+            Err(error) => {
+                assert!(matches!(error, AgentError::Sandbox(SandboxError::NoOverlay(_))));
+                eprintln!("skipped: no file can be marked as deleted here: {error}");
+            }
+        }
     }
 }

@@ -35,5 +35,5 @@ pub use outlet::{Outlet, Unreached, reach};
 pub use refusals::Refused;
 pub use report::{Layer, Report};
 pub use run::{Caps, Ended, Input, Sandbox, Stop, Stream};
-pub use scratch::{Scratch, lay, place};
+pub use scratch::{Scratch, drop_out, hide, lay, place};
 pub use stage::tool_user;

@@ -4,6 +4,7 @@
 //!
 //! A path is not among them. What is not mounted, or is mounted read-only, is refused before any rule about files is asked,
 //! and no kernel record tells of that; what Landlock itself refuses goes to the system's audit, which only root may read.
+//! Nor is a call that a filter of the tool's own refuses first (seccomp(2): `SECCOMP_RET_ERRNO` goes before a listener).
 
 use std::io::Read;
 use std::path::Path;

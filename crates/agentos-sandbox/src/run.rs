@@ -60,10 +60,6 @@ pub struct Ended {
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     /// A program that calls [`stage::run`](crate::stage::run) first of all: usually this one.
-    #[cfg_attr(
-        not(any(target_os = "linux", target_os = "macos")),
-        expect(dead_code, reason = "no helper is started here")
-    )]
     helper: PathBuf,
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     ready: unix::Ready,

@@ -143,6 +143,18 @@ pub(crate) fn give(place: &Path) -> std::io::Result<()> {
 /// When it cannot be written.
 pub fn place(folder: &Path, name: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
+    make_above(folder, name)?;
+    let place = folder.join(name);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&place)?.write_all(bytes)?;
+    give(&place)
+}
+
+/// Makes the folders in which a file will lie.
+fn make_above(folder: &Path, name: &Path) -> std::io::Result<()> {
     let mut above = folder.to_owned();
     for part in name.parent().into_iter().flat_map(Path::components) {
         above.push(part);
@@ -151,13 +163,38 @@ pub fn place(folder: &Path, name: &Path, bytes: &[u8]) -> std::io::Result<()> {
             give(&above)?;
         }
     }
-    let place = folder.join(name);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&place)?.write_all(bytes)?;
-    give(&place)
+    Ok(())
+}
+
+/// Lets a file of those that an overlay shows be gone. `upper` is the overlay's own folder, of whose parts none is a link;
+/// the mark is overlayfs's: a character device 0/0 (overlayfs.rst, "whiteouts and opaque directories"), which everybody may
+/// make since Linux 5.8.
+///
+/// # Errors
+/// When it cannot be made, which is always so on a system without overlays.
+pub fn hide(upper: &Path, name: &Path) -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use nix::sys::stat::{Mode, SFlag, mknod};
+        make_above(upper, name)?;
+        Ok(mknod(&upper.join(name), SFlag::S_IFCHR, Mode::empty(), 0)?)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (upper, name);
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Takes a file out of a whole copy of the files; one that is not there is gone already.
+///
+/// # Errors
+/// When it cannot be taken out.
+pub fn drop_out(copy: &Path, name: &Path) -> std::io::Result<()> {
+    match fs::remove_file(copy.join(name)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 /// Puts a file of a candidate into a folder that a tool will see, in the place of whatever is there, a link too. What

@@ -1,8 +1,12 @@
 //! Ending a process from elsewhere, once and for the right process.
 //!
-//! Owns: who may signal and until when. Never: signals after the process was reaped, when its number may be another's.
+//! Owns: who may signal and until when, and that one which can be asked to end is asked first. Never: signals after the
+//! process was reaped, when its number may be another's.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 #[cfg(unix)]
 use nix::{
@@ -41,6 +45,21 @@ pub struct Stop(Arc<Mutex<State>>);
 struct State {
     process: Option<Running>,
     why: Option<Why>,
+    asking: Option<Asking>,
+}
+
+/// How a process is asked to end.
+struct Asking {
+    /// False when it cannot be asked now.
+    ask: Box<dyn FnOnce() -> bool + Send>,
+    /// How long it may take.
+    grace: Duration,
+}
+
+impl fmt::Debug for Asking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asking").field("grace", &self.grace).finish()
+    }
 }
 
 impl Stop {
@@ -52,6 +71,13 @@ impl Stop {
     /// Ends a process that has said that its work is done, which is its own end and no failure.
     pub fn finish(&self) {
         self.end(Why::Finished);
+    }
+
+    /// From now on, until the process has ended, one that is stopped or whose time is up is asked to end first, and ended
+    /// this much later. `ask` gives false where it cannot be asked; it must not wait.
+    pub fn ask_first(&self, grace: Duration, ask: impl FnOnce() -> bool + Send + 'static) {
+        let ask = Box::new(ask);
+        self.state().asking = Some(Asking { ask, grace });
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -73,10 +99,30 @@ impl Stop {
     /// Ends it. True when this is the first reason.
     pub(crate) fn end(&self, why: Why) -> bool {
         let mut state = self.state();
-        signal(state.process.as_ref());
         let first = state.why.is_none();
         state.why.get_or_insert(why);
+        let asking = state.asking.take();
+        let asked = match why {
+            // Without a process there is nobody to ask.
+            Why::OutOfTime | Why::Stopped if state.process.is_some() => {
+                asking.is_some_and(|it| self.asked(it))
+            }
+            Why::OutOfTime | Why::Stopped | Why::TooMuchOutput | Why::Asked | Why::Finished => false,
+        };
+        if !asked {
+            signal(state.process.as_ref());
+        }
         first
+    }
+
+    /// Asks, and ends the process later; false where nobody could be asked.
+    fn asked(&self, asking: Asking) -> bool {
+        let stop = self.clone();
+        let end = move || {
+            thread::sleep(asking.grace);
+            signal(stop.state().process.as_ref());
+        };
+        (asking.ask)() && thread::Builder::new().spawn(end).is_ok()
     }
 
     pub(crate) fn why(&self) -> Option<Why> {
@@ -96,6 +142,7 @@ impl Stop {
         self.wait();
         let mut state = self.state();
         state.process = None;
+        state.asking = None;
         wait()
     }
 }
@@ -154,4 +201,69 @@ fn until_ended(process: &Running) {
 #[cfg(windows)]
 fn signal(process: Option<&Running>) {
     process.into_iter().for_each(|process| process.end());
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Child, Command, Stdio};
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    /// A process that ends when its input does.
+    fn listening() -> Child {
+        let mut command = Command::new("cat");
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    #[test]
+    fn one_that_leaves_off_when_it_is_asked_is_not_killed() {
+        let mut child = listening();
+        let (stop, stdin) = (Stop::default(), child.stdin.take());
+        stop.began(process(child.id()));
+        stop.ask_first(Duration::from_secs(3600), move || {
+            drop(stdin);
+            true
+        });
+        stop.stop();
+        let ended = stop.reap(|| child.wait()).unwrap();
+        assert_eq!((ended.code(), stop.why()), (Some(0), Some(Why::Stopped)));
+    }
+
+    #[test]
+    fn one_that_cannot_be_asked_or_does_not_leave_off_is_killed() {
+        for (asked, grace) in [(false, 3600), (true, 0)] {
+            let mut child = listening();
+            let (stop, (tell, told)) = (Stop::default(), channel());
+            stop.began(process(child.id()));
+            stop.ask_first(Duration::from_secs(grace), move || {
+                tell.send(()).unwrap();
+                asked
+            });
+            assert!(stop.end(Why::OutOfTime));
+            let ended = stop.reap(|| child.wait()).unwrap();
+            assert_eq!(
+                (ended.signal(), told.try_recv()),
+                (Some(9), Ok(())),
+                "{asked} {grace}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_has_finished_is_not_asked() {
+        let mut child = listening();
+        let stop = Stop::default();
+        stop.began(process(child.id()));
+        stop.ask_first(Duration::from_secs(3600), || panic!("it was asked"));
+        stop.finish();
+        let ended = stop.reap(|| child.wait()).unwrap();
+        assert_eq!(ended.signal(), Some(9));
+    }
 }

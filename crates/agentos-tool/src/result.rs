@@ -122,7 +122,8 @@ pub struct Boundary {
     pub landlock_abi: Option<u32>,
     /// System calls that the tool tried and the kernel refused, as far as the kernel tells; absent where it does not. Paths are
     /// not among them: what a tool is not shown is refused without a record, and what a rule about files refuses the
-    /// kernel tells to nobody but root, in the system's audit.
+    /// kernel tells to nobody but root, in the system's audit. A call that a filter of the tool's own refuses first is
+    /// refused all the same, and is not among them either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Vec<RefusedCall>>,
     /// State before the call; none when there was no repository to measure.

@@ -179,3 +179,25 @@ fn every_other_end_says_why() {
     talk.says(&json!({ "jsonrpc": "2.0", "id": 0, "result": { "protocolVersion": 2 } }));
     assert_eq!(talk.client.end(), broken("it does not speak version 1"));
 }
+
+#[test]
+fn a_turn_is_cancelled_in_its_session_while_it_lasts_and_at_no_other_time() {
+    let early = Talk::begin();
+    early.hears();
+    assert!(!early.client.cancel()());
+    assert!(early.heard.try_recv().is_err());
+
+    let mut talk = Talk::prompted();
+    talk.hears();
+    assert!(talk.client.cancel()());
+    assert_eq!(
+        talk.hears(),
+        json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": "s" } })
+    );
+    talk.says(&json!({ "jsonrpc": "2.0", "id": 2, "result": { "stopReason": "cancelled" } }));
+    assert!(talk.client.is_over() && !talk.client.cancel()());
+    assert_eq!(
+        talk.client.end(),
+        Err(NoAnswer::Said("it was cancelled".to_owned()))
+    );
+}

@@ -185,6 +185,35 @@ fn an_agent_is_prompted_over_its_protocol_and_its_questions_are_told() {
     );
 }
 
+/// One that takes its time over the prompt, and leaves off when it is told to.
+const PATIENT: &str = r#"
+read -r line
+echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
+read -r line
+echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}'
+read -r prompt
+read -r line; echo "heard $line" >&2
+echo '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"cancelled"}}'
+sleep 600"#;
+
+#[test]
+fn an_agent_whose_time_is_up_is_told_that_its_turn_is_cancelled() {
+    let repo = repo();
+    let cli = with_agent(&repo, "opencode", PATIENT).env("AGENTOS_OPENCODE_ACP_API_KEY", "k");
+    let args = ["run", "-p", "opencode-acp", "x", "--timeout", "1", "--json"];
+    let Some((output, outcome)) = asked(&cli, &args) else {
+        return;
+    };
+    let said = transcript(&repo);
+    assert_eq!(
+        (output.code, outcome["code"].as_str()),
+        (Some(9), Some("out_of_time")),
+        "{outcome}"
+    );
+    let told = "heard {\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"s1\"}}";
+    assert!(said.lines().any(|line| line == told), "{said}");
+}
+
 #[test]
 fn an_agent_that_is_led_to_a_server_of_one_s_own_is_told_which_wire_it_speaks() {
     let repo = repo();
