@@ -8,6 +8,7 @@
 
 mod fill;
 mod listing;
+mod write;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};

@@ -1,22 +1,18 @@
 //! The files of a copy: made whole, or turned from those of another base into those of this one.
 //!
-//! Owns: writing them, and the index and git directory beside them. Never: leaves a copy half done under its name:
+//! Owns: which of them are written, and the index and git directory beside them; `write` writes them. Never: leaves a copy half done under its name:
 //! everything is written beside its place and renamed there at the end.
 
 use std::collections::HashMap;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
 use git2::{Index, IndexTime, RepositoryInitOptions, Tree};
 
 use super::listing::{Listed, Listing};
-use super::{Shown, WITHHELD, give, idle, make, put, remove};
+use super::write::{Objects, Written, write_all};
+use super::{Shown, WITHHELD, idle, make, put, remove};
 use crate::{ExecError, Repository};
-
-const EXECUTABLE: i32 = 0o100_755;
-const LINK: i32 = 0o120_000;
-const GITLINK: i32 = 0o160_000;
 
 impl Repository {
     /// Makes the copy of a tree at `folder`.
@@ -61,53 +57,30 @@ impl Repository {
         fs::rename(&building, folder).map_err(ExecError::write("rename", &building))
     }
 
-    /// Makes the files those of `listing`, and gives the paths that were written.
+    /// Makes the files those of `listing`, and gives those that were written.
     fn turn<'l>(
         &self,
         root: &Path,
         before: &HashMap<&str, Listed>,
         listing: &'l Listing,
         owner: Option<u32>,
-    ) -> Result<Vec<&'l str>, ExecError> {
+    ) -> Result<Vec<Written<'l>>, ExecError> {
         let after: HashMap<&str, Listed> = listing.shown().collect();
         for (path, listed) in before {
             if listed.shown && after.get(path) != Some(listed) {
                 take_away(root, path)?;
             }
         }
-        let mut written = Vec::new();
-        let mut last = PathBuf::new();
-        for (path, listed) in listing.shown() {
-            if before.get(path) == Some(&listed) {
-                continue;
-            }
-            let place = root.join(path);
-            let above = place.parent().unwrap_or(root);
-            if above != last {
-                make_below(root, above, owner)?;
-                last = above.to_owned();
-            }
-            self.write_copy(&place, listed)?;
-            give(&place, owner)?;
-            written.push(path);
-        }
-        Ok(written)
-    }
-
-    fn write_copy(&self, place: &Path, file: Listed) -> Result<(), ExecError> {
-        if file.mode == GITLINK {
-            return fs::create_dir(place).map_err(ExecError::write("make", place));
-        }
-        let blob = self
-            .git
-            .find_blob(file.id)
-            .map_err(ExecError::git("read a file of the base"))?;
-        let written = if file.mode == LINK {
-            link(blob.content(), place)
-        } else {
-            write_file(place, blob.content(), file.mode == EXECUTABLE)
+        let new: Vec<_> = listing
+            .shown()
+            .filter(|(path, listed)| before.get(path) != Some(listed))
+            .collect();
+        let open = self.git.odb();
+        let objects = Objects {
+            open: &open.map_err(ExecError::git("open the repository's objects"))?,
+            folder: &self.common_dir().join("objects"),
         };
-        written.map_err(ExecError::write("write", place))
+        write_all(&objects, root, &new, owner)
     }
 }
 
@@ -141,21 +114,17 @@ fn take_away(root: &Path, path: &str) -> Result<(), ExecError> {
 
 /// The index that a tool's git begins with: it knows size and time of each file, so that `git status` need not read all
 /// of them.
-fn index(building: &Path, tree: &Tree<'_>, written: &[&str]) -> Result<(), ExecError> {
+fn index(building: &Path, tree: &Tree<'_>, written: &[Written<'_>]) -> Result<(), ExecError> {
     let failed = || ExecError::git("make the copy's index");
     let mut index = Index::open(&building.join("index")).map_err(failed())?;
     // Entries that stay the same keep what is known of their files.
     index.read_tree(tree).map_err(failed())?;
-    for path in written {
-        let place = building.join("files").join(path);
-        let (Some(mut entry), Ok(found)) = (index.get_path(Path::new(path), 0), fs::symlink_metadata(&place))
-        else {
+    for file in written {
+        let Some(mut entry) = index.get_path(Path::new(file.path), 0) else {
             continue;
         };
-        if found.is_dir() {
-            continue;
-        }
-        let modified = found
+        let modified = file
+            .found
             .modified()
             .ok()
             .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
@@ -165,7 +134,7 @@ fn index(building: &Path, tree: &Tree<'_>, written: &[&str]) -> Result<(), ExecE
             i32::try_from(modified.as_secs()).unwrap_or(0),
             modified.subsec_nanos(),
         );
-        entry.file_size = u32::try_from(found.len()).unwrap_or(0);
+        entry.file_size = u32::try_from(file.found.len()).unwrap_or(0);
         index.add(&entry).map_err(failed())?;
     }
     index.write().map_err(failed())
@@ -192,38 +161,4 @@ fn template(folder: &Path) -> Result<(), ExecError> {
         config.set_str(name, value).map_err(failed())?;
     }
     config.set_bool("core.trustctime", false).map_err(failed())
-}
-
-/// Makes every folder between `root` and `folder`.
-fn make_below(root: &Path, folder: &Path, owner: Option<u32>) -> Result<(), ExecError> {
-    let mut place = root.to_owned();
-    for part in folder.strip_prefix(root).unwrap_or(Path::new("")).components() {
-        place.push(part);
-        make(&place, owner)?;
-    }
-    Ok(())
-}
-
-fn write_file(place: &Path, bytes: &[u8], executable: bool) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(if executable { 0o755 } else { 0o644 });
-    }
-    #[cfg(not(unix))]
-    let _ = executable;
-    options.open(place)?.write_all(bytes)
-}
-
-#[cfg(unix)]
-fn link(to: &[u8], place: &Path) -> io::Result<()> {
-    use std::os::unix::ffi::OsStrExt;
-    std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(to), place)
-}
-
-#[cfg(not(unix))]
-fn link(to: &[u8], place: &Path) -> io::Result<()> {
-    write_file(place, to, false)
 }

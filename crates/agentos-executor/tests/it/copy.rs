@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use agentos_executor::{BaseCopy, Repository, Shown, TargetSpec};
-use agentos_testkit::repo::{TestRepo, make_link, set_mode};
+use agentos_testkit::repo::{TestRepo, make_dir, make_link, set_mode, write_file};
 
 use crate::support::open;
 
@@ -77,6 +77,62 @@ fn a_copy_is_what_git_would_check_out() {
     assert_eq!(files(&copy.files()), checked_out(&repo));
     assert_eq!(asked.len(), 5);
     assert_eq!(copy.withheld(), [] as [&str; 0]);
+}
+
+#[test]
+fn a_copy_that_several_hands_write_is_the_same() {
+    let repo = repo();
+    for number in 0..700 {
+        let path = format!("many/{}/{}/{number}.txt", number % 7, number / 100);
+        repo.write(&path, format!("{number}\n"));
+    }
+    repo.commit_all("many");
+    let (copy, _) = copied(&repo, "k", &[]);
+    assert_eq!(files(&copy.files()), checked_out(&repo));
+}
+
+/// The commit of a tree that no proper git makes: these entries as they are, mode and name before the object's id.
+fn commit_raw(repo: &TestRepo, entries: &[(&str, &str)]) {
+    let raw = repo.outside().join("raw-tree");
+    let bytes = entries.iter().flat_map(|(named, id)| {
+        let id = git2::Oid::from_str(id).unwrap();
+        [named.as_bytes(), &[0], id.as_bytes()].concat()
+    });
+    write_file(&raw, bytes.collect::<Vec<u8>>());
+    let kind = ["hash-object", "-t", "tree", "-w", "--literally"];
+    let tree = repo.git(&[&kind[..], &[&raw.display().to_string()]].concat());
+    let commit = repo.git(&["commit-tree", "-m", "hostile", tree.trim()]);
+    repo.git(&["update-ref", "HEAD", commit.trim()]);
+}
+
+#[test]
+fn a_base_that_names_a_link_and_a_folder_alike_writes_nothing_through_the_link() {
+    let repo = repo();
+    let outside = repo.outside().join("theirs");
+    make_dir(&outside);
+    make_link(&repo.path().join("out"), &outside.display().to_string());
+    repo.commit_all("a link");
+    let id = |name: &str| {
+        repo.git(&["rev-parse", &format!("HEAD:{name}")])
+            .trim()
+            .to_owned()
+    };
+    let (link, folder) = (id("out"), id("dir"));
+    for entries in [
+        [("120000 a", link.as_str()), ("40000 a", folder.as_str())],
+        [("40000 a", folder.as_str()), ("120000 a", link.as_str())],
+    ] {
+        commit_raw(&repo, &entries);
+        let repository = open(&repo);
+        let target = repository.resolve(&TargetSpec::AtHead).unwrap();
+        let shown = Shown {
+            key: "k",
+            may: &|_, _| true,
+        };
+        let refused = repository.copy(&target, None, &shown).unwrap_err();
+        assert!(refused.to_string().contains("files/a"), "{refused}");
+        assert_eq!(files(&outside), BTreeMap::new());
+    }
 }
 
 #[test]
