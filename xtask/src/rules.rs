@@ -6,6 +6,8 @@
 /// Arrows inside one layer. Everything else must point to a lower layer.
 pub const SAME_LAYER: &[(&str, &str)] = &[
     ("agentos-anthropic", "agentos-generic-http"),
+    ("agentos-evidence", "agentos-durable"),
+    ("agentos-executor", "agentos-durable"),
     ("agentos-gemini", "agentos-generic-http"),
     ("agentos-llamacpp", "agentos-generic-http"),
     ("agentos-llamacpp", "agentos-openai"),
@@ -126,7 +128,10 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("reqwest", &["agentos-net"]),
     ("ring", &["agentos-evidence"]),
     ("rpassword", &["agentos"]),
-    ("rustix", &["agentos-evidence", "agentos-sandbox"]),
+    (
+        "rustix",
+        &["agentos-durable", "agentos-evidence", "agentos-sandbox"],
+    ),
     ("rustls", &["agentos-net", "agentos-testkit"]),
     ("secrecy", &["agentos-tool"]),
     (
@@ -161,6 +166,7 @@ pub const NO_DEFAULTS: &[&str] = &["jsonschema", "reqwest"];
 pub const PURE: &[&str] = &[
     "agentos-tool",
     "agentos-diff",
+    "agentos-durable",
     "agentos-policy",
     "agentos-profile",
     "agentos-executor",

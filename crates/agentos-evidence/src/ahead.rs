@@ -5,10 +5,13 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-use crate::{EvidenceError, blob};
+use agentos_durable::{Disk, SyncError};
+
+use crate::EvidenceError;
+use crate::blob::not_synced;
 
 /// What may not be on the disk yet.
 #[derive(Debug, Default)]
@@ -24,7 +27,7 @@ struct State {
 #[derive(Debug)]
 struct Begun {
     paths: Vec<PathBuf>,
-    thread: JoinHandle<Result<(), EvidenceError>>,
+    thread: JoinHandle<Result<(), SyncError>>,
 }
 
 impl Ahead {
@@ -34,15 +37,15 @@ impl Ahead {
     }
 
     /// Begins to sync them, unless it is under way for others.
-    pub fn begin(&self) {
+    pub fn begin(&self, disk: &Arc<Disk>) {
         self.with(|state| {
             if state.begun.is_some() || state.unsynced.is_empty() {
                 return;
             }
             let paths = Vec::from_iter(state.unsynced.iter().cloned());
-            let theirs = paths.clone();
+            let (theirs, disk) = (paths.clone(), Arc::clone(disk));
             // Without a thread they are synced when they must be.
-            if let Ok(thread) = Builder::new().spawn(move || blob::sync_each(&theirs)) {
+            if let Ok(thread) = Builder::new().spawn(move || disk.sync(&theirs)) {
                 state.unsynced.clear();
                 state.begun = Some(Begun { paths, thread });
             }
@@ -50,20 +53,21 @@ impl Ahead {
     }
 
     /// Syncs everything; when this returns, it is on the disk.
-    pub fn sync(&self) -> Result<(), EvidenceError> {
+    pub fn sync(&self, disk: &Disk) -> Result<(), EvidenceError> {
         self.with(|state| {
             if let Some(Begun { paths, thread }) = state.begun.take() {
                 // A system tells of a failed sync once: a second one that succeeds would prove nothing.
-                let ended = thread.join().unwrap_or_else(|_| blob::sync_each(&paths));
+                let ended = thread.join().unwrap_or_else(|_| disk.sync(&paths));
                 if let Err(error) = ended {
                     state.unsynced.extend(paths);
-                    return Err(error);
+                    return Err(not_synced(error));
                 }
             }
             if state.unsynced.is_empty() {
                 return Ok(());
             }
-            blob::sync_each(&Vec::from_iter(state.unsynced.iter().cloned()))?;
+            let unsynced = Vec::from_iter(state.unsynced.iter().cloned());
+            disk.sync(&unsynced).map_err(not_synced)?;
             state.unsynced.clear();
             Ok(())
         })

@@ -5,9 +5,8 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::Builder;
 
+use agentos_durable::SyncError;
 use serde_json::Value;
 
 use crate::EvidenceError;
@@ -25,19 +24,20 @@ pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
     let path = path_of(dir, &id)?;
     let folder = path.parent().unwrap_or(dir).to_owned();
     let mut unsynced = vec![path.clone()];
-    if cfg!(unix) {
-        unsynced.push(folder.clone());
-        unsynced.extend(folder.parent().map(Path::to_owned));
-    }
+    unsynced.extend(agentos_durable::folder(folder.clone()));
+    unsynced.extend(
+        folder
+            .parent()
+            .map(Path::to_owned)
+            .and_then(agentos_durable::folder),
+    );
     // Whoever wrote one that is there already may not have synced it yet.
     if fs::read(&path).is_ok_and(|there| there == bytes) {
         return Ok(Stored { id, unsynced });
     }
     if !folder.is_dir() {
         fs::create_dir_all(&folder).map_err(EvidenceError::io("make", &folder))?;
-        if cfg!(unix) {
-            unsynced.push(dir.to_owned());
-        }
+        unsynced.extend(agentos_durable::folder(dir.to_owned()));
     }
     if fs::symlink_metadata(&folder).is_ok_and(|found| found.is_symlink()) {
         let source = io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link");
@@ -59,36 +59,6 @@ pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
         });
     }
     Ok(Stored { id, unsynced })
-}
-
-/// Syncs asked for at a time: each helper takes a tenth of a millisecond to come and go.
-const AT_ONCE: usize = 4;
-
-/// Makes files and folders durable, some at a time: a disk takes the requests of many together.
-pub(crate) fn sync_each(paths: &[PathBuf]) -> Result<(), EvidenceError> {
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<(), EvidenceError> {
-        while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-            sync(path)?;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..AT_ONCE.min(paths.len()))
-            .map_while(|_| Builder::new().spawn_scoped(scope, work).ok())
-            .collect();
-        let own = work();
-        // What a helper that ended early had taken is synced again with all the rest.
-        helpers
-            .into_iter()
-            .map(|helper| helper.join().unwrap_or_else(|_| paths.iter().try_for_each(sync)))
-            .fold(own, Result::and)
-    })
-}
-
-fn sync(path: &PathBuf) -> Result<(), EvidenceError> {
-    let synced = File::open(path).and_then(|file| file.sync_all());
-    synced.map_err(EvidenceError::io("sync", path))
 }
 
 /// Puts a checked blob into a copy; false when it is there already.
@@ -192,10 +162,15 @@ pub(crate) fn make_dir(dir: &Path) -> Result<(), EvidenceError> {
 
 /// Makes the names in a folder durable.
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), EvidenceError> {
-    if cfg!(unix) {
-        File::open(dir)
-            .and_then(|dir| dir.sync_all())
-            .map_err(EvidenceError::io("sync", dir))?;
+    agentos_durable::sync_folder(dir).map_err(not_synced)
+}
+
+/// What a failed sync is here.
+pub(crate) fn not_synced(error: SyncError) -> EvidenceError {
+    let SyncError { path, source } = error;
+    EvidenceError::Io {
+        action: "sync",
+        path,
+        source,
     }
-    Ok(())
 }

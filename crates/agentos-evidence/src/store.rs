@@ -9,8 +9,9 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use agentos_durable::Disk;
 use serde_json::{Value, json};
 
 use crate::ahead::Ahead;
@@ -31,6 +32,7 @@ pub struct Store {
     noted: Mutex<Vec<Entry>>,
     /// With a place, not yet on the disk.
     placed: Mutex<Option<Placed>>,
+    disk: OnceLock<Arc<Disk>>,
     blobs: Ahead,
     /// Bytes at which a file of the tape is full.
     full: u64,
@@ -76,6 +78,7 @@ impl Store {
             known: Mutex::new(None),
             noted: Mutex::new(Vec::new()),
             placed: Mutex::new(None),
+            disk: OnceLock::new(),
             blobs: Ahead::default(),
             full: segments::FULL,
         })
@@ -169,7 +172,7 @@ impl Store {
 
     fn bring_to_disk(&self, placed: &Placed) -> Result<(), EvidenceError> {
         // A record must not be on the disk before the blobs that it, or one noted before it, refers to.
-        self.blobs.sync()?;
+        self.blobs.sync(self.disk())?;
         let mut tape = &placed.tape;
         let written = tape
             .write_all(placed.lines.as_bytes())
@@ -306,6 +309,7 @@ impl Store {
             Some(_) => None,
             None => Some(segments::lock(&self.dir)?),
         };
+        self.disk();
         let stored = blob::put(&self.dir, bytes)?;
         self.blobs.add(stored.unsynced);
         Ok(stored.id)
@@ -314,7 +318,7 @@ impl Store {
     /// Begins to bring the blobs stored so far to the disk, for a caller who has other work meanwhile. The next record
     /// waits for them.
     pub fn sync_blobs_ahead(&self) {
-        self.blobs.begin();
+        self.blobs.begin(self.disk());
     }
 
     /// Reads a blob back.
@@ -323,6 +327,11 @@ impl Store {
     /// When it is not there, cannot be read, or is not what was stored.
     pub fn get_blob(&self, id: &str) -> Result<Vec<u8>, EvidenceError> {
         blob::get(&self.dir, id)
+    }
+
+    /// The file system of the folder, from before the first blob is written there.
+    fn disk(&self) -> &Arc<Disk> {
+        self.disk.get_or_init(|| Arc::new(Disk::of(&self.dir)))
     }
 
     pub(crate) fn tape_path(&self) -> PathBuf {
@@ -377,7 +386,7 @@ impl Store {
         let mut told = Vec::new();
         if !fragment.is_empty() {
             let kept = blob::put(&self.dir, &fragment)?;
-            blob::sync_each(&kept.unsynced)?;
+            self.disk().sync(&kept.unsynced).map_err(blob::not_synced)?;
             tape.set_len(tail.len)
                 .map_err(EvidenceError::io("mend", &self.tape_path()))?;
             told.push(json!({ "what": "torn-line", "fragment_sha256": kept.id, "bytes": fragment.len() }));

@@ -1,64 +1,13 @@
-//! Making what was written durable.
+//! What is to be durable, and work beside it.
 //!
-//! Owns: syncing files and folders, and which ones hold objects and refs. Never: writes anything.
+//! Owns: which files hold objects and refs, files that were replaced, a helper. Never: writes anything.
 
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
+use agentos_durable::SyncError;
 use git2::Oid;
-
-/// Syncs asked for at a time. More gained nothing where it was measured, an ext4 on a virtual disk.
-const AT_ONCE: usize = 32;
-/// Syncs for which a helper is worth its coming and going, a tenth of a millisecond.
-const WORTH: usize = 4;
-
-/// Makes the names in a folder durable.
-pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        File::open(dir)?.sync_all()
-    } else {
-        Ok(())
-    }
-}
-
-/// A folder as something to be synced, where folders can be.
-pub(crate) fn folder(dir: PathBuf) -> Option<PathBuf> {
-    cfg!(unix).then_some(dir)
-}
-
-/// Makes files and folders durable, many at a time: a disk takes the requests of many together, where one after the
-/// other each waits for it. What is not there is passed over.
-pub(crate) fn sync_each(paths: &[PathBuf]) -> io::Result<()> {
-    let next = AtomicUsize::new(0);
-    let work = || -> io::Result<()> {
-        while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-            sync_if_there(path)?;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..AT_ONCE.min(paths.len().div_ceil(WORTH)))
-            .map_while(|_| Builder::new().spawn_scoped(scope, work).ok())
-            .collect();
-        let ended_early = |_| Err(io::Error::other("a helper ended early"));
-        let own = work();
-        helpers
-            .into_iter()
-            .map(|helper| helper.join().unwrap_or_else(ended_early))
-            .fold(own, Result::and)
-    })
-}
-
-fn sync_if_there(path: &Path) -> io::Result<()> {
-    match File::open(path) {
-        Ok(file) => file.sync_all(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    }
-}
 
 /// The files and folders to be synced for objects. One that is in a pack has no file of its own, which is passed over;
 /// one that was there before is synced again.
@@ -70,10 +19,8 @@ pub(crate) fn object_files(common: &Path, ids: &[Oid]) -> Vec<PathBuf> {
         let (first, rest) = hex.split_at_checked(2).unwrap_or_default();
         let folder = objects.join(first);
         paths.insert(folder.join(rest));
-        if cfg!(unix) {
-            paths.insert(folder);
-            paths.insert(objects.clone());
-        }
+        paths.extend(agentos_durable::folder(folder));
+        paths.extend(agentos_durable::folder(objects.clone()));
     }
     Vec::from_iter(paths)
 }
@@ -81,7 +28,10 @@ pub(crate) fn object_files(common: &Path, ids: &[Oid]) -> Vec<PathBuf> {
 /// The file and folder to be synced for a loose ref.
 pub(crate) fn ref_files(common: &Path, refname: &str) -> Vec<PathBuf> {
     let path = common.join(refname);
-    let folder = path.parent().filter(|_| cfg!(unix)).map(Path::to_owned);
+    let folder = path
+        .parent()
+        .map(Path::to_owned)
+        .and_then(agentos_durable::folder);
     Vec::from_iter([path].into_iter().chain(folder))
 }
 
@@ -125,16 +75,15 @@ impl Replaced {
 
 /// Runs `aside` while `main` runs; gives what both give.
 pub(crate) fn meanwhile<T>(
-    aside: impl Fn() -> io::Result<()> + Sync,
+    aside: impl Fn() -> Result<(), SyncError> + Sync,
     main: impl FnOnce() -> T,
-) -> (T, io::Result<()>) {
+) -> (T, Result<(), SyncError>) {
     std::thread::scope(|scope| {
         let helper = Builder::new().spawn_scoped(scope, &aside);
         let given = main();
         let done = match helper {
-            Ok(helper) => helper
-                .join()
-                .unwrap_or_else(|_| Err(io::Error::other("a helper ended early"))),
+            // What a helper that ended early had begun is synced again.
+            Ok(helper) => helper.join().unwrap_or_else(|_| aside()),
             Err(_) => aside(),
         };
         (given, done)

@@ -5,6 +5,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use agentos_durable::SyncError;
+
 pub use kinds::{Operation, Unsupported};
 pub use places::{mend, unwritable};
 
@@ -421,6 +423,15 @@ impl ExecError {
         move |error| Self::Git {
             action,
             why: error.message().to_owned(),
+        }
+    }
+
+    pub(crate) fn not_synced(error: SyncError) -> Self {
+        let SyncError { path, source } = error;
+        Self::Write {
+            action: "sync",
+            path,
+            source,
         }
     }
 

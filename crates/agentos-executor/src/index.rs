@@ -63,15 +63,15 @@ pub(crate) fn update(
     written.map_err(ExecError::write("write", &next))?;
     repository.reach("index written");
     let unsynced = [also, vec![next.clone()]].concat();
-    disk::sync_each(&unsynced).map_err(ExecError::write("sync", &next))?;
+    repository.sync(&unsynced)?;
     let mut replaced = Replaced::default();
     replaced.keep(&place);
     fs::rename(&next, &place).map_err(ExecError::write("replace", &place))?;
     repository.reach("index replaced");
     // Else a loss of power could bring back the old index without the journal that tells of it.
     let folder = repository.git.path();
-    let synced = disk::beside(|| replaced.let_go(), || disk::sync_dir(folder));
-    synced.map_err(ExecError::write("sync", folder))
+    let synced = disk::beside(|| replaced.let_go(), || agentos_durable::sync_folder(folder));
+    synced.map_err(ExecError::not_synced)
 }
 
 fn write(index: &IndexFile, next: &Path) -> io::Result<()> {

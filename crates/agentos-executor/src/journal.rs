@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use agentos_diff::RepoPath;
 use serde::{Deserialize, Serialize};
 
-use crate::disk;
 use crate::line_ends::Ends;
 use crate::{ExecError, ReceiptFile, Repository, Writes};
 
@@ -177,13 +176,15 @@ impl Repository {
     pub(crate) fn begin_journal(&self, journal: &Journal) -> Result<Vec<PathBuf>, ExecError> {
         self.put_journal(journal, |_| Ok(()))?;
         let mut unsynced = vec![self.journal_path()];
-        unsynced.extend(disk::folder(self.state_dir()));
+        unsynced.extend(agentos_durable::folder(self.state_dir()));
         Ok(unsynced)
     }
 
     /// Replaces the journal in one step. Its content is durable then; its name is with [`Repository::sync_state_dir`].
     pub(crate) fn replace_journal(&self, journal: &Journal) -> Result<(), ExecError> {
-        self.put_journal(journal, |temp| disk::sync_each(&[temp.to_owned()]))
+        self.put_journal(journal, |temp| {
+            agentos_durable::sync_file(temp).map_err(|error| error.source)
+        })
     }
 
     fn put_journal(
@@ -213,7 +214,7 @@ impl Repository {
     /// Makes durable that the journal is there, or is not.
     pub(crate) fn sync_state_dir(&self) -> Result<(), ExecError> {
         let dir = self.state_dir();
-        disk::sync_dir(&dir).map_err(ExecError::write("sync", &dir))
+        agentos_durable::sync_folder(&dir).map_err(ExecError::not_synced)
     }
 
     pub(crate) fn remove_journal(&self) -> Result<(), ExecError> {

@@ -44,7 +44,7 @@ pub(crate) fn prepare_packed(
     let mut unsynced: Vec<PathBuf> = ["pack", "idx"]
         .map(|kind| folder.join(format!("pack-{name}.{kind}")))
         .into();
-    unsynced.extend(crate::disk::folder(folder));
+    unsynced.extend(agentos_durable::folder(folder));
     Ok(Prepared { unsynced, ..prepared })
 }
 

@@ -81,9 +81,9 @@ impl Repository {
             unsynced.extend(worktree::stage(self, root, &journal.files)?);
             self.reach("staged");
         }
-        let (durable, synced) = disk::meanwhile(|| disk::sync_each(&unsynced), || records.durable());
+        let (durable, synced) = self.sync_meanwhile(&unsynced, || records.durable());
         durable.map_err(ExecError::EvidenceNotDurable)?;
-        synced.map_err(ExecError::write("sync", self.common_dir()))?;
+        synced?;
         self.reach("intent durable");
         Ok(())
     }
@@ -99,8 +99,7 @@ impl Repository {
     ) -> Result<(), ExecError> {
         if journal.commit.is_some() {
             // Else a loss of power could leave a changed work tree under the old commit.
-            let synced = disk::sync_each(&disk::ref_files(self.common_dir(), &journal.refname));
-            synced.map_err(ExecError::write("sync", self.common_dir()))?;
+            self.sync(&disk::ref_files(self.common_dir(), &journal.refname))?;
             self.reach("branch durable");
         }
         receipt.kept = worktree::settle_unless_edited(self, held, root, &journal.files)?;
@@ -108,7 +107,11 @@ impl Repository {
         self.reach("settled");
         self.remove_journal()?;
         self.reach("journal cleared");
-        self.tell(Vec::from_iter(disk::folder(self.state_dir())), receipt, records)
+        self.tell(
+            Vec::from_iter(agentos_durable::folder(self.state_dir())),
+            receipt,
+            records,
+        )
     }
 
     /// The same where only a ref was moved. The journal stays until ref and receipt are on the disk: should only the
@@ -136,8 +139,8 @@ impl Repository {
         records: &mut dyn IntentSink,
     ) -> Result<(), ExecError> {
         receipt.recovered = self.take_recovered();
-        let ((), synced) = disk::meanwhile(|| disk::sync_each(&unsynced), || records.receipt(receipt));
-        synced.map_err(ExecError::write("sync", self.common_dir()))
+        let ((), synced) = self.sync_meanwhile(&unsynced, || records.receipt(receipt));
+        synced
     }
 
     /// The one step after which the change is made.

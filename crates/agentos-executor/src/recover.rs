@@ -9,7 +9,6 @@ use std::path::Path;
 
 use git2::{ErrorCode, Oid};
 
-use crate::disk;
 use crate::index_lock::HeldIndex;
 use crate::journal::Journal;
 use crate::splice::oid;
@@ -110,8 +109,8 @@ impl Repository {
         worktree::plan_temps(root, &journal.run, &mut journal.files)?;
         self.replace_journal(journal)?;
         let mut unsynced = worktree::stage(owner, root, &journal.files)?;
-        unsynced.extend(disk::folder(self.state_dir()));
-        disk::sync_each(&unsynced).map_err(ExecError::write("sync", root))?;
+        unsynced.extend(agentos_durable::folder(self.state_dir()));
+        owner.sync(&unsynced)?;
         self.reach("staged");
         worktree::settle_unless_edited(owner, index, root, &journal.files)
     }

@@ -7,11 +7,13 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use agentos_durable::Disk;
 use git2::{ErrorCode, ObjectType, RepositoryOpenFlags};
 
+use crate::disk;
 use crate::error::Unsupported;
 use crate::journal::Lock;
-use crate::{ConfigEnv, FailPoints, Recovered, RepoError, Target, git_dir};
+use crate::{ConfigEnv, ExecError, FailPoints, Recovered, RepoError, Target, git_dir};
 
 /// A policy file longer than this is not one.
 const MAX_POLICY_FILE: usize = 1 << 20;
@@ -22,6 +24,7 @@ pub struct Repository {
     pub(crate) git: git2::Repository,
     common: PathBuf,
     work: Option<PathBuf>,
+    disk: Disk,
     fail: FailPoints,
     queue: Queue,
     recovered: RefCell<Option<Recovered>>,
@@ -76,6 +79,7 @@ impl Repository {
         git_dir::check_owner(&git)?;
         let repository = Self {
             git,
+            disk: Disk::of(&common),
             common,
             work,
             fail: FailPoints::default(),
@@ -124,6 +128,22 @@ impl Repository {
 
     pub(crate) fn fail_points(&self) -> &FailPoints {
         &self.fail
+    }
+
+    /// Makes files and folders durable. One that is not there is passed over: an object may lie in a pack.
+    pub(crate) fn sync(&self, paths: &[PathBuf]) -> Result<(), ExecError> {
+        self.disk.sync_where_there(paths).map_err(ExecError::not_synced)
+    }
+
+    /// The same while `main` runs; gives what both give.
+    pub(crate) fn sync_meanwhile<T>(
+        &self,
+        paths: &[PathBuf],
+        main: impl FnOnce() -> T,
+    ) -> (T, Result<(), ExecError>) {
+        let disk = &self.disk;
+        let (given, synced) = disk::meanwhile(|| disk.sync_where_there(paths), main);
+        (given, synced.map_err(ExecError::not_synced))
     }
 
     pub(crate) fn reach(&self, place: &str) {

@@ -108,7 +108,7 @@ pub(crate) fn settle_unless_edited(
     } = settling;
     let files: Vec<_> = files.iter().map(|entry| entry.file.clone()).collect();
     // A folder that was emptied and removed after it was noted is not there; the folder above it was noted then.
-    let folders = folders.into_iter().filter_map(disk::folder).collect();
+    let folders = folders.into_iter().filter_map(agentos_durable::folder).collect();
     disk::beside(
         || replaced.let_go(),
         || index::update(repository, held, root, &files, &kept, folders),

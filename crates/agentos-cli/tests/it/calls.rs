@@ -6,7 +6,7 @@
 use agentos_testkit::cli::{Cli, CliOutput};
 
 /// Everything that makes, changes, renames, removes or syncs a file.
-const CHANGING: &str = "write,pwrite64,writev,openat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,unlink,unlinkat,rmdir,fsync,fdatasync,ftruncate,utimensat,chmod,fchmod,flock";
+const CHANGING: &str = "write,pwrite64,writev,openat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,unlink,unlinkat,rmdir,fsync,fdatasync,syncfs,ftruncate,utimensat,chmod,fchmod,flock";
 
 /// One call: the nth of its name in a thread of the program.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

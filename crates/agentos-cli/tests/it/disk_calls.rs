@@ -32,7 +32,7 @@ const ALLOWED: [(&str, Option<i32>); 10] = [
 /// What a disk may answer to a call. A file cannot be opened for reading only once in a while: openings fail once.
 fn faults(call: &Call) -> Vec<(&'static str, Fault)> {
     match call.name.as_str() {
-        "write" | "pwrite64" | "writev" | "fsync" | "fdatasync" => vec![
+        "write" | "pwrite64" | "writev" | "fsync" | "fdatasync" | "syncfs" => vec![
             ("ENOSPC", Fault::KeepsFailing("ENOSPC")),
             ("EIO", Fault::Fails("EIO")),
         ],

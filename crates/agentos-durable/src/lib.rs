@@ -1,0 +1,120 @@
+//! Bringing what was written to the disk.
+//!
+//! Owns: syncing files and folders, each by itself or their whole file system at once. Never: writes, and never decides
+//! what must be on the disk before what.
+
+mod each;
+#[cfg(target_os = "linux")]
+mod whole;
+/// Elsewhere no file system is known that can be synced at once, with every failure told.
+#[cfg(not(target_os = "linux"))]
+#[path = "none.rs"]
+mod whole;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::whole::Whole;
+
+/// A file or folder that may not be on the disk.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot sync `{}`", path.display())]
+pub struct SyncError {
+    /// Which one; the folder of [`Disk::of`] when all were synced at once.
+    pub path: PathBuf,
+    /// What the system says.
+    pub source: io::Error,
+}
+
+/// The file system that a folder lies in, opened before anything is written: a failure to write is told to those who
+/// had it open then (syncfs(2)).
+#[derive(Debug)]
+pub struct Disk {
+    whole: Option<Whole>,
+}
+
+/// What becomes of a path where nothing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    IsPassedOver,
+    IsAFailure,
+}
+
+impl Disk {
+    /// The file system of a folder. One that is not there, or is of a kind that was not tried, is no failure: then each
+    /// file is synced by itself.
+    #[must_use]
+    pub fn of(folder: &Path) -> Self {
+        Self {
+            whole: Whole::of(folder),
+        }
+    }
+
+    /// Makes files, and the names in folders, durable. Many take one wait for their whole file system, where that is
+    /// cheaper; those that lie in another one, and few, are synced by themselves, some at a time.
+    ///
+    /// # Errors
+    /// When the system cannot say that all of them are on the disk, or one is not there.
+    pub fn sync(&self, paths: &[PathBuf]) -> Result<(), SyncError> {
+        self.bring(paths, Missing::IsAFailure)
+    }
+
+    /// The same where a path that is not there is passed over.
+    ///
+    /// # Errors
+    /// As [`Disk::sync`].
+    pub fn sync_where_there(&self, paths: &[PathBuf]) -> Result<(), SyncError> {
+        self.bring(paths, Missing::IsPassedOver)
+    }
+
+    fn bring(&self, paths: &[PathBuf], missing: Missing) -> Result<(), SyncError> {
+        match &self.whole {
+            Some(whole) => {
+                let alone = whole.sync(paths, missing)?;
+                each::sync(&alone, missing)
+            }
+            None => each::sync(&Vec::from_iter(paths), missing),
+        }
+    }
+}
+
+/// Makes one file durable.
+///
+/// # Errors
+/// When it is not there, or the system cannot say that it is on the disk.
+pub fn sync_file(path: &Path) -> Result<(), SyncError> {
+    each::sync_one(path, Missing::IsAFailure)
+}
+
+/// Makes the names in a folder durable, where a system can be asked for that.
+///
+/// # Errors
+/// As [`sync_file`].
+pub fn sync_folder(path: &Path) -> Result<(), SyncError> {
+    folder(path.to_owned()).map_or(Ok(()), |path| sync_file(&path))
+}
+
+/// A folder as something to be synced, where folders can be.
+#[must_use]
+pub fn folder(path: PathBuf) -> Option<PathBuf> {
+    cfg!(unix).then_some(path)
+}
+
+/// Opens a path to sync it; nothing when nothing is there and that is no failure.
+fn open(path: &Path, missing: Missing) -> Result<Option<File>, SyncError> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(source) => absent(path, source, missing).map(|()| None),
+    }
+}
+
+fn absent(path: &Path, source: io::Error, missing: Missing) -> Result<(), SyncError> {
+    match missing {
+        Missing::IsPassedOver if source.kind() == io::ErrorKind::NotFound => Ok(()),
+        Missing::IsPassedOver | Missing::IsAFailure => Err(SyncError {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
