@@ -83,10 +83,16 @@ impl Env {
             Some(path) => Some(self.cwd.join(path)),
         };
         let is_on = |value: &str| !["0", "false", "no", "off"].contains(&value.to_ascii_lowercase().as_str());
+        // As libgit2 finds it, which does not mind a relative path.
+        let home = || self.get("HOME").map(|home| Path::new(home).join(".config"));
+        let base = self.get("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home);
         ConfigEnv {
             global: file("GIT_CONFIG_GLOBAL"),
             system: file("GIT_CONFIG_SYSTEM"),
             no_system: self.get("GIT_CONFIG_NOSYSTEM").is_some_and(is_on),
+            attributes: base
+                .map(|base| base.join("git/attributes"))
+                .filter(|path| path.is_absolute()),
         }
     }
 

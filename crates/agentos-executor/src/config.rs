@@ -18,6 +18,9 @@ pub struct ConfigEnv {
     pub system: Option<PathBuf>,
     /// `GIT_CONFIG_NOSYSTEM`: the machine's is not read.
     pub no_system: bool,
+    /// Where the user's own attributes are, if no setting names another file; it need not be there. Where this is not
+    /// known, every landing takes a little longer.
+    pub attributes: Option<PathBuf>,
 }
 
 impl Repository {

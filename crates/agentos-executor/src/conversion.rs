@@ -8,13 +8,27 @@ use std::path::Path;
 use git2::{AttrCheckFlags, AttrValue, Config};
 
 use crate::line_ends::{Attribute, AutoCrlf, LineEnds, Settings};
+use crate::mentions::Mentions;
 use crate::{ExecError, RepoError, Repository};
+
+/// Who knows the attributes of a path.
+pub(crate) enum Attributes<'a> {
+    /// Nobody need be asked: no file speaks of one of those in [`NAMES`].
+    None,
+    /// libgit2, of those that are mentioned.
+    Ask {
+        git: &'a git2::Repository,
+        from: AttrCheckFlags,
+        mentions: &'a Mentions,
+    },
+}
+
+/// The attributes by which git converts a file.
+pub(crate) const NAMES: [&str; 6] = ["filter", "working-tree-encoding", "ident", "text", "crlf", "eol"];
 
 /// The attributes and settings that hold for a work tree.
 pub(crate) struct Conversion<'a> {
-    pub git: &'a git2::Repository,
-    /// Where attributes are looked for.
-    pub from: AttrCheckFlags,
+    pub attributes: Attributes<'a>,
     pub settings: Settings,
 }
 
@@ -22,15 +36,7 @@ impl Conversion<'_> {
     /// What happens to the line ends of a file; everything else that a checkout might convert is refused.
     pub(crate) fn of(&self, path: &str) -> Result<LineEnds, ExecError> {
         for name in ["filter", "working-tree-encoding", "ident"] {
-            let by = match self.attribute(path, name)? {
-                Attribute::Unspecified | Attribute::Off => continue,
-                Attribute::On => name.to_owned(),
-                Attribute::Value(value) => format!("{name}={value}"),
-            };
-            return Err(ExecError::FilteredPath {
-                path: path.to_owned(),
-                by,
-            });
+            self.refuse(path, name)?;
         }
         let text = self.attribute(path, "text")?;
         let crlf = match text {
@@ -41,8 +47,27 @@ impl Conversion<'_> {
         Ok(LineEnds::choose(&text, &crlf, &eol, self.settings))
     }
 
+    /// Refuses a file for which an attribute says that its content is converted.
+    pub(crate) fn refuse(&self, path: &str, name: &str) -> Result<(), ExecError> {
+        let by = match self.attribute(path, name)? {
+            Attribute::Unspecified | Attribute::Off => return Ok(()),
+            Attribute::On => name.to_owned(),
+            Attribute::Value(value) => format!("{name}={value}"),
+        };
+        Err(ExecError::FilteredPath {
+            path: path.to_owned(),
+            by,
+        })
+    }
+
     fn attribute(&self, path: &str, name: &str) -> Result<Attribute, ExecError> {
-        let found = self.git.get_attr(Path::new(path), name, self.from);
+        let Attributes::Ask { git, from, mentions } = self.attributes else {
+            return Ok(Attribute::Unspecified);
+        };
+        if !mentions.hold(name) {
+            return Ok(Attribute::Unspecified);
+        }
+        let found = git.get_attr(Path::new(path), name, from);
         let found = found.map_err(RepoError::git("read the attributes"))?;
         Ok(match AttrValue::from_string(found) {
             AttrValue::True => Attribute::On,

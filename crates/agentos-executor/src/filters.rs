@@ -4,15 +4,15 @@
 //! that a work tree gets. Never: runs a filter, or looks at the work tree; `preflight` does that.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use git2::{AttrCheckFlags, AttrValue, Index, IndexEntry, IndexTime, ObjectType, Tree};
+use git2::{AttrCheckFlags, Index, IndexEntry, IndexTime, ObjectType};
 
 use crate::base::lookup;
-use crate::conversion::Conversion;
+use crate::conversion::{Attributes, Conversion, NAMES};
 use crate::land::Prepared;
-use crate::line_ends::{Ends, LineEnds, Settings};
-use crate::preflight::ancestors;
+use crate::line_ends::{Ends, LineEnds};
+use crate::mentions::Mentions;
+use crate::preflight::{ancestors, attributes_in};
 use crate::splice::oid;
 use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 
@@ -23,80 +23,122 @@ pub(crate) fn check(
     prepared: &Prepared,
     before: &[LineEnds],
 ) -> Result<Vec<Ends>, ExecError> {
-    let git = repository.another_handle()?;
-    check_in(&git, repository, prepared, before)
+    let mut found = Found::of(&repository.git, repository, prepared)?;
+    // A handle is used up by asking: it answers from the attributes of this tree from then on.
+    let other = found
+        .is_asked(prepared, before)
+        .then(|| repository.another_handle());
+    let other = other.transpose()?;
+    found.check(
+        other.as_ref().unwrap_or(&repository.git),
+        repository,
+        prepared,
+        before,
+    )
 }
 
-/// The same on a handle that has the new objects. It is used up by this: it answers from the attributes of this tree
-/// from then on.
+/// The same on a handle that has the new objects, and is used up by this.
 pub(crate) fn check_in(
     git: &git2::Repository,
     repository: &Repository,
     prepared: &Prepared,
     before: &[LineEnds],
 ) -> Result<Vec<Ends>, ExecError> {
-    let tree = git
-        .find_tree(prepared.tree)
-        .map_err(ExecError::git("read the new tree"))?;
-    refuse_filtered(git, &tree, &prepared.files)?;
-    if before.is_empty() {
-        return Ok(Vec::new());
-    }
-    line_ends(git, repository.line_end_settings()?, &prepared.files, before)
+    Found::of(git, repository, prepared)?.check(git, repository, prepared, before)
 }
 
-/// Refuses content that git itself would have passed through a filter.
-fn refuse_filtered(git: &git2::Repository, tree: &Tree<'_>, files: &[ReceiptFile]) -> Result<(), ExecError> {
-    let failed = || RepoError::git("read the attributes");
-    let written = || files.iter().filter(|file| file.new.is_some());
-    let mut folders = BTreeSet::from([""]);
-    folders.extend(written().flat_map(|file| ancestors(file.path.as_str())));
-    let mut index = Index::new().map_err(failed())?;
-    for folder in folders {
-        let separator = if folder.is_empty() { "" } else { "/" };
-        let path = format!("{folder}{separator}.gitattributes");
-        let found = lookup(tree, &path).map_err(failed())?;
-        // Git follows no link here either.
-        if let Some(found) = found.filter(|found| found.kind() == Some(ObjectType::Blob))
-            && found.filemode() != 0o120_000
-        {
-            index.add(&entry(path, found.id())).map_err(failed())?;
+/// The files of attributes that hold for a change's files in the resulting tree.
+struct Found {
+    index: Index,
+    mentions: Mentions,
+}
+
+impl Found {
+    fn of(git: &git2::Repository, repository: &Repository, prepared: &Prepared) -> Result<Self, ExecError> {
+        let failed = || RepoError::git("read the attributes");
+        let tree = git
+            .find_tree(prepared.tree)
+            .map_err(ExecError::git("read the new tree"))?;
+        let mut folders = BTreeSet::from([""]);
+        folders.extend(written(&prepared.files).flat_map(|file| ancestors(file.path.as_str())));
+        let mut index = Index::new().map_err(failed())?;
+        let mut mentions = Mentions::outside(repository);
+        for folder in folders {
+            let path = attributes_in(folder);
+            let found = lookup(&tree, &path).map_err(failed())?;
+            // Git follows no link here either.
+            if let Some(found) = found.filter(|found| found.kind() == Some(ObjectType::Blob))
+                && found.filemode() != 0o120_000
+            {
+                mentions.add(git.find_blob(found.id()).map_err(failed())?.content());
+                index.add(&entry(path, found.id())).map_err(failed())?;
+            }
         }
+        Ok(Self { index, mentions })
     }
-    git.set_index(&mut index).map_err(failed())?;
-    for file in written() {
-        let path = file.path.as_str();
-        let found = git.get_attr(Path::new(path), "filter", AttrCheckFlags::INDEX_ONLY);
-        let by = match AttrValue::from_string(found.map_err(failed())?) {
-            AttrValue::Unspecified | AttrValue::False => continue,
-            AttrValue::True => "filter".to_owned(),
-            AttrValue::String(name) => format!("filter={name}"),
-            AttrValue::Bytes(name) => format!("filter={}", String::from_utf8_lossy(name)),
+
+    /// Is there anything that libgit2 must say?
+    fn is_asked(&self, prepared: &Prepared, before: &[LineEnds]) -> bool {
+        let names = if before.is_empty() || !change_attributes(&prepared.files) {
+            ["filter"].as_slice()
+        } else {
+            NAMES.as_slice()
         };
-        return Err(ExecError::FilteredPath {
-            path: path.to_owned(),
-            by,
-        });
+        names.iter().any(|name| self.mentions.hold(name))
     }
-    Ok(())
+
+    fn check(
+        &mut self,
+        git: &git2::Repository,
+        repository: &Repository,
+        prepared: &Prepared,
+        before: &[LineEnds],
+    ) -> Result<Vec<Ends>, ExecError> {
+        let attributes = if self.is_asked(prepared, before) {
+            git.set_index(&mut self.index)
+                .map_err(RepoError::git("read the attributes"))?;
+            Attributes::Ask {
+                git,
+                from: AttrCheckFlags::INDEX_ONLY,
+                mentions: &self.mentions,
+            }
+        } else {
+            Attributes::None
+        };
+        let conversion = Conversion {
+            attributes,
+            settings: repository.line_end_settings()?,
+        };
+        for file in written(&prepared.files) {
+            conversion.refuse(file.path.as_str(), "filter")?;
+        }
+        if before.is_empty() {
+            return Ok(Vec::new());
+        }
+        line_ends(git, &conversion, &prepared.files, before)
+    }
+}
+
+fn written(files: &[ReceiptFile]) -> impl Iterator<Item = &ReceiptFile> {
+    files.iter().filter(|file| file.new.is_some())
+}
+
+/// Else the attributes stay as they are.
+fn change_attributes(files: &[ReceiptFile]) -> bool {
+    files
+        .iter()
+        .any(|file| file.path.as_str().rsplit('/').next() == Some(".gitattributes"))
 }
 
 /// What is done to line ends. A commit whose line ends git
 /// would replace by itself with the next `git add` is refused, unless the base has such already.
 fn line_ends(
     git: &git2::Repository,
-    settings: Settings,
+    conversion: &Conversion<'_>,
     files: &[ReceiptFile],
     before: &[LineEnds],
 ) -> Result<Vec<Ends>, ExecError> {
-    // Else the attributes stay as they are.
-    let is_attributes = |file: &ReceiptFile| file.path.as_str().rsplit('/').next() == Some(".gitattributes");
-    let change_attributes = files.iter().any(is_attributes);
-    let conversion = Conversion {
-        git,
-        from: AttrCheckFlags::INDEX_ONLY,
-        settings,
-    };
+    let change_attributes = change_attributes(files);
     let comes_back = |file: &FileId, ends: LineEnds| {
         let blob = git.find_blob(oid(&file.oid)?);
         let blob = blob.map_err(RepoError::git("read a file of the change"))?;

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use agentos_diff::RepoPath;
 use git2::AttrCheckFlags;
 
-use crate::conversion::Conversion;
+use crate::conversion::{Attributes, Conversion};
 use crate::disk::{self, Replaced};
 use crate::error::Unsupported;
 use crate::index_lock::HeldIndex;
+use crate::mentions::Mentions;
 use crate::preflight::{content_is, is_base_content};
 use crate::splice::{mode_bits, oid};
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
@@ -165,8 +166,11 @@ fn is_unedited(repository: &Repository, root: &Path, entry: &Entry<'_>) -> bool 
     let same = is_file && content_is(&place, &id).unwrap_or(false);
     let as_git_sees_it = || {
         let conversion = Conversion {
-            git: &repository.git,
-            from: AttrCheckFlags::FILE_THEN_INDEX,
+            attributes: Attributes::Ask {
+                git: &repository.git,
+                from: AttrCheckFlags::FILE_THEN_INDEX,
+                mentions: &Mentions::Anything,
+            },
             settings: repository.line_end_settings()?,
         };
         is_base_content(repository, &place, &id, conversion.of(path)?)

@@ -23,6 +23,7 @@ mod journal;
 mod land;
 mod line_ends;
 mod measure;
+mod mentions;
 mod opinion;
 mod pack;
 mod preflight;

@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 use agentos_diff::FileMode;
 use git2::{AttrCheckFlags, Index, ObjectType, Oid};
 
-use crate::conversion::Conversion;
+use crate::conversion::{Attributes, Conversion, NAMES};
 use crate::error::Unsupported;
 use crate::index::IndexFile;
 use crate::line_ends::LineEnds;
+use crate::mentions::Mentions;
 use crate::splice::{mode_bits, oid};
 use crate::worktree::is_executable;
 use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
@@ -35,13 +36,9 @@ pub(crate) fn check(
         .filter(|file| file.new.is_none())
         .map(|file| file.path.as_str())
         .collect();
-    let attributes = attributes(repository, index, root, files)?;
+    let asked = asked(repository, index, root, files)?;
     let conversion = Conversion {
-        git: match &attributes {
-            Attributes::Staged(git) => git,
-            Attributes::OnDisk(git) => git,
-        },
-        from: AttrCheckFlags::FILE_THEN_INDEX,
+        attributes: asked.attributes(repository),
         settings: repository.line_end_settings()?,
     };
     let look = Look {
@@ -70,39 +67,63 @@ pub(crate) fn check(
 }
 
 /// Where attributes are looked up.
-enum Attributes<'a> {
+enum Asked {
+    /// Nowhere.
+    Nobody,
     /// In the work tree, then in the index, which libgit2 reads again for it.
-    Staged(&'a git2::Repository),
+    Staged,
     /// In the work tree: with an index that names no attributes, the answer is the same.
-    OnDisk(git2::Repository),
+    OnDisk(git2::Repository, Mentions),
+}
+
+impl Asked {
+    fn attributes<'a>(&'a self, repository: &'a Repository) -> Attributes<'a> {
+        let (git, mentions) = match self {
+            Self::Nobody => return Attributes::None,
+            Self::Staged => (&repository.git, &Mentions::Anything),
+            Self::OnDisk(git, mentions) => (git, mentions),
+        };
+        Attributes::Ask {
+            git,
+            from: AttrCheckFlags::FILE_THEN_INDEX,
+            mentions,
+        }
+    }
 }
 
 /// Git asks the index for attributes where the work tree has no such file. Where no path of the change can be meant,
-/// the index need not be read for it.
-fn attributes<'a>(
-    repository: &'a Repository,
+/// the index need not be read for it; where no file can mean anything, nobody is asked.
+fn asked(
+    repository: &Repository,
     index: &IndexFile,
     root: &Path,
     files: &[ReceiptFile],
-) -> Result<Attributes<'a>, ExecError> {
+) -> Result<Asked, ExecError> {
     let mut folders = BTreeSet::from([""]);
     folders.extend(files.iter().flat_map(|file| ancestors(file.path.as_str())));
-    let is_staged_only = |folder: &&str| {
-        let path = if folder.is_empty() {
-            ".gitattributes".to_owned()
-        } else {
-            format!("{folder}/.gitattributes")
-        };
-        index.get(&path, 0).is_some() && !root.join(&path).is_file()
-    };
-    if folders.iter().any(is_staged_only) {
-        return Ok(Attributes::Staged(&repository.git));
+    let mut mentions = Mentions::outside(repository);
+    for folder in folders {
+        let path = attributes_in(folder);
+        let place = root.join(&path);
+        if index.get(&path, 0).is_some() && !place.is_file() {
+            return Ok(Asked::Staged);
+        }
+        mentions.add_file(&place);
+    }
+    if !NAMES.iter().any(|name| mentions.hold(name)) {
+        return Ok(Asked::Nobody);
     }
     let git = repository.another_handle()?;
     let mut empty = Index::new().map_err(RepoError::git("read the attributes"))?;
     git.set_index(&mut empty)
         .map_err(RepoError::git("read the attributes"))?;
-    Ok(Attributes::OnDisk(git))
+    Ok(Asked::OnDisk(git, mentions))
+}
+
+/// The file of attributes in a folder; the outermost has no name.
+pub(crate) fn attributes_in(folder: &str) -> String {
+    let separator = if folder.is_empty() { "" } else { "/" };
+    format!("{folder}{separator}.gitattributes")
 }
 
 struct Look<'a> {

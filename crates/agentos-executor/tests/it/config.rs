@@ -45,6 +45,7 @@ fn the_files_that_the_environment_names_are_read_in_gits_order() {
         system: Some(machine.clone()),
         no_system,
         global: Some(PathBuf::new()),
+        attributes: None,
     };
     assert_eq!(
         author(&named(&repo, global(user.clone())).unwrap()).unwrap(),
