@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use agentos_diff::{Change, Findings, RefusalCode, RepoPath};
-use globset::{Candidate, GlobSet};
 use sha2::{Digest, Sha256};
 
 use crate::content::{self, Tests};
 use crate::example::Counted;
 use crate::fault::Fault;
 use crate::file::{Action, FindingKind, RuleText};
+use crate::globs::Globs;
 use crate::hooks_path::HooksPath;
 use crate::load::{Loaded, Standing};
 use crate::question::{self, Bits, Question};
@@ -33,7 +33,7 @@ pub struct PolicySet {
     standings: Vec<Standing>,
     /// For each rule, its layer's place among the standings.
     stands_in: Vec<Option<usize>>,
-    globs: GlobSet,
+    globs: Globs,
     /// For each glob, its rule and which of the rule's lists it is in.
     owners: Vec<(usize, PathList)>,
     /// For each rule, whether it names paths at all (it may only exclude some).
@@ -303,10 +303,9 @@ impl PolicySet {
 
     pub(crate) fn ask_path(&self, path: &str) -> AskedPath {
         let folded = glob::fold(path);
-        let candidate = Candidate::new(&folded);
         let mut hits: Vec<bool> = self.names_paths.iter().map(|names| !names).collect();
         let mut excluded = Vec::new();
-        for glob in self.globs.matches_candidate(&candidate) {
+        for glob in self.globs.of(&folded) {
             match self.owners.get(glob).copied() {
                 Some((rule, PathList::Paths)) => set(&mut hits, rule, true),
                 Some((rule, PathList::Except)) => excluded.push(rule),
@@ -331,7 +330,7 @@ impl PolicySet {
             standings,
             sources,
         } = loaded;
-        let mut globs = GlobSet::builder();
+        let mut globs = Vec::new();
         let mut owners = Vec::new();
         for (index, (rule, text)) in rules.iter().zip(&texts).enumerate() {
             for (list, patterns) in [
@@ -342,7 +341,7 @@ impl PolicySet {
                     let compiled = path_globs(list, pattern)
                         .map_err(|fault| fault.of(&source_of(rule, &sources), rule.line, &rule.id))?;
                     for glob in compiled {
-                        globs.add(glob);
+                        globs.push(glob);
                         owners.push((index, list));
                     }
                 }
@@ -353,7 +352,7 @@ impl PolicySet {
         };
         let place = |rule: &Rule| standings.iter().position(|standing| standing.layer == rule.layer);
         Ok(Self {
-            globs: globs.build().map_err(whole)?,
+            globs: Globs::new(&globs).map_err(whole)?,
             owners,
             names_paths: texts.iter().map(|text| text.paths.is_some()).collect(),
             touches: TouchTable::new(),

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::Touches;
+use crate::plain::{Place, matches, placed};
 
 type Name = Cow<'static, str>;
 type Table<K> = HashMap<K, Touches, BuildHasherDefault<Fnv>>;
@@ -76,19 +77,6 @@ impl Starred {
     fn end(&self) -> &[u8] {
         self.name.rsplit('*').next().unwrap_or_default().as_bytes()
     }
-}
-
-/// Where in a path a pattern looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Place {
-    /// `a/b`
-    Whole,
-    /// `a/b/**`
-    Top,
-    /// `**/a/b`
-    End,
-    /// `**/a/b/**`
-    Inside,
 }
 
 impl Names {
@@ -257,49 +245,6 @@ fn each_choice(before: &mut String, pattern: &str, found: &mut impl FnMut(&str))
 
 fn union(to: &mut Touches, owner: Touches) {
     *to = to.union(owner);
-}
-
-/// Where a pattern looks, and for what.
-fn placed(pattern: &str) -> (Place, &str) {
-    let (deep, name) = match pattern.strip_prefix("**/") {
-        Some(name) => (true, name),
-        None => (false, pattern),
-    };
-    match (deep, name.strip_suffix("/**")) {
-        (false, None) => (Place::Whole, name),
-        (false, Some(name)) => (Place::Top, name),
-        (true, None) => (Place::End, name),
-        (true, Some(name)) => (Place::Inside, name),
-    }
-}
-
-/// Whether a name is of a pattern whose `*` stand for anything within one part.
-fn matches(pattern: &str, name: &str) -> bool {
-    let (mut pattern, mut name) = (pattern.as_bytes(), name.as_bytes());
-    let mut back: Option<(&[u8], &[u8])> = None;
-    loop {
-        match (pattern.split_first(), name.split_first()) {
-            (None, None) => return true,
-            (Some((b'*', rest)), _) => {
-                back = Some((rest, name));
-                pattern = rest;
-                continue;
-            }
-            (Some((a, pattern_rest)), Some((b, name_rest))) if a == b => {
-                (pattern, name) = (pattern_rest, name_rest);
-                continue;
-            }
-            (Some(_) | None, Some(_) | None) => {}
-        }
-        // Let the last star take one more sign, if it may.
-        match back.and_then(|(rest, from)| Some((rest, from.split_first()?))) {
-            Some((rest, (sign, from))) if *sign != b'/' => {
-                back = Some((rest, from));
-                (pattern, name) = (rest, from);
-            }
-            Some(_) | None => return false,
-        }
-    }
 }
 
 #[cfg(test)]

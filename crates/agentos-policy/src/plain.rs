@@ -1,0 +1,148 @@
+//! Plain patterns: names with `*`, at any depth after `**/`, everything below before `/**`.
+//!
+//! Owns: what such a pattern means, and comparing a path with a few of them. Never: reads one with other signs; those
+//! are the library's.
+
+/// Where in a path a pattern looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Place {
+    /// `a/b`
+    Whole,
+    /// `a/b/**`
+    Top,
+    /// `**/a/b`
+    End,
+    /// `**/a/b/**`
+    Inside,
+}
+
+/// A pattern that is understood without the library.
+#[derive(Debug, Clone)]
+pub(crate) struct Plain {
+    place: Place,
+    name: String,
+}
+
+impl Plain {
+    /// None where the pattern has other signs, or its stars stand elsewhere.
+    pub(crate) fn of(pattern: &str) -> Option<Self> {
+        let (place, name) = placed(pattern);
+        let is_understood = !name.is_empty()
+            && !name.contains("**")
+            && !name.contains(['?', '[', ']', '{', '}', '!', '\\'])
+            && !name.starts_with('/')
+            && !name.ends_with('/');
+        is_understood.then(|| Self {
+            place,
+            name: name.to_owned(),
+        })
+    }
+
+    /// Is a folded path of it?
+    pub(crate) fn holds(&self, path: &str) -> bool {
+        let starts = || std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
+        let from = |start: usize| path.get(start..).unwrap_or_default();
+        let below = |rest: &str| {
+            let mut ends = rest.match_indices('/').map(|(at, _)| at);
+            ends.any(|end| matches(&self.name, rest.get(..end).unwrap_or_default()))
+        };
+        match self.place {
+            Place::Whole => matches(&self.name, path),
+            Place::Top => below(path),
+            Place::End => starts().any(|start| matches(&self.name, from(start))),
+            Place::Inside => starts().any(|start| below(from(start))),
+        }
+    }
+}
+
+/// Where a pattern looks, and for what.
+pub(crate) fn placed(pattern: &str) -> (Place, &str) {
+    let (deep, name) = match pattern.strip_prefix("**/") {
+        Some(name) => (true, name),
+        None => (false, pattern),
+    };
+    match (deep, name.strip_suffix("/**")) {
+        (false, None) => (Place::Whole, name),
+        (false, Some(name)) => (Place::Top, name),
+        (true, None) => (Place::End, name),
+        (true, Some(name)) => (Place::Inside, name),
+    }
+}
+
+/// Whether a name is of a pattern whose `*` stand for anything within one part.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let (mut pattern, mut name) = (pattern.as_bytes(), name.as_bytes());
+    let mut back: Option<(&[u8], &[u8])> = None;
+    loop {
+        match (pattern.split_first(), name.split_first()) {
+            (None, None) => return true,
+            (Some((b'*', rest)), _) => {
+                back = Some((rest, name));
+                pattern = rest;
+                continue;
+            }
+            (Some((a, pattern_rest)), Some((b, name_rest))) if a == b => {
+                (pattern, name) = (pattern_rest, name_rest);
+                continue;
+            }
+            (Some(_) | None, Some(_) | None) => {}
+        }
+        // Let the last star take one more sign, if it may.
+        match back.and_then(|(rest, from)| Some((rest, from.split_first()?))) {
+            Some((rest, (sign, from))) if *sign != b'/' => {
+                back = Some((rest, from));
+                (pattern, name) = (rest, from);
+            }
+            Some(_) | None => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::glob;
+
+    #[test]
+    fn only_plain_patterns_are_understood() {
+        for pattern in [
+            "a",
+            ".git",
+            "a/b",
+            "**/.git",
+            ".git/**",
+            "**/a*b/c/**",
+            "*.rs",
+            "**/*.rs",
+        ] {
+            assert!(Plain::of(pattern).is_some(), "{pattern}");
+        }
+        for pattern in [
+            "**", "**/**", "a/**/b", "a?", "[ab]", "{a,b}", "a**", "**a", "!a", "", "/a", "a//**",
+        ] {
+            assert!(Plain::of(pattern).is_none(), "{pattern}");
+        }
+    }
+
+    proptest! {
+        // A path of a repository has no part `.` or `..`.
+        #[test]
+        fn the_library_says_the_same(
+            pattern in "(\\*\\*/)?[ab.*]{1,3}(/[ab.*]{1,2}){0,2}(/\\*\\*)?",
+            paths in prop::collection::vec("[ab.]?[ab][ab.]?(/[ab.]?[ab][ab.]?){0,4}", 40),
+        ) {
+            if let Some(plain) = Plain::of(&pattern) {
+                let mut set = globset::GlobSetBuilder::new();
+                glob::compile(&pattern).unwrap().into_iter().for_each(|glob| {
+                    set.add(glob);
+                });
+                let library = set.build().unwrap();
+                for path in paths {
+                    prop_assert_eq!(plain.holds(&path), library.is_match(&path), "{} {}", pattern, path);
+                }
+            }
+        }
+    }
+}
