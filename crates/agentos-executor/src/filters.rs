@@ -10,7 +10,7 @@ use git2::{AttrCheckFlags, Index, IndexEntry, IndexTime, ObjectType};
 use crate::base::lookup;
 use crate::conversion::{Attributes, Conversion, NAMES};
 use crate::land::Prepared;
-use crate::line_ends::{Ends, LineEnds};
+use crate::line_ends::{Ends, LineEnds, Settings};
 use crate::mentions::Mentions;
 use crate::preflight::{ancestors, attributes_in};
 use crate::splice::oid;
@@ -107,7 +107,11 @@ impl Found {
         };
         let conversion = Conversion {
             attributes,
-            settings: repository.line_end_settings()?,
+            // Without a work tree nothing is done to line ends.
+            settings: match before {
+                [] => Settings::default(),
+                [_, ..] => repository.line_end_settings()?,
+            },
         };
         for file in written(&prepared.files) {
             conversion.refuse(file.path.as_str(), "filter")?;

@@ -5,7 +5,7 @@
 //! reader hangs on cut binary patches, drops modes and misreads some names.
 
 use agentos_diff::Change;
-use git2::{Diff, ObjectType, Oid, Repository, Tree};
+use git2::{Diff, ObjectType, Odb, Oid, Repository, Tree};
 
 use crate::rebuild::rebuild;
 use crate::splice::{mode_bits, oid};
@@ -31,10 +31,10 @@ fn check_hunks(git: &Repository, change: &Change, files: &[ReceiptFile]) -> Resu
     if sections.len() != files.len() {
         return Err(disagree("the diff does not have one part for each file"));
     }
+    let failed = || ExecError::git("compare the result");
+    let memory = in_memory().map_err(failed())?;
     let mut patch = Vec::new();
-    let mut before = git
-        .treebuilder(None)
-        .map_err(ExecError::git("compare the result"))?;
+    let mut before = memory.treebuilder(None).map_err(failed())?;
     let mut expected = Vec::new();
     for (number, (section, file)) in sections.iter().zip(files).enumerate() {
         let Some(hunks) = section.hunks else {
@@ -49,20 +49,18 @@ fn check_hunks(git: &Repository, change: &Change, files: &[ReceiptFile]) -> Resu
         patch.extend_from_slice(header(&name, file).as_bytes());
         patch.extend_from_slice(hunks);
         if let Some(old) = &file.old {
-            before
-                .insert(&name, oid(&old.oid)?, 0o100_644)
-                .map_err(ExecError::git("compare the result"))?;
+            let content = git.find_blob(oid(&old.oid)?).map_err(failed())?;
+            let id = memory.blob(content.content()).map_err(failed())?;
+            before.insert(&name, id, 0o100_644).map_err(failed())?;
         }
         expected.push((name, file.new.as_ref().map(|new| oid(&new.oid)).transpose()?));
     }
     if patch.is_empty() {
         return Ok(());
     }
-    let before = before
-        .write()
-        .and_then(|id| git.find_tree(id))
-        .map_err(ExecError::git("compare the result"))?;
-    let applied = Diff::from_buffer(&patch).and_then(|diff| git.apply_to_tree(&before, &diff, None));
+    let before = before.write().and_then(|id| memory.find_tree(id));
+    let before = before.map_err(failed())?;
+    let applied = Diff::from_buffer(&patch).and_then(|diff| memory.apply_to_tree(&before, &diff, None));
     let applied = applied.map_err(|error| disagree(error.message()))?;
     for (name, id) in expected {
         let found = applied.get_path(name.as_ref(), 0).map(|entry| entry.id);
@@ -71,6 +69,13 @@ fn check_hunks(git: &Repository, change: &Change, files: &[ReceiptFile]) -> Resu
         }
     }
     Ok(())
+}
+
+/// A repository without a disk: what is tried here leaves nothing behind.
+fn in_memory() -> Result<Repository, git2::Error> {
+    let objects = Odb::new()?;
+    objects.add_new_mempack_backend(1)?;
+    Repository::from_odb(objects)
 }
 
 /// libgit2 ends a line at a NUL: such hunks are applied by our own few lines instead.

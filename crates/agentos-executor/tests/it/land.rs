@@ -38,6 +38,25 @@ fn a_change_becomes_a_commit_with_its_story() {
     );
 }
 
+#[test]
+fn a_landing_leaves_no_object_but_those_of_its_commit() {
+    for count in [1, 120] {
+        let repo = example();
+        let many = (0..count).map(|number| (format!("many/{number}.txt"), text(&format!("{number}\n"))));
+        let many = Vec::from_iter(many);
+        let edits = many.iter().map(|(path, file)| (path.as_str(), file.clone()));
+        land_clean(
+            &repo,
+            &Vec::from_iter(edits.chain([("a.txt", text("one\n2\nthree\n"))])),
+        );
+        assert_eq!(
+            repo.git(&["fsck", "--unreachable", "--no-reflogs"]),
+            "",
+            "{count} files"
+        );
+    }
+}
+
 /// What the branch says and whether there is a journal, at each moment that the evidence is asked for something.
 struct Moments<'a>(&'a TestRepo, Vec<(&'static str, String, bool)>);
 
