@@ -3,18 +3,19 @@
 //! Owns: syncing files and folders, each by itself or their whole file system at once. Never: writes, and never decides
 //! what must be on the disk before what.
 
+#[cfg(not(target_os = "linux"))]
+mod alone;
 mod each;
 #[cfg(target_os = "linux")]
-mod whole;
-/// Elsewhere no file system is known that can be synced at once, with every failure told.
-#[cfg(not(target_os = "linux"))]
-#[path = "none.rs"]
 mod whole;
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(not(target_os = "linux"))]
+use crate::alone::Whole;
+#[cfg(target_os = "linux")]
 use crate::whole::Whole;
 
 /// A file or folder that may not be on the disk.

@@ -127,7 +127,8 @@ impl Repository {
         }
         self.reach("checked");
         let mut prepared = if files.len() < pack::FROM {
-            let prepared = prepare(&self.git, &base, change, files, self.fail_points())?;
+            let memory = opinion::in_memory()?;
+            let prepared = prepare(&self.git, &memory, &base, change, files, self.fail_points())?;
             let unsynced = disk::object_files(self.common_dir(), &prepared.objects);
             Prepared { unsynced, ..prepared }
         } else {
@@ -177,7 +178,7 @@ impl Repository {
             before = preflight::check(self, &index, root, &files)?;
         }
         self.check_ref_is_free(&plan.target.refname)?;
-        let prepared = prepare(&git, &base, change, files, self.fail_points())?;
+        let prepared = prepare(&git, &git, &base, change, files, self.fail_points())?;
         filters::check_in(&git, self, &prepared, &before)?;
         Ok(receipt_of(plan, change, &prepared))
     }
@@ -197,7 +198,7 @@ impl Repository {
             .find_tree(oid(base_tree)?)
             .map_err(RepoError::git("read the base"))?;
         let files = receipt_files(&base, change)?;
-        let prepared = prepare(&git, &base, change, files, self.fail_points())?;
+        let prepared = prepare(&git, &git, &base, change, files, self.fail_points())?;
         Ok(prepared.tree.to_string())
     }
 
@@ -372,9 +373,10 @@ fn file_id(state: &FileState) -> Result<FileId, ExecError> {
     })
 }
 
-/// Writes blobs and trees, which nothing refers to yet, and has the result checked.
+/// Writes blobs and trees, which nothing refers to yet, and has the result checked, in `memory`.
 pub(crate) fn prepare(
     git: &git2::Repository,
+    memory: &git2::Repository,
     base: &Tree<'_>,
     change: &Change,
     files: Vec<ReceiptFile>,
@@ -390,7 +392,7 @@ pub(crate) fn prepare(
     }
     let tree = splice(git, base, &files, &mut objects)?;
     fail.reach("trees written");
-    opinion::check(git, base, tree, change, &files)?;
+    opinion::check(git, memory, base, tree, change, &files)?;
     fail.reach("second opinion agreed");
     Ok(Prepared {
         files,

@@ -5,6 +5,7 @@
 //! applies a tool's own diff. Start at [`Repository::land`].
 
 mod base;
+mod blob_id;
 mod committed;
 mod config;
 mod conversion;

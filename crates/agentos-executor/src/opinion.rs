@@ -13,26 +13,32 @@ use crate::tree_diff::differences;
 use crate::{ExecError, ReceiptFile};
 
 /// Checks that the approved diff leads to the new content, and that the tree differs from the base by exactly the
-/// change.
+/// change. What is tried is written to `memory`: [`in_memory`], or `git` where that keeps what is written in memory.
 pub(crate) fn check(
     git: &Repository,
+    memory: &Repository,
     base: &Tree<'_>,
     tree: Oid,
     change: &Change,
     files: &[ReceiptFile],
 ) -> Result<(), ExecError> {
-    check_hunks(git, change, files)?;
+    check_hunks(git, memory, change, files)?;
     check_tree(git, base, tree, files)
 }
 
 /// The approved diff, applied by libgit2 to the old content, must give the new content.
-fn check_hunks(git: &Repository, change: &Change, files: &[ReceiptFile]) -> Result<(), ExecError> {
+fn check_hunks(
+    git: &Repository,
+    memory: &Repository,
+    change: &Change,
+    files: &[ReceiptFile],
+) -> Result<(), ExecError> {
     let sections = sections(change.canonical_diff());
     if sections.len() != files.len() {
         return Err(disagree("the diff does not have one part for each file"));
     }
     let failed = || ExecError::git("compare the result");
-    let memory = in_memory().map_err(failed())?;
+    let there = memory.odb().map_err(failed())?;
     let mut patch = Vec::new();
     let mut before = memory.treebuilder(None).map_err(failed())?;
     let mut expected = Vec::new();
@@ -49,8 +55,11 @@ fn check_hunks(git: &Repository, change: &Change, files: &[ReceiptFile]) -> Resu
         patch.extend_from_slice(header(&name, file).as_bytes());
         patch.extend_from_slice(hunks);
         if let Some(old) = &file.old {
-            let content = git.find_blob(oid(&old.oid)?).map_err(failed())?;
-            let id = memory.blob(content.content()).map_err(failed())?;
+            let id = oid(&old.oid)?;
+            if !there.exists(id) {
+                let content = git.find_blob(id).map_err(failed())?;
+                memory.blob(content.content()).map_err(failed())?;
+            }
             before.insert(&name, id, 0o100_644).map_err(failed())?;
         }
         expected.push((name, file.new.as_ref().map(|new| oid(&new.oid)).transpose()?));
@@ -72,10 +81,12 @@ fn check_hunks(git: &Repository, change: &Change, files: &[ReceiptFile]) -> Resu
 }
 
 /// A repository without a disk: what is tried here leaves nothing behind.
-fn in_memory() -> Result<Repository, git2::Error> {
-    let objects = Odb::new()?;
-    objects.add_new_mempack_backend(1)?;
-    Repository::from_odb(objects)
+pub(crate) fn in_memory() -> Result<Repository, ExecError> {
+    let made = Odb::new().and_then(|objects| {
+        objects.add_new_mempack_backend(1)?;
+        Repository::from_odb(objects)
+    });
+    made.map_err(ExecError::git("compare the result"))
 }
 
 /// libgit2 ends a line at a NUL: such hunks are applied by our own few lines instead.
@@ -245,7 +256,7 @@ mod tests {
         };
         let base = git.find_tree(tree_with(&[])).unwrap();
         let judged = |tree: Oid, files: &[ReceiptFile]| {
-            let error = check(&git, &base, tree, &change, files).err()?;
+            let error = check(&git, &in_memory().unwrap(), &base, tree, &change, files).err()?;
             assert_eq!(error.code(), "second-opinion", "{error}");
             Some(error.to_string())
         };

@@ -32,7 +32,7 @@ pub(crate) fn prepare_packed(
     let base = git
         .find_tree(base.id())
         .map_err(RepoError::git("read the base"))?;
-    let prepared = prepare(&git, &base, change, files, repository.fail_points())?;
+    let prepared = prepare(&git, &git, &base, change, files, repository.fail_points())?;
     let mut builder = without_deltas(repository, &git)?;
     for id in &prepared.objects {
         builder.insert_object(*id, None).map_err(failed())?;

@@ -10,8 +10,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agentos_diff::FileMode;
-use git2::{AttrCheckFlags, Index, ObjectType, Oid};
+use git2::{AttrCheckFlags, Index};
 
+use crate::blob_id::is_blob;
 use crate::conversion::{Attributes, Conversion, NAMES};
 use crate::error::Unsupported;
 use crate::index::IndexFile;
@@ -279,20 +280,13 @@ pub(crate) fn link_is(path: &Path, id: &str) -> Result<bool, ExecError> {
     let Ok(leads_to) = fs::read_link(path) else {
         return Ok(false);
     };
-    let bytes = leads_to.as_os_str().as_encoded_bytes();
-    let found = Oid::hash_object(ObjectType::Blob, bytes).map_err(RepoError::git("hash a link"))?;
-    Ok(found.to_string() == id)
+    is_blob(leads_to.as_os_str().as_encoded_bytes(), id)
 }
 
 /// Does a regular file hold exactly this blob?
 pub(crate) fn content_is(path: &Path, id: &str) -> Result<bool, ExecError> {
     let bytes = fs::read(path).map_err(RepoError::io(path))?;
     is_blob(&bytes, id)
-}
-
-fn is_blob(bytes: &[u8], id: &str) -> Result<bool, ExecError> {
-    let found = Oid::hash_object(ObjectType::Blob, bytes).map_err(RepoError::git("hash a file"))?;
-    Ok(found.to_string() == id)
 }
 
 /// Does a regular file hold what a commit has in this blob? As git sees it: line ends that are not those of a checkout

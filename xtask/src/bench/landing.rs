@@ -51,11 +51,11 @@ pub fn store(file: &Path, text: &str) -> Result<(), String> {
     std::fs::write(file, text).map_err(|error| format!("`{}`: {error}", file.display()))
 }
 
-/// The product as its users have it: built for release.
+/// The product as its users have it: built as `cargo xtask dist` builds it.
 pub fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["build", "--quiet", "--release", "--package", "agentos"])
+        .args(["build", "--quiet", "--profile", "dist", "--package", "agentos"])
         .current_dir(root)
         .stdin(Stdio::null())
         .status()
@@ -64,7 +64,7 @@ pub fn build(root: &Path) -> Result<PathBuf, String> {
         return Err("the product does not build".to_owned());
     }
     let target = Metadata::load(root)?.target_directory;
-    Ok(Path::new(&target).join("release/agentos"))
+    Ok(Path::new(&target).join("dist/agentos"))
 }
 
 fn measure(root: &Path, program: &Path, found: &peers::Found, out: &Path) -> Result<(), String> {

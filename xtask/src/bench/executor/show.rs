@@ -49,7 +49,7 @@ pub fn markdown(report: &Report) -> String {
     let mut page = format!(
         "# Landing a change beside `git apply --index && git commit`\n\n\
          Made by `cargo xtask bench executor` at {}, commit {}, on {}; {}.\n\n\
-         Whole processes, release build, wall time: the median of {} rounds after one that warms up, and the shortest \
+         Whole processes of the build that is shipped, wall time: the median of {} rounds after one that warms up, and the shortest \
          and longest. Both `agentos` ways land in full: policy, second opinion, evidence, and every object, ref, file \
          and record synced to the disk. `git, defaults` syncs no loose object and no file of the work tree; `git, all \
          synced` has `core.fsync=all`. Memory is the largest process's peak; what measures it holds {} MiB itself, so \
