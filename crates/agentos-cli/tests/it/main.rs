@@ -25,6 +25,7 @@ mod corpus;
 mod demo;
 mod disk;
 mod disk_calls;
+mod endings;
 mod errors;
 mod evidence;
 mod evidence_copy;
