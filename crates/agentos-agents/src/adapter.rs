@@ -18,6 +18,7 @@ use agentos_tool::{
 use crate::acp::Client;
 use crate::background::Voice;
 use crate::calling::called_if_held;
+use crate::checkout::shareable;
 use crate::difference::{Difference, Shown, difference};
 use crate::handed::{Handed, Teller};
 use crate::health;
@@ -169,10 +170,7 @@ impl Inner {
     fn produce(&self, call: Call<'_>, elapsed: &mut u64) -> Result<(Difference, FinishReason), AgentError> {
         let checkout = self.copies.take().map_err(AgentError::Copy)?;
         let checkout = checkout.as_ref();
-        let mut shared = self.program.shared.iter();
-        if let Some((_, name)) = shared.find(|(_, name)| !checkout.is_ignored(&format!("{name}/"))) {
-            return Err(AgentError::NotIgnored(name.clone()));
-        }
+        shareable(checkout, &self.program.shared)?;
         let (mut found, finish) = match self.in_copy(checkout, Shown::Overlaid, call, elapsed) {
             Err(AgentError::Sandbox(SandboxError::NoOverlay(_))) => {
                 let (mut found, finish) = self.in_copy(checkout, Shown::Copied, call, elapsed)?;

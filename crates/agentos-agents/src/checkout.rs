@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::AgentError;
+
 /// Gives copies of the commit that a change would be made on.
 pub trait Copies: Send + Sync {
     /// The folder in which runs may have folders of their own.
@@ -32,4 +34,22 @@ pub trait Checkout {
     /// # Errors
     /// One sentence why there is none.
     fn give_history(&self, folder: &Path) -> Result<Vec<PathBuf>, String>;
+}
+
+/// Refuses to show the user's folders where the commit has something of its own: what it does not ignore, and what lies
+/// below a link of it, which leads anywhere.
+pub(crate) fn shareable(checkout: &dyn Checkout, shared: &[(PathBuf, String)]) -> Result<(), AgentError> {
+    let files = checkout.files();
+    let below_link = |name: &str| {
+        let is_link = |part: &Path| {
+            let found = files.join(part).symlink_metadata();
+            found.is_ok_and(|found| found.is_symlink())
+        };
+        Path::new(name).ancestors().any(is_link)
+    };
+    let own = |name: &str| below_link(name) || !checkout.is_ignored(&format!("{name}/"));
+    match shared.iter().find(|(_, name)| own(name)) {
+        Some((_, name)) => Err(AgentError::NotIgnored(name.clone())),
+        None => Ok(()),
+    }
 }

@@ -14,6 +14,7 @@ use agentos_tool::{Progress, ProgressSink, ToolError};
 
 use crate::adapter::whole;
 use crate::background::{Voice, begin};
+use crate::checkout::shareable;
 use crate::{AgentError, Checkout, Copies, Places, Program};
 
 /// Bytes that a command may write.
@@ -107,10 +108,7 @@ impl Trial {
     ) -> Result<Verdict, AgentError> {
         let checkout = copies.take().map_err(AgentError::Copy)?;
         let checkout = checkout.as_ref();
-        let mut shared = self.program.shared.iter();
-        if let Some((_, name)) = shared.find(|(_, name)| !checkout.is_ignored(&format!("{name}/"))) {
-            return Err(AgentError::NotIgnored(name.clone()));
-        }
+        shareable(checkout, &self.program.shared)?;
         let within = |overlaid| {
             let scratch = Scratch::new(&copies.folder(), name)?;
             self.tried(checkout, &scratch, overlaid, files, stop, voice)

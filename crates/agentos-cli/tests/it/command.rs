@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agentos_testkit::cli::{Cli, CliOutput};
-use agentos_testkit::repo::TestRepo;
+use agentos_testkit::repo::{TestRepo, make_dir, make_link, remove_file};
 use serde_json::Value;
 
 use crate::support::agentos;
@@ -205,6 +205,24 @@ fn holds(folder: &Path, bytes: &[u8]) -> bool {
             std::fs::read(place).unwrap() == bytes
         }
     })
+}
+
+#[test]
+fn a_folder_that_is_shared_below_a_link_of_the_base_is_not_made_where_the_link_leads() {
+    let repo = repo();
+    let theirs = repo.outside().join("theirs");
+    make_dir(&theirs);
+    let packages = repo.path().join("packages");
+    make_link(&packages, &theirs.display().to_string());
+    repo.write(".gitignore", "built/\n");
+    repo.commit_all("a link");
+    remove_file(&packages);
+    repo.write("packages/built/x", "");
+    let Some((_, outcome)) = run(&repo, &["--share", "packages/built"], "true") else {
+        return;
+    };
+    assert_eq!(outcome["code"], "not_ignored", "{outcome}");
+    assert_eq!(std::fs::read_dir(&theirs).unwrap().count(), 0);
 }
 
 #[test]

@@ -110,6 +110,7 @@ impl Root {
             overlaid(overlay).map_err(Refusal::Overlay)?;
         }
         for share in &order.shares {
+            straight(inside(&share.at))?;
             self.show(&share.from, &share.at, true)?;
         }
         Ok(enter()?)
@@ -274,6 +275,16 @@ fn escaped(path: &Path) -> Result<String, String> {
 /// Where a place is in the new root while it is made.
 fn inside(place: &Path) -> &Path {
     place.strip_prefix("/").unwrap_or(place)
+}
+
+/// Refuses a place that a link stands above or at: what is shown in an overlay is the repository's, whose links lead anywhere,
+/// and to the outside as long as that is not left behind.
+fn straight(at: &Path) -> Result<(), String> {
+    let is_link = |place: &&Path| fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink());
+    match at.ancestors().find(is_link) {
+        Some(link) => Err(format!("nothing is shown through the link `/{}`", link.display())),
+        None => Ok(()),
+    }
 }
 
 /// Something to mount over.
