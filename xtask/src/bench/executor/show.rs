@@ -49,10 +49,11 @@ pub fn markdown(report: &Report) -> String {
     let mut page = format!(
         "# Landing a change beside `git apply --index && git commit`\n\n\
          Made by `cargo xtask bench executor` at {}, commit {}, on {}; {}.\n\n\
-         Whole processes of the build that is shipped, wall time: the median of {} rounds after one that warms up, and the shortest \
-         and longest. Both `agentos` ways land in full: policy, second opinion, evidence, and every object, ref, file \
-         and record synced to the disk. `git, defaults` syncs no loose object and no file of the work tree; `git, all \
-         synced` has `core.fsync=all`. Memory is the largest process's peak; what measures it holds {} MiB itself, so \
+         Whole processes of the build that is shipped, wall time: the median of {} rounds after one that warms up, and \
+         the shortest and longest. Before each, what others left to be written is brought to the disk. Both `agentos` \
+         ways land in full: policy, second opinion, evidence, and every object, ref, file and record synced to the \
+         disk. `git, defaults` syncs no loose object and no file of the work tree; `git, all synced` has \
+         `core.fsync=all`. Memory is the largest process's peak; what measures it holds {} MiB itself, so \
          that nothing is below.\n\n\
          | files in the repository | in the change | way | median ms | range ms | beside git, defaults | peak MiB |\n\
          |---:|---:|---|---:|---:|---:|---:|\n",
