@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use agentos_sandbox::{
-    Caps, Ended, Input, Layer, Order, Report, Sandbox, SandboxError, Scratch, Stop, Stream,
+    Caps, Ended, Held, Input, Layer, Order, Report, Sandbox, SandboxError, Scratch, Stop, Stream,
 };
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, ProgressSink, Timestamp,
@@ -37,8 +37,8 @@ const LONGEST_QUOTE: usize = 200;
 /// A program as a tool.
 pub struct Agent {
     inner: Arc<Inner>,
-    /// What holds it; the error where it cannot be held.
-    held: Result<Report, String>,
+    /// What holds it.
+    held: Held,
 }
 
 struct Inner {
@@ -50,13 +50,13 @@ struct Inner {
 }
 
 impl Agent {
-    /// A tool out of a program. `held` is what the sandbox said when it was probed.
+    /// A tool out of a program. `held` is what the sandbox says when it is probed.
     #[must_use]
     pub fn new(
         program: Program,
         places: Places,
         sandbox: Sandbox,
-        held: Result<Report, String>,
+        held: Held,
         copies: Box<dyn Copies>,
     ) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl Adapter for Agent {
         task: &'a ToolTask,
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        called_if_held(&self.held, &self.inner, task, progress, Inner::work)
+        called_if_held(self.held.get(), &self.inner, task, progress, Inner::work)
     }
 
     fn supports(&self) -> ToolCapabilities {
@@ -95,7 +95,7 @@ impl Adapter for Agent {
     }
 
     fn confinement(&self) -> Confinement {
-        confinement(&self.held, &self.inner.refusals)
+        confinement(self.held.get(), &self.inner.refusals)
     }
 }
 

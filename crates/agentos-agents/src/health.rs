@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentos_sandbox::{Caps, Input, Order, Report, Sandbox, Stop};
+use agentos_sandbox::{Caps, Held, Input, Order, Sandbox, Stop};
 use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, NoProgress, Timestamp, ToolHealth};
 
 use crate::adapter::last_line;
@@ -16,12 +16,12 @@ use crate::{Places, Program};
 const PATIENCE: Duration = Duration::from_secs(30);
 const MOST_OUTPUT: usize = 64 << 10;
 
-/// The state of a program, found out on a thread of its own. `held` is what the sandbox said when it was probed.
+/// The state of a program, found out on a thread of its own. `held` is what the sandbox says when it is probed.
 pub(crate) fn check<'a>(
     program: &Program,
     places: &Places,
     sandbox: &Sandbox,
-    held: &Result<Report, String>,
+    held: &Held,
     now: Timestamp,
 ) -> BoxFuture<'a, ToolHealth> {
     let not =
@@ -32,7 +32,7 @@ pub(crate) fn check<'a>(
             .with_fix("install it, so that it is on the search path");
         return Box::pin(std::future::ready(health));
     };
-    if let Err(why) = held {
+    if let Err(why) = held.get() {
         let health = not(format!("it cannot be confined here: {why}"), now);
         let fix = "tools of this kind need Linux with Landlock, seccomp and user namespaces";
         return Box::pin(std::future::ready(health.with_fix(fix)));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_sandbox::{Caps, Input, Order, Report, Sandbox, Scratch, Stop, Stream};
+use agentos_sandbox::{Caps, Held, Input, Order, Sandbox, Scratch, Stop, Stream};
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, Progress, ProgressSink, Timestamp, ToolCapabilities, ToolError,
     ToolHealth, ToolOutput, ToolTask,
@@ -93,7 +93,7 @@ pub struct Host {
 pub struct Hosted {
     here: Box<dyn Adapter>,
     inner: Arc<Inner>,
-    held: Result<Report, String>,
+    held: Held,
 }
 
 struct Inner {
@@ -104,16 +104,18 @@ struct Inner {
 }
 
 impl Hosted {
-    /// Hosts `here`, whose words and health stay its own. `held` is what the sandbox said when it was probed: where
+    /// Hosts `here`, whose words and health stay its own. `held` is what the sandbox says when it is probed: where
     /// nothing confines, the adapter runs in this process and is observed.
     #[must_use]
-    pub fn new(here: Box<dyn Adapter>, host: Host, sandbox: Sandbox, held: Result<Report, String>) -> Self {
+    pub fn new(here: Box<dyn Adapter>, host: Host, sandbox: Sandbox, held: Held) -> Self {
         let provider = here.provider().to_owned();
         // Elsewhere a confined process cannot be given a connection.
         let held = if cfg!(target_os = "linux") {
             held
         } else {
-            Err("a confined adapter cannot be given a connection on this system".to_owned())
+            Held::known(Err(
+                "a confined adapter cannot be given a connection on this system".to_owned(),
+            ))
         };
         Self {
             here,
@@ -142,7 +144,7 @@ impl Adapter for Hosted {
         task: &'a ToolTask,
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        if self.held.is_err() {
+        if self.held.get().is_err() {
             return self.here.run(task, progress);
         }
         Box::pin(called(&self.inner, task, progress, Inner::work))
@@ -153,7 +155,7 @@ impl Adapter for Hosted {
     }
 
     fn confinement(&self) -> Confinement {
-        confinement(&self.held, &self.inner.refusals)
+        confinement(self.held.get(), &self.inner.refusals)
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_sandbox::{Caps, Input, Report, Sandbox, Scratch, Stop, Stream};
+use agentos_sandbox::{Caps, Held, Input, Sandbox, Scratch, Stop, Stream};
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, DiffQuality, PROTOCOL, ProgressSink, Timestamp, ToolCapabilities,
     ToolError, ToolHealth, ToolOutput, ToolRequest, ToolTask,
@@ -28,7 +28,7 @@ const MOST_OUTPUT: usize = 64 << 20;
 /// A program that speaks the tool protocol.
 pub struct Speaker {
     inner: Arc<Inner>,
-    held: Result<Report, String>,
+    held: Held,
 }
 
 struct Inner {
@@ -41,15 +41,9 @@ struct Inner {
 }
 
 impl Speaker {
-    /// A tool out of a program. `held` is what the sandbox said when it was probed.
+    /// A tool out of a program. `held` is what the sandbox says when it is probed.
     #[must_use]
-    pub fn new(
-        program: Program,
-        places: Places,
-        sandbox: Sandbox,
-        held: Result<Report, String>,
-        folder: PathBuf,
-    ) -> Self {
+    pub fn new(program: Program, places: Places, sandbox: Sandbox, held: Held, folder: PathBuf) -> Self {
         Self {
             inner: Arc::new(Inner {
                 program,
@@ -78,7 +72,7 @@ impl Adapter for Speaker {
         task: &'a ToolTask,
         progress: &'a dyn ProgressSink,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        called_if_held(&self.held, &self.inner, task, progress, Inner::work)
+        called_if_held(self.held.get(), &self.inner, task, progress, Inner::work)
     }
 
     fn supports(&self) -> ToolCapabilities {
@@ -86,7 +80,7 @@ impl Adapter for Speaker {
     }
 
     fn confinement(&self) -> Confinement {
-        confinement(&self.held, &self.inner.refusals)
+        confinement(self.held.get(), &self.inner.refusals)
     }
 }
 

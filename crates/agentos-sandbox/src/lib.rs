@@ -16,6 +16,7 @@
 mod carry;
 mod changes;
 mod error;
+mod held;
 mod order;
 #[cfg(target_os = "linux")]
 mod outlet;
@@ -29,6 +30,7 @@ mod watch;
 
 pub use changes::Upper;
 pub use error::SandboxError;
+pub use held::Held;
 pub use order::{Forward, Limits, Order, Overlay, Share, Way};
 #[cfg(target_os = "linux")]
 pub use outlet::{Outlet, Unreached, reach};

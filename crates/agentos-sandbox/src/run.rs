@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use crate::{Order, Report, SandboxError};
+use crate::{Held, Order, Report, SandboxError};
 
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod flow;
@@ -80,6 +80,12 @@ impl Sandbox {
     pub fn prepare(&self) {
         #[cfg(any(target_os = "linux", target_os = "macos"))]
         self.ready.prepare(&self.helper);
+    }
+
+    /// Begins [`Sandbox::probe`] beside whatever the caller does next.
+    #[must_use]
+    pub fn held(&self) -> Held {
+        Held::begin(self)
     }
 
     /// What would hold a process: puts every layer up around nothing. What [`Sandbox::prepare`] began is left for a run.

@@ -9,7 +9,7 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_net::HttpUrl;
 use agentos_profile::{AdapterKind, ProgramFile, Resolved, address};
-use agentos_sandbox::{Report, Sandbox};
+use agentos_sandbox::{Held, Sandbox};
 use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Price, Secret};
 
 use super::session::Session;
@@ -96,8 +96,8 @@ pub fn probed(app: &App, resolved: &Resolved) -> Result<Tool, EffectError> {
     let (places, sandbox) = (places(app), helper(app)?);
     // What would hold a program that is not there need not be found out.
     let held = match program.installed(&places) {
-        Some(_) => sandbox.probe().map_err(|error| error.reason()),
-        None => Err("it is not installed".to_owned()),
+        Some(_) => sandbox.held(),
+        None => Held::known(Err("it is not installed".to_owned())),
     };
     let agent = Agent::new(program, places, sandbox, held, Box::new(NoCopies));
     Ok(told(bare(Box::new(agent), false), tool))
@@ -314,8 +314,7 @@ fn timed(tool: Tool, timeout_seconds: u64) -> Tool {
 /// # Errors
 /// When the kernel does not hold it.
 pub fn held(tool: &Tool, flags: &ProgramFlags) -> Result<(), EffectError> {
-    let confinement = tool.adapter.confinement();
-    if !flags.require_sandbox || confinement.enforcement == Enforcement::Kernel {
+    if !flags.require_sandbox || tool.adapter.confinement().enforcement == Enforcement::Kernel {
         return Ok(());
     }
     let provider = tool.adapter.provider();
@@ -335,15 +334,16 @@ pub fn task(words: Option<&str>, flags: &ProgramFlags) -> String {
     }
 }
 
-/// This same program as the helper, and what would hold a program: policy may depend on it.
+/// This same program as the helper, and what would hold a program: policy may depend on it. Both are begun, and the caller
+/// need not wait before it wants to know.
 ///
 /// # Errors
 /// When this program's own file cannot be found.
-pub fn sandbox(app: &App) -> Result<(Sandbox, Result<Report, String>), EffectError> {
+pub fn sandbox(app: &App) -> Result<(Sandbox, Held), EffectError> {
     let sandbox = helper(app)?;
     // Beside the probe; where nothing confines, it ends with `sandbox`.
     sandbox.prepare();
-    let held = sandbox.probe().map_err(|error| error.reason());
+    let held = sandbox.held();
     Ok((sandbox, held))
 }
 
@@ -360,7 +360,7 @@ fn helper(app: &App) -> Result<Sandbox, EffectError> {
 
 fn in_copy(app: &App, program: Program, session: &Session) -> Result<Tool, EffectError> {
     let (sandbox, held) = sandbox(app)?;
-    let copies = ExecutorCopies::new(session, &program, held.as_ref().is_ok_and(Report::is_whole))?;
+    let copies = ExecutorCopies::new(session, &program, held.clone())?;
     let agent = Agent::new(program, places(app), sandbox, held, Box::new(copies));
     Ok(bare(Box::new(agent), true))
 }

@@ -41,7 +41,7 @@ impl Checker {
             return Ok(None);
         };
         let (sandbox, held) = agents::sandbox(app)?;
-        let why = match &held {
+        let why = match held.get() {
             Ok(report) if report.is_whole() => None,
             Ok(report) => {
                 let missing: Vec<&str> = report.missing().iter().map(|layer| layer.as_str()).collect();
@@ -59,7 +59,7 @@ impl Checker {
         program.mode = tool.adapter.supports().execution_mode;
         program.readable = agents::readable(app, &args.program);
         program.shared = agents::shared(app, &args.program, session)?;
-        let copies = ExecutorCopies::new(session, &program, true)?;
+        let copies = ExecutorCopies::new(session, &program, held.clone())?;
         let time = Duration::from_secs(args.check_timeout);
         Ok(Some(Self {
             trial: Trial::new(program, agents::places(app), sandbox, command, time),

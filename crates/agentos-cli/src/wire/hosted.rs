@@ -53,7 +53,7 @@ pub fn hosted(app: &App, mut tool: Tool, session: &Session) -> Result<Tool, Effe
         return Ok(tool);
     };
     let (sandbox, held) = agents::sandbox(app)?;
-    if let Err(why) = &held {
+    if let Err(why) = held.get() {
         let told = format!(
             "the kernel cannot hold this tool here ({why}): it runs in this process, and the boundary is observed"
         );

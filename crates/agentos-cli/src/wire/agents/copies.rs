@@ -8,6 +8,7 @@ use agentos_agents::{Checkout, Copies, Program};
 use agentos_engine::ports::{Clock, EffectError, Repository as _, TargetInfo};
 use agentos_executor::{BaseCopy, Repository, Shown, Target};
 use agentos_policy::{Effect, PolicySet, ToolFacts};
+use agentos_sandbox::Held;
 use agentos_tool::Enforcement;
 
 use crate::clock::SystemClock;
@@ -34,14 +35,16 @@ pub(in crate::wire) struct ExecutorCopies {
     target: Target,
     folder: PathBuf,
     policy: PolicySet,
+    /// All but how the tool is held.
     tool: ToolFacts,
+    held: Held,
 }
 
 impl ExecutorCopies {
     pub(in crate::wire) fn new(
         session: &Session,
         program: &Program,
-        held: bool,
+        held: Held,
     ) -> Result<Self, EffectError> {
         let target = session.port().target()?;
         let policy = session.port().policy(&target)?;
@@ -54,11 +57,7 @@ impl ExecutorCopies {
                 provider: program.provider.clone(),
                 model: None,
                 execution_mode: program.mode,
-                enforcement: if held {
-                    Enforcement::Kernel
-                } else {
-                    Enforcement::Observed
-                },
+                enforcement: Enforcement::Observed,
                 attempt: 1,
                 at: SystemClock.now(),
                 // How much of the copy a program reads is not known.
@@ -66,6 +65,7 @@ impl ExecutorCopies {
                 target_ref: Some(target.refname),
                 checked: false,
             },
+            held,
         })
     }
 }
@@ -87,7 +87,16 @@ impl Copies for ExecutorCopies {
 
     fn take(&self) -> Result<Box<dyn Checkout>, String> {
         let repo = Repository::discover(&self.place).map_err(|error| error.to_string())?;
-        let reading = self.policy.reading(&self.tool);
+        let enforcement = if self.held.is_whole() {
+            Enforcement::Kernel
+        } else {
+            Enforcement::Observed
+        };
+        let tool = ToolFacts {
+            enforcement,
+            ..self.tool.clone()
+        };
+        let reading = self.policy.reading(&tool);
         let shown = Shown {
             key: &reading.key(),
             may: &|path, content| reading.effect(path, content) == Effect::Allow,

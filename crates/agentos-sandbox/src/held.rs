@@ -1,0 +1,82 @@
+//! What would hold a process on this system, found out while the caller does other things.
+//!
+//! Owns: one probe and its answer, which clones share. Never: guesses: who asks before it is known waits.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use crate::{Report, Sandbox};
+
+type Found = Result<Report, String>;
+
+/// What would hold a process: a report of the layers, or one sentence why nothing does.
+#[derive(Debug, Clone)]
+pub struct Held(Arc<Probe>);
+
+#[derive(Debug)]
+struct Probe {
+    found: OnceLock<Found>,
+    worker: Mutex<Option<JoinHandle<Found>>>,
+}
+
+impl Held {
+    /// One that is known already.
+    #[must_use]
+    pub fn known(found: Found) -> Self {
+        Self::of(OnceLock::from(found), None)
+    }
+
+    /// Begins to find out.
+    pub(crate) fn begin(sandbox: &Sandbox) -> Self {
+        let probe = |sandbox: &Sandbox| sandbox.probe().map_err(|error| error.reason());
+        let own = sandbox.clone();
+        match Builder::new().spawn(move || probe(&own)) {
+            Ok(worker) => Self::of(OnceLock::new(), Some(worker)),
+            // Without a thread it is found out here.
+            Err(_) => Self::known(probe(sandbox)),
+        }
+    }
+
+    fn of(found: OnceLock<Found>, worker: Option<JoinHandle<Found>>) -> Self {
+        let worker = Mutex::new(worker);
+        Self(Arc::new(Probe { found, worker }))
+    }
+
+    /// The answer; waits for it.
+    ///
+    /// # Errors
+    /// One sentence why nothing holds a process here.
+    pub fn get(&self) -> &Found {
+        self.0.found.get_or_init(|| {
+            let worker = self.0.worker.lock();
+            let worker = worker.unwrap_or_else(PoisonError::into_inner).take();
+            let found = worker.and_then(|worker| worker.join().ok());
+            found.unwrap_or_else(|| Err("what would hold it was not found out".to_owned()))
+        })
+    }
+
+    /// True when it is held with every layer.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.get().as_ref().is_ok_and(Report::is_whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_share_one_answer_and_one_that_cannot_be_found_out_is_an_error() {
+        let nothing = Sandbox::new("/no/such/helper".into());
+        let held = Held::begin(&nothing);
+        let other = held.clone();
+        assert!(held.get().is_err() && !held.is_whole());
+        assert!(std::ptr::eq(held.get(), other.get()));
+        let whole = Report {
+            layers: crate::Layer::ALL.to_vec(),
+            landlock_abi: None,
+        };
+        assert!(Held::known(Ok(whole)).is_whole());
+    }
+}
