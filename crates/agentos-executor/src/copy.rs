@@ -10,6 +10,7 @@ mod fill;
 mod listing;
 mod write;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,8 @@ pub struct Shown<'a> {
 
 /// Below our state folder.
 const COPIES: &str = "copies";
+/// Of a copy's lock: the end of its name.
+const LOCK: &str = "lock";
 /// In a copy: the paths of the base that are not among its files.
 const WITHHELD: &str = "withheld";
 
@@ -78,6 +81,9 @@ impl Repository {
             let lock = hold(&folder)?;
             if !folder.is_dir() {
                 lock.lock().map_err(ExecError::write("lock", &folder))?;
+                if !is_current(&lock, &folder) {
+                    continue;
+                }
                 if !folder.is_dir() {
                     self.prepare(&folder, &target.base_tree, owner, shown)?;
                 }
@@ -85,7 +91,7 @@ impl Repository {
             }
             lock.lock_shared().map_err(ExecError::write("lock", &folder))?;
             // Between the two locks another run may have taken it for one that nobody uses.
-            if folder.is_dir() {
+            if folder.is_dir() && is_current(&lock, &folder) {
                 break lock;
             }
         };
@@ -184,7 +190,7 @@ fn name(tree: &str, key: &str) -> String {
 
 /// The lock of a copy, a file beside it.
 fn hold(folder: &Path) -> Result<File, ExecError> {
-    let lock = folder.with_extension("lock");
+    let lock = lock_of(folder);
     OpenOptions::new()
         .create(true)
         .append(true)
@@ -192,34 +198,62 @@ fn hold(folder: &Path) -> Result<File, ExecError> {
         .map_err(ExecError::write("open", &lock))
 }
 
-/// A copy that is none of `but` and that nobody uses, with its lock held.
+fn lock_of(folder: &Path) -> PathBuf {
+    folder.with_extension(LOCK)
+}
+
+/// Is what is held still the lock of that copy? Whoever takes a copy away takes its lock's file along.
+#[cfg(unix)]
+fn is_current(lock: &File, folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let named = |found: &fs::Metadata| (found.dev(), found.ino());
+    let (held, there) = (lock.metadata(), fs::metadata(lock_of(folder)));
+    matches!((held, there), (Ok(held), Ok(there)) if named(&held) == named(&there))
+}
+
+/// A file that is open is not taken away.
+#[cfg(not(unix))]
+fn is_current(_lock: &File, _folder: &Path) -> bool {
+    true
+}
+
+/// The copies that are none of `but` and that nobody uses, with their locks held; also locks whose copy is gone.
 fn idle(copies: &Path, but: &Path) -> Vec<(PathBuf, File)> {
     let Ok(entries) = fs::read_dir(copies) else {
         return Vec::new();
     };
-    let mut found = Vec::new();
-    for entry in entries.flatten() {
-        let folder = entry.path();
-        let name = entry.file_name();
-        let is_copy = name.to_string_lossy().starts_with("base-") && folder.extension().is_none();
-        if !is_copy || folder == but {
-            continue;
-        }
-        let Ok(lock) = hold(&folder) else { continue };
+    let of_a_copy = |place: &PathBuf| {
+        let name = place.file_name().unwrap_or_default().to_string_lossy();
+        let beside = place.extension().is_none_or(|extension| extension == LOCK);
+        name.starts_with("base-") && beside
+    };
+    let places = entries.flatten().map(|entry| entry.path()).filter(of_a_copy);
+    // A copy and its lock are one.
+    let folders: BTreeSet<PathBuf> = places.map(|place| place.with_extension("")).collect();
+    let free = |folder: PathBuf| {
+        let lock = hold(&folder).ok()?;
         match lock.try_lock() {
-            Ok(()) => found.push((folder, lock)),
-            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
+            Ok(()) => is_current(&lock, &folder).then_some((folder, lock)),
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => None,
         }
-    }
-    found
+    };
+    let others = folders.into_iter().filter(|folder| folder != but);
+    others.filter_map(free).collect()
 }
 
 /// Takes away copies that nobody uses: a repository keeps one, and those at work. What cannot be removed now is tried
 /// again by the next run.
 fn discard_others(copies: &Path, keep: &Path) {
-    for (folder, _lock) in idle(copies, keep) {
-        let _ = remove(&folder);
+    for (folder, lock) in idle(copies, keep) {
+        if remove(&folder).is_ok() {
+            let_go(&folder, lock);
+        }
     }
+}
+
+/// Takes away the lock of a copy that is gone, and lets go of it: whoever waited for it sees that it is none any more.
+fn let_go(folder: &Path, _lock: File) {
+    let _ = fs::remove_file(lock_of(folder));
 }
 
 fn remove(folder: &Path) -> Result<(), ExecError> {

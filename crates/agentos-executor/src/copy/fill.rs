@@ -11,7 +11,7 @@ use git2::{Index, IndexTime, RepositoryInitOptions, Tree};
 
 use super::listing::{Listed, Listing};
 use super::write::{Objects, Written, write_all};
-use super::{Shown, WITHHELD, idle, make, put, remove};
+use super::{Shown, WITHHELD, idle, let_go, make, put, remove};
 use crate::{ExecError, Repository};
 
 impl Repository {
@@ -34,10 +34,11 @@ impl Repository {
             let (key, listing) = Listing::read(&other)?;
             // From now on it is no copy any more, whatever happens.
             fs::rename(&other, &building).ok()?;
-            Some((key, listing, lock))
+            let_go(&other, lock);
+            Some((key, listing))
         });
         let (key, before) = match &reused {
-            Some((key, listing, _)) => (key.as_str(), listing.by_path()),
+            Some((key, listing)) => (key.as_str(), listing.by_path()),
             None => ("", HashMap::new()),
         };
         let known = if key == shown.key {

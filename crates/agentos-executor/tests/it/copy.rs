@@ -187,6 +187,47 @@ fn another_key_asks_again_and_shows_and_hides_by_the_new_answers() {
 }
 
 #[test]
+fn of_the_copies_of_earlier_bases_nothing_is_left() {
+    let repo = repo();
+    let names = || {
+        let entries = fs::read_dir(repo.path().join(".git/agentos/copies")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    for number in 0..3 {
+        repo.write("a.txt", format!("{number}\n"));
+        repo.commit_all("next");
+        drop(copied(&repo, "k", &[]));
+        // As an earlier version left one.
+        write_file(&repo.path().join(".git/agentos/copies/base-gone.lock"), "");
+        drop(copied(&repo, "k", &[]));
+        let names = names();
+        assert_eq!(names.len(), 2, "{names:?}");
+        let (copy, lock) = (names.first().unwrap(), names.last().unwrap());
+        assert_eq!(*lock, format!("{copy}.lock"));
+    }
+}
+
+#[test]
+fn many_that_want_a_copy_of_one_base_get_the_same() {
+    let repo = repo();
+    for number in 0..4 {
+        repo.write("a.txt", format!("{number}\n"));
+        repo.commit_all("next");
+        std::thread::scope(|scope| {
+            let wants = || {
+                let (copy, _) = copied(&repo, "k", &[]);
+                (copy.files(), files(&copy.files()))
+            };
+            let all: Vec<_> = (0..8).map(|_| scope.spawn(wants)).collect();
+            let all: Vec<_> = all.into_iter().map(|one| one.join().unwrap()).collect();
+            assert_eq!(all[0].1["a.txt"], format!("{number}\n"));
+            assert!(all.iter().all(|one| *one == all[0]));
+        });
+    }
+}
+
+#[test]
 fn a_copy_in_use_stays_as_it_is() {
     let repo = repo();
     let (used, _) = copied(&repo, "k", &[]);

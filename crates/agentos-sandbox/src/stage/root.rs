@@ -309,3 +309,35 @@ fn failed<E: std::fmt::Display>(what: &str, place: &Path) -> impl FnOnce(E) -> S
     let start = format!("{what} `{}`", place.display());
     move |error| format!("{start}: {error}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_place_shows_needs_no_mount_of_its_own() {
+        let readable = ["/a/b", "/usr/local/x", "/a", "/ab", "/c/d", "/a/b/c"].map(PathBuf::from);
+        assert_eq!(
+            unshown(&readable),
+            ["/a", "/ab", "/c/d"]
+                .map(PathBuf::from)
+                .iter()
+                .collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn nothing_is_shown_through_a_link() {
+        let top = tempfile::tempdir().unwrap();
+        let (real, link) = (top.path().join("real/deep"), top.path().join("link"));
+        fs::create_dir_all(&real).unwrap();
+        symlink(&real, &link).unwrap();
+        for (place, is_straight) in [
+            (real.join("new/er"), true),
+            (link.clone(), false),
+            (link.join("new"), false),
+        ] {
+            assert_eq!(straight(&place).is_ok(), is_straight, "{}", place.display());
+        }
+    }
+}
