@@ -130,6 +130,22 @@ fn a_program_sees_neither_the_repository_nor_the_home_nor_the_environment() {
 }
 
 #[test]
+fn a_program_that_may_read_everything_sees_no_process_of_the_outside_and_writes_nothing() {
+    for place in ["/", "/proc"] {
+        let repo = repo();
+        let theirs = repo.outside().display().to_string();
+        let script = format!("tr '\\0' ' ' < /proc/1/cmdline > src/a.rs; echo x > {theirs}/new; true");
+        let Some((output, outcome)) = run(&repo, &["--read", place], &script) else {
+            return;
+        };
+        assert_eq!(output.code, Some(0), "{outcome}");
+        let first = String::from_utf8(repo.read("src/a.rs")).unwrap();
+        assert!(first.contains("__confine"), "{place}: {first}");
+        assert!(!repo.outside().join("new").exists(), "{place}");
+    }
+}
+
+#[test]
 fn a_program_that_fails_or_does_not_end_is_told_and_lands_nothing() {
     let repo = repo();
     for (flags, script, code, exit) in [

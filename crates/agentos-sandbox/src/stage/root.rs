@@ -56,8 +56,10 @@ const LINKS: &[(&str, &str)] = &[
 
 const NONE: Option<&str> = None;
 
+/// Where processes are told of; those of the outside never are.
+const PROCESSES: &str = "/proc";
 /// Where the new root is made, for a moment: every system has it, and nothing is looked up below it meanwhile.
-const MAKING: &str = "/proc";
+const MAKING: &str = PROCESSES;
 
 /// A root that is begun: what every process sees is in it. The process works in it by relative paths, and sees the
 /// outside by absolute ones.
@@ -90,7 +92,7 @@ impl Root {
             }
         }
         devices()?;
-        let proc = inside(Path::new("/proc"));
+        let proc = inside(Path::new(PROCESSES));
         directory(proc)?;
         let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
         mount(Some("proc"), proc, Some("proc"), closed, NONE)
@@ -101,7 +103,7 @@ impl Root {
     /// Adds what an order names, and makes it the root of this process.
     pub(super) fn finish(&self, order: &Order) -> Result<(), Refusal> {
         for place in unshown(&order.readable) {
-            self.show(place, place, true)?;
+            self.show(&place, &place, true)?;
         }
         for place in &order.writable {
             self.show(place, place, false)?;
@@ -159,14 +161,29 @@ impl Root {
     }
 }
 
-/// What a process may read and does not see yet: neither a system folder nor another of these shows it. Sorted, so that
-/// what lies in another comes after it.
-fn unshown(readable: &[PathBuf]) -> Vec<&PathBuf> {
-    let shown = |place: &Path| SYSTEM.iter().any(|system| place.starts_with(system));
-    let mut all: Vec<&PathBuf> = readable.iter().filter(|place| !shown(place)).collect();
+/// What a process may read and does not see yet: neither a system folder nor another of these shows it, and it is no
+/// process of the outside. Sorted, so that what lies in another comes after it.
+fn unshown(readable: &[PathBuf]) -> Vec<PathBuf> {
+    let shown = |place: &Path| {
+        let mut own = SYSTEM.iter().chain([&PROCESSES]);
+        own.any(|own| place.starts_with(own))
+    };
+    let each = readable.iter().flat_map(|place| match place.parent() {
+        Some(_) => vec![place.clone()],
+        None => below_top(),
+    });
+    let mut all: Vec<PathBuf> = each.filter(|place| !shown(place)).collect();
     all.sort();
     all.dedup_by(|later, earlier| later.starts_with(&**earlier));
     all
+}
+
+/// What stands for the whole outside, over which the new root itself lies: its folders, without the devices.
+fn below_top() -> Vec<PathBuf> {
+    let entries = fs::read_dir("/").into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let places = folders.map(|entry| entry.path());
+    places.filter(|place| !place.starts_with("/dev")).collect()
 }
 
 /// Turns into the root and lets the old one go.
@@ -316,20 +333,20 @@ mod tests {
 
     #[test]
     fn what_another_place_shows_needs_no_mount_of_its_own() {
-        let readable = ["/a/b", "/usr/local/x", "/a", "/ab", "/c/d", "/a/b/c"].map(PathBuf::from);
-        assert_eq!(
-            unshown(&readable),
-            ["/a", "/ab", "/c/d"]
-                .map(PathBuf::from)
-                .iter()
-                .collect::<Vec<_>>()
-        );
+        let readable = ["/a/b", "/usr/local/x", "/a", "/ab", "/proc/1", "/c/d", "/a/b/c"].map(PathBuf::from);
+        assert_eq!(unshown(&readable), ["/a", "/ab", "/c/d"].map(PathBuf::from));
+        let whole = unshown(&["/".into()]);
+        assert!(whole.contains(&"/etc".into()), "{whole:?}");
+        for own in ["/", "/dev", "/proc", "/usr"] {
+            assert!(!whole.contains(&own.into()), "{own}: {whole:?}");
+        }
     }
 
     #[test]
     fn nothing_is_shown_through_a_link() {
         let top = tempfile::tempdir().unwrap();
-        let (real, link) = (top.path().join("real/deep"), top.path().join("link"));
+        let top = top.path().canonicalize().unwrap();
+        let (real, link) = (top.join("real/deep"), top.join("link"));
         fs::create_dir_all(&real).unwrap();
         symlink(&real, &link).unwrap();
         for (place, is_straight) in [
