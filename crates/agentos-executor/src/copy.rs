@@ -35,6 +35,8 @@ pub struct Shown<'a> {
 const COPIES: &str = "copies";
 /// Of a copy's lock: the end of its name.
 const LOCK: &str = "lock";
+/// Of what will be a copy: the end of its name.
+const BUILDING: &str = "new";
 /// In a copy: the paths of the base that are not among its files.
 const WITHHELD: &str = "withheld";
 
@@ -202,6 +204,11 @@ fn lock_of(folder: &Path) -> PathBuf {
     folder.with_extension(LOCK)
 }
 
+/// Where a copy is made before it has its name.
+fn building_of(folder: &Path) -> PathBuf {
+    folder.with_extension(BUILDING)
+}
+
 /// Is what is held still the lock of that copy? Whoever takes a copy away takes its lock's file along.
 #[cfg(unix)]
 fn is_current(lock: &File, folder: &Path) -> bool {
@@ -217,18 +224,19 @@ fn is_current(_lock: &File, _folder: &Path) -> bool {
     true
 }
 
-/// The copies that are none of `but` and that nobody uses, with their locks held; also locks whose copy is gone.
+/// The copies that are none of `but` and that nobody uses, with their locks held; also what is left of those that
+/// are gone, or were never made to the end.
 fn idle(copies: &Path, but: &Path) -> Vec<(PathBuf, File)> {
     let Ok(entries) = fs::read_dir(copies) else {
         return Vec::new();
     };
     let of_a_copy = |place: &PathBuf| {
         let name = place.file_name().unwrap_or_default().to_string_lossy();
-        let beside = place.extension().is_none_or(|extension| extension == LOCK);
+        let beside = place.extension().is_none_or(|end| end == LOCK || end == BUILDING);
         name.starts_with("base-") && beside
     };
     let places = entries.flatten().map(|entry| entry.path()).filter(of_a_copy);
-    // A copy and its lock are one.
+    // A copy and what lies beside it are one.
     let folders: BTreeSet<PathBuf> = places.map(|place| place.with_extension("")).collect();
     let free = |folder: PathBuf| {
         let lock = hold(&folder).ok()?;
@@ -245,7 +253,7 @@ fn idle(copies: &Path, but: &Path) -> Vec<(PathBuf, File)> {
 /// again by the next run.
 fn discard_others(copies: &Path, keep: &Path) {
     for (folder, lock) in idle(copies, keep) {
-        if remove(&folder).is_ok() {
+        if remove(&folder).is_ok() && remove(&building_of(&folder)).is_ok() {
             let_go(&folder, lock);
         }
     }

@@ -11,7 +11,7 @@ use git2::{Index, IndexTime, RepositoryInitOptions, Tree};
 
 use super::listing::{Listed, Listing};
 use super::write::{Objects, Written, write_all};
-use super::{Shown, WITHHELD, idle, let_go, make, put, remove};
+use super::{Shown, WITHHELD, building_of, idle, let_go, make, put, remove};
 use crate::{ExecError, Repository};
 
 impl Repository {
@@ -24,8 +24,24 @@ impl Repository {
         shown: &Shown<'_>,
     ) -> Result<(), ExecError> {
         let tree = self.tree(tree)?;
-        let building = folder.with_extension("new");
+        let building = building_of(folder);
         remove(&building)?;
+        let built = self.build(folder, &tree, owner, shown);
+        if built.is_err() {
+            // What is left of it may fill the disk.
+            let _ = remove(&building);
+        }
+        built
+    }
+
+    fn build(
+        &self,
+        folder: &Path,
+        tree: &Tree<'_>,
+        owner: Option<u32>,
+        shown: &Shown<'_>,
+    ) -> Result<(), ExecError> {
+        let building = building_of(folder);
         let others = folder
             .parent()
             .map(|copies| idle(copies, folder))
@@ -46,12 +62,12 @@ impl Repository {
         } else {
             &HashMap::new()
         };
-        let listing = Listing::of(&self.git, &tree, shown, known)?;
+        let listing = Listing::of(&self.git, tree, shown, known)?;
         if reused.is_none() {
             begin(&building, owner)?;
         }
         let written = self.turn(&building.join("files"), &before, &listing, owner)?;
-        index(&building, &tree, &written)?;
+        index(&building, tree, &written)?;
         let withheld: String = listing.withheld().map(|path| format!("{path}\n")).collect();
         put(&building.join(WITHHELD), withheld.as_bytes())?;
         listing.write(&building, shown.key)?;

@@ -131,6 +131,9 @@ fn a_base_that_names_a_link_and_a_folder_alike_writes_nothing_through_the_link()
         };
         let refused = repository.copy(&target, None, &shown).unwrap_err();
         assert!(refused.to_string().contains("files/a"), "{refused}");
+        let left = fs::read_dir(repo.path().join(".git/agentos/copies")).unwrap();
+        let left: Vec<_> = left.map(|entry| entry.unwrap().path()).collect();
+        assert!(!left.iter().any(|place| place.is_dir()), "{left:?}");
         assert_eq!(files(&outside), BTreeMap::new());
     }
 }
@@ -198,8 +201,10 @@ fn of_the_copies_of_earlier_bases_nothing_is_left() {
         repo.write("a.txt", format!("{number}\n"));
         repo.commit_all("next");
         drop(copied(&repo, "k", &[]));
-        // As an earlier version left one.
-        write_file(&repo.path().join(".git/agentos/copies/base-gone.lock"), "");
+        // As an earlier version left one, and a process that was killed while it wrote.
+        let copies = repo.path().join(".git/agentos/copies");
+        write_file(&copies.join("base-gone.lock"), "");
+        make_dir(&copies.join("base-killed.new/files"));
         drop(copied(&repo, "k", &[]));
         let names = names();
         assert_eq!(names.len(), 2, "{names:?}");
