@@ -93,16 +93,18 @@ impl AgentError {
         move |source| Self::Unreadable { path, source }
     }
 
-    /// The same for the engine.
+    /// The same for the engine. A call that was ended for its time took that time, whatever is known of it.
     pub(crate) fn into_tool_error(self, latency_ms: u64) -> ToolError {
         let category = self.category();
         let health = matches!(category, ErrorCategory::Config).then_some(HealthStatus::NotConfigured);
+        let (failure, latency_ms) = if let Self::Sandbox(SandboxError::OutOfTime(limit)) = &self {
+            let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+            (ToolFailure::Timeout, latency_ms.max(limit))
+        } else {
+            (ToolFailure::Failed, latency_ms)
+        };
         ToolError {
-            failure: if matches!(self, Self::Sandbox(SandboxError::OutOfTime(_))) {
-                ToolFailure::Timeout
-            } else {
-                ToolFailure::Failed
-            },
+            failure,
             category,
             detail: self.code().to_owned(),
             health,

@@ -171,6 +171,8 @@ fn a_program_that_fails_or_does_not_end_is_told_and_lands_nothing() {
             (Some(code), Some(exit)),
             "{outcome}"
         );
+        let latency = outcome["result"]["latency_ms"].as_u64().unwrap();
+        assert!(code != "out_of_time" || latency >= 1000, "{outcome}");
     }
     assert_eq!(repo.git(&["rev-list", "--count", "--all"]).trim(), "1");
     let left = std::fs::read_dir(repo.path().join(".git/agentos/copies")).unwrap();
