@@ -21,6 +21,12 @@ FILES = int(sys.argv[2]) if len(sys.argv) > 2 else 30_000
 FOLDERS, BYTES, RUNS, SMALL_RUNS = 300, 4_000, 15, 60
 
 
+# A tool that reads a task and proposes one file: it gets no copy.
+ANSWER = r'''read -r task
+printf '%s\n' '{"type":"text","text":"--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n"}' '{"type":"final"}'
+'''
+
+
 def run(*command, cwd=None):
     begun = time.perf_counter()
     done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -81,11 +87,13 @@ def measure(agentos, top):
         if number:
             os.rename(state, os.path.join(top, f"state{number}"))
         firsts.append(run(*call, "touch", "new")[0])
-    later, inside = [], []
+    without = (agentos, "--repo", place, "tool", "run", "-p", "tool", "--json", "x", "--", "sh", "-c", ANSWER)
+    later, inside, bare_later = [], [], []
     for _ in range(RUNS):
         took, said = run(*call, "touch", "new")
         later.append(took)
         inside.append(json.loads(said)["latency_ms"])
+        bare_later.append(run(*without)[0])
     upper = bytes_of_a_run(call, os.path.join(place, ".git/agentos/copies"))
 
     small = os.path.join(top, "small")
@@ -109,6 +117,7 @@ def measure(agentos, top):
         ("first run over this base (the copy is made)", median(firsts), None),
         ("later run, whole command", median(later), upper),
         ("of this, sandbox and program", median(inside), None),
+        ("the same for a tool that gets no copy", median(bare_later), None),
         ("`touch` in the sandbox, in a small repository", held, None),
         ("`touch` unconfined", bare, None),
     ]
@@ -116,7 +125,9 @@ def measure(agentos, top):
         size = "" if size is None else f"{size / 1024:12,.0f} KiB"
         print(f"{name:46} {milliseconds:10,.1f} ms {size}")
     print(f"a first run takes {median(firsts) / median(trees):.2f} of the time of `git worktree add`")
-    print(f"a later run is 1/{median(trees) / median(later):.0f} of the time and 1/{tree_bytes / upper:.0f} of the bytes")
+    copy = max(median(later) - median(bare_later), 0.1)
+    print(f"a later copy takes {copy:.0f} ms: 1/{median(trees) / copy:.0f} of the time and 1/{tree_bytes / upper:.0f} of the bytes")
+    print(f"the whole command, which looks at all files twice, takes 1/{median(trees) / median(later):.0f} of the time")
     print(f"the sandbox adds {held - bare:.1f} ms to a run (means of the quicker half of {SMALL_RUNS} runs each)")
 
 
