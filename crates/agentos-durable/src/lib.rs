@@ -22,7 +22,7 @@ use crate::whole::Whole;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot sync `{}`", path.display())]
 pub struct SyncError {
-    /// Which one; the folder of [`Disk::of`] when all were synced at once.
+    /// Which one.
     pub path: PathBuf,
     /// What the system says.
     pub source: io::Error,
