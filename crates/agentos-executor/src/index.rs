@@ -15,7 +15,7 @@ use crate::disk::{self, Replaced};
 use crate::error::Unsupported;
 use crate::index_lock::HeldIndex;
 use crate::mentions::Mentions;
-use crate::preflight::{content_is, is_base_content};
+use crate::preflight::{Content, is_base_content};
 use crate::splice::{mode_bits, oid};
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
 
@@ -163,7 +163,8 @@ fn is_unedited(repository: &Repository, root: &Path, entry: &Entry<'_>) -> bool 
     let place = root.join(path);
     let is_file = fs::symlink_metadata(&place).is_ok_and(|found| found.is_file());
     let id = entry.id();
-    let same = is_file && content_is(&place, &id).unwrap_or(false);
+    let content = Content::of(&place);
+    let same = is_file && content.is(&id).unwrap_or(false);
     let as_git_sees_it = || {
         let conversion = Conversion {
             attributes: Attributes::Ask {
@@ -173,7 +174,7 @@ fn is_unedited(repository: &Repository, root: &Path, entry: &Entry<'_>) -> bool 
             },
             settings: repository.line_end_settings()?,
         };
-        is_base_content(repository, &place, &id, conversion.of(path)?)
+        is_base_content(repository, &content, &id, conversion.of(path)?)
     };
     same || (is_file && as_git_sees_it().unwrap_or(false))
 }

@@ -4,6 +4,7 @@
 //! can still change a file between this look and the write; each file is looked at again right before it is
 //! replaced.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io;
@@ -218,7 +219,7 @@ impl Look<'_> {
         ends: LineEnds,
     ) -> Result<bool, ExecError> {
         Ok(mode_fits(self.repository, found, old.mode)
-            && is_base_content(self.repository, full, &old.oid, ends)?)
+            && is_base_content(self.repository, &Content::of(full), &old.oid, ends)?)
     }
 
     /// Files below a folder that must make room and that this change does not delete.
@@ -283,46 +284,68 @@ pub(crate) fn link_is(path: &Path, id: &str) -> Result<bool, ExecError> {
     is_blob(leads_to.as_os_str().as_encoded_bytes(), id)
 }
 
-/// Does a regular file hold exactly this blob?
-pub(crate) fn content_is(path: &Path, id: &str) -> Result<bool, ExecError> {
-    let bytes = fs::read(path).map_err(RepoError::io(path))?;
-    is_blob(&bytes, id)
+/// What a regular file holds, read once when it is first asked for.
+pub(crate) struct Content<'a> {
+    path: &'a Path,
+    bytes: OnceCell<Vec<u8>>,
+}
+
+impl<'a> Content<'a> {
+    pub(crate) fn of(path: &'a Path) -> Self {
+        Self {
+            path,
+            bytes: OnceCell::new(),
+        }
+    }
+
+    fn bytes(&self) -> Result<&[u8], ExecError> {
+        if let Some(bytes) = self.bytes.get() {
+            return Ok(bytes);
+        }
+        let bytes = fs::read(self.path).map_err(RepoError::io(self.path))?;
+        Ok(self.bytes.get_or_init(|| bytes))
+    }
+
+    /// Is it exactly this blob?
+    pub(crate) fn is(&self, id: &str) -> Result<bool, ExecError> {
+        is_blob(self.bytes()?, id)
+    }
 }
 
 /// Does a regular file hold what a commit has in this blob? As git sees it: line ends that are not those of a checkout
 /// are nobody's work, unless the user wants none of them lost.
 pub(crate) fn is_base_content(
     repository: &Repository,
-    path: &Path,
+    file: &Content<'_>,
     id: &str,
     ends: LineEnds,
 ) -> Result<bool, ExecError> {
-    let bytes = fs::read(path).map_err(RepoError::io(path))?;
-    let is_same = is_blob(&bytes, id)?;
+    let is_same = file.is(id)?;
     if is_same || ends.are_kept() {
         return Ok(is_same);
     }
+    let bytes = file.bytes()?;
     let blob = repository.git.find_blob(oid(id)?);
     let blob = blob.map_err(RepoError::git("read a file of the base"))?;
     let content = blob.content();
     if *ends.to_work_tree(content) == *bytes {
         return Ok(true);
     }
-    let comes_back = *ends.to_git(&bytes, Some(content)) == *content;
+    let comes_back = *ends.to_git(bytes, Some(content)) == *content;
     Ok(comes_back && !repository.line_end_settings()?.safe)
 }
 
 /// Does a regular file hold exactly what a checkout makes of this blob?
 pub(crate) fn is_checked_out(
     repository: &Repository,
-    path: &Path,
+    file: &Content<'_>,
     id: &str,
     ends: LineEnds,
 ) -> Result<bool, ExecError> {
     if ends.are_kept() {
-        return content_is(path, id);
+        return file.is(id);
     }
-    let bytes = fs::read(path).map_err(RepoError::io(path))?;
+    let bytes = file.bytes()?;
     let blob = repository.git.find_blob(oid(id)?);
     let blob = blob.map_err(RepoError::git("read a file of the change"))?;
     Ok(*ends.to_work_tree(blob.content()) == *bytes)

@@ -16,7 +16,7 @@ use crate::disk::{self, Replaced};
 use crate::index;
 use crate::index_lock::{HeldIndex, no_links};
 use crate::journal::JournalFile;
-use crate::preflight::{ancestors, is_base_content, is_checked_out, link_is, look_at, mode_fits};
+use crate::preflight::{Content, ancestors, is_base_content, is_checked_out, link_is, look_at, mode_fits};
 use crate::splice::oid;
 use crate::{ExecError, FileId, Repository};
 
@@ -95,11 +95,13 @@ pub(crate) fn settle_unless_edited(
         repository,
         root,
         kept: Vec::new(),
+        left: Vec::new(),
         folders: BTreeSet::new(),
         replaced: Replaced::default(),
     };
     settling.settle(files)?;
-    discard(root, files)?;
+    let left = std::mem::take(&mut settling.left);
+    left.iter().try_for_each(|temp| discard_one(root, temp))?;
     let Settling {
         kept,
         folders,
@@ -132,15 +134,17 @@ fn state_of(repository: &Repository, root: &Path, entry: &JournalFile) -> Result
         is_executable(found).is_none_or(|executable| executable == (mode == FileMode::Executable))
     };
     let nearly = |found: &Metadata, mode| mode_fits(repository, found, mode);
-    let is_new = |place: &Path, id: &str| is_checked_out(repository, place, id, ends.after);
-    let is_old = |place: &Path, id: &str| is_base_content(repository, place, id, ends.before);
-    if holds(root, path, file.new.as_ref(), &exactly, &is_new)? {
+    let place = root.join(path);
+    let content = Content::of(&place);
+    let is_new = |id: &str| is_checked_out(repository, &content, id, ends.after);
+    let is_old = |id: &str| is_base_content(repository, &content, id, ends.before);
+    if holds(&place, file.new.as_ref(), &exactly, &is_new)? {
         return Ok(OnDisk::New);
     }
-    if holds(root, path, file.old.as_ref(), &nearly, &is_old)? {
+    if holds(&place, file.old.as_ref(), &nearly, &is_old)? {
         return Ok(OnDisk::Old);
     }
-    Ok(if holds(root, path, file.new.as_ref(), &nearly, &is_new)? {
+    Ok(if holds(&place, file.new.as_ref(), &nearly, &is_new)? {
         OnDisk::New
     } else {
         OnDisk::Other
@@ -149,20 +153,18 @@ fn state_of(repository: &Repository, root: &Path, entry: &JournalFile) -> Result
 
 /// Does the path hold exactly this file, or no file?
 fn holds(
-    root: &Path,
-    path: &str,
+    place: &Path,
     id: Option<&FileId>,
     mode_fits: &dyn Fn(&Metadata, FileMode) -> bool,
-    content_fits: &dyn Fn(&Path, &str) -> Result<bool, ExecError>,
+    content_fits: &dyn Fn(&str) -> Result<bool, ExecError>,
 ) -> Result<bool, ExecError> {
-    let place = root.join(path);
-    match (look_at(&place)?, id) {
+    match (look_at(place)?, id) {
         (None, None) => Ok(true),
         // A folder is no file: one that came instead, or one that must still make room.
         (Some(found), None) => Ok(found.is_dir()),
-        (Some(_), Some(id)) if id.mode == FileMode::Symlink => link_is(&place, &id.oid),
+        (Some(_), Some(id)) if id.mode == FileMode::Symlink => link_is(place, &id.oid),
         (Some(found), Some(id)) if found.is_file() => {
-            Ok(mode_fits(&found, id.mode) && content_fits(&place, &id.oid)?)
+            Ok(mode_fits(&found, id.mode) && content_fits(&id.oid)?)
         }
         (None | Some(_), Some(_)) => Ok(false),
     }
@@ -186,15 +188,18 @@ struct Settling<'a> {
     root: &'a Path,
     /// Paths that hold somebody's later work.
     kept: Vec<String>,
+    /// Staged files that may still be there.
+    left: Vec<&'a str>,
     /// Folders whose names changed.
     folders: BTreeSet<PathBuf>,
     replaced: Replaced,
 }
 
-impl Settling<'_> {
+impl<'a> Settling<'a> {
     /// Removes the deleted files, which makes room, and brings the staged ones to their places.
-    fn settle(&mut self, files: &[JournalFile]) -> Result<(), ExecError> {
+    fn settle(&mut self, files: &'a [JournalFile]) -> Result<(), ExecError> {
         for entry in files.iter().filter(|entry| entry.file.new.is_none()) {
+            self.left.extend(entry.temp.as_deref());
             self.remove(entry)?;
         }
         for entry in files {
@@ -228,12 +233,13 @@ impl Settling<'_> {
         Ok(())
     }
 
-    fn put(&mut self, entry: &JournalFile, temp: &str) -> Result<(), ExecError> {
+    fn put(&mut self, entry: &JournalFile, name: &'a str) -> Result<(), ExecError> {
         let file = &entry.file;
         if !self.is_open(entry)? {
+            self.left.push(name);
             return Ok(());
         }
-        let temp = safe(self.root, temp)?;
+        let temp = safe(self.root, name)?;
         let place = make_room(self.root, file.path.as_str(), &mut self.folders)?;
         self.repository.reach("room made");
         if file.old.is_some() {
@@ -244,6 +250,7 @@ impl Settling<'_> {
                 // It came in this moment; unless it happens to be the same, it is theirs.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     self.is_open(entry)?;
+                    self.left.push(name);
                     return Ok(());
                 }
                 put => put.map_err(ExecError::write("make", &place))?,
@@ -274,28 +281,31 @@ impl Settling<'_> {
 
 /// Removes what was staged, as far as it is there.
 pub(crate) fn discard(root: &Path, files: &[JournalFile]) -> Result<(), ExecError> {
-    for temp in files.iter().filter_map(|file| file.temp.as_deref()) {
-        let Ok(temp) = safe(root, temp) else {
-            continue;
-        };
-        match fs::remove_file(&temp) {
-            Ok(()) => {}
-            // Nor is it there when the folder it was in became a file.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) => {}
-            Err(source) => {
-                return Err(ExecError::Write {
-                    action: "remove",
-                    path: temp,
-                    source,
-                });
-            }
+    let mut temps = files.iter().filter_map(|file| file.temp.as_deref());
+    temps.try_for_each(|temp| discard_one(root, temp))
+}
+
+fn discard_one(root: &Path, temp: &str) -> Result<(), ExecError> {
+    let Ok(temp) = safe(root, temp) else {
+        return Ok(());
+    };
+    match fs::remove_file(&temp) {
+        Ok(()) => Ok(()),
+        // Nor is it there when the folder it was in became a file.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(())
         }
+        Err(source) => Err(ExecError::Write {
+            action: "remove",
+            path: temp,
+            source,
+        }),
     }
-    Ok(())
 }
 
 /// The full path, after every folder above it was seen to be no link.
