@@ -102,7 +102,11 @@ fn host() -> Result<String, String> {
         .ok_or_else(|| "`rustc -vV` names no host".to_owned())
 }
 
-fn build(root: &Path) -> Result<(), String> {
+/// Builds the product as it is shipped, below the target folder's `dist`.
+///
+/// # Errors
+/// When it does not build.
+pub fn build(root: &Path) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
         .args([

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use super::report::{self, Report, Run};
 use super::{Options, peers};
+use crate::dist;
 use crate::metadata::Metadata;
 use crate::report::timestamp;
 use crate::say;
@@ -51,18 +52,9 @@ pub fn store(file: &Path, text: &str) -> Result<(), String> {
     std::fs::write(file, text).map_err(|error| format!("`{}`: {error}", file.display()))
 }
 
-/// The product as its users have it: built as `cargo xtask dist` builds it.
+/// The product as its users have it.
 pub fn build(root: &Path) -> Result<PathBuf, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["build", "--quiet", "--profile", "dist", "--package", "agentos"])
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .status()
-        .map_err(|error| format!("`cargo` cannot be run: {error}"))?;
-    if !status.success() {
-        return Err("the product does not build".to_owned());
-    }
+    dist::build(root)?;
     let target = Metadata::load(root)?.target_directory;
     Ok(Path::new(&target).join("dist/agentos"))
 }
