@@ -11,7 +11,7 @@ pub fn markdown(report: &Report) -> String {
     let mut page = format!(
         "# Evidence: verifying and appending\n\n\
          Made by `cargo xtask bench evidence` at {}, commit {}, on {}.\n\n\
-         Whole processes, release build; the median of {} rounds, and the shortest and longest; a tape of a \
+         Whole processes of the build that is shipped; the median of {} rounds, and the shortest and longest; a tape of a \
          million records once. Each run has seven records as a landing leaves them. Records a second are those of processor time: verifying is one thread. Memory \
          is the peak; what measures it holds {} MiB itself, so that nothing is below.\n\n\
          ## `agentos evidence verify`\n\n\
