@@ -122,7 +122,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("keyring", &["agentos-credentials"]),
     ("keyring-core", &["agentos-credentials"]),
     ("landlock", &["agentos-sandbox"]),
-    ("libc", &["agentos-notify", "agentos-sandbox"]),
+    ("libc", &["agentos-durable", "agentos-notify", "agentos-sandbox"]),
     ("nix", &["agentos-sandbox"]),
     ("regex", &["agentos-testkit"]),
     ("reqwest", &["agentos-net"]),
@@ -201,6 +201,10 @@ pub const LINTS: &[(&str, &str, &str)] = &[
 
 /// The members with lints of their own, and why: they alone may write `unsafe`.
 pub const OWN_LINTS: &[(&str, &str)] = &[
+    (
+        "agentos-durable",
+        "to begin to write a file is a bare system call, and no kept crate offers it safely",
+    ),
     (
         "agentos-notify",
         "a filter's listener is a bare system call, and no kept crate offers it safely",

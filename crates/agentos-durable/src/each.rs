@@ -11,8 +11,8 @@ use crate::{Missing, SyncError, open};
 
 /// Syncs asked for at a time. More gained nothing where it was measured, an ext4 on a virtual disk.
 const AT_ONCE: usize = 32;
-/// Syncs for which a helper is worth its coming and going, a tenth of a millisecond.
-const WORTH: usize = 4;
+/// Syncs for which a helper is worth its coming and going, a tenth of a millisecond: a disk takes longer for one.
+const WORTH: usize = 2;
 
 /// Makes files and folders durable, many at a time: a disk takes the requests of many together, where one after the
 /// other each waits for it.
@@ -29,11 +29,16 @@ pub(crate) fn sync(paths: &[&PathBuf], missing: Missing) -> Result<(), SyncError
             .map_while(|_| Builder::new().spawn_scoped(scope, work).ok())
             .collect();
         let own = work();
-        // What a helper that ended early had taken is synced again with all the rest.
-        let again = |_| paths.iter().try_for_each(|path| sync_one(path, missing));
+        // What it had taken, and may have heard, is heard by nobody else.
+        let ended_early = |_| {
+            Err(SyncError {
+                path: paths.first().map(|path| path.to_path_buf()).unwrap_or_default(),
+                source: io::Error::other("a helper ended early"),
+            })
+        };
         helpers
             .into_iter()
-            .map(|helper| helper.join().unwrap_or_else(again))
+            .map(|helper| helper.join().unwrap_or_else(ended_early))
             .fold(own, Result::and)
     })
 }

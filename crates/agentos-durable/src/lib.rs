@@ -7,6 +7,8 @@
 mod alone;
 mod each;
 #[cfg(target_os = "linux")]
+mod range;
+#[cfg(target_os = "linux")]
 mod whole;
 
 use std::fs::File;
@@ -22,7 +24,7 @@ use crate::whole::Whole;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot sync `{}`", path.display())]
 pub struct SyncError {
-    /// Which one.
+    /// Which one; the folder of [`Disk::of`] where all were waited for at once.
     pub path: PathBuf,
     /// What the system says.
     pub source: io::Error,
@@ -34,6 +36,9 @@ pub struct SyncError {
 pub struct Disk {
     whole: Option<Whole>,
 }
+
+/// Brings a file to the disk, together with whatever else its maker has to bring there.
+pub type SyncFile<'a> = dyn FnMut(&Path) -> io::Result<()> + 'a;
 
 /// What becomes of a path where nothing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

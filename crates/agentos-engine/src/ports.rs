@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use agentos_diff::{Base, Change};
-use agentos_evidence::RecordKind;
+use agentos_evidence::{RecordKind, SyncFile};
 use agentos_policy::{Approved, Consent, Decision, Hashes, Place, PolicySet};
 use agentos_tool::{BoxFuture, ProgressSink, StateMeasurement, Timestamp};
 use schemars::JsonSchema;
@@ -147,15 +147,20 @@ pub trait LandingRecords {
     /// When it cannot be recorded: then nothing is written.
     fn intent(&mut self, intent: serde_json::Value) -> Result<String, EffectError>;
 
-    /// Makes durable what was recorded. Nothing visible is written before this has returned.
+    /// Makes durable what was recorded, its file by `sync`. Nothing visible is written before this has returned.
     ///
     /// # Errors
     /// When it cannot be made durable: then nothing is written.
-    fn durable(&mut self) -> Result<(), EffectError>;
+    fn durable(&mut self, sync: &mut SyncFile<'_>) -> Result<(), EffectError>;
 
-    /// The change is made: records the receipt, after what an earlier landing left, and ends the run. A failure is told
-    /// with the end of the run: the change stands.
-    fn receipt(&mut self, receipt: serde_json::Value, recovered: Option<serde_json::Value>);
+    /// The change is made: records the receipt, after what an earlier landing left, and ends the run, its file made
+    /// durable by `sync`. A failure is told with the end of the run: the change stands.
+    fn receipt(
+        &mut self,
+        receipt: serde_json::Value,
+        recovered: Option<serde_json::Value>,
+        sync: &mut SyncFile<'_>,
+    );
 }
 
 /// The rules that judge, and their text for the evidence.
@@ -237,14 +242,17 @@ pub trait Evidence {
     /// When it cannot be made durable: then it is not on the tape.
     fn sync(&mut self) -> Result<(), EffectError>;
 
+    /// The same, its file by `sync`, which may bring more to the disk with it.
+    ///
+    /// # Errors
+    /// As [`Evidence::sync`].
+    fn sync_with(&mut self, sync: &mut SyncFile<'_>) -> Result<(), EffectError>;
+
     /// A landing may follow: what it would wait for is begun beside other work.
     fn prepare(&mut self);
 
-    /// Ends the run: makes durable what was written, with the run's checkpoint where it can have one.
-    ///
-    /// # Errors
-    /// When what was written cannot be made durable.
-    fn end(&mut self) -> Result<(), EffectError>;
+    /// Writes the run's checkpoint, where it can have one: it is durable with what was written before.
+    fn end(&mut self);
 
     /// Notes a record that is made durable together with the next one that is appended: nothing is done in between
     /// that rests on it.

@@ -4,6 +4,7 @@
 //! failed sync pass for a done one.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -57,7 +58,8 @@ impl Ahead {
         self.with(|state| {
             if let Some(Begun { paths, thread }) = state.begun.take() {
                 // A system tells of a failed sync once: a second one that succeeds would prove nothing.
-                let ended = thread.join().unwrap_or_else(|_| disk.sync(&paths));
+                // Nor is what it might have heard heard again where it ended early.
+                let ended = thread.join().unwrap_or_else(|_| Err(ended_early(&paths)));
                 if let Err(error) = ended {
                     state.unsynced.extend(paths);
                     return Err(not_synced(error));
@@ -75,5 +77,12 @@ impl Ahead {
 
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn ended_early(paths: &[PathBuf]) -> SyncError {
+    SyncError {
+        path: paths.first().cloned().unwrap_or_default(),
+        source: io::Error::other("a helper ended early"),
     }
 }

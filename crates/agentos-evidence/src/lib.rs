@@ -29,6 +29,7 @@ mod tail;
 mod trust;
 mod verify;
 
+pub use agentos_durable::SyncFile;
 pub use checkpoint::Checkpoint;
 pub use dsse::{Envelope, Signature};
 pub use error::{BROKEN_HINT, EvidenceError};

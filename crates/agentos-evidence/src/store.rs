@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use agentos_durable::Disk;
+use agentos_durable::{Disk, SyncFile};
 use serde_json::{Value, json};
 
 use crate::ahead::Ahead;
@@ -147,10 +147,19 @@ impl Store {
     /// # Errors
     /// When it cannot be made durable: then it is not on the tape.
     pub fn sync(&self) -> Result<(), EvidenceError> {
+        let mut by_itself = |path: &Path| agentos_durable::sync_file(path).map_err(|error| error.source);
+        self.sync_with(&mut by_itself)
+    }
+
+    /// The same, where whoever calls has more to bring to the disk, and `sync` brings the file of the tape there with it.
+    ///
+    /// # Errors
+    /// As [`Store::sync`]; a failure of `sync` is one.
+    pub fn sync_with(&self, sync: &mut SyncFile<'_>) -> Result<(), EvidenceError> {
         let Some(placed) = self.placed().take() else {
             return Ok(());
         };
-        let synced = self.bring_to_disk(&placed);
+        let synced = self.bring_to_disk(&placed, sync);
         let Placed {
             lines,
             noted,
@@ -170,13 +179,13 @@ impl Store {
         Ok(())
     }
 
-    fn bring_to_disk(&self, placed: &Placed) -> Result<(), EvidenceError> {
+    fn bring_to_disk(&self, placed: &Placed, sync: &mut SyncFile<'_>) -> Result<(), EvidenceError> {
         // A record must not be on the disk before the blobs that it, or one noted before it, refers to.
         self.blobs.sync(self.disk())?;
         let mut tape = &placed.tape;
         let written = tape
             .write_all(placed.lines.as_bytes())
-            .and_then(|()| tape.sync_data());
+            .and_then(|()| sync(&self.tape_path()));
         let written = written
             .map_err(EvidenceError::io("append to", &self.tape_path()))
             .and_then(|()| head::write(&self.head_path(), &Head::new(placed.at.seq, &placed.at.hash)));
@@ -385,8 +394,9 @@ impl Store {
         let behind = self.check_head(&tail)?;
         let mut told = Vec::new();
         if !fragment.is_empty() {
+            let disk = self.disk();
             let kept = blob::put(&self.dir, &fragment)?;
-            self.disk().sync(&kept.unsynced).map_err(blob::not_synced)?;
+            disk.sync(&kept.unsynced).map_err(blob::not_synced)?;
             tape.set_len(tail.len)
                 .map_err(EvidenceError::io("mend", &self.tape_path()))?;
             told.push(json!({ "what": "torn-line", "fragment_sha256": kept.id, "bytes": fragment.len() }));

@@ -13,7 +13,7 @@ use crate::{ExecError, RepoError, Repository};
 
 /// Who knows the attributes of a path.
 pub(crate) enum Attributes<'a> {
-    /// Nobody need be asked: no file speaks of one of those in [`NAMES`].
+    /// Nobody need be asked: no file speaks of one that is to be known.
     None,
     /// libgit2, of those that are mentioned.
     Ask {

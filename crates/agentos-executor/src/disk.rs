@@ -6,7 +6,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::thread::Builder;
 
-use agentos_durable::SyncError;
 use git2::Oid;
 
 /// The files and folders to be synced for objects. One that is in a pack has no file of its own, which is passed over;
@@ -71,23 +70,6 @@ impl Replaced {
             drop(files);
         });
     }
-}
-
-/// Runs `aside` while `main` runs; gives what both give.
-pub(crate) fn meanwhile<T>(
-    aside: impl Fn() -> Result<(), SyncError> + Sync,
-    main: impl FnOnce() -> T,
-) -> (T, Result<(), SyncError>) {
-    std::thread::scope(|scope| {
-        let helper = Builder::new().spawn_scoped(scope, &aside);
-        let given = main();
-        let done = match helper {
-            // What a helper that ended early had begun is synced again.
-            Ok(helper) => helper.join().unwrap_or_else(|_| aside()),
-            Err(_) => aside(),
-        };
-        (given, done)
-    })
 }
 
 /// Runs `main` while `aside` runs, where a helper can be had for it.

@@ -40,6 +40,7 @@ mod tree_diff;
 mod work_trees;
 mod worktree;
 
+pub use agentos_durable::SyncFile;
 pub use base::GitBase;
 pub use config::ConfigEnv;
 pub use copy::{BaseCopy, Content, Shown};

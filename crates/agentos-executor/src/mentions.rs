@@ -5,9 +5,16 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use git2::ErrorCode;
 
 use crate::Repository;
+
+const SETTING: &str = "core.attributesFile";
+
+/// Longer ones are libgit2's to read, in bytes.
+const LONGEST: u64 = 1 << 20;
 
 /// What the files hold, or that not all of them are known.
 #[derive(Debug)]
@@ -28,14 +35,9 @@ impl Mentions {
         } else {
             mentions = Self::Anything;
         }
-        let config = repository.git.config().and_then(|mut config| config.snapshot());
-        let named = config.and_then(|config| config.get_path("core.attributesFile"));
-        match (named, &repository.config_env.attributes) {
-            (Ok(named), _) if named.is_absolute() => mentions.add_file(&named),
-            (Err(error), Some(usual)) if error.code() == git2::ErrorCode::NotFound => {
-                mentions.add_file(usual)
-            }
-            (Ok(_) | Err(_), _) => mentions = Self::Anything,
+        match users(repository) {
+            Some(file) => mentions.add_file(&file),
+            None => mentions = Self::Anything,
         }
         mentions.add_file(&repository.common_dir().join("info/attributes"));
         mentions
@@ -43,10 +45,13 @@ impl Mentions {
 
     /// And in this file, if it is there.
     pub(crate) fn add_file(&mut self, path: &Path) {
-        match fs::read(path) {
-            Ok(text) => self.add(&text),
+        match fs::metadata(path) {
+            Ok(found) if found.is_file() && found.len() <= LONGEST => match fs::read(path) {
+                Ok(text) => self.add(&text),
+                Err(_) => *self = Self::Anything,
+            },
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-            Err(_) => *self = Self::Anything,
+            Ok(_) | Err(_) => *self = Self::Anything,
         }
     }
 
@@ -72,6 +77,57 @@ impl Mentions {
     }
 }
 
+/// Where the user's own are; none where only libgit2 knows.
+fn users(repository: &Repository) -> Option<PathBuf> {
+    let config = repository.git.config().and_then(|mut config| config.snapshot());
+    let config = config.ok()?;
+    match config.get_entry(SETTING) {
+        Ok(_) => config.get_path(SETTING).ok().filter(|path| path.is_absolute()),
+        Err(error) if error.code() == ErrorCode::NotFound => repository.config_env.attributes.clone(),
+        Err(_) => None,
+    }
+}
+
 fn memmem(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_counts_wherever_it_stands() {
+        let mut mentions = Mentions::Only(Vec::new());
+        assert!(!mentions.hold("filter"));
+        mentions.add(b"[attr]own filter=x");
+        mentions.add(b"*.png binary");
+        for (name, expected) in [
+            ("filter", true),
+            // By the macro that every git knows.
+            ("text", true),
+            ("eol", false),
+            ("ident", false),
+        ] {
+            assert_eq!(mentions.hold(name), expected, "{name}");
+        }
+        assert!(Mentions::Anything.hold("eol"));
+    }
+
+    #[test]
+    fn what_is_no_short_regular_file_may_say_anything() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = folder.path().join("long");
+        agentos_testkit::repo::write_file(&long, vec![b'#'; usize::try_from(LONGEST).unwrap() + 1]);
+        for (path, expected) in [
+            (folder.path().join("missing"), false),
+            (long.join("below a file"), false),
+            (folder.path().to_owned(), true),
+            (long, true),
+        ] {
+            let mut mentions = Mentions::Only(Vec::new());
+            mentions.add_file(&path);
+            assert_eq!(mentions.hold("filter"), expected, "{}", path.display());
+        }
+    }
 }

@@ -81,9 +81,9 @@ impl Repository {
             unsynced.extend(worktree::stage(self, root, &journal.files)?);
             self.reach("staged");
         }
-        let (durable, synced) = self.sync_meanwhile(&unsynced, || records.durable());
-        durable.map_err(ExecError::EvidenceNotDurable)?;
+        let (durable, synced) = self.sync_together(unsynced, |sync| records.durable(sync));
         synced?;
+        durable.map_err(ExecError::EvidenceNotDurable)?;
         self.reach("intent durable");
         Ok(())
     }
@@ -131,7 +131,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Has the receipt recorded while something is synced.
+    /// Has the receipt recorded, and brings something to the disk with it.
     fn tell(
         &self,
         unsynced: Vec<PathBuf>,
@@ -139,7 +139,7 @@ impl Repository {
         records: &mut dyn IntentSink,
     ) -> Result<(), ExecError> {
         receipt.recovered = self.take_recovered();
-        let ((), synced) = self.sync_meanwhile(&unsynced, || records.receipt(receipt));
+        let ((), synced) = self.sync_together(unsynced, |sync| records.receipt(receipt, sync));
         synced
     }
 

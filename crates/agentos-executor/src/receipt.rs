@@ -3,6 +3,7 @@
 //! Owns: the intent, the receipt, and the way back from a receipt to a change. Never: holds content; object ids
 //! stand for it.
 
+use agentos_durable::SyncFile;
 use std::sync::Arc;
 
 use agentos_diff::{Change, FileMode, FileState, RepoPath};
@@ -63,18 +64,19 @@ pub trait IntentSink {
     /// The reason, for people.
     fn intent(&mut self, intent: &Intent) -> Result<String, String>;
 
-    /// Makes the intent durable, unless it is since [`IntentSink::intent`] returned. Nothing visible is written before;
-    /// objects that nothing leads to are brought to the disk meanwhile.
+    /// Makes the intent durable, unless it is since [`IntentSink::intent`] returned. Nothing visible is written before.
+    /// `sync` brings the file of the record to the disk, together with objects that nothing leads to; it need not be
+    /// called.
     ///
     /// # Errors
     /// The reason, for people. Then nothing is written.
-    fn durable(&mut self) -> Result<(), String> {
+    fn durable(&mut self, _sync: &mut SyncFile<'_>) -> Result<(), String> {
         Ok(())
     }
 
-    /// The change is made, and what makes it durable is on its way to the disk: the receipt, which may be brought there
-    /// meanwhile. What a loss of power then leaves of the two is put right by the next call, and told.
-    fn receipt(&mut self, _receipt: &Receipt) {}
+    /// The change is made: the receipt, whose file `sync` brings to the disk, together with what makes the change
+    /// durable. What a loss of power then leaves of the two is put right by the next call, and told.
+    fn receipt(&mut self, _receipt: &Receipt, _sync: &mut SyncFile<'_>) {}
 }
 
 /// What was written.

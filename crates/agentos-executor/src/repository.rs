@@ -5,12 +5,12 @@
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use agentos_durable::Disk;
+use agentos_durable::{Disk, SyncError, SyncFile};
 use git2::{ErrorCode, ObjectType, RepositoryOpenFlags};
 
-use crate::disk;
 use crate::error::Unsupported;
 use crate::journal::Lock;
 use crate::{ConfigEnv, ExecError, FailPoints, Recovered, RepoError, Target, git_dir};
@@ -135,15 +135,29 @@ impl Repository {
         self.disk.sync_where_there(paths).map_err(ExecError::not_synced)
     }
 
-    /// The same while `main` runs; gives what both give.
-    pub(crate) fn sync_meanwhile<T>(
+    /// The same, with the one file that `main` has to bring there, in one wait; gives what `main` gives, and what became
+    /// of the others.
+    pub(crate) fn sync_together<T>(
         &self,
-        paths: &[PathBuf],
-        main: impl FnOnce() -> T,
+        paths: Vec<PathBuf>,
+        main: impl FnOnce(&mut SyncFile<'_>) -> T,
     ) -> (T, Result<(), ExecError>) {
-        let disk = &self.disk;
-        let (given, synced) = disk::meanwhile(|| disk.sync_where_there(paths), main);
-        (given, synced.map_err(ExecError::not_synced))
+        let mut synced = None;
+        let given = main(&mut |path| {
+            let all = [paths.as_slice(), &[path.to_owned()]].concat();
+            let done = self.disk.sync_where_there(&all);
+            let failed = done.as_ref().err().map(|SyncError { path, source }| {
+                io::Error::new(source.kind(), format!("`{}`: {source}", path.display()))
+            });
+            // Its own is told by itself.
+            synced = Some(match done {
+                Err(error) if error.path != *path => Err(ExecError::not_synced(error)),
+                Ok(()) | Err(_) => Ok(()),
+            });
+            failed.map_or(Ok(()), Err)
+        });
+        // Where it had none, the others are still to be brought there.
+        (given, synced.unwrap_or_else(|| self.sync(&paths)))
     }
 
     pub(crate) fn reach(&self, place: &str) {

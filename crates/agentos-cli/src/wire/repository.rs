@@ -2,6 +2,7 @@
 //!
 //! Owns: the translation of targets, errors and receipts, and the layers of policy. Never: writes by itself.
 
+use agentos_evidence::SyncFile;
 use std::any::Any;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -247,16 +248,16 @@ impl IntentSink for Sink<'_> {
         self.told(recorded)
     }
 
-    fn durable(&mut self) -> Result<(), String> {
-        let durable = self.records.durable();
+    fn durable(&mut self, sync: &mut SyncFile<'_>) -> Result<(), String> {
+        let durable = self.records.durable(sync);
         self.told(durable)
     }
 
-    fn receipt(&mut self, receipt: &Receipt) {
+    fn receipt(&mut self, receipt: &Receipt, sync: &mut SyncFile<'_>) {
         let recovered = receipt.recovered.as_ref().map(told_as_json).transpose();
         // What is no JSON is told by the landing's own answer.
         if let (Ok(json), Ok(recovered)) = (told_as_json(receipt), recovered) {
-            self.records.receipt(json, recovered);
+            self.records.receipt(json, recovered, sync);
         }
     }
 }

@@ -127,7 +127,8 @@ impl Session {
     /// Ends the run on the tape, signed, unless its last record did. What cannot be ended so is told and stands: what was
     /// done is recorded.
     pub fn seal(&mut self, app: &App) {
-        if let Err(error) = self.tape.end() {
+        self.tape.end();
+        if let Err(error) = self.tape.sync() {
             app.printer.note(&format!(
                 "note: the end of this run is not signed: {}",
                 error.message

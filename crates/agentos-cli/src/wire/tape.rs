@@ -4,6 +4,7 @@
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError, Evidence};
+use agentos_evidence::SyncFile;
 use agentos_evidence::{EvidenceError, Record, RecordKind, RunFacts, Store};
 use agentos_tool::{RunId, Timestamp};
 
@@ -71,6 +72,16 @@ impl Tape {
         }
     }
 
+    /// What is not on the tape is no fact.
+    fn told(&mut self, synced: Result<(), EvidenceError>) -> Result<(), EffectError> {
+        if let Some(facts) = self.durable.take()
+            && synced.is_err()
+        {
+            self.facts = facts;
+        }
+        synced.map_err(|error| broken(&error))
+    }
+
     /// The store, for reading.
     pub fn store(&self) -> &Store {
         &self.store
@@ -97,13 +108,13 @@ impl Evidence for Tape {
     }
 
     fn sync(&mut self) -> Result<(), EffectError> {
-        let synced = self.store.sync().map_err(|error| broken(&error));
-        if let Some(facts) = self.durable.take()
-            && synced.is_err()
-        {
-            self.facts = facts;
-        }
-        synced
+        let synced = self.store.sync();
+        self.told(synced)
+    }
+
+    fn sync_with(&mut self, sync: &mut SyncFile<'_>) -> Result<(), EffectError> {
+        let synced = self.store.sync_with(sync);
+        self.told(synced)
     }
 
     fn prepare(&mut self) {
@@ -112,9 +123,8 @@ impl Evidence for Tape {
         self.key.get_or_insert_with(|| signer::signer(app));
     }
 
-    fn end(&mut self) -> Result<(), EffectError> {
+    fn end(&mut self) {
         self.write_checkpoint();
-        self.sync()
     }
 
     fn note(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<(), EffectError> {

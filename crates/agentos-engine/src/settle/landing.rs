@@ -3,7 +3,7 @@
 //! Owns: intent and receipt on the tape. Never: takes a landing back because it could not be recorded; that is told.
 
 use agentos_diff::Change;
-use agentos_evidence::RecordKind;
+use agentos_evidence::{RecordKind, SyncFile};
 use agentos_policy::{Approved, Hashes};
 use serde_json::Value;
 
@@ -42,8 +42,10 @@ pub(super) fn write(
     let (mut intent, receipt) = (recorder.intent, recorder.receipt);
     let landed = match landed {
         Ok(landed) => {
-            let receipt =
-                receipt.unwrap_or_else(|| ended(deps.evidence, &landed.receipt, landed.recovered.as_ref()));
+            let receipt = receipt.unwrap_or_else(|| {
+                let head = ended(deps.evidence, &landed.receipt, landed.recovered.as_ref())?;
+                deps.evidence.sync().map(|()| head)
+            });
             Ok((landed, receipt))
         }
         Err(error) => {
@@ -81,20 +83,21 @@ impl LandingRecords for Recorder<'_> {
         Ok(hash)
     }
 
-    fn durable(&mut self) -> Result<(), EffectError> {
-        let durable = self.evidence.sync();
+    fn durable(&mut self, sync: &mut SyncFile<'_>) -> Result<(), EffectError> {
+        let durable = self.evidence.sync_with(sync);
         if durable.is_err() {
             self.intent = None;
         }
         durable
     }
 
-    fn receipt(&mut self, receipt: Value, recovered: Option<Value>) {
-        self.receipt = Some(ended(self.evidence, &receipt, recovered.as_ref()));
+    fn receipt(&mut self, receipt: Value, recovered: Option<Value>, sync: &mut SyncFile<'_>) {
+        let head = ended(self.evidence, &receipt, recovered.as_ref());
+        self.receipt = Some(head.and_then(|head| self.evidence.sync_with(sync).map(|()| head)));
     }
 }
 
-/// The last records of a landing; gives the receipt's hash.
+/// Writes the last records of a landing; gives the receipt's hash.
 fn ended(
     evidence: &mut dyn Evidence,
     receipt: &Value,
@@ -104,6 +107,6 @@ fn ended(
         records::begin_to_write(evidence, RecordKind::Recovered, recovered)?;
     }
     let head = records::begin_to_write(evidence, RecordKind::Receipt, receipt)?;
-    evidence.end()?;
+    evidence.end();
     Ok(head)
 }

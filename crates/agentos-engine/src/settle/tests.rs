@@ -1,5 +1,6 @@
 //! What the flow says when an effect fails at each station: never more, and never less, than what happened.
 
+use agentos_evidence::SyncFile;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -127,7 +128,7 @@ impl Repository for Repo {
         records: &mut dyn LandingRecords,
     ) -> Result<Landed, EffectError> {
         records.intent(json!({ "tree": "4" }))?;
-        records.durable()?;
+        records.durable(&mut |_| Ok(()))?;
         let failed = |code: &str| EffectError::new(Cause::Repository, code, "the reason");
         match self.0 {
             Behaviour::Lands => Ok(Landed {
@@ -175,11 +176,13 @@ impl Evidence for Tape {
         Ok(())
     }
 
-    fn prepare(&mut self) {}
-
-    fn end(&mut self) -> Result<(), EffectError> {
+    fn sync_with(&mut self, _sync: &mut SyncFile<'_>) -> Result<(), EffectError> {
         Ok(())
     }
+
+    fn prepare(&mut self) {}
+
+    fn end(&mut self) {}
 
     fn note(&mut self, kind: RecordKind, body: Value) -> Result<(), EffectError> {
         self.append(kind, body).map(drop)

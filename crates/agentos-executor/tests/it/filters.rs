@@ -33,6 +33,33 @@ fn a_file_that_git_converts_is_refused_in_a_work_tree() {
 }
 
 #[test]
+fn attributes_count_wherever_they_stand() {
+    let macros = "[attr]large filter=lfs\nb.txt large\n";
+    let cases = [
+        (".gitattributes", macros),
+        (".gitattributes", "\u{feff}dir/*.txt filter=lfs\n"),
+        ("dir/.gitattributes", "*.txt filter=lfs\n"),
+        (".git/info/attributes", macros),
+        ("../attributes", macros),
+    ];
+    for (file, text_of) in cases {
+        let repo = example();
+        let place = match file.strip_prefix("../") {
+            Some(name) => repo.outside().join(name),
+            None => repo.path().join(file),
+        };
+        write_file(&place, text_of);
+        if file.starts_with("../") {
+            repo.git(&["config", "core.attributesFile", place.to_str().unwrap()]);
+        }
+        let error = land(&repo, &TargetSpec::CurrentBranch, &[("dir/b.txt", text("x\n"))]).unwrap_err();
+        assert_eq!(error.code(), "filtered-path", "{file}");
+        let other = land(&repo, &TargetSpec::CurrentBranch, &[("a.txt", text("x\n"))]);
+        assert!(other.is_ok(), "{file}: {other:?}");
+    }
+}
+
+#[test]
 fn a_file_that_a_filter_makes_is_refused_on_every_target() {
     let repo = example();
     repo.write(".gitattributes", "*.bin filter=lfs -text\n");

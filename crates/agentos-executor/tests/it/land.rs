@@ -1,6 +1,6 @@
 //! Where a change can land, and what it looks like afterwards.
 
-use agentos_executor::{Intent, IntentSink, Receipt, Repository, TargetSpec, Writes};
+use agentos_executor::{Intent, IntentSink, Receipt, Repository, SyncFile, TargetSpec, Writes};
 use agentos_testkit::repo::{TestRepo, read_file, write_file};
 
 use crate::support::{PIN, Sink, accept, assert_sound, example, land, land_clean, land_in, open, text};
@@ -74,12 +74,12 @@ impl IntentSink for Moments<'_> {
         Ok(PIN.to_owned())
     }
 
-    fn durable(&mut self) -> Result<(), String> {
+    fn durable(&mut self, _sync: &mut SyncFile<'_>) -> Result<(), String> {
         self.note("durable");
         Ok(())
     }
 
-    fn receipt(&mut self, receipt: &Receipt) {
+    fn receipt(&mut self, receipt: &Receipt, _sync: &mut SyncFile<'_>) {
         assert!(receipt.commit.is_some());
         self.note("receipt");
     }
@@ -111,10 +111,10 @@ fn an_intent_that_does_not_become_durable_stops_everything() {
         fn intent(&mut self, _intent: &Intent) -> Result<String, String> {
             Ok(PIN.to_owned())
         }
-        fn durable(&mut self) -> Result<(), String> {
+        fn durable(&mut self, _sync: &mut SyncFile<'_>) -> Result<(), String> {
             Err("the disk is full".to_owned())
         }
-        fn receipt(&mut self, _receipt: &Receipt) {
+        fn receipt(&mut self, _receipt: &Receipt, _sync: &mut SyncFile<'_>) {
             panic!("nothing was made");
         }
     }

@@ -2,7 +2,8 @@
 
 use agentos_diff::{Base, Change, EntryKind, FileMode, FileState, RepoPath};
 use agentos_executor::{
-    Authorship, ExecError, Identity, Intent, IntentSink, LandPlan, Receipt, Repository, Target, TargetSpec,
+    Authorship, ConfigEnv, ExecError, Identity, Intent, IntentSink, LandPlan, Receipt, Repository, Target,
+    TargetSpec,
 };
 use agentos_policy::{Approved, Consent, Hashes, Place, PolicySet, ToolFacts, approve};
 use agentos_testkit::repo::TestRepo;
@@ -33,8 +34,15 @@ pub fn example() -> TestRepo {
     repo
 }
 
+/// As a user opens it who has no attributes of their own.
 pub fn open(repo: &TestRepo) -> Repository {
-    Repository::discover(repo.path()).unwrap()
+    let env = ConfigEnv {
+        attributes: Some(repo.outside().join("no-attributes")),
+        ..ConfigEnv::default()
+    };
+    Repository::discover(repo.path())
+        .and_then(|repository| repository.with_config(env))
+        .unwrap()
 }
 
 /// Takes intents and lets a test do something at that moment.
