@@ -185,6 +185,8 @@ impl ports::Repository for RepositoryPort {
         let receipt = match (receipt, sink.failed) {
             (Ok(receipt), _) => receipt,
             (Err(error), from_sink) => {
+                // The record fails as well where its file waits for the disk with those that cannot be written.
+                let from_sink = from_sink.filter(|_| matches!(error, ExecError::EvidenceNotDurable(_)));
                 let mut error = from_sink.unwrap_or_else(|| failed(&error));
                 error.recovered = self
                     .repo
