@@ -16,6 +16,20 @@ fn reading_changes_nothing() {
 }
 
 #[test]
+fn what_git_tidies_up_by_itself_is_no_write() {
+    let repo = example();
+    repo.git(&["branch", "side"]);
+    repo.git(&["update-server-info"]);
+    let repository = open(&repo);
+    let before = repository.measure().unwrap();
+    // As a command of git may start it in the background: it packs refs and objects, and lists them in `info/refs`.
+    repo.git(&["commit-graph", "write", "--reachable"]);
+    repo.git(&["gc", "--quiet"]);
+    repo.git(&["update-server-info", "--force"]);
+    assert_eq!(before, repository.measure().unwrap());
+}
+
+#[test]
 fn each_kind_of_write_shows_in_its_part() {
     type Write = fn(&TestRepo);
     let cases: [(&str, Write, &str, &[&str]); 14] = [
