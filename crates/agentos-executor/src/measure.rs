@@ -6,7 +6,11 @@
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
+use std::num::NonZero;
 use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 use agentos_tool::StateMeasurement;
 use sha2::{Digest, Sha256};
@@ -98,7 +102,7 @@ impl Repository {
             let git_dirs = [self.git.path(), self.common_dir()].map(|dir| dir.canonicalize().ok());
             let inside = |path: &Path| git_dirs.iter().flatten().any(|dir| dir == path);
             let root = root.canonicalize().map_err(RepoError::io(root))?;
-            walk(&root, &mut Vec::new(), &inside, &mut seen);
+            seen = walk_wide(&root, &inside);
         }
         let state = StateMeasurement {
             head: self.head_line(),
@@ -164,9 +168,57 @@ impl Repository {
     }
 }
 
+/// A name in a folder.
+type Named = (OsString, Option<Metadata>);
+
+/// Folders for which helpers are worth their coming and going.
+const WORTH: usize = 16;
+
+/// As [`walk`] from a root, with the folders in it shared out among as many helpers as there are processors.
+fn walk_wide(root: &Path, skip: &(dyn Fn(&Path) -> bool + Sync)) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    let found = names(root).unwrap_or_default();
+    let folders = found
+        .iter()
+        .filter(|(_, found)| is_folder(found.as_ref()))
+        .count();
+    if folders < WORTH {
+        walk(root, &mut Vec::new(), skip, &mut seen);
+        return seen;
+    }
+    let parts: Vec<OnceLock<Vec<Seen>>> = found.iter().map(|_| OnceLock::new()).collect();
+    let next = AtomicUsize::new(0);
+    let part = |named: &Named| {
+        let mut seen = Vec::new();
+        look(root, named, &mut Vec::new(), skip, &mut seen);
+        seen
+    };
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let (Some(named), Some(place)) = (found.get(at), parts.get(at)) else {
+                return;
+            };
+            place.get_or_init(|| part(named));
+        }
+    };
+    std::thread::scope(|scope| {
+        let hands = std::thread::available_parallelism().map_or(1, NonZero::get);
+        for _ in 1..hands {
+            // Without a helper the others do its part.
+            let _ = Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    for (named, place) in found.iter().zip(parts) {
+        seen.extend(place.into_inner().unwrap_or_else(|| part(named)));
+    }
+    seen
+}
+
 /// Looks at everything below a folder, sorted by name, without following links.
 fn walk(folder: &Path, prefix: &mut Vec<u8>, skip: &dyn Fn(&Path) -> bool, seen: &mut Vec<Seen>) {
-    let Ok(entries) = fs::read_dir(folder) else {
+    let Some(found) = names(folder) else {
         let mut path = prefix.clone();
         path.extend_from_slice(b"(unreadable)");
         return seen.push(Seen {
@@ -174,30 +226,49 @@ fn walk(folder: &Path, prefix: &mut Vec<u8>, skip: &dyn Fn(&Path) -> bool, seen:
             stamp: Stamp::default(),
         });
     };
-    let mut found: Vec<(OsString, Option<Metadata>)> = entries
+    for named in &found {
+        look(folder, named, prefix, skip, seen);
+    }
+}
+
+/// What is in a folder, sorted by name; none if it cannot be read.
+fn names(folder: &Path) -> Option<Vec<Named>> {
+    let mut found: Vec<Named> = fs::read_dir(folder)
+        .ok()?
         .flatten()
         .map(|entry| (entry.file_name(), entry.metadata().ok()))
         .collect();
     found.sort_by(|a, b| a.0.cmp(&b.0));
-    for (name, metadata) in found {
-        let is_folder = metadata.as_ref().is_some_and(Metadata::is_dir);
-        let full = folder.join(&name);
-        if is_folder && skip(&full) {
-            continue;
-        }
-        let length = prefix.len();
-        prefix.extend_from_slice(name.as_encoded_bytes());
-        let stamp = metadata.as_ref().map(Stamp::of).unwrap_or_default();
-        seen.push(Seen {
-            path: prefix.clone(),
-            stamp,
-        });
-        if is_folder {
-            prefix.push(b'/');
-            walk(&full, prefix, skip, seen);
-        }
-        prefix.truncate(length);
+    Some(found)
+}
+
+fn is_folder(found: Option<&Metadata>) -> bool {
+    found.is_some_and(Metadata::is_dir)
+}
+
+/// One name of a folder, and what is below it.
+fn look(
+    folder: &Path,
+    (name, found): &Named,
+    prefix: &mut Vec<u8>,
+    skip: &dyn Fn(&Path) -> bool,
+    seen: &mut Vec<Seen>,
+) {
+    let full = folder.join(name);
+    if is_folder(found.as_ref()) && skip(&full) {
+        return;
     }
+    let length = prefix.len();
+    prefix.extend_from_slice(name.as_encoded_bytes());
+    seen.push(Seen {
+        path: prefix.clone(),
+        stamp: found.as_ref().map(Stamp::of).unwrap_or_default(),
+    });
+    if is_folder(found.as_ref()) {
+        prefix.push(b'/');
+        walk(&full, prefix, skip, seen);
+    }
+    prefix.truncate(length);
 }
 
 impl Stamp {

@@ -30,6 +30,22 @@ fn what_git_tidies_up_by_itself_is_no_write() {
 }
 
 #[test]
+fn a_wide_work_tree_is_seen_as_a_narrow_one_is() {
+    let repo = example();
+    for number in 0..40 {
+        repo.write(&format!("wide{number:02}/deep/file"), "x");
+    }
+    let repository = open(&repo);
+    let before = repository.measure().unwrap();
+    assert_eq!(before, repository.measure().unwrap());
+    repo.write("wide07/deep/file", "y");
+    repo.write("wide31/new", "y");
+    let after = repository.measure().unwrap();
+    let changed = before.changed_paths(&after, 10);
+    assert_eq!(changed, ["wide07/deep/file", "wide31/new"]);
+}
+
+#[test]
 fn each_kind_of_write_shows_in_its_part() {
     type Write = fn(&TestRepo);
     let cases: [(&str, Write, &str, &[&str]); 14] = [
