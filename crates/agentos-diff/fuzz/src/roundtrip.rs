@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use agentos_diff::{Change, FileMode, FileState, LandError, LandOptions, RepoPath, land};
+use agentos_diff::{Change, FileChange, FileMode, FileState, LandError, LandOptions, RepoPath, land};
 
 use crate::base::MemoryBase;
 use crate::damage;
@@ -128,7 +128,20 @@ fn change(bytes: &mut Bytes<'_>) -> Option<Change> {
         (old.is_some() || new.is_some()).then_some((path, old, new))
     });
     let change = Change::new(states.collect()).ok()?;
-    (!change.is_empty()).then_some(change)
+    (!change.is_empty() && !change.files().iter().any(has_two_results)).then_some(change)
+}
+
+/// A new file whose every line ends with blanks: its own, or of the way, which no other part of a damaged diff can tell.
+fn has_two_results(file: &FileChange) -> bool {
+    let ends_so = |line: &[u8]| {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        line.trim_ascii_end().len() < line.len()
+    };
+    file.old.is_none()
+        && file.new.as_ref().is_some_and(|new| {
+            let text = new.content.strip_suffix(b"\n").unwrap_or(&new.content);
+            text.split(|byte| *byte == b'\n').all(ends_so)
+        })
 }
 
 /// A file before and after, line by line.

@@ -16,7 +16,7 @@ use crate::locate::Target;
 use crate::parse::{Body, FileEdit, Hunk, HunkLine, Mark};
 use crate::resolve::{Resolved, Stop};
 use crate::settle::{self, Settled, content_of, hunks_of};
-use crate::text::{common_tail, lines};
+use crate::text::{common_tail, is_page, lines, trim_end};
 use crate::{
     Base, Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
     RefusalCode, Repair, elided, merge, whole,
@@ -62,12 +62,15 @@ pub(super) fn created(edit: &FileEdit<'_>, report: &mut FileReport) -> Result<Ve
 /// Shorter ids are of chance.
 const TELLING: usize = 7;
 
-/// The content of these lines, without the blanks that all of them end with, unless the header names it with them.
+/// The content of these lines, without the blanks that all of them end with, unless the header names it with them, or
+/// they break the lines of a page: there an empty line has none.
 fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut FileReport) -> Vec<u8> {
     let tail = common_tail(lines.iter().map(|line| line.text.as_ref()));
     let as_it_stands = content_of(lines.iter().copied());
     let named = named.filter(|id| id.len() >= TELLING);
-    if tail == 0 || named.is_some_and(|id| blob_id(&as_it_stands).starts_with(id)) {
+    let is_empty = |line: &&HunkLine<'_>| trim_end(&line.text).is_empty();
+    let break_lines = is_page(report.path.as_bytes()) && !lines.iter().any(is_empty);
+    if tail == 0 || break_lines || named.is_some_and(|id| blob_id(&as_it_stands).starts_with(id)) {
         return as_it_stands;
     }
     let detail = "every line ended with the same blanks, which were left out";

@@ -297,6 +297,16 @@ fn blanks_that_the_header_says_a_new_file_has_stay() {
         .expect("it lands");
         assert_eq!(&*base.after(&landed.change)["n"].1, wanted, "{index}");
     }
+    // Two blanks break a line of a page; where empty lines end with them, they came on the way.
+    let page = |lines: &str| format!("--- /dev/null\n+++ b/poem.md\n@@ -0,0 +1,4 @@\n{lines}");
+    for (lines, wanted) in [
+        ("+a  \n+b  \n+c  \n+d  \n", "a  \nb  \nc  \nd  \n"),
+        ("+a  \n+  \n+c  \n+d  \n", "a\n\nc\nd\n"),
+    ] {
+        let base = Memory::default();
+        let landed = land(page(lines).as_bytes(), &base, &LandOptions::default()).expect("it lands");
+        assert_eq!(&*base.after(&landed.change)["poem.md"].1, wanted.as_bytes());
+    }
     // Lines of nothing but blanks show no damage.
     let blank = "--- /dev/null\n+++ b/n\n@@ -0,0 +1,5 @@\n+ \n+ \n+ \n+ \n+ \n";
     let base = Memory::default();
