@@ -93,6 +93,14 @@ pub fn sync_file(path: &Path) -> Result<(), SyncError> {
     each::sync_one(path, Missing::IsAFailure)
 }
 
+/// A [`SyncFile`] for a maker who has nothing else to bring there.
+///
+/// # Errors
+/// As [`sync_file`], without its path.
+pub fn sync_alone(path: &Path) -> io::Result<()> {
+    sync_file(path).map_err(|error| error.source)
+}
+
 /// Makes the names in a folder durable, where a system can be asked for that.
 ///
 /// # Errors

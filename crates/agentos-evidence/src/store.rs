@@ -147,8 +147,7 @@ impl Store {
     /// # Errors
     /// When it cannot be made durable: then it is not on the tape.
     pub fn sync(&self) -> Result<(), EvidenceError> {
-        let mut by_itself = |path: &Path| agentos_durable::sync_file(path).map_err(|error| error.source);
-        self.sync_with(&mut by_itself)
+        self.sync_with(&mut agentos_durable::sync_alone)
     }
 
     /// The same, where whoever calls has more to bring to the disk, and `sync` brings the file of the tape there with it.

@@ -182,9 +182,7 @@ impl Repository {
 
     /// Replaces the journal in one step. Its content is durable then; its name is with [`Repository::sync_state_dir`].
     pub(crate) fn replace_journal(&self, journal: &Journal) -> Result<(), ExecError> {
-        self.put_journal(journal, |temp| {
-            agentos_durable::sync_file(temp).map_err(|error| error.source)
-        })
+        self.put_journal(journal, agentos_durable::sync_alone)
     }
 
     fn put_journal(

@@ -4,7 +4,7 @@
 //! the result compared with a second opinion, and the intent recorded; `publish` does the rest. Never: decides
 //! whether a change may land.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agentos_diff::{Change, FileChange, FileMode, FileState};
 use agentos_policy::{Approved, Hashes};
@@ -140,10 +140,8 @@ impl Repository {
         self.reach("intent recorded");
         if signer.is_some() {
             // A signing program may ask a person: others shall not wait for the tape meanwhile.
-            let mut by_itself = |path: &Path| agentos_durable::sync_file(path).map_err(|error| error.source);
-            intents
-                .durable(&mut by_itself)
-                .map_err(ExecError::EvidenceNotDurable)?;
+            let durable = intents.durable(&mut agentos_durable::sync_alone);
+            durable.map_err(ExecError::EvidenceNotDurable)?;
         }
         let commit = match &signatures {
             Some(by) => Some(self.write_commit(plan, by, prepared.tree, &pin, signer)?),

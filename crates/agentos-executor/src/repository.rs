@@ -5,8 +5,8 @@
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use agentos_durable::{Disk, SyncError, SyncFile};
 use git2::{ErrorCode, ObjectType, RepositoryOpenFlags};
@@ -144,6 +144,8 @@ impl Repository {
     ) -> (T, Result<(), ExecError>) {
         let mut synced = None;
         let given = main(&mut |path| {
+            // Of the others one may be missing.
+            fs::metadata(path)?;
             let all = [paths.as_slice(), &[path.to_owned()]].concat();
             let done = self.disk.sync_where_there(&all);
             let failed = done.as_ref().err().map(|SyncError { path, source }| {
