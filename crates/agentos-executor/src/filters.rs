@@ -25,16 +25,11 @@ pub(crate) fn check(
 ) -> Result<Vec<Ends>, ExecError> {
     let mut found = Found::of(&repository.git, repository, prepared)?;
     // A handle is used up by asking: it answers from the attributes of this tree from then on.
-    let other = found
-        .is_asked(prepared, before)
-        .then(|| repository.another_handle());
-    let other = other.transpose()?;
-    found.check(
-        other.as_ref().unwrap_or(&repository.git),
-        repository,
-        prepared,
-        before,
-    )
+    if found.is_asked(prepared, before) {
+        found.ask(&repository.another_handle()?, repository, prepared, before)
+    } else {
+        found.check(&repository.git, Attributes::None, repository, prepared, before)
+    }
 }
 
 /// The same on a handle that has the new objects, and is used up by this.
@@ -44,7 +39,7 @@ pub(crate) fn check_in(
     prepared: &Prepared,
     before: &[LineEnds],
 ) -> Result<Vec<Ends>, ExecError> {
-    Found::of(git, repository, prepared)?.check(git, repository, prepared, before)
+    Found::of(git, repository, prepared)?.ask(git, repository, prepared, before)
 }
 
 /// The files of attributes that hold for a change's files in the resulting tree.
@@ -87,24 +82,32 @@ impl Found {
         names.iter().any(|name| self.mentions.hold(name))
     }
 
-    fn check(
+    /// Has libgit2 answer, on a handle that is used up by this.
+    fn ask(
         &mut self,
         git: &git2::Repository,
         repository: &Repository,
         prepared: &Prepared,
         before: &[LineEnds],
     ) -> Result<Vec<Ends>, ExecError> {
-        let attributes = if self.is_asked(prepared, before) {
-            git.set_index(&mut self.index)
-                .map_err(RepoError::git("read the attributes"))?;
-            Attributes::Ask {
-                git,
-                from: AttrCheckFlags::INDEX_ONLY,
-                mentions: &self.mentions,
-            }
-        } else {
-            Attributes::None
+        git.set_index(&mut self.index)
+            .map_err(RepoError::git("read the attributes"))?;
+        let attributes = Attributes::Ask {
+            git,
+            from: AttrCheckFlags::INDEX_ONLY,
+            mentions: &self.mentions,
         };
+        self.check(git, attributes, repository, prepared, before)
+    }
+
+    fn check(
+        &self,
+        git: &git2::Repository,
+        attributes: Attributes<'_>,
+        repository: &Repository,
+        prepared: &Prepared,
+        before: &[LineEnds],
+    ) -> Result<Vec<Ends>, ExecError> {
         let conversion = Conversion {
             attributes,
             // Without a work tree nothing is done to line ends.
@@ -134,8 +137,8 @@ fn change_attributes(files: &[ReceiptFile]) -> bool {
         .any(|file| file.path.as_str().rsplit('/').next() == Some(".gitattributes"))
 }
 
-/// What is done to line ends. A commit whose line ends git
-/// would replace by itself with the next `git add` is refused, unless the base has such already.
+/// What is done to line ends. A commit whose line ends git would replace by itself with the next `git add` is refused,
+/// unless the base has such already.
 fn line_ends(
     git: &git2::Repository,
     conversion: &Conversion<'_>,
