@@ -267,33 +267,35 @@ fn windows_line_ends_in_answers_policies_profiles_and_ignore_files_change_nothin
     assert!(text.contains("a + b") && !text.contains('\r'), "{text:?}");
 }
 
-#[test]
-fn a_person_may_answer_with_windows_line_ends() {
-    let repo = TestRepo::new();
-    repo.write("a.txt", "one\n");
-    repo.commit_all("first");
-    repo.write(
-        "fix.diff",
-        "--- /dev/null\n+++ b/.github/workflows/ci.yml\n@@ -0,0 +1 @@\n+on: [push]\n",
-    );
-    let cli = agentos();
-    let program = env!("CARGO_BIN_EXE_agentos");
+/// What comes of `apply fix.diff` on a terminal where a person answers so, as `printf` writes it: the exit code, and what
+/// is seen. None where no terminal can be made, which is said.
+fn answered(repo: &TestRepo, answer: &str) -> Option<(Option<i32>, String)> {
     if !Path::new("/usr/bin/script").exists() {
         eprintln!("skipped: no `script` here to make a terminal with");
-        return;
+        return None;
     }
-    let line = format!("{program} apply fix.diff");
+    let line = format!("{} apply fix.diff", env!("CARGO_BIN_EXE_agentos"));
+    let typed = format!("printf '{answer}' | script --quiet --return --command '{line}' /dev/null");
     let output = agentos_testkit::cli::program("sh")
-        .args([
-            "-c",
-            &format!("printf 'y\\r\\n' | script --quiet --return --command '{line}' /dev/null"),
-        ])
+        .args(["-c", &typed])
         .current_dir(repo.path())
         .env_clear()
-        .envs(cli.world())
+        .envs(agentos().world())
         .output()
         .unwrap();
-    let seen = String::from_utf8_lossy(&output.stdout);
+    Some((
+        output.status.code(),
+        plain(&String::from_utf8_lossy(&output.stdout)),
+    ))
+}
+
+#[test]
+fn a_person_may_answer_with_windows_line_ends() {
+    let repo = small_repo();
+    repo.write("fix.diff", WORKFLOW_EDIT);
+    let Some((_, seen)) = answered(&repo, "y\\r\\n") else {
+        return;
+    };
     assert!(seen.contains("landed 1 file"), "{seen}");
 }
 
@@ -301,24 +303,10 @@ fn a_person_may_answer_with_windows_line_ends() {
 fn a_no_is_taken_for_a_no() {
     let repo = small_repo();
     repo.write("fix.diff", WORKFLOW_EDIT);
-    let program = env!("CARGO_BIN_EXE_agentos");
-    if !Path::new("/usr/bin/script").exists() {
-        eprintln!("skipped: no `script` here to make a terminal with");
+    let Some((code, seen)) = answered(&repo, "n\\n") else {
         return;
-    }
-    let line = format!("{program} apply fix.diff");
-    let output = agentos_testkit::cli::program("sh")
-        .args([
-            "-c",
-            &format!("printf 'n\\n' | script --quiet --return --command '{line}' /dev/null"),
-        ])
-        .current_dir(repo.path())
-        .env_clear()
-        .envs(agentos().world())
-        .output()
-        .unwrap();
-    let seen = plain(&String::from_utf8_lossy(&output.stdout));
-    assert_eq!(output.status.code(), Some(4), "{seen}");
+    };
+    assert_eq!(code, Some(4), "{seen}");
     assert!(seen.contains("declined; nothing was landed\n"), "{seen}");
     assert!(
         !seen.contains("--yes") && !seen.contains("consent needed"),
