@@ -57,8 +57,8 @@ impl Ahead {
     pub fn sync(&self, disk: &Disk) -> Result<(), EvidenceError> {
         self.with(|state| {
             if let Some(Begun { paths, thread }) = state.begun.take() {
-                // A system tells of a failed sync once: a second one that succeeds would prove nothing.
-                // Nor is what it might have heard heard again where it ended early.
+                // A system tells of a failed sync once: a second one that succeeds would prove nothing, also where the
+                // thread ended early and may have been told.
                 let ended = thread.join().unwrap_or_else(|_| Err(ended_early(&paths)));
                 if let Err(error) = ended {
                     state.unsynced.extend(paths);

@@ -1,7 +1,7 @@
 //! The files of a copy: made whole, or turned from those of another base into those of this one.
 //!
-//! Owns: which of them are written, and the index and git directory beside them; `write` writes them. Never: leaves a copy half done under its name:
-//! everything is written beside its place and renamed there at the end.
+//! Owns: which of them are written, and the index and git directory beside them; `write` writes them. Never: leaves a
+//! copy half done under its name: everything is written beside its place and renamed there at the end.
 
 use std::collections::HashMap;
 use std::fs;
