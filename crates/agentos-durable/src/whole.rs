@@ -4,11 +4,13 @@
 //! failure to write could go untold.
 
 use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{StatVfsMountFlags, fstatfs, fstatvfs, syncfs};
 use rustix::io::Errno;
+use rustix::system::uname;
 
 use crate::{Missing, SyncError, absent, open, range};
 
@@ -38,8 +40,7 @@ pub(crate) struct Whole {
 
 impl Whole {
     pub fn of(folder: &Path) -> Option<Self> {
-        let release = fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
-        if release_of(&release)? < TELLS_OF_FAILURES {
+        if release_of(&uname().release().to_string_lossy())? < TELLS_OF_FAILURES {
             return None;
         }
         let open = File::open(folder).ok()?;
@@ -57,7 +58,7 @@ impl Whole {
     /// was told once is not told to whoever asks again.
     pub fn sync<'p>(&self, paths: &'p [PathBuf], missing: Missing) -> Result<Vec<&'p PathBuf>, SyncError> {
         self.sync_beside(paths, missing, || {
-            waiting(&fs::read_to_string("/proc/meminfo").ok()?)
+            waiting(&String::from_utf8_lossy(&meminfo().ok()?))
         })
     }
 
@@ -139,6 +140,13 @@ fn is_worth_it(files: usize, waiting: impl FnOnce() -> Option<u64>) -> bool {
         .unwrap_or(u64::MAX)
         .saturating_mul(OTHERS_PER_FILE);
     files >= WORTH && waiting().is_some_and(|bytes| bytes <= most)
+}
+
+/// The file at once: the system makes it anew for a reader who comes back for more.
+fn meminfo() -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(8192);
+    File::open("/proc/meminfo")?.take(8192).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The bytes that wait for any disk, from `/proc/meminfo` (proc_meminfo(5)).
