@@ -3,8 +3,8 @@
 //! Owns: noticing a tape that was cut off. Never: is trusted for anything else. It is written after the tape, so a
 //! crash can leave it behind the tape but never ahead of it.
 
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -38,8 +38,25 @@ impl Head {
     }
 }
 
+/// Bytes of the file: the longest head fits, and each is as long as the one before, whose place it takes. A sector of a
+/// disk holds 512, and is written whole or not at all.
+const LENGTH: usize = 128;
+/// Who reads while another process writes may see some bytes of each of two heads; who reads again does not.
+const LOOKS: usize = 3;
+
 /// Reads the head.
 pub(crate) fn read(path: &Path) -> Result<HeadFile, EvidenceError> {
+    let mut found = HeadFile::Unreadable;
+    for _ in 0..LOOKS {
+        found = read_once(path)?;
+        if found != HeadFile::Unreadable {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn read_once(path: &Path) -> Result<HeadFile, EvidenceError> {
     match fs::read(path) {
         Ok(bytes) => Ok(serde_json::from_slice::<Head>(&bytes)
             .ok()
@@ -58,9 +75,61 @@ pub(crate) fn read(path: &Path) -> Result<HeadFile, EvidenceError> {
 /// append repairs and tells.
 pub(crate) fn write(path: &Path, head: &Head) -> Result<(), EvidenceError> {
     let text = serde_json::to_string(head).map_err(|error| EvidenceError::Json(error.to_string()))?;
+    let text = format!("{text:<most$}\n", most = LENGTH - 1);
+    let written = overwrite(path, text.as_bytes()).and_then(|done| match done {
+        true => Ok(()),
+        false => replace(path, text.as_bytes()),
+    });
+    written.map_err(EvidenceError::io("write", path))
+}
+
+/// Writes over a head of this length: no new file, and no file system that brings one to the disk before it takes the
+/// place of another. False where there is none.
+fn overwrite(path: &Path, text: &[u8]) -> io::Result<bool> {
+    let mut file = match OpenOptions::new().write(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let there = file.metadata()?;
+    let is_alike = there.is_file() && usize::try_from(there.len()).is_ok_and(|len| len == text.len());
+    if is_alike {
+        file.write_all(text)?;
+    }
+    Ok(is_alike)
+}
+
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let temp = path.with_extension("json.tmp");
-    let written = crate::blob::write_plain(&temp, format!("{text}\n").as_bytes());
-    written
-        .and_then(|()| fs::rename(&temp, path))
-        .map_err(EvidenceError::io("write", path))
+    crate::blob::write_plain(&temp, text)?;
+    fs::rename(&temp, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_head_has_the_same_length() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("head.json");
+        for seq in [0, 1, 99, u64::MAX] {
+            let head = Head::new(seq, &format!("sha256:{}", "f".repeat(64)));
+            write(&path, &head).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().len(), 128, "{seq}");
+            assert_eq!(read(&path).unwrap(), HeadFile::Says(head));
+        }
+    }
+
+    #[test]
+    fn a_head_of_another_length_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("head.json");
+        let head = Head::new(7, "sha256:0");
+        for there in ["", "{}", &"x".repeat(4096)] {
+            agentos_testkit::repo::write_file(&path, there);
+            write(&path, &head).unwrap();
+            assert_eq!(read(&path).unwrap(), HeadFile::Says(head.clone()), "{there:.9}");
+        }
+    }
 }
