@@ -7,6 +7,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::record::{GENESIS, MAX_LINE, Record};
 
+/// Most records are shorter than this many bytes.
+const FIRST_LOOK: u64 = 8 * 1024;
+
 /// Where the tape stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tail {
@@ -31,9 +34,11 @@ pub(crate) enum Found {
 pub(crate) fn read(file: &mut File) -> io::Result<Found> {
     let len = file.metadata()?.len();
     let window = u64::try_from(2 * MAX_LINE + 2).unwrap_or(u64::MAX).min(len);
-    let mut bytes = read_back(file, len, window.min(64 * 1024))?;
-    if line_ends(&bytes) < 2 && u64::try_from(bytes.len()).is_ok_and(|had| had < window) {
-        bytes = read_back(file, len, window)?;
+    let mut count = window.min(FIRST_LOOK);
+    let mut bytes = read_back(file, len, count)?;
+    while line_ends(&bytes) < 2 && count < window {
+        count = window.min(count.saturating_mul(8));
+        bytes = read_back(file, len, count)?;
     }
     let end = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
     let (lines, fragment) = bytes.split_at(end);
@@ -66,7 +71,7 @@ pub(crate) fn read(file: &mut File) -> io::Result<Found> {
 
 fn read_back(file: &mut File, len: u64, count: u64) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(len.saturating_sub(count)))?;
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
     file.take(count).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
