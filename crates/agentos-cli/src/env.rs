@@ -141,6 +141,30 @@ impl Env {
         Some(base.join("agentos"))
     }
 
+    /// The socket of the session's bus, through which a keyring is reached, as far as no variable gives it another address:
+    /// `$XDG_RUNTIME_DIR/bus`, which is `/run/user/UID/bus` where that is not set.
+    #[cfg(target_os = "linux")]
+    pub fn bus_socket(&self) -> Option<PathBuf> {
+        use std::os::unix::fs::MetadataExt;
+        if self.vars.contains_key("DBUS_SESSION_BUS_ADDRESS") {
+            return None;
+        }
+        let folder = match self.vars.get("XDG_RUNTIME_DIR") {
+            Some(dir) => PathBuf::from(dir),
+            None => {
+                let user = std::fs::metadata("/proc/self").ok()?.uid();
+                PathBuf::from(format!("/run/user/{user}"))
+            }
+        };
+        Some(folder.join("bus"))
+    }
+
+    /// Elsewhere a keyring is reached through no socket.
+    #[cfg(not(target_os = "linux"))]
+    pub fn bus_socket(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// The key file of the file store.
     pub fn credentials_file(&self) -> Option<PathBuf> {
         Some(self.home()?.join(".agentos").join("credentials.json"))

@@ -2,6 +2,7 @@
 //!
 //! Owns: the service name, a limit on waiting, and clear errors. Never: falls back to anything.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -13,20 +14,28 @@ use keyring_core::{CredentialStore, Entry, Error};
 use crate::CredentialError;
 
 const SERVICE: &str = "agentos";
+const NO_SERVICE: &str = "no such service answers in this session";
 
 /// Keys in a keyring.
 #[derive(Debug, Clone)]
 pub struct KeyringStore {
     /// None for the system's own, which is opened on first use.
     store: Option<Arc<CredentialStore>>,
+    /// Without it there is no keyring.
+    socket: Option<PathBuf>,
     limit: Duration,
 }
 
 impl KeyringStore {
-    /// The system's keyring. Each call waits at most `limit`, in which a person may have to unlock it.
+    /// The system's keyring. Each call waits at most `limit`, in which a person may have to unlock it. `socket` is the one
+    /// through which it is reached, where it is known: where that is not there, nobody is asked.
     #[must_use]
-    pub fn system(limit: Duration) -> Self {
-        Self { store: None, limit }
+    pub fn system(limit: Duration, socket: Option<PathBuf>) -> Self {
+        Self {
+            store: None,
+            socket,
+            limit,
+        }
     }
 
     /// Any other store of the keyring library.
@@ -34,6 +43,7 @@ impl KeyringStore {
     pub fn over(store: Arc<CredentialStore>, limit: Duration) -> Self {
         Self {
             store: Some(store),
+            socket: None,
             limit,
         }
     }
@@ -66,6 +76,11 @@ impl KeyringStore {
         T: Send + 'static,
         F: FnOnce(Entry) -> Result<T, Error> + Send + 'static,
     {
+        if self.socket.as_ref().is_some_and(|socket| !socket.exists()) {
+            return Err(CredentialError::NoKeyring {
+                reason: NO_SERVICE.to_owned(),
+            });
+        }
         let (send, receive) = mpsc::channel();
         let store = self.store.clone();
         let name = name.to_owned();
@@ -134,7 +149,7 @@ fn in_words(error: Error) -> CredentialError {
 fn one_line(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     if ["zbus", "dbus", "d-bus"].iter().any(|bus| lower.contains(bus)) {
-        return "no such service answers in this session".to_owned();
+        return NO_SERVICE.to_owned();
     }
     text.split_whitespace()
         .collect::<Vec<_>>()

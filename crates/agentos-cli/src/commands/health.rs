@@ -127,7 +127,7 @@ async fn look(app: &App, args: &HealthArgs, tools: &Tools, names: &[String]) -> 
         .zip(&ready)
         .map(|(health, tool)| with_key_remarks(health, tool))
         .collect();
-    let found = where_to_keep(found);
+    let found = where_to_keep(app, found);
     let answered = found.iter().zip(&ready);
     let answered: Vec<(&ToolHealth, &Tool)> = answered
         .filter_map(|(health, tool)| Some((health, tool.as_ref().ok()?)))
@@ -214,14 +214,14 @@ pub fn asked(
     let found = runtime::block_on(probe_all(names, &ready))?;
     let found = found.into_iter().zip(&ready);
     let found = found.map(|(health, tool)| with_key_remarks(health, tool));
-    Ok(where_to_keep(found.collect()))
+    Ok(where_to_keep(app, found.collect()))
 }
 
 /// Where there is no keyring, what proposes to keep a key names the store that is there.
-fn where_to_keep(mut found: Vec<ToolHealth>) -> Vec<ToolHealth> {
+fn where_to_keep(app: &App, mut found: Vec<ToolHealth>) -> Vec<ToolHealth> {
     const KEEP: &str = "agentos tool auth set ";
     let proposed = |tool: &ToolHealth| tool.fix.as_ref().is_some_and(|fix| fix.contains(KEEP));
-    if !found.iter().any(proposed) || keys::keyring() != Keyring::None {
+    if !found.iter().any(proposed) || keys::keyring(app) != Keyring::None {
         return found;
     }
     for fix in found.iter_mut().filter_map(|tool| tool.fix.as_mut()) {

@@ -50,7 +50,7 @@ impl KeyStatus {
 
 /// The user's stores, in the order in which they are asked.
 fn stores(app: &App) -> Vec<Store> {
-    let mut stores = vec![Store::Keyring(KeyringStore::system(LOOKING))];
+    let mut stores = vec![Store::Keyring(KeyringStore::system(LOOKING, app.env.bus_socket()))];
     if let Some(path) = app.env.credentials_file() {
         stores.push(Store::File(FileStore::new(path)));
     }
@@ -183,8 +183,8 @@ pub enum Keyring {
 }
 
 /// Asks the keyring for a name that nothing is kept under.
-pub fn keyring() -> Keyring {
-    match Store::Keyring(KeyringStore::system(LOOKING)).get("agentos.doctor") {
+pub fn keyring(app: &App) -> Keyring {
+    match Store::Keyring(KeyringStore::system(LOOKING, app.env.bus_socket())).get("agentos.doctor") {
         Ok(_) => Keyring::Usable,
         Err(problem) if is_no_keyring(&problem) => Keyring::None,
         Err(problem) => Keyring::Failed(problem.to_string()),
@@ -197,7 +197,7 @@ pub fn keyring() -> Keyring {
 /// When the store cannot be used.
 pub fn keep(app: &App, store: StoreArg, name: &str, key: &Secret) -> Result<(), EffectError> {
     let store = match store {
-        StoreArg::Keyring => Store::Keyring(KeyringStore::system(STORING)),
+        StoreArg::Keyring => Store::Keyring(KeyringStore::system(STORING, app.env.bus_socket())),
         StoreArg::File => Store::File(FileStore::new(app.env.credentials_file().ok_or_else(no_home)?)),
     };
     store.set(name, key).map_err(|error| {

@@ -116,7 +116,7 @@ fn find(app: &App) -> Result<Found, String> {
         let key = SigningKey::from_secret(&secret).map_err(|error| error.to_string())?;
         return Ok(Found::Key(Box::new(Kept { key, store: FILE })));
     }
-    match Store::Keyring(KeyringStore::system(LOOKING)).get(NAME) {
+    match Store::Keyring(KeyringStore::system(LOOKING, app.env.bus_socket())).get(NAME) {
         Ok(Some(secret)) => {
             let key = SigningKey::from_secret(&secret).map_err(|error| error.to_string())?;
             Ok(Found::Key(Box::new(Kept { key, store: KEYRING })))
@@ -132,7 +132,10 @@ fn make(app: &App, store: StoreArg) -> Result<Kept, EffectError> {
     let (key, secret) = SigningKey::generate().map_err(|error| broken(&error))?;
     trust_key(&trust_file(app)?, &owner(app), &key.public()).map_err(|error| broken(&error))?;
     let (store, name) = match store {
-        StoreArg::Keyring => (Store::Keyring(KeyringStore::system(STORING)), KEYRING),
+        StoreArg::Keyring => {
+            let keyring = KeyringStore::system(STORING, app.env.bus_socket());
+            (Store::Keyring(keyring), KEYRING)
+        }
         StoreArg::File => (Store::File(key_file(app)?), FILE),
     };
     store.set(NAME, &secret).map_err(|error| not_kept(&error))?;

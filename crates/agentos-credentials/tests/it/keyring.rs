@@ -122,3 +122,11 @@ fn a_keyring_that_does_not_answer_is_not_waited_for() {
     *silent.gone.lock().unwrap() = true;
     silent.wake.notify_all();
 }
+
+#[test]
+fn without_the_socket_through_which_it_is_reached_there_is_no_keyring() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::Keyring(KeyringStore::system(LIMIT, Some(folder.path().join("bus"))));
+    let error = store.get("a").unwrap_err();
+    assert!(matches!(error, CredentialError::NoKeyring { .. }), "{error:?}");
+}

@@ -26,7 +26,7 @@ pub fn checks(
     args: &DoctorArgs,
     checks: &mut Vec<Check>,
 ) -> Result<(), EffectError> {
-    checks.push(keyring());
+    checks.push(keyring(app));
     checks.push(signing_key(app));
     checks.push(sandbox());
     let tools = Tools::read(app, repo.and_then(|repo| repo.work_dir()))?;
@@ -43,8 +43,8 @@ pub fn checks(
     Ok(())
 }
 
-fn keyring() -> Check {
-    match keys::keyring() {
+fn keyring(app: &App) -> Check {
+    match keys::keyring(app) {
         Keyring::Usable => Check::fine("keyring", "the system's keyring answers"),
         Keyring::None => Check::attention(
             "keyring",
