@@ -11,7 +11,7 @@ use agentos_diff::RepoPath;
 use git2::AttrCheckFlags;
 
 use crate::conversion::{Attributes, Conversion};
-use crate::disk::{self, Replaced};
+use crate::disk::Replaced;
 use crate::error::Unsupported;
 use crate::index_lock::HeldIndex;
 use crate::mentions::Mentions;
@@ -49,7 +49,8 @@ pub(crate) fn read(place: &Path) -> Result<IndexFile, RepoError> {
 }
 
 /// Sets the entries of a change. The caller holds the index. Paths in `kept` hold a user's later work: their entries
-/// carry no stat data, so that git looks at the files. It is durable when this is done, together with `also`.
+/// carry no stat data, so that git looks at the files. What it holds is on the disk before it takes its place, and
+/// `also`; that it took it is not, until the folder is synced.
 pub(crate) fn update(
     repository: &Repository,
     held: &mut HeldIndex,
@@ -57,22 +58,20 @@ pub(crate) fn update(
     files: &[ReceiptFile],
     kept: &[String],
     also: Vec<PathBuf>,
+    replaced: &mut Replaced,
 ) -> Result<(), ExecError> {
     let (place, next) = (repository.index_path(), repository.next_index());
     change(repository, &mut held.index, root, files, kept)?;
     let written = write(&held.index, &next);
     written.map_err(ExecError::write("write", &next))?;
     repository.reach("index written");
-    let unsynced = [also, vec![next.clone()]].concat();
+    let unsynced = [vec![next.clone()], also].concat();
     repository.sync(&unsynced)?;
-    let mut replaced = Replaced::default();
+    repository.reach("work tree durable");
     replaced.keep(&place);
     fs::rename(&next, &place).map_err(ExecError::write("replace", &place))?;
     repository.reach("index replaced");
-    // Else a loss of power could bring back the old index without the journal that tells of it.
-    let folder = repository.git.path();
-    let synced = disk::beside(|| replaced.let_go(), || agentos_durable::sync_folder(folder));
-    synced.map_err(ExecError::not_synced)
+    Ok(())
 }
 
 fn write(index: &IndexFile, next: &Path) -> io::Result<()> {

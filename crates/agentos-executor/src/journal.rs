@@ -27,6 +27,10 @@ pub(crate) struct Journal {
     pub commit: Option<String>,
     /// True once the change counts as made although no ref moves.
     pub decided: bool,
+    /// When the machine was started, by [`boot`]; empty in a journal of a version that waited for the branch to be on the
+    /// disk before it went on.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub boot: String,
     /// The work tree that is written; it may be another one than the reader's.
     pub work_dir: Option<PathBuf>,
     pub files: Vec<JournalFile>,
@@ -42,6 +46,24 @@ pub(crate) struct JournalFile {
     /// What is done to its line ends in the work tree.
     #[serde(default, skip_serializing_if = "Ends::are_kept")]
     pub ends: Ends,
+}
+
+impl Journal {
+    /// May some of what was written have got lost, although what was written later is there? Only a start of the machine
+    /// without an end before it does that.
+    pub fn may_have_holes(&self) -> bool {
+        !self.boot.is_empty() && (self.boot == UNKNOWN || self.boot != boot())
+    }
+}
+
+/// Where nobody tells one start of the machine from another.
+const UNKNOWN: &str = "unknown";
+
+/// A name for the time since the machine was started (random(4), `boot_id`).
+pub(crate) fn boot() -> String {
+    let told = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let told = told.map(|text| text.trim().to_owned()).unwrap_or_default();
+    if told.is_empty() { UNKNOWN.to_owned() } else { told }
 }
 
 impl JournalFile {

@@ -10,11 +10,12 @@ use git2::{ErrorCode, Oid};
 
 use crate::disk;
 use crate::index_lock::HeldIndex;
-use crate::journal::{Journal, JournalFile};
+use crate::journal::{Journal, JournalFile, boot};
 use crate::land::{Prepared, moved};
 use crate::line_ends::Ends;
 use crate::splice::oid;
-use crate::{ExecError, IntentSink, LandPlan, Receipt, Repository, worktree};
+use crate::worktree::{self, Settled};
+use crate::{ExecError, IntentSink, LandPlan, Receipt, Repository};
 
 impl Repository {
     /// Journal, staged files, both on the disk with objects and intent; then ref, work tree, index, receipt.
@@ -43,6 +44,7 @@ impl Repository {
             parent: target.base_commit.clone(),
             commit: receipt.commit.clone(),
             decided: false,
+            boot: boot(),
             work_dir: root.map(Path::to_owned),
             files: files.collect(),
         };
@@ -88,7 +90,10 @@ impl Repository {
         Ok(())
     }
 
-    /// What follows once the change is made.
+    /// What follows once the change is made. Work tree and branch come to the disk in one wait: should a loss of power
+    /// take the branch alone, the next call finds the work tree changed, and moves it again. The journal stays until
+    /// index and receipt are there, too. That it is gone need not come there: done again, nothing of it changes
+    /// anything but what was taken back by hand.
     fn complete(
         &self,
         journal: &Journal,
@@ -97,21 +102,23 @@ impl Repository {
         receipt: &mut Receipt,
         records: &mut dyn IntentSink,
     ) -> Result<(), ExecError> {
-        if journal.commit.is_some() {
-            // Else a loss of power could leave a changed work tree under the old commit.
-            self.sync(&disk::ref_files(self.common_dir(), &journal.refname))?;
-            self.reach("branch durable");
-        }
-        receipt.kept = worktree::settle_unless_edited(self, held, root, &journal.files)?;
+        let branch = match journal.commit {
+            Some(_) => disk::ref_files(self.common_dir(), &journal.refname),
+            None => Vec::new(),
+        };
+        let Settled {
+            kept,
+            unsynced,
+            mut replaced,
+        } = worktree::settle_unless_edited(self, held, root, &journal.files, branch)?;
+        receipt.kept = kept;
         receipt.work_tree_updated = true;
         self.reach("settled");
+        disk::beside(|| replaced.let_go(), || self.tell(unsynced, receipt, records))?;
+        self.reach("receipt durable");
         self.remove_journal()?;
         self.reach("journal cleared");
-        self.tell(
-            Vec::from_iter(agentos_durable::folder(self.state_dir())),
-            receipt,
-            records,
-        )
+        Ok(())
     }
 
     /// The same where only a ref was moved. The journal stays until ref and receipt are on the disk: should only the

@@ -4,7 +4,8 @@
 //! holds. Never: overwrites what somebody edited since, writes where
 //! another branch is checked out by now, or removes a lock that may be another program's.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
 use std::path::Path;
 
 use git2::{ErrorCode, Oid};
@@ -12,8 +13,11 @@ use git2::{ErrorCode, Oid};
 use crate::index_lock::HeldIndex;
 use crate::journal::Journal;
 use crate::splice::oid;
-use crate::worktree;
 use crate::{ExecError, Recovered, RecoveryOutcome, RepoError, Repository};
+use crate::{disk, worktree};
+
+/// What the log of a branch says of a landing whose move of it was lost.
+const RESTORED: &str = "agentos: moved again after a loss of power";
 
 impl Repository {
     /// The run whose landing has not come to its end: cut short, or under way in another process. Looks only.
@@ -112,7 +116,10 @@ impl Repository {
         unsynced.extend(agentos_durable::folder(self.state_dir()));
         owner.sync(&unsynced)?;
         self.reach("staged");
-        worktree::settle_unless_edited(owner, index, root, &journal.files)
+        let mut settled = worktree::settle_unless_edited(owner, index, root, &journal.files, Vec::new())?;
+        let replaced = &mut settled.replaced;
+        disk::beside(|| replaced.let_go(), || owner.sync(&settled.unsynced))?;
+        Ok(settled.kept)
     }
 
     fn outcome(&self, journal: &Journal, owner: Option<&Repository>) -> Result<RecoveryOutcome, ExecError> {
@@ -123,13 +130,17 @@ impl Repository {
                 RecoveryOutcome::RolledBack
             });
         };
-        let now = match self.git.find_reference(&journal.refname) {
-            Ok(reference) => reference.target(),
-            Err(error) if error.code() == ErrorCode::NotFound => None,
-            // What cannot be read may have been made all the same.
-            Err(error) => return Err(RepoError::git("read the branch")(error).into()),
-        };
         let commit = oid(commit)?;
+        if self.is_torn(journal, commit) {
+            self.fill_ref(&journal.refname, commit)?;
+        }
+        let mut now = self.at(&journal.refname)?;
+        if self.lost_the_branch(journal, owner, now, commit)? {
+            self.git
+                .reference_matching(&journal.refname, commit, true, oid(&journal.parent)?, RESTORED)
+                .map_err(ExecError::git("move the branch"))?;
+            now = Some(commit);
+        }
         let head = owner.and_then(Self::head_id);
         // A branch that was renamed since is checked out under its new name.
         if now == Some(commit) || head == Some(commit) {
@@ -156,6 +167,78 @@ impl Repository {
         })
     }
 
+    /// Where a ref stands.
+    fn at(&self, refname: &str) -> Result<Option<Oid>, ExecError> {
+        match self.git.find_reference(refname) {
+            Ok(reference) => Ok(reference.target()),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            // What cannot be read may have been made all the same.
+            Err(error) => Err(RepoError::git("read the branch")(error).into()),
+        }
+    }
+
+    /// Did a loss of power leave the branch's file without its content? That it was moved to another commit since is in
+    /// its log.
+    fn is_torn(&self, journal: &Journal, commit: Oid) -> bool {
+        let path = self.common_dir().join(&journal.refname);
+        let is_empty = || {
+            let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+            is_file && fs::read(&path).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+        };
+        let last = || self.last_move(&journal.refname).map(|(_, to)| to.to_string());
+        journal.may_have_holes()
+            && is_branch(&journal.refname)
+            && is_empty()
+            && last().is_none_or(|to| to == commit.to_string() || to == journal.parent)
+            && self.git.find_commit(commit).is_ok()
+    }
+
+    /// Gives a branch whose file has no content the commit that was to be in it, as git replaces such a file; libgit2
+    /// does not move a branch that it cannot read. The lock is known as ours by its content, should we die here.
+    fn fill_ref(&self, refname: &str, commit: Oid) -> Result<(), ExecError> {
+        let lock = self.ref_lock_path(refname);
+        let path = self.common_dir().join(refname);
+        let filled = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&lock)
+            .and_then(|mut file| writeln!(file, "{commit}"))
+            .and_then(|()| agentos_durable::sync_alone(&lock))
+            .and_then(|()| fs::rename(&lock, &path));
+        filled.map_err(ExecError::write("replace", &path))
+    }
+
+    /// From where to where a ref moved last, as its log says.
+    fn last_move(&self, refname: &str) -> Option<(Oid, Oid)> {
+        let log = self.git.reflog(refname).ok()?;
+        log.get(0).map(|last| (last.id_old(), last.id_new()))
+    }
+
+    /// Did a loss of power take back that the branch moved, but not its log, or what was written to the work tree after it?
+    /// Somebody who moved it back has left word of that.
+    fn lost_the_branch(
+        &self,
+        journal: &Journal,
+        owner: Option<&Repository>,
+        now: Option<Oid>,
+        commit: Oid,
+    ) -> Result<bool, ExecError> {
+        let parent = oid(&journal.parent)?;
+        if !journal.may_have_holes() || !journal.writes.touches_work_tree() || now != Some(parent) {
+            return Ok(false);
+        }
+        let (Some(owner), Some(root)) = (owner, owner.and_then(Repository::work_dir)) else {
+            return Ok(false);
+        };
+        let last = self.last_move(&journal.refname);
+        let moved_back = last.is_some_and(|(from, _)| from == commit);
+        let is_told = last.is_some_and(|(_, to)| to == commit);
+        let is_checked_out = owner.head_ref().as_deref() == Some(journal.refname.as_str());
+        let is_there = self.git.find_commit(commit).is_ok();
+        let may_be = !moved_back && is_checked_out && is_there;
+        Ok(may_be && (is_told || worktree::holds_any(owner, root, &journal.files)?))
+    }
+
     /// Did the branch ever lead to this commit? It may have been renamed, amended or reset since.
     fn was_made(&self, journal: &Journal, owner: Option<&Repository>, commit: Oid) -> bool {
         let told = |repository: &Repository, name: &str| {
@@ -177,13 +260,11 @@ impl Repository {
         let Some(commit) = &journal.commit else {
             return Ok(());
         };
-        let is_branch =
-            journal.refname.starts_with("refs/heads/") && git2::Reference::is_valid_name(&journal.refname);
         let path = self.ref_lock_path(&journal.refname);
         let Ok(found) = fs::symlink_metadata(&path) else {
             return Ok(());
         };
-        if !is_branch || !found.is_file() {
+        if !is_branch(&journal.refname) || !found.is_file() {
             return Ok(());
         }
         let younger = || {
@@ -219,6 +300,11 @@ impl Repository {
         let is_ours = same(found.common_dir(), self.common_dir()) && same(found.work_dir()?, root);
         is_ours.then_some(found)
     }
+}
+
+/// A journal is a file like any other: a name that it holds need not be one.
+fn is_branch(refname: &str) -> bool {
+    refname.starts_with("refs/heads/") && git2::Reference::is_valid_name(refname)
 }
 
 /// Is what the journal tells of still checked out there, under whatever name? Another commit's work tree is not ours to

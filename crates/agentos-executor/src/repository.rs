@@ -146,7 +146,8 @@ impl Repository {
         let given = main(&mut |path| {
             // Of the others one may be missing.
             fs::metadata(path)?;
-            let all = [paths.as_slice(), &[path.to_owned()]].concat();
+            // A folder after the files is on the disk with them, as often as not.
+            let all = [&[path.to_owned()], paths.as_slice()].concat();
             let done = self.disk.sync_where_there(&all);
             let failed = done.as_ref().err().map(|SyncError { path, source }| {
                 io::Error::new(source.kind(), format!("`{}`: {source}", path.display()))

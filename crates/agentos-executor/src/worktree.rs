@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use agentos_diff::FileMode;
 
-use crate::disk::{self, Replaced};
+use crate::disk::Replaced;
 use crate::index;
 use crate::index_lock::{HeldIndex, no_links};
 use crate::journal::JournalFile;
@@ -82,15 +82,27 @@ pub(crate) fn stage(
     Ok(written)
 }
 
+/// What is left to do once work tree and index hold the change.
+pub(crate) struct Settled {
+    /// Paths that hold somebody's later work.
+    pub kept: Vec<String>,
+    /// The folder that holds the index; its names are not on the disk yet.
+    pub unsynced: Vec<PathBuf>,
+    /// What was replaced, to be let go of beside that wait.
+    pub replaced: Replaced,
+}
+
 /// Brings what is staged to its places, and the index up to it. A file that is no longer as the base has it, and not
 /// yet as the change has it, holds somebody's later work: it is left alone and named. Each is looked at right before
-/// its own step, since the steps before it take their time.
+/// its own step, since the steps before it take their time. All of it, and `also`, is on the disk before the index is
+/// replaced.
 pub(crate) fn settle_unless_edited(
     repository: &Repository,
     held: &mut HeldIndex,
     root: &Path,
     files: &[JournalFile],
-) -> Result<Vec<String>, ExecError> {
+    also: Vec<PathBuf>,
+) -> Result<Settled, ExecError> {
     let mut settling = Settling {
         repository,
         root,
@@ -109,13 +121,30 @@ pub(crate) fn settle_unless_edited(
         ..
     } = settling;
     let files: Vec<_> = files.iter().map(|entry| entry.file.clone()).collect();
+    let mut unsynced = also;
     // A folder that was emptied and removed after it was noted is not there; the folder above it was noted then.
-    let folders = folders.into_iter().filter_map(agentos_durable::folder).collect();
-    disk::beside(
-        || replaced.let_go(),
-        || index::update(repository, held, root, &files, &kept, folders),
-    )?;
-    Ok(kept)
+    unsynced.extend(folders.into_iter().filter_map(agentos_durable::folder));
+    index::update(repository, held, root, &files, &kept, unsynced, &mut replaced)?;
+    Ok(Settled {
+        kept,
+        unsynced: Vec::from_iter(agentos_durable::folder(repository.git.path().to_owned())),
+        replaced,
+    })
+}
+
+/// Does the work tree hold anything of the change?
+pub(crate) fn holds_any(
+    repository: &Repository,
+    root: &Path,
+    files: &[JournalFile],
+) -> Result<bool, ExecError> {
+    for entry in files {
+        match state_of(repository, root, entry)? {
+            OnDisk::New => return Ok(true),
+            OnDisk::Old | OnDisk::Other => {}
+        }
+    }
+    Ok(false)
 }
 
 /// What a path holds.

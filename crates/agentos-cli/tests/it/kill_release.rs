@@ -15,7 +15,7 @@ const WORDS: [&str; 5] = [
     "AGENTOS_TEST_HELPER",
     "fail point reached",
     "journal in place",
-    "branch durable",
+    "receipt durable",
 ];
 
 fn holds(program: &Path) -> [bool; 5] {

@@ -185,6 +185,124 @@ fn a_branch_that_cannot_be_read_is_no_landing_taken_back() {
     assert_eq!(recovered.outcome, RecoveryOutcome::Finished);
 }
 
+/// The branch's file as a loss of power may leave it, and the logs.
+fn lose_the_branch(repo: &TestRepo, file: &str, logs_too: bool) {
+    for log in [".git/logs/refs/heads/main", ".git/logs/HEAD"] {
+        let lines = String::from_utf8(repo.read(log)).unwrap();
+        let (before, _) = lines.trim_end().rsplit_once('\n').unwrap();
+        if logs_too {
+            repo.write(log, format!("{before}\n"));
+        }
+    }
+    repo.write(".git/refs/heads/main", file);
+}
+
+/// The work tree as it was before the landing.
+fn lose_the_work_tree(repo: &TestRepo, before: &str) {
+    repo.git(&["checkout", "--quiet", "--force", before, "--", "."]);
+    repo.git(&["clean", "--quiet", "-d", "--force"]);
+}
+
+/// The machine was started since the journal was written.
+fn start_anew(repo: &TestRepo) {
+    let path = ".git/agentos/journal.json";
+    let mut journal: serde_json::Value = serde_json::from_slice(&repo.read(path)).unwrap();
+    assert_ne!(journal["boot"], json!(null));
+    journal["boot"] = json!("another");
+    repo.write(path, journal.to_string());
+}
+
+#[test]
+fn a_branch_that_a_loss_of_power_took_back_is_moved_again() {
+    let lost = [
+        (false, false, false),
+        (false, false, true),
+        (false, true, false),
+        (true, false, false),
+        (true, true, false),
+        (true, true, true),
+    ];
+    for (torn, logs_too, work_tree_too) in lost {
+        let repo = example();
+        let before = repo.git(&["rev-parse", "HEAD"]);
+        cut_short(&repo, &TargetSpec::CurrentBranch);
+        let made = repo.git(&["rev-parse", "HEAD"]);
+        remove_file(&repo.path().join("z"));
+        let left = if torn {
+            String::new()
+        } else {
+            format!("{before}\n")
+        };
+        lose_the_branch(&repo, &left, logs_too);
+        if work_tree_too {
+            lose_the_work_tree(&repo, &before);
+        }
+        start_anew(&repo);
+        let recovered = open(&repo).recover().unwrap().unwrap();
+        assert_eq!(
+            (recovered.outcome, recovered.commit.as_deref()),
+            (RecoveryOutcome::Finished, Some(made.as_str())),
+            "torn {torn}, logs {logs_too}, work tree {work_tree_too}"
+        );
+        assert_eq!(
+            (repo.git(&["rev-parse", "HEAD"]), repo.status()),
+            (made, String::new())
+        );
+        assert_sound(&repo);
+    }
+}
+
+#[test]
+fn a_branch_is_not_moved_again_where_nothing_or_somebody_says_that_it_was_moved() {
+    type Then = fn(&TestRepo, &str);
+    let cases: [(&str, bool, Then, RecoveryOutcome); 4] = [
+        (
+            "nothing was lost: the machine was not started since",
+            false,
+            |repo, before| lose_the_branch(repo, &format!("{before}\n"), false),
+            RecoveryOutcome::Superseded,
+        ),
+        (
+            "the work tree is as it was before",
+            true,
+            |repo, before| {
+                lose_the_work_tree(repo, before);
+                lose_the_branch(repo, &format!("{before}\n"), true);
+            },
+            RecoveryOutcome::RolledBack,
+        ),
+        (
+            "somebody moved it back",
+            true,
+            |repo, _| drop(repo.git(&["reset", "--quiet", "--soft", "HEAD^"])),
+            RecoveryOutcome::Superseded,
+        ),
+        (
+            "another branch is checked out",
+            true,
+            |repo, before| {
+                repo.git(&["branch", "--quiet", "own", before]);
+                repo.write(".git/HEAD", "ref: refs/heads/own\n");
+                lose_the_branch(repo, &format!("{before}\n"), true);
+            },
+            RecoveryOutcome::RolledBack,
+        ),
+    ];
+    for (name, started, then, outcome) in cases {
+        let repo = example();
+        let before = repo.git(&["rev-parse", "HEAD"]);
+        cut_short(&repo, &TargetSpec::CurrentBranch);
+        remove_file(&repo.path().join("z"));
+        then(&repo, &before);
+        if started {
+            start_anew(&repo);
+        }
+        let recovered = open(&repo).recover().unwrap().unwrap();
+        assert_eq!(recovered.outcome, outcome, "{name}");
+        assert_eq!(repo.git(&["rev-parse", "main"]), before, "{name}");
+    }
+}
+
 #[test]
 fn a_change_that_was_not_made_is_taken_back() {
     let repo = example();

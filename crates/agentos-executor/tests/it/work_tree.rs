@@ -275,8 +275,8 @@ fn work_saved_while_the_change_lands_is_kept_and_told() {
 #[test]
 fn work_saved_while_the_work_tree_is_being_written_is_kept_and_told() {
     for (place, path) in [
-        ("branch durable", "a.txt"),
-        ("branch durable", "c.txt"),
+        ("branch moved", "a.txt"),
+        ("branch moved", "c.txt"),
         ("file removed", "a.txt"),
         ("file removed", "dir/b.txt"),
         ("file removed", "new/n.txt"),
