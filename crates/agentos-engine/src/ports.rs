@@ -248,7 +248,7 @@ pub trait Evidence {
     /// As [`Evidence::sync`].
     fn sync_with(&mut self, sync: &mut SyncFile<'_>) -> Result<(), EffectError>;
 
-    /// A landing may follow: what it would wait for is begun beside other work.
+    /// A landing may follow: what it needs is looked up now, while nobody waits for it.
     fn prepare(&mut self);
 
     /// Writes the run's checkpoint, where it can have one: it is durable with what was written before.

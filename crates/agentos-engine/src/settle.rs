@@ -70,8 +70,18 @@ pub struct Proved {
 /// Takes an answer to its end, on the branch that the run began with. Never fails: what goes wrong is the outcome, and
 /// it is recorded.
 pub fn settle(deps: &mut Deps<'_>, proposal: &Proposal<'_>, begun: &TargetInfo) -> Outcome {
-    let outcome =
-        attempt(deps, proposal, begun).unwrap_or_else(|error| Outcome::from_effect(proposal.run, &error));
+    settle_at(deps, proposal, begun, None)
+}
+
+/// The same, with the target where it is known how it stands now: that it moved since, the executor finds out.
+fn settle_at(
+    deps: &mut Deps<'_>,
+    proposal: &Proposal<'_>,
+    begun: &TargetInfo,
+    known: Option<TargetInfo>,
+) -> Outcome {
+    let outcome = attempt(deps, proposal, begun, known);
+    let outcome = outcome.unwrap_or_else(|error| Outcome::from_effect(proposal.run, &error));
     close(deps, outcome)
 }
 
@@ -146,7 +156,7 @@ pub fn apply(deps: &mut Deps<'_>, verb: &str, instruction: &str, proposal: &Prop
     let begun = begin(deps, verb, &proposal.tool, instruction)
         .and_then(|target| record_answer(deps, proposal.answer, proposal.attempt).map(|()| target));
     match begun {
-        Ok(target) => settle(deps, proposal, &target),
+        Ok(target) => settle_at(deps, proposal, &target, Some(target.clone())),
         Err(error) => {
             let outcome = Outcome::from_effect(proposal.run, &error);
             close(deps, outcome)
@@ -154,10 +164,18 @@ pub fn apply(deps: &mut Deps<'_>, verb: &str, instruction: &str, proposal: &Prop
     }
 }
 
-fn attempt(deps: &mut Deps<'_>, proposal: &Proposal<'_>, begun: &TargetInfo) -> Result<Outcome, EffectError> {
+fn attempt(
+    deps: &mut Deps<'_>,
+    proposal: &Proposal<'_>,
+    begun: &TargetInfo,
+    mut known: Option<TargetInfo>,
+) -> Result<Outcome, EffectError> {
     let mut moves = 0;
     loop {
-        let target = deps.repo.target()?;
+        let target = match known.take() {
+            Some(target) => target,
+            None => deps.repo.target()?,
+        };
         if target.refname != begun.refname {
             return Err(switched(begun, &target));
         }

@@ -4,7 +4,6 @@
 //! and a checkpoint's signature cover. Never: decides what is worth recording, reads a clock or a repository,
 //! repairs in silence, or keeps a secret. Start at [`Store`].
 
-mod ahead;
 mod blob;
 mod canonical;
 mod checkpoint;

@@ -6,15 +6,15 @@
 //! A record gets its place and is brought to the disk in two steps that a caller may take apart, to do other work in
 //! between. From the first to the second other writers wait.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use agentos_durable::{Disk, SyncFile};
 use serde_json::{Value, json};
 
-use crate::ahead::Ahead;
 use crate::checkpoint::Checkpoint;
 use crate::head::{Head, HeadFile};
 use crate::placed::{Entry, Placed};
@@ -32,8 +32,9 @@ pub struct Store {
     noted: Mutex<Vec<Entry>>,
     /// With a place, not yet on the disk.
     placed: Mutex<Option<Placed>>,
-    disk: OnceLock<Arc<Disk>>,
-    blobs: Ahead,
+    disk: OnceLock<Disk>,
+    /// Blobs and their folders that may not be on the disk yet.
+    unsynced: Mutex<BTreeSet<PathBuf>>,
     /// Bytes at which a file of the tape is full.
     full: u64,
 }
@@ -79,7 +80,7 @@ impl Store {
             noted: Mutex::new(Vec::new()),
             placed: Mutex::new(None),
             disk: OnceLock::new(),
-            blobs: Ahead::default(),
+            unsynced: Mutex::new(BTreeSet::new()),
             full: segments::FULL,
         })
     }
@@ -180,7 +181,7 @@ impl Store {
 
     fn bring_to_disk(&self, placed: &Placed, sync: &mut SyncFile<'_>) -> Result<(), EvidenceError> {
         // A record must not be on the disk before the blobs that it, or one noted before it, refers to.
-        self.blobs.sync(self.disk())?;
+        self.sync_blobs()?;
         let mut tape = &placed.tape;
         let written = tape
             .write_all(placed.lines.as_bytes())
@@ -282,6 +283,20 @@ impl Store {
         Ok(placed)
     }
 
+    fn sync_blobs(&self) -> Result<(), EvidenceError> {
+        let mut unsynced = self.unsynced();
+        if !unsynced.is_empty() {
+            let paths = Vec::from_iter(unsynced.iter().cloned());
+            self.disk().sync(&paths).map_err(blob::not_synced)?;
+            unsynced.clear();
+        }
+        Ok(())
+    }
+
+    fn unsynced(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn noted(&self) -> MutexGuard<'_, Vec<Entry>> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -319,14 +334,8 @@ impl Store {
         };
         self.disk();
         let stored = blob::put(&self.dir, bytes)?;
-        self.blobs.add(stored.unsynced);
+        self.unsynced().extend(stored.unsynced);
         Ok(stored.id)
-    }
-
-    /// Begins to bring the blobs stored so far to the disk, for a caller who has other work meanwhile. The next record
-    /// waits for them.
-    pub fn sync_blobs_ahead(&self) {
-        self.blobs.begin(self.disk());
     }
 
     /// Reads a blob back.
@@ -338,8 +347,8 @@ impl Store {
     }
 
     /// The file system of the folder, from before the first blob is written there.
-    fn disk(&self) -> &Arc<Disk> {
-        self.disk.get_or_init(|| Arc::new(Disk::of(&self.dir)))
+    fn disk(&self) -> &Disk {
+        self.disk.get_or_init(|| Disk::of(&self.dir))
     }
 
     pub(crate) fn tape_path(&self) -> PathBuf {

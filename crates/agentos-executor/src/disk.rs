@@ -44,6 +44,8 @@ pub(crate) struct Replaced(Vec<File>);
 const MOST_KEPT: usize = 128;
 /// Let go of at a time.
 const HANDS: usize = 8;
+/// As many take longer than a helper's coming and going.
+const WORTH: usize = 16;
 
 impl Replaced {
     /// Keeps a regular file that will be replaced. One that cannot be opened is given back when it is replaced.
@@ -60,6 +62,9 @@ impl Replaced {
     /// Lets go of all of them, many at a time.
     pub fn let_go(&mut self) {
         let mut files = std::mem::take(&mut self.0);
+        if files.len() < WORTH {
+            return;
+        }
         let share = files.len().div_ceil(HANDS).max(1);
         std::thread::scope(|scope| {
             while files.len() > share {
@@ -72,10 +77,13 @@ impl Replaced {
     }
 }
 
-/// Runs `main` while `aside` runs, where a helper can be had for it.
-pub(crate) fn beside<T>(aside: impl FnOnce() + Send, main: impl FnOnce() -> T) -> T {
+/// Lets go of files while `main` runs, where they are many and a helper can be had for it, else after it.
+pub(crate) fn beside<T>(mut replaced: Replaced, main: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
-        let _ = Builder::new().spawn_scoped(scope, aside);
+        if replaced.0.len() >= WORTH {
+            let mut replaced = std::mem::take(&mut replaced);
+            let _ = Builder::new().spawn_scoped(scope, move || replaced.let_go());
+        }
         main()
     })
 }

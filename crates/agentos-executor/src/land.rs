@@ -20,7 +20,7 @@ use crate::repository::Queue;
 use crate::splice::{mode_bits, oid, splice};
 use crate::{
     Authorship, CommitSigner, ExecError, FailPoints, FileId, Identity, Intent, IntentSink, Receipt,
-    ReceiptFile, RepoError, Repository, Signed, Target, Writes, filters, opinion, pack, preflight,
+    ReceiptFile, RepoError, Repository, Signed, Target, Writes, blob_id, filters, opinion, pack, preflight,
 };
 
 /// How a change shall land.
@@ -153,7 +153,7 @@ impl Repository {
         let mut receipt = receipt_of(plan, change, &prepared);
         receipt.commit = commit.map(|id| id.to_string());
         receipt.signed = commit.map(|_| signer.map_or(Signed::No, CommitSigner::format));
-        self.publish(plan, &prepared, &mut receipt, held.as_mut(), intents)?;
+        self.publish(plan, change, &prepared, &mut receipt, held.as_mut(), intents)?;
         Ok(receipt)
     }
 
@@ -367,9 +367,8 @@ fn receipt_file(base: &Tree<'_>, file: &FileChange) -> Result<ReceiptFile, ExecE
 }
 
 fn file_id(state: &FileState) -> Result<FileId, ExecError> {
-    let id = Oid::hash_object(ObjectType::Blob, &state.content).map_err(ExecError::git("hash a file"))?;
     Ok(FileId {
-        oid: id.to_string(),
+        oid: blob_id::of(&state.content)?.to_string(),
         mode: FileMode::clone(&state.mode),
     })
 }
@@ -384,11 +383,17 @@ pub(crate) fn prepare(
     fail: &FailPoints,
 ) -> Result<Prepared, ExecError> {
     let mut objects = Vec::new();
-    for state in change.files().iter().filter_map(|file| file.new.as_ref()) {
-        objects.push(
-            git.blob(&state.content)
-                .map_err(ExecError::git("write a file's content"))?,
-        );
+    for (file, told) in change.files().iter().zip(&files) {
+        let (Some(state), Some(told)) = (&file.new, &told.new) else {
+            continue;
+        };
+        let id = git
+            .blob(&state.content)
+            .map_err(ExecError::git("write a file's content"))?;
+        if id != oid(&told.oid)? {
+            return Err(opinion::disagree("a file's content is stored under another name"));
+        }
+        objects.push(id);
         fail.reach("content written");
     }
     let tree = splice(git, base, &files, &mut objects)?;

@@ -42,7 +42,8 @@ fn check_hunks(
     let mut patch = Vec::new();
     let mut before = memory.treebuilder(None).map_err(failed())?;
     let mut expected = Vec::new();
-    for (number, (section, file)) in sections.iter().zip(files).enumerate() {
+    let parts = sections.iter().zip(files).zip(change.files());
+    for (number, ((section, file), state)) in parts.enumerate() {
         let Some(hunks) = section.hunks else {
             check_without_hunks(section, file)?;
             continue;
@@ -54,11 +55,10 @@ fn check_hunks(
         let name = format!("f{number}");
         patch.extend_from_slice(header(&name, file).as_bytes());
         patch.extend_from_slice(hunks);
-        if let Some(old) = &file.old {
+        if let (Some(old), Some(state)) = (&file.old, &state.old) {
             let id = oid(&old.oid)?;
-            if !there.exists(id) {
-                let content = git.find_blob(id).map_err(failed())?;
-                memory.blob(content.content()).map_err(failed())?;
+            if !there.exists(id) && memory.blob(&state.content).map_err(failed())? != id {
+                return Err(disagree("the old content has another name than the base's"));
             }
             before.insert(&name, id, 0o100_644).map_err(failed())?;
         }
@@ -220,7 +220,7 @@ fn header(name: &str, file: &ReceiptFile) -> String {
     format!("diff --git a/{name} b/{name}\n{kind}--- {from}\n+++ {to}\n")
 }
 
-fn disagree(detail: &str) -> ExecError {
+pub(crate) fn disagree(detail: &str) -> ExecError {
     ExecError::SecondOpinion(detail.to_owned())
 }
 

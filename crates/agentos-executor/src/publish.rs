@@ -3,9 +3,11 @@
 //! Owns: journal, staged files, ref, index and work tree, journal cleared. Before the ref moves, nothing is visible;
 //! after it, everything can be redone from the journal. Never: checks whether a change may land.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::{fs, iter};
 
+use agentos_diff::Change;
 use git2::{ErrorCode, Oid};
 
 use crate::disk;
@@ -22,6 +24,7 @@ impl Repository {
     pub(crate) fn publish(
         &self,
         plan: &LandPlan,
+        change: &Change,
         prepared: &Prepared,
         receipt: &mut Receipt,
         held: Option<&mut HeldIndex>,
@@ -55,7 +58,7 @@ impl Repository {
             self.check_ref_is_free(&target.refname)?;
         }
         let ready = self
-            .make_ready(&journal, root, prepared.unsynced.clone(), records)
+            .make_ready(&journal, change, root, prepared.unsynced.clone(), records)
             .and_then(|()| self.decide(plan, &mut journal, root, commit));
         if let Err(error) = ready {
             self.take_back(root, &journal)?;
@@ -73,6 +76,7 @@ impl Repository {
     fn make_ready(
         &self,
         journal: &Journal,
+        change: &Change,
         root: Option<&Path>,
         mut unsynced: Vec<PathBuf>,
         records: &mut dyn IntentSink,
@@ -80,7 +84,9 @@ impl Repository {
         unsynced.extend(self.begin_journal(journal)?);
         self.reach("journal written");
         if let Some(root) = root {
-            unsynced.extend(worktree::stage(self, root, &journal.files)?);
+            let contents = change.files().iter().map(|file| file.new.as_ref());
+            let contents = contents.map(|state| state.map(|state| Cow::Borrowed(&*state.content)));
+            unsynced.extend(worktree::stage(self, root, &journal.files, contents.map(Ok))?);
             self.reach("staged");
         }
         let (durable, synced) = self.sync_together(unsynced, |sync| records.durable(sync));
@@ -109,12 +115,12 @@ impl Repository {
         let Settled {
             kept,
             unsynced,
-            mut replaced,
+            replaced,
         } = worktree::settle_unless_edited(self, held, root, &journal.files, branch)?;
         receipt.kept = kept;
         receipt.work_tree_updated = true;
         self.reach("settled");
-        disk::beside(|| replaced.let_go(), || self.tell(unsynced, receipt, records))?;
+        disk::beside(replaced, || self.tell(unsynced, receipt, records))?;
         self.reach("receipt durable");
         self.remove_journal()?;
         self.reach("journal cleared");

@@ -112,13 +112,17 @@ impl Repository {
         // Folders came and went: new content may have to wait elsewhere, and a second crash must find it there.
         worktree::plan_temps(root, &journal.run, &mut journal.files)?;
         self.replace_journal(journal)?;
-        let mut unsynced = worktree::stage(owner, root, &journal.files)?;
+        let mut unsynced = worktree::stage(
+            owner,
+            root,
+            &journal.files,
+            worktree::stored(owner, &journal.files),
+        )?;
         unsynced.extend(agentos_durable::folder(self.state_dir()));
         owner.sync(&unsynced)?;
         self.reach("staged");
-        let mut settled = worktree::settle_unless_edited(owner, index, root, &journal.files, Vec::new())?;
-        let replaced = &mut settled.replaced;
-        disk::beside(|| replaced.let_go(), || owner.sync(&settled.unsynced))?;
+        let settled = worktree::settle_unless_edited(owner, index, root, &journal.files, Vec::new())?;
+        disk::beside(settled.replaced, || owner.sync(&settled.unsynced))?;
         Ok(settled.kept)
     }
 

@@ -5,6 +5,7 @@
 //! right before it is used; a link that another program plants in between is a race that cannot be closed with
 //! path names alone, and that program could have written the same file itself.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -45,19 +46,22 @@ pub(crate) fn plan_temps(root: &Path, run: &str, files: &mut [JournalFile]) -> R
     Ok(())
 }
 
-/// Writes the new content of each file under its temporary name; gives what is to be synced. A folder that a file is to
-/// be deleted from is tried: one that cannot be written is found before the branch moves.
-pub(crate) fn stage(
+/// Writes the new content of each file, as `contents` has it in their order, under its temporary name; gives what is to be
+/// synced. A folder that a file is to be deleted from is tried: one that cannot be written is found before the branch
+/// moves.
+pub(crate) fn stage<'a>(
     repository: &Repository,
     root: &Path,
     files: &[JournalFile],
+    contents: impl Iterator<Item = Result<Option<Cow<'a, [u8]>>, ExecError>>,
 ) -> Result<Vec<PathBuf>, ExecError> {
     let mut written = Vec::new();
     let mut tried = BTreeSet::new();
-    for JournalFile { file, temp, ends } in files {
+    for (JournalFile { file, temp, ends }, content) in files.iter().zip(contents) {
         let Some(temp) = temp else {
             continue;
         };
+        let content = content?;
         let Some(new) = &file.new else {
             let temp = safe(root, temp)?;
             if tried.insert(temp.parent().map(Path::to_owned)) {
@@ -69,17 +73,29 @@ pub(crate) fn stage(
             }
             continue;
         };
-        let blob = repository
-            .git
-            .find_blob(oid(&new.oid)?)
-            .map_err(ExecError::git("read a new file"))?;
         let temp = safe(root, temp)?;
-        let bytes = ends.after.to_work_tree(blob.content());
+        let content = content.ok_or_else(|| ExecError::BaseDiffers(file.path.as_str().to_owned()))?;
+        let bytes = ends.after.to_work_tree(&content);
         write_new(&temp, &bytes, new.mode).map_err(ExecError::write("write", &temp))?;
         written.push(temp);
         repository.reach("file staged");
     }
     Ok(written)
+}
+
+/// The new content of files, from the object store.
+pub(crate) fn stored<'a>(
+    repository: &'a Repository,
+    files: &'a [JournalFile],
+) -> impl Iterator<Item = Result<Option<Cow<'a, [u8]>>, ExecError>> {
+    files.iter().map(|entry| {
+        let Some(new) = &entry.file.new else {
+            return Ok(None);
+        };
+        let blob = repository.git.find_blob(oid(&new.oid)?);
+        let blob = blob.map_err(ExecError::git("read a new file"))?;
+        Ok(Some(Cow::Owned(blob.content().to_vec())))
+    })
 }
 
 /// What is left to do once work tree and index hold the change.

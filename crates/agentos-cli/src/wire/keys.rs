@@ -50,7 +50,10 @@ impl KeyStatus {
 
 /// The user's stores, in the order in which they are asked.
 fn stores(app: &App) -> Vec<Store> {
-    let mut stores = vec![Store::Keyring(KeyringStore::system(LOOKING, app.env.bus_socket()))];
+    let mut stores = vec![Store::Keyring(KeyringStore::system(
+        LOOKING,
+        app.env.bus_socket(),
+    ))];
     if let Some(path) = app.env.credentials_file() {
         stores.push(Store::File(FileStore::new(path)));
     }

@@ -118,7 +118,6 @@ impl Evidence for Tape {
     }
 
     fn prepare(&mut self) {
-        self.store.sync_blobs_ahead();
         let app = &self.app;
         self.key.get_or_insert_with(|| signer::signer(app));
     }
