@@ -163,7 +163,9 @@ def verify(folder, repo, trusted, require):
                         or there is not commits and marks & kept):
                     tell("commit-rewritten" if tree else "record-without-commit", at)
         for name in references([body]):
-            path = folder / "blobs" / name[7:9] / name[9:]
+            path = folder / "blobs" / name[7:]
+            if not path.exists():  # where versions before put it
+                path = folder / "blobs" / name[7:9] / name[9:]
             if path.exists() and digest(path.read_bytes()) != name:
                 tell("blob-changed", at)
             elif not path.exists() and not redacted:

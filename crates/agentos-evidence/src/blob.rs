@@ -1,6 +1,8 @@
 //! Content-addressed bytes beside the tape: raw answers, prompts, canonical diffs, policy text.
 //!
-//! Owns: `blobs/<first two digits>/<the rest>`. Never: changes a blob once it is there.
+//! Owns: `blobs/<64 hex digits>`. Never: changes a blob once it is there.
+//!
+//! A folder for each pair of first digits, where blobs lay before and are still found, cost most new ones a new folder.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -22,15 +24,9 @@ pub(crate) struct Stored {
 pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
     let id = digest(bytes);
     let path = path_of(dir, &id)?;
-    let folder = path.parent().unwrap_or(dir).to_owned();
+    let folder = dir.join("blobs");
     let mut unsynced = vec![path.clone()];
     unsynced.extend(agentos_durable::folder(folder.clone()));
-    unsynced.extend(
-        folder
-            .parent()
-            .map(Path::to_owned)
-            .and_then(agentos_durable::folder),
-    );
     // Whoever wrote one that is there already may not have synced it yet.
     if fs::read(&path).is_ok_and(|there| there == bytes) {
         return Ok(Stored { id, unsynced });
@@ -76,7 +72,11 @@ pub(crate) fn copy(dir: &Path, id: &str, bytes: &[u8]) -> Result<bool, EvidenceE
 /// Reads a blob back, checked against its name.
 pub(crate) fn get(dir: &Path, id: &str) -> Result<Vec<u8>, EvidenceError> {
     let path = path_of(dir, id)?;
-    let bytes = match fs::read(&path) {
+    let read = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::read(old_path_of(dir, id)?),
+        read => read,
+    };
+    let bytes = match read {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(EvidenceError::NoBlob { id: id.to_owned() });
@@ -123,13 +123,19 @@ fn collect(value: &Value, found: &mut Vec<String>) {
 }
 
 fn path_of(dir: &Path, id: &str) -> Result<PathBuf, EvidenceError> {
-    let split = hex_of(id).and_then(|hex| hex.split_at_checked(2));
-    let Some((first, rest)) = split else {
-        return Err(EvidenceError::NoBlob {
-            id: id.chars().take(80).collect(),
-        });
-    };
+    Ok(dir.join("blobs").join(digits_of(id)?))
+}
+
+/// Where versions before looked.
+fn old_path_of(dir: &Path, id: &str) -> Result<PathBuf, EvidenceError> {
+    let (first, rest) = digits_of(id)?.split_at_checked(2).unwrap_or_default();
     Ok(dir.join("blobs").join(first).join(rest))
+}
+
+fn digits_of(id: &str) -> Result<&str, EvidenceError> {
+    hex_of(id).ok_or_else(|| EvidenceError::NoBlob {
+        id: id.chars().take(80).collect(),
+    })
 }
 
 /// Writes a file, without waiting for the disk.

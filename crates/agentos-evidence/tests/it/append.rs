@@ -287,3 +287,20 @@ fn evidence_is_not_written_through_a_link() {
         );
     }
 }
+
+#[test]
+fn a_blob_is_found_where_versions_before_put_it() {
+    let tape = Tape::new();
+    let id = tape.store.put_blob(b"old").unwrap();
+    let body = json!({ "answer_sha256": id });
+    tape.store.append("r", RecordKind::Answer, body, TS).unwrap();
+    let (first, rest) = id.strip_prefix("sha256:").unwrap().split_at(2);
+    let folder = tape.folder.path().join("blobs").join(first);
+    make_dir(&folder);
+    move_path(&tape.blob_path(&id), &folder.join(rest));
+    assert_eq!(tape.store.get_blob(&id).unwrap(), b"old");
+    assert!(tape.store.verify(&Checks::default()).unwrap().ok);
+    assert_eq!(tape.findings(), []);
+    write_file(&folder.join(rest), "new");
+    assert!(!tape.store.verify(&Checks::default()).unwrap().ok);
+}

@@ -54,8 +54,8 @@ impl Tape {
     }
 
     pub fn blob_path(&self, id: &str) -> std::path::PathBuf {
-        let (first, rest) = id.strip_prefix("sha256:").unwrap().split_at(2);
-        self.folder.path().join("blobs").join(first).join(rest)
+        let name = id.strip_prefix("sha256:").unwrap();
+        self.folder.path().join("blobs").join(name)
     }
 
     pub fn findings(&self) -> Vec<Finding> {

@@ -140,11 +140,10 @@ impl Program<'_> {
         let records = said.result.get("records").and_then(Value::as_array);
         let named = records.into_iter().flatten().rev().find_map(|record| {
             let name = record.pointer("/body/answer_sha256")?.as_str()?;
-            name.strip_prefix("sha256:")?.split_at_checked(2)
+            name.strip_prefix("sha256:")
         });
         let blobs = self.ground.repository().join(".git/agentos/blobs");
-        let text =
-            named.and_then(|(folder, name)| std::fs::read_to_string(blobs.join(folder).join(name)).ok());
+        let text = named.and_then(|name| std::fs::read_to_string(blobs.join(name)).ok());
         Ok(text)
     }
 
