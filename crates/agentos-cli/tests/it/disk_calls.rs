@@ -12,7 +12,7 @@ use crate::kill::{Kind, Place, everything};
 const SAMPLE: usize = 60;
 
 /// What may be told, with its exit code.
-const ALLOWED: [(&str, Option<i32>); 10] = [
+const ALLOWED: [(&str, Option<i32>); 11] = [
     ("landed", Some(0)),
     ("disk-full", Some(8)),
     ("read-only", Some(8)),
@@ -27,6 +27,7 @@ const ALLOWED: [(&str, Option<i32>); 10] = [
     // Which openings come in which order is not the same each time: one for reading may fail instead.
     ("unreadable-repository", Some(8)),
     ("unreadable-file", Some(8)),
+    ("unreadable-base", Some(8)),
 ];
 
 /// What a disk may answer to a call. A file cannot be opened for reading only once in a while: openings fail once.
