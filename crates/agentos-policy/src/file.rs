@@ -317,6 +317,30 @@ pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
     )
 }
 
+/// The lines of byte offsets that are asked in their order: each is counted on from the one before.
+pub(crate) struct Lines<'t> {
+    text: &'t str,
+    at: usize,
+    line: u32,
+}
+
+impl<'t> Lines<'t> {
+    pub(crate) fn of(text: &'t str) -> Self {
+        Self { text, at: 0, line: 1 }
+    }
+
+    /// The line of an offset, as [`place`] gives it.
+    pub(crate) fn line(&mut self, offset: usize) -> u32 {
+        let Some(between) = self.text.get(self.at..offset) else {
+            return place(self.text, offset).0;
+        };
+        let count = between.bytes().filter(|byte| *byte == b'\n').count();
+        self.at = offset;
+        self.line = self.line.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+        self.line
+    }
+}
+
 fn syntax(name: &str, text: &str, error: &toml::de::Error) -> PolicyError {
     let (line, column) = place(text, error.span().map_or(0, |span| span.start));
     let message = in_words(error.message().lines().next().unwrap_or_default());
@@ -415,4 +439,19 @@ fn did_you_mean(message: &str) -> Option<String> {
             count => *distance <= 1 + count / 3,
         })
         .map(|(_, _, known)| format!("did you mean `{known}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_as_places_are() {
+        let text = "\na\n\n\u{e9}\nb";
+        let mut lines = Lines::of(text);
+        // Offsets that go back, that are within a character and that are behind the end, too.
+        for offset in [0, 1, 1, 3, 4, 5, 8, 2, 7, 99, 0] {
+            assert_eq!(lines.line(offset), place(text, offset).0, "{offset}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use toml::Spanned;
 
 use crate::fault::Fault;
-use crate::file::{self, RuleText};
+use crate::file::{self, Lines, RuleText};
 use crate::{Effect, Layer, PolicyError, PolicySource, Preset, Rule};
 
 /// Everything that was read.
@@ -83,8 +83,9 @@ impl Loaded {
     ) -> Result<Option<Spanned<Preset>>, PolicyError> {
         let parsed = file::parse(&source.name, &source.text)?;
         let first = self.rules.len();
+        let mut lines = Lines::of(&source.text);
         for spanned in parsed.rule {
-            let (line, _) = file::place(&source.text, spanned.span().start);
+            let line = lines.line(spanned.span().start);
             let text = spanned.into_inner();
             let rule = Rule::new(source, line, &text)?;
             check_id(source, &rule, self.rules.get(first..).unwrap_or_default())?;

@@ -221,10 +221,17 @@ impl TouchTable {
 
     /// The table as text, for the policy's hash: other names are another policy.
     pub(crate) fn text() -> String {
-        let mut text = String::new();
+        let mut text = String::with_capacity(16 << 10);
         for (sign, table) in [("", TABLE), ("not ", EXCEPTIONS)] {
             for (parts, patterns) in table {
-                let _ = writeln!(text, "{sign}{parts:?} {patterns:?}");
+                let _ = write!(text, "{sign}{parts:?} [");
+                // As `Debug` writes them: it looks for signs to escape, and a pattern has none.
+                for (at, pattern) in patterns.iter().enumerate() {
+                    text.push_str(if at == 0 { "\"" } else { ", \"" });
+                    text.push_str(pattern);
+                    text.push('"');
+                }
+                text.push_str("]\n");
             }
         }
         text
@@ -240,4 +247,21 @@ fn names(table: &[(&[Part], &'static [&'static str])]) -> Names {
         }
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A consent is bound to the policy's hash, and the hash to this text.
+    #[test]
+    fn the_text_of_the_table_stays_as_it_was() {
+        let mut text = String::new();
+        for (sign, table) in [("", TABLE), ("not ", EXCEPTIONS)] {
+            for (parts, patterns) in table {
+                writeln!(text, "{sign}{parts:?} {patterns:?}").unwrap();
+            }
+        }
+        assert_eq!(TouchTable::text(), text);
+    }
 }
