@@ -4,6 +4,7 @@
 //! one source of rules loosen another, or allows what no rule allows. Start at [`PolicySet::decide`].
 
 mod approval;
+mod built_in;
 mod content;
 mod decision;
 mod error;

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use toml::Spanned;
 
+use crate::built_in::{self, BuiltIn};
 use crate::fault::Fault;
 use crate::file::{self, Lines, RuleText};
 use crate::{Effect, Layer, PolicyError, PolicySource, Preset, Rule};
@@ -50,11 +51,11 @@ pub(crate) fn load(sources: &[PolicySource]) -> Result<Loaded, PolicyError> {
     let floor = PolicySource {
         layer: Layer::Floor,
         name: "built-in/floor.toml".to_owned(),
-        text: include_str!("../policy/floor.toml").to_owned(),
+        text: built_in::FLOOR.to_owned(),
     };
-    loaded.read(&floor, true)?;
+    loaded.read_built_in(floor, built_in::FLOOR_JSON)?;
     for source in &sources {
-        if let Some(preset) = loaded.read(source, false)? {
+        if let Some(preset) = loaded.read(source)? {
             state(&mut stated, source, &preset)?;
         }
     }
@@ -76,25 +77,47 @@ pub(crate) fn load(sources: &[PolicySource]) -> Result<Loaded, PolicyError> {
 
 impl Loaded {
     /// Reads one text; gives the preset it names.
-    fn read(
-        &mut self,
-        source: &PolicySource,
-        built_in: bool,
-    ) -> Result<Option<Spanned<Preset>>, PolicyError> {
+    fn read(&mut self, source: &PolicySource) -> Result<Option<Spanned<Preset>>, PolicyError> {
         let parsed = file::parse(&source.name, &source.text)?;
         let first = self.rules.len();
         let mut lines = Lines::of(&source.text);
         for spanned in parsed.rule {
             let line = lines.line(spanned.span().start);
-            let text = spanned.into_inner();
-            let rule = Rule::new(source, line, &text)?;
-            check_id(source, &rule, self.rules.get(first..).unwrap_or_default())?;
-            self.rules.push(rule);
-            self.texts.push(text);
-            self.built_in.push(built_in);
+            self.add(source, first, line, spanned.into_inner())?;
         }
-        self.sources.push(source.clone());
+        self.end(source.clone(), false);
         Ok(parsed.preset)
+    }
+
+    /// Takes a text that came with the program, whose rules are read from `json`.
+    fn read_built_in(&mut self, source: PolicySource, json: &str) -> Result<(), PolicyError> {
+        let first = self.rules.len();
+        for BuiltIn { line, rule } in built_in::read(&source.name, json)? {
+            self.add(&source, first, line, rule)?;
+        }
+        self.end(source, true);
+        Ok(())
+    }
+
+    /// Adds a rule of a source whose first rule is the one at `first`.
+    fn add(
+        &mut self,
+        source: &PolicySource,
+        first: usize,
+        line: u32,
+        text: RuleText,
+    ) -> Result<(), PolicyError> {
+        let rule = Rule::new(source, line, &text)?;
+        check_id(source, &rule, self.rules.get(first..).unwrap_or_default())?;
+        self.rules.push(rule);
+        self.texts.push(text);
+        Ok(())
+    }
+
+    /// Notes the source whose rules were added last.
+    fn end(&mut self, source: PolicySource, built_in: bool) {
+        self.built_in.resize(self.rules.len(), built_in);
+        self.sources.push(source);
     }
 
     /// The rules of the presets that layers name.
@@ -110,7 +133,7 @@ impl Loaded {
                     name: preset.source_name(),
                     text: text.to_owned(),
                 };
-                self.read(&source, true)?;
+                self.read_built_in(source, built_in::json(*preset))?;
             }
         }
         Ok(())

@@ -1,0 +1,122 @@
+//! The rules that come with the program, in the form in which the program reads them.
+//!
+//! Owns: `policy/*.json`, which a test derives from the `*.toml` beside it. Never: what is hashed or shown; that is the
+//! TOML. To read TOML took a quarter of the time in which rules are loaded, and every call of the program loads these.
+
+use serde::Deserialize;
+
+use crate::file::RuleText;
+use crate::{PolicyError, Preset};
+
+/// The floor, as people read it.
+pub(crate) const FLOOR: &str = include_str!("../policy/floor.toml");
+
+/// The floor, as the program reads it.
+pub(crate) const FLOOR_JSON: &str = include_str!("../policy/floor.json");
+
+/// A rule, and the line of the TOML on which it begins.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BuiltIn {
+    pub(crate) line: u32,
+    pub(crate) rule: RuleText,
+}
+
+/// The rules of a preset; `None` has none.
+pub(crate) fn json(preset: Preset) -> &'static str {
+    match preset {
+        Preset::None => "[]",
+        Preset::Default => include_str!("../policy/default.json"),
+        Preset::Solo => include_str!("../policy/solo.json"),
+        Preset::Team => include_str!("../policy/team.json"),
+        Preset::Strict => include_str!("../policy/strict.json"),
+    }
+}
+
+/// Reads the rules of `name`. A test reads every one, so an error is never seen.
+pub(crate) fn read(name: &str, json: &str) -> Result<Vec<BuiltIn>, PolicyError> {
+    serde_json::from_str(json).map_err(|error| PolicyError::Syntax {
+        source_name: name.to_owned(),
+        line: u32::try_from(error.line()).unwrap_or(u32::MAX),
+        column: u32::try_from(error.column()).unwrap_or(u32::MAX),
+        message: error.to_string(),
+        hint: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::file;
+
+    /// Rewrites the JSON where it is set.
+    const UPDATE: &str = "AGENTOS_UPDATE";
+
+    fn files() -> Vec<(&'static str, &'static str, &'static str)> {
+        let preset = |preset: Preset| (preset.as_str(), preset.text().unwrap(), json(preset));
+        let presets = Preset::WITH_RULES.into_iter().map(preset);
+        std::iter::once(("floor", FLOOR, FLOOR_JSON))
+            .chain(presets)
+            .collect()
+    }
+
+    fn lines(name: &str, toml: &str) -> Vec<u32> {
+        let rules = file::parse(name, toml).unwrap().rule.into_iter();
+        rules.map(|rule| file::place(toml, rule.span().start).0).collect()
+    }
+
+    /// A rule a line, so that a change of one is read as one.
+    fn derived(name: &str, toml: &str) -> String {
+        let value: serde_json::Value = toml::from_str(toml).unwrap();
+        let rules = value["rule"].as_array().unwrap().iter();
+        let rules: Vec<String> = rules
+            .zip(lines(name, toml))
+            .map(|(rule, line)| serde_json::json!({ "line": line, "rule": rule }).to_string())
+            .collect();
+        format!("[\n{}\n]\n", rules.join(",\n"))
+    }
+
+    #[test]
+    fn the_committed_rules_are_those_of_the_toml() {
+        for (name, toml, json) in files() {
+            let derived = derived(name, toml);
+            if std::env::var_os(UPDATE).is_some() {
+                let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("policy");
+                std::fs::write(folder.join(format!("{name}.json")), derived).unwrap();
+                continue;
+            }
+            // The order of the fields is another where a crate of the workspace asks the library to keep it.
+            let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+            assert!(
+                value(json) == value(&derived),
+                "policy/{name}.json is not what policy/{name}.toml says; write it anew: {UPDATE}=1 cargo test -p agentos-policy"
+            );
+        }
+    }
+
+    #[test]
+    fn both_forms_give_the_same_rules() {
+        for (name, toml, json) in files() {
+            let from_toml = file::parse(name, toml).unwrap().rule.into_iter();
+            let from_toml: Vec<_> = from_toml
+                .zip(lines(name, toml))
+                .map(|(rule, line)| (line, rule.into_inner()))
+                .collect();
+            let from_json = read(name, json).unwrap().into_iter();
+            let from_json: Vec<_> = from_json.map(|one| (one.line, one.rule)).collect();
+            assert!(!from_toml.is_empty(), "{name}");
+            assert_eq!(format!("{from_json:?}"), format!("{from_toml:?}"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_built_in_file_names_no_preset_of_its_own() {
+        for (name, toml, _) in files() {
+            let preset = file::parse(name, toml).unwrap().preset;
+            let preset = preset.map_or(Preset::None, toml::Spanned::into_inner);
+            assert_eq!(preset, Preset::None, "{name}");
+        }
+    }
+}
