@@ -17,7 +17,7 @@ use crate::hooks_path::HooksPath;
 use crate::load::{Loaded, Standing};
 use crate::question::{self, Bits, Question};
 use crate::reasons::Reasons;
-use crate::touch::{TouchTable, Touches};
+use crate::touch::{self, Touches};
 use crate::{
     Decision, Effect, FactsSummary, Layer, PolicyError, PolicySource, Reason, Rule, ToolFacts, Touch,
     example, glob, load,
@@ -38,7 +38,6 @@ pub struct PolicySet {
     owners: Vec<(usize, PathList)>,
     /// For each rule, whether it names paths at all (it may only exclude some).
     names_paths: Vec<bool>,
-    touches: TouchTable,
     hooks: Option<HooksPath>,
     sha256: String,
 }
@@ -315,7 +314,7 @@ impl PolicySet {
         for rule in excluded {
             set(&mut hits, rule, false);
         }
-        let mut touches = self.touches.of(&folded);
+        let mut touches = touch::of(&folded);
         if self.hooks.as_ref().is_some_and(|hooks| hooks.holds(&folded)) {
             touches.insert(Touch::Hooks);
         }
@@ -355,7 +354,6 @@ impl PolicySet {
             globs: Globs::new(&globs).map_err(whole)?,
             owners,
             names_paths: texts.iter().map(|text| text.paths.is_some()).collect(),
-            touches: TouchTable::new(),
             hooks: None,
             sha256: digest(&sources),
             stands_in: rules.iter().map(place).collect(),
@@ -441,7 +439,7 @@ fn path_globs(list: PathList, pattern: &str) -> Result<Vec<globset::Glob>, Fault
 }
 
 fn digest(sources: &[PolicySource]) -> String {
-    let table = TouchTable::text();
+    let table = touch::table_text();
     let sources = sources
         .iter()
         .flat_map(|source| [source.layer.as_str(), &source.name, &source.text]);

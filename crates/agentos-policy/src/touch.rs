@@ -1,6 +1,6 @@
 //! Which part of a project a path belongs to.
 //!
-//! Owns: the parts and how a path is asked for them; `table` has the names. Never: what may be done to them; rules
+//! Owns: the parts and how a path is asked for them; `table` has the names, and `written` the same names for the program. Never: what may be done to them; rules
 //! say that. A name counts whether or not the file exists yet.
 
 use std::fmt::Write as _;
@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 
 mod names;
 mod table;
+#[cfg(test)]
+mod writer;
+mod written;
 
-use names::Names;
 use table::{EXCEPTIONS, TABLE};
 
 /// A part of a project that deserves a rule of its own.
@@ -194,59 +196,31 @@ impl FromIterator<Part> for Touches {
     }
 }
 
-/// The table, ready to be asked.
-#[derive(Debug, Clone)]
-pub(crate) struct TouchTable {
-    names: Names,
-    /// What a name is not part of, though it looks so.
-    exceptions: Names,
+/// What a folded path belongs to.
+pub(crate) fn of(folded: &str) -> Touches {
+    let named = written::NAMES.of(folded);
+    if named == Touches::default() {
+        return named;
+    }
+    named.without(written::EXCEPTIONS.of(folded))
 }
 
-impl TouchTable {
-    pub(crate) fn new() -> Self {
-        Self {
-            names: names(TABLE),
-            exceptions: names(EXCEPTIONS),
-        }
-    }
-
-    /// What a folded path belongs to.
-    pub(crate) fn of(&self, folded: &str) -> Touches {
-        let named = self.names.of(folded);
-        if named == Touches::default() {
-            return named;
-        }
-        named.without(self.exceptions.of(folded))
-    }
-
-    /// The table as text, for the policy's hash: other names are another policy.
-    pub(crate) fn text() -> String {
-        let mut text = String::with_capacity(16 << 10);
-        for (sign, table) in [("", TABLE), ("not ", EXCEPTIONS)] {
-            for (parts, patterns) in table {
-                let _ = write!(text, "{sign}{parts:?} [");
-                // As `Debug` writes them: it looks for signs to escape, and a pattern has none.
-                for (at, pattern) in patterns.iter().enumerate() {
-                    text.push_str(if at == 0 { "\"" } else { ", \"" });
-                    text.push_str(pattern);
-                    text.push('"');
-                }
-                text.push_str("]\n");
+/// The table as text, for the policy's hash: other names are another policy.
+pub(crate) fn table_text() -> String {
+    let mut text = String::with_capacity(16 << 10);
+    for (sign, table) in [("", TABLE), ("not ", EXCEPTIONS)] {
+        for (parts, patterns) in table {
+            let _ = write!(text, "{sign}{parts:?} [");
+            // As `Debug` writes them: it looks for signs to escape, and a pattern has none.
+            for (at, pattern) in patterns.iter().enumerate() {
+                text.push_str(if at == 0 { "\"" } else { ", \"" });
+                text.push_str(pattern);
+                text.push('"');
             }
-        }
-        text
-    }
-}
-
-fn names(table: &[(&[Part], &'static [&'static str])]) -> Names {
-    let mut names = Names::default();
-    for (parts, patterns) in table {
-        let owner: Touches = parts.iter().copied().collect();
-        for pattern in *patterns {
-            names.add(pattern, owner);
+            text.push_str("]\n");
         }
     }
-    names
+    text
 }
 
 #[cfg(test)]
@@ -262,6 +236,6 @@ mod tests {
                 writeln!(text, "{sign}{parts:?} {patterns:?}").unwrap();
             }
         }
-        assert_eq!(TouchTable::text(), text);
+        assert_eq!(table_text(), text);
     }
 }
