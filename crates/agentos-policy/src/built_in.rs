@@ -46,13 +46,8 @@ pub(crate) fn read(name: &str, json: &str) -> Result<Vec<BuiltIn>, PolicyError> 
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::file;
-
-    /// Rewrites the JSON where it is set.
-    const UPDATE: &str = "AGENTOS_UPDATE";
+    use crate::{derived, file};
 
     fn files() -> Vec<(&'static str, &'static str, &'static str)> {
         let preset = |preset: Preset| (preset.as_str(), preset.text().unwrap(), json(preset));
@@ -68,7 +63,7 @@ mod tests {
     }
 
     /// A rule a line, so that a change of one is read as one.
-    fn derived(name: &str, toml: &str) -> String {
+    fn written(name: &str, toml: &str) -> String {
         let value: serde_json::Value = toml::from_str(toml).unwrap();
         let rules = value["rule"].as_array().unwrap().iter();
         let rules: Vec<String> = rules
@@ -81,18 +76,11 @@ mod tests {
     #[test]
     fn the_committed_rules_are_those_of_the_toml() {
         for (name, toml, json) in files() {
-            let derived = derived(name, toml);
-            if std::env::var_os(UPDATE).is_some() {
-                let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("policy");
-                std::fs::write(folder.join(format!("{name}.json")), derived).unwrap();
-                continue;
-            }
+            let derived = written(name, toml);
             // The order of the fields is another where a crate of the workspace asks the library to keep it.
             let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
-            assert!(
-                value(json) == value(&derived),
-                "policy/{name}.json is not what policy/{name}.toml says; write it anew: {UPDATE}=1 cargo test -p agentos-policy"
-            );
+            let is_fresh = value(json) == value(&derived);
+            derived::check(&format!("policy/{name}.json"), is_fresh, &derived);
         }
     }
 

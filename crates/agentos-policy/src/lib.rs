@@ -7,6 +7,8 @@ mod approval;
 mod built_in;
 mod content;
 mod decision;
+#[cfg(test)]
+mod derived;
 mod error;
 mod example;
 mod explain;

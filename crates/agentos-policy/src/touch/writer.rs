@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use super::names::{first_bit, slashes};
 use super::table::{EXCEPTIONS, TABLE};
 use super::{Part, Touches};
-use crate::glob;
 use crate::plain::{Place, placed};
+use crate::{derived, glob};
 
 /// A table.
 pub(super) type Rows = &'static [(&'static [Part], &'static [&'static str])];
@@ -88,10 +88,14 @@ impl Sorted {
             let _ = writeln!(text, "    {field}: &[");
             for ((place, length), names) in groups {
                 let owners = list(names.values().map(owner));
-                let names = list(names.keys().map(|name| format!("{name:?}")));
+                let quoted = list(names.keys().map(|name| format!("{name:?}")));
+                let quoted = match names.len() {
+                    1 => quoted,
+                    _ => format!("concat!({quoted})"),
+                };
                 flow(
                     &mut text,
-                    &format!("group({place:?}, {length}, concat!({names}), &[{owners}]),"),
+                    &format!("group({place:?}, {length}, {quoted}, &[{owners}]),"),
                 );
             }
             text.push_str("    ],\n");
@@ -152,13 +156,6 @@ fn the_written_names_are_those_of_the_table() {
     let tables = [("NAMES", TABLE), ("EXCEPTIONS", EXCEPTIONS)];
     let written = tables.map(|(name, rows)| Sorted::of(rows).write(name));
     let derived = format!("{HEADER}{}", written.concat());
-    if std::env::var_os("AGENTOS_UPDATE").is_some() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/touch/written.rs");
-        std::fs::write(file, derived).unwrap();
-        return;
-    }
-    assert!(
-        include_str!("written.rs") == derived,
-        "written.rs is not what table.rs says; write it anew: AGENTOS_UPDATE=1 cargo test -p agentos-policy"
-    );
+    let is_fresh = include_str!("written.rs") == derived;
+    derived::check("src/touch/written.rs", is_fresh, &derived);
 }
