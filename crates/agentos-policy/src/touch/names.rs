@@ -97,9 +97,16 @@ impl Starred {
         (self.place, self.slashes, self.first)
     }
 
-    /// What stands behind its last star: most names fail on it.
-    fn end(&self) -> &[u8] {
-        self.name.rsplit('*').next().unwrap_or_default().as_bytes()
+    /// Whether a name has its last byte, where that is no star: most names fail on it.
+    fn ends_as(&self, name: &str) -> bool {
+        let last = self.name.as_bytes().last();
+        last == Some(&b'*') || last == name.as_bytes().last()
+    }
+
+    /// Whether a name has what stands behind its last star.
+    fn holds_end(&self, name: &str) -> bool {
+        let end = self.name.rsplit('*').next().unwrap_or_default();
+        name.as_bytes().ends_with(end.as_bytes())
     }
 }
 
@@ -117,7 +124,7 @@ impl Names {
                     continue;
                 }
                 for starred in self.starred_at((place, slashes, first)) {
-                    if name.as_bytes().ends_with(starred.end()) && matches(starred.name, name) {
+                    if starred.ends_as(name) && starred.holds_end(name) && matches(starred.name, name) {
                         self.union(&mut found, starred.owner);
                     }
                 }
