@@ -3,7 +3,7 @@
 //! Owns: noticing a tape that was cut off. Never: is trusted for anything else. It is written after the tape, so a
 //! crash can leave it behind the tape but never ahead of it.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -41,17 +41,19 @@ impl Head {
 /// Bytes of the file: the longest head fits, and each is as long as the one before, whose place it takes. A sector of a
 /// disk holds 512, and is written whole or not at all.
 const LENGTH: usize = 128;
-/// Who reads while another process writes may see some bytes of each of two heads; who reads again does not.
-const LOOKS: usize = 3;
+/// Who reads while another process writes may see some bytes of each of two heads, which can look like a third one: only
+/// what is seen twice is believed.
+const LOOKS: usize = 8;
 
 /// Reads the head.
 pub(crate) fn read(path: &Path) -> Result<HeadFile, EvidenceError> {
-    let mut found = HeadFile::Unreadable;
-    for _ in 0..LOOKS {
-        found = read_once(path)?;
-        if found != HeadFile::Unreadable {
+    let mut found = read_once(path)?;
+    for _ in 1..LOOKS {
+        let again = read_once(path)?;
+        if again == found && found != HeadFile::Unreadable {
             break;
         }
+        found = again;
     }
     Ok(found)
 }
@@ -84,19 +86,39 @@ pub(crate) fn write(path: &Path, head: &Head) -> Result<(), EvidenceError> {
 }
 
 /// Writes over a head of this length: no new file, and no file system that brings one to the disk before it takes the
-/// place of another. False where there is none.
+/// place of another. False where there is none, it has a second name, as a copy made of links has, or it cannot be written.
 fn overwrite(path: &Path, text: &[u8]) -> io::Result<bool> {
     let mut file = match OpenOptions::new().write(true).open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+            ) =>
+        {
+            return Ok(false);
+        }
         Err(error) => return Err(error),
     };
     let there = file.metadata()?;
-    let is_alike = there.is_file() && usize::try_from(there.len()).is_ok_and(|len| len == text.len());
+    let is_alike = has_one_name(&there)
+        && there.is_file()
+        && usize::try_from(there.len()).is_ok_and(|len| len == text.len());
     if is_alike {
         file.write_all(text)?;
     }
     Ok(is_alike)
+}
+
+#[cfg(unix)]
+fn has_one_name(found: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    found.nlink() == 1
+}
+
+#[cfg(not(unix))]
+fn has_one_name(_found: &Metadata) -> bool {
+    true
 }
 
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
@@ -131,5 +153,30 @@ mod tests {
             write(&path, &head).unwrap();
             assert_eq!(read(&path).unwrap(), HeadFile::Says(head.clone()), "{there:.9}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_copy_made_of_links_keeps_its_head() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, copy] = ["head.json", "copy.json"].map(|name| folder.path().join(name));
+        let [first, second] = [7, 8].map(|seq| Head::new(seq, "sha256:0"));
+        write(&path, &first).unwrap();
+        agentos_testkit::repo::make_hard_link(&path, &copy);
+        write(&path, &second).unwrap();
+        assert_eq!(read(&copy).unwrap(), HeadFile::Says(first));
+        assert_eq!(read(&path).unwrap(), HeadFile::Says(second));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_head_that_cannot_be_written_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("head.json");
+        write(&path, &Head::new(7, "sha256:0")).unwrap();
+        agentos_testkit::repo::set_mode(&path, 0o444);
+        let head = Head::new(8, "sha256:0");
+        write(&path, &head).unwrap();
+        assert_eq!(read(&path).unwrap(), HeadFile::Says(head));
     }
 }
