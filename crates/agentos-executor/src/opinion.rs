@@ -124,7 +124,12 @@ fn check_without_hunks(section: &Section<'_>, file: &ReceiptFile) -> Result<(), 
 }
 
 /// The new tree must differ from the base by the files of the change and nothing else.
-fn check_tree(git: &Repository, base: &Tree<'_>, tree: Oid, files: &[ReceiptFile]) -> Result<(), ExecError> {
+pub(crate) fn check_tree(
+    git: &Repository,
+    base: &Tree<'_>,
+    tree: Oid,
+    files: &[ReceiptFile],
+) -> Result<(), ExecError> {
     let tree = git
         .find_tree(tree)
         .map_err(ExecError::git("compare the result"))?;

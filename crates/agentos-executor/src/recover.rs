@@ -5,7 +5,7 @@
 //! another branch is checked out by now, or removes a lock that may be another program's.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use git2::{ErrorCode, Oid};
@@ -14,7 +14,7 @@ use crate::index_lock::HeldIndex;
 use crate::journal::Journal;
 use crate::splice::oid;
 use crate::{ExecError, Recovered, RecoveryOutcome, RepoError, Repository};
-use crate::{disk, worktree};
+use crate::{disk, opinion, worktree};
 
 /// What the log of a branch says of a landing whose move of it was lost.
 const RESTORED: &str = "agentos: moved again after a loss of power";
@@ -77,8 +77,12 @@ impl Repository {
     /// What became of it, and the paths that hold somebody's later work; the journal is cleared then.
     fn bring_to_an_end(&self, journal: &mut Journal) -> Result<(RecoveryOutcome, Vec<String>), ExecError> {
         let owner = self.work_tree_of(journal);
-        let mut outcome = self.outcome(journal, owner.as_ref())?;
+        if journal.commit.is_some() {
+            self.check_no_links(&journal.refname)?;
+        }
+        // A branch that is to be moved again must be free.
         self.release_abandoned_ref(journal)?;
+        let mut outcome = self.outcome(journal, owner.as_ref())?;
         let mut kept = Vec::new();
         if let Some(owner) = &owner
             && let Some(root) = owner.work_dir()
@@ -136,13 +140,17 @@ impl Repository {
         };
         let commit = oid(commit)?;
         if self.is_torn(journal, commit) {
-            self.fill_ref(&journal.refname, commit)?;
+            self.fill_ref(journal, commit)?;
         }
         let mut now = self.at(&journal.refname)?;
         if self.lost_the_branch(journal, owner, now, commit)? {
+            let parent = oid(&journal.parent)?;
             self.git
-                .reference_matching(&journal.refname, commit, true, oid(&journal.parent)?, RESTORED)
-                .map_err(ExecError::git("move the branch"))?;
+                .reference_matching(&journal.refname, commit, true, parent, RESTORED)
+                .map_err(|error| match error.code() {
+                    ErrorCode::Locked => ExecError::RefLocked(journal.refname.clone()),
+                    _ => ExecError::git("move the branch")(error),
+                })?;
             now = Some(commit);
         }
         let head = owner.and_then(Self::head_id);
@@ -189,33 +197,69 @@ impl Repository {
             let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
             is_file && fs::read(&path).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
         };
-        let last = || self.last_move(&journal.refname).map(|(_, to)| to.to_string());
+        let last = || self.last_move(&journal.refname).map(|to| to.to_string());
         journal.may_have_holes()
             && is_branch(&journal.refname)
             && is_empty()
             && last().is_none_or(|to| to == commit.to_string() || to == journal.parent)
-            && self.git.find_commit(commit).is_ok()
+            && self.is_the_change(journal, commit)
     }
 
     /// Gives a branch whose file has no content the commit that was to be in it, as git replaces such a file; libgit2
     /// does not move a branch that it cannot read. The lock is known as ours by its content, should we die here.
-    fn fill_ref(&self, refname: &str, commit: Oid) -> Result<(), ExecError> {
-        let lock = self.ref_lock_path(refname);
-        let path = self.common_dir().join(refname);
-        let filled = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&lock)
-            .and_then(|mut file| writeln!(file, "{commit}"))
-            .and_then(|()| agentos_durable::sync_alone(&lock))
-            .and_then(|()| fs::rename(&lock, &path));
+    fn fill_ref(&self, journal: &Journal, commit: Oid) -> Result<(), ExecError> {
+        let lock = self.ref_lock_path(&journal.refname);
+        let path = self.common_dir().join(&journal.refname);
+        let taken = OpenOptions::new().write(true).create_new(true).open(&lock);
+        let mut file = taken.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => ExecError::RefLocked(journal.refname.clone()),
+            _ => ExecError::write("make", &lock)(error),
+        })?;
+        // Who held the lock a moment ago may have moved it.
+        let filled = if self.is_torn(journal, commit) {
+            writeln!(file, "{commit}")
+                .and_then(|()| agentos_durable::sync_alone(&lock))
+                .and_then(|()| fs::rename(&lock, &path))
+        } else {
+            fs::remove_file(&lock)
+        };
         filled.map_err(ExecError::write("replace", &path))
     }
 
-    /// From where to where a ref moved last, as its log says.
-    fn last_move(&self, refname: &str) -> Option<(Oid, Oid)> {
+    /// Is this commit the change that the journal tells of, and all of it there? The journal may be another's, and may
+    /// have come to the disk without the rest: then the branch never moved.
+    fn is_the_change(&self, journal: &Journal, commit: Oid) -> bool {
+        let failed = || ExecError::git("read the change");
+        let check = || {
+            let commit = self.git.find_commit(commit).map_err(failed())?;
+            let parent = commit.parent(0).map_err(failed())?;
+            if commit.parent_count() != 1 || parent.id() != oid(&journal.parent)? {
+                return Err(opinion::disagree("the commit follows another one"));
+            }
+            let files: Vec<_> = journal.files.iter().map(|entry| entry.file.clone()).collect();
+            let base = parent.tree().map_err(failed())?;
+            opinion::check_tree(&self.git, &base, commit.tree_id(), &files)?;
+            for new in files.iter().filter_map(|file| file.new.as_ref()) {
+                self.git.find_blob(oid(&new.oid)?).map_err(failed())?;
+            }
+            Ok::<_, ExecError>(())
+        };
+        check().is_ok()
+    }
+
+    /// Where a ref went last, as its log says.
+    fn last_move(&self, refname: &str) -> Option<Oid> {
         let log = self.git.reflog(refname).ok()?;
-        log.get(0).map(|last| (last.id_old(), last.id_new()))
+        log.get(0).map(|last| last.id_new())
+    }
+
+    /// Was a ref moved away from a commit, as its log says?
+    fn was_left(&self, refname: &str, commit: Oid) -> bool {
+        let log = self.git.reflog(refname);
+        log.is_ok_and(|log| {
+            let moved_on = log.iter().skip(1).any(|entry| entry.id_new() == commit);
+            moved_on || log.iter().any(|entry| entry.id_old() == commit)
+        })
     }
 
     /// Did a loss of power take back that the branch moved, but not its log, or what was written to the work tree after it?
@@ -234,12 +278,10 @@ impl Repository {
         let (Some(owner), Some(root)) = (owner, owner.and_then(Repository::work_dir)) else {
             return Ok(false);
         };
-        let last = self.last_move(&journal.refname);
-        let moved_back = last.is_some_and(|(from, _)| from == commit);
-        let is_told = last.is_some_and(|(_, to)| to == commit);
+        let is_told = self.last_move(&journal.refname) == Some(commit);
         let is_checked_out = owner.head_ref().as_deref() == Some(journal.refname.as_str());
-        let is_there = self.git.find_commit(commit).is_ok();
-        let may_be = !moved_back && is_checked_out && is_there;
+        let may_be =
+            is_checked_out && !self.was_left(&journal.refname, commit) && self.is_the_change(journal, commit);
         Ok(may_be && (is_told || worktree::holds_any(owner, root, &journal.files)?))
     }
 

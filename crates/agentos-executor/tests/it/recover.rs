@@ -1,7 +1,7 @@
 //! What a killed landing leaves is finished or taken back.
 
 use agentos_executor::{ExecError, RecoveryOutcome, Repository, TargetSpec, Writes};
-use agentos_testkit::repo::{TestRepo, remove_file};
+use agentos_testkit::repo::{TestRepo, make_link, read_file, remove_file, write_file};
 use serde_json::json;
 
 use crate::support::{Sink, accept, assert_sound, example, land, land_in, open, program, text};
@@ -429,4 +429,115 @@ fn a_branch_that_a_dead_landing_holds_is_let_go_and_nobody_elses() {
             remove_file(&repo.path().join(lock));
         }
     }
+}
+
+/// A lock on the branch, as libgit2 leaves it where it dies, or as a loss of power brings it back.
+#[test]
+fn a_lock_that_a_loss_of_power_brought_back_does_not_keep_the_branch_where_it_was() {
+    for torn in [false, true] {
+        for empty in [false, true] {
+            let repo = example();
+            let before = repo.git(&["rev-parse", "HEAD"]);
+            cut_short(&repo, &TargetSpec::CurrentBranch);
+            let made = repo.git(&["rev-parse", "HEAD"]);
+            remove_file(&repo.path().join("z"));
+            let left = if torn {
+                String::new()
+            } else {
+                format!("{before}\n")
+            };
+            lose_the_branch(&repo, &left, true);
+            start_anew(&repo);
+            let lock = if empty { String::new() } else { format!("{made}\n") };
+            repo.write(".git/refs/heads/main.lock", lock);
+            let recovered = open(&repo).recover().unwrap().unwrap();
+            assert_eq!(
+                recovered.outcome,
+                RecoveryOutcome::Finished,
+                "torn {torn}, empty {empty}"
+            );
+            assert_eq!(
+                (repo.git(&["rev-parse", "HEAD"]), repo.status()),
+                (made, String::new())
+            );
+            assert!(!repo.has(".git/refs/heads/main.lock"));
+            assert_sound(&repo);
+        }
+    }
+}
+
+#[test]
+fn a_branch_that_somebody_moved_back_and_on_and_back_again_is_not_moved_again() {
+    let repo = example();
+    let before = repo.git(&["rev-parse", "HEAD"]);
+    cut_short(&repo, &TargetSpec::CurrentBranch);
+    remove_file(&repo.path().join("z"));
+    start_anew(&repo);
+    repo.git(&["reset", "--quiet", "--soft", "HEAD^"]);
+    repo.git(&["commit", "--quiet", "--allow-empty", "-m", "other"]);
+    repo.git(&["reset", "--quiet", "--soft", "HEAD^"]);
+    open(&repo).recover().unwrap().unwrap();
+    assert_eq!(repo.git(&["rev-parse", "main"]), before);
+}
+
+#[test]
+fn a_branch_is_not_moved_again_to_a_commit_that_is_not_the_change() {
+    for torn in [false, true] {
+        let repo = example();
+        let before = repo.git(&["rev-parse", "HEAD"]);
+        cut_short(&repo, &TargetSpec::CurrentBranch);
+        remove_file(&repo.path().join("z"));
+        let tree = format!("{before}^{{tree}}");
+        let theirs = repo.git(&["commit-tree", "-p", &before, "-m", "theirs", &tree]);
+        lose_the_branch(&repo, &format!("{before}\n"), true);
+        let path = ".git/agentos/journal.json";
+        let mut journal: serde_json::Value = serde_json::from_slice(&repo.read(path)).unwrap();
+        journal["boot"] = json!("another");
+        journal["commit"] = json!(theirs);
+        repo.write(path, journal.to_string());
+        if torn {
+            repo.write(".git/refs/heads/main", "");
+            // A branch that cannot be read is told.
+            open(&repo).recover().unwrap_err();
+            assert_eq!(repo.read(".git/refs/heads/main"), b"");
+        } else {
+            let recovered = open(&repo).recover().unwrap().unwrap();
+            assert_eq!(recovered.outcome, RecoveryOutcome::RolledBack);
+            assert_eq!(repo.git(&["rev-parse", "main"]), before);
+        }
+    }
+}
+
+#[test]
+fn a_branch_is_not_moved_again_to_a_commit_whose_content_was_lost() {
+    let repo = example();
+    let before = repo.git(&["rev-parse", "HEAD"]);
+    cut_short(&repo, &TargetSpec::CurrentBranch);
+    remove_file(&repo.path().join("z"));
+    let blob = repo.git(&["rev-parse", "HEAD:n/m"]);
+    lose_the_branch(&repo, &format!("{before}\n"), true);
+    start_anew(&repo);
+    let (first, rest) = blob.split_at(2);
+    remove_file(&repo.path().join(format!(".git/objects/{first}/{rest}")));
+    let recovered = open(&repo).recover().unwrap().unwrap();
+    assert_eq!(recovered.outcome, RecoveryOutcome::RolledBack);
+    assert_eq!(repo.git(&["rev-parse", "main"]), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_journal_does_not_lead_to_a_branch_outside() {
+    let repo = example();
+    cut_short(&repo, &TargetSpec::CurrentBranch);
+    remove_file(&repo.path().join("z"));
+    let outside = repo.outside().join("theirs");
+    write_file(&outside.join("__init__.py"), "");
+    make_link(&repo.path().join(".git/refs/heads/d"), outside.to_str().unwrap());
+    let path = ".git/agentos/journal.json";
+    let mut journal: serde_json::Value = serde_json::from_slice(&repo.read(path)).unwrap();
+    journal["boot"] = json!("another");
+    journal["refname"] = json!("refs/heads/d/__init__.py");
+    repo.write(path, journal.to_string());
+    drop(open(&repo).recover());
+    assert_eq!(read_file(&outside.join("__init__.py")), b"");
 }
