@@ -99,6 +99,10 @@ impl Repository {
                 }
             }
         }
+        if journal.commit.is_some() {
+            // Who moved the branch may have died before it was on the disk: without the journal nobody would move it again.
+            self.sync(&disk::ref_files(self.common_dir(), &journal.refname))?;
+        }
         self.reach("recovered");
         self.clear_journal()?;
         Ok((outcome, kept))

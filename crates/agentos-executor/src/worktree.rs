@@ -259,12 +259,28 @@ impl<'a> Settling<'a> {
     fn is_open(&mut self, entry: &JournalFile) -> Result<bool, ExecError> {
         Ok(match state_of(self.repository, self.root, entry)? {
             OnDisk::Old => true,
-            OnDisk::New => false,
+            OnDisk::New => {
+                self.note_folders(entry)?;
+                false
+            }
             OnDisk::Other => {
                 self.kept.push(entry.file.path.as_str().to_owned());
                 false
             }
         })
+    }
+
+    /// Who brought a file to its place, or made room for it, may have died before the names were on the disk.
+    fn note_folders(&mut self, entry: &JournalFile) -> Result<(), ExecError> {
+        self.folders.insert(self.root.to_owned());
+        for above in ancestors(entry.file.path.as_str()) {
+            let folder = self.root.join(above);
+            if !look_at(&folder)?.is_some_and(|found| found.is_dir()) {
+                break;
+            }
+            self.folders.insert(folder);
+        }
+        Ok(())
     }
 
     fn remove(&mut self, entry: &JournalFile) -> Result<(), ExecError> {
