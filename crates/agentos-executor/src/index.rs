@@ -14,6 +14,7 @@ use crate::conversion::{Attributes, Conversion};
 use crate::disk::Replaced;
 use crate::error::Unsupported;
 use crate::index_lock::HeldIndex;
+use crate::journal::JournalFile;
 use crate::mentions::Mentions;
 use crate::preflight::{Content, is_base_content};
 use crate::splice::{mode_bits, oid};
@@ -107,6 +108,22 @@ fn change(
     index.edit(std::iter::empty(), &new);
     index.forget_trees_of(paths());
     Ok(())
+}
+
+/// Was the index replaced? No entry of the change is as it was before then. What the work tree had to hold was on the disk
+/// before, so that whatever else it holds now is a user's.
+pub(crate) fn is_brought_up(index: &IndexFile, files: &[JournalFile]) -> bool {
+    files.iter().all(|JournalFile { file, .. }| {
+        let entry = index.get(file.path.as_str(), 0);
+        let is_old = match (&entry, &file.old) {
+            (None, None) => true,
+            (Some(entry), Some(old)) => {
+                entry.id() == old.oid && i64::from(entry.mode()) == i64::from(mode_bits(old.mode))
+            }
+            (None, Some(_)) | (Some(_), None) => false,
+        };
+        !is_old
+    })
 }
 
 /// Finds out early what a reading under the lock would find: an index of a kind that is not read. Reading a large one takes long, so only one that looks odd is read here.

@@ -98,8 +98,8 @@ impl Repository {
 
     /// What follows once the change is made. Work tree and branch come to the disk in one wait: should a loss of power
     /// take the branch alone, the next call finds the work tree changed, and moves it again. The journal stays until
-    /// index and receipt are there, too. That it is gone need not come there: done again, nothing of it changes
-    /// anything but what was taken back by hand.
+    /// index and receipt are there, too. That it is gone need not come there: the index tells the next call that nothing
+    /// is left to do.
     fn complete(
         &self,
         journal: &Journal,

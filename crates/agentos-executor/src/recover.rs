@@ -14,7 +14,7 @@ use crate::index_lock::HeldIndex;
 use crate::journal::Journal;
 use crate::splice::oid;
 use crate::{ExecError, Recovered, RecoveryOutcome, RepoError, Repository};
-use crate::{disk, opinion, worktree};
+use crate::{disk, index, opinion, worktree};
 
 /// What the log of a branch says of a landing whose move of it was lost.
 const RESTORED: &str = "agentos: moved again after a loss of power";
@@ -117,6 +117,11 @@ impl Repository {
         journal: &mut Journal,
         index: &mut HeldIndex,
     ) -> Result<Vec<String>, ExecError> {
+        if index::is_brought_up(&index.index, &journal.files) {
+            let folder = agentos_durable::folder(owner.git.path().to_owned());
+            owner.sync(&Vec::from_iter(folder))?;
+            return worktree::others(owner, root, &journal.files);
+        }
         // Folders came and went: new content may have to wait elsewhere, and a second crash must find it there.
         worktree::plan_temps(root, &journal.run, &mut journal.files)?;
         self.replace_journal(journal)?;

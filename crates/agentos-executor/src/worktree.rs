@@ -163,6 +163,22 @@ pub(crate) fn holds_any(
     Ok(false)
 }
 
+/// The paths that hold something else than the change made of them.
+pub(crate) fn others(
+    repository: &Repository,
+    root: &Path,
+    files: &[JournalFile],
+) -> Result<Vec<String>, ExecError> {
+    let mut others = Vec::new();
+    for entry in files {
+        match state_of(repository, root, entry)? {
+            OnDisk::Old | OnDisk::Other => others.push(entry.file.path.as_str().to_owned()),
+            OnDisk::New => {}
+        }
+    }
+    Ok(others)
+}
+
 /// What a path holds.
 enum OnDisk {
     New,

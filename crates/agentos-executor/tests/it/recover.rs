@@ -1,6 +1,9 @@
 //! What a killed landing leaves is finished or taken back.
 
-use agentos_executor::{ExecError, RecoveryOutcome, Repository, TargetSpec, Writes};
+use agentos_durable::SyncFile;
+use agentos_executor::{
+    ExecError, Intent, IntentSink, Receipt, RecoveryOutcome, Repository, TargetSpec, Writes,
+};
 use agentos_testkit::repo::{TestRepo, make_link, read_file, remove_file, write_file};
 use serde_json::json;
 
@@ -540,4 +543,45 @@ fn a_journal_does_not_lead_to_a_branch_outside() {
     repo.write(path, journal.to_string());
     drop(open(&repo).recover());
     assert_eq!(read_file(&outside.join("__init__.py")), b"");
+}
+
+/// Keeps the journal that is removed right after the receipt: a loss of power can bring it back.
+struct KeepJournal<'a>(&'a TestRepo, Vec<u8>);
+
+impl IntentSink for KeepJournal<'_> {
+    fn intent(&mut self, intent: &Intent) -> Result<String, String> {
+        accept(intent)
+    }
+
+    fn receipt(&mut self, _: &Receipt, _: &mut SyncFile<'_>) {
+        self.1 = self.0.read(".git/agentos/journal.json");
+    }
+}
+
+#[test]
+fn a_journal_that_a_loss_of_power_brought_back_takes_nothing_from_the_user() {
+    for spec in [TargetSpec::CurrentBranch, TargetSpec::WorkTreeOnly] {
+        let repo = example();
+        let mut sink = KeepJournal(&repo, Vec::new());
+        let edits = [
+            ("a.txt", text("x\n")),
+            ("dir/b.txt", text("y\n")),
+            ("n/m", text("m\n")),
+        ];
+        land_in(&open(&repo), &spec, &edits, &mut sink).unwrap();
+        // One file is put back by hand, one deleted, one staged and edited again.
+        repo.write("a.txt", "one\ntwo\nthree\n");
+        remove_file(&repo.path().join("n/m"));
+        repo.write("dir/b.txt", "staged\n");
+        repo.git(&["add", "dir/b.txt"]);
+        repo.write("dir/b.txt", "edited\n");
+        let (before, staged) = (repo.status(), repo.git(&["ls-files", "--stage"]));
+        repo.write(".git/agentos/journal.json", &sink.1);
+        start_anew(&repo);
+        let recovered = open(&repo).recover().unwrap().unwrap();
+        assert_eq!(recovered.outcome, RecoveryOutcome::Finished);
+        assert_eq!(repo.git(&["ls-files", "--stage"]), staged, "{spec:?}");
+        assert_eq!(repo.status(), before, "{spec:?}");
+        assert_sound(&repo);
+    }
 }
