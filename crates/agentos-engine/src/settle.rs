@@ -10,9 +10,7 @@ use agentos_evidence::RecordKind;
 use agentos_policy::{Decision, NotApproved, PolicySet, ToolFacts, approve};
 use agentos_tool::RunId;
 
-use crate::ports::{
-    Clock, ConsentPort, EffectError, Evidence, Landed, PolicyInForce, Repository, TargetInfo, Writes,
-};
+use crate::ports::{Clock, ConsentPort, EffectError, Evidence, PolicyInForce, Repository, TargetInfo};
 use crate::records::{self, Answered, Begin, DecisionBody, LandingBody, RefusalBody};
 use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
 
@@ -385,7 +383,7 @@ fn carry_out(
         Err(error) if error.written => return Ok(unfinished(outcome, &error, intent)),
         Err(error) => return Err(error),
     };
-    outcome.message = landed_message(target, &landed, &outcome.files);
+    outcome.message = landing::told(target, &landed, &outcome.files);
     if outcome.report.as_ref().is_some_and(|report| report.partial) {
         outcome.message.push_str("; a part of the answer was left out");
     }
@@ -471,28 +469,6 @@ fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
     outcome.code = decision.code().map(|code| code.to_string());
     outcome.decision = Some(decision);
     outcome
-}
-
-fn landed_message(target: &TargetInfo, landed: &Landed, files: &[String]) -> String {
-    let count = if files.len() == 1 {
-        "1 file".to_owned()
-    } else {
-        format!("{} files", files.len())
-    };
-    let branch = target
-        .refname
-        .strip_prefix("refs/heads/")
-        .unwrap_or(&target.refname);
-    let short = landed
-        .commit
-        .as_deref()
-        .and_then(|commit| commit.get(..10))
-        .unwrap_or_default();
-    match target.writes {
-        Writes::CommitAndWorkTree | Writes::CommitOnly => format!("landed {count} on {branch} as {short}"),
-        Writes::WorkTreeOnly => format!("landed {count} in the work tree, without a commit"),
-        Writes::Nothing => format!("{count} would land on {branch}; nothing was written"),
-    }
 }
 
 mod consent;

@@ -1,6 +1,6 @@
 //! The executor's part, and what it records while it writes.
 //!
-//! Owns: intent and receipt on the tape. Never: takes a landing back because it could not be recorded; that is told.
+//! Owns: intent and receipt on the tape, and the sentence about what was landed. Never: takes a landing back because it could not be recorded; that is told.
 
 use agentos_diff::Change;
 use agentos_evidence::{RecordKind, SyncFile};
@@ -8,7 +8,7 @@ use agentos_policy::{Approved, Hashes};
 use serde_json::Value;
 
 use super::{Deps, Proposal};
-use crate::ports::{EffectError, Evidence, LandOrder, Landed, LandingRecords, TargetInfo};
+use crate::ports::{EffectError, Evidence, LandOrder, Landed, LandingRecords, TargetInfo, Writes};
 use crate::records::{self, IntentBody};
 
 /// What the executor did.
@@ -109,4 +109,27 @@ fn ended(
     let head = records::begin_to_write(evidence, RecordKind::Receipt, receipt)?;
     evidence.end();
     Ok(head)
+}
+
+/// What was landed, in words.
+pub(super) fn told(target: &TargetInfo, landed: &Landed, files: &[String]) -> String {
+    let count = if files.len() == 1 {
+        "1 file".to_owned()
+    } else {
+        format!("{} files", files.len())
+    };
+    let branch = target
+        .refname
+        .strip_prefix("refs/heads/")
+        .unwrap_or(&target.refname);
+    let short = landed
+        .commit
+        .as_deref()
+        .and_then(|commit| commit.get(..10))
+        .unwrap_or_default();
+    match target.writes {
+        Writes::CommitAndWorkTree | Writes::CommitOnly => format!("landed {count} on {branch} as {short}"),
+        Writes::WorkTreeOnly => format!("landed {count} in the work tree, without a commit"),
+        Writes::Nothing => format!("{count} would land on {branch}; nothing was written"),
+    }
 }
