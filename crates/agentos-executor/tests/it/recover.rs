@@ -208,11 +208,27 @@ fn lose_the_work_tree(repo: &TestRepo, before: &str) {
 
 /// The machine was started since the journal was written.
 fn start_anew(repo: &TestRepo) {
+    forge(repo, &[("boot", json!("another"))]);
+}
+
+/// The journal, with other values for members that it has.
+fn forge(repo: &TestRepo, members: &[(&str, serde_json::Value)]) {
     let path = ".git/agentos/journal.json";
     let mut journal: serde_json::Value = serde_json::from_slice(&repo.read(path)).unwrap();
-    assert_ne!(journal["boot"], json!(null));
-    journal["boot"] = json!("another");
+    for (name, value) in members {
+        assert_ne!(journal[name], json!(null), "{name}");
+        journal[name] = value.clone();
+    }
     repo.write(path, journal.to_string());
+}
+
+/// What a branch's file holds after the move of it was lost.
+fn left_of(before: &str, torn: bool) -> String {
+    if torn {
+        String::new()
+    } else {
+        format!("{before}\n")
+    }
 }
 
 #[test]
@@ -231,12 +247,7 @@ fn a_branch_that_a_loss_of_power_took_back_is_moved_again() {
         cut_short(&repo, &TargetSpec::CurrentBranch);
         let made = repo.git(&["rev-parse", "HEAD"]);
         remove_file(&repo.path().join("z"));
-        let left = if torn {
-            String::new()
-        } else {
-            format!("{before}\n")
-        };
-        lose_the_branch(&repo, &left, logs_too);
+        lose_the_branch(&repo, &left_of(&before, torn), logs_too);
         if work_tree_too {
             lose_the_work_tree(&repo, &before);
         }
@@ -444,12 +455,7 @@ fn a_lock_that_a_loss_of_power_brought_back_does_not_keep_the_branch_where_it_wa
             cut_short(&repo, &TargetSpec::CurrentBranch);
             let made = repo.git(&["rev-parse", "HEAD"]);
             remove_file(&repo.path().join("z"));
-            let left = if torn {
-                String::new()
-            } else {
-                format!("{before}\n")
-            };
-            lose_the_branch(&repo, &left, true);
+            lose_the_branch(&repo, &left_of(&before, torn), true);
             start_anew(&repo);
             let lock = if empty { String::new() } else { format!("{made}\n") };
             repo.write(".git/refs/heads/main.lock", lock);
@@ -493,11 +499,7 @@ fn a_branch_is_not_moved_again_to_a_commit_that_is_not_the_change() {
         let tree = format!("{before}^{{tree}}");
         let theirs = repo.git(&["commit-tree", "-p", &before, "-m", "theirs", &tree]);
         lose_the_branch(&repo, &format!("{before}\n"), true);
-        let path = ".git/agentos/journal.json";
-        let mut journal: serde_json::Value = serde_json::from_slice(&repo.read(path)).unwrap();
-        journal["boot"] = json!("another");
-        journal["commit"] = json!(theirs);
-        repo.write(path, journal.to_string());
+        forge(&repo, &[("boot", json!("another")), ("commit", json!(theirs))]);
         if torn {
             repo.write(".git/refs/heads/main", "");
             // A branch that cannot be read is told.
@@ -536,11 +538,8 @@ fn a_journal_does_not_lead_to_a_branch_outside() {
     let outside = repo.outside().join("theirs");
     write_file(&outside.join("__init__.py"), "");
     make_link(&repo.path().join(".git/refs/heads/d"), outside.to_str().unwrap());
-    let path = ".git/agentos/journal.json";
-    let mut journal: serde_json::Value = serde_json::from_slice(&repo.read(path)).unwrap();
-    journal["boot"] = json!("another");
-    journal["refname"] = json!("refs/heads/d/__init__.py");
-    repo.write(path, journal.to_string());
+    let refname = json!("refs/heads/d/__init__.py");
+    forge(&repo, &[("boot", json!("another")), ("refname", refname)]);
     drop(open(&repo).recover());
     assert_eq!(read_file(&outside.join("__init__.py")), b"");
 }
