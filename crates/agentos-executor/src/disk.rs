@@ -62,9 +62,6 @@ impl Replaced {
     /// Lets go of all of them, many at a time.
     pub fn let_go(&mut self) {
         let mut files = std::mem::take(&mut self.0);
-        if files.len() < WORTH {
-            return;
-        }
         let share = files.len().div_ceil(HANDS).max(1);
         std::thread::scope(|scope| {
             while files.len() > share {

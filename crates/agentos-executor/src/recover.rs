@@ -291,7 +291,9 @@ impl Repository {
         let is_checked_out = owner.head_ref().as_deref() == Some(journal.refname.as_str());
         let may_be =
             is_checked_out && !self.was_left(&journal.refname, commit) && self.is_the_change(journal, commit);
-        Ok(may_be && (is_told || worktree::holds_any(owner, root, &journal.files)?))
+        let holds_any =
+            || Ok::<_, ExecError>(worktree::others(owner, root, &journal.files)?.len() < journal.files.len());
+        Ok(may_be && (is_told || holds_any()?))
     }
 
     /// Did the branch ever lead to this commit? It may have been renamed, amended or reset since.

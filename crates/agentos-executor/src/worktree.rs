@@ -148,21 +148,6 @@ pub(crate) fn settle_unless_edited(
     })
 }
 
-/// Does the work tree hold anything of the change?
-pub(crate) fn holds_any(
-    repository: &Repository,
-    root: &Path,
-    files: &[JournalFile],
-) -> Result<bool, ExecError> {
-    for entry in files {
-        match state_of(repository, root, entry)? {
-            OnDisk::New => return Ok(true),
-            OnDisk::Old | OnDisk::Other => {}
-        }
-    }
-    Ok(false)
-}
-
 /// The paths that hold something else than the change made of them.
 pub(crate) fn others(
     repository: &Repository,
