@@ -142,7 +142,7 @@ fn is_worth_it(files: usize, waiting: impl FnOnce() -> Option<u64>) -> bool {
     files >= WORTH && waiting().is_some_and(|bytes| bytes <= most)
 }
 
-/// The file at once: the system makes it anew for a reader who comes back for more.
+/// The beginning of the file, in few reads: its length is not told, and who begins with little comes back many times.
 fn meminfo() -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(8192);
     File::open("/proc/meminfo")?.take(8192).read_to_end(&mut bytes)?;

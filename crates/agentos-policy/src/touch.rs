@@ -1,6 +1,7 @@
 //! Which part of a project a path belongs to.
 //!
-//! Owns: the parts and how a path is asked for them; `table` has the names, and `written` the same names for the program. Never: what may be done to them; rules
+//! Owns: the parts and how a path is asked for them; `table` has the names, and `written` the same names for the
+//! program. Never: what may be done to them; rules
 //! say that. A name counts whether or not the file exists yet.
 
 use std::fmt::Write as _;
