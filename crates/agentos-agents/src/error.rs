@@ -125,9 +125,12 @@ impl AgentError {
                 SandboxError::Unsupported(_) | SandboxError::NotConfined(_) | SandboxError::NoOverlay(_),
             ) => "not_confined",
             Self::Thread
-            | Self::Sandbox(SandboxError::NoReport(_) | SandboxError::Io { .. } | SandboxError::Stopped) => {
-                "sandbox"
-            }
+            | Self::Sandbox(
+                SandboxError::NoReport(_)
+                | SandboxError::Io { .. }
+                | SandboxError::Stopped
+                | SandboxError::NotEnded,
+            ) => "sandbox",
             Self::Failed { .. } => "exit_code",
             Self::Said { .. } => "no_answer",
             Self::Protocol { .. } | Self::Acp { .. } => "protocol",
@@ -156,7 +159,8 @@ impl AgentError {
                 | SandboxError::TooMuchOutput(_)
                 | SandboxError::NoReport(_)
                 | SandboxError::Io { .. }
-                | SandboxError::Stopped,
+                | SandboxError::Stopped
+                | SandboxError::NotEnded,
             ) => ErrorCategory::Runtime,
         }
     }

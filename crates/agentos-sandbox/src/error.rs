@@ -36,6 +36,11 @@ pub enum SandboxError {
     /// Somebody stopped it.
     #[error("the tool was stopped")]
     Stopped,
+    /// Its processes could not be ended, or nobody knows whether they have. Nothing that they could write may be read or removed.
+    #[error(
+        "processes of the tool may still be running, so that nothing of the run was read and its folder was left alone"
+    )]
+    NotEnded,
 }
 
 impl SandboxError {
@@ -51,7 +56,11 @@ impl SandboxError {
             Self::Unsupported(why) | Self::NotConfined(why) | Self::NoOverlay(why) | Self::NoReport(why) => {
                 why.clone()
             }
-            Self::Io { .. } | Self::OutOfTime(_) | Self::TooMuchOutput(_) | Self::Stopped => self.to_string(),
+            Self::Io { .. }
+            | Self::OutOfTime(_)
+            | Self::TooMuchOutput(_)
+            | Self::Stopped
+            | Self::NotEnded => self.to_string(),
         }
     }
 
@@ -63,6 +72,9 @@ impl SandboxError {
                 Some("Linux 5.13 or newer with Landlock, seccomp and user namespaces confines tools")
             }
             Self::OutOfTime(_) => Some("give it more time with --timeout SECONDS"),
+            Self::NotEnded => {
+                Some("see with `ps` what is left of it, and end that; the next run removes the folder")
+            }
             Self::NoOverlay(_)
             | Self::NoReport(_)
             | Self::Io { .. }

@@ -125,8 +125,22 @@ impl Stop {
         (asking.ask)() && thread::Builder::new().spawn(end).is_ok()
     }
 
+    /// Gives up on a process that does not end: kills what can be named of it. Nobody signals it any more.
+    pub(crate) fn give_up(&self) {
+        let mut state = self.state();
+        #[cfg(unix)]
+        kill_session(state.process.as_ref());
+        state.process = None;
+        state.asking = None;
+    }
+
     pub(crate) fn why(&self) -> Option<Why> {
         self.state().why
+    }
+
+    /// True if the run was ended because its work was done.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.why() == Some(Why::Finished)
     }
 
     /// Blocks until the process has ended, and leaves it to be reaped.
@@ -184,9 +198,23 @@ pub(crate) fn process(id: u32) -> Option<Running> {
         .map(|number| Running(Pid::from_raw(number)))
 }
 
-/// The helper leads a session of its own as soon as it runs.
-#[cfg(unix)]
+/// Asks the helper to end the run: it kills process 1 of the namespace, waits until the whole namespace is gone, and exits
+/// (`stage/enter.rs`). Killing the helper itself would leave nobody who knows when that is.
+#[cfg(target_os = "linux")]
 pub(crate) fn signal(process: Option<&Running>) {
+    let Some(process) = process else { return };
+    let _ = kill(process.0, Signal::SIGTERM);
+}
+
+/// Kills the helper and the session that it leads. There is no process namespace on this system.
+#[cfg(all(unix, not(target_os = "linux")))]
+pub(crate) fn signal(process: Option<&Running>) {
+    kill_session(process);
+}
+
+/// Kills the helper and the session that it leads as soon as it runs: for a helper without a tool, or one that does not end.
+#[cfg(unix)]
+pub(crate) fn kill_session(process: Option<&Running>) {
     let Some(process) = process else { return };
     let _ = killpg(process.0, Signal::SIGKILL);
     let _ = kill(process.0, Signal::SIGKILL);
@@ -211,6 +239,13 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
+
+    /// Signal that ends a run: on Linux the helper is asked, since it has to wait for the namespace.
+    const ENDS: i32 = if cfg!(target_os = "linux") {
+        Signal::SIGTERM as i32
+    } else {
+        Signal::SIGKILL as i32
+    };
 
     /// A process that ends when its input does.
     fn listening() -> Child {
@@ -250,10 +285,31 @@ mod tests {
             let ended = stop.reap(|| child.wait()).unwrap();
             assert_eq!(
                 (ended.signal(), told.try_recv()),
-                (Some(9), Ok(())),
+                (Some(ENDS), Ok(())),
                 "{asked} {grace}"
             );
         }
+    }
+
+    #[test]
+    fn one_that_does_not_end_is_given_up_and_killed() {
+        // It ignores what it is asked with, as a helper that hangs would.
+        let mut child = Command::new("sh")
+            .args(["-c", "trap '' TERM; echo ready; exec cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut ready = [0; 6];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut ready).unwrap();
+        let stop = Stop::default();
+        stop.began(process(child.id()));
+        stop.end(Why::Asked);
+        stop.give_up();
+        assert_eq!(child.wait().unwrap().signal(), Some(Signal::SIGKILL as i32));
+        // Its number may be another process's by now.
+        stop.end(Why::Stopped);
+        assert_eq!(stop.why(), Some(Why::Asked));
     }
 
     #[test]
@@ -264,6 +320,6 @@ mod tests {
         stop.ask_first(Duration::from_secs(3600), || panic!("it was asked"));
         stop.finish();
         let ended = stop.reap(|| child.wait()).unwrap();
-        assert_eq!(ended.signal(), Some(9));
+        assert_eq!(ended.signal(), Some(ENDS));
     }
 }

@@ -40,16 +40,22 @@ pub(super) struct Begun {
     pub(super) report: Option<Report>,
 }
 
+/// How long the end of a run may take after it was asked for. Killing a process namespace takes milliseconds, seconds on a
+/// machine under load; what takes longer hangs in the kernel, as on a network file system that is gone.
+const UNTIL_GONE: Duration = Duration::from_secs(60);
+
 enum Event {
     Wrote(Stream, Vec<u8>),
     Closed,
     Ended,
 }
 
-/// Sees a process to its end, which `reap` takes; gives what held it.
+/// Sees a process to its end, which `reap` takes; returns what held it.
+///
+/// Returns only when nothing of the process is left, as `is_gone` reads from its end, or with [`SandboxError::NotEnded`].
 ///
 /// # Errors
-/// When it did not come to its own end, or did not say what holds it.
+/// When it did not come to its own end, did not say what holds it, or processes of it may still live.
 pub(super) fn see<E>(
     begun: Begun,
     input: Input,
@@ -57,6 +63,7 @@ pub(super) fn see<E>(
     stop: &Stop,
     seen: &mut dyn FnMut(Stream, &[u8]),
     reap: impl FnOnce() -> std::io::Result<E>,
+    is_gone: impl FnOnce(&E) -> bool,
 ) -> Result<(Report, E), SandboxError> {
     let (events, inbox) = channel();
     let mut talk = Talk {
@@ -65,13 +72,22 @@ pub(super) fn see<E>(
         output: 0,
     };
     let watched = watch(begun.streams, begun.first, input, events, stop);
+    let mut ended = false;
     if watched.is_ok() {
-        listen(&inbox, begun.at, caps, stop, &mut talk, seen);
+        ended = listen(&inbox, begun.at, caps, stop, &mut talk, seen);
     }
     stop.end(Why::Asked);
+    // Without its threads nobody says when it has ended; then it is waited for below, as long as that takes.
+    if watched.is_ok() && !ended && !await_end(&inbox) {
+        stop.give_up();
+        return Err(SandboxError::NotEnded);
+    }
     let ended = stop.reap(reap);
-    watched?;
     let ended = ended.map_err(SandboxError::io("wait for the tool"))?;
+    if !is_gone(&ended) {
+        return Err(SandboxError::NotEnded);
+    }
+    watched?;
     let report = talk.report(stop)?;
     match stop.why() {
         Some(Why::OutOfTime) => Err(SandboxError::OutOfTime(caps.time)),
@@ -134,7 +150,20 @@ fn forward(mut from: impl Read, stream: Stream, events: &Sender<Event>) {
     let _ = events.send(Event::Closed);
 }
 
-/// Takes events until the process and both streams have ended, or what was allowed is used up.
+/// Waits until the process has ended, and drops what it still writes. Returns false when it does not end.
+fn await_end(inbox: &Receiver<Event>) -> bool {
+    let until = Instant::now() + UNTIL_GONE;
+    loop {
+        match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Event::Ended) => return true,
+            Ok(Event::Wrote(..) | Event::Closed) => {}
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return false,
+        }
+    }
+}
+
+/// Takes events until the process and both streams have ended, or what was allowed is used up. Returns true when the process
+/// has ended.
 fn listen(
     inbox: &Receiver<Event>,
     began: Instant,
@@ -142,7 +171,7 @@ fn listen(
     stop: &Stop,
     talk: &mut Talk,
     seen: &mut dyn FnMut(Stream, &[u8]),
-) {
+) -> bool {
     let mut until = began + caps.time;
     let (mut open, mut ended) = (2, false);
     while !(ended && open == 0) {
@@ -160,13 +189,14 @@ fn listen(
             Err(RecvTimeoutError::Timeout) => {
                 let first = stop.end(Why::OutOfTime);
                 if !first || ended {
-                    return;
+                    return ended;
                 }
                 until = Instant::now() + GRACE;
             }
-            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Disconnected) => return ended,
         }
     }
+    ended
 }
 
 /// What came over standard output: the report's line, then the tool's own.

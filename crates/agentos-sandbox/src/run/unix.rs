@@ -5,15 +5,18 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+#[cfg(target_os = "linux")]
+use nix::sys::signal::Signal;
+
 use super::flow::{self, Begun, Streams};
 use super::{Caps, Ended, Input, Stream};
 use crate::stage::{FIRST, VERB};
-use crate::watch::{Stop, Why, process, signal};
+use crate::watch::{Stop, Why, kill_session, process};
 use crate::{Order, SandboxError};
 
 /// A helper that was started before it is known what for. It is this far only: in namespaces of its own, with what every
@@ -45,7 +48,7 @@ struct Waiting(Option<Child>);
 impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some(mut child) = self.0.take() {
-            signal(process(child.id()).as_ref());
+            kill_session(process(child.id()).as_ref());
             let _ = child.wait();
         }
     }
@@ -95,7 +98,7 @@ pub(super) fn run(
         first,
         report: None,
     };
-    let (report, status) = flow::see(begun, input, caps, stop, seen, || child.wait())?;
+    let (report, status) = flow::see(begun, input, caps, stop, seen, || child.wait(), is_gone)?;
     let code = match stop.why() {
         Some(Why::Finished) => Some(0),
         _ => status.code().and_then(|code| u8::try_from(code).ok()),
@@ -105,6 +108,19 @@ pub(super) fn run(
         code: code.ok_or_else(|| SandboxError::NoReport("a signal ended it".to_owned()))?,
         elapsed: at.elapsed(),
     })
+}
+
+/// True when a helper that ended so has seen the end of everything that it started: see the table in `stage/enter.rs`.
+#[cfg(target_os = "linux")]
+fn is_gone(status: &ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    status.code().is_some() || status.signal() == Some(Signal::SIGTERM as i32)
+}
+
+/// There is no process namespace on this system: the helper is the tool, and what it started is in its session.
+#[cfg(not(target_os = "linux"))]
+fn is_gone(_status: &ExitStatus) -> bool {
+    true
 }
 
 /// All three were asked for; one that is not there is at its end.

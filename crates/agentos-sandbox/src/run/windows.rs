@@ -63,7 +63,7 @@ pub(super) fn run(
         first: Vec::new(),
         report: Some(report),
     };
-    let (report, code) = flow::see(begun, input, caps, stop, seen, || ended(&held))?;
+    let (report, code) = flow::see(begun, input, caps, stop, seen, || ended(&held), |_| true)?;
     Ok(Ended {
         report,
         code: if stop.why() == Some(Why::Finished) {

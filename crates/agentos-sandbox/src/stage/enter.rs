@@ -6,18 +6,37 @@ use std::process::{Command, Stdio};
 
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
-use nix::sys::signal::Signal;
-use nix::unistd::{close, geteuid, setsid};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, close, geteuid, setsid};
 
 use super::user::{self, Role};
 use super::{REFUSED, VERB};
 
-/// Opens the namespaces and starts the second half as process 1 of them.
+/// Opens the namespaces, starts the second half as process 1 of them, and returns its exit code once the whole process
+/// namespace is gone.
+///
+/// # Why this process outlives its child
+///
+/// The parent reads and removes folders that the tool could write. It may do so only when no process of the tool is left,
+/// and the exit of *this* process is the proof of that: `waitpid` for process 1 of a process namespace returns only after
+/// the kernel has killed and reaped every other process of it (pid_namespaces(7); `zap_pid_ns_processes` in
+/// kernel/pid_namespace.c runs before process 1 becomes a zombie).
+///
+/// | event | what happens here | what the parent sees |
+/// | --- | --- | --- |
+/// | process 1 ends by itself | reaped, its exit code is passed on | an exit code: the namespace is gone |
+/// | `SIGTERM` from the parent | process 1 is killed, then reaped | an exit code: the namespace is gone |
+/// | `SIGTERM` before it is blocked below | the default action; nothing was started yet | death by `SIGTERM`: nothing ran |
+/// | another signal, such as the OOM killer's `SIGKILL` | `PR_SET_PDEATHSIG` kills process 1, and nobody waits for it | death by that signal: processes may still live |
+/// | the parent dies | `PR_SET_PDEATHSIG` kills this process, and then process 1 | - |
 pub(super) fn namespaces() -> Result<u8, String> {
     alone()?;
+    let mut signals = block_signals()?;
     let role = open()?;
     // With the process namespace open, the next child is its process 1.
-    let mut child = Command::new("/proc/self/exe")
+    let child = Command::new("/proc/self/exe")
         .args([VERB, "hold", &role.to_string()])
         .env_clear()
         .stdin(Stdio::inherit())
@@ -25,13 +44,40 @@ pub(super) fn namespaces() -> Result<u8, String> {
         .stderr(Stdio::inherit())
         .spawn()
         .map_err(|error| format!("process 1 of the namespace cannot be started: {error}"))?;
-    let status = child
-        .wait()
-        .map_err(|error| format!("process 1 of the namespace is lost: {error}"))?;
-    Ok(status
-        .code()
-        .and_then(|code| u8::try_from(code).ok())
-        .unwrap_or(REFUSED))
+    let first = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
+    Ok(reap_namespace(first, &mut signals))
+}
+
+/// Blocks the two signals that this process waits for, and returns the descriptor from which they are read (signalfd(2)).
+fn block_signals() -> Result<SignalFd, String> {
+    let failed = |error: nix::Error| format!("signals cannot be waited for: {error}");
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGCHLD);
+    signals.add(Signal::SIGTERM);
+    signals.thread_block().map_err(failed)?;
+    SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC).map_err(failed)
+}
+
+/// Waits until process 1 is reaped, and kills it as soon as the parent asks for the end. Returns its exit code, or
+/// [`REFUSED`] where a signal ended it.
+fn reap_namespace(first: Pid, signals: &mut SignalFd) -> u8 {
+    loop {
+        match waitpid(first, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::Exited(_, code)) => return u8::try_from(code).unwrap_or(REFUSED),
+            Ok(WaitStatus::Signaled(..)) => return REFUSED,
+            Ok(_) | Err(nix::Error::EINTR) => {}
+            // An exit code would claim that the namespace is gone, which nobody knows now: die by a signal instead.
+            Err(_) => std::process::abort(),
+        }
+        match signals.read_signal() {
+            Ok(Some(signal)) if signal.ssi_signo == Signal::SIGTERM as u32 => {
+                // Fails only where it is dead already, which the next round finds out.
+                let _ = kill(first, Signal::SIGKILL);
+            }
+            Ok(_) | Err(nix::Error::EINTR) => {}
+            Err(_) => std::process::abort(),
+        }
+    }
 }
 
 /// Nothing inherited but the three streams, a session of its own, and an end with the parent.
@@ -57,6 +103,9 @@ fn close_descriptors() -> Result<(), String> {
 }
 
 /// Opens every namespace: with root's rights where we have them (given up later), else in a user namespace.
+///
+/// Root that may not do this, as in a container without `CAP_SYS_ADMIN`, is refused: its tools would have to share one user
+/// with the process that guards them.
 fn open() -> Result<Role, String> {
     let all = CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWPID
@@ -65,11 +114,10 @@ fn open() -> Result<Role, String> {
         | CloneFlags::CLONE_NEWUTS
         | CloneFlags::CLONE_NEWCGROUP;
     if geteuid().is_root() {
-        if unshare(all).is_ok() {
-            return Ok(Role::Root);
-        }
-        // Root of a container that may not do this is a user like any other.
-        user::drop_root()?;
+        unshare(all).map_err(|error| {
+            format!("root may not open namespaces here ({error}); start it as an ordinary user")
+        })?;
+        return Ok(Role::Root);
     }
     let (uid, gid) = (nix::unistd::getuid().as_raw(), nix::unistd::getgid().as_raw());
     unshare(all | CloneFlags::CLONE_NEWUSER)
