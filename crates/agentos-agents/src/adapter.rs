@@ -8,7 +8,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use agentos_sandbox::{
-    Caps, Ended, Held, Input, Layer, Order, Report, Sandbox, SandboxError, Scratch, Stop, Stream,
+    Caps, Ended, Held, IdentityLease, Input, Layer, Order, Report, Sandbox, SandboxError, Scratch, Stop,
+    Stream,
 };
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, ProgressSink, Timestamp,
@@ -168,12 +169,15 @@ impl Inner {
 
     /// Copy, run, difference.
     fn produce(&self, call: Call<'_>, elapsed: &mut u64) -> Result<(Difference, FinishReason), AgentError> {
-        let checkout = self.copies.take().map_err(AgentError::Copy)?;
+        let lease = self.sandbox.lease_identity()?;
+        let owner = lease.as_ref().map(|lease| lease.identity().tool);
+        let checkout = self.copies.take(owner).map_err(AgentError::Copy)?;
         let checkout = checkout.as_ref();
         shareable(checkout, &self.program.shared)?;
-        let (mut found, finish) = match self.in_copy(checkout, Shown::Overlaid, call, elapsed) {
+        let (mut found, finish) = match self.in_copy(checkout, Shown::Overlaid, lease.clone(), call, elapsed)
+        {
             Err(AgentError::Sandbox(SandboxError::NoOverlay(_))) => {
-                let (mut found, finish) = self.in_copy(checkout, Shown::Copied, call, elapsed)?;
+                let (mut found, finish) = self.in_copy(checkout, Shown::Copied, lease, call, elapsed)?;
                 let told =
                     "no overlay can be mounted here: the tool worked in a whole copy, which takes longer";
                 found.notes.push(told.to_owned());
@@ -194,12 +198,13 @@ impl Inner {
         &self,
         checkout: &dyn Checkout,
         shown: Shown,
+        lease: Option<Arc<IdentityLease>>,
         call: Call<'_>,
         elapsed: &mut u64,
     ) -> Result<(Difference, FinishReason), AgentError> {
         let (task, handed) = (call.task, call.handed);
         let name = format!("{}.{}", task.task_id, task.attempt);
-        let scratch = Scratch::new(&self.copies.folder(), &name)?;
+        let scratch = Scratch::new(&self.copies.folder(), &name, lease)?;
         let (left, lower) = match shown {
             Shown::Overlaid => (scratch.changes(), Some(checkout.files())),
             Shown::Copied => {
@@ -213,16 +218,15 @@ impl Inner {
             .program
             .order_in_copy(&self.places, &scratch, lower, task, &words)?;
         order.readable.extend(borrowed);
-        order.refusals = Some(scratch.refusals());
-        handed.furnish(&scratch.home())?;
+        handed.furnish(&scratch.home(), scratch.owner())?;
         let outlets = outlets(&self.program, &scratch)?;
         let caps = Caps {
             time: Duration::from_secs(task.limits.timeout_seconds),
             output: MOST_OUTPUT,
         };
         let done = match self.program.hears {
-            Hears::Words => self.watched(&order, words, caps, call),
-            Hears::Acp => self.prompted(&order, &words, caps, call),
+            Hears::Words => self.watched(&scratch, &order, words, caps, call),
+            Hears::Acp => self.prompted(&scratch, &order, &words, caps, call),
         };
         // Of a run that failed as well.
         self.refusals.take(&scratch);
@@ -242,11 +246,18 @@ impl Inner {
     }
 
     /// Runs the program and tells what it writes.
-    fn watched(&self, order: &Order, words: String, caps: Caps, call: Call<'_>) -> Result<Done, AgentError> {
+    fn watched(
+        &self,
+        scratch: &Scratch,
+        order: &Order,
+        words: String,
+        caps: Caps,
+        call: Call<'_>,
+    ) -> Result<Done, AgentError> {
         let mut teller = Teller::new(&call.handed.secrets, call.voice);
         let mut seen = |stream, bytes: &[u8]| teller.stream(stream, bytes);
         let input = Input::Bytes(words.into_bytes());
-        let ended = self.sandbox.run(order, input, caps, call.stop, &mut seen);
+        let ended = scratch.run(&self.sandbox, order, input, caps, call.stop, &mut seen);
         let tail = teller.end();
         Ok(Done {
             ended: ended?,
@@ -256,7 +267,14 @@ impl Inner {
     }
 
     /// Runs the program, prompts it over the Agent Client Protocol, and ends it when it has answered.
-    fn prompted(&self, order: &Order, words: &str, caps: Caps, call: Call<'_>) -> Result<Done, AgentError> {
+    fn prompted(
+        &self,
+        scratch: &Scratch,
+        order: &Order,
+        words: &str,
+        caps: Caps,
+        call: Call<'_>,
+    ) -> Result<Done, AgentError> {
         let (say, hear) = channel();
         let mut client = Client::begin(&order.cwd, words, say);
         call.stop.ask_first(TO_LEAVE_OFF, client.cancel());
@@ -272,9 +290,8 @@ impl Inner {
             }
             Stream::Err => teller.stream(stream, bytes),
         };
-        let ended = self
-            .sandbox
-            .run(order, Input::Talk(hear), caps, call.stop, &mut seen);
+        let input = Input::Talk(hear);
+        let ended = scratch.run(&self.sandbox, order, input, caps, call.stop, &mut seen);
         let tail = teller.end();
         Ok(Done {
             ended: ended?,
@@ -327,7 +344,7 @@ pub(crate) type Outlets = Vec<()>;
 pub(crate) fn outlets(program: &Program, scratch: &Scratch) -> Result<Outlets, AgentError> {
     let ways = program.ways(scratch).into_iter();
     let open = |(forward, way): (agentos_sandbox::Forward, agentos_sandbox::Way)| {
-        agentos_sandbox::Outlet::open(&forward.socket, way).map_err(AgentError::from)
+        agentos_sandbox::Outlet::open(&forward.socket, scratch.keeper(), way).map_err(AgentError::from)
     };
     ways.map(open).collect()
 }

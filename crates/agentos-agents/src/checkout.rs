@@ -11,11 +11,11 @@ pub trait Copies: Send + Sync {
     /// The folder in which runs may have folders of their own.
     fn folder(&self) -> PathBuf;
 
-    /// A copy, for as long as the value lives.
+    /// A copy, for as long as the value lives. `owner` is the user that its files shall belong to; `None` if that is ours.
     ///
     /// # Errors
     /// One sentence why there is none.
-    fn take(&self) -> Result<Box<dyn Checkout>, String>;
+    fn take(&self, owner: Option<u32>) -> Result<Box<dyn Checkout>, String>;
 }
 
 /// One copy.

@@ -166,11 +166,11 @@ impl Inner {
     }
 
     fn answer(&self, task: &ToolTask, stop: &Stop, voice: &Voice) -> Result<Answered, AgentError> {
-        let scratch = Scratch::new(&self.host.folder, &format!("{}.{}", task.task_id, task.attempt))?;
+        let name = format!("{}.{}", task.task_id, task.attempt);
+        let scratch = Scratch::new(&self.host.folder, &name, self.sandbox.lease_identity()?)?;
         // The way out is there as long as this function runs.
         let (mut order, found, _outlet) = self.order(&scratch)?;
         order.env.clone_from(&self.host.env);
-        order.refusals = Some(scratch.refusals());
         let broken = |how: String| AgentError::Protocol {
             program: self.provider.clone(),
             how,
@@ -192,9 +192,7 @@ impl Inner {
             Stream::Out => cutter.take(bytes, &mut line),
             Stream::Err => errors.extend_from_slice(bytes),
         };
-        let ended = self
-            .sandbox
-            .run(&order, Input::Bytes(input), caps, stop, &mut seen);
+        let ended = scratch.run(&self.sandbox, &order, Input::Bytes(input), caps, stop, &mut seen);
         self.refusals.take(&scratch);
         let ended = ended?;
         whole(&ended.report)?;
@@ -224,9 +222,9 @@ impl Inner {
             Err(Unreached::Refused) => return Ok((order, Found::Host, None)),
             Err(Unreached::TooLate) => return Ok((order, Found::Silence, None)),
         };
-        let socket = scratch.tmp().join("server.sock");
+        let socket = scratch.doors().join("server.sock");
         let way = Way::Address(name.to_owned(), host.port);
-        let outlet = Outlet::connected(&socket, way, first)?;
+        let outlet = Outlet::connected(&socket, scratch.keeper(), way, first)?;
         order.forwards = vec![Forward {
             address: name.parse::<IpAddr>().unwrap_or(Ipv4Addr::LOCALHOST.into()),
             port: host.port,

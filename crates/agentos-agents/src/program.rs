@@ -163,7 +163,7 @@ impl Program {
 
     /// The ways out of a run: the port inside, and where it leads.
     pub(crate) fn ways(&self, scratch: &Scratch) -> Vec<(Forward, Way)> {
-        let socket = |name: &str| scratch.tmp().join(name);
+        let socket = |name: &str| scratch.doors().join(name);
         let mut ways = Vec::new();
         if let Some((host, port)) = &self.server {
             let forward = Forward {

@@ -101,11 +101,11 @@ impl Inner {
         elapsed: &mut u64,
     ) -> Result<ToolOutput, AgentError> {
         let secrets = &handed.secrets;
-        let scratch = Scratch::new(&self.folder, &format!("{}.{}", task.task_id, task.attempt))?;
+        let name = format!("{}.{}", task.task_id, task.attempt);
+        let scratch = Scratch::new(&self.folder, &name, self.sandbox.lease_identity()?)?;
         let home = scratch.home();
-        let mut order = self.program.order(&self.places, &scratch, &home, home.clone())?;
-        order.refusals = Some(scratch.refusals());
-        handed.furnish(&home)?;
+        let order = self.program.order(&self.places, &scratch, &home, home.clone())?;
+        handed.furnish(&home, scratch.owner())?;
         let ways = outlets(&self.program, &scratch)?;
         let caps = Caps {
             time: Duration::from_secs(task.limits.timeout_seconds),
@@ -117,9 +117,7 @@ impl Inner {
             Stream::Err => teller.stream(stream, bytes),
         };
         let input = self.request(task)?;
-        let ended = self
-            .sandbox
-            .run(&order, Input::Bytes(input), caps, stop, &mut seen);
+        let ended = scratch.run(&self.sandbox, &order, Input::Bytes(input), caps, stop, &mut seen);
         let errors = teller.end();
         self.refusals.take(&scratch);
         let ended = ended?;

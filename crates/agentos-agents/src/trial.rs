@@ -106,11 +106,13 @@ impl Trial {
         stop: &Stop,
         voice: &Voice,
     ) -> Result<Verdict, AgentError> {
-        let checkout = copies.take().map_err(AgentError::Copy)?;
+        let lease = self.sandbox.lease_identity()?;
+        let owner = lease.as_ref().map(|lease| lease.identity().tool);
+        let checkout = copies.take(owner).map_err(AgentError::Copy)?;
         let checkout = checkout.as_ref();
         shareable(checkout, &self.program.shared)?;
         let within = |overlaid| {
-            let scratch = Scratch::new(&copies.folder(), name)?;
+            let scratch = Scratch::new(&copies.folder(), name, lease.clone())?;
             self.tried(checkout, &scratch, overlaid, files, stop, voice)
         };
         match within(true) {
@@ -136,8 +138,8 @@ impl Trial {
             (scratch.copy(), None)
         };
         let borrowed = checkout.give_history(&place).map_err(AgentError::Copy)?;
-        take_out(&place, overlaid, files)?;
-        write(&place, files)?;
+        take_out(&place, overlaid, files, scratch.owner())?;
+        write(&place, files, scratch.owner())?;
         let mut order = self.order(scratch, lower)?;
         order.readable.extend(borrowed);
         let caps = Caps {
@@ -152,9 +154,8 @@ impl Trial {
             let text = String::from_utf8_lossy(bytes).into_owned();
             voice.say(Progress::Transcript(text));
         };
-        let ended = self
-            .sandbox
-            .run(&order, Input::Bytes(Vec::new()), caps, stop, &mut seen);
+        let input = Input::Bytes(Vec::new());
+        let ended = scratch.run(&self.sandbox, &order, input, caps, stop, &mut seen);
         let (code, report, elapsed) = match ended {
             Ok(ended) => {
                 whole(&ended.report)?;
@@ -199,18 +200,19 @@ fn layers(report: &Report) -> Vec<String> {
 }
 
 /// Writes what the candidate writes.
-fn write(place: &Path, files: &[Written]) -> Result<(), AgentError> {
+fn write(place: &Path, files: &[Written], owner: Option<u32>) -> Result<(), AgentError> {
     for file in files {
         if let Some(content) = &file.content {
             let name = Path::new(&file.path);
-            lay(place, name, content, file.executable).map_err(AgentError::unreadable(&place.join(name)))?;
+            lay(place, name, content, file.executable, owner)
+                .map_err(AgentError::unreadable(&place.join(name)))?;
         }
     }
     Ok(())
 }
 
 /// Takes away what the candidate deletes, before anything is written: from a whole copy, or by a mark for the overlay.
-fn take_out(place: &Path, overlaid: bool, files: &[Written]) -> Result<(), AgentError> {
+fn take_out(place: &Path, overlaid: bool, files: &[Written], owner: Option<u32>) -> Result<(), AgentError> {
     for path in deleted(files) {
         let name = Path::new(path);
         if overlaid {
@@ -218,7 +220,7 @@ fn take_out(place: &Path, overlaid: bool, files: &[Written]) -> Result<(), Agent
                 let why = format!("`{path}` cannot be marked as deleted: {error}");
                 AgentError::Sandbox(SandboxError::NoOverlay(why))
             };
-            hide(place, name).map_err(unmarked)?;
+            hide(place, name, owner).map_err(unmarked)?;
         } else {
             drop_out(place, name).map_err(AgentError::unreadable(&place.join(name)))?;
         }
@@ -274,11 +276,11 @@ mod tests {
     fn a_file_is_taken_out_of_a_copy_and_marked_over_one() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path();
-        lay(place, Path::new("deep/a"), b"x", false).unwrap();
+        lay(place, Path::new("deep/a"), b"x", false, None).unwrap();
         let files = [file("deep/a", false), file("not/there", false)];
-        take_out(place, false, &files).unwrap();
+        take_out(place, false, &files, None).unwrap();
         assert!(!place.join("deep/a").exists() && place.join("deep").is_dir());
-        match take_out(place, true, &files) {
+        match take_out(place, true, &files, None) {
             Ok(()) => {
                 let look = |path: &str| Upper::look(&place.join(path)).unwrap();
                 assert_eq!(

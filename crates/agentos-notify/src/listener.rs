@@ -21,9 +21,11 @@ pub struct Instruction {
     pub value: u32,
 }
 
-/// A call that was refused.
+/// A call that waits for its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
+    /// The kernel's number of this request.
+    pub id: u64,
     /// Its number.
     pub number: i32,
     /// What it was given; addresses are those of the caller.
@@ -85,26 +87,38 @@ fn install(program: &[Instruction], flags: libc::c_ulong) -> io::Result<RawFd> {
 }
 
 impl Listener {
-    /// Waits for the next call and refuses it with this error number. None where its caller is gone before it was heard.
+    /// Waits for the next call. Returns `None` if its caller is gone before it was heard.
     ///
     /// # Errors
     /// When there is nothing to hear any more.
-    pub fn refuse_next(&self, error: i32) -> io::Result<Option<Call>> {
+    pub fn next_call(&self) -> io::Result<Option<Call>> {
         // SAFETY: it consists of numbers, for all of which zero is a value; the kernel wants it so.
         let mut heard: libc::seccomp_notif = unsafe { std::mem::zeroed() };
         // SAFETY: the descriptor is a listener's, and the request writes a value of this kind into memory of ours.
         let answer =
             unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut heard) };
         if answer < 0 {
-            return gone(io::Error::last_os_error());
+            return gone(io::Error::last_os_error()).map(|()| None);
         }
-        let mut refusal = libc::seccomp_notif_resp {
+        Ok(Some(Call {
             id: heard.id,
+            number: heard.data.nr,
+            args: heard.data.args,
+        }))
+    }
+
+    /// Refuses a call with this error number. A caller that is gone meanwhile is no error: the call is never carried out.
+    ///
+    /// # Errors
+    /// When there is nothing to answer any more.
+    pub fn refuse(&self, call: &Call, error: i32) -> io::Result<()> {
+        let mut refusal = libc::seccomp_notif_resp {
+            id: call.id,
             val: 0,
             error: -error,
             flags: 0,
         };
-        // SAFETY: as above; the request reads a value of this kind.
+        // SAFETY: the descriptor is a listener's, and the request reads a value of this kind from memory of ours.
         let answer = unsafe {
             libc::ioctl(
                 self.0.as_raw_fd(),
@@ -113,20 +127,16 @@ impl Listener {
             )
         };
         if answer < 0 {
-            // The call was made and never carried out; its caller ended meanwhile.
             gone(io::Error::last_os_error())?;
         }
-        Ok(Some(Call {
-            number: heard.data.nr,
-            args: heard.data.args,
-        }))
+        Ok(())
     }
 }
 
 /// A caller that has ended is no end of the listening, and neither is a signal of ours.
-fn gone(error: io::Error) -> io::Result<Option<Call>> {
+fn gone(error: io::Error) -> io::Result<()> {
     match error.raw_os_error() {
-        Some(libc::ENOENT | libc::EINTR) => Ok(None),
+        Some(libc::ENOENT | libc::EINTR) => Ok(()),
         _ => Err(error),
     }
 }

@@ -17,6 +17,7 @@ mod carry;
 mod changes;
 mod error;
 mod held;
+mod identity;
 mod order;
 #[cfg(target_os = "linux")]
 mod outlet;
@@ -31,6 +32,7 @@ mod watch;
 pub use changes::Upper;
 pub use error::SandboxError;
 pub use held::Held;
+pub use identity::{IdentityLease, RunIdentity};
 pub use order::{Forward, Limits, Order, Overlay, Share, Way};
 #[cfg(target_os = "linux")]
 pub use outlet::{Outlet, Unreached, reach};
@@ -38,4 +40,3 @@ pub use refusals::Refused;
 pub use report::{Layer, Report};
 pub use run::{Caps, Ended, Input, Sandbox, Stop, Stream};
 pub use scratch::{Scratch, drop_out, hide, lay, place};
-pub use stage::tool_user;

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::RunIdentity;
+
 /// Version of the order; parent and child are the same program, so any other is a mistake.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// One confined process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,8 +35,11 @@ pub struct Order {
     pub shares: Vec<Share>,
     /// Ports of its own loopback that lead to a socket of the parent. Everything else of the network is closed.
     pub forwards: Vec<Forward>,
-    /// A new file, out of the process's reach, for what it tries and is refused; none where nobody wants to know.
+    /// Socket of the parent that hears which system calls were refused, in the folder of the forwards' sockets. `None` if
+    /// nobody wants to know.
     pub refusals: Option<PathBuf>,
+    /// Users of the run's processes. `None` if they run as the user who starts them, as they do wherever that is not root.
+    pub identity: Option<RunIdentity>,
     /// What it may use up.
     pub limits: Limits,
 }
@@ -55,6 +60,7 @@ impl Order {
             shares: Vec::new(),
             forwards: Vec::new(),
             refusals: None,
+            identity: None,
             limits: Limits::default(),
         }
     }
@@ -90,7 +96,8 @@ pub struct Forward {
     pub address: IpAddr,
     /// The port.
     pub port: u16,
-    /// The parent's socket that every connection goes to; must lie in a folder that the process may write, the same for all.
+    /// The parent's socket that every connection goes to. All sockets of an order lie in one folder that the process does
+    /// not see: whoever could replace a socket by a link would be connected to another service of the machine.
     pub socket: PathBuf,
 }
 

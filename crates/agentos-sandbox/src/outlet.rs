@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
@@ -16,8 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use nix::sys::socket::{Shutdown, shutdown};
+
 use crate::carry::{carry, each};
-use crate::scratch::give;
 use crate::{SandboxError, Way};
 
 /// A request to a proxy is a line and a few headers.
@@ -32,36 +33,49 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Connections from one socket along one way, as long as this value lives.
 #[derive(Debug)]
 pub struct Outlet {
-    place: Place,
+    /// Another descriptor of the socket that the thread accepts on.
+    listener: UnixListener,
     closed: Arc<AtomicBool>,
     refused: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Outlet {
-    /// Opens the socket.
+    /// Opens the socket, in a folder that no tool can see. `keeper` is the user of process 1 of the run, which connects to it,
+    /// and `None` if that is ours.
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn open(socket: &Path, way: Way) -> Result<Self, SandboxError> {
-        Self::serving(socket, way, None)
+    pub fn open(socket: &Path, keeper: Option<u32>, way: Way) -> Result<Self, SandboxError> {
+        Self::serving(socket, keeper, way, None)
     }
 
     /// Opens the socket; the first connection to it goes on along `first`, later ones along `way`.
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn connected(socket: &Path, way: Way, first: TcpStream) -> Result<Self, SandboxError> {
-        Self::serving(socket, way, Some(first))
+    pub fn connected(
+        socket: &Path,
+        keeper: Option<u32>,
+        way: Way,
+        first: TcpStream,
+    ) -> Result<Self, SandboxError> {
+        Self::serving(socket, keeper, way, Some(first))
     }
 
-    fn serving(socket: &Path, way: Way, mut first: Option<TcpStream>) -> Result<Self, SandboxError> {
+    fn serving(
+        socket: &Path,
+        keeper: Option<u32>,
+        way: Way,
+        mut first: Option<TcpStream>,
+    ) -> Result<Self, SandboxError> {
         let failed = SandboxError::io;
         let opening = "open the tool's way to its server";
-        let place = Place::of(socket).map_err(failed(opening))?;
+        let place = SocketPlace::of(socket).map_err(failed(opening))?;
         let listener = UnixListener::bind(place.address()).map_err(failed(opening))?;
-        give(socket).map_err(failed("give the tool's way to its server to its user"))?;
+        let waking = listener.try_clone().map_err(failed(opening))?;
+        std::os::unix::fs::lchown(socket, keeper, keeper).map_err(failed(opening))?;
         let outlet = Self {
-            place,
+            listener: waking,
             closed: Arc::default(),
             refused: Arc::default(),
         };
@@ -91,22 +105,25 @@ impl Outlet {
 impl Drop for Outlet {
     fn drop(&mut self) {
         self.closed.store(true, Ordering::Release);
-        // Wakes the thread, which then ends.
-        let _ = UnixStream::connect(self.place.address());
-        let _ = fs::remove_file(self.place.address());
+        // Wakes the thread, which then ends. By the descriptor: a name could lead to another service by now.
+        let _ = shutdown(self.listener.as_raw_fd(), Shutdown::Both);
     }
 }
 
 /// Where a socket is. A whole path soon has no room in a socket's address (unix(7): 108 bytes); by way of its open folder
 /// there is always enough.
 #[derive(Debug)]
-struct Place {
+pub(crate) struct SocketPlace {
     folder: File,
     name: OsString,
 }
 
-impl Place {
-    fn of(socket: &Path) -> io::Result<Self> {
+impl SocketPlace {
+    /// The place of a socket in a folder that only we can write.
+    ///
+    /// # Errors
+    /// When its folder cannot be opened.
+    pub(crate) fn of(socket: &Path) -> io::Result<Self> {
         let missing = || io::Error::from(io::ErrorKind::InvalidInput);
         Ok(Self {
             folder: File::open(socket.parent().ok_or_else(missing)?)?,
@@ -114,7 +131,8 @@ impl Place {
         })
     }
 
-    fn address(&self) -> PathBuf {
+    /// A path of the socket that is short enough, as long as this value lives.
+    pub(crate) fn address(&self) -> PathBuf {
         let folder = format!("/proc/self/fd/{}", self.folder.as_raw_fd());
         Path::new(&folder).join(&self.name)
     }
@@ -255,7 +273,6 @@ fn first_of(
 mod tests {
     use super::*;
     use crate::carry::pump;
-    use std::net::Shutdown;
 
     #[test]
     fn only_a_connect_names_a_target() {
@@ -295,10 +312,10 @@ mod tests {
     }
 
     /// What a tool that sends `request` gets back.
-    fn said(outlet: &Outlet, request: &str) -> String {
-        let mut stream = UnixStream::connect(outlet.place.address()).unwrap();
+    fn said(socket: &Path, request: &str) -> String {
+        let mut stream = UnixStream::connect(socket).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
-        stream.shutdown(Shutdown::Write).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
@@ -312,11 +329,12 @@ mod tests {
             let (stream, _) = server.accept().unwrap();
             pump(&stream, &stream);
         });
-        let socket = std::env::temp_dir().join(format!("agentos-outlet-{}.sock", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("x.sock");
         let way = Way::Proxy(vec![("127.0.0.1".to_owned(), port)]);
-        let outlet = Outlet::open(&socket, way).unwrap();
+        let outlet = Outlet::open(&socket, None, way).unwrap();
         let answer = said(
-            &outlet,
+            &socket,
             &format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nhello"),
         );
         assert!(
@@ -324,9 +342,24 @@ mod tests {
             "{answer}"
         );
         echo.join().unwrap();
-        let answer = said(&outlet, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
+        let answer = said(&socket, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
         assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
-        assert!(said(&outlet, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+        assert!(said(&socket, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
         assert_eq!(outlet.refused(), ["evil.example:443"]);
+    }
+
+    #[test]
+    fn an_end_connects_to_nothing_that_took_the_sockets_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let (socket, other) = (folder.path().join("x.sock"), folder.path().join("service.sock"));
+        let service = UnixListener::bind(&other).unwrap();
+        let outlet = Outlet::open(&socket, None, Way::Proxy(Vec::new())).unwrap();
+        std::fs::remove_file(&socket).unwrap();
+        std::os::unix::fs::symlink(&other, &socket).unwrap();
+        drop(outlet);
+        service.set_nonblocking(true).unwrap();
+        let error = service.accept().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock, "nobody connected");
+        assert!(UnixStream::connect(&socket).is_ok(), "the service is still there");
     }
 }

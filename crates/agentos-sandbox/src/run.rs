@@ -4,13 +4,15 @@
 //! process behind.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use crate::{Held, Order, Report, SandboxError};
+use crate::{Held, IdentityLease, Order, Report, SandboxError};
 
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod flow;
+mod in_scratch;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod unix;
 #[cfg(windows)]
@@ -82,6 +84,15 @@ impl Sandbox {
         self.ready.prepare(&self.helper);
     }
 
+    /// Takes users for the processes of one run, to which its folders and files shall belong. Returns `None` where the tool runs
+    /// as the user who starts it, which is everywhere but under root.
+    ///
+    /// # Errors
+    /// When none is free.
+    pub fn lease_identity(&self) -> Result<Option<Arc<IdentityLease>>, SandboxError> {
+        Ok(IdentityLease::take()?.map(Arc::new))
+    }
+
     /// Begins [`Sandbox::probe`] beside whatever the caller does next.
     #[must_use]
     pub fn held(&self) -> Held {
@@ -95,6 +106,8 @@ impl Sandbox {
     pub fn probe(&self) -> Result<Report, SandboxError> {
         let nothing = Order {
             program: None,
+            #[cfg(target_os = "linux")]
+            identity: Some(crate::RunIdentity::of_probe()),
             ..Order::new(PathBuf::new(), Vec::new(), "/".into())
         };
         let caps = Caps {
@@ -127,7 +140,9 @@ impl Sandbox {
         Err(SandboxError::Unsupported(std::env::consts::OS.to_owned()))
     }
 
-    /// Runs a process to its end. `input` is its standard input; what it writes goes to `seen` as it comes.
+    /// Runs a process to its end. `input` is its standard input; what it writes goes to `seen` as it comes. When this returns
+    /// without [`SandboxError::NotEnded`], nothing that the process started is left. An order without users gets a pair for
+    /// this run alone where root starts it.
     ///
     /// # Errors
     /// When it could not be confined (then nothing was started), or did not end by itself.
@@ -141,7 +156,24 @@ impl Sandbox {
         seen: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Ended, SandboxError> {
         #[cfg(not(windows))]
-        return unix::run((&self.helper, &self.ready), order, input, caps, stop, seen);
+        {
+            let lease = match order.identity {
+                Some(_) => None,
+                None => IdentityLease::take()?,
+            };
+            let Some(lease) = lease else {
+                return unix::run((&self.helper, &self.ready), order, input, caps, stop, seen);
+            };
+            let mut order = order.clone();
+            order.identity = Some(lease.identity());
+            let ended = unix::run((&self.helper, &self.ready), &order, input, caps, stop, seen);
+            if matches!(ended, Err(SandboxError::NotEnded)) {
+                lease.abandon();
+                // The lock is held as long as this program runs.
+                std::mem::forget(lease);
+            }
+            ended
+        }
         #[cfg(windows)]
         windows::run(order, input, caps, stop, seen)
     }
@@ -159,4 +191,9 @@ impl Stop {
 
     /// As [`Stop::stop`].
     pub fn finish(&self) {}
+
+    /// Nothing runs here that could say so.
+    pub(crate) fn is_finished(&self) -> bool {
+        false
+    }
 }

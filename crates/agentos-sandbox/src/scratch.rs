@@ -5,11 +5,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::SandboxError;
-use crate::refusals::{self, Refused};
+use crate::refusals::Refused;
+use crate::{IdentityLease, RunIdentity, SandboxError};
 
-const FOLDERS: &[&str] = &["changes", "copy", "home", "kernel", "tmp"];
+const FOLDERS: &[&str] = &["changes", "copy", "doors", "home", "kernel", "tmp"];
 
 /// The folders of one run. Gone when this value is.
 #[derive(Debug)]
@@ -17,6 +19,9 @@ pub struct Scratch {
     folder: PathBuf,
     /// Held as long as the run lives, so that others know.
     _lock: File,
+    lease: Option<Arc<IdentityLease>>,
+    refused: Mutex<Option<Vec<Refused>>>,
+    abandoned: AtomicBool,
 }
 
 impl Scratch {
@@ -24,7 +29,7 @@ impl Scratch {
     ///
     /// # Errors
     /// When they cannot be made.
-    pub fn new(parent: &Path, run: &str) -> Result<Self, SandboxError> {
+    pub fn new(parent: &Path, run: &str, lease: Option<Arc<IdentityLease>>) -> Result<Self, SandboxError> {
         let failed = SandboxError::io;
         fs::create_dir_all(parent).map_err(failed("make the folder for tools' work"))?;
         sweep(parent);
@@ -35,11 +40,25 @@ impl Scratch {
             .open(lock_of(&folder))
             .map_err(failed("lock the run's folder"))?;
         lock.lock().map_err(failed("lock the run's folder"))?;
-        let scratch = Self { folder, _lock: lock };
+        let scratch = Self {
+            folder,
+            _lock: lock,
+            lease,
+            refused: Mutex::default(),
+            abandoned: AtomicBool::new(false),
+        };
         for name in FOLDERS {
             let made = scratch.at(name);
             fs::create_dir_all(&made).map_err(failed("make the run's folders"))?;
-            give(&made).map_err(failed("give the run's folders to the tool's user"))?;
+            give(
+                &made,
+                if *name == "doors" {
+                    scratch.keeper()
+                } else {
+                    scratch.owner()
+                },
+            )
+            .map_err(failed("give the run's folders to the tool's user"))?;
         }
         Ok(scratch)
     }
@@ -49,7 +68,7 @@ impl Scratch {
     /// # Errors
     /// When it cannot be made.
     pub fn fill(&self, from: &Path) -> Result<(), SandboxError> {
-        copy_below(from, &self.copy()).map_err(SandboxError::io("copy the files for the tool"))
+        copy_below(from, &self.copy(), self.owner()).map_err(SandboxError::io("copy the files for the tool"))
     }
 
     /// What was written over the files that the tool was shown.
@@ -82,16 +101,51 @@ impl Scratch {
         self.at("tmp")
     }
 
-    /// Where the helper writes what the tool tried and was refused. The tool sees nothing of this folder but its own ones.
+    /// Folder of the sockets that lead out of the sandbox. The tool never sees it.
     #[must_use]
-    pub fn refusals(&self) -> PathBuf {
-        self.at("refused")
+    pub fn doors(&self) -> PathBuf {
+        self.at("doors")
     }
 
-    /// What the tool tried and was refused; none where the kernel does not tell.
+    /// Users of this run's processes. `None` if they run as the user who starts them.
+    #[must_use]
+    pub fn identity(&self) -> Option<RunIdentity> {
+        self.lease.as_ref().map(|lease| lease.identity())
+    }
+
+    /// User of process 1 of this run, which connects to the sockets. `None` if it is ours.
+    #[must_use]
+    pub fn keeper(&self) -> Option<u32> {
+        self.identity().map(|identity| identity.keeper)
+    }
+
+    /// User that the tool's files belong to. `None` if it is ours.
+    #[must_use]
+    pub fn owner(&self) -> Option<u32> {
+        self.identity().map(|identity| identity.tool)
+    }
+
+    /// System calls that the tool tried and was refused in its last run. `None` if the kernel does not tell, or it is not known.
     #[must_use]
     pub fn refused(&self) -> Option<Vec<Refused>> {
-        refusals::read(&self.refusals())
+        self.refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Keeps what was refused.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn keep_refused(&self, refused: Option<Vec<Refused>>) {
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
+    }
+
+    /// Leaves the folders where they are: processes may still write there.
+    pub(crate) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Release);
+        if let Some(lease) = &self.lease {
+            lease.abandon();
+        }
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -101,18 +155,20 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        discard(&self.folder);
+        if !self.abandoned.load(Ordering::Acquire) {
+            discard(&self.folder);
+        }
     }
 }
 
-fn copy_below(from: &Path, to: &Path) -> std::io::Result<()> {
+fn copy_below(from: &Path, to: &Path, owner: Option<u32>) -> std::io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (there, kind) = (to.join(entry.file_name()), entry.file_type()?);
         if kind.is_dir() {
             fs::create_dir_all(&there)?;
-            give(&there)?;
-            copy_below(&entry.path(), &there)?;
+            give(&there, owner)?;
+            copy_below(&entry.path(), &there, owner)?;
             continue;
         }
         if kind.is_symlink() {
@@ -121,19 +177,19 @@ fn copy_below(from: &Path, to: &Path) -> std::io::Result<()> {
         } else {
             fs::copy(entry.path(), &there)?;
         }
-        give(&there)?;
+        give(&there, owner)?;
     }
     Ok(())
 }
 
 /// Gives a file or folder to the user that tools run as.
-pub(crate) fn give(place: &Path) -> std::io::Result<()> {
+pub(crate) fn give(place: &Path, owner: Option<u32>) -> std::io::Result<()> {
     #[cfg(unix)]
-    if let Some(user) = crate::tool_user() {
+    if let Some(user) = owner {
         std::os::unix::fs::lchown(place, Some(user), Some(user))?;
     }
     #[cfg(not(unix))]
-    let _ = place;
+    let _ = (place, owner);
     Ok(())
 }
 
@@ -141,26 +197,26 @@ pub(crate) fn give(place: &Path) -> std::io::Result<()> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn place(folder: &Path, name: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub fn place(folder: &Path, name: &Path, bytes: &[u8], owner: Option<u32>) -> std::io::Result<()> {
     use std::io::Write;
-    make_above(folder, name)?;
+    make_above(folder, name, owner)?;
     let place = folder.join(name);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(&place)?.write_all(bytes)?;
-    give(&place)
+    give(&place, owner)
 }
 
 /// Makes the folders in which a file will lie.
-fn make_above(folder: &Path, name: &Path) -> std::io::Result<()> {
+fn make_above(folder: &Path, name: &Path, owner: Option<u32>) -> std::io::Result<()> {
     let mut above = folder.to_owned();
     for part in name.parent().into_iter().flat_map(Path::components) {
         above.push(part);
         if !above.is_dir() {
             fs::create_dir_all(&above)?;
-            give(&above)?;
+            give(&above, owner)?;
         }
     }
     Ok(())
@@ -172,16 +228,16 @@ fn make_above(folder: &Path, name: &Path) -> std::io::Result<()> {
 ///
 /// # Errors
 /// When it cannot be made, which is always so on a system without overlays.
-pub fn hide(upper: &Path, name: &Path) -> std::io::Result<()> {
+pub fn hide(upper: &Path, name: &Path, owner: Option<u32>) -> std::io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use nix::sys::stat::{Mode, SFlag, mknod};
-        make_above(upper, name)?;
+        make_above(upper, name, owner)?;
         Ok(mknod(&upper.join(name), SFlag::S_IFCHR, Mode::empty(), 0)?)
     }
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (upper, name);
+        let _ = (upper, name, owner);
         Err(std::io::ErrorKind::Unsupported.into())
     }
 }
@@ -202,7 +258,13 @@ pub fn drop_out(copy: &Path, name: &Path) -> std::io::Result<()> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn lay(folder: &Path, name: &Path, bytes: &[u8], executable: bool) -> std::io::Result<()> {
+pub fn lay(
+    folder: &Path,
+    name: &Path,
+    bytes: &[u8],
+    executable: bool,
+    owner: Option<u32>,
+) -> std::io::Result<()> {
     let mut above = folder.to_owned();
     for part in name.parent().into_iter().flat_map(Path::components) {
         above.push(part);
@@ -213,7 +275,7 @@ pub fn lay(folder: &Path, name: &Path, bytes: &[u8], executable: bool) -> std::i
             Err(error) => return Err(error),
         }
         fs::create_dir_all(&above)?;
-        give(&above)?;
+        give(&above, owner)?;
     }
     let file = folder.join(name);
     match fs::symlink_metadata(&file) {
@@ -222,7 +284,7 @@ pub fn lay(folder: &Path, name: &Path, bytes: &[u8], executable: bool) -> std::i
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    place(folder, name, bytes)?;
+    place(folder, name, bytes, owner)?;
     #[cfg(unix)]
     if executable {
         use std::os::unix::fs::PermissionsExt;
@@ -291,7 +353,7 @@ mod tests {
         fs::write(folder.join("becomes"), "a folder").unwrap();
         fs::create_dir_all(folder.join("was/deep")).unwrap();
         for name in ["folder/x", "file", "becomes/x", "was", "new/deep/x"] {
-            lay(folder, Path::new(name), name.as_bytes(), name == "was").unwrap();
+            lay(folder, Path::new(name), name.as_bytes(), name == "was", None).unwrap();
             assert_eq!(fs::read(folder.join(name)).unwrap(), name.as_bytes(), "{name}");
             assert!(
                 fs::symlink_metadata(folder.join(name)).unwrap().is_file(),

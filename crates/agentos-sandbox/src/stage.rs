@@ -97,20 +97,6 @@ impl From<String> for Refusal {
     }
 }
 
-/// The user that tools run as, where that is another than ours.
-#[cfg(target_os = "linux")]
-#[must_use]
-pub fn tool_user() -> Option<u32> {
-    nix::unistd::geteuid().is_root().then_some(user::UNPRIVILEGED)
-}
-
-/// Tools are not run here.
-#[cfg(not(target_os = "linux"))]
-#[must_use]
-pub fn tool_user() -> Option<u32> {
-    None
-}
-
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn dispatch(_args: &[String]) -> u8 {
     1

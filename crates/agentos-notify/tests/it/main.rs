@@ -46,7 +46,8 @@ fn a_call_that_is_asked_about_is_refused_and_heard() {
         eprintln!("skipped: a filter needs a right that this process has not");
         return;
     };
-    let call = listener.refuse_next(1).unwrap().unwrap();
+    let call = listener.next_call().unwrap().unwrap();
+    listener.refuse(&call, 1).unwrap();
     assert_eq!(call.number, i32::try_from(YIELD).unwrap());
     assert!(caller.join().unwrap());
 }

@@ -43,6 +43,8 @@ pub(super) enum When {
     Is(u32, &'static [u32]),
     /// One of these arguments, as far as these bits go, is none of these values.
     IsNot(&'static [(u32, u32, &'static [u32])]),
+    /// Each of these arguments has one of its bits set.
+    HasAll(&'static [(u32, u32)]),
 }
 
 /// The answer that makes a call fail with this error number.
@@ -121,6 +123,14 @@ fn block(rule: &Rule) -> Option<Vec<Instruction>> {
                 all.push(answered);
             }
             all.push(allowed);
+            all
+        }
+        When::HasAll(wanted) => {
+            let mut all = Vec::new();
+            for (argument, bits) in wanted {
+                all.extend([load(place(*argument)), jump(ANY_BIT, *bits, 1, 0), allowed]);
+            }
+            all.push(answered);
             all
         }
     })

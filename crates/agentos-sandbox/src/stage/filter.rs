@@ -31,6 +31,7 @@ pub(super) const REFUSED: &[(&str, i64)] = &[
     ("kexec_load", libc::SYS_kexec_load),
     ("keyctl", libc::SYS_keyctl),
     ("lookup_dcookie", libc::SYS_lookup_dcookie),
+    ("migrate_pages", libc::SYS_migrate_pages),
     ("mount", libc::SYS_mount),
     ("mount_setattr", libc::SYS_mount_setattr),
     ("move_mount", libc::SYS_move_mount),
@@ -62,8 +63,8 @@ pub(super) const REFUSED: &[(&str, i64)] = &[
     ("vhangup", libc::SYS_vhangup),
 ];
 
-/// Said not to exist, so that programs go the older way: `clone3`, whose flags no filter can read, asynchronous
-/// calls, and files that lie in no folder.
+/// Said not to exist, so that programs go the older way: `clone3` and `openat2`, whose arguments lie in memory where no filter
+/// can read them, asynchronous calls, and files that lie in no folder.
 const ABSENT: &[i64] = &[
     libc::SYS_clone3,
     libc::SYS_io_uring_enter,
@@ -71,6 +72,7 @@ const ABSENT: &[i64] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
+    libc::SYS_openat2,
 ];
 
 /// Only x86 has these.
@@ -101,6 +103,95 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWCGROUP
 
 /// Puts a terminal's next input in, or a console's (`TIOCSTI`, `TIOCLINUX`).
 const TERMINAL_INPUT: &[u32] = &[0x5412, 0x541c];
+
+/// Bits of a file's mode with which its program runs as the file's owner or group (inode(7): `S_ISUID`, `S_ISGID`). A file of
+/// the tool's lies on the real disk as well, where they would make another user of the machine act as ours.
+const SET_ID: u32 = 0o6000;
+/// Flags with which opening a file reads its mode: `O_CREAT`, and the bit of `O_TMPFILE` that is its own (open(2)).
+const CREATES: u32 = number(libc::O_CREAT) | (number(libc::O_TMPFILE) & !number(libc::O_DIRECTORY));
+/// The caller itself, where a call takes the number of a process or thread.
+const ITSELF: &[u32] = &[0];
+/// Every other process is none of the tool's business, and one of them is process 1, which guards it: a tool that may slow it
+/// down decides when its run ends, and one that may limit it decides what it can record.
+const OTHER_PROCESS: When = When::IsNot(&[(0, ALL, ITSELF)]);
+/// `PRIO_PROCESS` of setpriority(2), and `IOPRIO_WHO_PROCESS` of ioprio_set(2): not a group's or a user's processes.
+const OTHER_PRIORITY: When = When::IsNot(&[(0, ALL, &[0]), (1, ALL, ITSELF)]);
+const OTHER_IO_PRIORITY: When = When::IsNot(&[(0, ALL, &[1]), (1, ALL, ITSELF)]);
+
+/// Refused for some arguments only: the name that is recorded, the call, and when.
+pub(super) const PARTLY_REFUSED: &[(&str, i64, When)] = &[
+    (
+        "clone (a namespace)",
+        libc::SYS_clone,
+        When::Has(0, number(NAMESPACES)),
+    ),
+    (
+        "ioctl (a terminal's input)",
+        libc::SYS_ioctl,
+        When::Is(1, TERMINAL_INPUT),
+    ),
+    ("fchmod (a set-id bit)", libc::SYS_fchmod, When::Has(1, SET_ID)),
+    (
+        "fchmodat (a set-id bit)",
+        libc::SYS_fchmodat,
+        When::Has(2, SET_ID),
+    ),
+    (
+        "fchmodat2 (a set-id bit)",
+        libc::SYS_fchmodat2,
+        When::Has(2, SET_ID),
+    ),
+    ("mknodat (a set-id bit)", libc::SYS_mknodat, When::Has(2, SET_ID)),
+    (
+        "openat (a set-id bit)",
+        libc::SYS_openat,
+        When::HasAll(&[(2, CREATES), (3, SET_ID)]),
+    ),
+    (
+        "ioprio_set (another process)",
+        libc::SYS_ioprio_set,
+        OTHER_IO_PRIORITY,
+    ),
+    ("prlimit64 (another process)", libc::SYS_prlimit64, OTHER_PROCESS),
+    (
+        "sched_setaffinity (another process)",
+        libc::SYS_sched_setaffinity,
+        OTHER_PROCESS,
+    ),
+    (
+        "sched_setattr (another process)",
+        libc::SYS_sched_setattr,
+        OTHER_PROCESS,
+    ),
+    (
+        "sched_setparam (another process)",
+        libc::SYS_sched_setparam,
+        OTHER_PROCESS,
+    ),
+    (
+        "sched_setscheduler (another process)",
+        libc::SYS_sched_setscheduler,
+        OTHER_PROCESS,
+    ),
+    (
+        "setpriority (another process)",
+        libc::SYS_setpriority,
+        OTHER_PRIORITY,
+    ),
+    // Only x86 still has the older forms of these.
+    #[cfg(target_arch = "x86_64")]
+    ("chmod (a set-id bit)", libc::SYS_chmod, When::Has(1, SET_ID)),
+    #[cfg(target_arch = "x86_64")]
+    ("creat (a set-id bit)", libc::SYS_creat, When::Has(1, SET_ID)),
+    #[cfg(target_arch = "x86_64")]
+    ("mknod (a set-id bit)", libc::SYS_mknod, When::Has(1, SET_ID)),
+    #[cfg(target_arch = "x86_64")]
+    (
+        "open (a set-id bit)",
+        libc::SYS_open,
+        When::HasAll(&[(1, CREATES), (2, SET_ID)]),
+    ),
+];
 
 const INTERNET: &[u32] = &[number(libc::AF_INET), number(libc::AF_INET6)];
 const UNIX: &[u32] = &[number(libc::AF_UNIX)];
@@ -154,16 +245,22 @@ fn rules(networked: bool, refusal: u32) -> Option<Vec<Rule>> {
     let absent = ABSENT.iter().map(|call| (*call, When::Always, error(ENOSYS)));
     let socket = if networked { NO_TCP } else { When::Always };
     let some = [
-        (libc::SYS_clone, When::Has(0, number(NAMESPACES)), refusal),
-        (libc::SYS_ioctl, When::Is(1, TERMINAL_INPUT), refusal),
         (libc::SYS_socket, socket, refusal),
         (libc::SYS_socketpair, When::IsNot(&[(0, ALL, UNIX)]), refusal),
     ];
+    let partly = PARTLY_REFUSED
+        .iter()
+        .map(|(_, call, when)| (*call, *when, refusal));
     let rule = |(call, when, answer): (i64, When, u32)| {
         let number = u32::try_from(call).ok()?;
         Some(Rule { number, when, answer })
     };
-    refused.chain(absent).chain(some).map(rule).collect()
+    refused
+        .chain(absent)
+        .chain(some)
+        .chain(partly)
+        .map(rule)
+        .collect()
 }
 
 const fn number(value: libc::c_int) -> u32 {
@@ -203,6 +300,9 @@ mod tests {
                     error(ENOSYS)
                 } else if call == libc::SYS_socket || call == libc::SYS_socketpair {
                     // Of no family.
+                    refusal
+                } else if call == libc::SYS_ioprio_set {
+                    // Of no kind of process.
                     refusal
                 } else {
                     ALLOWED
@@ -247,11 +347,55 @@ mod tests {
             (libc::SYS_socket, [number(libc::AF_NETLINK), stream, 0], false),
             (libc::SYS_socketpair, [unix, datagram, 0], true),
             (libc::SYS_socketpair, [inet, stream, 0], false),
+            (libc::SYS_sched_setaffinity, [0, 8, 0], true),
+            (libc::SYS_sched_setaffinity, [1, 8, 0], false),
+            (libc::SYS_sched_setscheduler, [7, 5, 0], false),
+            (libc::SYS_sched_setparam, [1, 0, 0], false),
+            (libc::SYS_sched_setattr, [1, 0, 0], false),
+            (libc::SYS_sched_getaffinity, [1, 8, 0], true),
+            (libc::SYS_setpriority, [0, 0, 5], true),
+            (libc::SYS_setpriority, [0, 1, 5], false),
+            // Of a group and of a user: 0 stands for the caller's own, which process 1 may share.
+            (libc::SYS_setpriority, [1, 0, 5], false),
+            (libc::SYS_setpriority, [2, 0, 5], false),
+            (libc::SYS_ioprio_set, [1, 0, 5], true),
+            (libc::SYS_ioprio_set, [1, 1, 5], false),
+            (libc::SYS_ioprio_set, [3, 0, 5], false),
+            (libc::SYS_prlimit64, [0, 1, 0], true),
+            (libc::SYS_prlimit64, [1, 1, 0], false),
+            (libc::SYS_fchmod, [3, 0o755, 0], true),
+            (libc::SYS_fchmod, [3, 0o1777, 0], true),
+            (libc::SYS_fchmod, [3, 0o4755, 0], false),
+            (libc::SYS_fchmodat, [3, 0, 0o2755], false),
+            (libc::SYS_fchmodat2, [3, 0, 0o6000], false),
+            (libc::SYS_mknodat, [3, 0, 0o10_644], true),
+            (libc::SYS_mknodat, [3, 0, 0o104_755], false),
         ] {
             let [a, b, c] = arguments;
             let answer = answered(&program, u32::try_from(call).unwrap(), [a, b, c, 0, 0, 0]);
             let expected = if is_allowed { ALLOWED } else { ASK };
             assert_eq!(answer, expected, "{call} {arguments:x?}");
+        }
+    }
+
+    #[test]
+    fn opening_a_file_reads_its_mode_only_where_it_may_be_made() {
+        let program = filter(true, ASK).unwrap();
+        let (create, temporary) = (number(libc::O_CREAT), number(libc::O_TMPFILE));
+        let folder = number(libc::O_DIRECTORY);
+        for (flags, mode, is_allowed) in [
+            (0, 0o4755, true),
+            (folder, 0o6777, true),
+            (create, 0o755, true),
+            (create, 0o4755, false),
+            (create, 0o2755, false),
+            (temporary, 0o4755, false),
+            (temporary, 0o700, true),
+        ] {
+            let openat = u32::try_from(libc::SYS_openat).unwrap();
+            let answer = answered(&program, openat, [3, 0, flags, mode, 0, 0]);
+            let expected = if is_allowed { ALLOWED } else { ASK };
+            assert_eq!(answer, expected, "{flags:o} {mode:o}");
         }
     }
 

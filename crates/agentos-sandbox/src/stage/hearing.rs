@@ -4,8 +4,8 @@
 //! addresses lead to.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,49 +13,72 @@ use std::thread;
 
 use agentos_notify::{Call, Listener};
 
-use super::filter::{REFUSED, REFUSED_ON_X86, X32};
-use crate::refusals::{HEARD, MOST};
+use super::filter::{PARTLY_REFUSED, REFUSED, REFUSED_ON_X86, X32};
+use super::user::drop_start_rights;
+use crate::refusals::{COMPLETE, HEARD, MOST};
 
 /// What stands for every call beyond the first kinds.
 const OTHERS: &str = "others";
 
-/// Where it is written: a file that was opened before the root was left behind, and that the tool has no way to.
+/// Connection to the parent, which was made before any rule held this process. A socket and not a file: the size of files
+/// can be limited (`RLIMIT_FSIZE`, setrlimit(2)), and then a tool would decide what is recorded of it.
 #[derive(Clone)]
 pub(super) struct Record(Arc<Mutex<Written>>);
 
 struct Written {
-    file: File,
+    parent: UnixStream,
     counts: BTreeMap<String, u64>,
 }
 
 impl Record {
-    /// Opens the file, which must be new.
-    pub(super) fn open(place: &Path) -> Option<Self> {
-        let file = OpenOptions::new().write(true).create_new(true).open(place).ok()?;
+    /// Connects to the socket, which is named by its last part: its folder is the current one.
+    ///
+    /// # Errors
+    /// When the parent does not listen there.
+    pub(super) fn connect(socket: &Path) -> Result<Self, String> {
+        let name = socket.file_name().map(Path::new).unwrap_or(socket);
+        let parent = UnixStream::connect(name)
+            .map_err(|error| format!("nobody hears which calls are refused: {error}"))?;
+        Ok(Self::over(parent))
+    }
+
+    fn over(parent: UnixStream) -> Self {
         let counts = BTreeMap::new();
-        Some(Self(Arc::new(Mutex::new(Written { file, counts }))))
+        Self(Arc::new(Mutex::new(Written { parent, counts })))
     }
 
     /// Begins to listen, on a thread that no later layer holds; what it is to listen to comes through the channel.
+    ///
+    /// # Panics
+    /// Never; where a refusal cannot be recorded, the whole process ends, and the run with it.
     pub(super) fn listen(&self) -> Option<Sender<Listener>> {
         let (say, hear) = channel::<Listener>();
         let record = self.clone();
         let listen = move || {
+            if drop_start_rights().is_err() {
+                return;
+            }
             let Ok(listener) = hear.recv() else { return };
-            record.tell(HEARD);
-            while let Ok(heard) = listener.refuse_next(libc::EPERM) {
-                heard.into_iter().for_each(|call| record.count(&call));
+            record.write_line(HEARD);
+            while let Ok(heard) = listener.next_call() {
+                let Some(call) = heard else { continue };
+                // Before it is answered: a tool that knows of the refusal could have this process killed.
+                record.count(&call);
+                if listener.refuse(&call, libc::EPERM).is_err() {
+                    break;
+                }
             }
         };
         thread::Builder::new().spawn(listen).ok().map(|_| say)
     }
 
-    /// Writes how often each was refused.
+    /// Writes how often each was refused, and that this is all.
     pub(super) fn end(&self) {
         let counts = self.written().counts.clone();
         for (name, times) in counts {
-            self.tell(&format!("{times} {name}"));
+            self.write_line(&format!("{times} {name}"));
         }
+        self.write_line(COMPLETE);
     }
 
     fn count(&self, call: &Call) {
@@ -71,17 +94,21 @@ impl Record {
         };
         // At once: where the tool has to be killed there is no later.
         if is_new {
-            self.tell(&format!("1 {name}"));
+            self.write_line(&format!("1 {name}"));
         }
     }
 
-    /// A line. What cannot be written is missing in the record, and refused all the same.
-    fn tell(&self, line: &str) {
-        let _ = self.written().file.write_all(format!("{line}\n").as_bytes());
+    /// Writes a line. Where the parent does not take it, this process ends and the tool with it: evidence that says less than
+    /// what happened must not come from a run that counts.
+    fn write_line(&self, line: &str) {
+        let written = self.written().parent.write_all(format!("{line}\n").as_bytes());
+        if written.is_err() {
+            std::process::abort();
+        }
     }
 
     fn written(&self) -> MutexGuard<'_, Written> {
-        // Counts and file are whole at every moment.
+        // Both are whole at every moment.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -91,15 +118,12 @@ fn named(call: &Call) -> String {
     let number = i64::from(call.number);
     let plain = number & !i64::from(X32);
     let table = REFUSED.iter().chain(REFUSED_ON_X86);
-    let others = [
-        ("clone (a namespace)", libc::SYS_clone),
-        ("ioctl (a terminal's input)", libc::SYS_ioctl),
-    ];
+    let others = PARTLY_REFUSED.iter().map(|(name, call, _)| (*name, *call));
     if plain == libc::SYS_socket || plain == libc::SYS_socketpair {
         return socket(call);
     }
-    let known = table.chain(&others).find(|(_, known)| *known == plain);
-    known.map_or_else(|| format!("call {number}"), |(name, _)| (*name).to_owned())
+    let known = table.copied().chain(others).find(|(_, known)| *known == plain);
+    known.map_or_else(|| format!("call {number}"), |(name, _)| name.to_owned())
 }
 
 fn socket(call: &Call) -> String {
@@ -138,6 +162,7 @@ mod tests {
 
     fn call(number: i64, first: u64, second: u64) -> Call {
         Call {
+            id: 1,
             number: i32::try_from(number).unwrap(),
             args: [first, second, 0, 0, 0, 0],
         }
@@ -167,17 +192,20 @@ mod tests {
 
     #[test]
     fn many_kinds_are_told_as_others() {
-        let folder = std::env::temp_dir().join(format!("agentos-hearing-{}", std::process::id()));
-        let record = Record::open(&folder).unwrap();
+        let (ours, mut parent) = UnixStream::pair().unwrap();
+        let record = Record::over(ours);
         for number in 1000..1100 {
             record.count(&call(number, 0, 0));
             record.count(&call(number, 0, 0));
         }
         record.end();
-        let text = std::fs::read_to_string(&folder).unwrap();
-        std::fs::remove_file(&folder).unwrap();
+        drop(record);
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut parent, &mut text).unwrap();
         assert!(
-            text.contains("\n2 call 1000\n") && text.contains("\n72 others\n"),
+            text.contains("\n2 call 1000\n")
+                && text.contains("\n72 others\n")
+                && text.ends_with("\ncomplete\n"),
             "{text}"
         );
     }

@@ -3,12 +3,13 @@
 //! Owns: the order of the layers. Never: goes on when one cannot be put up.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use nix::sys::prctl;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, setsid};
 
 use super::hearing::Record;
 use super::intake::{limits, read_order, say};
@@ -22,15 +23,19 @@ use crate::report::{Layer, Report, Said};
 pub(super) fn hold(role: &Role) -> Result<u8, Refusal> {
     let dies = |error: nix::Error| format!("would outlive its parent: {error}");
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(dies)?;
+    own_session()?;
     // All that no order changes comes before the order: a helper that was started early is ready by then.
     let root = Root::begin()?;
     relay::loopback_up()?;
     let order = read_order()?;
-    // Before the place where it lies is out of sight.
-    let record = order.refusals.as_deref().and_then(Record::open);
+    // Before the place where they lie is out of sight.
+    let sockets = relay::open_doors(&order)?;
     let mut report = Report::default();
     root.finish(&order)?;
-    relay::go_to_sockets(&order.forwards)?;
+    if let Some(sockets) = sockets {
+        relay::enter_doors(&sockets)?;
+    }
+    let record = order.refusals.as_deref().map(Record::connect).transpose()?;
     let doors = relay::listen(&order.forwards)?;
     [
         Layer::MountNamespace,
@@ -42,7 +47,7 @@ pub(super) fn hold(role: &Role) -> Result<u8, Refusal> {
     .for_each(|layer| report.add(layer));
     limits(&order.limits)?;
     report.add(Layer::Limits);
-    user::unprivileged(role)?;
+    user::unprivileged(role, order.identity)?;
     report.add(Layer::Unprivileged);
     let rights = |error: nix::Error| format!("its rights cannot be fixed: {error}");
     prctl::set_no_new_privs().map_err(rights)?;
@@ -61,24 +66,37 @@ pub(super) fn hold(role: &Role) -> Result<u8, Refusal> {
     report.add(Layer::Seccomp);
     say(&Said::Confined(report));
     let code = match &order.program {
-        Some(program) => start(&order, program)?,
+        Some(program) => run_tool(&order, program)?,
         None => 0,
     };
     record.iter().for_each(Record::end);
     Ok(code)
 }
 
+/// Leaves the helper's session: a signal that the tool sends to its own process group must not reach the helper, which waits
+/// for the end of the namespace. Signals that the helper blocked for itself are let through again.
+fn own_session() -> Result<(), String> {
+    let failed = |error: nix::Error| format!("no session of its own: {error}");
+    setsid().map_err(failed)?;
+    SigSet::empty().thread_set_mask().map_err(failed)
+}
+
 /// Starts the tool and waits for it and for everything that its children leave behind.
-fn start(order: &Order, program: &std::path::Path) -> Result<u8, String> {
-    let child = Command::new(program)
+fn run_tool(order: &Order, program: &std::path::Path) -> Result<u8, String> {
+    let mut command = Command::new(program);
+    command
         .args(&order.args)
         .env_clear()
         .envs(order.env.iter().map(|(name, value)| (name, value)))
         .current_dir(&order.cwd)
         .stdin(Stdio::inherit())
         .stdout(Stdio::inherit())
-        .stderr(Stdio::inherit())
-        .spawn();
+        .stderr(Stdio::inherit());
+    if let Some(identity) = order.identity {
+        command.uid(identity.tool).gid(identity.tool);
+    }
+    let child = command.spawn();
+    user::drop_start_rights()?;
     let child = match child {
         Ok(child) => child,
         Err(error) => {

@@ -1,19 +1,21 @@
 //! The process's own network, and the ports of it that lead to the parent.
 //!
 //! Owns: bringing the loopback up, giving it addresses and carrying bytes from a port to the parent's socket. Never:
-//! connects to anything but that socket.
+//! connects to anything but that socket, whose folder the tool can neither see nor write.
 
+use std::fs::File;
 use std::net::{IpAddr, TcpListener};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
-use nix::unistd::chdir;
+use nix::unistd::fchdir;
 
+use super::user::drop_start_rights;
 use crate::carry::{carry, each};
-use crate::order::Forward;
+use crate::order::{Forward, Order};
 
 /// A port that is open and the socket it leads to.
 pub(super) struct Door {
@@ -103,17 +105,30 @@ fn take_address(address: IpAddr) -> Vec<u8> {
     request(NEW_ADDRESS, CREATE, &body)
 }
 
-/// Goes to the folder of the sockets, where each is named by the last part of its path: the whole of one soon has no room
-/// in a socket's address (unix(7): 108 bytes).
-pub(super) fn go_to_sockets(forwards: &[Forward]) -> Result<(), String> {
-    let mut folders = forwards.iter().filter_map(|forward| forward.socket.parent());
+/// Opens the folder of the parent's sockets, before the root that shows it is left. Returns `None` if the order names none.
+///
+/// # Errors
+/// When the sockets of one order lie in two folders, or the folder cannot be opened.
+pub(super) fn open_doors(order: &Order) -> Result<Option<File>, String> {
+    let forwards = order.forwards.iter().map(|forward| forward.socket.as_path());
+    let mut folders = forwards.chain(order.refusals.as_deref()).filter_map(Path::parent);
     let Some(folder) = folders.next() else {
-        return Ok(());
+        return Ok(None);
     };
     if folders.any(|other| other != folder) {
         return Err("the sockets of one order lie in two folders".to_owned());
     }
-    chdir(folder).map_err(|error| format!("cannot go to `{}`: {error}", folder.display()))
+    let opened = File::open(folder);
+    opened
+        .map(Some)
+        .map_err(|error| format!("cannot open `{}`: {error}", folder.display()))
+}
+
+/// Makes the folder of the sockets the current one, in which each is named by the last part of its path. The tool cannot
+/// name that folder: it is mounted nowhere in its root, and this process may not be looked into. The whole path of a socket
+/// would often be longer than its address may be, 108 bytes (unix(7)).
+pub(super) fn enter_doors(folder: &File) -> Result<(), String> {
+    fchdir(folder).map_err(|error| format!("cannot go to the folder of the sockets: {error}"))
 }
 
 /// Opens the ports.
@@ -137,7 +152,12 @@ pub(super) fn listen(forwards: &[Forward]) -> Result<Vec<Door>, String> {
 pub(super) fn serve(doors: Vec<Door>) -> Result<(), String> {
     for door in doors {
         thread::Builder::new()
-            .spawn(move || accept(&door))
+            .spawn(move || {
+                // Whoever takes connections of the tool must not be able to become another user.
+                if drop_start_rights().is_ok() {
+                    accept(&door);
+                }
+            })
             .map_err(|error| format!("a port cannot be served: {error}"))?;
     }
     Ok(())

@@ -7,10 +7,9 @@ use std::fmt;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::unistd::{Gid, Uid, geteuid, setgroups, setresgid, setresuid};
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
-/// The user that tools run as when root starts us: between systemd's dynamic users (to 65519) and nobody (65534), a
-/// range that its table of ids calls unused.
-pub(crate) const UNPRIVILEGED: u32 = 65_533;
+use crate::RunIdentity;
 
 /// With whose rights the namespaces were opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,22 +48,43 @@ impl fmt::Display for Role {
     }
 }
 
-/// Becomes the unprivileged user. Gives up every capability with it.
-pub(super) fn drop_root() -> Result<(), String> {
+/// Rights that process 1 keeps until the tool is started, so that the tool can be another user than itself.
+const TO_START: CapabilitySet = CapabilitySet::SETUID.union(CapabilitySet::SETGID);
+
+/// Becomes the user of process 1, and gives up every capability but those that start the tool as its own user.
+fn become_keeper(keeper: u32) -> Result<(), String> {
     let failed = |error: nix::Error| format!("root's rights cannot be given up: {error}");
-    let (uid, gid) = (Uid::from_raw(UNPRIVILEGED), Gid::from_raw(UNPRIVILEGED));
+    let (uid, gid) = (Uid::from_raw(keeper), Gid::from_raw(keeper));
     setgroups(&[]).map_err(failed)?;
+    // Without this flag, leaving user 0 clears the permitted set too (capabilities(7), "Effect of user ID changes").
+    prctl::set_keepcaps(true).map_err(failed)?;
     setresgid(gid, gid, gid).map_err(failed)?;
     setresuid(uid, uid, uid).map_err(failed)?;
-    // Another user's process is not its own to look into; ours must write its maps.
-    prctl::set_dumpable(true).map_err(failed)
+    prctl::set_keepcaps(false).map_err(failed)?;
+    let kept = CapabilitySets {
+        effective: TO_START,
+        permitted: TO_START,
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, kept).map_err(|error| format!("root's rights cannot be given up: {error}"))
 }
 
-/// Becomes the user that the tool runs as: never root, inside or outside.
-pub(super) fn unprivileged(role: &Role) -> Result<(), String> {
-    match *role {
-        Role::Root => drop_root()?,
-        Role::User { uid, gid } => {
+/// Gives up the rights of [`TO_START`] for this thread: capabilities belong to a thread, and each one has to do it.
+pub(super) fn drop_start_rights() -> Result<(), String> {
+    let failed = |error: rustix::io::Errno| format!("the right to change users cannot be given up: {error}");
+    let mut sets = capabilities(None).map_err(failed)?;
+    sets.effective.remove(TO_START);
+    sets.permitted.remove(TO_START);
+    sets.inheritable.remove(TO_START);
+    set_capabilities(None, sets).map_err(failed)
+}
+
+/// Becomes a user that may not touch anything outside: never root, inside or outside.
+pub(super) fn unprivileged(role: &Role, identity: Option<RunIdentity>) -> Result<(), String> {
+    match (*role, identity) {
+        (Role::Root, Some(identity)) => become_keeper(identity.keeper)?,
+        (Role::Root, None) => return Err("root's tool has no user of its own".to_owned()),
+        (Role::User { uid, gid }, _) => {
             // A second namespace, in which the user is itself again: mounts belong to the first and stay out of reach,
             // and the next program has no capability in either.
             unshare(CloneFlags::CLONE_NEWUSER)

@@ -23,7 +23,7 @@ impl Copies for NoCopies {
         PathBuf::new()
     }
 
-    fn take(&self) -> Result<Box<dyn Checkout>, String> {
+    fn take(&self, _owner: Option<u32>) -> Result<Box<dyn Checkout>, String> {
         Err("it was only asked how it is".to_owned())
     }
 }
@@ -85,7 +85,7 @@ impl Copies for ExecutorCopies {
         self.folder.clone()
     }
 
-    fn take(&self) -> Result<Box<dyn Checkout>, String> {
+    fn take(&self, owner: Option<u32>) -> Result<Box<dyn Checkout>, String> {
         let repo = Repository::discover(&self.place).map_err(|error| error.to_string())?;
         let enforcement = if self.held.is_whole() {
             Enforcement::Kernel
@@ -102,7 +102,7 @@ impl Copies for ExecutorCopies {
             may: &|path, content| reading.effect(path, content) == Effect::Allow,
         };
         let copy = repo
-            .copy(&self.target, agentos_sandbox::tool_user(), &shown)
+            .copy(&self.target, owner, &shown)
             .map_err(|error| error.to_string())?;
         Ok(Box::new(Lent(copy)))
     }

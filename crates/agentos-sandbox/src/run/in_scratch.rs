@@ -1,0 +1,43 @@
+//! A run in folders of its own: its users, its sockets, and what becomes of the folders.
+//!
+//! Owns: fitting an order to a run's folders, the record of refused calls, and leaving the folders alone where processes may
+//! still live. Never: reads or removes anything that the tool could write; that comes after the run.
+
+use super::{Caps, Ended, Input, Sandbox, Stop, Stream};
+use crate::{Order, SandboxError, Scratch};
+
+impl Scratch {
+    /// Runs a process to its end, as the users of this run; see [`Sandbox::run`]. What it tried and was refused is in
+    /// [`Scratch::refused`] afterwards, also where the run failed.
+    ///
+    /// # Errors
+    /// As [`Sandbox::run`] does. With [`SandboxError::NotEnded`] these folders stay where they are, and the users of this run
+    /// are given to no other one, until a later run finds that the processes are gone.
+    pub fn run(
+        &self,
+        sandbox: &Sandbox,
+        order: &Order,
+        input: Input,
+        caps: Caps,
+        stop: &Stop,
+        seen: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<Ended, SandboxError> {
+        let mut order = order.clone();
+        order.identity = self.identity();
+        #[cfg(target_os = "linux")]
+        let heard = {
+            let socket = self.doors().join("refused.sock");
+            let heard = crate::refusals::RefusalSocket::open(&socket, self.keeper())
+                .map_err(SandboxError::io("hear what the tool is refused"))?;
+            order.refusals = Some(socket);
+            heard
+        };
+        let ended = sandbox.run(&order, input, caps, stop, seen);
+        if matches!(ended, Err(SandboxError::NotEnded)) {
+            self.abandon();
+        }
+        #[cfg(target_os = "linux")]
+        self.keep_refused(heard.read(ended.is_err() || stop.is_finished()));
+        ended
+    }
+}
