@@ -130,7 +130,12 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("rpassword", &["agentos"]),
     (
         "rustix",
-        &["agentos-durable", "agentos-evidence", "agentos-sandbox"],
+        &[
+            "agentos-beneath",
+            "agentos-durable",
+            "agentos-evidence",
+            "agentos-sandbox",
+        ],
     ),
     ("rustls", &["agentos-net", "agentos-testkit"]),
     ("secrecy", &["agentos-tool"]),
@@ -166,6 +171,7 @@ pub const NO_DEFAULTS: &[&str] = &["jsonschema", "reqwest"];
 pub const PURE: &[&str] = &[
     "agentos-tool",
     "agentos-diff",
+    "agentos-beneath",
     "agentos-durable",
     "agentos-policy",
     "agentos-profile",
@@ -322,6 +328,16 @@ pub const REAL_SERVER_MODULES: &[&str] = &["llama", "real"];
 
 /// Which bans of the root `.clippy.toml` a member's own file may leave out.
 pub const GRANTS: &[(&str, &[&str])] = &[
+    // Folders that a tool may write, where there are no descriptors to walk them by.
+    (
+        "crates/agentos-beneath",
+        &[
+            "std::fs::OpenOptions::new",
+            "std::fs::create_dir",
+            "std::fs::remove_dir_all",
+            "std::fs::remove_file",
+        ],
+    ),
     // The one file that reads the environment, and the one that reads the clock.
     (
         "crates/agentos-cli",

@@ -1,0 +1,77 @@
+//! Copying a tree into an opened folder.
+//!
+//! Owns: the walk and its bounds. Never: follows a link of either tree, or writes over anything.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::shown;
+use crate::{EntryKind, FolderOwner, MAX_DEPTH, OpenFolder, TreeError};
+
+/// Entries of one folder, and of a whole tree.
+const MAX_ENTRIES: u64 = 4 << 20;
+
+impl OpenFolder {
+    /// Copies everything in `from` into this folder, links as links. New entries are given to `owner`; they stay ours
+    /// if it is `None`. FIFOs, sockets and devices are left out.
+    ///
+    /// # Errors
+    /// If an entry cannot be read or created, or something is in its place; [`TreeError::TooDeep`] and
+    /// [`TreeError::TooMany`] beyond the bounds of a walk.
+    pub fn copy_tree(&self, from: &Self, owner: Option<FolderOwner>) -> Result<(), TreeError> {
+        let mut waiting = vec![PathBuf::new()];
+        let mut left = MAX_ENTRIES;
+        while let Some(path) = waiting.pop() {
+            if path.components().count() > MAX_DEPTH {
+                return Err(TreeError::TooDeep(MAX_DEPTH));
+            }
+            let (source, target) = (from.open_path(&path)?, self.open_path(&path)?);
+            let names = source.read_names(left)?;
+            left = left.saturating_sub(names.len() as u64);
+            for name in &names {
+                if copy_entry(&source, &target, name, owner)? == EntryKind::Folder {
+                    waiting.push(path.join(name));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies one entry, a folder without its content, and returns its kind.
+fn copy_entry(
+    from: &OpenFolder,
+    to: &OpenFolder,
+    name: &OsStr,
+    owner: Option<FolderOwner>,
+) -> Result<EntryKind, TreeError> {
+    let Some(found) = from.inspect_entry(name)? else {
+        return Ok(EntryKind::Special);
+    };
+    match found.kind {
+        EntryKind::Folder => {
+            to.create_folder(name, 0o755)?;
+        }
+        EntryKind::Link => to.create_link(name, &from.read_link(name)?)?,
+        EntryKind::File => copy_file(from, to, name)?,
+        EntryKind::Whiteout | EntryKind::Special => return Ok(found.kind),
+    }
+    if let Some(owner) = owner {
+        to.give_entry(name, owner)?;
+    }
+    Ok(found.kind)
+}
+
+/// Copies a file with its permission bits, less set-user-ID, set-group-ID and the sticky bit.
+fn copy_file(from: &OpenFolder, to: &OpenFolder, name: &OsStr) -> Result<(), TreeError> {
+    let (mut source, found) = from.open_file(name)?;
+    let mut target = to.create_file(name, found.mode & 0o777)?;
+    // On Linux this is copy_file_range, which shares blocks where the file system can.
+    let copied = io::copy(&mut source, &mut target).map_err(TreeError::io("copy", name))?;
+    if copied < found.length {
+        let short = io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter meanwhile");
+        return Err(TreeError::io("copy", Path::new(&shown(name)).as_os_str())(short));
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Folder trees that an untrusted process may write, or may still be writing.
+//!
+//! Owns: opening, listing, reading, filling, changing and removing what lies beneath an opened folder. Never: follows a
+//! symbolic link, walks by path name, opens a FIFO or a device, recurses, or decides what is to be read or removed.
+//!
+//! # The problem
+//!
+//! A path name is resolved anew by every call. Between a look at `a/b` and the opening of `a/b/c`, whoever may write
+//! `a` can put a link in the place of `b`, and the second call lands outside. A walk over a tool's folders therefore
+//! keeps a descriptor of a folder and names only what lies directly in it, and every opening refuses links.
+//!
+//! # The API
+//!
+//! [`OpenFolder`] is a folder that is held open. Names passed to it are single names; `..`, an empty name and a name with
+//! a separator are refused.
+//!
+//! | to do | call |
+//! |---|---|
+//! | begin; the folder itself must not be a link | [`OpenFolder::open_root`] |
+//! | descend, by one name or by several at once | [`OpenFolder::open_folder`], [`OpenFolder::open_path`] |
+//! | list names, at most so many | [`OpenFolder::read_names`] |
+//! | look at an entry without opening it | [`OpenFolder::inspect`], [`OpenFolder::inspect_entry`] |
+//! | read a regular file, at most so many bytes | [`OpenFolder::read_file`], [`OpenFolder::open_file`] |
+//! | read a link, an overlay's mark | [`OpenFolder::read_link`], [`OpenFolder::is_opaque`] |
+//! | create, never over or through anything | [`OpenFolder::create_file`], [`OpenFolder::create_folder`], [`OpenFolder::create_link`], [`OpenFolder::create_whiteout`] |
+//! | open a file of ours for locking | [`OpenFolder::open_lock`] |
+//! | change owner or mode | [`OpenFolder::give_to`], [`OpenFolder::give_entry`], [`OpenFolder::change_mode`] |
+//! | copy a whole tree | [`OpenFolder::copy_tree`] |
+//! | remove whatever a name stands for | [`OpenFolder::remove_tree`], [`OpenFolder::remove_entry`] |
+//!
+//! Removal succeeds at any depth with a few dozen descriptors, opens folders of mode 000 that belong to us, and gives up
+//! with [`TreeError::StillWritten`] if somebody keeps adding entries. [`MAX_DEPTH`] bounds what walks of others descend.
+//!
+//! # Systems
+//!
+//! Linux: `openat2` with `RESOLVE_BENEATH`, `RESOLVE_NO_SYMLINKS`, `RESOLVE_NO_MAGICLINKS` and `RESOLVE_NO_XDEV`
+//! (openat2(2), Linux 5.6); where the call is missing or filtered, and on macOS, one `openat` with `O_NOFOLLOW` for each
+//! part. Windows has no such calls in the standard library: there each step looks with `symlink_metadata` first, which
+//! is a check against what is there, not against somebody who swaps it meanwhile.
+//!
+//! # Why no crate of others
+//!
+//! `cap-std` (4.0.3) and `pathrs` (0.2.6) are both maintained. `cap-std` brings its own file and metadata types and six
+//! more crates, cannot read an extended attribute of a folder, cannot open a folder of mode 000, and its
+//! `remove_dir_all` recurses. `pathrs` is for Linux alone, and its `remove_all` recurses too. What is left to them is
+//! the call of `openat2`, which `rustix`, here already, has.
+
+mod copy;
+mod error;
+mod facts;
+#[cfg(unix)]
+mod folder;
+mod name;
+#[cfg(not(unix))]
+mod plain;
+#[cfg(unix)]
+mod remove;
+#[cfg(unix)]
+mod resolve;
+
+pub use error::TreeError;
+pub use facts::{EntryFacts, EntryKind, FileContent, FolderOwner};
+#[cfg(unix)]
+pub use folder::OpenFolder;
+#[cfg(not(unix))]
+pub use plain::OpenFolder;
+
+/// Folders beneath a root that a walk descends at most. A path of this depth is longer than any that git or a system
+/// call takes whole: `PATH_MAX` is 4096 bytes (linux/limits.h), which is 2048 names of one letter.
+pub const MAX_DEPTH: usize = 1024;

@@ -1,0 +1,140 @@
+//! Opening what lies beneath a descriptor.
+//!
+//! Owns: the flags that keep an opening from following links and from leaving the mount, and what is done where the
+//! kernel has no `openat2`. Never: reads or changes anything.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use crate::name::split_path;
+use crate::{MAX_DEPTH, TreeError};
+
+/// Bytes of a path that go into one call, well below `PATH_MAX` (4096, linux/limits.h).
+const LONGEST_PIECE: usize = 2048;
+
+/// Flags for a folder that is listed.
+pub(crate) fn folder_flags() -> OFlags {
+    // O_NONBLOCK: opening must not wait, whatever somebody puts there meanwhile.
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK
+}
+
+/// Opens one entry of a folder: never through a link, never across a mount.
+pub(crate) fn open_one(folder: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    #[cfg(target_os = "linux")]
+    match open_beneath(folder, name, flags) {
+        // Kernels before 5.6 have no such call, and filters that do not know it answer EPERM.
+        Err(Errno::NOSYS | Errno::PERM) => {}
+        done => return done,
+    }
+    open_plainly(folder, name, flags)
+}
+
+/// Opens a folder some names below another: each of them has to be a folder.
+///
+/// # Errors
+/// If the path leads up or is too deep, or a part of it is missing or no folder.
+pub(crate) fn open_folders(folder: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, TreeError> {
+    let names = split_path(path)?;
+    if names.len() > MAX_DEPTH {
+        return Err(TreeError::TooDeep(MAX_DEPTH));
+    }
+    let failed = |name: &OsStr, error: Errno| match error {
+        Errno::NOTDIR | Errno::LOOP => TreeError::NotAFolder(crate::error::shown(name)),
+        error => TreeError::io("open the folder", name)(error),
+    };
+    let Some((first, rest)) = names.split_first() else {
+        return openat(folder, ".", folder_flags(), Mode::empty())
+            .map_err(|error| failed(OsStr::new("."), error));
+    };
+    let mut open: Option<OwnedFd> = None;
+    let mut piece = first.as_bytes().to_vec();
+    let step = |open: &Option<OwnedFd>, piece: &[u8]| {
+        let from = open.as_ref().map_or(folder, AsFd::as_fd);
+        let piece = OsStr::from_bytes(piece);
+        open_piece(from, piece).map_err(|error| failed(piece, error))
+    };
+    for name in rest {
+        if piece.len() + name.len() >= LONGEST_PIECE {
+            open = Some(step(&open, &piece)?);
+            piece.clear();
+        } else {
+            piece.push(b'/');
+        }
+        piece.extend(name.as_bytes());
+    }
+    step(&open, &piece)
+}
+
+/// Opens a folder by a relative path of checked names.
+fn open_piece(folder: BorrowedFd<'_>, piece: &OsStr) -> Result<OwnedFd, Errno> {
+    #[cfg(target_os = "linux")]
+    match open_beneath(folder, piece, folder_flags()) {
+        Err(Errno::NOSYS | Errno::PERM) => {}
+        done => return done,
+    }
+    let mut open: Option<OwnedFd> = None;
+    for name in Path::new(piece) {
+        let from = open.as_ref().map_or(folder, AsFd::as_fd);
+        open = Some(open_plainly(from, name, folder_flags())?);
+    }
+    open.ok_or(Errno::NOENT)
+}
+
+#[cfg(target_os = "linux")]
+fn open_beneath(folder: BorrowedFd<'_>, path: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let resolve = ResolveFlags::BENEATH
+        | ResolveFlags::NO_SYMLINKS
+        | ResolveFlags::NO_MAGICLINKS
+        | ResolveFlags::NO_XDEV;
+    openat2(folder, path, flags, Mode::empty(), resolve)
+}
+
+/// Opens one entry where there is no `openat2`: `O_NOFOLLOW` refuses a link at its end, and one name has nothing but an
+/// end. A folder of another device is a mount.
+pub(crate) fn open_plainly(folder: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let open = openat(folder, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    // Of a file it says nothing: overlayfs reports the device that the file lies on (overlayfs.rst, "inode properties").
+    let is_folder = flags.contains(OFlags::DIRECTORY);
+    if is_folder && rustix::fs::fstat(folder)?.st_dev != rustix::fs::fstat(&open)?.st_dev {
+        return Err(Errno::XDEV);
+    }
+    Ok(open)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_testkit::repo::{make_dir, make_link, write_file};
+
+    use super::*;
+
+    #[test]
+    fn without_openat2_links_are_refused_as_with_it() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path();
+        make_dir(&top.join("a/b"));
+        write_file(&top.join("file"), "x");
+        make_link(&top.join("link"), "a");
+        let folder = rustix::fs::open(top, folder_flags(), Mode::empty()).unwrap();
+        let plainly = |name: &str| open_plainly(folder.as_fd(), OsStr::new(name), folder_flags());
+        let quickly = |name: &str| open_one(folder.as_fd(), OsStr::new(name), folder_flags());
+        for open in [&plainly as &dyn Fn(&str) -> _, &quickly] {
+            assert!(open("a").is_ok());
+            assert!(matches!(open("link"), Err(Errno::LOOP | Errno::NOTDIR)));
+            assert!(matches!(open("file"), Err(Errno::NOTDIR)));
+            assert!(matches!(open("none"), Err(Errno::NOENT)));
+        }
+        let beneath = |path: &str| open_folders(folder.as_fd(), Path::new(path));
+        assert!(beneath("a/b").is_ok() && beneath("").is_ok());
+        assert!(matches!(beneath("link/b"), Err(TreeError::NotAFolder(_))));
+        assert!(matches!(beneath("a/../a"), Err(TreeError::BadName(_))));
+        assert!(beneath("a/none").unwrap_err().is_missing());
+        let deep = "a/".repeat(MAX_DEPTH + 1);
+        assert!(matches!(beneath(&deep), Err(TreeError::TooDeep(MAX_DEPTH))));
+    }
+}
