@@ -8,8 +8,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use agentos_sandbox::{
-    Caps, Ended, Held, IdentityLease, Input, Layer, Order, Report, Sandbox, SandboxError, Scratch, Stop,
-    Stream,
+    Caps, Ended, Held, IdentityLease, Input, Layer, Order, Report, RunLimit, Sandbox, SandboxError, Scratch,
+    Stop, Stream,
 };
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, ProgressSink, Timestamp,
@@ -117,8 +117,16 @@ pub(crate) fn confinement(held: &Result<Report, String>, refusals: &LastRefusals
             .map(|layer| layer.as_str().to_owned())
             .collect(),
         landlock_abi: report.landlock_abi,
+        run_limits: run_limits(report),
         refused: refusals.told(),
     }
+}
+
+/// Names of the limits on a whole run. That of the disk is kept by watching the run's folders, wherever there are any.
+fn run_limits(report: &Report) -> Vec<String> {
+    let others = report.run_limits.iter();
+    let all = [RunLimit::Disk].iter().chain(others);
+    all.map(|limit| limit.as_str().to_owned()).collect()
 }
 
 /// Refuses what ran without a layer that this system has.

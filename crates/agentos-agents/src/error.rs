@@ -120,7 +120,8 @@ impl AgentError {
             Self::NoProgram(_) => "no_program",
             Self::Copy(_) | Self::Unreadable { .. } => "copy",
             Self::Sandbox(SandboxError::OutOfTime(_)) => "out_of_time",
-            Self::Sandbox(SandboxError::TooMuchOutput(_)) | Self::TooLarge(_) => "too_large",
+            Self::Sandbox(SandboxError::TooMuchOutput(_) | SandboxError::TooMuchDisk(_))
+            | Self::TooLarge(_) => "too_large",
             Self::Sandbox(
                 SandboxError::Unsupported(_) | SandboxError::NotConfined(_) | SandboxError::NoOverlay(_),
             ) => "not_confined",
@@ -157,6 +158,7 @@ impl AgentError {
             | Self::Sandbox(
                 SandboxError::OutOfTime(_)
                 | SandboxError::TooMuchOutput(_)
+                | SandboxError::TooMuchDisk(_)
                 | SandboxError::NoReport(_)
                 | SandboxError::Io { .. }
                 | SandboxError::Stopped

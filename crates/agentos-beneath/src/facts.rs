@@ -27,6 +27,8 @@ pub struct EntryFacts {
     pub mode: u32,
     /// Its length in bytes.
     pub length: u64,
+    /// Bytes that it takes on the disk; its length where the system does not tell.
+    pub disk_bytes: u64,
     /// Its owner; user and group 0 where the system has none.
     pub owner: FolderOwner,
     /// The numbers of its device and inode, which together name it as long as it exists; 0 where the system has none.

@@ -34,6 +34,11 @@ impl OpenFolder {
         Ok(Self { descriptor })
     }
 
+    /// Its descriptor.
+    pub(crate) fn descriptor(&self) -> &OwnedFd {
+        &self.descriptor
+    }
+
     /// Opens a folder that lies directly in this one.
     ///
     /// # Errors
@@ -323,6 +328,9 @@ pub(crate) fn facts(found: &Stat) -> EntryFacts {
         kind,
         mode: u32::from(mode) & 0o7777,
         length: u64::try_from(found.st_size).unwrap_or_default(),
+        disk_bytes: u64::try_from(found.st_blocks)
+            .unwrap_or_default()
+            .saturating_mul(512),
         owner: FolderOwner {
             user: found.st_uid,
             group: found.st_gid,

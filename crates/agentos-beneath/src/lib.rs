@@ -26,6 +26,7 @@
 //! | open a file of ours for locking | [`OpenFolder::open_lock`] |
 //! | change owner or mode | [`OpenFolder::give_to`], [`OpenFolder::give_entry`], [`OpenFolder::change_mode`] |
 //! | copy a whole tree | [`OpenFolder::copy_tree`] |
+//! | add up what a tree takes on the disk | [`OpenFolder::measure_tree`] |
 //! | remove whatever a name stands for | [`OpenFolder::remove_tree`], [`OpenFolder::remove_entry`] |
 //!
 //! Removal succeeds at any depth with a few dozen descriptors, opens folders of mode 000 that belong to us, and gives up
@@ -50,6 +51,7 @@ mod error;
 mod facts;
 #[cfg(unix)]
 mod folder;
+mod measure;
 mod name;
 #[cfg(not(unix))]
 mod plain;

@@ -272,6 +272,7 @@ fn facts(found: &fs::Metadata) -> EntryFacts {
         kind,
         mode: 0,
         length: found.len(),
+        disk_bytes: found.len(),
         owner: FolderOwner { user: 0, group: 0 },
         identity: (0, 0),
     }

@@ -2,7 +2,26 @@
 //!
 //! Owns: the error and its hint. Never: holds a tool's output.
 
+use std::fmt;
 use std::time::Duration;
+
+/// A bound on what a run may take of the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiskLimit {
+    /// It wrote more than so many bytes.
+    Written(u64),
+    /// Fewer than so many bytes were left for everybody else.
+    Free(u64),
+}
+
+impl fmt::Display for DiskLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Written(bytes) => write!(f, "it wrote more than {} MiB to the disk", bytes >> 20),
+            Self::Free(bytes) => write!(f, "fewer than {} MiB are free on the disk", bytes >> 20),
+        }
+    }
+}
 
 /// A confined process that did not come to its own end.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +52,9 @@ pub enum SandboxError {
     /// It wrote more than it may, and was killed.
     #[error("the tool was stopped, because it wrote more than {0} bytes of output")]
     TooMuchOutput(usize),
+    /// It took too much of the disk, and was killed.
+    #[error("the tool was stopped, because {0}")]
+    TooMuchDisk(DiskLimit),
     /// Somebody stopped it.
     #[error("the tool was stopped")]
     Stopped,
@@ -59,6 +81,7 @@ impl SandboxError {
             Self::Io { .. }
             | Self::OutOfTime(_)
             | Self::TooMuchOutput(_)
+            | Self::TooMuchDisk(_)
             | Self::Stopped
             | Self::NotEnded => self.to_string(),
         }
@@ -79,6 +102,7 @@ impl SandboxError {
             | Self::NoReport(_)
             | Self::Io { .. }
             | Self::TooMuchOutput(_)
+            | Self::TooMuchDisk(_)
             | Self::Stopped => None,
         }
     }

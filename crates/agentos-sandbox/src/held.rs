@@ -76,6 +76,7 @@ mod tests {
         let whole = Report {
             layers: crate::Layer::ALL.to_vec(),
             landlock_abi: None,
+            ..Report::default()
         };
         assert!(Held::known(Ok(whole)).is_whole());
     }

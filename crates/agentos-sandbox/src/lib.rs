@@ -30,13 +30,13 @@ pub mod stage;
 mod watch;
 
 pub use changes::Upper;
-pub use error::SandboxError;
+pub use error::{DiskLimit, SandboxError};
 pub use held::Held;
 pub use identity::{IdentityLease, RunIdentity};
 pub use order::{Forward, Limits, Order, Overlay, Share, Way};
 #[cfg(target_os = "linux")]
 pub use outlet::{Outlet, Unreached, reach};
 pub use refusals::Refused;
-pub use report::{Layer, Report};
+pub use report::{Layer, Report, RunLimit};
 pub use run::{Caps, Ended, Input, Sandbox, Stop, Stream};
 pub use scratch::{Scratch, drop_out, hide, lay, place};

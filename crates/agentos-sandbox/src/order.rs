@@ -123,6 +123,10 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Open files.
     pub open_files: u64,
+    /// Bytes of memory of all processes of a run together, where the system can limit that.
+    pub run_memory_bytes: u64,
+    /// Bytes that a run may write to its folders. They are looked at while it runs: it may write more before it is ended.
+    pub disk_bytes: u64,
 }
 
 impl Default for Limits {
@@ -133,6 +137,8 @@ impl Default for Limits {
             processes: 1024,
             file_bytes: 1 << 30,
             open_files: 4096,
+            run_memory_bytes: 16 << 30,
+            disk_bytes: 8 << 30,
         }
     }
 }

@@ -97,6 +97,34 @@ impl Layer {
     }
 }
 
+/// What all processes of a run may use together. [`Layer::Limits`] is about each of them, and a missing limit of this kind
+/// makes no layer missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunLimit {
+    /// Bytes written to its folders.
+    Disk,
+    /// Memory.
+    Memory,
+    /// Processes and threads.
+    Processes,
+}
+
+impl RunLimit {
+    /// Every limit of this kind.
+    pub const ALL: [Self; 3] = [Self::Disk, Self::Memory, Self::Processes];
+
+    /// The word used in JSON and on the screen.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Disk => "disk",
+            Self::Memory => "memory",
+            Self::Processes => "processes",
+        }
+    }
+}
+
 /// The layers in force around one process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
@@ -104,6 +132,12 @@ pub struct Report {
     pub layers: Vec<Layer>,
     /// The Landlock ABI that was enforced; none without Landlock.
     pub landlock_abi: Option<u32>,
+    /// True if it runs in a control group of its own.
+    #[serde(default)]
+    pub(crate) in_group: bool,
+    /// Limits that hold for all processes of a run together, without that of the disk.
+    #[serde(default)]
+    pub run_limits: Vec<RunLimit>,
 }
 
 impl Report {

@@ -11,7 +11,11 @@ use std::time::Duration;
 use crate::{Held, IdentityLease, Order, Report, SandboxError};
 
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
+mod disk;
+#[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod flow;
+#[cfg(target_os = "linux")]
+mod group;
 mod in_scratch;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod unix;

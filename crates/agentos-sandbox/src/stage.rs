@@ -30,6 +30,8 @@ mod seatbelt;
 mod user;
 
 use std::ffi::OsString;
+#[cfg(target_os = "linux")]
+use std::path::Path;
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 use crate::report::Said;
@@ -65,9 +67,13 @@ fn dispatch(args: &[String]) -> u8 {
     let wrongly = || Err(Refusal::Layer("the helper was called wrongly".to_owned()));
     let done = match words.as_slice() {
         #[cfg(target_os = "linux")]
-        [FIRST] => enter::namespaces().map_err(Refusal::Layer),
+        [FIRST] => enter::namespaces(None).map_err(Refusal::Layer),
         #[cfg(target_os = "linux")]
-        ["hold", who] => user::Role::parse(who).map_or_else(wrongly, |role| hold::hold(&role)),
+        [FIRST, group] => enter::namespaces(Some(Path::new(group))).map_err(Refusal::Layer),
+        #[cfg(target_os = "linux")]
+        ["hold", who, group] => {
+            user::Role::parse(who).map_or_else(wrongly, |role| hold::hold(&role, *group == enter::IN_GROUP))
+        }
         #[cfg(target_os = "macos")]
         [FIRST] => seatbelt::hold(),
         _ => wrongly(),

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::DiskLimit;
+
 #[cfg(unix)]
 use nix::{
     sys::signal::{Signal, kill, killpg},
@@ -29,6 +31,8 @@ pub(crate) enum Why {
     OutOfTime,
     /// It wrote too much.
     TooMuchOutput,
+    /// It took too much of the disk.
+    TooMuchDisk(DiskLimit),
     /// The user stopped it.
     Stopped,
     /// It has ended, and what it left behind goes too.
@@ -107,7 +111,12 @@ impl Stop {
             Why::OutOfTime | Why::Stopped if state.process.is_some() => {
                 asking.is_some_and(|it| self.asked(it))
             }
-            Why::OutOfTime | Why::Stopped | Why::TooMuchOutput | Why::Asked | Why::Finished => false,
+            Why::OutOfTime
+            | Why::Stopped
+            | Why::TooMuchOutput
+            | Why::TooMuchDisk(_)
+            | Why::Asked
+            | Why::Finished => false,
         };
         if !asked {
             signal(state.process.as_ref());

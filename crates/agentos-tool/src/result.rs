@@ -68,6 +68,8 @@ pub struct Confinement {
     pub layers: Vec<String>,
     /// The level of Landlock, the kernel's file rules; none without it.
     pub landlock_abi: Option<u32>,
+    /// Limits that hold for all processes of a run together, by name: `disk`, `memory`, `processes`.
+    pub run_limits: Vec<String>,
     /// What it tried in its last run and the kernel's filter of calls refused; none where the kernel does not tell.
     pub refused: Option<Vec<RefusedCall>>,
 }
@@ -89,6 +91,7 @@ impl Confinement {
             enforcement: Enforcement::Observed,
             layers: Vec::new(),
             landlock_abi: None,
+            run_limits: Vec::new(),
             refused: None,
         }
     }
@@ -120,6 +123,10 @@ pub struct Boundary {
     /// The level of Landlock among them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landlock_abi: Option<u32>,
+    /// Limits that held for all processes of a run together: `disk`, `memory`, `processes`. One that is not named was missing;
+    /// each single process was limited all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub run_limits: Vec<String>,
     /// System calls that the tool tried and the kernel refused, as far as the kernel tells; absent where it does not. Paths are
     /// not among them: what a tool is not shown is refused without a record, and what a rule about files refuses the
     /// kernel tells to nobody but root, in the system's audit. A call that a filter of the tool's own refuses first is
@@ -172,6 +179,7 @@ impl Boundary {
             enforcement: confinement.enforcement,
             layers: confinement.layers.clone(),
             landlock_abi: confinement.landlock_abi,
+            run_limits: confinement.run_limits.clone(),
             refused: confinement.refused.clone(),
             wrote_files: before.worktree != after.worktree
                 || before.index != after.index

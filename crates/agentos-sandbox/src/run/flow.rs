@@ -92,6 +92,7 @@ pub(super) fn see<E>(
     match stop.why() {
         Some(Why::OutOfTime) => Err(SandboxError::OutOfTime(caps.time)),
         Some(Why::TooMuchOutput) => Err(SandboxError::TooMuchOutput(caps.output)),
+        Some(Why::TooMuchDisk(reached)) => Err(SandboxError::TooMuchDisk(reached)),
         Some(Why::Stopped) => Err(SandboxError::Stopped),
         Some(Why::Asked | Why::Finished) | None => Ok((report, ended)),
     }

@@ -3,6 +3,9 @@
 //! Owns: fitting an order to a run's folders, the record of refused calls, and leaving the folders alone where processes may
 //! still live. Never: reads or removes anything that the tool could write; that comes after the run.
 
+#[cfg(any(target_os = "linux", target_os = "macos", windows))]
+use agentos_beneath::OpenFolder;
+
 use super::{Caps, Ended, Input, Sandbox, Stop, Stream};
 use crate::{Order, SandboxError, Scratch};
 
@@ -32,7 +35,9 @@ impl Scratch {
             order.refusals = Some(socket);
             heard
         };
+        let watch = self.watch_disk(&order, stop);
         let ended = sandbox.run(&order, input, caps, stop, seen);
+        drop(watch);
         if matches!(ended, Err(SandboxError::NotEnded)) {
             self.abandon();
         }
@@ -40,4 +45,16 @@ impl Scratch {
         self.keep_refused(heard.read(ended.is_err() || stop.is_finished()));
         ended
     }
+
+    /// Watches what the tool's own folders take on the disk.
+    #[cfg(any(target_os = "linux", target_os = "macos", windows))]
+    fn watch_disk(&self, order: &Order, stop: &Stop) -> Option<super::disk::DiskWatch> {
+        let own = [self.changes(), self.copy(), self.home(), self.tmp()];
+        let folders = own.iter().filter_map(|folder| OpenFolder::open_root(folder).ok());
+        super::disk::DiskWatch::begin(folders.collect(), order.limits.disk_bytes, stop)
+    }
+
+    /// Nothing runs on this system.
+    #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+    fn watch_disk(&self, _order: &Order, _stop: &Stop) {}
 }

@@ -14,6 +14,8 @@ use std::time::Instant;
 use nix::sys::signal::Signal;
 
 use super::flow::{self, Begun, Streams};
+#[cfg(target_os = "linux")]
+use super::group::RunGroup;
 use super::{Caps, Ended, Input, Stream};
 use crate::stage::{FIRST, VERB};
 use crate::watch::{Stop, Why, kill_session, process};
@@ -29,27 +31,35 @@ impl Ready {
     pub(super) fn prepare(&self, helper: &Path) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.is_none() {
-            *waiting = start(helper).ok().map(|child| Waiting(Some(child)));
+            *waiting = start(helper).ok().map(|started| Waiting(Some(started)));
         }
     }
 
     /// The helper that waits, if it still does. The system ends it with the thread that started it.
-    fn take(&self) -> Option<Child> {
+    fn take(&self) -> Option<Started> {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut child = waiting.take()?.0.take()?;
-        matches!(child.try_wait(), Ok(None)).then_some(child)
+        let mut started = waiting.take()?.0.take()?;
+        matches!(started.child.try_wait(), Ok(None)).then_some(started)
     }
 }
 
 /// One that nobody needs any more ends.
 #[derive(Debug)]
-struct Waiting(Option<Child>);
+struct Waiting(Option<Started>);
+
+/// A helper, and the control group that it joined.
+#[derive(Debug)]
+struct Started {
+    child: Child,
+    #[cfg(target_os = "linux")]
+    group: Option<RunGroup>,
+}
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        if let Some(mut child) = self.0.take() {
-            kill_session(process(child.id()).as_ref());
-            let _ = child.wait();
+        if let Some(mut started) = self.0.take() {
+            kill_session(process(started.child.id()).as_ref());
+            let _ = started.child.wait();
         }
     }
 }
@@ -84,21 +94,37 @@ pub(super) fn run(
 ) -> Result<Ended, SandboxError> {
     let at = Instant::now();
     let first = framed(order)?;
-    let (mut child, _mounts) = match ready.take() {
-        Some(child) => {
-            let mounts = Mounts::of(child.id());
-            (child, mounts)
+    let (mut started, _mounts) = match ready.take() {
+        Some(started) => {
+            let mounts = Mounts::of(started.child.id());
+            (started, mounts)
         }
         None => (start(helper)?, Mounts(None)),
     };
+    // Before the order is sent, and so before the tool begins.
+    #[cfg(target_os = "linux")]
+    let run_limits = started
+        .group
+        .as_ref()
+        .map(|group| group.limit(&order.limits))
+        .unwrap_or_default();
+    let child = &mut started.child;
     stop.began(process(child.id()));
     let begun = Begun {
         at,
-        streams: streams(&mut child),
+        streams: streams(child),
         first,
         report: None,
     };
-    let (report, status) = flow::see(begun, input, caps, stop, seen, || child.wait(), is_gone)?;
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(unused_mut, reason = "limits of a run are known on Linux alone")
+    )]
+    let (mut report, status) = flow::see(begun, input, caps, stop, seen, || child.wait(), is_gone)?;
+    #[cfg(target_os = "linux")]
+    if report.in_group {
+        report.run_limits = run_limits;
+    }
     let code = match stop.why() {
         Some(Why::Finished) => Some(0),
         _ => status.code().and_then(|code| u8::try_from(code).ok()),
@@ -148,14 +174,25 @@ fn framed(order: &Order) -> Result<Vec<u8>, SandboxError> {
     Ok(format!("{:8}{text}", text.len()).into_bytes())
 }
 
-fn start(helper: &Path) -> Result<Child, SandboxError> {
-    Command::new(helper)
-        .args([VERB, FIRST])
+fn start(helper: &Path) -> Result<Started, SandboxError> {
+    let mut command = Command::new(helper);
+    command.args([VERB, FIRST]);
+    #[cfg(target_os = "linux")]
+    let group = RunGroup::create();
+    #[cfg(target_os = "linux")]
+    if let Some(group) = &group {
+        command.arg(group.folder());
+    }
+    command
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(SandboxError::io("start the helper that confines a tool"))
+        .stderr(Stdio::piped());
+    let child = command.spawn();
+    Ok(Started {
+        child: child.map_err(SandboxError::io("start the helper that confines a tool"))?,
+        #[cfg(target_os = "linux")]
+        group,
+    })
 }

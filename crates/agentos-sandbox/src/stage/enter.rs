@@ -2,6 +2,7 @@
 //!
 //! Owns: closing descriptors, the session, opening namespaces. Never: reads the order; the second half does.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::sched::{CloneFlags, unshare};
@@ -13,6 +14,10 @@ use nix::unistd::{Pid, close, geteuid, setsid};
 
 use super::user::{self, Role};
 use super::{REFUSED, VERB};
+
+/// What the second half is told of its control group.
+pub(super) const IN_GROUP: &str = "group";
+const WITHOUT_GROUP: &str = "alone";
 
 /// Opens the namespaces, starts the second half as process 1 of them, and returns its exit code once the whole process
 /// namespace is gone.
@@ -31,13 +36,18 @@ use super::{REFUSED, VERB};
 /// | `SIGTERM` before it is blocked below | the default action; nothing was started yet | death by `SIGTERM`: nothing ran |
 /// | another signal, such as the OOM killer's `SIGKILL` | `PR_SET_PDEATHSIG` kills process 1, and nobody waits for it | death by that signal: processes may still live |
 /// | the parent dies | `PR_SET_PDEATHSIG` kills this process, and then process 1 | - |
-pub(super) fn namespaces() -> Result<u8, String> {
+///
+/// `group` is the folder of a control group to join; whether it was joined is said in the report.
+pub(super) fn namespaces(group: Option<&Path>) -> Result<u8, String> {
     alone()?;
     let mut signals = block_signals()?;
+    // Before the namespaces: a process may not move itself out of its own one's part of the groups (cgroup_namespaces(7)).
+    let joined = group.is_some_and(|group| std::fs::write(group.join("cgroup.procs"), "0").is_ok());
+    let group = if joined { IN_GROUP } else { WITHOUT_GROUP };
     let role = open()?;
     // With the process namespace open, the next child is its process 1.
     let child = Command::new("/proc/self/exe")
-        .args([VERB, "hold", &role.to_string()])
+        .args([VERB, "hold", &role.to_string(), group])
         .env_clear()
         .stdin(Stdio::inherit())
         .stdout(Stdio::inherit())

@@ -20,7 +20,7 @@ use crate::order::Order;
 use crate::report::{Layer, Report, Said};
 
 /// Confines this process and runs the order's program to its end; gives its exit code.
-pub(super) fn hold(role: &Role) -> Result<u8, Refusal> {
+pub(super) fn hold(role: &Role, in_group: bool) -> Result<u8, Refusal> {
     let dies = |error: nix::Error| format!("would outlive its parent: {error}");
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(dies)?;
     own_session()?;
@@ -30,7 +30,10 @@ pub(super) fn hold(role: &Role) -> Result<u8, Refusal> {
     let order = read_order()?;
     // Before the place where they lie is out of sight.
     let sockets = relay::open_doors(&order)?;
-    let mut report = Report::default();
+    let mut report = Report {
+        in_group,
+        ..Report::default()
+    };
     root.finish(&order)?;
     if let Some(sockets) = sockets {
         relay::enter_doors(&sockets)?;

@@ -47,6 +47,19 @@ const ETC: &[&str] = &[
 /// Devices that hold no state.
 pub(super) const DEVICES: &[&str] = &["full", "null", "random", "urandom", "zero"];
 
+/// Files of `/proc` that tell of the machine and its user instead of the processes that a tool can see: kernel keys with their
+/// descriptions (keyrings(7)), and what containers hide too (OCI runtime specification, `maskedPaths`).
+const HIDDEN: &[&str] = &[
+    "kcore",
+    "key-users",
+    "keys",
+    "kmsg",
+    "latency_stats",
+    "sched_debug",
+    "sysrq-trigger",
+    "timer_list",
+];
+
 const LINKS: &[(&str, &str)] = &[
     ("/proc/self/fd", "dev/fd"),
     ("/proc/self/fd/0", "dev/stdin"),
@@ -97,6 +110,7 @@ impl Root {
         let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
         mount(Some("proc"), proc, Some("proc"), closed, NONE)
             .map_err(failed("no `/proc` of its own", proc))?;
+        hide_machine(proc)?;
         Ok(root)
     }
 
@@ -214,6 +228,18 @@ fn devices() -> Result<(), String> {
     let temporary = Path::new("tmp");
     directory(temporary)?;
     tmpfs(temporary, "mode=1777,size=512m")
+}
+
+/// Puts an empty file over each of [`HIDDEN`] that this kernel has.
+fn hide_machine(proc: &Path) -> Result<(), String> {
+    let empty = Path::new("dev/null");
+    for name in HIDDEN {
+        let place = proc.join(name);
+        if place.symlink_metadata().is_ok() {
+            mount(Some(empty), &place, NONE, MsFlags::MS_BIND, NONE).map_err(failed("cannot hide", &place))?;
+        }
+    }
+    Ok(())
 }
 
 fn tmpfs(at: &Path, options: &str) -> Result<(), String> {

@@ -4,7 +4,7 @@
 
 use agentos_engine::ports::EffectError;
 use agentos_executor::Repository;
-use agentos_sandbox::Sandbox;
+use agentos_sandbox::{Report, RunLimit, Sandbox};
 use agentos_tool::{HealthStatus, ToolHealth};
 
 use super::Check;
@@ -73,6 +73,24 @@ fn signing_key(app: &App) -> Check {
     }
 }
 
+/// Which limits hold for all processes of a run together, as the end of a sentence.
+fn run_limits(report: &Report) -> String {
+    let holds = |limit: &RunLimit| *limit == RunLimit::Disk || report.run_limits.contains(limit);
+    let (held, missing): (Vec<RunLimit>, Vec<RunLimit>) = RunLimit::ALL.into_iter().partition(holds);
+    let named = |limits: &[RunLimit]| {
+        let names: Vec<&str> = limits.iter().map(|limit| limit.as_str()).collect();
+        names.join(" and ")
+    };
+    if missing.is_empty() {
+        return "; disk, memory and processes of a whole run are limited".to_owned();
+    }
+    format!(
+        "; {} of a whole run limited, {} of each process only (no control group v2 is delegated to us)",
+        named(&held),
+        named(&missing)
+    )
+}
+
 /// Puts every layer up around nothing.
 fn sandbox() -> Check {
     let helper = match std::env::current_exe() {
@@ -90,7 +108,11 @@ fn sandbox() -> Check {
             let abi = report
                 .landlock_abi
                 .map_or_else(String::new, |abi| format!(", Landlock ABI {abi}"));
-            Check::fine("sandbox", format!("{} layers in force{abi}", report.layers.len()))
+            let layers = report.layers.len();
+            Check::fine(
+                "sandbox",
+                format!("{layers} layers in force{abi}{}", run_limits(&report)),
+            )
         }
         Ok(report) => {
             let missing: Vec<&str> = report

@@ -1,0 +1,155 @@
+//! A control group for one run: what all of its processes together may use.
+//!
+//! Owns: finding a place where the system lets us make one (cgroup v2, Documentation/admin-guide/cgroup-v2.rst), its limits and
+//! its end. Never: changes a group that is not its own, or claims a limit that no controller keeps.
+//!
+//! A group can be made below an ancestor of our own whose `cgroup.procs` we may write, "delegated" in the kernel's words. A
+//! limit holds where that ancestor passes the controller on (`cgroup.subtree_control`). Under systemd this is so for root, and
+//! for programs below `user@UID.service`; a login shell in a session scope has none, and then the report says what is missing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::order::Limits;
+use crate::report::RunLimit;
+
+/// Makes names of groups of one program different.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// A group of its own; gone with this value, as far as no process is left in it.
+#[derive(Debug)]
+pub(super) struct RunGroup {
+    folder: PathBuf,
+}
+
+impl RunGroup {
+    /// Makes an empty group. Returns `None` where no controller could limit it.
+    pub(super) fn create() -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let above = delegated(&own_folders(&mounts, &own)?)?;
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let folder = above.join(format!("agentos-{}-{number}", std::process::id()));
+        fs::create_dir(&folder).ok()?;
+        Some(Self { folder })
+    }
+
+    /// Its folder, which the helper joins.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Sets the limits; returns those that hold.
+    pub(super) fn limit(&self, limits: &Limits) -> Vec<RunLimit> {
+        let set = |file: &str, value: u64| fs::write(self.folder.join(file), value.to_string()).is_ok();
+        let mut all = Vec::new();
+        if set("memory.max", limits.run_memory_bytes) {
+            // Without a limit of its own, what does not fit in memory would fill the swap (cgroup-v2.rst). A system without
+            // swap has no such file.
+            let _ = set("memory.swap.max", 0);
+            all.push(RunLimit::Memory);
+        }
+        if set("pids.max", limits.processes) {
+            all.push(RunLimit::Processes);
+        }
+        all
+    }
+}
+
+impl Drop for RunGroup {
+    fn drop(&mut self) {
+        // Where processes are left, the kernel ends them all (since Linux 5.14); the folder of a group that is not empty stays.
+        let _ = fs::write(self.folder.join("cgroup.kill"), "1");
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// The folder of our own group and of each above it, nearest first. Returns `None` without cgroup v2.
+fn own_folders(mounts: &str, own: &str) -> Option<Vec<PathBuf>> {
+    // proc_pid_mountinfo(5): the fourth field is the root of the mount, the fifth its place, and after " - " comes the type.
+    let mount = mounts.lines().find_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut fields = place.split(' ').skip(3);
+        let (root, at) = (fields.next()?, fields.next()?);
+        (kind.split(' ').next() == Some("cgroup2")).then_some((root, at))
+    });
+    let (root, at) = mount?;
+    // cgroups(7): the line of version 2 has the number 0 and names no controller.
+    let group = own.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let below = Path::new(group).strip_prefix(root).ok()?;
+    let own = Path::new(at).join(below);
+    let all = own.ancestors().take_while(|folder| folder.starts_with(at));
+    Some(all.map(Path::to_owned).collect())
+}
+
+/// The nearest of these folders in which we may make a group that a controller limits.
+fn delegated(folders: &[PathBuf]) -> Option<PathBuf> {
+    let may_write = |folder: &Path| {
+        use nix::unistd::{AccessFlags, access};
+        access(&folder.join("cgroup.procs"), AccessFlags::W_OK).is_ok()
+            && access(folder, AccessFlags::W_OK).is_ok()
+    };
+    let passes_on = |folder: &Path| {
+        let passed = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
+        passed
+            .split_whitespace()
+            .any(|name| name == "memory" || name == "pids")
+    };
+    let mut usable = folders.iter().take_while(|folder| may_write(folder));
+    usable.find(|folder| passes_on(folder)).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNIFIED: &str = "24 1 0:22 / /proc rw - proc proc rw\n\
+        30 24 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n";
+    const HYBRID: &str = "30 24 0:26 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n\
+        31 24 0:27 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+    const CONTAINER: &str = "30 24 0:26 /docker/x /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n";
+
+    #[test]
+    fn our_own_group_and_those_above_it_are_found() {
+        let cases: [(&str, &str, Option<&[&str]>); 5] = [
+            (
+                UNIFIED,
+                "0::/user.slice/x\n",
+                Some(&[
+                    "/sys/fs/cgroup/user.slice/x",
+                    "/sys/fs/cgroup/user.slice",
+                    "/sys/fs/cgroup",
+                ]),
+            ),
+            (HYBRID, "8:pids:/\n0::/\n", Some(&["/sys/fs/cgroup/unified"])),
+            (
+                CONTAINER,
+                "0::/docker/x/y\n",
+                Some(&["/sys/fs/cgroup/y", "/sys/fs/cgroup"]),
+            ),
+            (CONTAINER, "0::/elsewhere\n", None),
+            ("", "0::/\n", None),
+        ];
+        for (mounts, own, expected) in cases {
+            let expected = expected.map(|all| all.iter().map(PathBuf::from).collect::<Vec<_>>());
+            assert_eq!(own_folders(mounts, own), expected, "{mounts}{own}");
+        }
+    }
+
+    #[test]
+    fn a_group_is_made_where_a_controller_is_passed_on() {
+        let top = tempfile::tempdir().unwrap();
+        let (near, far) = (top.path().join("a/b"), top.path().join("a"));
+        fs::create_dir_all(&near).unwrap();
+        for folder in [&near, &far] {
+            fs::write(folder.join("cgroup.procs"), "").unwrap();
+        }
+        let folders = [near.clone(), far.clone()];
+        assert_eq!(delegated(&folders), None);
+        fs::write(far.join("cgroup.subtree_control"), "cpu pids\n").unwrap();
+        assert_eq!(delegated(&folders), Some(far.clone()));
+        fs::remove_file(near.join("cgroup.procs")).unwrap();
+        assert_eq!(delegated(&folders), None, "what lies between must be ours too");
+    }
+}
