@@ -15,6 +15,7 @@ pub const SAME_LAYER: &[(&str, &str)] = &[
     ("agentos-lmstudio", "agentos-openai"),
     ("agentos-ollama", "agentos-generic-http"),
     ("agentos-openai", "agentos-generic-http"),
+    ("agentos-sandbox", "agentos-beneath"),
     ("agentos-sandbox", "agentos-notify"),
     ("agentos-sandbox", "agentos-winbox"),
 ];

@@ -226,7 +226,7 @@ impl Inner {
             .program
             .order_in_copy(&self.places, &scratch, lower, task, &words)?;
         order.readable.extend(borrowed);
-        handed.furnish(&scratch.home(), scratch.owner())?;
+        handed.furnish(&scratch.home())?;
         let outlets = outlets(&self.program, &scratch)?;
         let caps = Caps {
             time: Duration::from_secs(task.limits.timeout_seconds),

@@ -129,6 +129,7 @@ impl AgentError {
             | Self::Sandbox(
                 SandboxError::NoReport(_)
                 | SandboxError::Io { .. }
+                | SandboxError::UnsafeFolder { .. }
                 | SandboxError::Stopped
                 | SandboxError::NotEnded,
             ) => "sandbox",
@@ -161,6 +162,7 @@ impl AgentError {
                 | SandboxError::TooMuchDisk(_)
                 | SandboxError::NoReport(_)
                 | SandboxError::Io { .. }
+                | SandboxError::UnsafeFolder { .. }
                 | SandboxError::Stopped
                 | SandboxError::NotEnded,
             ) => ErrorCategory::Runtime,

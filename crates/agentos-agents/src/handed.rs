@@ -65,10 +65,10 @@ impl Handed {
     ///
     /// # Errors
     /// When one cannot be written.
-    pub(crate) fn furnish(&self, home: &Path, owner: Option<u32>) -> Result<(), AgentError> {
+    pub(crate) fn furnish(&self, home: &Path) -> Result<(), AgentError> {
         for (name, bytes) in &self.files {
             let to = home.join(name);
-            agentos_sandbox::place(home, name, bytes, owner).map_err(AgentError::unreadable(&to))?;
+            agentos_sandbox::place(home, name, bytes).map_err(AgentError::unreadable(&to))?;
         }
         Ok(())
     }

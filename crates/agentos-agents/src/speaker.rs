@@ -105,7 +105,7 @@ impl Inner {
         let scratch = Scratch::new(&self.folder, &name, self.sandbox.lease_identity()?)?;
         let home = scratch.home();
         let order = self.program.order(&self.places, &scratch, &home, home.clone())?;
-        handed.furnish(&home, scratch.owner())?;
+        handed.furnish(&home)?;
         let ways = outlets(&self.program, &scratch)?;
         let caps = Caps {
             time: Duration::from_secs(task.limits.timeout_seconds),

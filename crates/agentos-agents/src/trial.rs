@@ -138,8 +138,8 @@ impl Trial {
             (scratch.copy(), None)
         };
         let borrowed = checkout.give_history(&place).map_err(AgentError::Copy)?;
-        take_out(&place, overlaid, files, scratch.owner())?;
-        write(&place, files, scratch.owner())?;
+        take_out(&place, overlaid, files)?;
+        write(&place, files)?;
         let mut order = self.order(scratch, lower)?;
         order.readable.extend(borrowed);
         let caps = Caps {
@@ -200,19 +200,18 @@ fn layers(report: &Report) -> Vec<String> {
 }
 
 /// Writes what the candidate writes.
-fn write(place: &Path, files: &[Written], owner: Option<u32>) -> Result<(), AgentError> {
+fn write(place: &Path, files: &[Written]) -> Result<(), AgentError> {
     for file in files {
         if let Some(content) = &file.content {
             let name = Path::new(&file.path);
-            lay(place, name, content, file.executable, owner)
-                .map_err(AgentError::unreadable(&place.join(name)))?;
+            lay(place, name, content, file.executable).map_err(AgentError::unreadable(&place.join(name)))?;
         }
     }
     Ok(())
 }
 
 /// Takes away what the candidate deletes, before anything is written: from a whole copy, or by a mark for the overlay.
-fn take_out(place: &Path, overlaid: bool, files: &[Written], owner: Option<u32>) -> Result<(), AgentError> {
+fn take_out(place: &Path, overlaid: bool, files: &[Written]) -> Result<(), AgentError> {
     for path in deleted(files) {
         let name = Path::new(path);
         if overlaid {
@@ -220,7 +219,7 @@ fn take_out(place: &Path, overlaid: bool, files: &[Written], owner: Option<u32>)
                 let why = format!("`{path}` cannot be marked as deleted: {error}");
                 AgentError::Sandbox(SandboxError::NoOverlay(why))
             };
-            hide(place, name, owner).map_err(unmarked)?;
+            hide(place, name).map_err(unmarked)?;
         } else {
             drop_out(place, name).map_err(AgentError::unreadable(&place.join(name)))?;
         }
@@ -276,11 +275,11 @@ mod tests {
     fn a_file_is_taken_out_of_a_copy_and_marked_over_one() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path();
-        lay(place, Path::new("deep/a"), b"x", false, None).unwrap();
+        lay(place, Path::new("deep/a"), b"x", false).unwrap();
         let files = [file("deep/a", false), file("not/there", false)];
-        take_out(place, false, &files, None).unwrap();
+        take_out(place, false, &files).unwrap();
         assert!(!place.join("deep/a").exists() && place.join("deep").is_dir());
-        match take_out(place, true, &files, None) {
+        match take_out(place, true, &files) {
             Ok(()) => {
                 let look = |path: &str| Upper::look(&place.join(path)).unwrap();
                 assert_eq!(

@@ -3,6 +3,7 @@
 //! Owns: the error and its hint. Never: holds a tool's output.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A bound on what a run may take of the disk.
@@ -46,6 +47,14 @@ pub enum SandboxError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The folder for tools' work is one that somebody else may control; nothing was started.
+    #[error("the folder for tools' work, `{}`, {why}", path.display())]
+    UnsafeFolder {
+        /// The folder.
+        path: PathBuf,
+        /// The reason, as the end of a sentence.
+        why: &'static str,
+    },
     /// Its time ran out, and it was killed.
     #[error("the tool was stopped after {} second{}", .0.as_secs(), if .0.as_secs() == 1 { "" } else { "s" })]
     OutOfTime(Duration),
@@ -79,6 +88,7 @@ impl SandboxError {
                 why.clone()
             }
             Self::Io { .. }
+            | Self::UnsafeFolder { .. }
             | Self::OutOfTime(_)
             | Self::TooMuchOutput(_)
             | Self::TooMuchDisk(_)
@@ -94,6 +104,7 @@ impl SandboxError {
             Self::Unsupported(_) | Self::NotConfined(_) => {
                 Some("Linux 5.13 or newer with Landlock, seccomp and user namespaces confines tools")
             }
+            Self::UnsafeFolder { .. } => Some("move it away; the next run makes one of its own"),
             Self::OutOfTime(_) => Some("give it more time with --timeout SECONDS"),
             Self::NotEnded => {
                 Some("see with `ps` what is left of it, and end that; the next run removes the folder")

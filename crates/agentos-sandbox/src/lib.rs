@@ -39,4 +39,4 @@ pub use outlet::{Outlet, Unreached, reach};
 pub use refusals::Refused;
 pub use report::{Layer, Report, RunLimit};
 pub use run::{Caps, Ended, Input, Sandbox, Stop, Stream};
-pub use scratch::{Scratch, drop_out, hide, lay, place};
+pub use scratch::{Leftover, Scratch, drop_out, find_leftovers, hide, lay, place};

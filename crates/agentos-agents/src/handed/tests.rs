@@ -116,7 +116,7 @@ fn the_files_that_are_read_are_those_that_are_placed() {
         ..Places::default()
     };
     let handed = Handed::of(&program, &places).unwrap();
-    handed.furnish(own.path(), None).unwrap();
+    handed.furnish(own.path()).unwrap();
     assert!(own.path().join("auth.json").is_file() && !own.path().join("not-there").exists());
     // A word that stands for a key is none.
     assert_eq!(handed.secrets.hide(&format!("none {KEY}")), "none [redacted]");

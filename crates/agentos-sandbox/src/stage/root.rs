@@ -236,7 +236,8 @@ fn hide_machine(proc: &Path) -> Result<(), String> {
     for name in HIDDEN {
         let place = proc.join(name);
         if place.symlink_metadata().is_ok() {
-            mount(Some(empty), &place, NONE, MsFlags::MS_BIND, NONE).map_err(failed("cannot hide", &place))?;
+            mount(Some(empty), &place, NONE, MsFlags::MS_BIND, NONE)
+                .map_err(failed("cannot hide", &place))?;
         }
     }
     Ok(())

@@ -1,0 +1,121 @@
+//! Files of ours that are put into a tool's folders, or taken out of them.
+//!
+//! Owns: single entries by their path beneath a tool's folder. Never: follows a link, or leaves a new entry to another
+//! user than the one its folder belongs to.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::path::Path;
+
+use agentos_beneath::{EntryKind, FolderOwner, OpenFolder, TreeError};
+
+/// What becomes of an entry that stands where a folder is needed and is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Obstacle {
+    Fails,
+    IsRemoved,
+}
+
+/// Puts a file of the user's into a tool's folder, for that folder's owner alone, below folders that are created for it.
+///
+/// # Errors
+/// If it cannot be written, or something is there already.
+pub fn place(folder: &Path, name: &Path, bytes: &[u8]) -> io::Result<()> {
+    let root = OpenFolder::open_root(folder)?;
+    let owner = other_owner(&root)?;
+    let above = open_above(root, name, owner, Obstacle::Fails)?;
+    Ok(write_file(&above, last(name)?, bytes, 0o600, owner)?)
+}
+
+/// Hides a file that an overlay shows. `upper` is the overlay's own folder.
+///
+/// # Errors
+/// If the mark cannot be created, which is always so on a system without overlays.
+pub fn hide(upper: &Path, name: &Path) -> io::Result<()> {
+    let root = OpenFolder::open_root(upper)?;
+    let owner = other_owner(&root)?;
+    let above = open_above(root, name, owner, Obstacle::Fails)?;
+    Ok(above.create_whiteout(last(name)?)?)
+}
+
+/// Removes a file from a whole copy of the files. One that is missing is no failure.
+///
+/// # Errors
+/// If it cannot be removed.
+pub fn drop_out(copy: &Path, name: &Path) -> io::Result<()> {
+    let above = name.parent().unwrap_or(Path::new(""));
+    match OpenFolder::open_root(copy)?.open_path(above) {
+        Ok(folder) => Ok(folder.remove_entry(last(name)?)?),
+        Err(TreeError::NotAFolder(_)) => Ok(()),
+        Err(error) if error.is_missing() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Puts a file of a candidate into a folder that a tool will see, in the place of whatever is there, a link too. What
+/// stands above it and is no folder is removed; nothing is ever written through a link.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn lay(folder: &Path, name: &Path, bytes: &[u8], executable: bool) -> io::Result<()> {
+    let root = OpenFolder::open_root(folder)?;
+    let owner = other_owner(&root)?;
+    let above = open_above(root, name, owner, Obstacle::IsRemoved)?;
+    let name = last(name)?;
+    above.remove_tree(name)?;
+    let mode = if executable { 0o700 } else { 0o600 };
+    Ok(write_file(&above, name, bytes, mode, owner)?)
+}
+
+fn write_file(
+    folder: &OpenFolder,
+    name: &OsStr,
+    bytes: &[u8],
+    mode: u32,
+    owner: Option<FolderOwner>,
+) -> Result<(), TreeError> {
+    let mut file = folder.create_file(name, mode)?;
+    file.write_all(bytes).map_err(|source| TreeError::Io {
+        action: "write",
+        name: name.to_string_lossy().into_owned(),
+        source,
+    })?;
+    owner.map_or(Ok(()), |owner| folder.give_entry(name, owner))
+}
+
+/// Opens the folder in which an entry will lie, and creates those that are missing on the way.
+fn open_above(
+    root: OpenFolder,
+    name: &Path,
+    owner: Option<FolderOwner>,
+    obstacle: Obstacle,
+) -> Result<OpenFolder, TreeError> {
+    let mut folder = root;
+    for part in name.parent().into_iter().flat_map(Path::components) {
+        let part = part.as_os_str();
+        let found = folder.inspect_entry(part)?.map(|found| found.kind);
+        if found == Some(EntryKind::Folder) {
+            folder = folder.open_folder(part)?;
+            continue;
+        }
+        if obstacle == Obstacle::IsRemoved {
+            folder.remove_entry(part)?;
+        }
+        folder = folder.create_folder(part, 0o755)?;
+        if let Some(owner) = owner {
+            folder.give_to(owner)?;
+        }
+    }
+    Ok(folder)
+}
+
+/// Returns the owner of a folder. `None` if that is our own user, who owns what we create anyway.
+fn other_owner(folder: &OpenFolder) -> Result<Option<FolderOwner>, TreeError> {
+    let owner = folder.inspect()?.owner;
+    Ok((super::leftovers::our_user() != Some(owner.user)).then_some(owner))
+}
+
+fn last(name: &Path) -> Result<&OsStr, TreeError> {
+    let refused = || TreeError::BadName(name.to_string_lossy().into_owned());
+    name.file_name().ok_or_else(refused)
+}
