@@ -132,6 +132,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     (
         "rustix",
         &[
+            "agentos-agents",
             "agentos-beneath",
             "agentos-durable",
             "agentos-evidence",

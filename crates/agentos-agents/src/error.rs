@@ -76,6 +76,12 @@ pub enum AgentError {
     /// It changed more than an answer may hold.
     #[error("the tool changed more than {0} bytes")]
     TooLarge(u64),
+    /// It left more files than are read; the limit is on the bytes of their paths.
+    #[error("the tool left too many files: their paths come to more than {0} bytes")]
+    TooMany(u64),
+    /// It nested folders deeper than is read.
+    #[error("the tool nested folders more than {0} deep, and nothing of its answer is kept")]
+    TooDeep(usize),
 }
 
 fn last_line(said: &str) -> String {
@@ -121,7 +127,9 @@ impl AgentError {
             Self::Copy(_) | Self::Unreadable { .. } => "copy",
             Self::Sandbox(SandboxError::OutOfTime(_)) => "out_of_time",
             Self::Sandbox(SandboxError::TooMuchOutput(_) | SandboxError::TooMuchDisk(_))
-            | Self::TooLarge(_) => "too_large",
+            | Self::TooLarge(_)
+            | Self::TooMany(_)
+            | Self::TooDeep(_) => "too_large",
             Self::Sandbox(
                 SandboxError::Unsupported(_) | SandboxError::NotConfined(_) | SandboxError::NoOverlay(_),
             ) => "not_confined",
@@ -153,6 +161,8 @@ impl AgentError {
             | Self::Unreadable { .. }
             | Self::Thread
             | Self::TooLarge(_)
+            | Self::TooMany(_)
+            | Self::TooDeep(_)
             | Self::Secret(_)
             | Self::Failed { .. }
             | Self::Said { .. }
@@ -187,7 +197,9 @@ impl AgentError {
             | Self::Copy(_)
             | Self::Thread
             | Self::Unreadable { .. }
-            | Self::TooLarge(_) => None,
+            | Self::TooLarge(_)
+            | Self::TooMany(_)
+            | Self::TooDeep(_) => None,
         }
     }
 }

@@ -245,7 +245,7 @@ fn deleted(files: &[Written]) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use agentos_sandbox::Upper;
+    use agentos_beneath::{EntryKind, OpenFolder};
 
     use super::*;
 
@@ -281,11 +281,12 @@ mod tests {
         assert!(!place.join("deep/a").exists() && place.join("deep").is_dir());
         match take_out(place, true, &files) {
             Ok(()) => {
-                let look = |path: &str| Upper::look(&place.join(path)).unwrap();
-                assert_eq!(
-                    [look("deep/a"), look("not/there")],
-                    [Upper::Deleted, Upper::Deleted]
-                );
+                let top = OpenFolder::open_root(place).unwrap();
+                for (above, name) in [("deep", "a"), ("not", "there")] {
+                    let folder = top.open_path(Path::new(above)).unwrap();
+                    let found = folder.inspect_entry(name.as_ref()).unwrap().unwrap();
+                    assert_eq!(found.kind, EntryKind::Whiteout, "{above}/{name}");
+                }
             }
             Err(error) => {
                 assert!(matches!(error, AgentError::Sandbox(SandboxError::NoOverlay(_))));

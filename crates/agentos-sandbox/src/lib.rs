@@ -14,7 +14,6 @@
 
 #[cfg(target_os = "linux")]
 mod carry;
-mod changes;
 mod error;
 mod held;
 mod identity;
@@ -29,7 +28,6 @@ pub mod stage;
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod watch;
 
-pub use changes::Upper;
 pub use error::{DiskLimit, SandboxError};
 pub use held::Held;
 pub use identity::{IdentityLease, RunIdentity};

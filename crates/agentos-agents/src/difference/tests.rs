@@ -1,33 +1,64 @@
 //! Two trees and the diff between them.
 
-use agentos_testkit::repo::{make_dir, make_link, write_file};
+use std::path::PathBuf;
+
+use agentos_testkit::repo::{make_dir, make_link, remove_file, write_file};
 
 use super::*;
 
-struct Trees(tempfile::TempDir);
+pub(super) struct Trees(tempfile::TempDir);
 
 impl Trees {
-    fn new() -> Self {
-        let trees = Self(tempfile::tempdir().unwrap());
+    pub(super) fn new() -> Self {
+        Self::in_folder(tempfile::tempdir().unwrap())
+    }
+
+    /// Makes trees for very many folders, in memory if possible: ext4 takes milliseconds for the removal of each.
+    pub(super) fn roomy() -> Self {
+        Self::in_folder(tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap()))
+    }
+
+    fn in_folder(folder: tempfile::TempDir) -> Self {
+        let trees = Self(folder);
         for name in ["lower", "upper"] {
-            make_dir(&trees.0.path().join(name));
+            make_dir(&trees.at(name));
         }
         trees
     }
 
-    fn write(&self, path: &str, text: &str) -> &Self {
-        write_file(&self.0.path().join(path), text);
+    pub(super) fn at(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    pub(super) fn write(&self, path: &str, text: &str) -> &Self {
+        write_file(&self.at(path), text);
         self
     }
 
-    fn difference(&self) -> Difference {
+    pub(super) fn remove_file(&self, path: &str) -> &Self {
+        remove_file(&self.at(path));
+        self
+    }
+
+    /// Removes trees that the standard library could not.
+    pub(super) fn remove(self) {
+        let top = OpenFolder::open_root(self.0.path()).unwrap();
+        for name in ["lower", "upper"] {
+            top.remove_tree(name.as_ref()).unwrap();
+        }
+    }
+
+    pub(super) fn difference(&self) -> Difference {
         self.seen(Shown::Overlaid)
     }
 
     fn seen(&self, shown: Shown) -> Difference {
+        self.read(shown).unwrap()
+    }
+
+    pub(super) fn read(&self, shown: Shown) -> Result<Difference, AgentError> {
         let ignored = |path: &str| path.starts_with("target/") || path.ends_with(".log");
-        let root = self.0.path();
-        difference(&root.join("lower"), &root.join("upper"), shown, &ignored).unwrap()
+        difference(&self.at("lower"), &self.at("upper"), shown, &ignored)
     }
 }
 
