@@ -22,6 +22,7 @@ mod concurrency;
 mod consent;
 mod context;
 mod corpus;
+mod deep;
 mod demo;
 mod disk;
 mod disk_calls;

@@ -6,6 +6,7 @@ use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
 use agentos_evidence::{BROKEN_HINT, Checks, Room, Store};
 use agentos_executor::{Identity, Repository, TargetSpec};
+use agentos_sandbox::find_leftovers;
 
 use super::Check;
 use crate::app::App;
@@ -44,6 +45,7 @@ pub fn open(app: &App, checks: &mut Vec<Check>) -> Option<Repository> {
 /// When the repository cannot be opened a second time.
 pub fn checks(app: &App, repo: &Repository, checks: &mut Vec<Check>) -> Result<(), EffectError> {
     checks.push(unfinished(repo));
+    checks.extend(leftovers(repo));
     checks.push(state(repo));
     checks.extend(identity(app, repo));
     checks.push(policy(app, repository::open(app)?));
@@ -71,6 +73,35 @@ fn unfinished(repo: &Repository) -> Check {
         ),
         Err(error) => Check::wrong("landing", &failed(&error)),
     }
+}
+
+/// Reports folders of tools whose run has ended. `None` if there are none.
+fn leftovers(repo: &Repository) -> Option<Check> {
+    const NAME: &str = "tools' folders";
+    let left = match find_leftovers(&repo.copies_dir()) {
+        Ok(left) => left,
+        Err(error) => {
+            let hint = error.hint().unwrap_or_default();
+            return Some(Check::attention(NAME, "unsafe-folder", error.to_string(), hint));
+        }
+    };
+    // One that may hold sign-in files is named first.
+    let named = left.iter().find(|one| one.holds_home).or(left.first())?;
+    let may_hold = if named.holds_home {
+        ", which may hold copies of your sign-in files"
+    } else {
+        ""
+    };
+    Some(Check::attention(
+        NAME,
+        "leftovers",
+        format!(
+            "{} of runs that have ended: `{}`{may_hold}",
+            counted(left.len() as u64, "folder"),
+            named.path.display()
+        ),
+        "the next `agentos run` removes them; where it cannot, remove them yourself",
+    ))
 }
 
 /// Whether a landing on the branch that is checked out would be taken.
