@@ -211,7 +211,7 @@ pub const LINTS: &[(&str, &str, &str)] = &[
 pub const OWN_LINTS: &[(&str, &str)] = &[
     (
         "agentos-durable",
-        "to begin to write a file is a bare system call, and no kept crate offers it safely",
+        "to begin to write a file and to take a lease on it are bare system calls, and no kept crate offers them safely",
     ),
     (
         "agentos-notify",

@@ -1,11 +1,15 @@
-//! Bringing what was written to the disk.
+//! Bringing what was written to the disk, and the system calls that a file written by somebody else asks for.
 //!
-//! Owns: syncing files and folders, each by itself or their whole file system at once. Never: writes, and never decides
-//! what must be on the disk before what.
+//! Owns: syncing files and folders, each by itself or their whole file system at once; exchanging names so that nothing
+//! is replaced, asking who writes a file, and opening what may be no file. Never: writes or removes content, and never decides what must be on the disk before what.
 
 #[cfg(not(target_os = "linux"))]
 mod alone;
 mod each;
+#[cfg(target_os = "linux")]
+mod lease;
+mod names;
+mod plain;
 #[cfg(target_os = "linux")]
 mod range;
 #[cfg(target_os = "linux")]
@@ -19,6 +23,9 @@ use std::path::{Path, PathBuf};
 use crate::alone::Whole;
 #[cfg(target_os = "linux")]
 use crate::whole::Whole;
+
+pub use names::{exchange_names, rename_to_free_name};
+pub use plain::{Links, open_plain_file, read_plain_file};
 
 /// A file or folder that may not be on the disk.
 #[derive(Debug, thiserror::Error)]
@@ -113,6 +120,23 @@ pub fn sync_folder(path: &Path) -> Result<(), SyncError> {
 #[must_use]
 pub fn folder(path: PathBuf) -> Option<PathBuf> {
     cfg!(unix).then_some(path)
+}
+
+/// Returns whether any process has this file open for writing, or maps it writable; `None` if the system cannot say:
+/// another user's file, a file system without leases, or a system that is not Linux.
+///
+/// `file` must be open for reading only: a descriptor that can write counts as a writer.
+#[must_use]
+pub fn has_writer(file: &File) -> Option<bool> {
+    #[cfg(target_os = "linux")]
+    {
+        lease::has_writer(file)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        None
+    }
 }
 
 /// Opens a path to sync it; nothing when nothing is there and that is no failure.

@@ -185,6 +185,16 @@ pub fn read_file(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|error| fail(&format!("{}: {error}", path.display())))
 }
 
+/// Opens a file to write into it in place, as some editors do. It is not emptied.
+///
+/// # Panics
+/// If it cannot be opened.
+#[must_use]
+pub fn open_in_place(path: &Path) -> fs::File {
+    let file = fs::File::options().write(true).open(path);
+    file.unwrap_or_else(|error| fail(&format!("{}: {error}", path.display())))
+}
+
 /// Makes a folder and those above it.
 ///
 /// # Panics
@@ -216,6 +226,22 @@ pub fn move_path(from: &Path, to: &Path) {
 #[cfg(unix)]
 pub fn make_link(path: &Path, to: &str) {
     done(path, std::os::unix::fs::symlink(to, path));
+}
+
+/// Makes a FIFO, with the program `mkfifo`.
+///
+/// # Panics
+/// If that fails.
+#[cfg(unix)]
+pub fn make_fifo(path: &Path) {
+    if let Some(above) = path.parent() {
+        make_dir(above);
+    }
+    let status = Command::new("mkfifo").arg(path).status();
+    done(
+        path,
+        status.and_then(|status| status.success().then_some(()).ok_or(io::ErrorKind::Other.into())),
+    );
 }
 
 /// Makes a second name for a file.

@@ -4,4 +4,8 @@
 //! Owns: paths of every kind. Never: looks at how they are synced.
 
 #[cfg(test)]
+mod names;
+#[cfg(test)]
+mod plain;
+#[cfg(test)]
 mod syncing;
