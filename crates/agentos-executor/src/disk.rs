@@ -54,6 +54,16 @@ impl Replaced {
         if is_file && let Ok(file) = File::open(place) {
             self.0.push(file);
         }
+        self.let_go_of_many();
+    }
+
+    /// Keeps files that have no name any more.
+    pub fn extend(&mut self, files: Option<File>) {
+        self.0.extend(files);
+        self.let_go_of_many();
+    }
+
+    fn let_go_of_many(&mut self) {
         if self.0.len() >= MOST_KEPT {
             self.let_go();
         }

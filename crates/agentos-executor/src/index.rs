@@ -13,11 +13,13 @@ use git2::AttrCheckFlags;
 use crate::conversion::{Attributes, Conversion};
 use crate::disk::Replaced;
 use crate::error::Unsupported;
+use crate::file_state::FileStamp;
 use crate::index_lock::HeldIndex;
 use crate::journal::JournalFile;
 use crate::mentions::Mentions;
 use crate::preflight::{Content, is_base_content};
 use crate::splice::{mode_bits, oid};
+use crate::worktree::Placed;
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
 
 use file::{Entry, Fault, NewEntry, Stat};
@@ -49,20 +51,20 @@ pub(crate) fn read(place: &Path) -> Result<IndexFile, RepoError> {
     })
 }
 
-/// Sets the entries of a change. The caller holds the index. Paths in `kept` hold a user's later work: their entries
-/// carry no stat data, so that git looks at the files. What it holds is on the disk before it takes its place, and
+/// Sets the entries of a change. The caller holds the index. A path that is not in `placed`, or was written since, holds a
+/// user's later work: its entry carries no stat data, so that git looks at the file. What it holds is on the disk before it takes its place, and
 /// `also`; that it took it is not, until the folder is synced.
 pub(crate) fn update(
     repository: &Repository,
     held: &mut HeldIndex,
     root: &Path,
     files: &[ReceiptFile],
-    kept: &[String],
+    placed: &Placed<'_>,
     also: Vec<PathBuf>,
     replaced: &mut Replaced,
 ) -> Result<(), ExecError> {
     let (place, next) = (repository.index_path(), repository.next_index());
-    change(repository, &mut held.index, root, files, kept)?;
+    change(repository, &mut held.index, root, files, placed)?;
     let written = write(&held.index, &next);
     written.map_err(ExecError::write("write", &next))?;
     repository.reach("index written");
@@ -85,7 +87,7 @@ fn change(
     index: &mut IndexFile,
     root: &Path,
     files: &[ReceiptFile],
-    kept: &[String],
+    placed: &Placed<'_>,
 ) -> Result<(), ExecError> {
     let paths = || files.iter().map(|file| file.path.as_str());
     let mut new = Vec::with_capacity(files.len());
@@ -93,7 +95,8 @@ fn change(
         if let Some(id) = &file.new {
             let path = file.path.as_str();
             let stat = fs::symlink_metadata(root.join(path)).ok();
-            let stat = stat.filter(|found| found.is_file() && !kept.iter().any(|kept| kept == path));
+            let is_placed = |found: &Metadata| placed.get(path) == Some(&FileStamp::from_metadata(found));
+            let stat = stat.filter(|found| found.is_file() && is_placed(found));
             new.push(NewEntry {
                 path,
                 mode: u32::try_from(mode_bits(id.mode)).unwrap_or_default(),

@@ -2,7 +2,7 @@
 //!
 //! Owns: finding uncommitted work, links and conversions at or above a touched path. Never: writes. Another program
 //! can still change a file between this look and the write; each file is looked at again right before it is
-//! replaced.
+//! replaced, and what came out is looked at afterwards (`displaced`).
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -11,16 +11,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agentos_diff::FileMode;
+use agentos_durable::{Links, read_plain_file};
 use git2::{AttrCheckFlags, Index};
 
 use crate::blob_id::is_blob;
 use crate::conversion::{Attributes, Conversion, NAMES};
 use crate::error::Unsupported;
+use crate::file_state::is_executable;
 use crate::index::IndexFile;
 use crate::line_ends::LineEnds;
 use crate::mentions::Mentions;
 use crate::splice::{mode_bits, oid};
-use crate::worktree::is_executable;
 use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 
 /// Paths named in one refusal.
@@ -302,7 +303,8 @@ impl<'a> Content<'a> {
         if let Some(bytes) = self.bytes.get() {
             return Ok(bytes);
         }
-        let bytes = fs::read(self.path).map_err(RepoError::io(self.path))?;
+        // It was a regular file a moment ago.
+        let bytes = read_plain_file(self.path, Links::Refused, u64::MAX).map_err(RepoError::io(self.path))?;
         Ok(self.bytes.get_or_init(|| bytes))
     }
 

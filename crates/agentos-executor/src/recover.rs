@@ -10,11 +10,12 @@ use std::path::Path;
 
 use git2::{ErrorCode, Oid};
 
+use crate::file_state::find_others;
 use crate::index_lock::HeldIndex;
 use crate::journal::Journal;
 use crate::splice::oid;
 use crate::{ExecError, Recovered, RecoveryOutcome, RepoError, Repository};
-use crate::{disk, index, opinion, worktree};
+use crate::{disk, index, leftovers, opinion, worktree};
 
 /// What the log of a branch says of a landing whose move of it was lost.
 const RESTORED: &str = "agentos: moved again after a loss of power";
@@ -88,12 +89,17 @@ impl Repository {
             && let Some(root) = owner.work_dir()
         {
             owner.release_abandoned_index()?;
-            worktree::discard(root, &journal.files)?;
+            kept = leftovers::clear(owner, root, &journal.files)?;
             if outcome == RecoveryOutcome::Finished && journal.writes.touches_work_tree() {
                 let mut index = owner.hold_index(&journal.run)?;
                 owner.check_head_is_free()?;
                 if is_still_at(owner, journal)? {
-                    kept = self.finish(owner, root, journal, &mut index)?;
+                    let more = self.finish(owner, root, journal, &mut index)?;
+                    kept.extend(
+                        more.into_iter()
+                            .filter(|path| !kept.contains(path))
+                            .collect::<Vec<_>>(),
+                    );
                 } else {
                     outcome = RecoveryOutcome::Superseded;
                 }
@@ -120,7 +126,7 @@ impl Repository {
         if index::is_brought_up(&index.index, &journal.files) {
             let folder = agentos_durable::folder(owner.git.path().to_owned());
             owner.sync(&Vec::from_iter(folder))?;
-            return worktree::others(owner, root, &journal.files);
+            return find_others(owner, root, &journal.files);
         }
         // Folders came and went: new content may have to wait elsewhere, and a second crash must find it there.
         worktree::plan_temps(root, &journal.run, &mut journal.files)?;
@@ -292,7 +298,7 @@ impl Repository {
         let may_be =
             is_checked_out && !self.was_left(&journal.refname, commit) && self.is_the_change(journal, commit);
         let holds_any =
-            || Ok::<_, ExecError>(worktree::others(owner, root, &journal.files)?.len() < journal.files.len());
+            || Ok::<_, ExecError>(find_others(owner, root, &journal.files)?.len() < journal.files.len());
         Ok(may_be && (is_told || holds_any()?))
     }
 

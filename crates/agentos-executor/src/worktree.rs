@@ -1,25 +1,28 @@
-//! Writing the work tree: each file under a temporary name first, then renamed to its place.
+//! Writing the work tree: each file under a temporary name first, then brought to its place.
 //!
-//! Owns: files, folders and modes of the work tree. Never: follows a link, or writes into a file that is there: a
-//! rename replaces the name, so content that another name shares stays as it is. Every part of a path is looked at
-//! right before it is used; a link that another program plants in between is a race that cannot be closed with
-//! path names alone, and that program could have written the same file itself.
+//! Owns: files, folders and modes of the work tree. Never: follows a link, writes into a file that is there, so that
+//! content that another name shares stays as it is, or replaces a file unseen (`displaced` does it). Every part of a path
+//! is looked at right before it is used; a link that another program plants in between is a race that cannot be closed
+//! with path names alone, and that program could have written the same file itself.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::fs::{self, Metadata, OpenOptions};
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use agentos_diff::FileMode;
 
 use crate::disk::Replaced;
+use crate::displaced::{DisplacedFiles, remove};
+use crate::exchange::move_to_free_name;
+use crate::file_state::{FileStamp, OnDisk, read_state};
 use crate::index;
-use crate::index_lock::{HeldIndex, no_links};
+use crate::index_lock::HeldIndex;
 use crate::journal::JournalFile;
-use crate::preflight::{Content, ancestors, is_base_content, is_checked_out, link_is, look_at, mode_fits};
+use crate::preflight::{ancestors, look_at};
 use crate::splice::oid;
-use crate::{ExecError, FileId, Repository};
+use crate::{ExecError, Repository};
 
 /// Names where the new content of each file will wait: in the innermost folder that is already there. For a deleted
 /// file it is the name by which its folder is tried.
@@ -110,8 +113,8 @@ pub(crate) struct Settled {
 
 /// Brings what is staged to its places, and the index up to it. A file that is no longer as the base has it, and not
 /// yet as the change has it, holds somebody's later work: it is left alone and named. Each is looked at right before
-/// its own step, since the steps before it take their time. All of it, and `also`, is on the disk before the index is
-/// replaced.
+/// its own step, since the steps before it take their time, and after it, under the name that its content has then. All
+/// of it, and `also`, is on the disk before the index is replaced.
 pub(crate) fn settle_unless_edited(
     repository: &Repository,
     held: &mut HeldIndex,
@@ -122,25 +125,32 @@ pub(crate) fn settle_unless_edited(
     let mut settling = Settling {
         repository,
         root,
-        kept: Vec::new(),
+        displaced: DisplacedFiles::new(repository),
+        placed: Placed::default(),
         left: Vec::new(),
         folders: BTreeSet::new(),
-        replaced: Replaced::default(),
     };
-    settling.settle(files)?;
+    let settled = settling.settle(files);
+    // What came out is not left behind if a later file cannot be written.
+    let finished = settling.displaced.finish();
+    settled.and(finished)?;
     let left = std::mem::take(&mut settling.left);
     left.iter().try_for_each(|temp| discard_one(root, temp))?;
     let Settling {
-        kept,
+        displaced,
+        mut placed,
         folders,
-        mut replaced,
         ..
     } = settling;
+    let (kept, mut replaced) = (displaced.kept, displaced.replaced);
+    for path in &kept {
+        placed.remove(path.as_str());
+    }
     let files: Vec<_> = files.iter().map(|entry| entry.file.clone()).collect();
     let mut unsynced = also;
     // A folder that was emptied and removed after it was noted is not there; the folder above it was noted then.
     unsynced.extend(folders.into_iter().filter_map(agentos_durable::folder));
-    index::update(repository, held, root, &files, &kept, unsynced, &mut replaced)?;
+    index::update(repository, held, root, &files, &placed, unsynced, &mut replaced)?;
     Ok(Settled {
         kept,
         unsynced: Vec::from_iter(agentos_durable::folder(repository.git.path().to_owned())),
@@ -148,105 +158,36 @@ pub(crate) fn settle_unless_edited(
     })
 }
 
-/// The paths that hold something else than the change made of them.
-pub(crate) fn others(
-    repository: &Repository,
-    root: &Path,
-    files: &[JournalFile],
-) -> Result<Vec<String>, ExecError> {
-    let mut others = Vec::new();
-    for entry in files {
-        match state_of(repository, root, entry)? {
-            OnDisk::Old | OnDisk::Other => others.push(entry.file.path.as_str().to_owned()),
-            OnDisk::New => {}
-        }
-    }
-    Ok(others)
-}
-
-/// What a path holds.
-enum OnDisk {
-    New,
-    Old,
-    Other,
-}
-
-/// Where modes are not trusted, a change of mode alone is still to be made: only then a mode that does not fit counts
-/// as before.
-fn state_of(repository: &Repository, root: &Path, entry: &JournalFile) -> Result<OnDisk, ExecError> {
-    let JournalFile { file, ends, .. } = entry;
-    let path = file.path.as_str();
-    let exactly = |found: &Metadata, mode| {
-        is_executable(found).is_none_or(|executable| executable == (mode == FileMode::Executable))
-    };
-    let nearly = |found: &Metadata, mode| mode_fits(repository, found, mode);
-    let place = root.join(path);
-    let content = Content::of(&place);
-    let is_new = |id: &str| is_checked_out(repository, &content, id, ends.after);
-    let is_old = |id: &str| is_base_content(repository, &content, id, ends.before);
-    if holds(&place, file.new.as_ref(), &exactly, &is_new)? {
-        return Ok(OnDisk::New);
-    }
-    if holds(&place, file.old.as_ref(), &nearly, &is_old)? {
-        return Ok(OnDisk::Old);
-    }
-    Ok(if holds(&place, file.new.as_ref(), &nearly, &is_new)? {
-        OnDisk::New
-    } else {
-        OnDisk::Other
-    })
-}
-
-/// Does the path hold exactly this file, or no file?
-fn holds(
-    place: &Path,
-    id: Option<&FileId>,
-    mode_fits: &dyn Fn(&Metadata, FileMode) -> bool,
-    content_fits: &dyn Fn(&str) -> Result<bool, ExecError>,
-) -> Result<bool, ExecError> {
-    match (look_at(place)?, id) {
-        (None, None) => Ok(true),
-        // A folder is no file: one that came instead, or one that must still make room.
-        (Some(found), None) => Ok(found.is_dir()),
-        (Some(_), Some(id)) if id.mode == FileMode::Symlink => link_is(place, &id.oid),
-        (Some(found), Some(id)) if found.is_file() => {
-            Ok(mode_fits(&found, id.mode) && content_fits(&id.oid)?)
-        }
-        (None | Some(_), Some(_)) => Ok(false),
-    }
-}
-
-/// The owner's executable bit, where the system has one.
-#[cfg(unix)]
-pub(crate) fn is_executable(found: &Metadata) -> Option<bool> {
-    use std::os::unix::fs::PermissionsExt;
-    Some(found.permissions().mode() & 0o100 != 0)
-}
-
-#[cfg(not(unix))]
-pub(crate) fn is_executable(_found: &Metadata) -> Option<bool> {
-    None
-}
+/// Files of a change that are in their places, with the stamp that each had then.
+pub(crate) type Placed<'a> = HashMap<&'a str, FileStamp>;
 
 /// The work tree on its way to the landed state. Can be repeated after a crash.
 struct Settling<'a> {
     repository: &'a Repository,
     root: &'a Path,
-    /// Paths that hold somebody's later work.
-    kept: Vec<String>,
+    displaced: DisplacedFiles<'a>,
+    placed: Placed<'a>,
     /// Staged files that may still be there.
     left: Vec<&'a str>,
     /// Folders whose names changed.
     folders: BTreeSet<PathBuf>,
-    replaced: Replaced,
 }
 
 impl<'a> Settling<'a> {
     /// Removes the deleted files, which makes room, and brings the staged ones to their places.
     fn settle(&mut self, files: &'a [JournalFile]) -> Result<(), ExecError> {
+        let mut removed = Vec::new();
         for entry in files.iter().filter(|entry| entry.file.new.is_none()) {
-            self.left.extend(entry.temp.as_deref());
-            self.remove(entry)?;
+            if let Some(temp) = &entry.temp
+                && self.remove(entry, temp)?
+            {
+                removed.push(entry);
+            }
+        }
+        // What was moved aside lies in the folders that are to go.
+        self.displaced.finish()?;
+        for entry in removed {
+            self.folders.insert(prune(self.root, entry.file.path.as_str()));
         }
         for entry in files {
             if let (Some(_), Some(temp)) = (&entry.file.new, &entry.temp) {
@@ -256,16 +197,23 @@ impl<'a> Settling<'a> {
         Ok(())
     }
 
-    /// Is the path as the base has it? Somebody's later work is noted.
-    fn is_open(&mut self, entry: &JournalFile) -> Result<bool, ExecError> {
-        Ok(match state_of(self.repository, self.root, entry)? {
+    /// Returns whether the path is as the base has it. Somebody's later work is noted.
+    fn is_open(&mut self, entry: &'a JournalFile) -> Result<bool, ExecError> {
+        let path = entry.file.path.as_str();
+        let place = self.root.join(path);
+        // The stamp is taken before the content is read: what is written after that has another one.
+        let found = look_at(&place)?;
+        Ok(match read_state(self.repository, &place, entry)? {
             OnDisk::Old => true,
             OnDisk::New => {
+                if let Some(found) = found {
+                    self.placed.insert(path, FileStamp::from_metadata(&found));
+                }
                 self.note_folders(entry)?;
                 false
             }
             OnDisk::Other => {
-                self.kept.push(entry.file.path.as_str().to_owned());
+                self.displaced.keep(path);
                 false
             }
         })
@@ -284,60 +232,50 @@ impl<'a> Settling<'a> {
         Ok(())
     }
 
-    fn remove(&mut self, entry: &JournalFile) -> Result<(), ExecError> {
-        let path = entry.file.path.as_str();
-        let place = safe(self.root, path)?;
-        if self.is_open(entry)? {
-            fs::remove_file(&place).map_err(ExecError::write("remove", &place))?;
-            self.repository.reach("file removed");
-            self.folders.insert(prune(self.root, path));
+    /// Returns whether the file was taken away.
+    fn remove(&mut self, entry: &'a JournalFile, temp: &str) -> Result<bool, ExecError> {
+        let place = safe(self.root, entry.file.path.as_str())?;
+        if !self.is_open(entry)? {
+            return Ok(false);
         }
-        Ok(())
+        self.repository.reach("file to be removed");
+        let temp = safe(self.root, temp)?;
+        self.displaced.remove(entry, temp, place)?;
+        Ok(true)
     }
 
-    fn put(&mut self, entry: &JournalFile, name: &'a str) -> Result<(), ExecError> {
-        let file = &entry.file;
+    fn put(&mut self, entry: &'a JournalFile, name: &'a str) -> Result<(), ExecError> {
+        let path = entry.file.path.as_str();
         if !self.is_open(entry)? {
             self.left.push(name);
             return Ok(());
         }
         let temp = safe(self.root, name)?;
-        let place = make_room(self.root, file.path.as_str(), &mut self.folders)?;
+        let staged = look_at(&temp)?;
+        let place = make_room(self.root, path, &mut self.folders)?;
         self.repository.reach("room made");
-        if file.old.is_some() {
-            self.replaced.keep(&place);
-            fs::rename(&temp, &place).map_err(ExecError::write("replace", &place))?;
+        self.folders.extend(place.parent().map(Path::to_owned));
+        self.folders.extend(temp.parent().map(Path::to_owned));
+        if entry.file.old.is_some() {
+            self.displaced.replace(entry, temp, place)?;
         } else {
-            match self.put_new(&temp, &place) {
+            match move_to_free_name(self.repository, &temp, &place) {
                 // It came in this moment; unless it happens to be the same, it is theirs.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    self.is_open(entry)?;
+                    if self.is_open(entry)? {
+                        self.displaced.keep(path);
+                    }
                     self.left.push(name);
                     return Ok(());
                 }
-                put => put.map_err(ExecError::write("make", &place))?,
+                moved => moved.map_err(ExecError::write("make", &place))?,
             }
+        }
+        if let Some(staged) = staged {
+            self.placed.insert(path, FileStamp::from_metadata(&staged));
         }
         self.repository.reach("file in place");
-        self.folders.extend(place.parent().map(Path::to_owned));
-        self.folders.extend(temp.parent().map(Path::to_owned));
         Ok(())
-    }
-
-    /// Gives a staged file its name if nothing has that name: a rename would replace it.
-    fn put_new(&self, temp: &Path, place: &Path) -> io::Result<()> {
-        match fs::hard_link(temp, place) {
-            Ok(()) => {
-                self.repository.reach("file named twice");
-                fs::remove_file(temp)
-            }
-            // Without second names a moment stays between the look and the rename.
-            Err(error) if no_links(&error) => match fs::symlink_metadata(place) {
-                Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-                Err(_) => fs::rename(temp, place),
-            },
-            Err(error) => Err(error),
-        }
     }
 }
 
@@ -351,27 +289,11 @@ fn discard_one(root: &Path, temp: &str) -> Result<(), ExecError> {
     let Ok(temp) = safe(root, temp) else {
         return Ok(());
     };
-    match fs::remove_file(&temp) {
-        Ok(()) => Ok(()),
-        // Nor is it there when the folder it was in became a file.
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(())
-        }
-        Err(source) => Err(ExecError::Write {
-            action: "remove",
-            path: temp,
-            source,
-        }),
-    }
+    remove(&temp)
 }
 
 /// The full path, after every folder above it was seen to be no link.
-fn safe(root: &Path, path: &str) -> Result<PathBuf, ExecError> {
+pub(crate) fn safe(root: &Path, path: &str) -> Result<PathBuf, ExecError> {
     for above in ancestors(path) {
         if look_at(&root.join(above))?.is_some_and(|found| found.is_symlink()) {
             return Err(ExecError::SymlinkTraversal(path.to_owned()));

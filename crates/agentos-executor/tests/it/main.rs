@@ -10,6 +10,9 @@ mod copy;
 mod filters;
 mod hostile;
 mod land;
+mod last_moment;
+#[cfg(test)]
+mod leftovers;
 #[cfg(test)]
 mod line_ends;
 mod measure;

@@ -151,7 +151,12 @@ pub fn land_clean(repo: &TestRepo, edits: &[Edit<'_>]) -> Receipt {
 pub fn assert_sound(repo: &TestRepo) {
     repo.git(&["fsck", "--strict", "--full", "--no-dangling"]);
     let left = repo.git(&["ls-files", "--others"]);
-    assert!(!left.contains(".agentos-"), "left behind: {left}");
+    let is_ours = |path: &str| {
+        path.rsplit('/')
+            .next()
+            .is_some_and(|name| name.starts_with(".agentos-"))
+    };
+    assert!(!left.lines().any(is_ours), "left behind: {left}");
     let journal = open(repo).state_dir().join("journal.json");
     assert!(!journal.exists());
 }

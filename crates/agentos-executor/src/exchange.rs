@@ -1,0 +1,137 @@
+//! Changing names of the working tree so that nothing is replaced, on every file system.
+//!
+//! Owns: the steps that stand in for a call that a file system lacks, and the names that a crash between two of them
+//! leaves. Never: removes content, or looks at it.
+//!
+//! Linux and macOS exchange two names in one call, and give a file a free name in one call. Elsewhere (Windows, NFS,
+//! old FAT drivers, kernels before 3.15) the exchange is three renames to free names. Another program then sees no
+//! file at the path for a moment, but whatever it saves there is still not replaced. A free name is given by a second
+//! name (link(2) fails if the name is taken). Only a file system without links, either, has a gap between a look at
+//! the name and the rename; FAT on such a kernel is the one known case.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Repository;
+use crate::index_lock::no_links;
+
+/// How an exchange ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Exchanged {
+    /// Each name leads to what the other one led to.
+    Wholly,
+    /// Somebody saved a file at the path between two steps: it stays there. What was at the path before is under the
+    /// spare name, and the staged file is where it was.
+    SavedMeanwhile,
+}
+
+/// Exchanges what the name of a staged file and a path of the working tree lead to.
+pub(crate) fn exchange(repository: &Repository, staged: &Path, place: &Path) -> io::Result<Exchanged> {
+    match agentos_durable::exchange_names(staged, place) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+            exchange_by_steps(repository, staged, place)
+        }
+        done => done.map(|()| Exchanged::Wholly),
+    }
+}
+
+fn exchange_by_steps(repository: &Repository, staged: &Path, place: &Path) -> io::Result<Exchanged> {
+    let spare = spare_name(staged);
+    move_to_free_name(repository, place, &spare)?;
+    repository.reach("place made free");
+    match move_to_free_name(repository, staged, place) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Exchanged::SavedMeanwhile),
+        Err(error) => {
+            // If this fails as well, recovery finds it under the spare name.
+            let _ = move_to_free_name(repository, &spare, place);
+            return Err(error);
+        }
+    }
+    repository.reach("place taken");
+    move_to_free_name(repository, &spare, staged)?;
+    Ok(Exchanged::Wholly)
+}
+
+/// Returns the name that the steps of an exchange use besides that of the staged file.
+pub(crate) fn spare_name(staged: &Path) -> PathBuf {
+    let name = staged.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.strip_suffix(".tmp").unwrap_or(&name);
+    staged.with_file_name(format!("{stem}-spare.tmp"))
+}
+
+/// Renames a file, unless the new name is taken: then the error is [`io::ErrorKind::AlreadyExists`].
+pub(crate) fn move_to_free_name(repository: &Repository, from: &Path, to: &Path) -> io::Result<()> {
+    match agentos_durable::rename_to_free_name(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+        done => return done,
+    }
+    match fs::hard_link(from, to) {
+        Ok(()) => {
+            repository.reach("file named twice");
+            fs::remove_file(from)
+        }
+        // A folder has one name alone (link(2)), and some file systems have no second names at all.
+        Err(error) if no_links(&error) => match fs::symlink_metadata(to) {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => fs::rename(from, to),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_testkit::repo::{TestRepo, write_file};
+
+    use super::*;
+    use crate::FailPoints;
+
+    /// A staged file and one in its place.
+    fn prepare(fail: FailPoints) -> (TestRepo, Repository) {
+        let repo = TestRepo::new();
+        repo.write("a.txt", "base");
+        repo.write(".agentos-r-0.tmp", "staged");
+        let repository = Repository::discover(repo.path()).unwrap().with_fail_points(fail);
+        (repo, repository)
+    }
+
+    #[test]
+    fn the_steps_end_as_one_exchange_does() {
+        type Exchange = fn(&Repository, &Path, &Path) -> io::Result<Exchanged>;
+        for way in [exchange as Exchange, exchange_by_steps as Exchange] {
+            let (repo, repository) = prepare(FailPoints::default());
+            let at = |name: &str| repo.path().join(name);
+            let done = way(&repository, &at(".agentos-r-0.tmp"), &at("a.txt"));
+            assert_eq!(done.unwrap(), Exchanged::Wholly);
+            assert_eq!(repo.read("a.txt"), b"staged");
+            assert_eq!(repo.read(".agentos-r-0.tmp"), b"base");
+            assert!(!repo.has(".agentos-r-0-spare.tmp"));
+            let gone = way(&repository, &at(".agentos-r-0.tmp"), &at("missing"));
+            assert_eq!(gone.unwrap_err().kind(), io::ErrorKind::NotFound);
+            assert_eq!(repo.read(".agentos-r-0.tmp"), b"base");
+        }
+    }
+
+    #[test]
+    fn what_is_saved_between_two_steps_is_not_replaced() {
+        let other = TestRepo::new();
+        let place = other.path().join("a.txt");
+        let theirs = place.clone();
+        let fail = FailPoints::meeting("place made free", move || write_file(&theirs, "theirs"));
+        let (_repo, repository) = prepare(fail);
+        other.write("a.txt", "base");
+        other.write(".agentos-r-0.tmp", "staged");
+        let staged = other.path().join(".agentos-r-0.tmp");
+        let done = exchange_by_steps(&repository, &staged, &place);
+        assert_eq!(done.unwrap(), Exchanged::SavedMeanwhile);
+        for (name, content) in [
+            ("a.txt", "theirs"),
+            (".agentos-r-0.tmp", "staged"),
+            (".agentos-r-0-spare.tmp", "base"),
+        ] {
+            assert_eq!(other.read(name), content.as_bytes(), "{name}");
+        }
+    }
+}

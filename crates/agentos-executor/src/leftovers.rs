@@ -1,0 +1,141 @@
+//! What a landing that was killed while it wrote the working tree left under its temporary names.
+//!
+//! Owns: telling our content from somebody's work there, and giving the latter back. Never: removes what it cannot
+//! prove to be in the object store, whatever became of the landing.
+//!
+//! Each file of a change has one temporary name in the journal, and a spare one that only systems without an exchange
+//! use ([`crate::exchange`]). `new` is the content of the change, `base` that of the base, `work` anything else; `part`
+//! is the beginning of `new`, as staging leaves it when it is killed.
+//!
+//! | Killed | In the path | Temporary name | Spare name | What is done |
+//! |---|---|---|---|---|
+//! | while staging | any | part | - | it is removed: the branch never moved |
+//! | staged, not exchanged | base or work | new | - | it is removed, and staged again if the change is made |
+//! | exchanged | new | base | - | it is removed |
+//! | exchanged, a save came out | new | work | - | the names are exchanged back; the path is kept |
+//! | given back | work | new | - | it is removed; the path is kept |
+//! | saved again, or another branch checked out since | work | work | - | what waited is saved under a name next to it |
+//! | new file named twice | same file | same file | - | the temporary name is removed |
+//! | moved aside to be removed | nothing | base | - | it is removed |
+//! | moved aside, a save came out | nothing | work | - | it is moved back; the path is kept |
+//! | between the steps of an exchange | nothing | new | any | the spare one is moved back to the path |
+//! | between the steps of an exchange | new | nothing | any | it is under the temporary name then; see above |
+//! | between the steps, and saved meanwhile | work | new | any | the spare one is removed if known, else saved |
+//!
+//! A loss of power can leave any of these as well, since names become durable together.
+
+use std::path::Path;
+
+use agentos_durable::{Links, read_plain_file};
+
+use crate::displaced::{DisplacedFiles, remove};
+use crate::exchange::{move_to_free_name, spare_name};
+use crate::file_state::{OnDisk, are_one_file, read_state};
+use crate::journal::JournalFile;
+use crate::preflight::look_at;
+use crate::splice::oid;
+use crate::worktree::safe;
+use crate::{ExecError, Repository};
+
+/// Clears the temporary names of a landing that was killed; returns the paths that hold somebody's work because of it.
+///
+/// # Errors
+/// If a file cannot be moved or removed. Nothing is lost then; the next call tries again.
+pub(crate) fn clear(
+    repository: &Repository,
+    root: &Path,
+    files: &[JournalFile],
+) -> Result<Vec<String>, ExecError> {
+    let mut displaced = DisplacedFiles::new(repository);
+    for entry in files {
+        let Some(temp) = &entry.temp else {
+            continue;
+        };
+        // A folder above it is a link by now: what lies behind it is not ours.
+        let (Ok(temp), Ok(place)) = (safe(root, temp), safe(root, entry.file.path.as_str())) else {
+            continue;
+        };
+        let leftover = Leftover {
+            repository,
+            entry,
+            place: &place,
+        };
+        leftover.clear_spare(&mut displaced, &temp, &spare_name(&temp))?;
+        leftover.clear_temp(&mut displaced, &temp)?;
+        repository.reach("leftover cleared");
+    }
+    Ok(displaced.kept)
+}
+
+/// One file of a landing that was killed.
+struct Leftover<'a> {
+    repository: &'a Repository,
+    entry: &'a JournalFile,
+    place: &'a Path,
+}
+
+impl Leftover<'_> {
+    fn clear_spare(
+        &self,
+        displaced: &mut DisplacedFiles<'_>,
+        temp: &Path,
+        spare: &Path,
+    ) -> Result<(), ExecError> {
+        if look_at(spare)?.is_none() {
+            return Ok(());
+        }
+        if self.leads_to_the_path(spare)? {
+            return remove(spare);
+        }
+        let to = match (look_at(self.place)?, look_at(temp)?) {
+            (None, _) => self.place,
+            (Some(_), None) => temp,
+            (Some(_), Some(_)) => return displaced.settle_orphan(self.entry, spare),
+        };
+        let moved = move_to_free_name(self.repository, spare, to);
+        moved.map_err(ExecError::write("give back", spare))
+    }
+
+    fn clear_temp(&self, displaced: &mut DisplacedFiles<'_>, temp: &Path) -> Result<(), ExecError> {
+        if look_at(temp)?.is_none() {
+            return Ok(());
+        }
+        let is_ours =
+            self.leads_to_the_path(temp)? || displaced.is_known(self.entry, temp)? || self.is_begun(temp)?;
+        if is_ours {
+            return remove(temp);
+        }
+        let is_there = look_at(self.place)?.is_some();
+        let is_new = || read_state(self.repository, self.place, self.entry).unwrap_or(OnDisk::Other);
+        if !is_there || (self.entry.file.new.is_some() && is_new() == OnDisk::New) {
+            return displaced.give_back(self.entry, temp, self.place);
+        }
+        displaced.rescue(self.entry, temp)
+    }
+
+    /// Is it a second name of the file in the path?
+    fn leads_to_the_path(&self, name: &Path) -> Result<bool, ExecError> {
+        Ok(match (look_at(name)?, look_at(self.place)?) {
+            (Some(one), Some(other)) => are_one_file(&one, &other),
+            (None, _) | (_, None) => false,
+        })
+    }
+
+    /// Is it the beginning of the change's content, as a staging that was killed leaves it? The content is in the object
+    /// store before anything is staged, and on the disk before anything is exchanged: if it cannot be read there, nothing
+    /// was exchanged.
+    fn is_begun(&self, temp: &Path) -> Result<bool, ExecError> {
+        let Ok(bytes) = read_plain_file(temp, Links::Refused, u64::MAX - 1) else {
+            return Ok(false);
+        };
+        let Some(new) = &self.entry.file.new else {
+            // The file by which a folder is tried before something is removed from it.
+            return Ok(bytes.is_empty());
+        };
+        let Ok(blob) = self.repository.git.find_blob(oid(&new.oid)?) else {
+            return Ok(true);
+        };
+        let content = self.entry.ends.after.to_work_tree(blob.content());
+        Ok(content.starts_with(&bytes))
+    }
+}
