@@ -209,10 +209,10 @@ fn free_name(tape: &Path, began: &str) -> PathBuf {
         .unwrap_or_else(|| tape.to_path_buf())
 }
 
-/// A time as RFC 3339 with milliseconds.
+/// Formats a time as RFC 3339 with milliseconds; one before 1970, on which `humantime` panics, as 1970.
 #[must_use]
 pub fn timestamp(at: SystemTime) -> String {
-    humantime::format_rfc3339_millis(at).to_string()
+    humantime::format_rfc3339_millis(at.max(SystemTime::UNIX_EPOCH)).to_string()
 }
 
 #[cfg(test)]

@@ -60,11 +60,19 @@ pub struct Timestamp(String);
 #[error("`{0}` is not a time such as 2026-11-21T09:14:00.000Z")]
 pub struct TimestampError(String);
 
+/// Last second that RFC 3339 can write: 9999-12-31T23:59:59Z. Its years have four digits (section 5.6).
+const LAST_SECOND: u64 = 253_402_300_799;
+
 impl Timestamp {
-    /// The point in time that a clock showed.
+    /// Returns the point in time that a clock showed, moved into 1970 to 9999 if it lies outside.
+    ///
+    /// A machine whose clock battery is empty starts before 1970, and `humantime` panics on such a time and on years
+    /// of five digits. A wrong clock must not stop a landing: git and the record take the nearest time there is.
     #[must_use]
     pub fn from_system(at: SystemTime) -> Self {
-        Self(humantime::format_rfc3339_millis(at).to_string())
+        let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let last = Duration::from_millis(LAST_SECOND * 1000 + 999);
+        Self(humantime::format_rfc3339_millis(SystemTime::UNIX_EPOCH + since.min(last)).to_string())
     }
 
     /// Reads a time back.
@@ -87,10 +95,10 @@ impl Timestamp {
             .unwrap_or(0)
     }
 
-    /// The time `seconds` after 1970-01-01T00:00:00Z.
+    /// Returns the time `seconds` after 1970-01-01T00:00:00Z, at most the last second of 9999.
     #[must_use]
     pub fn from_unix_seconds(seconds: u64) -> Self {
-        Self::from_system(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+        Self::from_system(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.min(LAST_SECOND)))
     }
 
     /// The time as text.
@@ -160,6 +168,31 @@ mod tests {
         assert_eq!(Timestamp::parse(at.as_str()).unwrap(), at);
         assert_eq!(at.unix_seconds(), 1_795_252_440);
         assert!(Timestamp::parse("yesterday").is_err());
+    }
+
+    #[test]
+    fn a_clock_outside_of_1970_to_9999_gives_the_nearest_time() {
+        let epoch = SystemTime::UNIX_EPOCH;
+        let century = Duration::from_secs(100 * 365 * 86_400);
+        let cases = [
+            (epoch.checked_sub(century), "1970-01-01T00:00:00.000Z"),
+            (
+                epoch.checked_sub(Duration::from_nanos(1)),
+                "1970-01-01T00:00:00.000Z",
+            ),
+            (
+                epoch.checked_add(Duration::from_secs(LAST_SECOND + 1)),
+                "9999-12-31T23:59:59.999Z",
+            ),
+            (epoch.checked_add(century * 5_000), "9999-12-31T23:59:59.999Z"),
+        ];
+        for (at, expected) in cases {
+            assert_eq!(Timestamp::from_system(at.unwrap()).as_str(), expected);
+        }
+        assert_eq!(
+            Timestamp::from_unix_seconds(u64::MAX).as_str(),
+            "9999-12-31T23:59:59.000Z"
+        );
     }
 
     #[test]
