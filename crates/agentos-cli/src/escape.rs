@@ -1,6 +1,9 @@
 //! Untrusted text on its way to a terminal.
 //!
-//! Owns: what of it may pass. Never: touches text that goes to a file, a pipe's data or the evidence.
+//! Owns: what of it may pass. Never: touches text that goes to a file, a pipe's data or the evidence; JSON of `--json`
+//! is escaped wherever it goes, so that it is the same everywhere, and means the same as before.
+
+use std::fmt::Write;
 
 /// One line of untrusted text: control characters, line breaks, bidirectional and other invisible characters
 /// are shown as escapes.
@@ -18,18 +21,58 @@ fn escape(text: &str, keep_lines: bool) -> String {
     for c in text.chars() {
         match c {
             '\n' | '\t' if keep_lines => out.push(c),
-            c if c.is_control() || is_invisible(c) => out.extend(c.escape_unicode()),
+            c if is_hidden(c) => out.extend(c.escape_unicode()),
             c => out.push(c),
         }
     }
     out
 }
 
-/// Characters that change how their neighbours are shown, or show nothing at all.
+/// Escapes, in finished JSON, every character that a terminal acts on or does not show, as `\uXXXX`.
+///
+/// `serde_json` escapes only U+0000 to U+001F, which is all that RFC 8259 (section 7) asks for. U+009B begins a control
+/// sequence on a terminal as ESC `[` does, and characters of direction show a diff in another order than it has. Such
+/// characters are only found inside strings of a JSON text, so that the values stay the same.
+pub fn json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut units = [0; 2];
+    for c in text.chars() {
+        match c {
+            // White space between the values.
+            '\n' | '\t' | '\r' => out.push(c),
+            c if is_hidden(c) => {
+                for unit in c.encode_utf16(&mut units) {
+                    // Writing into a string does not fail.
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Tells whether a character acts on a terminal, changes how its neighbours are shown, or shows nothing at all.
+fn is_hidden(c: char) -> bool {
+    c.is_control() || is_invisible(c) || is_not_assigned_for_all(c)
+}
+
+/// Category Cf, Zl and Zp of Unicode 16 (`DerivedGeneralCategory.txt`), and letters that are drawn as nothing.
 fn is_invisible(c: char) -> bool {
     matches!(u32::from(c),
-        0x00AD | 0x061C | 0x180E | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0xFEFF | 0xFFF9..=0xFFFB
-        | 0xE0000..=0xE007F)
+        0x00AD | 0x034F | 0x0600..=0x0605 | 0x061C | 0x06DD | 0x070F | 0x0890..=0x0891 | 0x08E2
+        // Fillers and the vowels that stand for none (`Default_Ignorable_Code_Point`), the empty Braille pattern.
+        | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F | 0x2800 | 0x3164 | 0xFFA0
+        | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0xFEFF | 0xFFF0..=0xFFFB
+        | 0x110BD | 0x110CD | 0x13430..=0x1343F | 0x1BCA0..=0x1BCA3 | 0x1D173..=0x1D17A
+        // Tags and selectors of variants.
+        | 0xE0000..=0xE0FFF)
+}
+
+/// Private use and noncharacters: what is shown for them differs from one machine to the next.
+fn is_not_assigned_for_all(c: char) -> bool {
+    let point = u32::from(c);
+    matches!(point, 0xE000..=0xF8FF | 0xFDD0..=0xFDEF | 0xF0000..=0x0010_FFFF) || point & 0xFFFE == 0xFFFE
 }
 
 #[cfg(test)]
@@ -50,5 +93,48 @@ mod tests {
             assert_eq!(line(raw), shown);
         }
         assert_eq!(block("a\n\tb\u{7}"), "a\n\tb\\u{7}");
+    }
+
+    #[test]
+    fn json_shows_what_is_hidden_and_keeps_its_value() {
+        let cases = [
+            ("plain é 漢字 ✔\u{fe0f}", "plain é 漢字 ✔\u{fe0f}"),
+            ("\u{1b}[2J", "\\u001b[2J"),
+            ("\u{7f}", "\\u007f"),
+            ("\u{9b}2J", "\\u009b2J"),
+            ("\u{ad}", "\\u00ad"),
+            ("\u{61c}", "\\u061c"),
+            ("\u{200b}\u{200d}\u{200f}", "\\u200b\\u200d\\u200f"),
+            ("\u{2028}\u{2029}", "\\u2028\\u2029"),
+            ("\u{202a}\u{202e}", "\\u202a\\u202e"),
+            ("\u{2066}\u{2069}", "\\u2066\\u2069"),
+            ("\u{feff}", "\\ufeff"),
+            ("\u{3164}", "\\u3164"),
+            ("\u{e000}\u{fdd0}\u{ffff}", "\\ue000\\ufdd0\\uffff"),
+            ("\u{e0041}", "\\udb40\\udc41"),
+            ("\u{10ffff}", "\\udbff\\udfff"),
+            ("a\nb\"\\", "a\\nb\\\"\\\\"),
+        ];
+        for (raw, shown) in cases {
+            let document = serde_json::json!({ raw: [raw] });
+            let printed = json(&serde_json::to_string_pretty(&document).unwrap());
+            assert_eq!(
+                printed,
+                format!("{{\n  \"{shown}\": [\n    \"{shown}\"\n  ]\n}}")
+            );
+            assert_eq!(
+                serde_json::from_str::<serde_json::Value>(&printed).unwrap(),
+                document
+            );
+        }
+    }
+
+    #[test]
+    fn every_control_and_every_format_character_is_escaped_in_json() {
+        for c in ('\u{7f}'..='\u{9f}').chain('\u{202a}'..='\u{202e}').chain('\u{e0000}'..='\u{e007f}') {
+            let printed = json(&serde_json::to_string(&c).unwrap());
+            assert!(printed.is_ascii(), "{printed}");
+            assert_eq!(serde_json::from_str::<char>(&printed).unwrap(), c);
+        }
     }
 }

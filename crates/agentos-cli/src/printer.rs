@@ -6,6 +6,8 @@ use std::io::{self, Write};
 
 use anstream::AutoStream;
 
+use crate::escape;
+
 /// ANSI codes for the few styles used.
 pub mod style {
     /// Good.
@@ -61,12 +63,13 @@ impl Printer {
         forgive_closed_pipe(out.write_all(bytes).and_then(|()| out.flush()))
     }
 
-    /// Writes one JSON document as data.
+    /// Writes one JSON document as data, its invisible and control characters as escapes.
     ///
     /// # Errors
     /// As [`Printer::data`].
     pub fn json<T: serde::Serialize>(&self, value: &T) -> io::Result<()> {
-        let mut text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
+        let text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
+        let mut text = escape::json(&text);
         text.push('\n');
         self.bytes(text.as_bytes())
     }
