@@ -25,6 +25,8 @@ mod report;
 mod run;
 mod scratch;
 pub mod stage;
+#[cfg(target_os = "linux")]
+mod tunnel;
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod watch;
 

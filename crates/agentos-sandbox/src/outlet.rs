@@ -19,6 +19,7 @@ use std::time::Duration;
 use nix::sys::socket::{Shutdown, shutdown};
 
 use crate::carry::{carry, each};
+use crate::tunnel::WatchedTunnel;
 use crate::{SandboxError, Way};
 
 /// A request to a proxy is a line and a few headers.
@@ -154,23 +155,28 @@ fn serve_one(mut tool: UnixStream, way: &Way, first: Option<TcpStream>, refused:
     };
     let is_allowed = |(host, port): &&(String, u16)| wanted.eq_ignore_ascii_case(&format!("{host}:{port}"));
     let Some((host, port)) = allowed.iter().find(is_allowed) else {
-        let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.len() < MOST_REFUSED {
-            refused.insert(wanted);
-        }
+        note_refusal(refused, wanted);
         let _ = tool.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
         return;
     };
     // An address of IPv6 stands in brackets there (RFC 3986, section 3.2.2).
-    let Ok(mut server) = reach(host.trim_matches(['[', ']']), *port, PATIENCE) else {
+    let Ok(server) = reach(host.trim_matches(['[', ']']), *port, PATIENCE) else {
         let _ = tool.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n");
         return;
     };
-    let begun = tool
-        .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        .and_then(|()| server.write_all(&early));
+    let report = |name| note_refusal(refused, name);
+    let begun = tool.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n");
     if begun.is_ok() {
-        carry(&tool, &server);
+        let watched = WatchedTunnel::new((&tool, &server), (host, *port), early, &report);
+        carry(&watched, &server);
+    }
+}
+
+/// Notes a name that a tool asked for and did not get, unless there are too many.
+fn note_refusal(refused: &Mutex<BTreeSet<String>>, name: String) {
+    let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
+    if refused.len() < MOST_REFUSED {
+        refused.insert(name);
     }
 }
 
@@ -361,5 +367,37 @@ mod tests {
         let error = service.accept().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock, "nobody connected");
         assert!(UnixStream::connect(&socket).is_ok(), "the service is still there");
+    }
+
+    #[test]
+    fn a_tunnel_is_closed_when_another_host_is_named_in_it() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        let heard = thread::spawn(move || {
+            let mut all = Vec::new();
+            for stream in server.incoming().take(2) {
+                let mut bytes = Vec::new();
+                let mut stream = stream.unwrap();
+                let _ = stream.read_to_end(&mut bytes);
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+                all.push(String::from_utf8(bytes).unwrap());
+            }
+            all
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("x.sock");
+        let outlet = Outlet::open(&socket, None, Way::Proxy(vec![("127.0.0.1".to_owned(), port)])).unwrap();
+        let connect = format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n");
+        let request = |host: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        let own = request(&format!("127.0.0.1:{port}"));
+        let answer = said(&socket, &format!("{connect}{own}"));
+        assert!(answer.ends_with("HTTP/1.1 200 OK\r\n\r\n"), "{answer}");
+        let answer = said(&socket, &format!("{connect}{own}{}", request("attacker.example")));
+        assert!(!answer.ends_with("200 OK\r\n\r\n"), "{answer}");
+        assert_eq!(outlet.refused(), ["attacker.example"]);
+        // The first request of the second tunnel may have come through before the second one was read.
+        let heard = heard.join().unwrap();
+        assert_eq!(heard.first(), Some(&own));
+        assert!(heard.iter().all(|bytes| !bytes.contains("attacker")), "{heard:?}");
     }
 }

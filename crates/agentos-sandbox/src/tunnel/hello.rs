@@ -1,0 +1,209 @@
+//! Finds the server name in the records of TLS that a client sends.
+//!
+//! Owns: putting a ClientHello together and reading it. Never: reads what is encrypted.
+
+use super::{ForeignName, LONGEST_START, TunnelHost};
+
+/// Kinds of records (RFC 8446, section 5.1; 24 is the heartbeat of RFC 6520).
+const CHANGE_CIPHER_SPEC: u8 = 20;
+const HANDSHAKE: u8 = 22;
+const HEARTBEAT: u8 = 24;
+/// The longest record: of TLS 1.2 (RFC 5246, section 6.2.3).
+const LONGEST_RECORD: usize = (1 << 14) + 2048;
+const CLIENT_HELLO: u8 = 1;
+const SERVER_NAME: u16 = 0;
+const HOST_NAME: u8 = 0;
+
+/// Records as they come. Each ClientHello is looked at, however many there are and wherever they stand: the second one,
+/// after a server's HelloRetryRequest, may follow early data, and servers take their name from it.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    /// Bytes of which it is not known yet what they are.
+    raw: Vec<u8>,
+    /// Bytes of a record under way that need no look.
+    free: usize,
+    /// Records that hold parts of a ClientHello which is not whole.
+    held: Vec<u8>,
+    /// The handshake message under way.
+    message: Vec<u8>,
+    /// Bytes left of a message that is no ClientHello.
+    skipped: usize,
+    has_hello: bool,
+    /// After a change of cipher, which is where TLS 1.2 begins to encrypt.
+    is_ciphered: bool,
+}
+
+impl Records {
+    pub(super) fn admit(
+        &mut self,
+        host: &TunnelHost,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), ForeignName> {
+        self.raw.extend_from_slice(bytes);
+        let raw = std::mem::take(&mut self.raw);
+        let mut rest = raw.as_slice();
+        while !rest.is_empty() {
+            if self.free > 0 {
+                let (now, later) = rest.split_at(self.free.min(rest.len()));
+                out.extend_from_slice(now);
+                self.free -= now.len();
+                rest = later;
+                continue;
+            }
+            let [kind, version, _, high, low, ..] = *rest else {
+                break;
+            };
+            let length = usize::from(u16::from_be_bytes([high, low]));
+            let is_record = (CHANGE_CIPHER_SPEC..=HEARTBEAT).contains(&kind) && version == 3;
+            if !is_record || length > LONGEST_RECORD || (kind != HANDSHAKE && !self.is_begun()) {
+                return Err(host.unreadable("TLS that cannot be read"));
+            }
+            if kind != HANDSHAKE {
+                self.is_ciphered |= kind == CHANGE_CIPHER_SPEC;
+                self.free = 5 + length;
+                continue;
+            }
+            let Some((record, later)) = rest.split_at_checked(5 + length) else {
+                break;
+            };
+            self.held.extend_from_slice(record);
+            self.handshake(host, record.get(5..).unwrap_or_default())?;
+            if self.message.is_empty() {
+                out.append(&mut self.held);
+            } else if self.held.len() > LONGEST_START {
+                return Err(host.unreadable("a ClientHello that is too long"));
+            }
+            rest = later;
+        }
+        self.raw = rest.to_vec();
+        Ok(())
+    }
+
+    /// Tells whether a ClientHello was seen and none is under way: only then other records make sense.
+    fn is_begun(&self) -> bool {
+        self.has_hello && self.message.is_empty()
+    }
+
+    fn handshake(&mut self, host: &TunnelHost, mut bytes: &[u8]) -> Result<(), ForeignName> {
+        if self.is_ciphered && self.message.is_empty() && !begins_hello(bytes) {
+            return Ok(());
+        }
+        while !bytes.is_empty() {
+            if self.skipped > 0 {
+                let count = self.skipped.min(bytes.len());
+                self.skipped -= count;
+                bytes = bytes.get(count..).unwrap_or_default();
+                continue;
+            }
+            let wanted = match *self.message {
+                [_, a, b, c, ..] => 4 + length_of([a, b, c]),
+                _ => 4,
+            };
+            let missing = wanted.saturating_sub(self.message.len()).min(bytes.len());
+            let (now, later) = bytes.split_at(missing);
+            self.message.extend_from_slice(now);
+            bytes = later;
+            let [kind, a, b, c, ref body @ ..] = *self.message else {
+                continue;
+            };
+            let length = length_of([a, b, c]);
+            if kind == CLIENT_HELLO {
+                if body.len() == length {
+                    check(host, body)?;
+                    (self.has_hello, self.message) = (true, Vec::new());
+                }
+            } else if self.has_hello {
+                (self.skipped, self.message) = (length, Vec::new());
+            } else {
+                return Err(host.unreadable("TLS without a ClientHello"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn length_of([a, b, c]: [u8; 3]) -> usize {
+    usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c)
+}
+
+/// Tells whether the bytes of a record are the beginning of a ClientHello and not of something encrypted: by its kind, a
+/// length of less than 64 KiB and its version.
+fn begins_hello(bytes: &[u8]) -> bool {
+    matches!(bytes, [CLIENT_HELLO, 0, _, _, 3, ..])
+        || (bytes.len() < 5 && bytes.first() == Some(&CLIENT_HELLO))
+}
+
+/// Compares the name in a ClientHello with the host.
+fn check(host: &TunnelHost, hello: &[u8]) -> Result<(), ForeignName> {
+    match server_name(hello) {
+        None => Err(host.unreadable("a ClientHello that cannot be read")),
+        // A name is only left out where the host has none (RFC 6066, section 3).
+        Some(None) if host.is_address() => Ok(()),
+        Some(None) => Err(host.unreadable("TLS without a server name")),
+        Some(Some(name)) => match std::str::from_utf8(name) {
+            Ok(text) if host.has_name(text) => Ok(()),
+            _ => Err(ForeignName::new(name)),
+        },
+    }
+}
+
+/// Reads the host name out of a ClientHello. The outer `None` if it cannot be read for certain; the inner one if it names no
+/// host.
+fn server_name(hello: &[u8]) -> Option<Option<&[u8]>> {
+    let mut hello = Fields(hello);
+    // Version and random.
+    hello.take(2 + 32)?;
+    let session = usize::from(hello.byte()?);
+    hello.take(session)?;
+    hello.vector()?;
+    let compression = usize::from(hello.byte()?);
+    hello.take(compression)?;
+    if hello.0.is_empty() {
+        return Some(None);
+    }
+    let mut extensions = Fields(hello.vector()?);
+    let mut found = None;
+    while !extensions.0.is_empty() {
+        let kind = extensions.number()?;
+        let content = extensions.vector()?;
+        if kind != SERVER_NAME {
+            continue;
+        }
+        let mut list = Fields(content);
+        let mut names = Fields(list.vector()?);
+        let is_host = names.byte()? == HOST_NAME;
+        let name = names.vector()?;
+        // Several names or extensions: which one a server takes is not known.
+        if !is_host || name.is_empty() || found.is_some() || !names.0.is_empty() || !list.0.is_empty() {
+            return None;
+        }
+        found = Some(name);
+    }
+    hello.0.is_empty().then_some(found)
+}
+
+/// The rest of a message, field by field.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (now, later) = self.0.split_at_checked(count)?;
+        self.0 = later;
+        Some(now)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    fn number(&mut self) -> Option<u16> {
+        Some(u16::from_be_bytes([self.byte()?, self.byte()?]))
+    }
+
+    /// Takes a field behind a length of two bytes.
+    fn vector(&mut self) -> Option<&'a [u8]> {
+        let length = usize::from(self.number()?);
+        self.take(length)
+    }
+}
