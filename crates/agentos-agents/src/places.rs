@@ -1,7 +1,7 @@
 //! Where programs lie on this machine.
 //!
-//! Owns: finding one by name, and which folders beside the system's it and its like need to read. Never: offers a
-//! home folder, a credential or a cache.
+//! Owns: finding one by name, and what it needs to read besides the system's folders. Never: offers a home folder, the
+//! repository, a git directory, a credential or a cache, nor what merely lies next to a program.
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,8 @@ pub struct Places {
     pub path: Vec<PathBuf>,
     /// The user's home.
     pub home: Option<PathBuf>,
+    /// The top of the repository's working tree. `None` if there is no repository.
+    pub repository: Option<PathBuf>,
     /// Where rustup keeps its toolchains, if it is not `~/.rustup`.
     pub rustup_home: Option<PathBuf>,
     /// Where Windows is, without which no program of it starts; none elsewhere.
@@ -34,6 +36,13 @@ const MANAGERS: &[(&str, &[&str])] = &[
     ("go/bin", &["go/bin"]),
 ];
 
+/// What an installation keeps next to its `bin`.
+const INSTALLED: [&str; 4] = ["lib", "lib64", "libexec", "pyvenv.cfg"];
+/// Where npm installs packages.
+const PACKAGES: &str = "node_modules";
+/// The git directory of a working tree, or the file that names it.
+const GIT: &str = ".git";
+
 /// The kernel reads no more of a script's first line (execve(2)).
 const LONGEST_FIRST_LINE: u64 = 256;
 
@@ -53,14 +62,21 @@ impl Places {
         found.find(|place| is_program(place))
     }
 
-    /// Folders to show read-only so that `program` and what it starts can run.
+    /// Lists what to show read-only so that `program` and what it starts can run: the folders of the search path and of the
+    /// user's tool managers, the installation that the program belongs to, and the program's own file.
     #[must_use]
     pub fn readable(&self, program: &Path) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = self.path.clone();
+        let mut files = Vec::new();
         if program.is_absolute() {
-            all.extend(installed(program));
-            let interpreter = interpreter(program).into_iter();
-            all.extend(interpreter.flat_map(|place| installed(&place)));
+            for file in [Some(program.to_owned()), interpreter(program)]
+                .into_iter()
+                .flatten()
+            {
+                files.extend(file.canonicalize());
+                files.push(file);
+            }
+            all.extend(files.iter().flat_map(|file| self.installation_of(file)));
         }
         if let Some(home) = &self.home {
             let used = MANAGERS.iter().filter(|(programs, _)| {
@@ -68,18 +84,75 @@ impl Places {
                 self.path.iter().any(|folder| folder.starts_with(&programs))
             });
             all.extend(used.flat_map(|(_, read)| read.iter().map(|folder| home.join(folder))));
-            // Never all of it, whatever the search path says.
-            all.retain(|folder| !home.starts_with(folder));
-        }
-        // One that lies in the home folder itself is shown alone.
-        if program.is_absolute() && !all.iter().any(|folder| program.starts_with(folder)) {
-            all.push(program.to_owned());
         }
         all.extend(self.rustup_home.clone());
-        all.retain(|folder| folder.exists() && folder != Path::new("/"));
+        all.retain(|place| self.may_show(place));
+        // Whatever lies next to a file that is in no such folder stays hidden.
+        files.retain(|file| file.is_file() && !all.iter().any(|folder| file.starts_with(folder)));
+        all.extend(files);
         all.sort();
         all.dedup();
         all
+    }
+
+    /// Finds what an installed program reads besides its own file: the folders next to a `bin` that belongs to an
+    /// installation, and the packages of npm that it lies among.
+    fn installation_of(&self, program: &Path) -> Vec<PathBuf> {
+        // One of npm's packages uses others of the same installation.
+        let packages = program.ancestors().filter(|folder| folder.ends_with(PACKAGES));
+        let mut all: Vec<PathBuf> = packages.last().map(Path::to_owned).into_iter().collect();
+        let folder = program.parent().filter(|folder| folder.ends_with("bin"));
+        let Some((folder, prefix)) = folder.and_then(|folder| Some((folder, folder.parent()?))) else {
+            return all;
+        };
+        let is_own = self.home.as_deref() == Some(prefix) || self.is_in_work_tree(folder);
+        if is_own && !is_python_environment(prefix) {
+            return all;
+        }
+        // A link that leads out of the installation could lead to anything.
+        let real = prefix.canonicalize().unwrap_or_default();
+        let is_inside = |place: &PathBuf| place.canonicalize().is_ok_and(|to| to.starts_with(&real));
+        let parts = INSTALLED.map(|name| prefix.join(name));
+        let before = all.len();
+        all.extend(parts.into_iter().filter(is_inside));
+        if all.len() > before {
+            all.push(folder.to_owned());
+        }
+        all
+    }
+
+    /// Tells whether a folder may be shown as a whole: it holds neither the user's home nor the repository, is no part of
+    /// the repository unless packages were installed there, and is no git directory or top of a working tree.
+    fn may_show(&self, place: &Path) -> bool {
+        let Ok(real) = place.canonicalize() else {
+            return false;
+        };
+        let is_kept = |kept: &Option<PathBuf>| {
+            let kept = kept.as_ref().and_then(|kept| kept.canonicalize().ok());
+            kept.is_some_and(|kept| kept.starts_with(&real))
+        };
+        let is_git = real.components().any(|part| part.as_os_str() == GIT)
+            || real.join(GIT).symlink_metadata().is_ok()
+            || (real.join("HEAD").is_file() && real.join("objects").is_dir());
+        let is_repository = self.is_in_repository(&real) && !is_packages(&real);
+        let is_top = real.parent().is_none();
+        !(is_top || is_kept(&self.home) || is_kept(&self.repository) || is_git || is_repository)
+    }
+
+    fn is_in_repository(&self, real: &Path) -> bool {
+        let top = self.repository.as_ref().and_then(|top| top.canonicalize().ok());
+        top.is_some_and(|top| real.starts_with(top))
+    }
+
+    /// Tells whether a folder lies in a working tree of git: the repository's, or another project's. A home folder that is
+    /// one (people keep their settings so) makes none of everything below it.
+    fn is_in_work_tree(&self, folder: &Path) -> bool {
+        let Ok(real) = folder.canonicalize() else {
+            return true;
+        };
+        let home = self.home.as_ref().and_then(|home| home.canonicalize().ok());
+        let mut above = real.ancestors().filter(|above| home.as_deref() != Some(above));
+        self.is_in_repository(&real) || above.any(|above| above.join(GIT).symlink_metadata().is_ok())
     }
 
     /// The search path as a variable.
@@ -101,19 +174,8 @@ impl Places {
     }
 }
 
-/// What belongs to a program. It is often a link into the place where it is installed.
-fn installed(program: &Path) -> Vec<PathBuf> {
-    let mut all = beside(program);
-    if let Ok(real) = program.canonicalize() {
-        all.extend(beside(&real));
-        // One of npm's packages uses others of the same installation.
-        let above = real.ancestors().filter(|folder| folder.ends_with("node_modules"));
-        all.extend(above.last().map(Path::to_owned));
-    }
-    all
-}
-
-/// The program that the first line of a script names, unless that is `env`, which looks in the search path.
+/// Reads the program that the first line of a script names. `None` if that is `env`, which looks in the search path, or if
+/// there is no such program.
 fn interpreter(program: &Path) -> Option<PathBuf> {
     use std::io::Read;
     let mut start = Vec::new();
@@ -122,21 +184,19 @@ fn interpreter(program: &Path) -> Option<PathBuf> {
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let named = std::str::from_utf8(line).ok()?.split_whitespace().next()?;
     let place = PathBuf::from(named);
-    (place.is_absolute() && !place.ends_with("env")).then_some(place)
+    // A script names it, and a script may be anybody's: it must not have a file shown that is no program.
+    (place.is_absolute() && !place.ends_with("env") && is_program(&place)).then_some(place)
 }
 
-/// What lies beside a program that was installed into a folder of its own (`bin`, `lib`, a Python environment).
-fn beside(program: &Path) -> Vec<PathBuf> {
-    let Some(folder) = program.parent() else {
-        return Vec::new();
-    };
-    let mut all = vec![folder.to_owned()];
-    if folder.ends_with("bin")
-        && let Some(prefix) = folder.parent()
-    {
-        all.extend(["lib", "lib64", "libexec", "pyvenv.cfg"].map(|name| prefix.join(name)));
-    }
-    all
+/// Tells whether a folder is a virtual environment of Python: it holds `pyvenv.cfg` (PEP 405) and an interpreter.
+fn is_python_environment(prefix: &Path) -> bool {
+    prefix.join("pyvenv.cfg").is_file() && prefix.join("bin/python").exists()
+}
+
+/// Tells whether a folder of a working tree holds what was installed there: npm's packages, or a virtual environment's.
+fn is_packages(real: &Path) -> bool {
+    let is_npm = real.ancestors().any(|above| above.ends_with(PACKAGES));
+    is_npm || real.ancestors().take(2).any(is_python_environment)
 }
 
 fn is_program(place: &Path) -> bool {
@@ -152,65 +212,4 @@ fn is_program(place: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use agentos_testkit::repo::{make_dir, write_file};
-
-    #[test]
-    fn a_home_folder_is_never_readable_as_a_whole() {
-        let home = tempfile::tempdir().unwrap();
-        let inside = home.path().join(".cargo/bin");
-        for folder in [&inside, &home.path().join(".rustup")] {
-            make_dir(folder);
-        }
-        write_file(&home.path().join(".cargo/credentials.toml"), "");
-        let places = Places {
-            path: vec![inside.clone(), home.path().to_owned()],
-            home: Some(home.path().to_owned()),
-            ..Places::default()
-        };
-        assert_eq!(
-            places.readable(&inside.join("cargo")),
-            [inside.clone(), home.path().join(".rustup")]
-        );
-        let own = home.path().join("my-tool");
-        write_file(&own, "");
-        assert_eq!(places.readable(&own), [inside, home.path().join(".rustup"), own]);
-    }
-
-    #[test]
-    fn what_a_script_was_installed_with_is_readable() {
-        let top = tempfile::tempdir().unwrap();
-        let top = top.path().canonicalize().unwrap();
-        let python = top.join("python/bin/python3");
-        let tool = top.join("venv/bin/tool");
-        let package = top.join("npm/node_modules/one/cli.js");
-        for place in [&python, &tool, &package] {
-            make_dir(place.parent().unwrap());
-        }
-        make_dir(&top.join("python/lib"));
-        write_file(&python, "");
-        write_file(&package, "#!/usr/bin/env node\n");
-        write_file(&tool, format!("#!{} -s\nimport x\n", python.display()));
-        let readable = |program: &Path| {
-            let all = Places::default().readable(program);
-            let names = all
-                .iter()
-                .map(|place| place.strip_prefix(&top).unwrap().display().to_string());
-            names.collect::<Vec<_>>()
-        };
-        assert_eq!(readable(&tool), ["python/bin", "python/lib", "venv/bin"]);
-        assert_eq!(readable(&package), ["npm/node_modules", "npm/node_modules/one"]);
-    }
-
-    #[test]
-    fn a_program_is_found_where_it_can_be_executed() {
-        let places = Places {
-            path: vec!["/nowhere".into(), "/bin".into()],
-            ..Places::default()
-        };
-        assert_eq!(places.find("sh"), Some(PathBuf::from("/bin/sh")));
-        assert_eq!(places.find("no-such-program"), None);
-        assert_eq!(places.find("./scripts/mod"), Some(PathBuf::from("./scripts/mod")));
-    }
-}
+mod tests;

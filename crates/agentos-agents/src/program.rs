@@ -142,6 +142,8 @@ impl Program {
         let found = places
             .find(&self.name)
             .ok_or_else(|| AgentError::NoProgram(self.name.clone()))?;
+        // A program of the copy's needs nothing of what lies outside of it.
+        let readable = places.readable(&found);
         let program = if found.is_absolute() {
             found
         } else {
@@ -149,7 +151,7 @@ impl Program {
         };
         let mut order = Order::new(program.clone(), self.args.clone(), cwd);
         order.env = self.environment(places, &scratch.home(), &scratch.tmp());
-        order.readable = places.readable(&program);
+        order.readable = readable;
         order.readable.extend(self.readable.iter().cloned());
         order.writable = vec![scratch.home(), scratch.tmp()];
         order.forwards = self

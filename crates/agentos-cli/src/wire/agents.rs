@@ -2,7 +2,7 @@
 //!
 //! Owns: the providers `command` and `tool`, and programs of profiles. Never: starts a program by itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentos_agents::{Agent, Hears, Places, Program, Speaker};
 use agentos_engine::Cause;
@@ -391,7 +391,11 @@ fn bare(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
 pub(super) fn places(app: &App) -> Places {
     let path = app.env.get("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path);
+    let from = app.repo_dir();
+    let from = from.canonicalize().unwrap_or(from);
+    let top = from.ancestors().find(|folder| folder.join(".git").exists());
     Places {
+        repository: top.map(Path::to_owned),
         path: folders.filter(|folder| folder.is_absolute()).collect(),
         home: app.env.home(),
         rustup_home: app.env.get("RUSTUP_HOME").map(PathBuf::from),

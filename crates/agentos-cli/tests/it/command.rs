@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agentos_testkit::cli::{Cli, CliOutput};
-use agentos_testkit::repo::{TestRepo, make_dir, make_link, remove_file};
+use agentos_testkit::repo::{TestRepo, make_dir, make_link, remove_file, set_mode};
 use serde_json::Value;
 
 use crate::support::agentos;
@@ -110,6 +110,36 @@ fn what_a_program_tried_and_was_refused_is_in_the_evidence() {
     let outcome: Value = output.json().unwrap();
     assert_eq!(outcome["result"]["status"], "timeout", "{outcome}");
     assert_eq!(outcome["result"]["boundary"]["refused"][0]["call"], "unshare");
+}
+
+#[test]
+fn a_program_by_absolute_path_shows_nothing_that_lies_next_to_it() {
+    for place in ["gen.sh", "bin/gen.sh"] {
+        let repo = repo();
+        let top = repo.path().display().to_string();
+        repo.write("lib/settings", "private\n");
+        repo.write(".env", "TOKEN=private\n");
+        let script = format!(
+            "#!/bin/sh\nfor name in .env .git/config .git/HEAD lib/settings src/a.rs README.md ..; do\n  \
+             test -e '{top}/'$name && echo \"saw $name\" >> src/a.rs\ndone\necho done >> src/a.rs\n"
+        );
+        repo.write(place, &script);
+        let program = repo.path().join(place);
+        set_mode(&program, 0o755);
+        let output = agentos()
+            .in_dir(repo.path())
+            .run(&["run", "-p", "command", "--json", "--", program.to_str().unwrap()])
+            .unwrap();
+        let outcome: Value = output.json().unwrap();
+        if outcome["code"] == "not_confined" {
+            eprintln!("skipped: no sandbox on this machine: {}", outcome["message"]);
+            return;
+        }
+        assert_eq!(outcome["files"], serde_json::json!(["src/a.rs"]), "{outcome}");
+        let seen = String::from_utf8(repo.read("src/a.rs")).unwrap();
+        // The folder is there, with the program in it.
+        assert_eq!(seen, "one\ntwo\nthree\nsaw ..\ndone\n", "{place}");
+    }
 }
 
 #[test]
