@@ -118,10 +118,7 @@ mod tests {
         for (raw, shown) in cases {
             let document = serde_json::json!({ raw: [raw] });
             let printed = json(&serde_json::to_string_pretty(&document).unwrap());
-            assert_eq!(
-                printed,
-                format!("{{\n  \"{shown}\": [\n    \"{shown}\"\n  ]\n}}")
-            );
+            assert_eq!(printed, format!("{{\n  \"{shown}\": [\n    \"{shown}\"\n  ]\n}}"));
             assert_eq!(
                 serde_json::from_str::<serde_json::Value>(&printed).unwrap(),
                 document
@@ -131,7 +128,10 @@ mod tests {
 
     #[test]
     fn every_control_and_every_format_character_is_escaped_in_json() {
-        for c in ('\u{7f}'..='\u{9f}').chain('\u{202a}'..='\u{202e}').chain('\u{e0000}'..='\u{e007f}') {
+        for c in ('\u{7f}'..='\u{9f}')
+            .chain('\u{202a}'..='\u{202e}')
+            .chain('\u{e0000}'..='\u{e007f}')
+        {
             let printed = json(&serde_json::to_string(&c).unwrap());
             assert!(printed.is_ascii(), "{printed}");
             assert_eq!(serde_json::from_str::<char>(&printed).unwrap(), c);
