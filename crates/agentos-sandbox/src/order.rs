@@ -33,6 +33,9 @@ pub struct Order {
     pub overlays: Vec<Overlay>,
     /// Folders of the outside that it may read at another place, inside one of the overlays.
     pub shares: Vec<Share>,
+    /// The folder in which the folders of all runs lie. Nothing of it is shown but this run's own folders, also where a readable
+    /// folder holds it. `None` if the run has no folders.
+    pub runs: Option<PathBuf>,
     /// Ports of its own loopback that lead to a socket of the parent. Everything else of the network is closed.
     pub forwards: Vec<Forward>,
     /// Socket of the parent that hears which system calls were refused, in the folder of the forwards' sockets. `None` if
@@ -58,6 +61,7 @@ impl Order {
             writable: Vec::new(),
             overlays: Vec::new(),
             shares: Vec::new(),
+            runs: None,
             forwards: Vec::new(),
             refusals: None,
             identity: None,

@@ -179,6 +179,11 @@ impl Scratch {
         }
     }
 
+    /// Returns the folder in which the folders of all runs lie.
+    pub(crate) fn parent_path(&self) -> Option<&Path> {
+        self.path.parent()
+    }
+
     fn at(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }

@@ -42,9 +42,8 @@ impl IdentityLease {
         }
         let folder = open_folder()?;
         for number in 0..PAIRS {
-            if let Some(lease) =
-                try_pair(&folder, number).map_err(SandboxError::io("lock a user for the tool"))?
-            {
+            let taken = try_pair(&folder, number, Path::new("/proc"));
+            if let Some(lease) = taken.map_err(SandboxError::io("lock a user for the tool"))? {
                 return Ok(Some(lease));
             }
         }
@@ -103,7 +102,7 @@ fn open_folder() -> Result<File, SandboxError> {
 }
 
 /// Takes a pair. Returns `None` if it is in use.
-fn try_pair(folder: &File, number: u32) -> std::io::Result<Option<IdentityLease>> {
+fn try_pair(folder: &File, number: u32, processes: &Path) -> std::io::Result<Option<IdentityLease>> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let lock = File::from(openat(
         folder,
@@ -117,7 +116,7 @@ fn try_pair(folder: &File, number: u32) -> std::io::Result<Option<IdentityLease>
         Err(TryLockError::Error(error)) => return Err(error),
     }
     let identity = RunIdentity::numbered(number);
-    if lock.metadata()?.len() > 0 && is_alive(identity, Path::new("/proc")) {
+    if lock.metadata()?.len() > 0 && is_alive(identity, processes) {
         return Ok(None);
     }
     lock.write_all_at(IN_USE, 0)?;
@@ -156,28 +155,28 @@ mod tests {
 
     #[test]
     fn a_pair_belongs_to_one_lease_at_a_time() {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, nobody) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let folder = File::open(folder.path()).unwrap();
-        let first = try_pair(&folder, 0).unwrap().unwrap();
-        assert!(try_pair(&folder, 0).unwrap().is_none());
-        let second = try_pair(&folder, 1).unwrap().unwrap();
+        let first = try_pair(&folder, 0, nobody.path()).unwrap().unwrap();
+        assert!(try_pair(&folder, 0, nobody.path()).unwrap().is_none());
+        let second = try_pair(&folder, 1, nobody.path()).unwrap().unwrap();
         assert_ne!(first.identity().tool, second.identity().tool);
         assert_ne!(first.identity().keeper, second.identity().tool);
         drop(first);
-        assert!(try_pair(&folder, 0).unwrap().is_some());
+        assert!(try_pair(&folder, 0, nobody.path()).unwrap().is_some());
     }
 
     #[test]
     fn a_pair_of_a_dead_run_is_free_when_none_of_its_processes_lives() {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, nobody) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let folder = File::open(folder.path()).unwrap();
-        let lease = try_pair(&folder, 0).unwrap().unwrap();
+        let lease = try_pair(&folder, 0, nobody.path()).unwrap().unwrap();
         lease.abandon();
         drop(lease);
         let marked = File::from(openat(&folder, "0", OFlags::RDONLY, Mode::empty()).unwrap());
         assert_eq!(marked.metadata().unwrap().len(), 1, "the mark stays");
         assert!(
-            try_pair(&folder, 0).unwrap().is_some(),
+            try_pair(&folder, 0, nobody.path()).unwrap().is_some(),
             "no process has these ids here"
         );
     }

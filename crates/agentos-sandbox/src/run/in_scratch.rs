@@ -6,6 +6,8 @@
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 use agentos_beneath::OpenFolder;
 
+use std::path::Path;
+
 use super::{Caps, Ended, Input, Sandbox, Stop, Stream};
 use crate::{Order, SandboxError, Scratch};
 
@@ -27,6 +29,7 @@ impl Scratch {
     ) -> Result<Ended, SandboxError> {
         let mut order = order.clone();
         order.identity = self.identity();
+        order.runs = self.parent_path().map(Path::to_owned);
         #[cfg(target_os = "linux")]
         let heard = {
             let socket = self.doors().join("refused.sock");

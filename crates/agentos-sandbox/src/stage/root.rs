@@ -119,6 +119,10 @@ impl Root {
         for place in unshown(&order.readable) {
             self.show(&place, &place, true)?;
         }
+        if let Some(runs) = &order.runs {
+            let tool = order.identity.map(|identity| identity.tool);
+            cover(&cover_place(runs, tool))?;
+        }
         for place in &order.writable {
             self.show(place, place, false)?;
         }
@@ -228,6 +232,28 @@ fn devices() -> Result<(), String> {
     let temporary = Path::new("tmp");
     directory(temporary)?;
     tmpfs(temporary, "mode=1777,size=512m")
+}
+
+/// Puts an empty folder over a folder that a readable one shows. Where it is not shown there is nothing to cover.
+fn cover(place: &Path) -> Result<(), String> {
+    let at = inside(place);
+    match at.symlink_metadata() {
+        Ok(found) if found.is_dir() => tmpfs(at, "mode=755,size=1m"),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Where to cover the folder of all runs, so that the tool sees no other run and still gets to its own folders: at the highest
+/// folder above it that the tool's user may not pass through (`x` for others, path_resolution(7)), of which it could see
+/// nothing anyway. `tool` is `None` if that is our own user, who passes everywhere.
+fn cover_place(runs: &Path, tool: Option<u32>) -> PathBuf {
+    use std::os::unix::fs::MetadataExt;
+    let is_closed = |place: &&Path| {
+        let found = fs::symlink_metadata(place);
+        tool.is_some() && found.is_ok_and(|found| found.is_dir() && found.mode() & 0o001 == 0)
+    };
+    let closed = runs.ancestors().filter(is_closed).last();
+    closed.unwrap_or(runs).to_owned()
 }
 
 /// Puts an empty file over each of [`HIDDEN`] that this kernel has.
@@ -366,6 +392,25 @@ mod tests {
         assert!(whole.contains(&"/etc".into()), "{whole:?}");
         for own in ["/", "/dev", "/proc", "/usr"] {
             assert!(!whole.contains(&own.into()), "{own}: {whole:?}");
+        }
+    }
+
+    #[test]
+    fn the_folder_of_all_runs_is_covered_where_the_tools_user_could_not_get_further() {
+        use std::os::unix::fs::PermissionsExt;
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        fs::set_permissions(&top, fs::Permissions::from_mode(0o755)).unwrap();
+        let (closed, runs) = (top.join("closed"), top.join("closed/open/runs"));
+        fs::create_dir_all(&runs).unwrap();
+        for (mode, tool, expected) in [
+            (0o755, Some(7), &runs),
+            (0o700, Some(7), &closed),
+            (0o750, Some(7), &closed),
+            (0o700, None, &runs),
+        ] {
+            fs::set_permissions(&closed, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(&cover_place(&runs, tool), expected, "{mode:o} {tool:?}");
         }
     }
 
