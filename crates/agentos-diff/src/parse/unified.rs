@@ -30,7 +30,12 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
     }
     reader.finish()?;
     reader.check_cut()?;
-    parsed.files.append(&mut reader.files);
+    if parsed.files.is_empty() {
+        // Not `append`, which would hold both lists for a moment.
+        parsed.files = reader.files;
+    } else {
+        parsed.files.append(&mut reader.files);
+    }
     Ok(())
 }
 
@@ -326,6 +331,11 @@ impl<'a> Reader<'_, 'a> {
         }
         match self.open.as_mut().map(|open| &mut open.body) {
             Some(Body::Hunks(hunks)) => {
+                // Most files have one. The first `push` alone would make room for four, 992 bytes for each file of an
+                // answer that may name 100,000 of them.
+                if hunks.is_empty() {
+                    hunks.reserve_exact(1);
+                }
                 hunks.push(hunk);
                 Ok(())
             }
@@ -362,6 +372,7 @@ impl<'a> Reader<'_, 'a> {
                 .hint("the answer may have been cut off"));
         }
         if edit.extended.git_line.is_none() {
+            edit.repairs.reserve_exact(1);
             edit.repairs
                 .push(repair("no-git-header", "there is no `diff --git` line"));
         }
