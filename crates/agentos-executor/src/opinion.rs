@@ -4,7 +4,7 @@
 //! file. Never: feeds libgit2 anything but text hunks of our own canonical diff, under neutral names: its patch
 //! reader hangs on cut binary patches, drops modes and misreads some names.
 
-use agentos_diff::Change;
+use agentos_diff::{Change, FileChange};
 use git2::{Diff, ObjectType, Odb, Oid, Repository, Tree};
 
 use crate::rebuild::rebuild;
@@ -26,6 +26,17 @@ pub(crate) fn check(
     check_tree(git, base, tree, files)
 }
 
+/// Files whose hunks libgit2 applies at a time. It keeps more than 600 bytes for each part of a diff until all of it is
+/// applied; as few as this cost no time that can be measured.
+const AT_ONCE: usize = 1024;
+
+/// One file of a change, as the approved diff has it and as it is stored.
+struct Part<'a> {
+    section: Section<'a>,
+    file: &'a ReceiptFile,
+    state: &'a FileChange,
+}
+
 /// The approved diff, applied by libgit2 to the old content, must give the new content.
 fn check_hunks(
     git: &Repository,
@@ -37,13 +48,22 @@ fn check_hunks(
     if sections.len() != files.len() {
         return Err(disagree("the diff does not have one part for each file"));
     }
+    let parts = sections.into_iter().zip(files).zip(change.files());
+    let parts: Vec<_> = parts
+        .map(|((section, file), state)| Part { section, file, state })
+        .collect();
+    parts
+        .chunks(AT_ONCE)
+        .try_for_each(|parts| check_parts(git, memory, parts))
+}
+
+fn check_parts(git: &Repository, memory: &Repository, parts: &[Part<'_>]) -> Result<(), ExecError> {
     let failed = || ExecError::git("compare the result");
     let there = memory.odb().map_err(failed())?;
     let mut patch = Vec::new();
     let mut before = memory.treebuilder(None).map_err(failed())?;
     let mut expected = Vec::new();
-    let parts = sections.iter().zip(files).zip(change.files());
-    for (number, ((section, file), state)) in parts.enumerate() {
+    for (number, Part { section, file, state }) in parts.iter().enumerate() {
         let Some(hunks) = section.hunks else {
             check_without_hunks(section, file)?;
             continue;
