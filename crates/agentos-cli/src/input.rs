@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
+use agentos_durable::{Links, open_plain_file};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 
@@ -54,12 +55,27 @@ pub fn text_file(env: &Env, path: &Path, limit: u64) -> Result<String, EffectErr
     })
 }
 
+/// Reads a text file that configures the program and that nobody named in this call: a file of the repository or the
+/// user. A FIFO or a device is refused, which a file named in the call may be, as in `<(...)`.
+///
+/// # Errors
+/// As [`text_file`], and when it is not a regular file or a link that is refused.
+pub fn settings_file(env: &Env, path: &Path, links: Links, limit: u64) -> Result<String, EffectError> {
+    let path = env.cwd.join(path);
+    let name = env.shown(&path);
+    let open = open_plain_file(&path, links).map_err(|error| unreadable(&name, &error))?;
+    let bytes = bounded(open, &name, limit)?;
+    String::from_utf8(bytes)
+        .map_err(|_| usage(format!("`{name}` is not UTF-8 text")).hint("save it as UTF-8"))
+}
+
 /// Something that is named cannot be read.
 pub fn unreadable(name: &str, error: &io::Error) -> EffectError {
     let hint = match error.kind() {
         io::ErrorKind::NotFound => "look at the name; a relative one is looked for in the folder you are in",
         io::ErrorKind::PermissionDenied => "make it readable for you",
         io::ErrorKind::IsADirectory => "name a file",
+        io::ErrorKind::InvalidInput => "put a regular file there, or take away what is there",
         _ => "look at the disk and at what the name leads to",
     };
     usage(format!("cannot read `{name}`: {}", why(error))).hint(hint)

@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 use git2::Oid;
 use sha2::{Digest, Sha256};
 
+use crate::mentions::is_odd;
+use crate::preflight::ancestors;
 use crate::{ExecError, Repository, Target};
 
 /// A file's content, read only where it is asked for.
@@ -136,9 +138,16 @@ impl BaseCopy {
         &self.objects
     }
 
-    /// Do the base's own rules ignore this path? A folder's name ends in `/`.
+    /// Do the base's own rules ignore this path? A folder's name ends in `/`. Where a `.gitignore` is a link, nothing is
+    /// ignored: git follows none there, and libgit2 would.
     #[must_use]
     pub fn is_ignored(&self, path: &str) -> bool {
+        let folders = [""].into_iter().chain(ancestors(path));
+        for folder in folders {
+            if is_odd(&self.files().join(folder).join(".gitignore")) {
+                return false;
+            }
+        }
         self.rules.is_path_ignored(path).unwrap_or(false)
     }
 

@@ -57,7 +57,7 @@ impl Found {
         let mut folders = BTreeSet::from([""]);
         folders.extend(written(&prepared.files).flat_map(|file| ancestors(file.path.as_str())));
         let mut index = Index::new().map_err(failed())?;
-        let mut mentions = Mentions::outside(repository);
+        let mut mentions = Mentions::outside(repository)?;
         for folder in folders {
             let path = attributes_in(folder);
             let found = lookup(&tree, &path).map_err(failed())?;

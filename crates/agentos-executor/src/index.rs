@@ -3,11 +3,12 @@
 //! Owns: whether an index can be read, the new one, made under another name and then renamed, and entries with the stat data that keeps `git
 //! status` quick and clean. Never: refreshes or drops what the user has staged elsewhere.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use agentos_diff::RepoPath;
+use agentos_durable::{Links, open_plain_file, read_plain_file};
 use git2::AttrCheckFlags;
 
 use crate::conversion::{Attributes, Conversion};
@@ -16,8 +17,8 @@ use crate::error::Unsupported;
 use crate::file_state::FileStamp;
 use crate::index_lock::HeldIndex;
 use crate::journal::JournalFile;
-use crate::mentions::Mentions;
-use crate::preflight::{Content, is_base_content};
+use crate::mentions::{self, Mentions};
+use crate::preflight::{Content, ancestors, attributes_in, is_base_content};
 use crate::splice::{mode_bits, oid};
 use crate::worktree::Placed;
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
@@ -34,7 +35,7 @@ mod tests;
 
 /// Reads an index; where none is, nothing is staged.
 pub(crate) fn read(place: &Path) -> Result<IndexFile, RepoError> {
-    let bytes = match fs::read(place) {
+    let bytes = match read_plain_file(place, Links::Followed, u64::MAX) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(IndexFile::empty()),
         Err(error) => return Err(RepoError::io(place)(error)),
@@ -141,7 +142,7 @@ pub(crate) fn check_kind(repository: &Repository) -> Result<(), RepoError> {
 /// No index, or one of the versions 2 to 4, as git's `index-format` page has them.
 fn is_usual(place: &Path) -> bool {
     let mut head = [0; 8];
-    match File::open(place).and_then(|mut file| file.read_exact(&mut head)) {
+    match open_plain_file(place, Links::Followed).and_then(|mut file| file.read_exact(&mut head)) {
         Ok(()) => matches!(&head, b"DIRC\0\0\0\x02" | b"DIRC\0\0\0\x03" | b"DIRC\0\0\0\x04"),
         Err(error) => error.kind() == ErrorKind::NotFound,
     }
@@ -184,6 +185,10 @@ fn is_unedited(repository: &Repository, root: &Path, entry: &Entry<'_>) -> bool 
     let id = entry.id();
     let content = Content::of(&place);
     let same = is_file && content.is(&id).unwrap_or(false);
+    let is_odd = |folder: &str| mentions::is_odd(&root.join(attributes_in(folder)));
+    if !same && [""].into_iter().chain(ancestors(path)).any(is_odd) {
+        return false;
+    }
     let as_git_sees_it = || {
         let conversion = Conversion {
             attributes: Attributes::Ask {

@@ -3,13 +3,13 @@
 //! Owns: reading those files as bytes, so that a question whose answer is known need not be asked for every file of a
 //! change: libgit2 looks at a dozen places for each. Never: says what an attribute is; libgit2 does.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use agentos_durable::{Links, read_plain_file};
 use git2::ErrorCode;
 
-use crate::Repository;
+use crate::{RepoError, Repository};
 
 const SETTING: &str = "core.attributesFile";
 
@@ -27,31 +27,30 @@ pub(crate) enum Mentions {
 
 impl Mentions {
     /// In the files that are no part of the work tree: the machine's, the user's, the repository's.
-    pub(crate) fn outside(repository: &Repository) -> Self {
+    ///
+    /// # Errors
+    /// If one of them is a FIFO: libgit2 would wait for somebody to open its other end.
+    pub(crate) fn outside(repository: &Repository) -> Result<Self, RepoError> {
         let mut mentions = Self::Only(Vec::new());
         // Where libgit2 looks for the machine's on Unix.
-        if cfg!(unix) {
-            mentions.add_file(Path::new("/etc/gitattributes"));
-        } else {
-            mentions = Self::Anything;
+        let machines = cfg!(unix).then(|| PathBuf::from("/etc/gitattributes"));
+        let own = Some(repository.common_dir().join("info/attributes"));
+        for file in [machines, users(repository), own] {
+            match file {
+                Some(file) if is_fifo(&file) => return Err(refused(&file)),
+                Some(file) => mentions.add_file(&file, Links::Followed),
+                None => mentions = Self::Anything,
+            }
         }
-        match users(repository) {
-            Some(file) => mentions.add_file(&file),
-            None => mentions = Self::Anything,
-        }
-        mentions.add_file(&repository.common_dir().join("info/attributes"));
-        mentions
+        Ok(mentions)
     }
 
     /// And in this file, if it is there.
-    pub(crate) fn add_file(&mut self, path: &Path) {
-        match fs::metadata(path) {
-            Ok(found) if found.is_file() && found.len() <= LONGEST => match fs::read(path) {
-                Ok(text) => self.add(&text),
-                Err(_) => *self = Self::Anything,
-            },
+    pub(crate) fn add_file(&mut self, path: &Path, links: Links) {
+        match read_plain_file(path, links, LONGEST) {
+            Ok(text) => self.add(&text),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-            Ok(_) | Err(_) => *self = Self::Anything,
+            Err(_) => *self = Self::Anything,
         }
     }
 
@@ -75,6 +74,33 @@ impl Mentions {
         let holds = |word: &str| memmem(text, word.as_bytes());
         holds(attribute) || (attribute == "text" && holds("binary"))
     }
+}
+
+/// Refuses what libgit2 cannot be let read.
+pub(crate) fn refused(file: &Path) -> RepoError {
+    let told = "it is not a regular file, and git follows no link there";
+    RepoError::io(file)(io::Error::new(ErrorKind::InvalidInput, told))
+}
+
+/// Is it a FIFO, or a link to one? A device is none: libgit2 reads as many bytes of it as its size says, which is 0, and
+/// `/dev/null` is a usual way to have no attributes.
+#[cfg(unix)]
+fn is_fifo(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    path.metadata().is_ok_and(|found| found.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_fifo(_path: &Path) -> bool {
+    false
+}
+
+/// Does something that git would not read lie where a file of a work tree is looked for that configures it, such as
+/// `.gitattributes`? Git follows no link there (gitattributes(5)); libgit2 does, and waits at a FIFO. A folder is passed
+/// over by both.
+pub(crate) fn is_odd(place: &Path) -> bool {
+    let found = place.symlink_metadata();
+    found.is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// Where the user's own are; none where only libgit2 knows.
@@ -126,7 +152,7 @@ mod tests {
             (long, true),
         ] {
             let mut mentions = Mentions::Only(Vec::new());
-            mentions.add_file(&path);
+            mentions.add_file(&path, Links::Followed);
             assert_eq!(mentions.hold("filter"), expected, "{}", path.display());
         }
     }

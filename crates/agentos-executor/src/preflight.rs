@@ -20,7 +20,7 @@ use crate::error::Unsupported;
 use crate::file_state::is_executable;
 use crate::index::IndexFile;
 use crate::line_ends::LineEnds;
-use crate::mentions::Mentions;
+use crate::mentions::{Mentions, is_odd, refused};
 use crate::splice::{mode_bits, oid};
 use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 
@@ -104,17 +104,28 @@ fn asked(
 ) -> Result<Asked, ExecError> {
     let mut folders = BTreeSet::from([""]);
     folders.extend(files.iter().flat_map(|file| ancestors(file.path.as_str())));
-    let mut mentions = Mentions::outside(repository);
+    let mut mentions = Mentions::outside(repository)?;
+    let (mut is_staged, mut odd) = (false, None);
     for folder in folders {
         let path = attributes_in(folder);
         let place = root.join(&path);
-        if index.get(&path, 0).is_some() && !place.is_file() {
-            return Ok(Asked::Staged);
+        if is_odd(&place) {
+            odd = odd.or(Some(place));
+        } else if place.is_file() {
+            mentions.add_file(&place, Links::Refused);
+        } else {
+            is_staged = is_staged || index.get(&path, 0).is_some();
         }
-        mentions.add_file(&place);
     }
-    if !NAMES.iter().any(|name| mentions.hold(name)) {
+    if !is_staged && !NAMES.iter().any(|name| mentions.hold(name)) {
         return Ok(Asked::Nobody);
+    }
+    if let Some(place) = odd {
+        // Only libgit2 knows the answer, and would follow it.
+        return Err(refused(&place).into());
+    }
+    if is_staged {
+        return Ok(Asked::Staged);
     }
     let git = repository.another_handle()?;
     let mut empty = Index::new().map_err(RepoError::git("read the attributes"))?;

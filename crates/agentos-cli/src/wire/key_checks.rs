@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use agentos_credentials::replace_own_file;
+use agentos_durable::Links;
 use agentos_tool::{HealthStatus, ToolHealth};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,7 +89,7 @@ fn check(health: &ToolHealth, tool: &Tool) -> Option<(String, KeyCheck)> {
 fn read(app: &App) -> Checks {
     let text = path(app)
         .filter(|path| path.exists())
-        .and_then(|path| input::text_file(&app.env, &path, LARGEST).ok());
+        .and_then(|path| input::settings_file(&app.env, &path, Links::Followed, LARGEST).ok());
     let checks = text.and_then(|text| serde_json::from_str::<Checks>(&text).ok());
     checks.filter(|checks| checks.version == 1).unwrap_or_default()
 }

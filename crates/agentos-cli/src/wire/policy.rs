@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use agentos_durable::Links;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_policy::{Layer, PolicyError, PolicySource};
@@ -52,7 +53,10 @@ pub fn source(env: &Env, layer: Layer, file: &Path) -> Result<PolicySource, Effe
         layer,
         // The name is part of the evidence, and the same in whatever folder the call is made.
         name: env.homely(file),
-        text: input::text_file(env, file, LARGEST_POLICY)?,
+        text: match layer {
+            Layer::CommandLine => input::text_file(env, file, LARGEST_POLICY)?,
+            _ => input::settings_file(env, file, Links::Followed, LARGEST_POLICY)?,
+        },
     })
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_anthropic::Anthropic;
+use agentos_durable::Links;
 use agentos_engine::ports::EffectError;
 use agentos_engine::{Cause, Replay};
 use agentos_gemini::Gemini;
@@ -151,8 +152,8 @@ impl Tools {
     pub fn resolved(&self, app: &App, provider: &str, over: &OverrideFlags) -> Result<Resolved, EffectError> {
         self.known(provider)?;
         let layers = Layers {
-            user: layer(&self.env, self.user_dir.as_deref(), provider)?,
-            project: layer(&self.env, self.project_dir.as_deref(), provider)?,
+            user: layer(&self.env, self.user_dir.as_deref(), Links::Followed, provider)?,
+            project: layer(&self.env, self.project_dir.as_deref(), Links::Refused, provider)?,
             env: app.env.vars().clone(),
             flags: Flags {
                 base_url: over.base_url.clone(),
@@ -183,7 +184,7 @@ impl Tools {
     /// # Errors
     /// When it is wrong.
     pub fn user_file(&self, provider: &str) -> Result<Option<ProfileFile>, EffectError> {
-        layer(&self.env, self.user_dir.as_deref(), provider)
+        layer(&self.env, self.user_dir.as_deref(), Links::Followed, provider)
     }
 
     /// Checks that a provider is known.
@@ -415,14 +416,21 @@ fn known_window(profile: &Profile) -> Option<u64> {
     is_its_own.then_some(model.context_window)
 }
 
-/// One layer of a provider's profile; none where there is no file.
-fn layer(env: &Env, dir: Option<&Path>, provider: &str) -> Result<Option<ProfileFile>, EffectError> {
+/// Reads one layer of a provider's profile; `None` if there is no file. A user's own file may be a link, as those who keep
+/// their settings in one place have it. A link in the repository is whoever wrote the repository's, and could lead to any
+/// file of the user's.
+fn layer(
+    env: &Env,
+    dir: Option<&Path>,
+    links: Links,
+    provider: &str,
+) -> Result<Option<ProfileFile>, EffectError> {
     let Some(dir) = dir else { return Ok(None) };
     let path = dir.join(format!("{provider}.json"));
-    if !path.exists() {
+    if path.symlink_metadata().is_err() {
         return Ok(None);
     }
-    let text = input::text_file(env, &path, LARGEST_PROFILE)?;
+    let text = input::settings_file(env, &path, links, LARGEST_PROFILE)?;
     let name = env.shown(&path);
     parse(&name, &text).map(Some).map_err(|error| bad_profile(&error))
 }

@@ -35,6 +35,7 @@ mod evidence_copy;
 mod evidence_outside;
 mod example_workflow;
 mod exit_codes;
+mod hangs;
 mod health_table;
 mod hosted;
 mod hostile;
