@@ -194,7 +194,7 @@ fn files(root: &Path, dir: &Path, state: &mut BTreeMap<String, String>) {
 }
 
 /// Locks and temporary files of a landing.
-fn leftovers(dir: &Path, found: &mut Vec<PathBuf>) {
+pub fn leftovers(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();

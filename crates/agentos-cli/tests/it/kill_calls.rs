@@ -3,6 +3,8 @@
 //! Owns: SIGKILL at system calls, our own and libgit2's. The normal run takes a sample; `AGENTOS_KILL_ALL=1` takes
 //! every call.
 
+use agentos_testkit::cli::CliOutput;
+
 use crate::calls::{self, Fault};
 use crate::kill::{Kind, Place, every, everything};
 
@@ -66,4 +68,51 @@ fn kill(kind: Kind, target: &[&str]) -> (usize, usize) {
         fresh = state == before;
     }
     (killed, found.len())
+}
+
+/// Runs a landing where names cannot be exchanged (renameat2(2), `EINVAL`), killed at a call if one is given.
+fn land_without_exchange(place: &Place, killed: Option<(&str, u32)>) -> CliOutput {
+    let kill = killed.map(|(name, number)| format!("inject={name}:signal=KILL:when={number}"));
+    let mut args = vec!["-f", "-o", "/dev/null", "-e", "trace=renameat2,linkat,unlink"];
+    args.extend(["-e", "inject=renameat2:error=EINVAL"]);
+    args.extend(kill.iter().flat_map(|kill| ["-e", kill]));
+    args.extend([env!("CARGO_BIN_EXE_agentos"), "apply", "-", "--yes"]);
+    place
+        .tracer()
+        .run_with_input(&args, everything().as_bytes())
+        .unwrap()
+}
+
+#[test]
+fn without_an_exchange_of_names_a_landing_is_wholly_made_or_wholly_not() {
+    if !calls::can_trace() {
+        return;
+    }
+    let mut place = Place::new(Kind::Normal);
+    let before = place.state();
+    let landed = land_without_exchange(&place, None);
+    assert_eq!(landed.code, Some(0), "{landed}");
+    let after = place.state();
+    place.assert_sound("not killed");
+    let mut killed = 0;
+    for name in ["linkat", "unlink"] {
+        for number in (1..40).filter(|number| every() || number % 6 == 1) {
+            place = Place::new(Kind::Normal);
+            let what = format!("{name} {number}");
+            if land_without_exchange(&place, Some((name, number))).code.is_some() {
+                break;
+            }
+            killed += 1;
+            let recovered = place.run(&["recover", "--json"], "", 0);
+            assert_eq!(recovered.code, Some(0), "{what}: {recovered}");
+            let state = place.state();
+            assert!(
+                state == before || state == after,
+                "{what}: {recovered}\n{state:#?}"
+            );
+            place.assert_sound(&what);
+        }
+    }
+    eprintln!("killed at {killed} calls");
+    assert!(killed > 2, "{killed}");
 }
