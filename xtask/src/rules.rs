@@ -110,6 +110,7 @@ pub const COMMON_IN_TESTS: &[&str] = &["insta", "proptest", "tempfile", "tokio"]
 
 /// Every other outside crate and the members that may use it.
 pub const OWNED: &[(&str, &[&str])] = &[
+    ("aho-corasick", &["agentos-tool"]),
     ("anstream", &["agentos"]),
     ("base64", &["agentos-evidence"]),
     ("clap", &["agentos"]),

@@ -1,20 +1,20 @@
 //! The key and the user's files that a program is handed, and keeping them out of what it says.
 //!
-//! Owns: their values, hiding them in text, and finding them in an answer. Never: knows them in another spelling: a
-//! program that encodes or cuts a key before it writes it is not caught here.
+//! Owns: their values, hiding them in text, and finding them in an answer. Never: knows the forms in which a program may
+//! write one; `SecretForms` does.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentos_sandbox::Stream;
-use agentos_tool::{Progress, ToolError};
+use agentos_tool::{Progress, SecretForms, SecretStream, ToolError};
 use serde_json::Value;
 
 use crate::background::Voice;
 use crate::{AgentError, Places, Program};
 
 /// What stands in a secret's place.
-const REDACTED: &[u8] = b"[redacted]";
+const REDACTED: &str = "[redacted]";
 /// A key of fewer bytes is a word that stands for one, as local servers take it.
 const SHORTEST_KEY: usize = 8;
 /// Of the values in a file; shorter ones are words such as `Bearer`.
@@ -57,7 +57,7 @@ impl Handed {
         }
         Ok(Self {
             files: settings.into_iter().chain(sign_in).collect(),
-            secrets: Secrets::new(values),
+            secrets: Secrets::new(&values),
         })
     }
 
@@ -154,33 +154,20 @@ fn pieces(text: &str) -> impl Iterator<Item = Vec<u8>> {
     words.map(|word| word.as_bytes().to_vec())
 }
 
-/// Values that are hidden wherever they stand.
-pub(crate) struct Secrets {
-    /// The longest first: one may begin like another.
-    values: Vec<Vec<u8>>,
-    /// Which bytes one begins with.
-    first: [bool; 256],
-}
+/// Values that are hidden wherever they stand, in the forms of [`SecretForms`].
+pub(crate) struct Secrets(SecretForms);
 
 impl Secrets {
-    fn new(mut values: Vec<Vec<u8>>) -> Self {
-        values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        values.dedup();
-        let begins = |byte: usize| {
-            let firsts = values.iter().filter_map(|value| value.first());
-            firsts.into_iter().any(|first| usize::from(*first) == byte)
-        };
-        let first = std::array::from_fn(begins);
-        Self { values, first }
+    fn new(values: &[Vec<u8>]) -> Self {
+        Self(SecretForms::new(values.iter().map(Vec::as_slice)))
     }
 
-    /// The same text without them.
+    /// Returns a text without them.
     pub(crate) fn hide(&self, text: &str) -> String {
-        let mut held = text.as_bytes().to_vec();
-        String::from_utf8_lossy(&self.pass(&mut held, true)).into_owned()
+        self.0.hide(text, REDACTED)
     }
 
-    /// The same error without them.
+    /// Returns an error whose message is without them.
     pub(crate) fn hide_in(&self, error: ToolError) -> ToolError {
         ToolError {
             message: self.hide(&error.message),
@@ -188,55 +175,24 @@ impl Secrets {
         }
     }
 
-    /// Does the text hold one?
+    /// Tells whether a text holds one.
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        let mut rest = text.as_bytes();
-        while let Some((byte, after)) = rest.split_first() {
-            if self.begins(*byte) && self.values.iter().any(|value| rest.starts_with(value)) {
-                return true;
-            }
-            rest = after;
-        }
-        false
+        self.0.are_in(text)
     }
 
-    /// Does a diff bring one in? What the repository holds already is no news.
+    /// Tells whether a diff brings one in, also in several lines. What the repository holds already is no news.
     pub(crate) fn are_added_by(&self, diff: &str) -> bool {
-        let mut lines = diff.lines().filter(|line| !line.starts_with([' ', '-', '@']));
-        lines.any(|line| self.are_in(line))
+        let added = diff.lines().filter(|line| !line.starts_with([' ', '-', '@']));
+        let added: Vec<&str> = added.collect();
+        self.are_in(&added.join("\n"))
     }
 
-    fn begins(&self, byte: u8) -> bool {
-        self.first.get(usize::from(byte)).is_some_and(|begins| *begins)
+    fn pass(&self, stream: &mut SecretStream, bytes: &[u8]) -> Vec<u8> {
+        self.0.pass(stream, bytes, REDACTED)
     }
 
-    /// What can be passed on of the bytes held; where one may only have begun, the rest stays until more of it is there.
-    fn pass(&self, held: &mut Vec<u8>, is_end: bool) -> Vec<u8> {
-        let mut out = Vec::with_capacity(held.len());
-        let mut rest = held.as_slice();
-        while let Some((byte, after)) = rest.split_first() {
-            let mut values = self.values.iter().filter(|_| self.begins(*byte));
-            let is_begun = |value: &Vec<u8>| value.len() > rest.len() && value.starts_with(rest);
-            if values.clone().any(is_begun) {
-                if !is_end {
-                    break;
-                }
-                if rest.len() >= SHORTEST_KEY {
-                    out.extend_from_slice(REDACTED);
-                    rest = &[];
-                    break;
-                }
-            }
-            if let Some(left) = values.find_map(|value| rest.strip_prefix(value.as_slice())) {
-                out.extend_from_slice(REDACTED);
-                rest = left;
-            } else {
-                out.push(*byte);
-                rest = after;
-            }
-        }
-        *held = rest.to_vec();
-        out
+    fn end(&self, stream: &mut SecretStream) -> Vec<u8> {
+        self.0.end(stream, REDACTED)
     }
 }
 
@@ -244,11 +200,11 @@ impl Secrets {
 pub(crate) struct Teller<'a> {
     secrets: &'a Secrets,
     voice: &'a Voice,
-    out: Vec<u8>,
-    err: Vec<u8>,
+    out: SecretStream,
+    err: SecretStream,
     /// Of what messages say, which may come in pieces as small as they like.
-    text: Vec<u8>,
-    transcript: Vec<u8>,
+    text: SecretStream,
+    transcript: SecretStream,
     tail: Vec<u8>,
 }
 
@@ -257,10 +213,10 @@ impl<'a> Teller<'a> {
         Self {
             secrets,
             voice,
-            out: Vec::new(),
-            err: Vec::new(),
-            text: Vec::new(),
-            transcript: Vec::new(),
+            out: SecretStream::default(),
+            err: SecretStream::default(),
+            text: SecretStream::default(),
+            transcript: SecretStream::default(),
             tail: Vec::new(),
         }
     }
@@ -271,15 +227,13 @@ impl<'a> Teller<'a> {
             Stream::Out => &mut self.out,
             Stream::Err => &mut self.err,
         };
-        held.extend_from_slice(bytes);
-        let clear = self.secrets.pass(held, false);
+        let clear = self.secrets.pass(held, bytes);
         self.say_bytes(&clear);
     }
 
     /// Bytes of a stream of messages, to be read without the secrets.
     pub(crate) fn messages(&mut self, bytes: &[u8]) -> Vec<u8> {
-        self.out.extend_from_slice(bytes);
-        self.secrets.pass(&mut self.out, false)
+        self.secrets.pass(&mut self.out, bytes)
     }
 
     /// What a message says.
@@ -292,14 +246,13 @@ impl<'a> Teller<'a> {
                 return;
             }
         };
-        held.extend_from_slice(text.as_bytes());
-        let clear = self.secrets.pass(held, false);
+        let clear = self.secrets.pass(held, text.as_bytes());
         self.say(matches!(progress, Progress::Text(_)), &clear);
     }
 
     /// The rest; gives the last of what was said on the streams.
     pub(crate) fn end(mut self) -> Vec<u8> {
-        let rest = |held: &mut Vec<u8>| self.secrets.pass(held, true);
+        let rest = |held: &mut SecretStream| self.secrets.end(held);
         let (text, transcript) = (rest(&mut self.text), rest(&mut self.transcript));
         let (out, err) = (rest(&mut self.out), rest(&mut self.err));
         self.say(true, &text);

@@ -74,8 +74,12 @@ impl<'a> Assembly<'a> {
     }
 
     /// Shows what was held back; nothing more comes.
-    pub(crate) fn close(&mut self, progress: &dyn ProgressSink) {
-        show(self.watch.rest(), progress);
+    ///
+    /// # Errors
+    /// When the text ends with the key.
+    pub(crate) fn close(&mut self, progress: &dyn ProgressSink) -> Result<(), Fault> {
+        show(self.watch.rest()?, progress);
+        Ok(())
     }
 
     /// Why the model stopped. A refusal ends with `stop` like an answer does.
@@ -137,7 +141,7 @@ mod tests {
             (&[Unknown, Stop], Stop),
         ];
         for (ends, finish) in cases {
-            let mut assembly = Assembly::new(KeyGuard::new(None));
+            let mut assembly = Assembly::new(KeyGuard::new(None, None));
             for end in ends {
                 let piece = Piece {
                     finish: Some(*end),

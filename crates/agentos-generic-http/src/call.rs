@@ -130,7 +130,7 @@ impl Server {
                     .into());
             }
         }
-        assembly.close(progress);
+        assembly.close(progress)?;
         Ok(assembly)
     }
 

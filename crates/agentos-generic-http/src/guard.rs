@@ -1,10 +1,10 @@
 //! Keeps the key out of everything that a server gives back.
 //!
 //! Owns: where the key is replaced in a server's words and names, and how it is found in an answer that comes in
-//! pieces. Never: guesses what might be a key; only the one that was sent is looked for.
+//! pieces. Never: guesses what might be a key; only the one that was sent is looked for, in the forms of [`SecretForms`].
 
 use agentos_net::redact;
-use agentos_tool::Secret;
+use agentos_tool::{Secret, SecretForms, SecretStream};
 
 use crate::{Fault, Found, Reason};
 
@@ -14,20 +14,32 @@ const WORDS: usize = 300;
 /// A shorter key is a placeholder, as in `lm-studio` or `not-needed`, and may stand in an honest answer or name.
 const SHORTEST: usize = 12;
 
+/// Stands in the place of a key.
+const MARK: &str = "***";
+
+/// Prepares the forms of a key. `None` if there is no key, or only a placeholder for one.
+pub(crate) fn prepare_forms(key: Option<&Secret>) -> Option<SecretForms> {
+    let key = key.filter(|key| key.expose().len() >= SHORTEST)?;
+    Some(SecretForms::new([key.expose().as_bytes()]))
+}
+
 /// What may be passed on of what a server said that got this key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeyGuard<'a> {
     key: Option<&'a Secret>,
+    forms: Option<&'a SecretForms>,
 }
 
 impl<'a> KeyGuard<'a> {
-    pub(crate) fn new(key: Option<&'a Secret>) -> Self {
-        Self { key }
+    /// Guards a key, with the forms of it that [`prepare_forms`] gave.
+    pub(crate) fn new(key: Option<&'a Secret>, forms: Option<&'a SecretForms>) -> Self {
+        Self { key, forms }
     }
 
     /// A server's own words: without the key, on one line, and only then cut, so that no half of a key is left.
     pub(crate) fn words(&self, said: &str) -> Option<String> {
-        let clean: String = redact(said, self.key.as_slice())
+        let hidden = self.name(said.to_owned());
+        let clean: String = redact(&hidden, self.key.as_slice())
             .trim()
             .chars()
             .map(|c| if c.is_control() { ' ' } else { c })
@@ -38,8 +50,8 @@ impl<'a> KeyGuard<'a> {
 
     /// A name that a server gave.
     pub(crate) fn name(&self, name: String) -> String {
-        match self.long_key() {
-            Some(key) => redact(&name, &[key]),
+        match self.forms {
+            Some(forms) => forms.hide(&name, MARK),
             None => name,
         }
     }
@@ -56,54 +68,47 @@ impl<'a> KeyGuard<'a> {
     /// A watch over the pieces of one answer.
     pub(crate) fn watch(&self) -> Watch<'a> {
         Watch {
-            key: self.long_key().map(Secret::expose),
-            held: String::new(),
+            forms: self.forms,
+            stream: SecretStream::default(),
         }
-    }
-
-    fn long_key(&self) -> Option<&'a Secret> {
-        self.key.filter(|key| key.expose().len() >= SHORTEST)
     }
 }
 
 /// Looks for the key across the pieces of an answer. What may be its beginning is held back until it is clear.
 #[derive(Debug)]
 pub(crate) struct Watch<'a> {
-    key: Option<&'a str>,
-    held: String,
+    forms: Option<&'a SecretForms>,
+    stream: SecretStream,
 }
 
 impl Watch<'_> {
     /// What may be shown now that `piece` has arrived.
     ///
     /// # Errors
-    /// `key_in_answer` when the key is whole.
+    /// `key_in_answer` when the key is whole, in any form.
     pub(crate) fn pass(&mut self, piece: &str) -> Result<String, Fault> {
-        let Some(key) = self.key else {
+        let Some(forms) = self.forms else {
             return Ok(piece.to_owned());
         };
-        self.held.push_str(piece);
-        if self.held.contains(key) {
-            return Err(Reason::KeyInAnswer.into());
-        }
-        let clear = self.held.len() - begun(&self.held, key);
-        let held = self.held.split_off(clear);
-        Ok(std::mem::replace(&mut self.held, held))
+        let clear = forms.pass(&mut self.stream, piece.as_bytes(), MARK);
+        self.judge(clear)
     }
 
     /// What was held back, once nothing more can come.
-    pub(crate) fn rest(&mut self) -> String {
-        std::mem::take(&mut self.held)
+    ///
+    /// # Errors
+    /// `key_in_answer` when the key, or the beginning of it, ends the answer.
+    pub(crate) fn rest(&mut self) -> Result<String, Fault> {
+        let clear = self.forms.map(|forms| forms.end(&mut self.stream, MARK));
+        self.judge(clear.unwrap_or_default())
     }
-}
 
-/// How many bytes at the end of `text` may be the beginning of `key`.
-fn begun(text: &str, key: &str) -> usize {
-    key.char_indices()
-        .rev()
-        .map(|(at, _)| at)
-        .find(|at| key.get(..*at).is_some_and(|start| text.ends_with(start)))
-        .unwrap_or(0)
+    fn judge(&self, clear: Vec<u8>) -> Result<String, Fault> {
+        if self.stream.has_found() {
+            return Err(Reason::KeyInAnswer.into());
+        }
+        Ok(String::from_utf8_lossy(&clear).into_owned())
+    }
 }
 
 #[cfg(test)]
@@ -115,7 +120,8 @@ mod tests {
     #[test]
     fn the_key_is_replaced_before_words_are_cut() {
         let key = Secret::new(KEY);
-        let guard = KeyGuard::new(Some(&key));
+        let forms = prepare_forms(Some(&key));
+        let guard = KeyGuard::new(Some(&key), forms.as_ref());
         for before in 0..=WORDS + 1 {
             let said = format!("{}{KEY} is wrong", "x".repeat(before));
             let words = guard.words(&said).unwrap();
@@ -130,19 +136,24 @@ mod tests {
         for (said, words) in cases {
             assert_eq!(guard.words(said).as_deref(), words);
         }
-        assert_eq!(KeyGuard::new(None).words(&"x".repeat(5000)).unwrap().len(), WORDS);
+        assert_eq!(
+            KeyGuard::new(None, None).words(&"x".repeat(5000)).unwrap().len(),
+            WORDS
+        );
     }
 
     /// Everything shown, or the fault.
     fn shown(key: &str, pieces: &[&str]) -> Result<String, Reason> {
         let key = Secret::new(key);
-        let mut watch = KeyGuard::new(Some(&key)).watch();
+        let forms = prepare_forms(Some(&key));
+        let mut watch = KeyGuard::new(Some(&key), forms.as_ref()).watch();
         let mut shown = String::new();
         for piece in pieces {
             shown.push_str(&watch.pass(piece).map_err(|fault| fault.reason)?);
             assert!(!shown.contains("sk-"), "{shown}");
         }
-        Ok(shown + &watch.rest())
+        let rest = watch.rest().map_err(|fault| fault.reason)?;
+        Ok(shown + &rest)
     }
 
     #[test]
@@ -155,6 +166,32 @@ mod tests {
         let letters: Vec<String> = KEY.chars().map(String::from).collect();
         let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
         assert_eq!(shown(KEY, &letters), Err(Reason::KeyInAnswer));
+    }
+
+    #[test]
+    fn a_key_is_found_in_other_forms() {
+        let hex: String = KEY.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let percent: String = KEY.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let reversed: String = KEY.chars().rev().collect();
+        let base64 = "c2stbG9jYWwtMDEyMzQ1Njc4OWFiY2RlZg==";
+        let split = "sk-local-01234567\n+89abcdef";
+        for form in [&hex, &percent, &reversed, base64, split] {
+            let (start, end) = form.split_at(form.len() / 2);
+            assert_eq!(
+                shown(KEY, &["+", start, end, "\n"]),
+                Err(Reason::KeyInAnswer),
+                "{form}"
+            );
+            let key = Secret::new(KEY);
+            let forms = prepare_forms(Some(&key));
+            let guard = KeyGuard::new(Some(&key), forms.as_ref());
+            let words = guard.words(&format!("see {form}.")).unwrap();
+            // The last character of base64 holds only a part of a byte.
+            assert!(
+                words.starts_with("see ***") && words.len() <= "see ***g==.".len(),
+                "{words}"
+            );
+        }
     }
 
     #[test]
@@ -172,7 +209,10 @@ mod tests {
 
     #[test]
     fn names_lose_the_key_but_not_a_placeholder() {
-        let named = |key: &str, name: &str| KeyGuard::new(Some(&Secret::new(key))).name(name.to_owned());
+        let named = |key: &str, name: &str| {
+            let forms = prepare_forms(Some(&Secret::new(key)));
+            KeyGuard::new(None, forms.as_ref()).name(name.to_owned())
+        };
         assert_eq!(named(KEY, "tiny-sk-local-0123456789abcdef"), "tiny-***");
         assert_eq!(
             named("lm-studio", "lm-studio-community/tiny"),

@@ -3,13 +3,14 @@
 //! Owns: the checks before anything is sent, reading JSON under the key, and turning findings into health and
 //! errors. Never: knows a provider's paths.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use agentos_net::{Auth, Deadline, HttpClient, HttpUrl, Request};
-use agentos_tool::{Endpoint, HealthStatus, Timestamp, ToolError, ToolFailure, ToolHealth};
+use agentos_tool::{Endpoint, HealthStatus, SecretForms, Timestamp, ToolError, ToolFailure, ToolHealth};
 use serde_json::Value;
 
-use crate::guard::KeyGuard;
+use crate::guard::{KeyGuard, prepare_forms};
 use crate::wording::Place;
 use crate::{Fault, Hints, Reason, ServerSettings, Service, judge};
 
@@ -34,6 +35,8 @@ pub struct Server {
     hints: Hints,
     key_header: Option<&'static str>,
     headers: Vec<(&'static str, String)>,
+    /// The forms of the key, prepared when the first answer has to be looked at.
+    forms: OnceLock<Option<SecretForms>>,
 }
 
 impl Server {
@@ -45,6 +48,7 @@ impl Server {
             hints: service.hints(),
             key_header: service.key_header(),
             headers: service.headers(),
+            forms: OnceLock::new(),
         }
     }
 
@@ -227,7 +231,9 @@ impl Server {
 
     /// Everything that a server gives goes through it before it is passed on.
     pub(crate) fn guard(&self) -> KeyGuard<'_> {
-        KeyGuard::new(self.settings.key.as_ref())
+        let key = self.settings.key.as_ref();
+        let forms = self.forms.get_or_init(|| prepare_forms(key));
+        KeyGuard::new(key, forms.as_ref())
     }
 
     fn clean(&self, fault: &Fault) -> Option<String> {

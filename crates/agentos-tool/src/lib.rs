@@ -6,6 +6,7 @@
 mod adapter;
 mod capabilities;
 mod constrain;
+mod forms;
 mod health;
 mod id;
 mod output;
@@ -19,6 +20,7 @@ mod task;
 pub use adapter::{Adapter, BoxFuture, NoProgress, Progress, ProgressSink};
 pub use capabilities::{Ability, DiffQuality, ExecutionMode, ToolCapabilities};
 pub use constrain::{Constrain, edits_schema};
+pub use forms::{SecretForms, SecretStream};
 pub use health::{ErrorCategory, HealthStatus, ToolHealth};
 pub use id::{Endpoint, RunId, Timestamp, TimestampError};
 pub use output::{FinishReason, ToolError, ToolFailure, ToolOutput, Usage};

@@ -8,7 +8,8 @@ use super::*;
 const KEY: &str = "sk-ant-api03-0123456789abcdef";
 
 fn secrets(values: &[&str]) -> Secrets {
-    Secrets::new(values.iter().map(|value| value.as_bytes().to_vec()).collect())
+    let values: Vec<_> = values.iter().map(|value| value.as_bytes().to_vec()).collect();
+    Secrets::new(&values)
 }
 
 fn known(look: fn(&[u8], &mut Vec<Vec<u8>>), file: &str) -> Vec<String> {
@@ -71,12 +72,11 @@ fn a_stream_is_told_without_the_key_wherever_it_is_cut() {
     assert_eq!(all.hide(&text), expected);
     for cut in 0..text.len() {
         let (one, two) = text.split_at(cut);
-        let (mut held, mut told) = (Vec::new(), Vec::new());
+        let (mut held, mut told) = (SecretStream::default(), Vec::new());
         for bytes in [one, two] {
-            held.extend_from_slice(bytes.as_bytes());
-            told.extend(all.pass(&mut held, false));
+            told.extend(all.pass(&mut held, bytes.as_bytes()));
         }
-        told.extend(all.pass(&mut held, true));
+        told.extend(all.end(&mut held));
         assert_eq!(String::from_utf8(told).unwrap(), expected, "cut at {cut}");
     }
     // A program that is ended in the middle of a key, and one that only seems to begin one.
@@ -99,6 +99,10 @@ fn a_diff_brings_a_secret_in_by_what_it_adds_and_not_by_what_stood_there() {
         (format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-{KEY}\n+b\n"), false),
         (format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+key = {KEY}\n"), true),
         (format!("--- /dev/null\n+++ b/{KEY}\n@@ -0,0 +1 @@\n+a\n"), true),
+        (
+            "--- a/x\n+++ b/x\n@@ -1 +1,3 @@\n+sk-ant-api03-\n a\n+0123456789abcdef\n".to_owned(),
+            true,
+        ),
     ] {
         assert_eq!(all.are_added_by(&diff), brings, "{diff}");
     }

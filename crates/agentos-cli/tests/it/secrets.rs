@@ -77,6 +77,68 @@ fn the_key_reaches_the_wire_and_nothing_else() {
     assert_eq!(leaks(cli.home(), CANARY), Vec::<String>::new());
 }
 
+/// The canary in forms that a person or a program turns back into it.
+fn forms() -> Vec<(&'static str, String)> {
+    let each = |write: fn(u8) -> String| CANARY.bytes().map(write).collect::<String>();
+    let (one, two) = CANARY.split_at(20);
+    vec![
+        (
+            "base64",
+            "c2stY2FuYXJ5LTVmMWM4ZDdlNmI0YTM5MjAxMTIyMzM0NDU1NjY3Nzg4".to_owned(),
+        ),
+        (
+            "base64, of more",
+            "a2V5PXNrLWNhbmFyeS01ZjFjOGQ3ZTZiNGEzOTIwMTEyMjMzNDQ1NTY2Nzc4OAo=".to_owned(),
+        ),
+        ("hex", each(|byte| format!("{byte:02X}"))),
+        ("percent", each(|byte| format!("%{byte:02x}"))),
+        ("JSON", each(|byte| format!("\\u{byte:04x}"))),
+        ("HTML", each(|byte| format!("&#{byte};"))),
+        ("reversed", CANARY.chars().rev().collect()),
+        ("two lines", format!("{one}\n+{two}")),
+        ("two texts", format!("a = \"{one}\"\n+b = \"{two}\"")),
+        (
+            "zero width",
+            CANARY.chars().flat_map(|c| [c, '\u{200b}']).collect(),
+        ),
+    ]
+}
+
+#[test]
+fn a_key_in_another_form_reaches_no_commit_and_no_evidence() {
+    for (name, form) in forms() {
+        let repo = small_repo();
+        let lines = form.lines().count();
+        let answer = format!("--- /dev/null\n+++ b/note.txt\n@@ -0,0 +1,{lines} @@\n+{form}\n");
+        let server = chat_server(&answer, || {});
+        let url = format!("{}/v1", server.url());
+        let cli = agentos()
+            .env("AGENTOS_OPENAI_API_KEY", CANARY)
+            .in_dir(repo.path());
+        let output = cli
+            .run(&[
+                "run",
+                "-p",
+                "openai",
+                "note it",
+                "--base-url",
+                &url,
+                "--model",
+                "tiny-coder",
+                "--json",
+            ])
+            .unwrap();
+        let outcome: serde_json::Value = output.json().unwrap();
+        assert_eq!(outcome["code"], "key_in_answer", "{name}: {output}");
+        assert!(!repo.has("note.txt"), "{name}");
+        for part in form.lines().map(|line| line.trim_start_matches('+')) {
+            assert!(!output.to_string().contains(part), "{name}: {output}");
+            assert_eq!(leaks(repo.path(), part), Vec::<String>::new(), "{name}");
+            assert_eq!(leaks(cli.home(), part), Vec::<String>::new(), "{name}");
+        }
+    }
+}
+
 /// Everything that a server can say with the key in it, and whether a task still gets an answer.
 fn echoes() -> Vec<(&'static str, Reply)> {
     let error = |status, message: String| Reply::json(status, &json!({ "error": { "message": message } }));
