@@ -17,12 +17,15 @@ from securesystemslib.dsse import Envelope
 from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import SSlibKey
 
+from verify import MOST_KEYS, Odd, read_file
+
+MOST = 64 << 20
 KIND = "ssh-ed25519"
 
 
 def keys(path):
     """The keys of a file in the form of `ssh-keygen`'s allowed signers; an evidence key is named by its fingerprint."""
-    for words in map(str.split, path.read_text().splitlines()):
+    for words in map(str.split, read_file(path, MOST_KEYS, follow=True).decode().splitlines()):
         if KIND in words:
             wire = base64.b64decode(words[words.index(KIND) + 1], validate=True)
             name = "SHA256:" + base64.b64encode(hashlib.sha256(wire).digest()).decode().rstrip("=")
@@ -49,7 +52,12 @@ def flaw(line, trusted):
 def main(export, signers):
     trusted, found, flaws = list(keys(Path(signers))), Counter(), []
     for path in sorted((Path(export) / "attestations").glob("*.intoto.jsonl")):
-        for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            lines = read_file(path, MOST).decode().splitlines()
+        except (Odd, ValueError):
+            flaws.append({"file": path.name, "line": None, "what": "no regular file with text"})
+            continue
+        for number, line in enumerate(lines, 1):
             wrong, predicate = flaw(line, trusted)
             if wrong:
                 flaws.append({"file": path.name, "line": number, "what": wrong})

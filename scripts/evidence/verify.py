@@ -1,18 +1,129 @@
 """Verifies the evidence of AgentOS without AgentOS: the second opinion. It shares no code with the product.
+
     python3 verify.py DIR [--repo REPOSITORY] [--keys ALLOWED_SIGNERS] [--require]
-DIR is `.git/agentos` or an export. Needs the package `cryptography`; `--repo` needs git. Exit codes: 0 sound, 7 not."""
-import argparse, base64, hashlib, json, re, subprocess, sys
+
+DIR is an export, or the evidence of a repository: the folder `agentos` in a folder `.git`, or in the git directory of
+REPOSITORY. Needs the package `cryptography`; `--repo` needs git. Prints one line of JSON. Exit codes: 0 sound, 7 not.
+
+Files come from strangers: each is opened without following a link and without waiting for a FIFO, must be a regular
+file, and is read a part at a time.
+"""
+
+import argparse
+import base64
+import errno
+import hashlib
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
 from pathlib import Path
+
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-MEMBERS = {"body", "hash", "kind", "prev", "run", "seq", "ts", "v"}
+
+MEMBERS = {"kind", "prev", "run", "seq", "ts", "v"}
 QUOTING = {"task", "attempt", "tool_result", "boundary", "landing", "check", "decision", "consent", "refusal", "undo"}
 KINDS = QUOTING | {"answer", "intent", "receipt", "recovered", "checkpoint"}
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-MOST = 1 << 20
+SALT = re.compile(r"[0-9a-f]{32}")
+PLAIN = re.compile(r'[^\x00-\x1f"\\]*')
+RUN, TIME = re.compile(r"[0-9A-Za-z._-]{1,64}"), re.compile(r"[0-9A-Za-z:.+-]{1,64}")
+GENESIS = "sha256:" + "0" * 64
+NAMESPACE = b"agentos-evidence"
+LISTED = ["README.txt", "allowed_signers", "head.json", "index.html", "tape.jsonl"]
+MOST_LINE, MOST_HEAD, MOST_BLOB, MOST_KEYS = 1 << 20, 64 << 10, 256 << 20, 1 << 20
+MOST_SIGNATURE, MOST_KEPT, MOST_SEARCHES, MOST_NESTING, BUDGET = 4 << 10, 1000, 16, 64, 64 << 20
+
+
+class Refused(Exception):
+    """The folder cannot be verified at all."""
+
+
+class Odd(Exception):
+    """Something else than a regular file."""
+
+
+class TooLarge(Odd):
+    """A regular file with more bytes than it can have."""
+
+
+def open_file(path, *inside, follow=False):
+    """The descriptor of a regular file, no part of whose path below `path` is a link. FileNotFoundError if there is none."""
+    flags, below = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, os.O_DIRECTORY | os.O_RDONLY
+    at = None
+    try:
+        for folder in inside[:-1]:
+            deeper = os.open(folder if at is not None else path / folder, below | os.O_NOFOLLOW, dir_fd=at)
+            if at is not None:
+                os.close(at)
+            at = deeper
+        name = (inside[-1] if at is not None else path / inside[-1]) if inside else path
+        found = os.open(name, flags | (0 if follow else os.O_NOFOLLOW), dir_fd=at)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.ENOTDIR, errno.EISDIR):
+            raise Odd from None
+        raise
+    finally:
+        if at is not None:
+            os.close(at)
+    if not stat.S_ISREG(os.fstat(found).st_mode):
+        os.close(found)
+        raise Odd
+    return os.fdopen(found, "rb")
+
+
+def read_file(path, most, follow=False):
+    with open_file(path, follow=follow) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise TooLarge
+    return data
+
 
 def digest(data):
     return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def digest_file(file, most):
+    """The digest of an open file, a part at a time."""
+    with file:
+        if os.fstat(file.fileno()).st_size > most:
+            raise TooLarge
+        hasher = hashlib.sha256()
+        while part := file.read(1 << 16):
+            hasher.update(part)
+            most -= len(part)
+            if most < 0:
+                raise TooLarge
+        return "sha256:" + hasher.hexdigest()
+
+
+def decode64(text):
+    """Base64 in its one canonical form."""
+    data = base64.b64decode(text, validate=True)
+    if base64.b64encode(data).decode() != text:
+        raise ValueError("not canonical")
+    return data
+
+
+def refuse_constant(_):
+    raise ValueError("no number")
+
+
+def once(pairs):
+    """An object none of whose members is there twice."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a member is there twice")
+    return found
+
+
+def load(text, **more):
+    return json.loads(text, parse_constant=refuse_constant, **more)
+
 
 def number(value):
     """A number as ECMAScript writes it, which is what RFC 8785 asks for."""
@@ -31,6 +142,7 @@ def number(value):
         return f"{sign}{digits[:point]}.{digits[point:]}"
     return f"{sign}{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e{'+' if point > 0 else ''}{point - 1}"
 
+
 def canonical(value):
     if isinstance(value, dict):
         names = sorted(value, key=lambda name: name.encode("utf-16-be"))
@@ -39,25 +151,77 @@ def canonical(value):
         return "[" + ",".join(map(canonical, value)) + "]"
     return number(value) if type(value) in (int, float) else json.dumps(value, ensure_ascii=False)
 
+
+def nesting(value):
+    if not isinstance(value, (dict, list)):
+        return 0
+    return 1 + max(map(nesting, value.values() if isinstance(value, dict) else value), default=0)
+
+
+def without(record, *names):
+    return {name: value for name, value in record.items() if name not in names}
+
+
+def is_genuine(record, redacted):
+    """Is the hash of a record right, and does it have the members of its form and no other?"""
+    names, form, hashed = set(record), record["v"], "hash"
+    if form == 2 and names == MEMBERS | {"hash", "body", "body_salt", "body_sha256"}:
+        body = canonical({"body": record["body"], "body_salt": record["body_salt"]})
+        genuine = SALT.fullmatch(record["body_salt"]) and digest(body.encode()) == record["body_sha256"]
+        record = without(record, "body", "body_salt")
+    elif form == 2 and redacted and names == MEMBERS | {"hash", "body_sha256"}:
+        genuine = record["kind"] in QUOTING and DIGEST.fullmatch(record["body_sha256"])
+    elif form == 1 and redacted and names == MEMBERS | {"hash", "redacted"}:
+        # Nothing can be recomputed: the hash covers the body that was left out.
+        return record["redacted"] is True and record["kind"] in QUOTING
+    else:
+        genuine = form == 1 and names == MEMBERS | {"hash", "body"}
+    if form == 2 and not (RUN.fullmatch(record["run"]) and TIME.fullmatch(record["ts"])):
+        return False
+    return bool(genuine) and digest(canonical(without(record, hashed)).encode()) == record["hash"]
+
+
 def parse(line, redacted):
     """The record of a line, if the line is exactly what would be written for it."""
+    if not line.startswith(b"{"):
+        return None
     try:
-        record = json.loads(line.decode())
-        if len(line) > MOST or canonical(record).encode() != line or type(record["seq"]) is not int:
+        record = load(line.decode())
+        if type(record["v"]) is not int or type(record["seq"]) is not int or not 0 <= record["seq"] < 1 << 53:
             return None
-        if redacted and record.get("redacted") is True and record["kind"] in QUOTING:
-            return record if DIGEST.fullmatch(record["hash"]) else None
-        bare = {name: value for name, value in record.items() if name != "hash"}
-        genuine = set(record) == MEMBERS and record["v"] == 1 and record["kind"] in KINDS
-        return record if genuine and digest(canonical(bare).encode()) == record["hash"] else None
+        if record["kind"] not in KINDS or not DIGEST.fullmatch(record["hash"]):
+            return None
+        if not all(PLAIN.fullmatch(record[name]) for name in ("prev", "run", "ts")):
+            return None
+        if nesting(record.get("body")) > MOST_NESTING or canonical(record).encode() != line:
+            return None
+        return record if is_genuine(record, redacted) else None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None
 
+
+def tape_files(folder):
+    names = sorted(name for name in os.listdir(folder) if re.fullmatch(r"tape\.[0-9]{6}\.jsonl", name, re.ASCII))
+    return [folder / name for name in names] + [folder / "tape.jsonl"]
+
+
 def lines(folder):
-    for path in sorted(folder.glob("tape.[0-9][0-9][0-9][0-9][0-9][0-9].jsonl")) + [folder / "tape.jsonl"]:
-        if path.exists():
-            with open(path, "rb") as tape:
-                yield from tape
+    """The lines of a tape and how each ends: `whole`, `torn` with its file, or `long`: then nothing follows."""
+    for path in tape_files(folder):
+        try:
+            file = open_file(path)
+        except FileNotFoundError:
+            continue
+        with file:
+            while line := file.readline(MOST_LINE + 1):
+                if line.endswith(b"\n"):
+                    yield line[:-1], "whole"
+                elif len(line) > MOST_LINE:
+                    yield line, "long"
+                    return
+                else:
+                    yield line, "torn"
+
 
 def references(body):
     for name, value in body.items() if isinstance(body, dict) else enumerate(body):
@@ -66,53 +230,116 @@ def references(body):
         elif isinstance(value, str) and str(name).endswith("_sha256") and DIGEST.fullmatch(value):
             yield value
 
+
 def public_key(line):
+    """The key of a line in OpenSSH's form, as its 51 bytes on the wire."""
     words = line.split()
-    wire = base64.b64decode(words[words.index("ssh-ed25519") + 1], validate=True)
+    wire = decode64(words[words.index("ssh-ed25519") + 1])
     if wire[:-32] != b"\0\0\0\x0bssh-ed25519\0\0\0\x20":
-        raise ValueError
+        raise ValueError("no Ed25519 key")
     return wire
+
+
+def holds(wire, signature, message):
+    try:
+        Ed25519PublicKey.from_public_bytes(wire[-32:]).verify(signature, message)
+        return True
+    except (InvalidSignature, ValueError):
+        return False
+
+
+def trusted_keys(path):
+    """The keys of a file. Lines for other kinds of keys are passed over."""
+    keys = set()
+    for line in read_file(path, MOST_KEYS, follow=True).decode().splitlines():
+        try:
+            if not line.strip().startswith("#"):
+                keys.add(public_key(line))
+        except (ValueError, IndexError):
+            pass
+    return keys
+
+
+def ssh_signer(armoured, message):
+    """The key that made an SSH signature of a message. Everything but key and signature has one form."""
+    field = lambda data: len(data).to_bytes(4, "big") + data
+    try:
+        text = armoured.decode("ascii")
+        found = base64.b64decode("".join(text.split("\n")[1:-2]), validate=True)
+        wire, signature = found[14:65], found[-64:]
+        blob = (b"SSHSIG\0\0\0\1" + field(wire) + field(NAMESPACE) + field(b"") + field(b"sha512")
+                + field(field(b"ssh-ed25519") + field(signature)))
+        whole = base64.b64encode(blob).decode()
+        rows = [whole[at:at + 70] for at in range(0, len(whole), 70)]
+        genuine = "\n".join(["-----BEGIN SSH SIGNATURE-----", *rows, "-----END SSH SIGNATURE-----", ""])
+        covered = b"SSHSIG" + field(NAMESPACE) + field(b"") + field(b"sha512") + field(hashlib.sha512(message).digest())
+        plain = wire[:-32] == b"\0\0\0\x0bssh-ed25519\0\0\0\x20" and genuine == text
+        return wire if plain and holds(wire, signature, covered) else None
+    except ValueError:
+        return None
+
+
+def is_envelope(one):
+    texts = lambda value, names: isinstance(value, dict) and set(value) == names and all(
+        isinstance(text, str) for text in value.values())
+    signatures = one.get("signatures") if isinstance(one, dict) else None
+    return (isinstance(signatures, list) and all(texts(each, {"keyid", "sig"}) for each in signatures)
+            and texts(without(one, "signatures"), {"payload", "payloadType"}))
+
 
 def statement(envelope, wire):
     """The statement of an envelope that this key signed."""
     keyid = "SHA256:" + base64.b64encode(hashlib.sha256(wire).digest()).decode().rstrip("=")
-    payload = base64.b64decode(envelope["payload"], validate=True)
+    payload = decode64(envelope["payload"])
     (kind,) = {envelope["payloadType"]} & {"application/vnd.in-toto+json"}
     covered = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(payload), payload)
-    (signature,) = [one["sig"] for one in envelope["signatures"] if one["keyid"] == keyid]
-    Ed25519PublicKey.from_public_bytes(wire[-32:]).verify(base64.b64decode(signature, validate=True), covered)
-    return json.loads(payload)
+    for one in envelope["signatures"]:
+        try:
+            if one["keyid"] == keyid and holds(wire, decode64(one["sig"]), covered):
+                return load(payload.decode())
+        except ValueError:
+            pass
+    raise ValueError("not signed by this key")
 
-def statements(body):
-    """The key of a checkpoint and what it signed: a first statement that names the other envelopes, or each by itself."""
-    wire, (first, *others) = public_key(body["key"]), body["envelopes"]
+
+def statements(body, wire):
+    """What the key of a checkpoint signed: a first statement that names the other envelopes, or each by itself."""
+    first, *others = body["envelopes"]
     first = statement(first, wire)
     if "envelopes" not in first["predicate"]:
-        return wire, [first] + [statement(other, wire) for other in others]
+        return [first] + [statement(other, wire) for other in others]
     if first["predicate"]["envelopes"] != [digest(canonical(other).encode()) for other in others]:
-        raise ValueError
-    return wire, [first]
+        raise ValueError("other envelopes")
+    return [first]
 
-def signed(record, commit, trusted):
-    """What is wrong with a checkpoint: None, or the kind of tampering; False where it says that it is not signed."""
+
+def signer_of(record, commit):
+    """The key of a checkpoint that stands where it was signed; None where it says that it is not signed. ValueError else."""
     body = record["body"]
-    if body.get("key") is None and body.get("envelopes") == []:
-        return False
-    try:
-        wire, (first, *others) = statements(body)
-        subject, predicate = first["subject"][0]["digest"], first["predicate"]
-        about = {"gitCommit": commit} if commit else {"sha256": record["prev"][7:]}
-        here = (first["predicateType"], predicate["run"], predicate["tape"]) == (
-            "urn:agentos:checkpoint:1", record["run"], {"head": record["prev"], "seq": record["seq"] - 1})
-        if not here or subject != about or any(other["subject"] != first["subject"] for other in others):
-            return "signature-invalid"
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, InvalidSignature):
-        return "signature-invalid"
-    return "key-unknown" if trusted and wire not in trusted else None
+    if not set(body) <= {"key", "envelopes", "unsigned"} or not all(map(is_envelope, body["envelopes"])):
+        raise ValueError("no checkpoint")
+    if not all(isinstance(body.get(name), (str, type(None))) for name in ("key", "unsigned")):
+        raise ValueError("no checkpoint")
+    if body.get("key") is None and body["envelopes"] == []:
+        return None
+    wire = public_key(body["key"])
+    first, *others = statements(body, wire)
+    subject, predicate = first["subject"][0]["digest"], first["predicate"]
+    about = subject["gitCommit"] == commit if commit else subject["sha256"] == record["prev"][7:]
+    tape, at = predicate["tape"], record["seq"] - 1
+    here = (first["predicateType"], predicate["run"], tape["head"], tape["seq"]) == (
+        "urn:agentos:checkpoint:1", record["run"], record["prev"], at) and type(tape["seq"]) is int
+    if not here or not about or any(other["subject"] != first["subject"] for other in others):
+        raise ValueError("signed for another place")
+    return wire
+
 
 def fact(body, name):
+    if not isinstance(body, dict):
+        return None
     parts = [part for part in (body, body.get("plan"), body.get("receipt")) if isinstance(part, dict)]
     return next((part[name] for part in parts if isinstance(part.get(name), str)), None)
+
 
 def history(repo, *which):
     """Commits by id: tree, evidence, and the marks by which one that was made of another is known."""
@@ -122,81 +349,331 @@ def history(repo, *which):
     return {id: (tree, (named.split() or [None])[-1], {(tree, on), (author, on), (author, 0, subject)})
             for id, tree, on, author, subject, named in rows}
 
-def verify(folder, repo, trusted, require):
-    commits = history(repo, "--exclude=refs/[!h]*", "--all") if repo else None
-    kept = {mark for _, evidence, marks in (commits or {}).values() if not evidence for mark in marks}
-    findings, seen, runs, intents, told = [], {}, {}, {}, set()
-    tell = lambda kind, line=None: findings.append({"tampering": kind, "line": line})
-    redacted = (about := folder / "export.json").exists() and json.loads(about.read_text()).get("redacted") is True
-    everything = list(lines(folder))
-    records = [parse(line[:-1], redacted) if line.endswith(b"\n") else None for line in everything]
-    expected, prev, last, highest = 1, "sha256:" + "0" * 64, None, 0
-    for at, record in enumerate(records, 1):
-        if record is None:
-            tell("mutated" if everything[at - 1].endswith(b"\n") else "torn-tail", at)
-            expected, prev, last, highest = expected + 1, None, None, highest + 1
-            continue
-        if record["seq"] == expected and prev not in (None, record["prev"]):
-            tell("spliced", at)
-        elif record["seq"] > expected:
-            tell("reordered" if any(other and other["seq"] == expected for other in records[at:]) else "dropped", at)
-        elif record["seq"] < expected:
-            tell("duplicated" if last == record["hash"] else "reordered", at)
-        expected, prev, last, highest = record["seq"] + 1, record["hash"], record["hash"], max(highest, record["seq"])
-        seen[record["seq"]] = record["hash"]
-        kind, run, body = record["kind"], record["run"], record.get("body", {})
-        known = runs.setdefault(run, {"intents": []})
+
+class Verification:
+    """One pass over a tape, and what it finds."""
+
+    def __init__(self, folder, repo=None, trusted=(), require=False, export=False):
+        self.folder, self.repo, self.trusted, self.require = folder, repo, set(trusted), require
+        self.manifest, self.account = read_manifest(folder) if export else (None, b"")
+        self.export = export
+        # A copy without an account is a copy of evidence that may go on, whose note may be one record behind.
+        self.is_ended = export and (self.manifest is not None or require)
+        self.redacted = bool(self.manifest and self.manifest["redacted"]) and not lies_in_git(folder)
+        self.findings, self.more, self.count = [], 0, 0
+        self.runs, self.keys, self.left = {}, set(), BUDGET
+        self.form, self.unproved, self.first_unproved, self.searches = 0, 0, None, 0
+        self.commits = history(repo, "--exclude=refs/[!h]*", "--all") if repo else None
+        known = (self.commits or {}).values()
+        self.kept = {mark for _, evidence, marks in known if not evidence for mark in marks}
+        self.named, self.intents, self.told = {evidence for _, evidence, _ in known if evidence}, {}, set()
+
+    def tell(self, kind, line=None):
+        if len(self.findings) < MOST_KEPT:
+            self.findings.append({"tampering": kind, "line": line})
+        else:
+            self.more += 1
+
+    def take(self, size):
+        self.left -= size
+        if self.left < 0:
+            raise Refused("the tape has more open runs or keys than any tape that was written")
+
+    def counts(self, wire):
+        return wire in self.trusted or not (self.trusted or self.require)
+
+    def comes_later(self, at, seq):
+        """Is the missing record further down? Each look reads the rest of the tape, so there are few."""
+        self.searches += 1
+        if self.searches > MOST_SEARCHES:
+            return False
+        parsed = (parse(line, self.redacted) for number, (line, _) in enumerate(lines(self.folder), 1) if number > at)
+        return any(record and record["seq"] == seq for record in parsed)
+
+    def read_tape(self):
+        head = self.read_head()
+        noted, at_head = (head or {"seq": 0})["seq"], None
+        expected, prev, last, highest = 1, GENESIS, None, 0
+        if noted == 0:
+            at_head = GENESIS
+        for at, (line, end) in enumerate(lines(self.folder), 1):
+            self.count = at
+            record = parse(line, self.redacted) if end == "whole" else None
+            if record is None:
+                self.tell("torn-tail" if end == "torn" else "mutated", at)
+                expected, prev, last, highest = expected + 1, None, None, highest + 1
+                continue
+            if record["seq"] == expected and prev not in (None, record["prev"]):
+                self.tell("spliced", at)
+            elif record["seq"] > expected:
+                self.tell("reordered" if self.comes_later(at, expected) else "dropped", at)
+            elif record["seq"] < expected:
+                self.tell("duplicated" if last == record["hash"] else "reordered", at)
+            expected, prev, last = record["seq"] + 1, record["hash"], record["hash"]
+            highest = max(highest, record["seq"])
+            if record["seq"] == noted:
+                at_head = record["hash"]
+            self.take_record(at, record)
+        self.check_head(head, highest, last, at_head)
+
+    def read_head(self):
+        """The noted last record; `None` if the note is none, and no number if there is no note."""
+        try:
+            text = read_file(self.folder / "head.json", MOST_HEAD).decode()
+        except FileNotFoundError:
+            return {"seq": 0, "hash": None}
+        except (Odd, ValueError):
+            return None
+        try:
+            head = load(text, object_pairs_hook=once)
+            fits = (isinstance(head, dict) and set(head) == {"v", "seq", "hash"} and type(head["v"]) is int
+                    and head["v"] == 1 and type(head["seq"]) is int and 0 <= head["seq"] < 1 << 64
+                    and isinstance(head["hash"], str))
+            return head if fits else None
+        except (ValueError, RecursionError):
+            return None
+
+    def check_head(self, head, highest, last, at_head):
+        if head is None:
+            return self.tell("head-changed")
+        seq, hash = head["seq"], head["hash"]
+        if hash is None:
+            return self.tell("head-changed") if highest > 1 or self.is_ended else None
+        if seq > highest:
+            return self.tell("cut-off", highest + 1)
+        wrong = hash != (last or GENESIS) if seq == highest else self.is_ended or hash != at_head
+        return self.tell("head-changed") if wrong else None
+
+    def take_record(self, at, record):
+        kind, run, body = record["kind"], record["run"], record.get("body")
+        if record["v"] < self.form:
+            self.tell("form-downgraded", at)
+        self.form = max(self.form, record["v"])
+        if "redacted" in record:
+            self.unproved += 1
+            self.first_unproved = self.first_unproved or at
+        if run not in self.runs:
+            self.take(len(run.encode()) + 96)
+            self.runs[run] = {"intents": [], "cost": len(run.encode()) + 96}
+        known = self.runs[run]
         if kind == "checkpoint":
-            flaw = signed(record, runs.pop(run).get("commit"), trusted)
-            if flaw or (flaw is False and require):
-                tell(flaw or "run-unsigned", at)
-        elif kind == "intent":
+            self.take_checkpoint(at, record, self.runs.pop(run))
+        elif kind == "intent" and self.commits is not None:
+            self.take(160)
+            known["cost"] += 160
             known["intents"].append(record["hash"])
-            intents[record["hash"]] = {"tree": fact(body, "tree"), "run": known}
+            if record["hash"] in self.named:
+                self.intents[record["hash"]] = {"tree": fact(body, "tree"), "run": known}
         elif kind == "receipt":
             known["commit"] = commit = fact(body, "commit")
-            if commit and commits is not None:
-                told.add(commit)
-                there = commits if commit in commits else history(repo, "--no-walk", "--end-of-options", commit)
-                tree, evidence, marks = there.get(commit, (None, None, ()))
-                if (tree is None or tree != (fact(body, "tree") or tree) or evidence not in known["intents"]
-                        or there is not commits and marks & kept):
-                    tell("commit-rewritten" if tree else "record-without-commit", at)
+            self.take(len(commit or ""))
+            known["cost"] += len(commit or "")
+            if commit and self.commits is not None:
+                self.take_commit(at, commit, body, known)
         for name in references([body]):
-            path = folder / "blobs" / name[7:]
-            if not path.exists():  # where versions before put it
-                path = folder / "blobs" / name[7:9] / name[9:]
-            if path.exists() and digest(path.read_bytes()) != name:
-                tell("blob-changed", at)
-            elif not path.exists() and not redacted:
-                tell("blob-missing", at)
-    head = folder / "head.json"
-    try:
-        noted = json.loads(head.read_text()) if head.exists() else {"seq": 0} if highest <= 1 else {}
-        if noted["seq"] > highest:
-            tell("cut-off", highest + 1)
-        elif noted["seq"] and (seen.get(noted["seq"]) != noted["hash"] or set(noted) != {"v", "seq", "hash"}):
-            tell("head-changed")
-    except (ValueError, KeyError, TypeError):
-        tell("head-changed")
-    for commit, (tree, evidence, _) in (commits or {}).items():
-        intent = intents.get(evidence) or {"run": {"commit": commit}}
-        if evidence and commit not in told and (intent["run"].get("commit") or tree != (intent["tree"] or tree)):
-            tell("commit-rewritten" if evidence in intents else "commit-without-record")
-    findings += [{"tampering": "run-unsigned", "line": None} for _ in runs if require]
-    return findings, len(everything)
+            self.check_blob(at, name)
 
-def main():
+    def take_checkpoint(self, at, record, known):
+        self.left += known["cost"]
+        try:
+            wire = signer_of(record, known.get("commit"))
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+            return self.tell("signature-invalid", at)
+        if wire is None:
+            return self.tell("run-unsigned", at) if self.require else None
+        if wire not in self.keys:
+            self.take(64 << 10)
+            self.keys.add(wire)
+        return None if self.counts(wire) else self.tell("key-unknown", at)
+
+    def take_commit(self, at, commit, body, known):
+        self.told.add(commit)
+        there = self.commits if commit in self.commits else history(self.repo, "--no-walk", "--end-of-options", commit)
+        tree, evidence, marks = there.get(commit, (None, None, ()))
+        if (tree is None or tree != (fact(body, "tree") or tree) or evidence not in known["intents"]
+                or there is not self.commits and marks & self.kept):
+            self.tell("commit-rewritten" if tree else "record-without-commit", at)
+
+    def check_blob(self, at, name):
+        try:
+            try:
+                file = open_file(self.folder, "blobs", name[7:])
+            except FileNotFoundError:  # where versions before put it
+                file = open_file(self.folder, "blobs", name[7:9], name[9:])
+            if digest_file(file, MOST_BLOB) != name:
+                self.tell("blob-changed", at)
+        except FileNotFoundError:
+            if not self.redacted:
+                self.tell("blob-missing", at)
+        except Odd:
+            self.tell("blob-changed", at)
+
+    def check_commits(self):
+        for commit, (tree, evidence, _) in (self.commits or {}).items():
+            intent = self.intents.get(evidence) or {"run": {"commit": commit}}
+            if evidence and commit not in self.told and (
+                    intent["run"].get("commit") or tree != (intent["tree"] or tree)):
+                self.tell("commit-rewritten" if evidence in self.intents else "commit-without-record")
+
+    def check_export(self):
+        try:
+            head = read_file(self.folder / "head.json", MOST_SIGNATURE)
+        except (FileNotFoundError, Odd):
+            head = b""
+        self.check_signature("head.json.sig", head)
+        listed = self.manifest if self.manifest and self.manifest["version"] == 2 else None
+        signed = False
+        if listed or self.form == 2:
+            wire = self.check_signature("export.json.sig", self.account)
+            # A folder without any account is no export: that is a fault where one is required.
+            gone = self.require or self.manifest is not None
+            changed = changed_files(self.folder, listed) if listed else int(gone)
+            for _ in range(changed):
+                self.tell("export-changed")
+            signed = bool(listed) and not changed and wire in self.trusted
+        if self.unproved and self.require and not signed:
+            self.tell("record-unproved", self.first_unproved)
+
+    def check_signature(self, name, message):
+        try:
+            text = read_file(self.folder / name, MOST_SIGNATURE)
+        except FileNotFoundError:
+            return self.tell("export-unsigned") if self.require else None
+        except TooLarge:
+            text = b""
+        wire = ssh_signer(text, message)
+        if wire is None:
+            self.tell("signature-invalid")
+        elif not self.counts(wire):
+            self.tell("key-unknown")
+        return wire
+
+    def run(self):
+        self.read_tape()
+        self.check_commits()
+        for _ in self.runs if self.require else ():
+            self.tell("run-unsigned")
+        if self.export:
+            self.check_export()
+        return self
+
+
+def lies_in_git(folder):
+    above = Path(os.path.realpath(folder)).parent
+    has_git = (above / "HEAD").is_file() and (above / "objects").is_dir() and (above / "refs").is_dir()
+    return has_git or above.name == ".git"
+
+
+def read_manifest(folder):
+    """What an export says of itself, and the bytes of that. Version 1 says only whether it is redacted."""
+    try:
+        text = read_file(folder / "export.json", MOST_HEAD)
+    except FileNotFoundError:
+        return None, b""
+    about = load(text.decode())
+    version = about.get("version", 1) if isinstance(about, dict) else 1
+    version = version if type(version) is int and version >= 0 else 1
+    if version == 1:
+        return {"version": 1, "redacted": isinstance(about, dict) and about.get("redacted") is True}, text
+    texts = lambda value: isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+    named = about.get("attestations")
+    fits = (version == 2 and {"version", "redacted", "records", "head"} <= set(about)
+            and set(about) <= {"version", "redacted", "records", "head", "created", "files", "attestations"}
+            and type(about["redacted"]) is bool and type(about["records"]) is int and about["records"] >= 0
+            and isinstance(about["head"], str) and isinstance(about.get("created"), (str, type(None)))
+            and texts(about.get("files", {}))
+            and (named is None or isinstance(named, dict) and set(named) == {"files", "sha256"}
+                 and type(named["files"]) is int and isinstance(named["sha256"], str)))
+    if not fits:
+        raise Refused("`export.json` is not what an export has")
+    return about, text
+
+
+def digest_listed(path):
+    try:
+        return digest_file(open_file(path), 1 << 40)
+    except FileNotFoundError:
+        return None
+    except Odd:
+        return "no regular file"
+
+
+def attestations(folder):
+    """How many signed statements there are, and the digest of their names and digests."""
+    at = folder / "attestations"
+    try:
+        if not stat.S_ISDIR(os.lstat(at).st_mode):
+            raise Refused("`attestations` is no folder")
+    except FileNotFoundError:
+        return None
+    rows = [f"{name} {digest_listed(at / name) or ''}\n" for name in sorted(os.listdir(at), key=os.fsencode)]
+    return {"files": len(rows), "sha256": digest("".join(rows).encode(errors="replace"))}
+
+
+def changed_files(folder, listed):
+    """How many files are not those that an export lists."""
+    there = {name: found for name in LISTED if (found := digest_listed(folder / name))}
+    files = listed.get("files", {})
+    names = set(files) | set(there) | {"head.json", "tape.jsonl"}
+    changed = sum(files.get(name) is None or there.get(name) != files[name] for name in names)
+    return changed + (attestations(folder) != listed.get("attestations"))
+
+
+def check_folder(folder):
+    """The product opens only a folder whose fixed parts are what they should be."""
+    if not folder.is_dir():
+        raise Refused("there is no such folder")
+    for name in ("tape.jsonl", "head.json", "tape.writer", "blobs"):
+        try:
+            found = os.lstat(folder / name).st_mode
+        except FileNotFoundError:
+            continue
+        if not (stat.S_ISDIR(found) if name == "blobs" else stat.S_ISREG(found)):
+            raise Refused(f"`{name}` is not what it should be")
+
+
+def is_own(folder, repo):
+    """Is it the evidence of a repository itself, whose end nothing signs? A link to such a folder is an export."""
+    real = Path(os.path.realpath(folder))
+    if repo:
+        asked = ["git", "-C", repo, "rev-parse", "--path-format=absolute", "--git-common-dir"]
+        git = subprocess.run(asked, capture_output=True, check=True).stdout.decode(errors="replace").strip()
+        if real == Path(os.path.realpath(git)) / "agentos":
+            return True
+    return Path(os.path.abspath(folder)).parent.name == ".git"
+
+
+def inspect(folder, repo=None, trusted=(), require=False):
+    """Gives a finished verification. Refused where the folder cannot be verified at all."""
+    try:
+        check_folder(folder)
+        return Verification(folder, repo, trusted, require, not is_own(folder, repo)).run()
+    except (Odd, OSError, ValueError, RecursionError, subprocess.CalledProcessError) as error:
+        raise Refused(str(error) or "something is no regular file") from error
+
+
+def verify(folder, repo=None, trusted=(), require=False):
+    """What is wrong with a folder, and how many lines were read."""
+    found = inspect(folder, repo, trusted, require)
+    return found.findings, found.count
+
+
+def main(arguments=None):
     parser = argparse.ArgumentParser()
     for name, more in {"dir": {"type": Path}, "--repo": {}, "--keys": {"type": Path},
                        "--require": {"action": "store_true"}}.items():
         parser.add_argument(name, **more)
-    args = parser.parse_args()
-    keys = (args.keys.read_text() if args.keys else "").splitlines()
-    trusted = {public_key(line) for line in keys if "ssh-ed25519" in line.split()}
-    findings, count = verify(args.dir, args.repo, trusted, args.require)
-    print(json.dumps({"ok": not findings, "records": count, "findings": findings}))
-    return 7 if findings else 0
+    args = parser.parse_args(arguments)
+    try:
+        trusted = trusted_keys(args.keys) if args.keys else set()
+        found = inspect(args.dir, args.repo, trusted, args.require)
+    except (Refused, Odd, OSError, ValueError) as error:
+        print(json.dumps({"ok": False, "refused": str(error) or "no regular file"}))
+        return 7
+    print(json.dumps({"ok": not found.findings, "records": found.count, "redacted": found.redacted,
+                      "unproved": found.unproved, "findings": found.findings, "more_findings": found.more}))
+    return 7 if found.findings else 0
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -11,8 +11,11 @@ use std::path::{Path, PathBuf};
 use agentos_durable::SyncError;
 use serde_json::Value;
 
-use crate::EvidenceError;
 use crate::record::{digest, hex_of};
+use crate::{EvidenceError, plain_file};
+
+/// Bytes of the largest blob. Answers, outputs and differences end at 64 MiB each.
+pub(crate) const MOST_BYTES: u64 = 256 << 20;
 
 /// A blob that is there, and what must be synced before a record may refer to it.
 pub(crate) struct Stored {
@@ -22,13 +25,19 @@ pub(crate) struct Stored {
 
 /// Stores bytes under their hash. The caller holds the store's lock.
 pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MOST_BYTES {
+        return Err(EvidenceError::RecordTooLarge {
+            bytes: bytes.len(),
+            limit: usize::try_from(MOST_BYTES).unwrap_or(usize::MAX),
+        });
+    }
     let id = digest(bytes);
     let path = path_of(dir, &id)?;
     let folder = dir.join("blobs");
     let mut unsynced = vec![path.clone()];
     unsynced.extend(agentos_durable::folder(folder.clone()));
     // Whoever wrote one that is there already may not have synced it yet.
-    if fs::read(&path).is_ok_and(|there| there == bytes) {
+    if check(dir, &id).is_ok() && path.exists() {
         return Ok(Stored { id, unsynced });
     }
     if !folder.is_dir() {
@@ -71,29 +80,46 @@ pub(crate) fn copy(dir: &Path, id: &str, bytes: &[u8]) -> Result<bool, EvidenceE
 
 /// Reads a blob back, checked against its name.
 pub(crate) fn get(dir: &Path, id: &str) -> Result<Vec<u8>, EvidenceError> {
-    let path = path_of(dir, id)?;
-    let read = match fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::read(old_path_of(dir, id)?),
-        read => read,
-    };
-    let bytes = match read {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(EvidenceError::NoBlob { id: id.to_owned() });
-        }
-        Err(source) => {
-            return Err(EvidenceError::Io {
-                action: "read",
-                path,
-                source,
-            });
-        }
-    };
+    let bytes = opened(dir, id, |file| plain_file::read_limited(file, MOST_BYTES))?;
     if digest(&bytes) == id {
         Ok(bytes)
     } else {
         Err(EvidenceError::BlobChanged { id: id.to_owned() })
     }
+}
+
+/// Checks a blob against its name, without holding it in memory.
+pub(crate) fn check(dir: &Path, id: &str) -> Result<(), EvidenceError> {
+    let found = opened(dir, id, |file| plain_file::digest_file(file, MOST_BYTES))?;
+    if found == id {
+        Ok(())
+    } else {
+        Err(EvidenceError::BlobChanged { id: id.to_owned() })
+    }
+}
+
+/// Opens a blob, where it lies now or where earlier versions put it, and reads it. Something else than a regular file,
+/// or more than a blob can have, is not what was stored.
+fn opened<T>(dir: &Path, id: &str, read: impl Fn(File) -> io::Result<T>) -> Result<T, EvidenceError> {
+    let digits = digits_of(id)?;
+    let (first, rest) = digits.split_at_checked(2).unwrap_or_default();
+    let found = match plain_file::open_below(dir, &["blobs"], digits) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            plain_file::open_below(dir, &["blobs", first], rest)
+        }
+        found => found,
+    };
+    found.and_then(read).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => EvidenceError::NoBlob { id: id.to_owned() },
+        io::ErrorKind::InvalidInput | io::ErrorKind::FileTooLarge => {
+            EvidenceError::BlobChanged { id: id.to_owned() }
+        }
+        _ => EvidenceError::Io {
+            action: "read",
+            path: dir.join("blobs").join(digits),
+            source,
+        },
+    })
 }
 
 /// The blobs a body refers to: members whose name ends in `_sha256` and whose value is `sha256:…`. (A plain
@@ -124,12 +150,6 @@ fn collect(value: &Value, found: &mut Vec<String>) {
 
 fn path_of(dir: &Path, id: &str) -> Result<PathBuf, EvidenceError> {
     Ok(dir.join("blobs").join(digits_of(id)?))
-}
-
-/// Where versions before looked.
-fn old_path_of(dir: &Path, id: &str) -> Result<PathBuf, EvidenceError> {
-    let (first, rest) = digits_of(id)?.split_at_checked(2).unwrap_or_default();
-    Ok(dir.join("blobs").join(first).join(rest))
 }
 
 fn digits_of(id: &str) -> Result<&str, EvidenceError> {

@@ -19,8 +19,17 @@ fn slowly(value: &Value) -> Result<String, EvidenceError> {
     serde_json_canonicalizer::to_string(value).map_err(|error| EvidenceError::Json(error.to_string()))
 }
 
+/// Counts how many arrays and objects of a value lie in each other; 0 for a value that is neither.
+pub(crate) fn nesting(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+        Value::Array(items) => 1 + items.iter().map(nesting).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(nesting).max().unwrap_or(0),
+    }
+}
+
 /// Nested deeper than this, the quick look gives up.
-const DEEPEST: usize = 64;
+const DEEPEST: usize = crate::record::MAX_NESTING;
 /// So many digits are an integer that every reader keeps exactly.
 const EXACT_DIGITS: usize = 15;
 

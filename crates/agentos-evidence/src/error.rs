@@ -76,6 +76,12 @@ pub enum EvidenceError {
         /// The id asked for.
         id: String,
     },
+    /// A tape that would take more memory to verify than any that was written here.
+    #[error("the tape has more {0} than any tape that was written here")]
+    TooMuch(&'static str),
+    /// A list of an export's files that cannot be read.
+    #[error("`export.json` is not what an export has: {0}")]
+    BadExport(String),
     /// There is no tape to work on.
     #[error("no run has left evidence here yet")]
     NoTape,
@@ -94,7 +100,9 @@ impl EvidenceError {
         match self {
             Self::Io { .. } => "evidence-not-durable",
             Self::CutOff { .. } => "evidence-cut-off",
-            Self::BrokenTail | Self::BrokenRecord { .. } => "evidence-broken",
+            Self::BrokenTail | Self::BrokenRecord { .. } | Self::TooMuch(_) | Self::BadExport(_) => {
+                "evidence-broken"
+            }
             Self::NumberTooLarge { .. }
             | Self::RecordTooLarge { .. }
             | Self::TooDeep
@@ -124,6 +132,8 @@ impl EvidenceError {
             | Self::BadField { .. }
             | Self::NoBlob { .. }
             | Self::NoTape
+            | Self::TooMuch(_)
+            | Self::BadExport(_)
             | Self::Json(_) => None,
         }
     }

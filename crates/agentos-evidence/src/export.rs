@@ -1,24 +1,30 @@
 //! A copy of the evidence for a reviewer: a folder that verifies by itself.
 //!
-//! Owns: what is in it, and what a redacted copy leaves out. Never: changes the evidence, or writes into a folder
-//! that holds anything.
+//! Owns: what is in it, what a redacted copy leaves out, and its signatures. Never: changes the evidence, or writes
+//! into a folder that holds anything.
 //!
-//! A redacted copy has no blobs, and of the records that quote a task, an answer or a rule only where they stand in
-//! the chain. What ties the tape to commits and keys stays whole, so that links, signatures and commits can still be
-//! checked; a record that is shown later can be held against its hash.
+//! A redacted copy has no blobs, and records that quote a task, an answer or a rule lack their body and its salt. Their
+//! hash covers the digest of both, so everything else they say can still be checked. Records of earlier versions have
+//! hashes over the body itself: theirs cannot be checked, and the signature over the whole export has to do instead.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde_json::json;
+
+mod manifest;
+
+use manifest::ATTESTATIONS;
+pub use manifest::is_own_evidence;
+pub(crate) use manifest::{ListedFile, Manifest, changed_files, lies_in_git_directory, read_manifest};
 
 use crate::checkpoint::Checkpoint;
 use crate::glimpse::Glimpse;
 use crate::head::{self, Head};
+use crate::record::fields_fit;
 use crate::runs::Lines;
-use crate::{EvidenceError, RecordKind, Store, blob, segments};
+use crate::{EvidenceError, RecordKind, SigningKey, Store, blob, plain_file, segments};
 
 /// A copy that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,11 +39,14 @@ pub struct Exported {
     pub lost: u64,
     /// The hash of its last record.
     pub head: String,
+    /// Content was left out.
+    pub redacted: bool,
 }
 
 impl Store {
     /// Copies tape and blobs to `out`, which is made or must be empty, and puts every signed statement into a file of
-    /// its run below `attestations/`, one DSSE envelope a line.
+    /// its run below `attestations/`, one DSSE envelope a line. The caller adds what else belongs into it and ends with
+    /// [`Exported::seal`].
     ///
     /// # Errors
     /// When there is no tape, a line is no record and should be redacted, or the copy cannot be written.
@@ -52,6 +61,7 @@ impl Store {
             blobs: 0,
             lost: 0,
             head: String::new(),
+            redacted: redact,
         };
         let mut last = 0;
         while let Some(line) = lines.next()? {
@@ -78,8 +88,6 @@ impl Store {
         }
         tape.flush().map_err(EvidenceError::io("write", &path))?;
         head::write(&out.join("head.json"), &Head::new(last, &copy.head))?;
-        let about = json!({ "version": 1, "redacted": redact, "records": copy.records, "head": copy.head });
-        copy.add("export.json", format!("{about}\n").as_bytes())?;
         Ok(copy)
     }
 
@@ -93,6 +101,8 @@ impl Store {
         if record.kind == RecordKind::Checkpoint
             && let Some(checkpoint) = Checkpoint::from_body(&record.body()?)
             && !checkpoint.envelopes.is_empty()
+            // Records of earlier versions were read with any run: it must not lead out of the folder.
+            && fields_fit(record.run, record.ts)
         {
             let mut text = String::new();
             for envelope in &checkpoint.envelopes {
@@ -102,11 +112,13 @@ impl Store {
                 );
                 text.push('\n');
             }
-            blob::make_dir(&copy.dir.join("attestations"))?;
-            copy.add(
-                &format!("attestations/{}.intoto.jsonl", record.run),
-                text.as_bytes(),
-            )?;
+            let folder = copy.dir.join(ATTESTATIONS);
+            blob::make_dir(&folder)?;
+            // A run that went on after its checkpoint has another one.
+            let path = folder.join(format!("{}.intoto.jsonl", record.run));
+            plain_file::open_to_append(&path)
+                .and_then(|mut file| file.write_all(text.as_bytes()))
+                .map_err(EvidenceError::io("write", &path))?;
         }
         if redact || !record.may_refer() {
             return Ok(());
@@ -131,22 +143,32 @@ impl Exported {
         let path = self.dir.join(name);
         blob::write_plain(&path, bytes).map_err(EvidenceError::io("write", &path))
     }
-}
 
-/// Is a folder a redacted copy, by its own account?
-///
-/// # Errors
-/// When the account is there and cannot be read.
-pub fn is_redacted(dir: &Path) -> Result<bool, EvidenceError> {
-    let path = dir.join("export.json");
-    let text = match fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(source) => return Err(EvidenceError::io("read", &path)(source)),
-    };
-    let about: serde_json::Value =
-        serde_json::from_slice(&text).map_err(|error| EvidenceError::Json(error.to_string()))?;
-    Ok(about.get("redacted") == Some(&serde_json::Value::Bool(true)))
+    /// Ends the export: lists the digests of its files in `export.json`, with the time, and signs that list and the
+    /// last record if there is a key. Nothing may be added afterwards.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn seal(&self, created: &str, key: Option<&SigningKey>) -> Result<(), EvidenceError> {
+        let about = Manifest {
+            version: 2,
+            redacted: self.redacted,
+            records: self.records,
+            head: self.head.clone(),
+            created: Some(created.to_owned()),
+            files: manifest::list_files(&self.dir)?,
+            attestations: manifest::list_attestations(&self.dir)?,
+        };
+        let text =
+            serde_json::to_string_pretty(&about).map_err(|error| EvidenceError::Json(error.to_string()))?;
+        let text = format!("{text}\n");
+        self.add(manifest::NAME, text.as_bytes())?;
+        let Some(key) = key else { return Ok(()) };
+        self.add("export.json.sig", key.ssh_signature(text.as_bytes()).as_bytes())?;
+        let head = self.dir.join("head.json");
+        let head = fs::read(&head).map_err(EvidenceError::io("read", &head))?;
+        self.add("head.json.sig", key.ssh_signature(&head).as_bytes())
+    }
 }
 
 fn prepare(out: &Path) -> Result<(), EvidenceError> {

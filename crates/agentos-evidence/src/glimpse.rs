@@ -4,12 +4,15 @@
 
 use serde_json::Value;
 
-use crate::record::{MAX_LINE, VERSION, digest_of, hex_of};
+use crate::record::{
+    MAX_LINE, MAX_NESTING, RecordForm, digest_body, digest_of, fields_fit, hex_of, is_plain, is_salt,
+};
 use crate::{EvidenceError, Record, RecordKind, canonical};
 
 /// The members of a genuine line, borrowed from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Glimpse<'a> {
+    pub form: RecordForm,
     pub seq: u64,
     pub kind: RecordKind,
     pub run: &'a str,
@@ -17,86 +20,124 @@ pub(crate) struct Glimpse<'a> {
     pub prev: &'a str,
     pub hash: &'a str,
     body: &'a str,
-    /// The body was left out of a redacted copy: the hash is only what the copy says it is.
+    /// Salt and digest of the body. `None` in form 1; the salt is empty where the body was left out.
+    sealed: Option<(&'a str, &'a str)>,
+    /// The body was left out of a redacted copy.
     pub withheld: bool,
 }
 
+/// The members after the hash, as they stand on the line.
+struct Members<'a> {
+    kind: RecordKind,
+    prev: &'a str,
+    run: &'a str,
+    seq: u64,
+    ts: &'a str,
+}
+
 impl<'a> Glimpse<'a> {
-    /// The line's members, if the line is canonical JSON and its hash fits.
+    /// Takes a line apart. Returns `None` if the line is not canonical JSON or its hash does not fit.
     pub fn of(line: &'a [u8]) -> Option<Self> {
-        if line.len() > MAX_LINE {
-            return None;
-        }
-        let text = std::str::from_utf8(line).ok()?;
+        let text = text_of(line)?;
         let inside = text.strip_prefix("{\"body\":")?;
         let rest = match canonical::after_value(inside.as_bytes()) {
             Some(after) => after.len(),
             None => after_any_value(inside)?,
         };
         let (body, rest) = inside.split_at_checked(inside.len().checked_sub(rest)?)?;
-        let rest = rest.strip_prefix(",\"hash\":\"")?;
-        let (hash, members) = until(rest, "\",\"kind\":\"")?;
-        let (kind, rest) = until(members, "\",\"prev\":\"")?;
-        let (prev, rest) = until(rest, "\",\"run\":\"")?;
-        let (run, rest) = until(rest, "\",\"seq\":")?;
-        let (seq, rest) = until(rest, ",\"ts\":\"")?;
-        let (ts, rest) = until(rest, "\",\"v\":")?;
-        let plain = |text: &str| {
-            text.bytes()
-                .fold(true, |plain, b| plain & (b >= b' ') & (b != b'"') & (b != b'\\'))
+        let Some(rest) = rest.strip_prefix(",\"body_salt\":\"") else {
+            return Self::of_first_form(body, rest.strip_prefix(",\"hash\":\"")?);
         };
-        let sound = rest.strip_suffix('}')? == VERSION.to_string()
-            && [hash, prev, run, ts].into_iter().all(plain)
-            && hex_of(hash).is_some()
-            && (seq == "0" || !seq.starts_with(['0', '+']));
-        if !sound {
-            return None;
-        }
-        let without_hash = ["{\"body\":", body, ",\"kind\":\"", members];
-        (digest_of(&without_hash) == hash).then_some(())?;
+        let (salt, rest) = until(rest, "\",\"body_sha256\":\"")?;
+        let (stated, rest) = until(rest, "\",\"hash\":\"")?;
+        let genuine = is_salt(salt) && digest_body(body, salt) == stated;
+        let found = Self::of_second_form(stated, rest).filter(|_| genuine)?;
         Some(Self {
-            seq: seq.parse().ok().filter(|seq| *seq < 1 << 53)?,
-            kind: RecordKind::from_word(kind)?,
-            run,
-            ts,
-            prev,
-            hash,
             body,
+            sealed: Some((salt, stated)),
             withheld: false,
+            ..found
         })
     }
 
-    /// The members of a line of a redacted copy whose body was left out.
-    pub fn of_withheld(line: &'a [u8]) -> Option<Self> {
-        let rest = std::str::from_utf8(line).ok()?.strip_prefix("{\"hash\":\"")?;
-        let (hash, rest) = rest.split_once("\",\"kind\":\"")?;
-        let (kind, rest) = rest.split_once("\",\"prev\":\"")?;
-        let (prev, rest) = rest.split_once("\",\"redacted\":true,\"run\":\"")?;
-        let (run, rest) = rest.split_once("\",\"seq\":")?;
-        let (seq, rest) = rest.split_once(",\"ts\":\"")?;
-        let ts = rest.strip_suffix("\",\"v\":1}")?;
-        let found = Self {
-            seq: seq.parse().ok()?,
-            kind: RecordKind::from_word(kind).filter(|kind| kind.quotes())?,
-            run,
-            ts,
-            prev,
-            hash,
-            body: "null",
-            withheld: true,
-        };
-        let plain = |text: &str| !text.bytes().any(|b| b < b' ' || matches!(b, b'"' | b'\\'));
-        let sound = hex_of(hash).is_some() && [prev, run, ts].into_iter().all(plain);
-        (sound && found.withheld().as_bytes() == line).then_some(found)
+    fn of_first_form(body: &'a str, rest: &'a str) -> Option<Self> {
+        let (hash, rest) = until(rest, "\",\"kind\":\"")?;
+        let members = Members::read(rest, RecordForm::CoversBody)?;
+        hex_of(hash)?;
+        let covered = ["{\"body\":", body, ",\"kind\":\"", rest];
+        (digest_of(&covered) == hash).then(|| members.glimpse(RecordForm::CoversBody, hash, body))
     }
 
-    /// The line without its body, for a redacted copy.
+    /// Reads the members from the hash on of a record whose body has this digest.
+    fn of_second_form(body_sha256: &'a str, rest: &'a str) -> Option<Self> {
+        let (hash, rest) = until(rest, "\",\"kind\":\"")?;
+        let members = Members::read(rest, RecordForm::CoversBodyDigest)?;
+        hex_of(hash)?;
+        hex_of(body_sha256)?;
+        let covered = ["{\"body_sha256\":\"", body_sha256, "\",\"kind\":\"", rest];
+        let genuine = digest_of(&covered) == hash && fields_fit(members.run, members.ts);
+        genuine.then(|| Self {
+            sealed: Some(("", body_sha256)),
+            withheld: true,
+            ..members.glimpse(RecordForm::CoversBodyDigest, hash, "null")
+        })
+    }
+
+    /// Takes a line of a redacted copy apart whose body was left out. In form 2 its hash is checked; in form 1 it
+    /// cannot be, and only the next record's link says anything of it. Returns `None` for any other line, and where
+    /// the kind of the record is one whose body a redacted copy keeps.
+    pub fn of_withheld(line: &'a [u8]) -> Option<Self> {
+        let text = text_of(line)?;
+        let found = match text.strip_prefix("{\"body_sha256\":\"") {
+            Some(rest) => {
+                let (stated, rest) = until(rest, "\",\"hash\":\"")?;
+                Self::of_second_form(stated, rest)?
+            }
+            None => Self::of_withheld_first_form(text)?,
+        };
+        found.kind.quotes().then_some(found)
+    }
+
+    fn of_withheld_first_form(text: &'a str) -> Option<Self> {
+        let rest = text.strip_prefix("{\"hash\":\"")?;
+        let (hash, rest) = until(rest, "\",\"kind\":\"")?;
+        let (kind, rest) = until(rest, "\",\"prev\":\"")?;
+        let (prev, rest) = until(rest, "\",\"redacted\":true,\"run\":\"")?;
+        let (run, rest) = until(rest, "\",\"seq\":")?;
+        let (seq, ts) = until(rest, ",\"ts\":\"")?;
+        let members = Members {
+            kind: RecordKind::from_word(kind)?,
+            prev,
+            run,
+            seq: number_of(seq)?,
+            ts: ts.strip_suffix("\",\"v\":1}")?,
+        };
+        hex_of(hash)?;
+        let plain = [prev, run, members.ts].into_iter().all(is_plain);
+        plain.then(|| Self {
+            withheld: true,
+            ..members.glimpse(RecordForm::CoversBody, hash, "null")
+        })
+    }
+
+    /// Writes the line without its body, for a redacted copy.
     pub fn withheld(&self) -> String {
         let (hash, kind, prev) = (self.hash, self.kind.as_str(), self.prev);
         let (run, seq, ts) = (self.run, self.seq, self.ts);
-        format!(
-            "{{\"hash\":\"{hash}\",\"kind\":\"{kind}\",\"prev\":\"{prev}\",\"redacted\":true,\"run\":\"{run}\",\"seq\":{seq},\"ts\":\"{ts}\",\"v\":1}}"
-        )
+        match self.sealed {
+            Some((_, stated)) => format!(
+                "{{\"body_sha256\":\"{stated}\",\"hash\":\"{hash}\",\"kind\":\"{kind}\",\"prev\":\"{prev}\",\"run\":\"{run}\",\"seq\":{seq},\"ts\":\"{ts}\",\"v\":2}}"
+            ),
+            None => format!(
+                "{{\"hash\":\"{hash}\",\"kind\":\"{kind}\",\"prev\":\"{prev}\",\"redacted\":true,\"run\":\"{run}\",\"seq\":{seq},\"ts\":\"{ts}\",\"v\":1}}"
+            ),
+        }
+    }
+
+    /// Returns whether kind, time and run are only what the copy says they are: the body was left out, and the hash
+    /// covers it.
+    pub fn is_unproved(&self) -> bool {
+        self.withheld && self.form == RecordForm::CoversBody
     }
 
     /// The body as it stands on the line.
@@ -114,19 +155,74 @@ impl<'a> Glimpse<'a> {
         self.body.contains("_sha256\":\"sha256:")
     }
 
-    /// The whole record.
+    /// Builds the whole record.
     pub fn record(&self) -> Result<Record, EvidenceError> {
         Ok(Record {
-            v: VERSION,
+            v: self.form.version(),
             seq: self.seq,
             ts: self.ts.to_owned(),
             run: self.run.to_owned(),
             kind: self.kind,
             body: self.body()?,
+            body_salt: self.sealed.map(|(salt, _)| salt.to_owned()),
+            body_sha256: self.sealed.map(|(_, stated)| stated.to_owned()),
             prev: self.prev.to_owned(),
             hash: self.hash.to_owned(),
         })
     }
+}
+
+impl<'a> Members<'a> {
+    /// Reads what follows the hash, from the word of the kind on. Returns `None` if a member is missing, is not in its
+    /// place or needs escaping, or if the version is that of the other form.
+    fn read(rest: &'a str, form: RecordForm) -> Option<Self> {
+        let (kind, rest) = until(rest, "\",\"prev\":\"")?;
+        let (prev, rest) = until(rest, "\",\"run\":\"")?;
+        let (run, rest) = until(rest, "\",\"seq\":")?;
+        let (seq, rest) = until(rest, ",\"ts\":\"")?;
+        let (ts, rest) = until(rest, "\",\"v\":")?;
+        let version = match form {
+            RecordForm::CoversBody => "1}",
+            RecordForm::CoversBodyDigest => "2}",
+        };
+        if rest != version || ![prev, run, ts].into_iter().all(is_plain) {
+            return None;
+        }
+        Some(Self {
+            kind: RecordKind::from_word(kind)?,
+            prev,
+            run,
+            seq: number_of(seq)?,
+            ts,
+        })
+    }
+
+    fn glimpse(self, form: RecordForm, hash: &'a str, body: &'a str) -> Glimpse<'a> {
+        Glimpse {
+            form,
+            seq: self.seq,
+            kind: self.kind,
+            run: self.run,
+            ts: self.ts,
+            prev: self.prev,
+            hash,
+            body,
+            sealed: None,
+            withheld: false,
+        }
+    }
+}
+
+/// Returns the text of a line. `None` if it is too long or not UTF-8.
+fn text_of(line: &[u8]) -> Option<&str> {
+    (line.len() <= MAX_LINE).then(|| std::str::from_utf8(line).ok())?
+}
+
+/// Reads the number of a record. `None` if it is written in another way than canonical JSON does, or is not exact in
+/// every reader.
+fn number_of(text: &str) -> Option<u64> {
+    let canonical = text == "0" || !text.starts_with(['0', '+']);
+    text.parse().ok().filter(|seq| canonical && *seq < 1 << 53)
 }
 
 /// What stands before and after a mark, where nothing before it may hold the mark's first byte.
@@ -143,7 +239,8 @@ fn after_any_value(text: &str) -> Option<usize> {
     let value = values.next()?.ok()?;
     let end = values.byte_offset();
     let canonical = canonical::text(&value).ok()?;
-    (text.get(..end)? == canonical).then_some(text.len() - end)
+    let genuine = text.get(..end)? == canonical && canonical::nesting(&value) <= MAX_NESTING;
+    genuine.then_some(text.len() - end)
 }
 
 #[cfg(test)]
@@ -158,7 +255,27 @@ mod tests {
         let body = json!({ "b": [1, 2.5, null], "é": "x\u{1}\n", "c": { "d_sha256": GENESIS } });
         let ts = "2026-11-21T09:14:00.000Z";
         let body = canonical::text(&body).unwrap();
-        Record::sealed(7, GENESIS, "r-1", RecordKind::Answer, &body, ts).line
+        Record::sealed(
+            7,
+            GENESIS,
+            "r-1",
+            RecordKind::Answer,
+            (&body, &"5".repeat(32)),
+            ts,
+        )
+        .line
+    }
+
+    /// A record that earlier versions wrote.
+    fn old_line() -> String {
+        let rest = format!(r#""kind":"task","prev":"{GENESIS}","run":"r","seq":1,"ts":"t","v":1}}"#);
+        let hash = digest_of(&[r#"{"body":{"b":[1,2.5,null]},"#, &rest]);
+        format!(r#"{{"body":{{"b":[1,2.5,null]}},"hash":"{hash}",{rest}"#)
+    }
+
+    fn quoting_line() -> String {
+        let salt = "5".repeat(32);
+        Record::sealed(1, GENESIS, "r-1", RecordKind::Task, ("{}", &salt), "t").line
     }
 
     #[test]
@@ -186,16 +303,56 @@ mod tests {
         assert_eq!(Record::parse(line.as_bytes()), None);
     }
 
+    #[test]
+    fn a_line_without_its_body_is_proved_in_form_2_and_not_in_form_1() {
+        for (line, proved) in [(quoting_line(), true), (old_line(), false)] {
+            let whole = Glimpse::of(line.as_bytes()).unwrap();
+            assert!(!whole.is_unproved());
+            let short = whole.withheld();
+            assert_eq!(Glimpse::of(short.as_bytes()), None, "{short}");
+            let glimpse = Glimpse::of_withheld(short.as_bytes()).unwrap();
+            assert_eq!(
+                (glimpse.hash, glimpse.seq, glimpse.kind, glimpse.is_unproved()),
+                (whole.hash, whole.seq, whole.kind, !proved)
+            );
+            assert_eq!(glimpse.withheld(), short);
+            let forged = short.replace("\"kind\":\"task\"", "\"kind\":\"undo\"");
+            assert_eq!(Glimpse::of_withheld(forged.as_bytes()).is_none(), proved);
+        }
+        let kept = Glimpse::of(line().as_bytes()).unwrap().withheld();
+        assert_eq!(
+            Glimpse::of_withheld(kept.as_bytes()),
+            None,
+            "an answer is never left out"
+        );
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
         #[test]
-        fn it_is_never_more_generous_than_the_parser(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-            let mut bytes = line().into_bytes();
+        fn it_is_never_more_generous_than_the_parser(
+            old in any::<bool>(),
+            at in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+        ) {
+            let mut bytes = if old { old_line() } else { line() }.into_bytes();
             let at = at.index(bytes.len());
             bytes[at] = byte;
             let glimpse = Glimpse::of(&bytes).map(|glimpse| glimpse.record().unwrap());
             prop_assert_eq!(glimpse, Record::parse(&bytes));
+        }
+
+        #[test]
+        fn no_changed_byte_of_a_line_without_its_body_is_accepted(
+            at in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+        ) {
+            let mut bytes = Glimpse::of(quoting_line().as_bytes()).unwrap().withheld().into_bytes();
+            let at = at.index(bytes.len());
+            prop_assume!(bytes[at] != byte);
+            bytes[at] = byte;
+            prop_assert_eq!(Glimpse::of_withheld(&bytes), None);
         }
     }
 }

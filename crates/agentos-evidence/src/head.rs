@@ -3,13 +3,13 @@
 //! Owns: noticing a tape that was cut off. Never: is trusted for anything else. It is written after the tape, so a
 //! crash can leave it behind the tape but never ahead of it.
 
-use std::fs::{self, Metadata, OpenOptions};
+use std::fs::{self, Metadata};
 use std::io::{self, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::EvidenceError;
+use crate::{EvidenceError, plain_file};
 
 /// The last record that was acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +44,8 @@ const LENGTH: usize = 128;
 /// Who reads while another process writes may see some bytes of each of two heads, which can look like a third one: only
 /// what is seen twice is believed.
 const LOOKS: usize = 8;
+/// Bytes of the file beyond which it is no head.
+const MOST_BYTES: u64 = 64 << 10;
 
 /// Reads the head.
 pub(crate) fn read(path: &Path) -> Result<HeadFile, EvidenceError> {
@@ -59,12 +61,14 @@ pub(crate) fn read(path: &Path) -> Result<HeadFile, EvidenceError> {
 }
 
 fn read_once(path: &Path) -> Result<HeadFile, EvidenceError> {
-    match fs::read(path) {
+    let read = plain_file::open_regular(path).and_then(|file| plain_file::read_limited(file, MOST_BYTES));
+    match read {
         Ok(bytes) => Ok(serde_json::from_slice::<Head>(&bytes)
             .ok()
             .filter(|head| head.v == 1)
             .map_or(HeadFile::Unreadable, HeadFile::Says)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(HeadFile::Missing),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(HeadFile::Unreadable),
         Err(source) => Err(EvidenceError::Io {
             action: "read",
             path: path.to_owned(),
@@ -88,13 +92,14 @@ pub(crate) fn write(path: &Path, head: &Head) -> Result<(), EvidenceError> {
 /// Writes over a head of this length: no new file, and no file system that brings one to the disk before it takes the
 /// place of another. False where there is none, it has a second name, as a copy made of links has, or it cannot be written.
 fn overwrite(path: &Path, text: &[u8]) -> io::Result<bool> {
-    let mut file = match OpenOptions::new().write(true).open(path) {
+    let mut file = match plain_file::open_to_overwrite(path) {
         Ok(file) => file,
         Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
-            ) =>
+            if plain_file::is_odd(&error)
+                || matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+                ) =>
         {
             return Ok(false);
         }

@@ -16,6 +16,7 @@ mod glimpse;
 mod guard;
 mod head;
 mod placed;
+mod plain_file;
 mod record;
 mod room;
 mod runs;
@@ -32,7 +33,7 @@ pub use agentos_durable::SyncFile;
 pub use checkpoint::Checkpoint;
 pub use dsse::{Envelope, Signature};
 pub use error::{BROKEN_HINT, EvidenceError};
-pub use export::{Exported, is_redacted};
+pub use export::{Exported, is_own_evidence};
 pub use facts::RunFacts;
 pub use guard::clean;
 pub use record::{Record, RecordKind, RecordRef};
@@ -42,4 +43,6 @@ pub use sign::{PublicKey, SigningKey};
 pub use stats::ProviderStats;
 pub use store::Store;
 pub use trust::{TrustedKey, trust_key, trusted_keys};
-pub use verify::{Checks, CommitInfo, CommitLookup, Finding, KeyUse, Standing, Tampering, VerifyReport};
+pub use verify::{
+    Checks, CommitInfo, CommitLookup, ExportSummary, Finding, KeyUse, Standing, Tampering, VerifyReport,
+};

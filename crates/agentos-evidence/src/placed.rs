@@ -6,7 +6,7 @@ use std::fs::File;
 
 use serde_json::Value;
 
-use crate::record::MAX_LINE;
+use crate::record::{MAX_LINE, new_salt};
 use crate::{EvidenceError, Record, RecordKind, RecordRef, canonical, guard};
 
 /// The tape while records with a place on it are not on the disk. Other writers wait until this is dropped.
@@ -31,11 +31,13 @@ pub(crate) struct Entry {
     kind: RecordKind,
     /// Canonical.
     body: String,
+    /// Hashed with the body, and left out with it.
+    salt: String,
     ts: String,
 }
 
 /// More than the members beside a body ever take.
-const BESIDE_BODY: usize = 512;
+const BESIDE_BODY: usize = 640;
 
 impl Entry {
     /// Without secrets, and surely recordable.
@@ -53,14 +55,21 @@ impl Entry {
             run: run.to_owned(),
             kind,
             body,
+            salt: new_salt()?,
             ts: ts.to_owned(),
         })
     }
 
     /// The record's line, with its end, and where it stands.
     fn line(&self, seq: u64, prev: &str) -> (String, RecordRef) {
-        let Self { run, kind, body, ts } = self;
-        let record = Record::sealed(seq, prev, run, *kind, body, ts);
+        let Self {
+            run,
+            kind,
+            body,
+            salt,
+            ts,
+        } = self;
+        let record = Record::sealed(seq, prev, run, *kind, (body, salt), ts);
         let hash = record.hash;
         (record.line + "\n", RecordRef { seq, hash })
     }

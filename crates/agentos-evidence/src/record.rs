@@ -1,8 +1,25 @@
 //! One record: its fields, its canonical bytes and its hash.
 //!
-//! Owns: the line format. Never: reads or writes a file. The hash of a record is the SHA-256 of its canonical
-//! JSON (RFC 8785) without the member `hash`; the line is the canonical JSON with it.
+//! Owns: the line format. Never: reads or writes a file.
+//!
+//! A line is the canonical JSON (RFC 8785) of the record. The member `v` says what the hash covers:
+//!
+//! | `v` | members | `hash` is the SHA-256 of the canonical JSON of |
+//! |---|---|---|
+//! | 1 | `body hash kind prev run seq ts v` | all members but `hash` |
+//! | 2 | the same, `body_salt` and `body_sha256` | all members but `hash`, `body` and `body_salt` |
+//!
+//! `body_sha256` is the SHA-256 of the canonical JSON of an object with the two members `body` and `body_salt`. So a
+//! redacted copy can leave out both and every other member is still covered by the hash. With form 1 the hash of a
+//! record without its body cannot be recomputed, and anybody could change its kind, time and run.
+//!
+//! The salt is 128 random bits. Bodies such as `{"given":true}` have few likely values: without the salt their digest
+//! in a redacted copy would give the content away to whoever tries them all.
+//!
+//! Records are written in form 2. After the first of them a record in form 1 is a fault: otherwise a record could be
+//! put back into the form in which it can be changed.
 
+use ring::rand::{SecureRandom as _, SystemRandom};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,12 +27,35 @@ use sha2::{Digest, Sha256};
 
 use crate::{EvidenceError, canonical};
 
-/// The version of the record format.
-pub(crate) const VERSION: u64 = 1;
 /// A line longer than this is refused; large things are blobs.
 pub(crate) const MAX_LINE: usize = 1 << 20;
 /// What the first record names as the hash before it.
 pub(crate) const GENESIS: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+
+/// Hexadecimal digits of a salt: 128 bits.
+const SALT_DIGITS: usize = 32;
+/// Containers that may lie in each other in a body. Writers allow fewer (`guard`); with one limit for all readers, no
+/// two of them disagree about a line.
+pub(crate) const MAX_NESTING: usize = 64;
+
+/// What the hash of a record covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RecordForm {
+    /// Form 1: the body itself.
+    CoversBody,
+    /// Form 2: the digest of the body and its salt.
+    CoversBodyDigest,
+}
+
+impl RecordForm {
+    /// Returns the value of the member `v`.
+    pub(crate) fn version(self) -> u64 {
+        match self {
+            Self::CoversBody => 1,
+            Self::CoversBodyDigest => 2,
+        }
+    }
+}
 
 /// What a record tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -120,7 +160,7 @@ impl RecordKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Version of this shape: 1.
+    /// Version of this shape: 2, or 1 for records of earlier versions.
     pub v: u64,
     /// 1 for the first record of a tape.
     pub seq: u64,
@@ -132,9 +172,17 @@ pub struct Record {
     pub kind: RecordKind,
     /// The facts, one shape for each kind.
     pub body: Value,
+    /// 32 random hexadecimal digits, so that nobody can guess a short body from its digest. `None` if `v` is 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_salt: Option<String>,
+    /// `sha256:` and the SHA-256 of the canonical JSON of an object with the members `body` and `body_salt`. `None` if
+    /// `v` is 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_sha256: Option<String>,
     /// The hash of the record before.
     pub prev: String,
-    /// `sha256:` and the SHA-256 of this record without this member.
+    /// `sha256:` and the SHA-256 of the canonical JSON of this record without the members `hash`, `body` and
+    /// `body_salt`; if `v` is 1, without `hash` alone.
     pub hash: String,
 }
 
@@ -148,50 +196,61 @@ pub struct RecordRef {
 }
 
 impl Record {
-    /// A record's line, without its end, and its hash. The body is canonical text, and run and time are checked.
-    pub(crate) fn sealed(seq: u64, prev: &str, run: &str, kind: RecordKind, body: &str, ts: &str) -> Sealed {
-        let rest = members(seq, prev, run, kind, ts, VERSION);
-        let hash = digest_of(&["{\"body\":", body, ",", &rest]);
-        let line = format!("{{\"body\":{body},\"hash\":\"{hash}\",{rest}");
+    /// Builds a record's line, without its end, and its hash. The caller gives a body in canonical text, a run and a
+    /// time that passed [`Record::check_plain`], and a salt of [`new_salt`].
+    pub(crate) fn sealed(
+        seq: u64,
+        prev: &str,
+        run: &str,
+        kind: RecordKind,
+        (body, salt): (&str, &str),
+        ts: &str,
+    ) -> Sealed {
+        let kind = kind.as_str();
+        let body_sha256 = digest_body(body, salt);
+        let rest = format!(
+            "\"kind\":\"{kind}\",\"prev\":\"{prev}\",\"run\":\"{run}\",\"seq\":{seq},\"ts\":\"{ts}\",\"v\":2}}"
+        );
+        let hash = digest_of(&["{\"body_sha256\":\"", &body_sha256, "\",", &rest]);
+        let line = format!(
+            "{{\"body\":{body},\"body_salt\":\"{salt}\",\"body_sha256\":\"{body_sha256}\",\"hash\":\"{hash}\",{rest}"
+        );
         Sealed { line, hash }
     }
 
     /// Whether run and time can stand on the tape as they are.
     pub(crate) fn check_plain(run: &str, ts: &str) -> Result<(), EvidenceError> {
-        check_text("run", run, |b| {
-            b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.')
-        })?;
-        check_text("time", ts, |b| {
-            b.is_ascii_alphanumeric() || matches!(b, b'-' | b':' | b'.' | b'+')
-        })
+        check_text("run", run, is_run_byte)?;
+        check_text("time", ts, is_time_byte)
     }
 
-    /// Reads a line and checks that it is exactly what would be written for it, hash included.
+    /// Reads a line and checks that it is exactly what would be written for it, hash included. Returns `None` if it
+    /// is not.
     pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let record: Self = serde_json::from_slice(line).ok()?;
-        let plain = |text: &str| !text.bytes().any(|b| b < b' ' || matches!(b, b'"' | b'\\'));
-        if record.v != VERSION
-            || record.seq >= 1 << 53
-            || ![&record.ts, &record.run, &record.prev]
-                .into_iter()
-                .all(|text| plain(text))
-        {
-            return None;
-        }
-        let body = canonical::text(&record.body).ok()?;
-        let (hash, rest) = (
-            &record.hash,
-            members(
-                record.seq,
-                &record.prev,
-                &record.run,
-                record.kind,
-                &record.ts,
-                record.v,
-            ),
-        );
-        let genuine = format!("{{\"body\":{body},\"hash\":\"{hash}\",{rest}").as_bytes() == line
-            && digest_of(&["{\"body\":", &body, ",", &rest]) == *hash;
+        let mut whole = serde_json::to_value(&record).ok()?;
+        let same = canonical::text(&whole).ok()?.as_bytes() == line;
+        let plain = [&record.ts, &record.run, &record.prev]
+            .into_iter()
+            .all(|text| is_plain(text));
+        let members = whole.as_object_mut()?;
+        members.remove("hash")?;
+        let form_fits = match (record.v, &record.body_salt, &record.body_sha256) {
+            (1, None, None) => true,
+            (2, Some(salt), Some(stated)) => {
+                members.remove("body")?;
+                members.remove("body_salt")?;
+                let body = canonical::text(&record.body).ok()?;
+                is_salt(salt) && digest_body(&body, salt) == *stated && fields_fit(&record.run, &record.ts)
+            }
+            (_, _, _) => false,
+        };
+        let genuine = same
+            && plain
+            && form_fits
+            && record.seq < 1 << 53
+            && canonical::nesting(&record.body) <= MAX_NESTING
+            && digest_of(&[&canonical::text(&whole).ok()?]) == record.hash;
         genuine.then_some(record)
     }
 }
@@ -203,13 +262,57 @@ pub(crate) struct Sealed {
     pub hash: String,
 }
 
-/// The members after body and hash, in canonical order. Only the body can hold anything that needs escaping: the
-/// other texts are limited to plain characters where they are made and where they are read.
-fn members(seq: u64, prev: &str, run: &str, kind: RecordKind, ts: &str, v: u64) -> String {
-    let kind = kind.as_str();
-    format!(
-        "\"kind\":\"{kind}\",\"prev\":\"{prev}\",\"run\":\"{run}\",\"seq\":{seq},\"ts\":\"{ts}\",\"v\":{v}}}"
-    )
+/// Returns the digest of a body in canonical text and its salt.
+pub(crate) fn digest_body(body: &str, salt: &str) -> String {
+    digest_of(&["{\"body\":", body, ",\"body_salt\":\"", salt, "\"}"])
+}
+
+/// Makes a salt.
+///
+/// # Errors
+/// Fails if the system has no random numbers.
+pub(crate) fn new_salt() -> Result<String, EvidenceError> {
+    let mut bits = [0; SALT_DIGITS / 2];
+    SystemRandom::new()
+        .fill(&mut bits)
+        .map_err(|_| EvidenceError::Key("the system gives no random numbers"))?;
+    let mut salt = String::with_capacity(SALT_DIGITS);
+    push_hex(&mut salt, &bits);
+    Ok(salt)
+}
+
+/// Returns whether a text is 32 hexadecimal digits.
+pub(crate) fn is_salt(text: &str) -> bool {
+    text.len() == SALT_DIGITS && text.bytes().all(is_hex_digit)
+}
+
+/// Returns whether a text stands in JSON as it is, without escapes.
+pub(crate) fn is_plain(text: &str) -> bool {
+    text.bytes()
+        .fold(true, |plain, b| plain & (b >= b' ') & (b != b'"') & (b != b'\\'))
+}
+
+/// Returns whether run and time of a record in form 2 are such as a writer accepts. Form 1 was read without this check.
+pub(crate) fn fields_fit(run: &str, ts: &str) -> bool {
+    let fits = |text: &str, allowed: fn(u8) -> bool| {
+        (1..=MAX_FIELD).contains(&text.len()) && text.bytes().all(allowed)
+    };
+    fits(run, is_run_byte) && fits(ts, is_time_byte)
+}
+
+/// Bytes that a run or a time may have.
+const MAX_FIELD: usize = 64;
+
+fn is_run_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.')
+}
+
+fn is_time_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'-' | b':' | b'.' | b'+')
+}
+
+fn is_hex_digit(b: u8) -> bool {
+    matches!(b, b'0'..=b'9' | b'a'..=b'f')
 }
 
 /// `sha256:` and 64 hex digits.
@@ -224,8 +327,17 @@ pub(crate) fn digest_of(parts: &[&str]) -> String {
     named(&hasher.finalize())
 }
 
-/// Verifying does this for every record, so it does not go through the formatting machinery.
-fn named(hash: &[u8]) -> String {
+/// Writes a SHA-256 as `sha256:` and 64 hexadecimal digits.
+pub(crate) fn named(hash: &[u8]) -> String {
+    let mut text = String::with_capacity(71);
+    text.push_str("sha256:");
+    push_hex(&mut text, hash);
+    text
+}
+
+/// Appends bytes in hexadecimal. Verifying does this for every record, so it does not go through the formatting
+/// machinery.
+fn push_hex(text: &mut String, bytes: &[u8]) {
     let digit = |value: u8| {
         char::from(if value < 10 {
             b'0' + value
@@ -233,24 +345,21 @@ fn named(hash: &[u8]) -> String {
             b'a' + value - 10
         })
     };
-    let mut text = String::with_capacity(71);
-    text.push_str("sha256:");
-    for byte in hash {
+    for byte in bytes {
         text.push(digit(byte >> 4));
         text.push(digit(byte & 15));
     }
-    text
 }
 
 /// The 64 hex digits of a digest in the form that [`digest`] gives.
 pub(crate) fn hex_of(digest: &str) -> Option<&str> {
     let hex = digest.strip_prefix("sha256:")?;
-    let fits = hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let fits = hex.len() == 64 && hex.bytes().all(is_hex_digit);
     fits.then_some(hex)
 }
 
 fn check_text(what: &'static str, text: &str, allowed: fn(u8) -> bool) -> Result<(), EvidenceError> {
-    if (1..=64).contains(&text.len()) && text.bytes().all(allowed) {
+    if (1..=MAX_FIELD).contains(&text.len()) && text.bytes().all(allowed) {
         return Ok(());
     }
     Err(EvidenceError::BadField {
@@ -269,7 +378,14 @@ mod tests {
     fn line() -> String {
         let body = json!({ "b": [1, 2.5, null], "a": "é\n" });
         let body = canonical::text(&body).unwrap();
-        Record::sealed(1, GENESIS, "r-1", RecordKind::Task, &body, TS).line
+        Record::sealed(1, GENESIS, "r-1", RecordKind::Task, (&body, &"0a".repeat(16)), TS).line
+    }
+
+    /// A line as earlier versions wrote it.
+    fn old_line() -> String {
+        let rest = format!(r#""kind":"task","prev":"{GENESIS}","run":"r-1","seq":1,"ts":"{TS}","v":1}}"#);
+        let hash = digest_of(&[r#"{"body":{},"#, &rest]);
+        format!(r#"{{"body":{{}},"hash":"{hash}",{rest}"#)
     }
 
     fn example() -> Record {
@@ -281,15 +397,43 @@ mod tests {
         let record = example();
         let whole = serde_json::to_value(&record).unwrap();
         assert_eq!(line(), canonical::text(&whole).unwrap());
-        insta::assert_snapshot!(line(), @r#"{"body":{"a":"é\n","b":[1,2.5,null]},"hash":"sha256:9cb5f7838a17feade2da8050bd8b02ea9af5ff2da5849eed300eecf4ccb930dd","kind":"task","prev":"sha256:0000000000000000000000000000000000000000000000000000000000000000","run":"r-1","seq":1,"ts":"2026-11-21T09:14:00.000Z","v":1}"#);
+        insta::assert_snapshot!(line(), @r#"{"body":{"a":"é\n","b":[1,2.5,null]},"body_salt":"0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a","body_sha256":"sha256:731fd92cca7227cc9cd9f5390d83eba6daae8dddbc6e61884f5ace296a81fc00","hash":"sha256:c0b4c3600d05b7f34c341a2f502a90d289e4916af7e2bcdc2cde5d81063311e1","kind":"task","prev":"sha256:0000000000000000000000000000000000000000000000000000000000000000","run":"r-1","seq":1,"ts":"2026-11-21T09:14:00.000Z","v":2}"#);
     }
 
     #[test]
-    fn a_hash_covers_the_record_without_its_hash() {
+    fn a_hash_covers_the_digest_of_the_body_and_its_salt_in_place_of_both() {
         let record = example();
+        let body = json!({ "body": record.body, "body_salt": record.body_salt });
+        let stated = digest(canonical::text(&body).unwrap().as_bytes());
+        assert_eq!(record.body_sha256, Some(stated));
         let mut whole = serde_json::to_value(&record).unwrap();
-        whole.as_object_mut().unwrap().remove("hash");
+        for name in ["hash", "body", "body_salt"] {
+            whole.as_object_mut().unwrap().remove(name);
+        }
         assert_eq!(record.hash, digest(canonical::text(&whole).unwrap().as_bytes()));
+    }
+
+    #[test]
+    fn a_line_of_versions_before_is_read_and_says_so() {
+        let record = Record::parse(old_line().as_bytes()).unwrap();
+        assert_eq!((record.v, record.body_salt, record.body_sha256), (1, None, None));
+        for (from, to) in [
+            ("\"v\":1", "\"v\":2"),
+            ("\"body\":{}", "\"body\":[]"),
+            ("task", "undo"),
+        ] {
+            assert_eq!(
+                Record::parse(old_line().replace(from, to).as_bytes()),
+                None,
+                "{to}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_salt_is_another() {
+        let [one, two] = [new_salt().unwrap(), new_salt().unwrap()];
+        assert!(is_salt(&one) && is_salt(&two) && one != two);
     }
 
     #[test]
@@ -300,6 +444,9 @@ mod tests {
             line.replacen("\"body\":", "\"body\": ", 1),
             format!("{line} "),
             line.replacen("2.5", "2.50", 1),
+            line.replacen("0a0a", "0b0a", 1),
+            line.replacen("0a0a", "0A0a", 1),
+            line.replacen("\"v\":2", "\"v\":1", 1),
         ] {
             assert_eq!(Record::parse(other.as_bytes()), None, "{other}");
         }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::glimpse::Glimpse;
 use crate::record::MAX_LINE;
-use crate::{EvidenceError, Record, RecordKind, Store, segments};
+use crate::{EvidenceError, Record, RecordKind, Store, plain_file, segments};
 
 /// The records of a tape, first to last. Stops after the first that cannot be read.
 #[derive(Debug)]
@@ -254,6 +254,8 @@ pub(crate) struct Lines {
     later: VecDeque<Source>,
     buffer: Vec<u8>,
     pub count: u64,
+    /// A line was too long: nothing after it is read.
+    ended: bool,
 }
 
 /// A file of the tape that is still to be read.
@@ -268,15 +270,38 @@ enum Source {
 /// One line with its end, if it has one.
 pub(crate) struct Line<'a>(&'a [u8]);
 
+/// How a line ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LineEnd {
+    /// With a line end.
+    Whole,
+    /// With the file.
+    Torn,
+    /// Not within the bytes that a record can have. It is not read further, and neither is anything after it: a file
+    /// with a hole of a terabyte has no line end, and nobody who wrote a tape made such a line.
+    TooLong,
+}
+
 impl<'a> Line<'a> {
     /// The line without its end.
     pub fn text(&self) -> &'a [u8] {
         self.0.strip_suffix(b"\n").unwrap_or(self.0)
     }
 
+    /// Returns how it ends.
+    pub fn end(&self) -> LineEnd {
+        if self.0.ends_with(b"\n") {
+            LineEnd::Whole
+        } else if self.0.len() > MAX_LINE {
+            LineEnd::TooLong
+        } else {
+            LineEnd::Torn
+        }
+    }
+
     /// False for a torn last line, and for one over the limit.
     pub fn is_whole(&self) -> bool {
-        self.0.ends_with(b"\n")
+        self.end() == LineEnd::Whole
     }
 }
 
@@ -289,7 +314,7 @@ impl Lines {
             .map(Source::Full)
             .collect();
         let path = store.tape_path();
-        match File::open(&path) {
+        match plain_file::open_regular(&path) {
             Ok(tape) => {
                 let len = tape.metadata().map_err(EvidenceError::io("read", &path))?.len();
                 later.push_back(Source::Current(path, tape, len));
@@ -307,13 +332,17 @@ impl Lines {
             later,
             buffer: Vec::new(),
             count: 0,
+            ended: false,
         }))
     }
 
     /// The next line.
     pub fn next(&mut self) -> Result<Option<Line<'_>>, EvidenceError> {
         self.buffer.clear();
-        let limit = u64::try_from(MAX_LINE).unwrap_or(u64::MAX);
+        if self.ended {
+            return Ok(None);
+        }
+        let limit = u64::try_from(MAX_LINE + 1).unwrap_or(u64::MAX);
         loop {
             (&mut self.tape)
                 .take(limit)
@@ -321,7 +350,9 @@ impl Lines {
                 .map_err(EvidenceError::io("read", &self.path))?;
             if !self.buffer.is_empty() {
                 self.count += 1;
-                return Ok(Some(Line(&self.buffer)));
+                let line = Line(&self.buffer);
+                self.ended = line.end() == LineEnd::TooLong;
+                return Ok(Some(line));
             }
             let Some(next) = self.later.pop_front() else {
                 return Ok(None);
@@ -335,7 +366,7 @@ impl Source {
     fn open(self) -> Result<(BufReader<io::Take<File>>, PathBuf), EvidenceError> {
         let (path, file, len) = match self {
             Self::Full(path) => {
-                let file = File::open(&path).map_err(EvidenceError::io("open", &path))?;
+                let file = plain_file::open_regular(&path).map_err(EvidenceError::io("open", &path))?;
                 (path, file, u64::MAX)
             }
             Self::Current(path, file, len) => (path, file, len),

@@ -3,11 +3,11 @@
 //! Owns: their names, their order, and the lock that keeps writers apart while they change. Never: reads a record.
 //! The chain goes on from one file into the next.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{EvidenceError, blob};
+use crate::{EvidenceError, blob, plain_file};
 
 /// The file that is appended to.
 pub(crate) const CURRENT: &str = "tape.jsonl";
@@ -53,20 +53,14 @@ pub(crate) fn turn(dir: &Path) -> Result<(), EvidenceError> {
 /// Keeps other writers away until it is dropped.
 pub(crate) fn lock(dir: &Path) -> Result<File, EvidenceError> {
     let path = dir.join(LOCK);
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(EvidenceError::io("open", &path))?;
+    let file = plain_file::open_to_lock(&path).map_err(EvidenceError::io("open", &path))?;
     file.lock().map_err(EvidenceError::io("lock", &path))?;
     Ok(file)
 }
 
 /// Keeps writers away while the files are looked up. None where nobody has written yet, or nobody can: a copy.
 pub(crate) fn lock_to_read(dir: &Path) -> Option<File> {
-    let file = File::open(dir.join(LOCK)).ok()?;
+    let file = plain_file::open_regular(&dir.join(LOCK)).ok()?;
     file.lock_shared().ok()?;
     Some(file)
 }

@@ -102,6 +102,11 @@ impl PublicKey {
         (key.wire().strip_suffix(&key.0) == Some(head)).then_some(key)
     }
 
+    /// Returns the key with these bytes.
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     pub(crate) fn holds(&self, message: &[u8], signature: &[u8]) -> bool {
         UnparsedPublicKey::new(&ED25519, &self.0)
             .verify(message, signature)

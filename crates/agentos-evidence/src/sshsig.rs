@@ -1,47 +1,123 @@
 //! Signatures that `ssh-keygen -Y verify` accepts.
 //!
-//! Owns: their form. Never: checks one; `ssh-keygen` does. Source: OpenSSH, `PROTOCOL.sshsig`.
+//! Owns: making and checking them. Never: accepts what `ssh-keygen -Y sign` would not write for an Ed25519 key. Source:
+//! OpenSSH, `PROTOCOL.sshsig`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha512};
 
-use crate::sign::{SigningKey, put};
+use crate::sign::{PublicKey, SigningKey, put};
 use crate::trust::NAMESPACE;
 
 const MAGIC: &[u8] = b"SSHSIG";
 const HASH: &[u8] = b"sha512";
 const COLUMNS: usize = 70;
 
+/// Bytes of an Ed25519 key, and of a signature.
+const KEY: usize = 32;
+const SIGNATURE: usize = 64;
+/// Bytes before the key: the magic, the version, and the two lengths and the name of the key's wire form.
+const BEFORE_KEY: usize = 6 + 4 + 4 + 4 + 11 + 4;
+
 impl SigningKey {
-    /// An armoured signature of these bytes, in the namespace `agentos-evidence`.
+    /// Signs these bytes in the namespace `agentos-evidence`. Returns the armoured text.
     #[must_use]
     pub fn ssh_signature(&self, message: &[u8]) -> String {
-        let mut covered = MAGIC.to_vec();
-        put(&mut covered, NAMESPACE.as_bytes());
-        put(&mut covered, b"");
-        put(&mut covered, HASH);
-        put(&mut covered, &Sha512::digest(message));
-        let mut signature = Vec::new();
-        put(&mut signature, b"ssh-ed25519");
-        put(&mut signature, &self.sign(&covered));
+        let signature = self.sign(&covered(message));
+        armour(&blob(&self.public(), &signature))
+    }
+}
 
-        let mut blob = MAGIC.to_vec();
-        blob.extend_from_slice(&1_u32.to_be_bytes());
-        put(&mut blob, &self.public().wire());
-        put(&mut blob, NAMESPACE.as_bytes());
-        put(&mut blob, b"");
-        put(&mut blob, HASH);
-        put(&mut blob, &signature);
+impl PublicKey {
+    /// Finds out who signed a message. Returns `None` if the armoured text is not a signature of it in the namespace
+    /// `agentos-evidence`, or is written in another way than `ssh-keygen` and AgentOS write it.
+    #[must_use]
+    pub fn of_ssh_signature(armoured: &[u8], message: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(armoured).ok()?;
+        let base64: String = text.strip_prefix(BEGIN)?.strip_suffix(END)?.split('\n').collect();
+        let found = STANDARD.decode(base64).ok()?;
+        let key = found.get(BEFORE_KEY..BEFORE_KEY + KEY)?;
+        let key = Self::from_bytes(key.try_into().ok()?);
+        let signature = found.get(found.len().checked_sub(SIGNATURE)?..)?;
+        // With key and signature taken out of their places, all the rest has one form.
+        let genuine = armour(&blob(&key, signature)) == text && key.holds(&covered(message), signature);
+        genuine.then_some(key)
+    }
+}
 
-        let mut text = "-----BEGIN SSH SIGNATURE-----\n".to_owned();
-        for (at, letter) in STANDARD.encode(blob).chars().enumerate() {
-            if at > 0 && at % COLUMNS == 0 {
-                text.push('\n');
-            }
-            text.push(letter);
+/// Returns what a signature covers.
+fn covered(message: &[u8]) -> Vec<u8> {
+    let mut covered = MAGIC.to_vec();
+    put(&mut covered, NAMESPACE.as_bytes());
+    put(&mut covered, b"");
+    put(&mut covered, HASH);
+    put(&mut covered, &Sha512::digest(message));
+    covered
+}
+
+fn blob(key: &PublicKey, signature: &[u8]) -> Vec<u8> {
+    let mut typed = Vec::new();
+    put(&mut typed, b"ssh-ed25519");
+    put(&mut typed, signature);
+
+    let mut blob = MAGIC.to_vec();
+    blob.extend_from_slice(&1_u32.to_be_bytes());
+    put(&mut blob, &key.wire());
+    put(&mut blob, NAMESPACE.as_bytes());
+    put(&mut blob, b"");
+    put(&mut blob, HASH);
+    put(&mut blob, &typed);
+    blob
+}
+
+const BEGIN: &str = "-----BEGIN SSH SIGNATURE-----\n";
+const END: &str = "\n-----END SSH SIGNATURE-----\n";
+
+fn armour(blob: &[u8]) -> String {
+    let mut text = BEGIN.to_owned();
+    for (at, letter) in STANDARD.encode(blob).chars().enumerate() {
+        if at > 0 && at % COLUMNS == 0 {
+            text.push('\n');
         }
-        text.push_str("\n-----END SSH SIGNATURE-----\n");
-        text
+        text.push(letter);
+    }
+    text.push_str(END);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_names_its_key_for_its_message_alone() {
+        let key = SigningKey::generate().unwrap().0;
+        let text = key.ssh_signature(b"this");
+        let of = |text: &str, message: &[u8]| PublicKey::of_ssh_signature(text.as_bytes(), message);
+        assert_eq!(of(&text, b"this"), Some(key.public()));
+        assert_eq!(of(&text, b"that"), None);
+        let spoiled = [
+            text.replace('\n', "\r\n"),
+            text.trim_end().to_owned(),
+            format!("{text}\n"),
+            text.replacen("\n", "\n\n", 1),
+            text.replace("SSH", "PGP"),
+            String::new(),
+        ];
+        for text in spoiled {
+            assert_eq!(of(&text, b"this"), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_changed_letter_is_accepted() {
+        let key = SigningKey::generate().unwrap().0;
+        let text = key.ssh_signature(b"this");
+        for at in 0..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+            assert_eq!(PublicKey::of_ssh_signature(&bytes, b"this"), None, "{at}");
+        }
     }
 }

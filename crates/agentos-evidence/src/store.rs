@@ -7,7 +7,7 @@
 //! between. From the first to the second other writers wait.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,7 +20,9 @@ use crate::head::{Head, HeadFile};
 use crate::placed::{Entry, Placed};
 use crate::record::GENESIS;
 use crate::tail::{Found, Tail};
-use crate::{EvidenceError, RecordKind, RecordRef, RunFacts, SigningKey, blob, head, segments, tail};
+use crate::{
+    EvidenceError, RecordKind, RecordRef, RunFacts, SigningKey, blob, head, plain_file, segments, tail,
+};
 
 /// The evidence of one repository. Many stores, in many processes, may be open on one folder.
 #[derive(Debug)]
@@ -309,15 +311,6 @@ impl Store {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The note of the last record, as it stands.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn head_bytes(&self) -> Result<Vec<u8>, EvidenceError> {
-        let path = self.head_path();
-        fs::read(&path).map_err(EvidenceError::io("read", &path))
-    }
-
     /// Stores bytes by content; gives `sha256:` and 64 hex digits. They are on the disk before the next record that is
     /// appended. A record refers to a blob by a member whose name ends in `_sha256` and whose value is exactly that
     /// text.
@@ -346,6 +339,11 @@ impl Store {
         blob::get(&self.dir, id)
     }
 
+    /// Checks a blob against its name, without reading it into memory.
+    pub(crate) fn check_blob(&self, id: &str) -> Result<(), EvidenceError> {
+        blob::check(&self.dir, id)
+    }
+
     /// The file system of the folder, from before the first blob is written there.
     fn disk(&self) -> &Disk {
         self.disk.get_or_init(|| Disk::of(&self.dir))
@@ -362,12 +360,7 @@ impl Store {
     fn open_tape(&self) -> Result<File, EvidenceError> {
         let path = self.tape_path();
         let is_new = !path.exists();
-        let tape = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&path)
-            .map_err(EvidenceError::io("open", &path))?;
+        let tape = plain_file::open_to_append(&path).map_err(EvidenceError::io("open", &path))?;
         if is_new {
             blob::sync_dir(&self.dir)?;
         }
@@ -420,7 +413,7 @@ impl Store {
         let Some(path) = segments::full(&self.dir)?.pop() else {
             return Ok(());
         };
-        let mut file = File::open(&path).map_err(EvidenceError::io("open", &path))?;
+        let mut file = plain_file::open_regular(&path).map_err(EvidenceError::io("open", &path))?;
         match tail::read(&mut file).map_err(EvidenceError::io("read", &path))? {
             Found::Whole(last, fragment) if fragment.is_empty() => {
                 tail.seq = last.seq;

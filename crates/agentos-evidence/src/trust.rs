@@ -3,11 +3,11 @@
 //! Owns: reading it and adding to it. Never: takes a key away; a key that once signed goes on counting for what it
 //! signed. The same file serves `ssh-keygen -Y verify`.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::{EvidenceError, PublicKey, blob};
+use crate::{EvidenceError, PublicKey, blob, plain_file};
 
 /// What our signatures are for, in OpenSSH's words.
 pub(crate) const NAMESPACE: &str = "agentos-evidence";
@@ -28,19 +28,16 @@ pub struct TrustedKey {
 /// # Errors
 /// When it cannot be read.
 pub fn trusted_keys(path: &Path) -> Result<Vec<TrustedKey>, EvidenceError> {
-    let failed = EvidenceError::io("read", path);
-    match fs::metadata(path) {
-        Ok(found) if found.len() > MOST_BYTES => {
-            return Err(failed(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "it is too large",
-            )));
-        }
-        Ok(_) => {}
+    let read = plain_file::open_user_file(path)
+        .and_then(|file| plain_file::read_limited(file, MOST_BYTES))
+        .and_then(|bytes| {
+            String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        });
+    let text = match read {
+        Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    }
-    let text = fs::read_to_string(path).map_err(failed)?;
+        Err(error) => return Err(EvidenceError::io("read", path)(error)),
+    };
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     Ok(lines
         .filter_map(|line| {

@@ -10,9 +10,14 @@ use crate::head::{self, HeadFile};
 use crate::record::GENESIS;
 use crate::{EvidenceError, PublicKey, Store};
 
+mod bounds;
 mod chain;
+mod exported;
 mod history;
 mod signed;
+
+pub use exported::ExportSummary;
+use exported::{ExportFolder, TapeEnd};
 
 /// What a commit says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,12 +62,22 @@ pub trait CommitLookup {
 pub struct Checks<'a> {
     /// The commits.
     pub history: Option<&'a dyn CommitLookup>,
-    /// The keys whose signatures count. Without any, signatures are checked for themselves alone.
+    /// The keys whose signatures count. Without any, signatures are checked for themselves alone, unless they are
+    /// required: then each is a fault.
     pub keys: Vec<PublicKey>,
-    /// A commit without evidence, and a run without a signature, is a fault.
+    /// A commit without evidence, a run or an export without a signature by a key that counts, and a record that is
+    /// not proved are faults.
     pub require: bool,
-    /// It is a redacted copy: bodies and blobs that were left out are no fault. Never to be said of the evidence itself.
-    pub redacted: bool,
+    /// The folder is an export: it may say that content was left out, and its last record is signed. Never to be said
+    /// of a repository's own evidence.
+    pub export: bool,
+}
+
+impl Checks<'_> {
+    /// Returns whether a signature by this key is good enough.
+    fn counts(&self, key: &PublicKey) -> bool {
+        self.keys.contains(key) || (self.keys.is_empty() && !self.require)
+    }
 }
 
 /// The kind of tampering, or damage, that fits what is found.
@@ -103,6 +118,14 @@ pub enum Tampering {
     KeyUnknown,
     /// A run has no signature that counts, and signatures are required.
     RunUnsigned,
+    /// A record in form 1, whose content can be left out and the rest changed, follows one in form 2.
+    FormDowngraded,
+    /// The content of a record in form 1 was left out, and nothing signed says what kind, time and run it had.
+    RecordUnproved,
+    /// The end of an export, or the list of its files, is not signed, and signatures are required.
+    ExportUnsigned,
+    /// A file of an export is not the one that it lists.
+    ExportChanged,
 }
 
 impl Tampering {
@@ -118,7 +141,8 @@ impl Tampering {
             | Self::CutOff
             | Self::HeadChanged
             | Self::BlobMissing
-            | Self::BlobChanged => true,
+            | Self::BlobChanged
+            | Self::FormDowngraded => true,
             // The next run puts a torn line aside.
             Self::TornTail
             | Self::CommitWithoutRecord
@@ -127,7 +151,10 @@ impl Tampering {
             | Self::CommitWithoutEvidence
             | Self::SignatureInvalid
             | Self::KeyUnknown
-            | Self::RunUnsigned => false,
+            | Self::RunUnsigned
+            | Self::RecordUnproved
+            | Self::ExportUnsigned
+            | Self::ExportChanged => false,
         }
     }
 }
@@ -173,15 +200,24 @@ pub struct VerifyReport {
     pub signed: u64,
     /// Runs without a signature: cut short, or made where no key could be had.
     pub unsigned: u64,
-    /// Records of a redacted copy whose content was left out: their own hashes cannot be checked, their links can.
+    /// Records of a redacted copy whose content was left out. Everything else they say is proved by their hash, but for
+    /// those counted in `unproved`.
     pub redacted: u64,
+    /// Redacted records that an earlier version wrote: their hash does not prove kind, time and run. With a trusted
+    /// signature over the whole export that signature does.
+    pub unproved: u64,
+    /// The export as a whole. Left out if the evidence is a repository's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub export: Option<ExportSummary>,
     /// Who signed.
     pub keys: Vec<KeyUse>,
     /// The hash of the last record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    /// What is wrong, in the order of the tape.
+    /// What is wrong, in the order of the tape: the first 1,000.
     pub findings: Vec<Finding>,
+    /// How many more things are wrong.
+    pub more_findings: u64,
     /// What is worth knowing and not wrong: crashes that were put right.
     pub notes: Vec<String>,
 }
@@ -222,37 +258,59 @@ impl Store {
         blobs: &Store,
         checks: &Checks<'_>,
     ) -> Result<VerifyReport, EvidenceError> {
-        let mut chain = chain::read(self, blobs, checks)?;
-        let head = self.head_finding(chain.seq, chain.hash.as_deref(), &chain.at_head)?;
+        let folder = match checks.export {
+            true => Some(ExportFolder::read(self.dir())?),
+            false => None,
+        };
+        let redacted = folder.as_ref().is_some_and(|folder| folder.redacted);
+        let mut chain = chain::read(self, blobs, checks, redacted)?;
+        // A copy without an account is a copy of evidence that goes on, whose note may be one record behind.
+        let is_ended = folder
+            .as_ref()
+            .is_some_and(|folder| folder.has_account() || checks.require);
+        let head = self.head_finding(chain.seq, chain.hash.as_deref(), &chain.at_head, is_ended)?;
         chain.findings.extend(head);
         let commits = chain.pins.finish(checks, &mut chain.findings, &mut chain.notes);
         let signed = chain.signed.finish(checks, &mut chain.findings, &mut chain.notes);
+        let end = TapeEnd {
+            form: chain.form,
+            unproved: chain.unproved,
+            first_unproved: chain.first_unproved,
+        };
+        let export = folder
+            .map(|folder| folder.check(self.dir(), &end, checks, &mut chain.findings, &mut chain.notes))
+            .transpose()?;
         Ok(VerifyReport {
             version: 1,
-            ok: chain.findings.is_empty(),
+            ok: chain.findings.kept.is_empty(),
             records: chain.lines,
             blobs: chain.blobs,
             commits,
             signed: signed.signed,
             unsigned: signed.unsigned,
             redacted: chain.withheld,
+            unproved: chain.unproved,
+            export,
             keys: signed.keys,
             head: chain.hash,
-            findings: chain.findings,
+            findings: chain.findings.kept,
+            more_findings: chain.findings.more,
             notes: chain.notes,
         })
     }
 
-    /// Compares the note of the last record with the tape. One record behind is what a crash leaves.
+    /// Compares the note of the last record with the tape. One record behind is what a crash leaves; in an export, which
+    /// nobody appends to, it is what remains of a longer or shorter one.
     fn head_finding(
         &self,
         seq: u64,
         hash: Option<&str>,
         at_head: &Option<String>,
+        is_ended: bool,
     ) -> Result<Option<Finding>, EvidenceError> {
         let changed = |detail: &str| Some(Finding::new(Tampering::HeadChanged, None, detail));
         Ok(match head::read(&self.head_path())? {
-            HeadFile::Missing if seq <= 1 => None,
+            HeadFile::Missing if seq <= 1 && !is_ended => None,
             HeadFile::Missing => changed("the note of the last record, `head.json`, is gone"),
             HeadFile::Unreadable => changed("the note of the last record, `head.json`, cannot be read"),
             HeadFile::Says(head) if head.seq > seq => Some(Finding::new(
@@ -265,6 +323,9 @@ impl Store {
             }
             HeadFile::Says(head) if head.seq < seq && at_head.as_deref() != Some(head.hash.as_str()) => {
                 changed("the noted record is not on the tape")
+            }
+            HeadFile::Says(head) if is_ended && head.seq < seq => {
+                changed("records follow the last one of the export")
             }
             HeadFile::Says(_) => None,
         })

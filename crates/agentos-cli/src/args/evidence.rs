@@ -41,7 +41,7 @@ pub struct EvidenceVerifyArgs {
     /// Only these commits, as in `main..HEAD`
     #[arg(long, value_name = "A..B")]
     pub range: Option<String>,
-    /// A commit of the range without evidence, or a run without a signature that counts, is a fault
+    /// A commit of the range without evidence, and a run or an export without a signature by a key that counts, are faults
     #[arg(long)]
     pub require: bool,
     /// The keys that count, in OpenSSH's `allowed_signers` form [default: those you trust]
@@ -130,7 +130,7 @@ pub struct EvidenceExportArgs {
     /// The folder, which is made or must be empty
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Leave out what was asked, answered and decided; its hashes stay, and it still verifies
+    /// Leave out what was asked, answered and decided; salted digests of it stay, and everything else is still proved
     #[arg(long)]
     pub redact: bool,
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
 use agentos_evidence::{
-    Checks, CommitLookup, ProviderStats, PublicKey, Record, RunSummary, Store, is_redacted, trusted_keys,
+    Checks, CommitLookup, ProviderStats, PublicKey, Record, RunSummary, Store, is_own_evidence, trusted_keys,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -178,8 +178,8 @@ pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
         history: commits.as_ref().map(|commits| commits as &dyn CommitLookup),
         keys: keys(app, args)?,
         require: args.require,
-        // Only a copy may leave something out; the evidence itself may not.
-        redacted: args.dir.is_some() && is_redacted(&dir).map_err(|error| broken(&error))?,
+        // Only a copy may leave something out, and only a copy has a signed end.
+        export: args.dir.is_some() && !is_own(&dir, repo.as_ref().map(|repo| repo.state_dir())),
     };
     let report = {
         let _working = Working::on(app, "checking the evidence", None);
@@ -196,6 +196,15 @@ pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
     } else {
         Exit::EvidenceBroken
     })
+}
+
+/// Is a folder that was named the evidence of a repository itself?
+fn is_own(dir: &Path, of_repository: Option<PathBuf>) -> bool {
+    let same = |other: PathBuf| match (dir.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        (_, _) => false,
+    };
+    is_own_evidence(dir) || of_repository.is_some_and(same)
 }
 
 fn exported(env: &Env, dir: &Path) -> Result<PathBuf, EffectError> {

@@ -2,14 +2,15 @@
 //!
 //! Owns: what lies in it beside the evidence itself. Never: puts a secret into it, or a script.
 
-use agentos_engine::ports::EffectError;
-use agentos_evidence::{Checks, Record, RecordKind, Store, TrustedKey, is_redacted};
+use agentos_engine::ports::{Clock as _, EffectError};
+use agentos_evidence::{Checks, Record, RecordKind, Store, TrustedKey};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::app::{App, Done, usage};
 use crate::args::evidence::EvidenceExportArgs;
+use crate::clock::SystemClock;
 use crate::render::evidence::station;
 use crate::render::page::{self, RunPage, Station};
 use crate::wire::repository::{self, History};
@@ -34,44 +35,101 @@ pub struct ExportReport {
     pub redacted: bool,
     /// The hash of its last record.
     pub head: String,
-    /// The key that signed `head.json`, if one did.
+    /// The key that signed `head.json` and `export.json`, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signed_by: Option<String>,
 }
 
-/// What a reviewer reads first: only of what lies in the folder, and only commands that have what they need.
-fn read_me(attested: bool, signed: bool, keys: bool) -> String {
+/// Which parts an export has.
+struct ExportParts {
+    /// Signed statements.
+    attested: bool,
+    /// Signatures of the last record and of the list of files.
+    signed: bool,
+    /// Keys that the exporter trusts.
+    keys: bool,
+    /// Content was left out.
+    redacted: bool,
+}
+
+/// Writes what a reviewer reads first: only of what lies in the folder, and only commands that have what they need.
+fn read_me(parts: &ExportParts) -> String {
     let line = |there: bool, text: &str| if there { format!("{text}\n") } else { String::new() };
     let attestations = line(
-        attested,
-        "    attestations/            each run's signed statements: DSSE envelopes with in-toto Statements, one a line",
+        parts.attested,
+        "    attestations/                each run's signed statements: DSSE envelopes with in-toto Statements, one a line",
     );
-    let head = match signed {
-        true => "head.json, head.json.sig the last record, signed",
-        false => "head.json                the last record; it is not signed",
+    let (head, list) = match parts.signed {
+        true => (
+            "head.json, head.json.sig     the last record, signed",
+            "export.json, export.json.sig time, redaction and the digest of each file, signed",
+        ),
+        false => (
+            "head.json                    the last record; it is not signed",
+            "export.json                  time, redaction and the digest of each file; it is not signed",
+        ),
     };
-    let signers = match keys {
+    let signers = match parts.keys {
         true => "the keys that the exporter trusts; ask the exporter for the fingerprint in another way",
         false => "empty: the exporter trusts no key",
     };
-    let given = if keys { " --keys allowed_signers" } else { "" };
+    let given = if parts.keys { " --keys allowed_signers" } else { "" };
+    let require = if parts.signed && parts.keys {
+        " --require"
+    } else {
+        ""
+    };
     let openssh = line(
-        signed && keys,
+        parts.signed && parts.keys,
         "with OpenSSH, the head:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence \
-         -s head.json.sig < head.json",
+         -s head.json.sig < head.json
+              and the list:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence \
+         -s export.json.sig < export.json",
     );
+    let proved = proved(parts);
     format!(
         "The evidence of AgentOS, copied for a reviewer.
 
-    index.html               what happened, for people
-    tape.jsonl, blobs/       the records, chained by hash, and what they refer to
+    index.html                   what happened, for people
+    tape.jsonl, blobs/           the records, chained by hash, and what they refer to
 {attestations}    {head}
-    allowed_signers          {signers}
+    {list}
+    allowed_signers              {signers}
 
-Check it with AgentOS:      agentos evidence verify --dir .{given}
-{openssh}without AgentOS:            scripts/evidence/verify.py of the AgentOS repository, about 200 lines of Python
-"
+Check it with AgentOS:      agentos evidence verify --dir .{given}{require}
+{openssh}without AgentOS:            scripts/evidence/verify.py .{given}{require}, in Python, from the AgentOS repository
+
+{proved}"
     )
+}
+
+/// Says what a check without a fault proves, and what it does not.
+fn proved(parts: &ExportParts) -> String {
+    let mut text = "What that proves
+    Each record is what was written: number, time, kind, run, content and the order. No record in between is missing.\n"
+        .to_owned();
+    if parts.redacted {
+        text.push_str(
+            "    Of a redacted record all but its content, which stands there as a salted digest: who is shown the content
+    and its salt later can compare them. Records of earlier versions have no such digest: their number, time, kind
+    and run are proved by the signature of the list of files alone.\n",
+        );
+    }
+    text.push_str(match parts.signed {
+        true => {
+            "    With the keys of the exporter and --require: no record at the end is missing, each run was signed by one of the
+    keys, and every file that is named above is the one that was exported, this page included.
+What it does not prove
+    That this is the newest export: an older one is as genuine. Compare the time and the last record in export.json with
+    what the exporter says. That the keys in allowed_signers are the exporter's: ask for the fingerprint.\n"
+        }
+        false => {
+            "What it does not prove
+    That no record at the end is missing, and that the page is what was exported: no key signed them. Whoever changed
+    the whole folder could have made all of it.\n"
+        }
+    });
+    text
 }
 
 /// Runs shown on the page, the newest ones.
@@ -101,22 +159,20 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
     let add = |name: &str, bytes: &[u8]| copy.add(name, bytes).map_err(|error| broken(&error));
     add("allowed_signers", signers(&trusted).as_bytes())?;
     let copied = Store::open(&out).map_err(|error| broken(&error))?;
-    let pages = pages(&copied, is_redacted(&out).map_err(|error| broken(&error))?)?;
+    let pages = pages(&copied, args.redact)?;
     add("index.html", page::page(&found, &pages, args.redact).as_bytes())?;
-    let signed_by = match signer::existing(app) {
-        Ok(Some(kept)) => {
-            let head = copied.head_bytes().map_err(|error| broken(&error))?;
-            add("head.json.sig", kept.key.ssh_signature(&head).as_bytes())?;
-            Some(kept.key.public().id())
-        }
-        Ok(None) | Err(_) => None,
+    // Without a key, or where it cannot be had, the export is not signed and says so.
+    let key = signer::existing(app).ok().flatten().map(|kept| kept.key);
+    let parts = ExportParts {
+        attested: out.join("attestations").is_dir(),
+        signed: key.is_some(),
+        keys: !trusted.is_empty(),
+        redacted: args.redact,
     };
-    let read_me = read_me(
-        out.join("attestations").is_dir(),
-        signed_by.is_some(),
-        !trusted.is_empty(),
-    );
-    add("README.txt", read_me.as_bytes())?;
+    add("README.txt", read_me(&parts).as_bytes())?;
+    copy.seal(SystemClock.now().as_str(), key.as_ref())
+        .map_err(|error| broken(&error))?;
+    let signed_by = key.map(|key| key.public().id());
     let report = ExportReport {
         version: 1,
         dir: out.display().to_string(),
@@ -130,6 +186,11 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
     if !found.ok {
         app.printer
             .note("note: the evidence is not whole; the copy is what is there, and says so");
+    }
+    if report.signed_by.is_none() {
+        app.printer.note(
+            "note: no key signs this export, so `--require` will refuse it; `agentos evidence key rotate` makes one",
+        );
     }
     let sentence = format!(
         "{} records and {} blobs copied to `{}`; `agentos evidence verify --dir {}` checks it",

@@ -317,7 +317,7 @@ pub fn verified(report: &VerifyReport, own: bool) -> String {
         out.push_str(&format!(
             "{} {} found wrong in {}\n",
             paint(style::BAD, "broken"),
-            counted(report.findings.len() as u64, "thing"),
+            counted(report.findings.len() as u64 + report.more_findings, "thing"),
             counted(report.records, "record"),
         ));
         for finding in report.findings.iter().take(20) {
@@ -349,9 +349,22 @@ pub fn verified(report: &VerifyReport, own: bool) -> String {
     out
 }
 
-/// Who signed, and how many runs nobody did.
+/// Says who signed, how many runs nobody signed, and when an export was made.
 fn signatures(report: &VerifyReport) -> String {
     let mut out = String::new();
+    if let Some(export) = &report.export {
+        let created = export.created.as_deref().unwrap_or("an earlier version");
+        let whose = if export.trusted {
+            "trusted"
+        } else {
+            "not known here"
+        };
+        let signed = match &export.signed_by {
+            Some(key) => format!("signed by {} ({whose})", escape::line(key)),
+            None => "not signed".to_owned(),
+        };
+        out.push_str(&format!("  export of {}, {signed}\n", escape::line(created)));
+    }
     for key in &report.keys {
         let whose = if key.trusted { "trusted" } else { "not known here" };
         let runs = counted(key.signed, "run");
@@ -362,9 +375,7 @@ fn signatures(report: &VerifyReport) -> String {
     }
     if report.redacted > 0 {
         let count = counted(report.redacted, "record");
-        out.push_str(&format!(
-            "  redacted: the content of {count} is left out, their links hold\n"
-        ));
+        out.push_str(&format!("  redacted: the content of {count} is left out\n"));
     }
     if report.unsigned > 0 {
         out.push_str(&format!("  {} not signed\n", counted(report.unsigned, "run")));
@@ -466,5 +477,9 @@ fn kind(finding: &agentos_evidence::Finding) -> &'static str {
         Tampering::SignatureInvalid => "signature invalid",
         Tampering::KeyUnknown => "key unknown",
         Tampering::RunUnsigned => "not signed",
+        Tampering::FormDowngraded => "older form",
+        Tampering::RecordUnproved => "not proved",
+        Tampering::ExportUnsigned => "export not signed",
+        Tampering::ExportChanged => "export changed",
     }
 }

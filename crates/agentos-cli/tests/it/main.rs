@@ -32,6 +32,7 @@ mod errors;
 mod escapes;
 mod evidence;
 mod evidence_copy;
+mod evidence_corpus;
 mod evidence_outside;
 mod example_workflow;
 mod exit_codes;

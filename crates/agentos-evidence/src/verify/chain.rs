@@ -5,13 +5,14 @@
 
 use serde_json::Value;
 
+use super::bounds::{Findings, push_note};
 use super::history::Pins;
 use super::signed::Signed;
 use super::{Checks, Finding, Tampering};
 use crate::glimpse::Glimpse;
 use crate::head::{self, HeadFile};
-use crate::record::{GENESIS, hex_of};
-use crate::runs::{Lines, fact_of};
+use crate::record::{GENESIS, RecordForm, hex_of};
+use crate::runs::{LineEnd, Lines, fact_of};
 use crate::{EvidenceError, RecordKind, Store, blob};
 
 /// What one pass found.
@@ -20,13 +21,22 @@ pub(super) struct Chain {
     pub blobs: u64,
     /// Records whose body was left out.
     pub withheld: u64,
+    /// Those of them whose kind, time and run their hash does not prove.
+    pub unproved: u64,
+    /// The line of the first of these. `None` if there is none.
+    pub first_unproved: Option<u64>,
+    /// The newest form of a genuine record. `None` if there is none.
+    pub form: Option<RecordForm>,
+    /// Searches of the rest of the tape for a missing record that were made.
+    searches: usize,
+    redacted: bool,
     /// The highest number seen on a genuine record.
     pub seq: u64,
     /// The hash of the last genuine record.
     pub hash: Option<String>,
     /// The hash of the record whose number the head names.
     pub at_head: Option<String>,
-    pub findings: Vec<Finding>,
+    pub findings: Findings,
     pub notes: Vec<String>,
     pub pins: Pins,
     pub signed: Signed,
@@ -40,15 +50,30 @@ struct Link {
     hash: Option<String>,
 }
 
-pub(super) fn read(store: &Store, blobs: &Store, checks: &Checks<'_>) -> Result<Chain, EvidenceError> {
+/// Searches for missing records further down. Each reads the rest of the tape, so a tape full of gaps would take a time
+/// that grows with its square.
+const MOST_SEARCHES: usize = 16;
+
+/// Reads the tape. `redacted` says that bodies and blobs may have been left out.
+pub(super) fn read(
+    store: &Store,
+    blobs: &Store,
+    checks: &Checks<'_>,
+    redacted: bool,
+) -> Result<Chain, EvidenceError> {
     let mut chain = Chain {
         lines: 0,
         blobs: 0,
         withheld: 0,
+        unproved: 0,
+        first_unproved: None,
+        form: None,
+        searches: 0,
+        redacted,
         seq: 0,
         hash: None,
         at_head: None,
-        findings: Vec::new(),
+        findings: Findings::default(),
         notes: Vec::new(),
         pins: Pins::new(checks),
         signed: Signed::new(checks),
@@ -70,13 +95,13 @@ pub(super) fn read(store: &Store, blobs: &Store, checks: &Checks<'_>) -> Result<
     while let Some(line) = lines.next()? {
         let at = chain.lines + 1;
         chain.lines = at;
-        let whole = line.is_whole();
+        let end = line.end();
         let glimpse = match Glimpse::of(line.text()) {
-            None if checks.redacted => Glimpse::of_withheld(line.text()),
+            None if redacted => Glimpse::of_withheld(line.text()),
             other => other,
         };
-        let Some(glimpse) = glimpse.filter(|_| whole) else {
-            chain.unreadable(at, whole);
+        let Some(glimpse) = glimpse.filter(|_| end == LineEnd::Whole) else {
+            chain.unreadable(at, end);
             link = Link {
                 seq: link.seq + 1,
                 hash: None,
@@ -85,7 +110,7 @@ pub(super) fn read(store: &Store, blobs: &Store, checks: &Checks<'_>) -> Result<
         };
         if let Some((tampering, detail)) = misfit(&link, &glimpse, chain.hash.as_deref()) {
             let tampering = match tampering {
-                Tampering::Dropped if comes_later(store, at, link.seq)? => Tampering::Reordered,
+                Tampering::Dropped if chain.finds_later(store, at, link.seq)? => Tampering::Reordered,
                 other => other,
             };
             chain.findings.push(Finding::new(tampering, Some(at), detail));
@@ -103,23 +128,48 @@ pub(super) fn read(store: &Store, blobs: &Store, checks: &Checks<'_>) -> Result<
 }
 
 impl Chain {
-    fn unreadable(&mut self, at: u64, whole: bool) {
+    fn unreadable(&mut self, at: u64, end: LineEnd) {
         self.seq += 1;
         self.hash = None;
-        let finding = if whole {
-            Finding::new(
+        let (tampering, detail) = match end {
+            LineEnd::Whole => (
                 Tampering::Mutated,
-                Some(at),
                 "the line is not what was written: its hash does not fit",
-            )
-        } else {
-            Finding::new(
+            ),
+            LineEnd::Torn => (
                 Tampering::TornTail,
-                Some(at),
                 "the last line is not whole: a crash, or a cut",
-            )
+            ),
+            LineEnd::TooLong => (
+                Tampering::Mutated,
+                "the line is longer than a record can be; nothing after it was read",
+            ),
         };
-        self.findings.push(finding);
+        self.findings.push(Finding::new(tampering, Some(at), detail));
+    }
+
+    /// Looks for a missing record further down, unless that was done too often.
+    fn finds_later(&mut self, store: &Store, after_line: u64, seq: u64) -> Result<bool, EvidenceError> {
+        self.searches += 1;
+        Ok(self.searches <= MOST_SEARCHES && comes_later(store, after_line, seq, self.redacted)?)
+    }
+
+    /// Notes the form of a record, which may only rise, and whether its members are proved.
+    fn take_form(&mut self, at: u64, record: &Glimpse<'_>) {
+        if self.form.is_some_and(|form| record.form < form) {
+            let detail = format!(
+                "record {} is in the form of earlier versions, after a newer one",
+                record.seq
+            );
+            self.findings
+                .push(Finding::new(Tampering::FormDowngraded, Some(at), detail));
+        }
+        self.form = self.form.max(Some(record.form));
+        self.withheld += u64::from(record.withheld);
+        if record.is_unproved() {
+            self.unproved += 1;
+            self.first_unproved = self.first_unproved.or(Some(at));
+        }
     }
 
     fn take(
@@ -131,7 +181,7 @@ impl Chain {
     ) -> Result<(), EvidenceError> {
         self.seq = self.seq.max(record.seq);
         self.hash = Some(record.hash.to_owned());
-        self.withheld += u64::from(record.withheld);
+        self.take_form(at, record);
         let ties = matches!(
             record.kind,
             RecordKind::Intent | RecordKind::Receipt | RecordKind::Recovered
@@ -141,31 +191,28 @@ impl Chain {
         } else {
             Value::Null
         };
-        self.pins.take(at, record, &body, checks, &mut self.findings);
-        self.signed.take(at, record, &body, &mut self.findings);
+        self.pins.take(at, record, &body, checks, &mut self.findings)?;
+        self.signed.take(at, record, &body, checks, &mut self.findings)?;
         if record.kind == RecordKind::Recovered {
             let what = fact_of(&body, "what").unwrap_or_else(|| "something a crash left".to_owned());
-            self.notes
-                .push(format!("line {at}: a crash was put right ({what})"));
+            let what: String = what.chars().take(64).collect();
+            push_note(
+                &mut self.notes,
+                format!("line {at}: a crash was put right ({what})"),
+            );
         }
-        self.check_blobs(at, &body, blobs, checks.redacted)
+        self.check_blobs(at, &body, blobs)
     }
 
-    fn check_blobs(
-        &mut self,
-        at: u64,
-        body: &Value,
-        blobs: &Store,
-        redacted: bool,
-    ) -> Result<(), EvidenceError> {
+    fn check_blobs(&mut self, at: u64, body: &Value, blobs: &Store) -> Result<(), EvidenceError> {
         for id in blob::references(body) {
             if !self.seen_blobs.is_new(&id) {
                 continue;
             }
             self.blobs += 1;
-            let tampering = match blobs.get_blob(&id) {
-                Ok(_) => continue,
-                Err(EvidenceError::NoBlob { .. }) if redacted => {
+            let tampering = match blobs.check_blob(&id) {
+                Ok(()) => continue,
+                Err(EvidenceError::NoBlob { .. }) if self.redacted => {
                     self.blobs -= 1;
                     continue;
                 }
@@ -239,14 +286,21 @@ fn misfit(link: &Link, record: &Glimpse<'_>, before: Option<&str>) -> Option<(Ta
 }
 
 /// Is the missing record further down? Only asked once something is wrong.
-fn comes_later(store: &Store, after_line: u64, seq: u64) -> Result<bool, EvidenceError> {
+fn comes_later(store: &Store, after_line: u64, seq: u64, redacted: bool) -> Result<bool, EvidenceError> {
     let Some(mut lines) = Lines::open(store)? else {
         return Ok(false);
     };
     let mut at = 0;
     while let Some(line) = lines.next()? {
         at += 1;
-        if at > after_line && Glimpse::of(line.text()).is_some_and(|record| record.seq == seq) {
+        if at <= after_line {
+            continue;
+        }
+        let record = match Glimpse::of(line.text()) {
+            None if redacted => Glimpse::of_withheld(line.text()),
+            other => other,
+        };
+        if record.is_some_and(|record| record.seq == seq) {
             return Ok(true);
         }
     }

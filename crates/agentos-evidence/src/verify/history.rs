@@ -7,10 +7,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::bounds::{Budget, Findings, push_note};
 use super::{Checks, CommitInfo, CommitLookup, Finding, Standing, Tampering};
-use crate::RecordKind;
 use crate::glimpse::Glimpse;
 use crate::runs::fact_of;
+use crate::{EvidenceError, RecordKind};
+
+/// Bytes that are charged for an intent of a run that has not ended.
+const COST_OF_INTENT: usize = 160;
 
 /// What ties the tape to commits.
 pub(super) struct Pins {
@@ -19,6 +23,7 @@ pub(super) struct Pins {
     by_evidence: BTreeMap<String, Vec<usize>>,
     /// The intents of runs that have not ended: by run, their hashes.
     open: BTreeMap<String, Vec<String>>,
+    budget: Budget,
     checked: u64,
     /// Commits of receipts that nothing leads to any more.
     gone: u64,
@@ -47,6 +52,7 @@ impl Pins {
             by_id: BTreeMap::new(),
             by_evidence: BTreeMap::new(),
             open: BTreeMap::new(),
+            budget: Budget::new("intents of open runs"),
             checked: 0,
             gone: 0,
         };
@@ -64,15 +70,20 @@ impl Pins {
     }
 
     /// Takes in a record, if it is of a kind that is tied to a commit.
+    ///
+    /// # Errors
+    /// Fails if more runs are open than there is memory for.
     pub fn take(
         &mut self,
         line: u64,
         record: &Glimpse<'_>,
         body: &Value,
         checks: &Checks<'_>,
-        findings: &mut Vec<Finding>,
-    ) {
-        let Some(history) = checks.history else { return };
+        findings: &mut Findings,
+    ) -> Result<(), EvidenceError> {
+        let Some(history) = checks.history else {
+            return Ok(());
+        };
         match record.kind {
             RecordKind::Intent => {
                 for at in self.by_evidence.get(record.hash).into_iter().flatten() {
@@ -83,18 +94,19 @@ impl Pins {
                         });
                     }
                 }
+                self.budget.take(COST_OF_INTENT + record.run.len())?;
                 let open = self.open.entry(record.run.to_owned()).or_default();
                 open.push(record.hash.to_owned());
             }
             RecordKind::Receipt => {
-                let intents = self.open.remove(record.run).unwrap_or_default();
+                let intents = self.close(record.run);
                 if let Some(id) = fact_of(body, "commit") {
                     self.checked += 1;
                     findings.extend(self.receipt_finding(line, &id, body, &intents, history));
                     self.landed(&intents, &id);
                 }
             }
-            RecordKind::Refusal => drop(self.open.remove(record.run)),
+            RecordKind::Refusal => drop(self.close(record.run)),
             RecordKind::Task
             | RecordKind::Attempt
             | RecordKind::Answer
@@ -108,6 +120,14 @@ impl Pins {
             | RecordKind::Recovered
             | RecordKind::Checkpoint => {}
         }
+        Ok(())
+    }
+
+    /// Takes the intents of a run that ends.
+    fn close(&mut self, run: &str) -> Vec<String> {
+        let intents = self.open.remove(run).unwrap_or_default();
+        self.budget.give(intents.len() * (COST_OF_INTENT + run.len()));
+        intents
     }
 
     fn receipt_finding(
@@ -169,7 +189,7 @@ impl Pins {
     pub fn finish(
         &self,
         checks: &Checks<'_>,
-        findings: &mut Vec<Finding>,
+        findings: &mut Findings,
         notes: &mut Vec<String>,
     ) -> Option<u64> {
         let history = checks.history?;
@@ -179,9 +199,12 @@ impl Pins {
             let id = &pinned.commit.id;
             match commit_finding(pinned) {
                 Some(finding) => findings.push(finding),
-                None => notes.push(format!(
-                    "the commit `{id}` has its intent on the tape and no receipt: its run was cut short"
-                )),
+                None => push_note(
+                    notes,
+                    format!(
+                        "the commit `{id}` has its intent on the tape and no receipt: its run was cut short"
+                    ),
+                ),
             }
         }
         if self.gone > 0 {

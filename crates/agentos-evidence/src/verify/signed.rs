@@ -6,18 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::bounds::{Budget, Findings};
 use super::{Checks, Finding, KeyUse, Tampering};
 use crate::checkpoint::CheckpointRef;
 use crate::facts::CHECKPOINT;
 use crate::glimpse::Glimpse;
 use crate::record::hex_of;
 use crate::runs::fact_of;
-use crate::{PublicKey, RecordKind};
+use crate::{EvidenceError, PublicKey, RecordKind};
 
 /// What the checkpoints of a tape say.
 pub(super) struct Signed {
     trusted: BTreeSet<PublicKey>,
-    require: bool,
+    budget: Budget,
     /// Runs that have not ended, with the commit they made.
     open: BTreeMap<String, Option<String>>,
     keys: BTreeMap<PublicKey, u64>,
@@ -32,6 +33,15 @@ pub(super) struct Tally {
     pub keys: Vec<KeyUse>,
 }
 
+/// Bytes that are charged for a key. More than a key takes: each is shown to people, and nobody has a thousand.
+const COST_OF_KEY: usize = 64 << 10;
+
+/// Bytes that are charged for a run that has not ended.
+fn cost_of(run: &str, commit: Option<&str>) -> usize {
+    let run = if run.is_empty() { 0 } else { run.len() + 96 };
+    run + commit.map_or(0, str::len)
+}
+
 /// Why a checkpoint does not hold.
 type Flaw = (Tampering, String);
 
@@ -39,7 +49,7 @@ impl Signed {
     pub fn new(checks: &Checks<'_>) -> Self {
         Self {
             trusted: checks.keys.iter().copied().collect(),
-            require: checks.require,
+            budget: Budget::new("open runs or keys"),
             open: BTreeMap::new(),
             keys: BTreeMap::new(),
             signed: 0,
@@ -48,38 +58,60 @@ impl Signed {
     }
 
     /// Takes in a record.
-    pub fn take(&mut self, line: u64, record: &Glimpse<'_>, body: &Value, findings: &mut Vec<Finding>) {
+    ///
+    /// # Errors
+    /// Fails if more runs are open, or more keys signed, than there is memory for.
+    pub fn take(
+        &mut self,
+        line: u64,
+        record: &Glimpse<'_>,
+        body: &Value,
+        checks: &Checks<'_>,
+        findings: &mut Findings,
+    ) -> Result<(), EvidenceError> {
         if record.kind != RecordKind::Checkpoint {
             if !self.open.contains_key(record.run) {
+                self.budget.take(cost_of(record.run, None))?;
                 self.open.insert(record.run.to_owned(), None);
             }
             if record.kind == RecordKind::Receipt {
-                self.open.insert(record.run.to_owned(), fact_of(body, "commit"));
+                let commit = fact_of(body, "commit");
+                self.budget.take(cost_of("", commit.as_deref()))?;
+                self.open.insert(record.run.to_owned(), commit);
             }
-            return;
+            return Ok(());
         }
-        let commit = self.open.remove(record.run).flatten();
-        match self.check(record, commit.as_deref()) {
+        let commit = self.open.remove(record.run);
+        if let Some(commit) = &commit {
+            self.budget.give(cost_of(record.run, commit.as_deref()));
+        }
+        match self.check(record, commit.flatten().as_deref(), checks)? {
             Ok(true) => self.signed += 1,
             Ok(false) => {
                 self.unsigned += 1;
-                if self.require {
+                if checks.require {
                     let detail = format!("the run `{}` is not signed", record.run);
                     findings.push(Finding::new(Tampering::RunUnsigned, Some(line), detail));
                 }
             }
             Err((tampering, detail)) => findings.push(Finding::new(tampering, Some(line), detail)),
         }
+        Ok(())
     }
 
     /// True when it is signed, false when it says that it is not.
-    fn check(&mut self, record: &Glimpse<'_>, commit: Option<&str>) -> Result<bool, Flaw> {
-        let invalid = |detail: &str| Err((Tampering::SignatureInvalid, detail.to_owned()));
+    fn check(
+        &mut self,
+        record: &Glimpse<'_>,
+        commit: Option<&str>,
+        checks: &Checks<'_>,
+    ) -> Result<Result<bool, Flaw>, EvidenceError> {
+        let invalid = |detail: &str| Ok(Err((Tampering::SignatureInvalid, detail.to_owned())));
         let Some(checkpoint) = CheckpointRef::read(record.body_text()) else {
             return invalid("the checkpoint is not what one looks like");
         };
         if checkpoint.key.is_none() && checkpoint.envelopes.is_empty() {
-            return Ok(false);
+            return Ok(Ok(false));
         }
         let Some(key) = checkpoint.key.as_deref().and_then(PublicKey::from_line) else {
             return invalid("the checkpoint names no key that could have signed it");
@@ -90,19 +122,22 @@ impl Signed {
         if !speaks_of(record, commit, &statements) {
             return invalid("the checkpoint was signed for another place");
         }
+        if !self.keys.contains_key(&key) {
+            self.budget.take(COST_OF_KEY)?;
+        }
         *self.keys.entry(key).or_default() += 1;
-        if self.trusted.is_empty() || self.trusted.contains(&key) {
-            return Ok(true);
+        if checks.counts(&key) {
+            return Ok(Ok(true));
         }
         let detail = format!(
             "the run is signed by `{}`, a key that is not trusted here",
             key.id()
         );
-        Err((Tampering::KeyUnknown, detail))
+        Ok(Err((Tampering::KeyUnknown, detail)))
     }
 
     /// What is left when the tape has ended: runs that never came to a checkpoint.
-    pub fn finish(self, checks: &Checks<'_>, findings: &mut Vec<Finding>, notes: &mut Vec<String>) -> Tally {
+    pub fn finish(self, checks: &Checks<'_>, findings: &mut Findings, notes: &mut Vec<String>) -> Tally {
         if checks.require {
             for run in self.open.keys() {
                 let detail = format!("the run `{run}` has no end that is signed");

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::support::TS;
 
 fn small_files(dir: &std::path::Path) -> Store {
-    Store::open(dir).unwrap().full_at(1000)
+    Store::open(dir).unwrap().full_at(1500)
 }
 
 fn files(dir: &std::path::Path) -> Vec<String> {

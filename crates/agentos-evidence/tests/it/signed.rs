@@ -8,7 +8,7 @@ use agentos_testkit::repo::{read_file, write_file};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{TS, envelopes, of_old, rewritten};
+use crate::support::{TS, envelopes, of_old, rewritten, rewritten_records};
 
 /// Two runs, the first landed as commit `c1`, the second refused; each signed by its key.
 fn two_runs(first: &SigningKey, second: &SigningKey) -> TempDir {
@@ -261,16 +261,12 @@ fn a_run_without_a_signature_is_a_fault_only_where_signatures_are_required() {
 fn a_rewritten_tape_loses_its_signatures() {
     let key = key();
     let folder = two_runs(&key, &key);
-    let store = Store::open(folder.path()).unwrap();
-    let records: Vec<_> = store.records().unwrap().map(Result::unwrap).collect();
     // Everything again, every hash right, one fact another.
     let forged = TempDir::new().unwrap();
-    let store = Store::open(forged.path()).unwrap();
-    for record in records {
+    rewritten_records(folder.path(), forged.path(), |record| {
         let text = record.body.to_string().replace("stale", "empty");
-        let body = serde_json::from_str(&text).unwrap();
-        store.append(&record.run, record.kind, body, &record.ts).unwrap();
-    }
+        serde_json::from_str(&text).unwrap()
+    });
     assert_eq!(
         kinds(&verify(&forged, &[key.public()], false)),
         [Tampering::SignatureInvalid]

@@ -1,12 +1,14 @@
 //! A store in a temporary folder, and ways to spoil it.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use agentos_evidence::{
-    Checks, Envelope, Finding, PublicKey, RecordKind, RecordRef, SigningKey, Store, Tampering,
+    Checks, Envelope, Finding, PublicKey, Record, RecordKind, RecordRef, SigningKey, Store, Tampering,
 };
 use agentos_testkit::repo::{read_file, write_file};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 pub const TS: &str = "2026-11-21T09:14:00.000Z";
@@ -98,16 +100,55 @@ pub fn of_old(body: &Value, key: &SigningKey) -> Value {
     old
 }
 
-/// The same tape written anew in another folder, every hash right, its checkpoints made into other ones.
+/// Writes a tape again in another folder, with its salts and every hash right, its checkpoints made into other ones.
 pub fn rewritten(from: &Path, to: &Path, change: impl Fn(usize, &Value) -> Value) {
-    let (from, to) = (Store::open(from).unwrap(), Store::open(to).unwrap());
-    let mut checkpoints = 0;
-    for record in from.records().unwrap().map(Result::unwrap) {
-        let mut body = record.body;
-        if record.kind == RecordKind::Checkpoint {
-            body = change(checkpoints, &body);
-            checkpoints += 1;
+    let checkpoints = Cell::new(0);
+    rewritten_records(from, to, |record| {
+        if record.kind != RecordKind::Checkpoint {
+            return record.body.clone();
         }
-        to.append(&record.run, record.kind, body, &record.ts).unwrap();
+        checkpoints.set(checkpoints.get() + 1);
+        change(checkpoints.get() - 1, &record.body)
+    });
+}
+
+/// Writes a tape again as somebody does who has everything but the key: salts stay, and every hash is right.
+pub fn rewritten_records(from: &Path, to: &Path, change: impl Fn(&Record) -> Value) {
+    let (mut text, mut prev) = (String::new(), None);
+    let mut seq = 0;
+    for record in Store::open(from).unwrap().records().unwrap().map(Result::unwrap) {
+        let body = change(&record);
+        let mut record = serde_json::to_value(&record).unwrap();
+        record["body"] = body;
+        if let Some(prev) = &prev {
+            record["prev"] = Value::clone(prev);
+        }
+        text.push_str(&seal(&mut record));
+        text.push('\n');
+        (prev, seq) = (Some(record["hash"].clone()), seq + 1);
     }
+    write_file(&to.join("tape.jsonl"), text);
+    write_file(
+        &to.join("head.json"),
+        json!({ "v": 1, "seq": seq, "hash": prev }).to_string(),
+    );
+}
+
+/// Puts the right digests into a record, and gives its line.
+pub fn seal(record: &mut Value) -> String {
+    let body = json!({ "body": record["body"], "body_salt": record["body_salt"] });
+    record["body_sha256"] = digest(&body);
+    let mut covered = record.clone();
+    for name in ["hash", "body", "body_salt"] {
+        covered.as_object_mut().unwrap().remove(name);
+    }
+    record["hash"] = digest(&covered);
+    serde_json_canonicalizer::to_string(record).unwrap()
+}
+
+fn digest(value: &Value) -> Value {
+    let text = serde_json_canonicalizer::to_string(value).unwrap();
+    let hash = Sha256::digest(text);
+    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}").into()
 }

@@ -1,0 +1,225 @@
+//! `export.json`: what an export says of itself, and the digests of its files.
+//!
+//! Owns: its form, making it, and comparing it with the folder. Never: checks a signature.
+//!
+//! Version 2 lists every file but blobs, which records name by their digest, and the two signatures. Version 1, of
+//! earlier versions, says only whether the export is redacted.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::record::named;
+use crate::{EvidenceError, plain_file};
+
+/// The file.
+pub(crate) const NAME: &str = "export.json";
+/// Its bytes at most.
+const MOST_BYTES: u64 = 64 << 10;
+/// The folder with each run's signed statements.
+pub(crate) const ATTESTATIONS: &str = "attestations";
+/// Files in that folder at most; every run has one.
+const MOST_ATTESTATIONS: usize = 1_000_000;
+/// Bytes of a listed file at most: of a tape or page.
+const MOST_LISTED: u64 = 1 << 40;
+/// The files that may be listed. No other name is looked up: a list from elsewhere must not lead out of the folder.
+const LISTED: [&str; 5] = [
+    "README.txt",
+    "allowed_signers",
+    "head.json",
+    "index.html",
+    "tape.jsonl",
+];
+/// Those without which it is no export.
+const NEEDED: [&str; 2] = ["head.json", "tape.jsonl"];
+
+/// What an export says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Manifest {
+    /// Version of this shape: 2, or 1 for exports of earlier versions.
+    pub version: u64,
+    /// Content was left out.
+    pub redacted: bool,
+    /// Records on its tape.
+    pub records: u64,
+    /// The hash of the last one.
+    pub head: String,
+    /// When it was made, RFC 3339. `None` in version 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<String>,
+    /// The digest of each listed file, as in `sha256:…`.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// The signed statements. `None` if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attestations: Option<Attestations>,
+}
+
+/// The files of the folder `attestations/` as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Attestations {
+    /// How many there are.
+    pub files: u64,
+    /// The digest of a line `NAME DIGEST` for each, in the order of their names.
+    pub sha256: String,
+}
+
+/// A listed file that is another one now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ListedFile {
+    /// This one.
+    Named(String),
+    /// One of the signed statements.
+    Attestations,
+}
+
+/// Reads the account of a folder, and gives its bytes with it. `None` if there is none.
+///
+/// # Errors
+/// Fails if it is there and cannot be read, or is none.
+pub(crate) fn read_manifest(dir: &Path) -> Result<Option<(Manifest, Vec<u8>)>, EvidenceError> {
+    let path = dir.join(NAME);
+    let read = plain_file::open_regular(&path).and_then(|file| plain_file::read_limited(file, MOST_BYTES));
+    let bytes = match read {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(EvidenceError::io("read", &path)(source)),
+    };
+    let refused = |error: serde_json::Error| EvidenceError::BadExport(error.to_string());
+    let about: Value = serde_json::from_slice(&bytes).map_err(refused)?;
+    let version = about.get("version").and_then(Value::as_u64).unwrap_or(1);
+    let manifest = match version {
+        1 => Manifest {
+            version,
+            redacted: about.get("redacted") == Some(&Value::Bool(true)),
+            records: 0,
+            head: String::new(),
+            created: None,
+            files: BTreeMap::new(),
+            attestations: None,
+        },
+        2 => serde_json::from_value(about).map_err(refused)?,
+        _ => return Err(EvidenceError::BadExport(format!("its version is {version}"))),
+    };
+    Ok(Some((manifest, bytes)))
+}
+
+/// Returns whether a folder lies in a git directory, as a repository's own evidence does.
+pub(crate) fn lies_in_git_directory(dir: &Path) -> bool {
+    let Ok(real) = fs::canonicalize(dir) else {
+        return false;
+    };
+    let Some(above) = real.parent() else {
+        return false;
+    };
+    let has_git =
+        above.join("HEAD").is_file() && above.join("objects").is_dir() && above.join("refs").is_dir();
+    has_git || above.file_name().is_some_and(|name| name == ".git")
+}
+
+/// Returns whether a path names a repository's own evidence: a folder in a folder `.git`. Nothing signs the end of such a
+/// tape, which goes on with the next run. Only the path counts as it was typed: an export that is a link to such a folder
+/// stays an export.
+#[must_use]
+pub fn is_own_evidence(dir: &Path) -> bool {
+    dir.parent()
+        .and_then(Path::file_name)
+        .is_some_and(|name| name == ".git")
+}
+
+/// Takes the digests of the files of an export.
+///
+/// # Errors
+/// Fails if one cannot be read.
+pub(crate) fn list_files(dir: &Path) -> Result<BTreeMap<String, String>, EvidenceError> {
+    let mut files = BTreeMap::new();
+    for name in LISTED {
+        if let Some(digest) = digest_listed(&dir.join(name))? {
+            files.insert(name.to_owned(), digest);
+        }
+    }
+    Ok(files)
+}
+
+/// Takes the digest of the signed statements. `None` if there are none.
+///
+/// # Errors
+/// Fails if one cannot be read.
+pub(crate) fn list_attestations(dir: &Path) -> Result<Option<Attestations>, EvidenceError> {
+    let folder = dir.join(ATTESTATIONS);
+    let failed = || EvidenceError::io("read", &folder);
+    let found = match fs::symlink_metadata(&folder) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed()(error)),
+    };
+    if !found.is_dir() {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a folder");
+        return Err(failed()(source));
+    }
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(failed())? {
+        if names.len() == MOST_ATTESTATIONS {
+            return Err(EvidenceError::TooMuch("statements"));
+        }
+        names.push(entry.map_err(failed())?.file_name());
+    }
+    names.sort();
+    let mut hasher = Sha256::new();
+    for name in &names {
+        // A name that is not UTF-8 is not ours; its place in the digest is all that matters.
+        let name = name.to_string_lossy();
+        let digest = digest_listed(&folder.join(&*name))?.unwrap_or_default();
+        hasher.update(format!("{name} {digest}\n"));
+    }
+    Ok(Some(Attestations {
+        files: u64::try_from(names.len()).unwrap_or(u64::MAX),
+        sha256: named(&hasher.finalize()),
+    }))
+}
+
+/// Names the files that are not those that the export lists.
+///
+/// # Errors
+/// Fails if one cannot be read.
+pub(crate) fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<ListedFile>, EvidenceError> {
+    let mut changed = Vec::new();
+    let there = list_files(dir)?;
+    let names: std::collections::BTreeSet<&str> = manifest
+        .files
+        .keys()
+        .map(String::as_str)
+        .chain(there.keys().map(String::as_str))
+        .chain(NEEDED)
+        .collect();
+    for name in names {
+        let listed = manifest.files.get(name);
+        if listed.is_none() || there.get(name) != listed {
+            changed.push(ListedFile::Named(name.chars().take(64).collect()));
+        }
+    }
+    if list_attestations(dir)? != manifest.attestations {
+        changed.push(ListedFile::Attestations);
+    }
+    Ok(changed)
+}
+
+/// Hashes a listed file. `None` if there is none; another text than a digest if it is no regular file.
+fn digest_listed(path: &Path) -> Result<Option<String>, EvidenceError> {
+    let read = plain_file::open_regular(path).and_then(|file| plain_file::digest_file(file, MOST_LISTED));
+    match read {
+        Ok(digest) => Ok(Some(digest)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if plain_file::is_odd(&error) || error.kind() == io::ErrorKind::FileTooLarge => {
+            Ok(Some("no regular file".to_owned()))
+        }
+        Err(error) => Err(EvidenceError::io("read", path)(error)),
+    }
+}

@@ -1,0 +1,298 @@
+//! Opening files of a folder that somebody else may have filled.
+//!
+//! Owns: the flags and limits with which such files are opened and read. Never: follows a link in the last part of a
+//! path, waits for a FIFO, or reads more than the caller allows.
+//!
+//! Evidence is verified where it comes from strangers: in a folder that was unpacked from an archive, or in an export.
+//! There a file may be a link to `/dev/zero`, or a FIFO, on which a plain open(2) waits until somebody writes.
+//! `O_NOFOLLOW` refuses the link, `O_NONBLOCK` opens a FIFO or device without waiting (open(2), fifo(7)), and fstat(2)
+//! of the descriptor then says what was opened: there is no moment between the look and the use.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::record::named;
+
+/// Bytes that are read and hashed at a time.
+const CHUNK: usize = 1 << 16;
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// Fails with `InvalidInput` if it is anything else than a regular file, a link included, and as open(2) does.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    system::open(path, system::READ)
+}
+
+/// Opens a regular file for reading where the user may have put a link to it: one of the user's own settings.
+///
+/// # Errors
+/// Fails with `InvalidInput` if the path leads to anything else than a regular file, and as open(2) does.
+pub(crate) fn open_user_file(path: &Path) -> io::Result<File> {
+    system::open(path, system::READ_THROUGH_LINK)
+}
+
+/// Opens a regular file for writing over what it holds.
+///
+/// # Errors
+/// As [`open_regular`].
+pub(crate) fn open_to_overwrite(path: &Path) -> io::Result<File> {
+    system::open(path, system::WRITE)
+}
+
+/// Opens a regular file for reading and appending, and makes it if there is none.
+///
+/// # Errors
+/// As [`open_regular`].
+pub(crate) fn open_to_append(path: &Path) -> io::Result<File> {
+    system::open(path, system::APPEND)
+}
+
+/// Opens a regular file for reading and writing, and makes it if there is none.
+///
+/// # Errors
+/// As [`open_regular`].
+pub(crate) fn open_to_lock(path: &Path) -> io::Result<File> {
+    system::open(path, system::LOCK)
+}
+
+/// Opens a regular file below a folder. No part of the path below the folder may be a link.
+///
+/// # Errors
+/// As [`open_regular`]; with `InvalidInput` also if a folder on the way is a link.
+pub(crate) fn open_below(folder: &Path, folders: &[&str], name: &str) -> io::Result<File> {
+    system::open_below(folder, folders, name)
+}
+
+/// Reads a whole file that has at most `limit` bytes.
+///
+/// # Errors
+/// Fails with `FileTooLarge` if it has more, and as read(2) does.
+pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large"));
+    }
+    Ok(bytes)
+}
+
+/// Hashes a file of at most `limit` bytes, a chunk at a time. Returns `sha256:` and 64 hexadecimal digits.
+///
+/// # Errors
+/// As [`read_limited`].
+pub(crate) fn digest_file(mut file: File, limit: u64) -> io::Result<String> {
+    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, "it is too large");
+    let len = file.metadata()?.len();
+    if len > limit {
+        return Err(too_large());
+    }
+    let size = usize::try_from(len).unwrap_or(CHUNK).clamp(1, CHUNK);
+    let (mut hasher, mut chunk, mut left) = (Sha256::new(), vec![0; size], limit);
+    loop {
+        let read = match file.read(&mut chunk) {
+            Ok(0) => return Ok(named(&hasher.finalize())),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        hasher.update(chunk.get(..read).unwrap_or_default());
+        // A file that grows while it is read has no end of its own.
+        left = u64::try_from(read)
+            .ok()
+            .and_then(|read| left.checked_sub(read))
+            .ok_or_else(too_large)?;
+    }
+}
+
+/// Returns whether an error says that something else than a regular file lies there.
+pub(crate) fn is_odd(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidInput
+}
+
+fn odd() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
+}
+
+fn regular(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(odd())
+    }
+}
+
+#[cfg(unix)]
+mod system {
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    use rustix::fs::{Mode, OFlags, open as open_path, openat};
+    use rustix::io::Errno;
+
+    use super::{odd, regular};
+
+    const COMMON: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+    pub const READ_THROUGH_LINK: OFlags = COMMON.union(OFlags::RDONLY);
+    pub const READ: OFlags = READ_THROUGH_LINK.union(OFlags::NOFOLLOW);
+    pub const WRITE: OFlags = COMMON.union(OFlags::WRONLY).union(OFlags::NOFOLLOW);
+    pub const LOCK: OFlags = COMMON
+        .union(OFlags::RDWR)
+        .union(OFlags::NOFOLLOW)
+        .union(OFlags::CREATE);
+    pub const APPEND: OFlags = LOCK.union(OFlags::APPEND);
+    const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    /// As std makes files: the umask takes away what the user does not want.
+    const MODE: Mode = Mode::from_raw_mode(0o666);
+
+    pub fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+        regular(File::from(open_path(path, flags, MODE).map_err(refusal)?))
+    }
+
+    pub fn open_below(folder: &Path, folders: &[&str], name: &str) -> io::Result<File> {
+        let mut at = open_path(folder, FOLDER, MODE)?;
+        for folder in folders {
+            at = openat(&at, *folder, FOLDER.union(OFlags::NOFOLLOW), MODE).map_err(refusal)?;
+        }
+        regular(File::from(openat(&at, name, READ, MODE).map_err(refusal)?))
+    }
+
+    /// `ELOOP` is a link, `ENXIO` a socket, or a FIFO that nobody reads (open(2)); `ENOTDIR` is a file or, with
+    /// `O_DIRECTORY`, a link in place of a folder.
+    fn refusal(error: Errno) -> io::Error {
+        match error {
+            Errno::LOOP | Errno::MLINK | Errno::NXIO | Errno::NOTDIR | Errno::ISDIR => odd(),
+            other => other.into(),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::fs::{self, File, OpenOptions};
+    use std::io;
+    use std::path::Path;
+
+    use super::{odd, regular};
+
+    /// How a file is opened.
+    #[derive(Clone, Copy)]
+    pub struct Access {
+        write: bool,
+        append: bool,
+        create: bool,
+        follow: bool,
+    }
+
+    pub const READ: Access = Access {
+        write: false,
+        append: false,
+        create: false,
+        follow: false,
+    };
+    pub const READ_THROUGH_LINK: Access = Access { follow: true, ..READ };
+    pub const WRITE: Access = Access { write: true, ..READ };
+    pub const LOCK: Access = Access {
+        create: true,
+        ..WRITE
+    };
+    pub const APPEND: Access = Access {
+        append: true,
+        write: false,
+        ..LOCK
+    };
+
+    pub fn open(path: &Path, access: Access) -> io::Result<File> {
+        match fs::symlink_metadata(path) {
+            Ok(found) if !(found.is_file() || (access.follow && found.is_symlink())) => return Err(odd()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound && access.create => {}
+            Err(error) => return Err(error),
+        }
+        let mut options = OpenOptions::new();
+        options
+            .read(!access.write || access.create)
+            .write(access.write)
+            .append(access.append)
+            .create(access.create)
+            .truncate(false);
+        regular(options.open(path)?)
+    }
+
+    pub fn open_below(folder: &Path, folders: &[&str], name: &str) -> io::Result<File> {
+        let mut at = folder.to_owned();
+        for folder in folders {
+            at.push(folder);
+            if !fs::symlink_metadata(&at)?.is_dir() {
+                return Err(odd());
+            }
+        }
+        open(&at.join(name), READ)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use agentos_testkit::repo::{make_dir, make_link, write_file};
+
+    #[test]
+    fn only_a_regular_file_is_opened_and_nothing_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        write_file(&at("file"), "text");
+        make_link(&at("link"), "file");
+        make_dir(&at("folder"));
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("fifo"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        let opens = [open_regular, open_to_overwrite, open_to_append, open_to_lock];
+        for (number, open) in opens.into_iter().enumerate() {
+            assert!(open(&at("file")).is_ok(), "{number}");
+            for odd in ["link", "folder", "fifo"] {
+                assert!(is_odd(&open(&at(odd)).unwrap_err()), "{number} {odd}");
+            }
+        }
+        assert!(open_user_file(&at("link")).is_ok());
+        assert!(is_odd(&open_user_file(&at("fifo")).unwrap_err()));
+    }
+
+    #[test]
+    fn no_part_below_the_folder_may_be_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        write_file(&folder.path().join("a/b/file"), "text");
+        make_link(&folder.path().join("a/l"), "b");
+        assert!(open_below(folder.path(), &["a", "b"], "file").is_ok());
+        assert!(is_odd(
+            &open_below(folder.path(), &["a", "l"], "file").unwrap_err()
+        ));
+        assert!(is_odd(
+            &open_below(folder.path(), &["a", "b", "file"], "x").unwrap_err()
+        ));
+    }
+
+    #[test]
+    fn a_file_over_the_limit_is_neither_read_nor_hashed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write_file(&path, "12345");
+        let open = || open_regular(&path).unwrap();
+        assert_eq!(read_limited(open(), 5).unwrap(), b"12345");
+        assert_eq!(digest_file(open(), 5).unwrap(), crate::record::digest(b"12345"));
+        for error in [
+            read_limited(open(), 4).map(drop).unwrap_err(),
+            digest_file(open(), 4).map(drop).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        }
+    }
+}
