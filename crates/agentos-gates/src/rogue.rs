@@ -1,17 +1,24 @@
 //! The rogue suite: one program tries every way out of the sandbox, and the gate looks from outside if one worked.
 //!
-//! Owns: the order of the runs, one check for each attempt and for each thing outside that must be as it was. Never:
-//! believes the rogue alone, or counts a suite that did not run as passed.
+//! Owns: who starts the product (root and an ordinary user), and the verdict over both. Never: counts a suite that did
+//! not run as passed.
 
 mod answers;
 mod classes;
+mod forged;
 mod ground;
+mod half;
+mod listeners;
+mod past;
 mod runs;
+mod suite;
+mod watch;
+mod whole;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::SystemTime;
 
 use agentos_tool::Timestamp;
@@ -20,11 +27,15 @@ use serde_json::json;
 use crate::error::GateError;
 use crate::evidence::{self, Tape};
 use crate::results::{Check, CheckStatus, GateResults, Mode};
-use ground::Ground;
+use half::Half;
 
 const NAME: &str = "rogue";
-/// Fewer attempts than this, and the suite itself is broken.
-const FEWEST: usize = 40;
+/// Fewer attempts than this by one user, and the suite itself is broken.
+const FEWEST: usize = 260;
+
+/// Users among which one is chosen who has no process and no file: "60578-61183: unused" in systemd's table of users
+/// (UIDS-GIDS.md).
+const UNUSED_USERS: std::ops::Range<u32> = 60_600..61_100;
 
 /// Runs the gate as a program; the exit codes are those of [`crate::main`].
 #[must_use]
@@ -64,13 +75,16 @@ fn options(mut args: impl Iterator<Item = OsString>) -> Result<(PathBuf, PathBuf
     Ok((agentos, out))
 }
 
-fn run(agentos: &std::path::Path, out: &std::path::Path) -> Result<GateResults, GateError> {
+fn run(agentos: &Path, out: &Path) -> Result<GateResults, GateError> {
     let began = now();
     let mut tape = Tape::begin(out, &format!("{NAME}-{}", began.as_str()))?;
     tape.add(&began, "gate-started", json!({"gate": NAME, "mode": Mode::Gate}))?;
     let checks = match ground::python() {
         Some(python) => judge(agentos, &python, &mut tape)?,
-        None => vec![skipped("there is no Python 3, which the rogue is written in")],
+        None => vec![skipped(
+            "suite",
+            "there is no Python 3, which the rogue is written in",
+        )],
     };
     for check in &checks {
         tape.add(&now(), "check", check)?;
@@ -82,78 +96,104 @@ fn run(agentos: &std::path::Path, out: &std::path::Path) -> Result<GateResults, 
     Ok(results)
 }
 
-fn judge(
-    agentos: &std::path::Path,
-    python: &std::path::Path,
-    tape: &mut Tape,
-) -> Result<Vec<Check>, GateError> {
-    let ground = Ground::prepare()?;
-    let program = runs::Program {
-        agentos,
-        python,
-        ground: &ground,
-    };
-    if let Some(why) = program.cannot_confine()? {
-        return Ok(vec![skipped(&why)]);
-    }
-    ground.open()?;
-    let before = ground.measure()?;
-    let attempts = program.attempts()?;
+/// Judges the product started by root and by an ordinary user, as far as the user who starts the gate may.
+fn judge(agentos: &Path, python: &Path, tape: &mut Tape) -> Result<Vec<Check>, GateError> {
     let mut checks = Vec::new();
-    match &attempts {
-        Ok(lines) => {
-            for line in lines {
-                tape.add(&now(), "attempt", line)?;
-                checks.push(runs::judged(line));
+    let mut halves = Vec::new();
+    if ground::starter()? == 0 {
+        halves.push(Half {
+            name: "root",
+            user: None,
+        });
+        match ordinary_user(agentos) {
+            Ok(user) => halves.push(Half {
+                name: "user",
+                user: Some(user),
+            }),
+            Err(why) => checks.push(skipped("user", &why)),
+        }
+    } else {
+        checks.push(skipped(
+            "root",
+            "the gate was started by an ordinary user, who cannot start the product as root",
+        ));
+        halves.push(Half {
+            name: "user",
+            user: None,
+        });
+    }
+    for half in halves {
+        let judged = half.judge(agentos, python, tape)?;
+        match judged {
+            Err(why) => checks.push(skipped(half.name, &why)),
+            Ok(found) => {
+                checks.extend(suite_is_whole(half.name, &found));
+                checks.extend(found);
             }
-            let enough = format!("{} attempts were made", lines.len());
-            checks.push(check(
-                "suite",
-                "the suite is whole",
-                lines.len() >= FEWEST,
-                enough,
-            ));
-        }
-        Err(why) => checks.push(check("suite", "the suite is whole", false, why.clone())),
-    }
-    for (name, runs) in [
-        ("what does not end is ended", program.endless()?),
-        ("the answer does not land", program.answers()?),
-    ] {
-        for (id, held, said) in runs {
-            tape.add(&now(), "run", json!({"run": id, "held": held, "said": said}))?;
-            checks.push(check(id, name, held, said));
         }
     }
-    let differences = ground.differences(&before)?;
-    for (id, name, held, said) in differences {
-        checks.push(check(id, name, held, said));
-    }
-    let (held, said) = program.evidence_is_whole()?;
-    checks.push(check("evidence", "the evidence verifies", held, said));
-    let named = attempts.iter().flatten().map(runs::Attempt::name);
-    checks.push(classes_have_cases(&checks, named));
     Ok(checks)
 }
 
-/// Every reported kind of hole stands among the attempts and the checks.
-fn classes_have_cases<'a>(checks: &'a [Check], attempts: impl Iterator<Item = &'a str>) -> Check {
-    let ids = checks.iter().filter_map(|check| check.id.strip_prefix("ROGUE-"));
-    let made: BTreeSet<&str> = ids.chain(attempts).collect();
+/// Chooses an ordinary user who can start the product.
+///
+/// # Errors
+/// Why there is none.
+fn ordinary_user(agentos: &Path) -> Result<u32, String> {
+    use std::os::unix::process::CommandExt;
+    // Another gate at the same time has another number.
+    let length = UNUSED_USERS.end - UNUSED_USERS.start;
+    let user = UNUSED_USERS.start + std::process::id() % length;
+    let started = Command::new(agentos)
+        .arg("--version")
+        .uid(user)
+        .gid(user)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match started {
+        Ok(status) if status.success() => Ok(user),
+        Ok(status) => Err(format!("user {user} cannot run `{}`: {status}", agentos.display())),
+        Err(error) => Err(format!("user {user} cannot run `{}`: {error}", agentos.display())),
+    }
+}
+
+/// Enough attempts were made, and every reported kind of hole has its cases among them.
+fn suite_is_whole(half: &str, checks: &[Check]) -> [Check; 2] {
+    let prefix = format!("ROGUE-{half}/");
+    let made: BTreeSet<&str> = checks
+        .iter()
+        .filter_map(|check| check.id.strip_prefix(prefix.as_str()))
+        .collect();
     let missing = classes::missing(&made);
     let said = match missing.is_empty() {
         true => format!("{} kinds of holes have their cases", classes::count()),
         false => missing.join("; "),
     };
-    let name = "every reported kind of hole has a case";
-    check("classes", name, missing.is_empty(), said)
+    let count = made.len();
+    [
+        check_of(
+            &format!("{half}/suite"),
+            "the suite is whole",
+            count >= FEWEST,
+            format!("{count} attempts and runs were judged"),
+        ),
+        check_of(
+            &format!("{half}/classes"),
+            "every reported kind of hole has a case",
+            missing.is_empty(),
+            said,
+        ),
+    ]
 }
 
 fn now() -> Timestamp {
     Timestamp::from_system(SystemTime::now())
 }
 
-fn check(id: &str, name: &str, held: bool, said: String) -> Check {
+fn check_of(id: &str, name: &str, held: bool, said: String) -> Check {
     Check {
         id: format!("ROGUE-{id}"),
         name: name.to_owned(),
@@ -166,9 +206,9 @@ fn check(id: &str, name: &str, held: bool, said: String) -> Check {
     }
 }
 
-fn skipped(why: &str) -> Check {
+fn skipped(id: &str, why: &str) -> Check {
     Check {
-        id: "ROGUE".to_owned(),
+        id: format!("ROGUE-{id}"),
         name: "the rogue suite".to_owned(),
         status: CheckStatus::Skipped,
         details: vec![why.to_owned()],

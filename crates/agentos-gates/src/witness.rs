@@ -196,7 +196,8 @@ pub(crate) fn git(repository: &Path, args: &[&str], input: Option<&str>) -> Resu
         source,
     };
     let mut child = Command::new("git")
-        .args(["-c", "core.fsync=none", "-c", "gc.auto=0"])
+        // The repository may be another user's, for whom the product is started.
+        .args(["-c", "core.fsync=none", "-c", "gc.auto=0", "-c", "safe.directory=*"])
         .args(args)
         .current_dir(repository)
         .env("GIT_CONFIG_NOSYSTEM", "1")

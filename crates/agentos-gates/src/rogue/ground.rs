@@ -1,37 +1,26 @@
-//! What lies outside the sandbox for the rogue to reach: files, a home, sockets, a process, a repository.
+//! What lies outside the sandbox for the rogue to reach: files, a home, sockets, processes, a repository with a past.
 //!
-//! Owns: preparing it, so open that nothing but the sandbox protects it, and measuring it. Never: uses anything of
-//! the machine's own.
+//! Owns: preparing it, so open that nothing but the sandbox protects it. Never: uses anything of the machine's own.
 
-use std::collections::BTreeMap;
-use std::net::{TcpListener, UdpSocket};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixListener;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::listeners::Listeners;
+use super::past::{self, PastObjects};
+use super::suite::{self, AttemptRow};
 use crate::error::GateError;
-use crate::witness::{self, State};
+use crate::witness;
 
-/// The user that the product runs tools as when root starts it; the rogue's own test becomes it too.
+/// Owner of what the tool could change if it were outside, where root starts the product.
 const TOOL_USER: u32 = 65_533;
 
-const ROGUE: &str = include_str!("../../../../scripts/rogue/rogue.py");
-
-const CANARIES: &[&str] = &[
-    "write",
-    "append",
-    "truncate",
-    "unlink",
-    "rename",
-    "link",
-    "symlink",
-    "fd",
-    "own",
-    "inherited",
-];
+/// Key of the neighbour's shared memory and messages; nothing else of a machine is likely to have it.
+const KEY: u32 = 0x526f_6700;
 
 /// Python, from the system's folders first: those every sandbox shows.
 pub(super) fn python() -> Option<PathBuf> {
@@ -39,109 +28,140 @@ pub(super) fn python() -> Option<PathBuf> {
     places.iter().map(PathBuf::from).find(|place| place.is_file())
 }
 
+/// The user who starts the gate.
+///
+/// # Errors
+/// When no temporary file can be made, whose owner tells.
+pub(super) fn starter() -> Result<u32, GateError> {
+    let failed = || GateError::file("a temporary file");
+    let file = tempfile::NamedTempFile::new().map_err(failed())?;
+    Ok(file.as_file().metadata().map_err(failed())?.uid())
+}
+
 /// Everything outside.
 pub(super) struct Ground {
     scratch: tempfile::TempDir,
     repository: PathBuf,
     token: String,
-    tcp: TcpListener,
-    udp: UdpSocket,
-    unix: UnixListener,
-    hidden: UnixListener,
+    /// Stands in every file that a tool must not read, and nowhere else.
+    pub(super) marker: String,
+    /// The attempts that the rogue makes here.
+    pub(super) table: Vec<AttemptRow>,
+    /// What may be heard.
+    pub(super) listeners: Listeners,
     victim: Child,
+    neighbour: Child,
+    /// The user who starts the product; `None` if it is the one who starts the gate.
+    pub(super) user: Option<u32>,
 }
-
-/// How it was before.
-pub(super) struct Before {
-    repository: State,
-    files: BTreeMap<PathBuf, String>,
-}
-
-type Finding = (&'static str, &'static str, bool, String);
 
 impl Ground {
-    pub(super) fn prepare() -> Result<Self, GateError> {
+    /// Prepares everything for a product that `user` starts; `None` if it is the one who starts the gate.
+    pub(super) fn prepare(python: &Path, user: Option<u32>) -> Result<Self, GateError> {
         let scratch = tempfile::TempDir::new().map_err(GateError::file("the temporary folder"))?;
         let top = scratch.path().to_owned();
-        let token = format!("agentos-rogue-{}", std::process::id());
-        for folder in ["outside", "home/.ssh"] {
-            std::fs::create_dir_all(top.join(folder)).map_err(GateError::file(&top))?;
-        }
-        for name in CANARIES {
-            put(&top.join(format!("outside/canary-{name}")), "canary\n")?;
-        }
-        for (path, text) in [("home/.ssh/id_rogue", "secret\n"), ("home/.profile", "# mine\n")] {
-            put(&top.join(path), text)?;
-        }
-        put(&Path::new("/dev/shm").join(&token), "canary\n")?;
+        let half = user.map_or("starter", |_| "user");
+        let token = format!("agentos-rogue-{}-{half}", std::process::id());
+        let marker = format!("kept-apart {token}");
         let repository = witness::make_repository(&top)?;
-        let spare_above = top.join("spare");
-        std::fs::create_dir_all(&spare_above).map_err(GateError::file(&spare_above))?;
-        witness::make_repository(&spare_above)?;
-        let socket = top.join("outside/socket");
-        let failed = || GateError::file("a socket for the rogue");
-        let tcp = TcpListener::bind("127.0.0.1:0").map_err(failed())?;
-        let udp = UdpSocket::bind("127.0.0.1:0").map_err(failed())?;
-        let unix = UnixListener::bind(&socket).map_err(failed())?;
-        let hidden = abstract_socket(&token).map_err(failed())?;
-        let victim = Command::new("sleep")
-            .arg("600")
-            .stdin(Stdio::null())
-            .spawn()
-            .map_err(GateError::file("sleep"))?;
+        suite::write_files(&repository)?;
+        let table = suite::read_table(python, &repository)?;
+        lay_out(&top, &table, &marker)?;
+        let listeners = Listeners::open(&top.join("outside"), &top.join("shown"), &token)?;
+        let owner = match (user, starter()?) {
+            (None, 0) => TOOL_USER,
+            (None, starter) => starter,
+            (Some(user), _) => user,
+        };
+        let mut started = started_as("sleep", &["600"], owner)?;
+        let victim = started.spawn().map_err(GateError::file("sleep"))?;
+        open_below(&top, owner)?;
+        let (neighbour, numbers) = start_neighbour(python, &top, (&token, &marker), owner)?;
         let ground = Self {
             scratch,
             repository,
             token,
-            tcp,
-            udp,
-            unix,
-            hidden,
+            marker,
+            table,
+            listeners,
             victim,
+            neighbour,
+            user,
         };
-        ground.write_suite()?;
+        let objects = past::write(&ground.repository, &ground.marker)?;
+        ground.configure(python, &numbers, &objects)?;
         ground.open()?;
         Ok(ground)
     }
 
-    /// The rogue and its configuration, committed, so that they are in every copy.
-    fn write_suite(&self) -> Result<(), GateError> {
-        let failed = || GateError::file("a socket for the rogue");
+    /// Writes the rogue's configuration and commits it, so that it is in every copy; then what is not committed.
+    fn configure(&self, python: &Path, numbers: &Value, objects: &PastObjects) -> Result<(), GateError> {
+        let (tcp, allowed, udp) = self.listeners.ports()?;
         let config = json!({
-            "repository": self.repository, "spare": self.spare(), "outside": self.outside(),
-            "home": self.home(), "token": self.token, "pid": std::process::id(), "victim": self.victim.id(),
-            "tcp": self.tcp.local_addr().map_err(failed())?.port(),
-            "udp": self.udp.local_addr().map_err(failed())?.port(),
-            "unix": self.outside().join("socket"),
+            "repository": self.repository, "spare": self.spare(), "outside": self.outside(), "home": self.home(),
+            "shown": self.shown(), "token": self.token, "pid": std::process::id(), "victim": self.victim.id(),
+            "tcp": tcp, "udp": udp, "allowed": allowed, "host": "localhost", "unix": self.outside().join("socket"),
+            "key": KEY, "msg": numbers["msg"], "shm": numbers["shm"], "objects": objects,
         });
+        put(&self.repository.join("rogue.json"), &config.to_string())?;
+        put(&self.repository.join(".gitignore"), "target/\n*.log\n")?;
+        set_mode(&self.repository.join("beside.sh"), 0o755)?;
+        witness::commit_all(&self.repository, "the rogue and its configuration")?;
+        for name in [".env", "private.log"] {
+            put(&self.repository.join(name), &self.marker)?;
+        }
+        fill_shared(&self.repository.join("target"), &self.outside())?;
         let profiles = self.home().join(".config/agentos/profiles");
         std::fs::create_dir_all(&profiles).map_err(GateError::file(&profiles))?;
-        let agent = json!({
-            "provider": super::answers::PROFILE, "adapter": "acp", "timeout_seconds": 60,
-            "program": {"command": python(), "args": ["rogue.py", "rogue.json", "acp-direct-write"]},
-        });
-        put(
-            &profiles.join(format!("{}.json", super::answers::PROFILE)),
-            &agent.to_string(),
-        )?;
-        put(&self.repository.join("rogue.py"), ROGUE)?;
-        put(&self.repository.join("rogue.json"), &config.to_string())?;
-        witness::commit_all(&self.repository, "the rogue and its configuration")
+        for (name, adapter, mode) in [
+            (super::answers::PROFILE, "acp", "acp-direct-write"),
+            (super::whole::AGENT, "acp", "survivors"),
+            (super::runs::PROXIED, "command", "--scene"),
+        ] {
+            let mut args = vec!["rogue.py", "rogue.json", mode];
+            if mode == "--scene" {
+                args.push("proxy");
+            }
+            let mut profile = json!({
+                "provider": name, "name": name, "adapter": adapter, "timeout_seconds": 120,
+                "program": {"command": python, "args": args},
+            });
+            if mode == "--scene" {
+                profile["program"]["hosts"] = json!([format!("localhost:{allowed}")]);
+            }
+            put(&profiles.join(format!("{name}.json")), &profile.to_string())?;
+        }
+        Ok(())
     }
 
     /// Opens everything to everybody: where an attempt fails, it is not for want of plain permissions.
     pub(super) fn open(&self) -> Result<(), GateError> {
-        open_below(self.scratch.path())?;
-        open_up(&Path::new("/dev/shm").join(&self.token), 0o666)?;
-        let own = self.outside().join("canary-own");
-        // Only an owner may change modes; where root starts the product, tools are this user.
-        let owner = Some(TOOL_USER);
-        match std::os::unix::fs::chown(&own, owner, owner) {
-            Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => {
-                Err(GateError::file(own)(error))
-            }
-            Ok(()) | Err(_) => Ok(()),
+        let owner = match (self.user, starter()?) {
+            (Some(user), _) => user,
+            (None, starter) => starter,
+        };
+        open_below(self.scratch.path(), owner)?;
+        // Only an owner may change modes; where root starts the product, tools are another user.
+        let canaries = if (self.user, owner) == (None, 0) {
+            TOOL_USER
+        } else {
+            owner
+        };
+        open_below(&self.outside(), canaries)?;
+        open_below(&self.spare(), canaries)?;
+        // A tree of which a change of permissions would be seen.
+        set_mode(&self.outside().join("tree/a/b"), 0o755)
+    }
+
+    /// Sets the user on a command who starts the product.
+    pub(super) fn as_user(&self, command: &mut Command) {
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
         }
+    }
+
+    pub(super) fn top(&self) -> &Path {
+        self.scratch.path()
     }
 
     pub(super) fn repository(&self) -> &Path {
@@ -156,175 +176,188 @@ impl Ground {
         self.scratch.path().join("home")
     }
 
-    fn spare(&self) -> PathBuf {
+    /// A folder that is shown to the tool by `--read`.
+    pub(super) fn shown(&self) -> PathBuf {
+        self.scratch.path().join("shown")
+    }
+
+    pub(super) fn spare(&self) -> PathBuf {
         self.scratch.path().join("spare/repository")
     }
 
-    pub(super) fn measure(&self) -> Result<Before, GateError> {
-        Ok(Before {
-            repository: State::measure(&self.repository)?,
-            files: self.files()?,
-        })
+    pub(super) fn token(&self) -> &str {
+        &self.token
     }
 
-    /// Every file outside that is not the repository's.
-    fn files(&self) -> Result<BTreeMap<PathBuf, String>, GateError> {
-        let mut files = BTreeMap::new();
-        for folder in [self.outside(), self.spare(), self.home()] {
-            // The product keeps its own keys and settings in the home.
-            let own = |path: &Path| {
-                path.starts_with(".config") || path.starts_with(".agentos") || path.starts_with(".local")
-            };
-            let mut found = BTreeMap::new();
-            witness::list(&folder, &folder, &own, &mut found)?;
-            files.extend(found.into_iter().map(|(path, seen)| (folder.join(path), seen)));
-        }
-        Ok(files)
+    /// Numbers of the processes that the ground itself started.
+    pub(super) fn own_processes(&self) -> [u32; 3] {
+        [std::process::id(), self.victim.id(), self.neighbour.id()]
     }
 
-    /// What is different now, seen from outside.
-    pub(super) fn differences(&self, before: &Before) -> Result<Vec<Finding>, GateError> {
-        let repository = match State::measure(&self.repository) {
-            Ok(after) => before.repository.differences(&after),
-            Err(error) => vec![format!("it cannot be read any more: {error}")],
-        };
-        let after = self.files()?;
-        let changed: Vec<String> = before
-            .files
-            .keys()
-            .chain(after.keys())
-            .filter(|path| before.files.get(*path) != after.get(*path))
-            .map(|path| path.display().to_string())
-            .collect();
-        let shared = std::fs::read_to_string(Path::new("/dev/shm").join(&self.token)).unwrap_or_default();
-        let alive = Path::new("/proc")
-            .join(self.victim.id().to_string())
-            .join("cmdline");
-        let alive = std::fs::read(alive).is_ok_and(|line| line.starts_with(b"sleep"));
-        let heard = self.heard();
-        let left = left_behind();
-        let say = |list: &[String]| match list.is_empty() {
-            true => "as before".to_owned(),
-            false => list.join("; "),
-        };
-        Ok(vec![
-            (
-                "repository",
-                "the repository is byte-identical",
-                repository.is_empty(),
-                say(&repository),
-            ),
-            (
-                "outside",
-                "every file outside is as before",
-                changed.is_empty(),
-                say(&changed),
-            ),
-            (
-                "shared-memory-outside",
-                "shared memory is as before",
-                shared == "canary\n",
-                shared.clone(),
-            ),
-            (
-                "victim",
-                "the other process lives",
-                alive,
-                format!("alive: {alive}"),
-            ),
-            (
-                "silence",
-                "no socket outside heard anything",
-                heard.is_empty(),
-                say(&heard),
-            ),
-            (
-                "processes-left",
-                "no process of the rogue is left",
-                left.is_empty(),
-                say(&left),
-            ),
-        ])
-    }
-
-    /// Sockets that a connection or a packet reached.
-    fn heard(&self) -> Vec<String> {
-        let mut heard = Vec::new();
-        if self.tcp.set_nonblocking(true).is_ok() && self.tcp.accept().is_ok() {
-            heard.push("TCP".to_owned());
-        }
-        if self.udp.set_nonblocking(true).is_ok() && self.udp.recv(&mut [0; 16]).is_ok() {
-            heard.push("UDP".to_owned());
-        }
-        for (name, socket) in [("unix", &self.unix), ("abstract", &self.hidden)] {
-            if socket.set_nonblocking(true).is_ok() && socket.accept().is_ok() {
-                heard.push(name.to_owned());
-            }
-        }
-        heard
+    /// Does the process still live that attempts were aimed at?
+    pub(super) fn victim_lives(&self) -> bool {
+        let line = Path::new("/proc").join(self.victim.id().to_string()).join("cmdline");
+        std::fs::read(line).is_ok_and(|line| line.starts_with(b"sleep"))
     }
 }
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        // It may have ended: that was judged before.
+        // Either may have ended: that was judged before. The neighbour takes its own away when its input ends.
         let _ = self.victim.kill();
         let _ = self.victim.wait();
-        let _ = std::fs::remove_file(Path::new("/dev/shm").join(&self.token));
+        drop(self.neighbour.stdin.take());
+        let _ = self.neighbour.wait();
+        for place in [format!("/dev/shm/{}-left", self.token), format!("/tmp/{}-left", self.token)] {
+            let _ = std::fs::remove_file(place);
+        }
+        // A tool may have left more levels than the standard library's recursion has room for; `rm` does not recurse.
+        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.scratch.path()).status();
+        let _ = Command::new("rm").arg("-rf").arg(self.scratch.path()).status();
     }
 }
 
-/// Processes of this run's rogue that still live: their command line names the script.
-fn left_behind() -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let rogue = |place: PathBuf| {
-        let line = std::fs::read(place.join("cmdline")).ok()?;
-        let parts: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-        let is_rogue = parts.get(1) == Some(&b"rogue.py".as_slice());
-        is_rogue.then(|| format!("process {}", place.display()))
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| rogue(entry.path()))
-        .collect()
+/// Makes the folders outside and what lies in them.
+fn lay_out(top: &Path, table: &[AttemptRow], marker: &str) -> Result<(), GateError> {
+    for folder in [
+        "outside/private",
+        "outside/tree/a/b",
+        "home/.ssh",
+        "home/.aws",
+        "shown",
+        "spare",
+    ] {
+        let folder = top.join(folder);
+        std::fs::create_dir_all(&folder).map_err(GateError::file(&folder))?;
+    }
+    for name in table.iter().map(|row| row.attempt.as_str()).chain(["inherited"]) {
+        put(&top.join(format!("outside/canary-{name}")), "canary\n")?;
+    }
+    for path in [
+        "home/.ssh/id_rogue",
+        "home/.aws/credentials",
+        "home/.bash_history",
+        "outside/canary-read-canary",
+        "outside/private/notes.txt",
+    ] {
+        put(&top.join(path), &format!("{marker}\n"))?;
+    }
+    put(&top.join("home/.profile"), "# mine\n")?;
+    put(&top.join("neighbour.py"), suite::NEIGHBOUR)?;
+    put(&top.join("speaker.py"), suite::SPEAKER)?;
+    fill_shared(&top.join("shown"), &top.join("outside"))?;
+    make_fifo(&top.join("shown/gate"))?;
+    witness::make_repository(&top.join("spare")).map(drop)
 }
 
-#[cfg(target_os = "linux")]
-fn abstract_socket(name: &str) -> std::io::Result<UnixListener> {
-    use std::os::linux::net::SocketAddrExt;
-    UnixListener::bind_addr(&std::os::unix::net::SocketAddr::from_abstract_name(name)?)
+/// Fills a folder that is shown to the tool.
+fn fill_shared(folder: &Path, outside: &Path) -> Result<(), GateError> {
+    std::fs::create_dir_all(folder).map_err(GateError::file(folder))?;
+    for name in ["file", "spare", "movable"] {
+        put(&folder.join(name), "canary\n")?;
+    }
+    make_link(outside, &folder.join("link-outside"))
 }
 
-#[cfg(not(target_os = "linux"))]
-fn abstract_socket(_name: &str) -> std::io::Result<UnixListener> {
-    Err(std::io::ErrorKind::Unsupported.into())
+/// Makes a FIFO.
+fn make_fifo(place: &Path) -> Result<(), GateError> {
+    run_quietly(Command::new("mkfifo").arg(place))
 }
 
-fn put(path: &Path, text: &str) -> Result<(), GateError> {
+/// Makes a symbolic link to `to` at `place`.
+pub(super) fn make_link(to: &Path, place: &Path) -> Result<(), GateError> {
+    run_quietly(Command::new("ln").arg("-sfn").arg(to).arg(place))
+}
+
+fn run_quietly(command: &mut Command) -> Result<(), GateError> {
+    let program = PathBuf::from(command.get_program());
+    let status = command.stdin(Stdio::null()).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(GateError::Usage(format!("`{}` failed: {status}", program.display()))),
+        Err(source) => Err(GateError::Start { program, source }),
+    }
+}
+
+/// A program that the user `owner` starts; who starts the gate starts it where only root could change that.
+fn started_as(program: &str, args: &[&str], owner: u32) -> Result<Command, GateError> {
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null());
+    if starter()? == 0 {
+        command.uid(owner).gid(owner);
+    }
+    Ok(command)
+}
+
+/// Starts the neighbour and waits until what it holds is there; returns the numbers of it.
+fn start_neighbour(
+    python: &Path,
+    top: &Path,
+    (token, marker): (&str, &str),
+    owner: u32,
+) -> Result<(Child, Value), GateError> {
+    let failed = || GateError::file("the rogue's neighbour");
+    let script = top.join("neighbour.py").display().to_string();
+    let key = KEY.to_string();
+    let mut command = started_as(&python.display().to_string(), &[&script, &key, token, marker], owner)?;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(failed())?;
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.as_mut() {
+        BufReader::new(stdout).read_line(&mut line).map_err(failed())?;
+    }
+    Ok((child, serde_json::from_str(&line).unwrap_or_default()))
+}
+
+pub(super) fn put(path: &Path, text: &str) -> Result<(), GateError> {
     std::fs::write(path, text).map_err(GateError::file(path))
 }
 
-fn open_up(path: &Path, mode: u32) -> Result<(), GateError> {
+pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), GateError> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(GateError::file(path))
 }
 
-fn open_below(folder: &Path) -> Result<(), GateError> {
-    open_up(folder, 0o777)?;
+/// Gives everything below a folder to `owner`, where that is allowed, and opens it to everybody.
+fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
+    give(folder, owner)?;
+    set_mode(folder, 0o777)?;
     for entry in std::fs::read_dir(folder).map_err(GateError::file(folder))? {
         let path = entry.map_err(GateError::file(folder))?.path();
         let about = path.symlink_metadata().map_err(GateError::file(&path))?;
         // What the product keeps for itself stays as it made it: it may refuse keys that others can read.
-        if path.ends_with(".git/agentos") || path.ends_with(".config") || path.ends_with(".agentos") {
+        if path.ends_with(".git/agentos") || path.ends_with(".agentos") {
             continue;
         }
-        if about.is_dir() {
-            open_below(&path)?;
+        if path.ends_with(".config") {
+            give_below(&path, owner)?;
+        } else if about.is_dir() {
+            open_below(&path, owner)?;
         } else if !about.is_symlink() {
+            give(&path, owner)?;
             let executable = about.permissions().mode() & 0o111;
-            open_up(&path, 0o666 | executable)?;
+            set_mode(&path, 0o666 | executable)?;
         }
     }
     Ok(())
+}
+
+fn give_below(path: &Path, owner: u32) -> Result<(), GateError> {
+    give(path, owner)?;
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).map_err(GateError::file(path))? {
+            give_below(&entry.map_err(GateError::file(path))?.path(), owner)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives a file away; that only root may is no error.
+fn give(path: &Path, owner: u32) -> Result<(), GateError> {
+    match std::os::unix::fs::lchown(path, Some(owner), Some(owner)) {
+        Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => Err(GateError::file(path)(error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }

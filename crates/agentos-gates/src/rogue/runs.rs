@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ground::Ground;
+use super::suite::AttemptRow;
 use crate::error::GateError;
-use crate::results::Check;
 
 /// In whose name the product would commit.
 const IDENTITY: [(&str, &str); 4] = [
@@ -20,6 +20,15 @@ const IDENTITY: [(&str, &str); 4] = [
     ("GIT_COMMITTER_EMAIL", "rogue@localhost"),
 ];
 
+/// A profile of the user's own that allows the rogue one host.
+pub(super) const PROXIED: &str = "rogue-proxied";
+
+/// A tool that does what it should.
+pub(super) const HARMLESS: [&str; 3] = ["sh", "-c", "echo x >honest"];
+
+/// Seconds for one scene; some attempts wait for an answer that never comes.
+const SCENE_SECONDS: &str = "400";
+
 /// The product and the ground it is run on.
 pub(super) struct Program<'a> {
     pub(super) agentos: &'a Path,
@@ -27,80 +36,103 @@ pub(super) struct Program<'a> {
     pub(super) ground: &'a Ground,
 }
 
-/// One attempt, as the rogue tells it.
+/// One attempt, as the rogue reports it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Attempt {
-    attempt: String,
-    kind: String,
-    plain: bool,
-    succeeded: bool,
-    said: Option<String>,
+pub(super) struct AttemptReport {
+    /// Name of the attempt.
+    pub(super) attempt: String,
+    /// Did the call succeed?
+    pub(super) succeeded: bool,
+    /// Why not; `None` if it succeeded.
+    pub(super) said: Option<String>,
+    /// Beginning of what was read; `None` if nothing was.
+    pub(super) read: Option<String>,
 }
 
-/// The verdict on one attempt.
-pub(super) fn judged(line: &Attempt) -> Check {
-    let said = line.said.clone().unwrap_or_else(|| "it worked".to_owned());
-    super::check(
-        &line.attempt,
-        &format!("{}: no way out", line.kind),
-        !line.succeeded,
-        said,
-    )
-}
-
-impl Attempt {
-    /// Its name.
-    pub(super) fn name(&self) -> &str {
-        &self.attempt
-    }
+/// One attempt, as the gate judges it.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct AttemptVerdict {
+    #[serde(flatten)]
+    pub(super) row: AttemptRow,
+    /// Did it reach anything outside?
+    pub(super) succeeded: bool,
+    /// What was seen.
+    pub(super) said: String,
 }
 
 /// How one call ended.
-pub(super) struct Said {
+pub(super) struct Ended {
     pub(super) code: Option<i32>,
     pub(super) result: Value,
+    pub(super) stdout: String,
     pub(super) stderr: String,
 }
 
-impl Program<'_> {
-    /// Why nothing can be judged here; also makes the product's own state, before anything is measured.
-    pub(super) fn cannot_confine(&self) -> Result<Option<String>, GateError> {
-        let said = self.tool(&[], &["true"])?;
-        let message = said
-            .result
-            .get("error_message")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        Ok(message
-            .contains("could not be confined")
-            .then(|| format!("this machine cannot confine a tool: {message}")))
+impl Ended {
+    /// Text of a field of the result, empty if it has none.
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.result.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// All attempts; inside, why there are none.
-    pub(super) fn attempts(&self) -> Result<Result<Vec<Attempt>, String>, GateError> {
-        let said = self.rogue(&[], None)?;
-        let told = said.result.get("diff").and_then(Value::as_str);
+    /// Files in the answer.
+    pub(super) fn touched(&self) -> Value {
+        self.result.get("files_touched").cloned().unwrap_or_default()
+    }
+
+    /// Lines that the answer adds.
+    pub(super) fn added(&self) -> Vec<&str> {
+        let lines = self.text("diff").lines().filter_map(|line| line.strip_prefix('+'));
+        lines.filter(|line| !line.starts_with("++ ")).collect()
+    }
+
+    /// One line about the end.
+    pub(super) fn summary(&self) -> String {
+        let message = self.text("error_message");
+        format!("ended as `{}`, exit code {:?} {message}", self.text("status"), self.code)
+    }
+}
+
+impl Program<'_> {
+    /// Returns why nothing can be judged here, `None` if it can; also makes the product's own state, before anything is
+    /// measured.
+    pub(super) fn cannot_confine(&self) -> Result<Option<String>, GateError> {
+        let ended = self.tool(&[], &HARMLESS)?;
+        let message = ended.text("error_message");
+        if message.contains("could not be confined") {
+            return Ok(Some(format!("this machine cannot confine a tool: {message}")));
+        }
+        Ok((ended.code != Some(0)).then(|| format!("no tool can be run: {message} {}", ended.stderr)))
+    }
+
+    /// Makes the attempts of one scene; inside, why there are none.
+    pub(super) fn scene(&self, scene: &str) -> Result<Result<Vec<AttemptReport>, String>, GateError> {
+        let ended = if scene == "proxy" {
+            self.call(&["tool", "run", "-p", PROXIED, "--json", "--timeout", SCENE_SECONDS, "try"])?
+        } else {
+            let shown = self.ground.shown().display().to_string();
+            let flags = ["--timeout", SCENE_SECONDS, "--read", &shown, "--share", "target"];
+            self.rogue(&flags, None)?
+        };
         // A product that saw what was done passes no diff on; what the rogue answered is in its evidence.
-        let kept = match told {
+        let kept = match ended.result.get("diff").and_then(Value::as_str) {
             Some(diff) => Some(diff.to_owned()),
             None => self.recorded_answer()?,
         };
         let Some(diff) = kept else {
-            return Ok(Err(format!(
-                "the rogue left no lines (exit code {:?}): {} {}",
-                said.code, said.result, said.stderr
-            )));
+            return Ok(Err(format!("the rogue left no lines: {} {}", ended.summary(), ended.stderr)));
         };
         let lines = diff.lines().filter_map(|line| line.strip_prefix('+'));
         let parsed = lines
             .filter(|line| line.starts_with("{\"attempt\""))
-            .map(serde_json::from_str::<Attempt>);
-        Ok(parsed
-            .collect::<Result<_, _>>()
-            .map_err(|error| error.to_string()))
+            .map(serde_json::from_str::<AttemptReport>);
+        let reports: Result<Vec<_>, _> = parsed.collect();
+        Ok(reports.map_err(|error| error.to_string()).and_then(|reports| {
+            let none = reports.is_empty();
+            if none { Err(format!("the rogue left no lines: {}", ended.summary())) } else { Ok(reports) }
+        }))
     }
 
-    /// The runs that do not end by themselves or abuse the streams: id, whether it was held, what was seen.
+    /// Makes the runs that do not end by themselves or abuse the streams: id, whether it was held, what was seen.
     pub(super) fn endless(&self) -> Result<Vec<(&'static str, bool, String)>, GateError> {
         let mut found = Vec::new();
         for (id, flags, status) in [
@@ -110,34 +142,25 @@ impl Program<'_> {
             ("memory-bomb", &["--timeout", "30"], "failed"),
             ("large-file", &[], "failed"),
             ("never-ends", &["--timeout", "2"], "timeout"),
+            ("stops-itself", &["--timeout", "2"], "timeout"),
+            ("kills-everybody", &["--timeout", "20"], "failed"),
         ] {
-            let said = self.rogue(flags, Some(id))?;
-            let ended = said
-                .result
-                .get("status")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            found.push((
-                id,
-                ended == status,
-                format!("ended as `{ended}`, exit code {:?}", said.code),
-            ));
+            let ended = self.rogue(flags, Some(id))?;
+            found.push((id, ended.text("status") == status, ended.summary()));
         }
-        let said = self.rogue(&[], Some("protocol-abuse"))?;
-        let touched = said.result.get("files_touched").cloned().unwrap_or_default();
-        let honest = touched == serde_json::json!(["honest"]);
-        found.push((
-            "protocol-abuse",
-            honest,
-            format!("files in the answer: {touched}"),
-        ));
+        for id in ["protocol-abuse", "closes-its-streams", "opaque-marks", "git-replaced-by-link"] {
+            let ended = self.rogue(&[], Some(id))?;
+            let touched = ended.touched();
+            let honest = touched == serde_json::json!(["honest"]);
+            found.push((id, honest, format!("files in the answer: {touched}, {}", ended.summary())));
+        }
         Ok(found)
     }
 
-    /// The last answer in the product's evidence.
+    /// The last answer in the product's evidence; `None` if it has none.
     fn recorded_answer(&self) -> Result<Option<String>, GateError> {
-        let said = self.call(&["evidence", "show", "--json"])?;
-        let records = said.result.get("records").and_then(Value::as_array);
+        let ended = self.call(&["evidence", "show", "--json"])?;
+        let records = ended.result.get("records").and_then(Value::as_array);
         let named = records.into_iter().flatten().rev().find_map(|record| {
             let name = record.pointer("/body/answer_sha256")?.as_str()?;
             name.strip_prefix("sha256:")
@@ -149,28 +172,56 @@ impl Program<'_> {
 
     /// Does the product's own record hold?
     pub(super) fn evidence_is_whole(&self) -> Result<(bool, String), GateError> {
-        let said = self.call(&["evidence", "verify", "--json"])?;
-        Ok((said.code == Some(0), format!("exit code {:?}", said.code)))
+        let ended = self.call(&["evidence", "verify", "--json"])?;
+        Ok((ended.code == Some(0), format!("exit code {:?}", ended.code)))
     }
 
-    fn rogue(&self, flags: &[&str], name: Option<&str>) -> Result<Said, GateError> {
+    /// Runs the rogue with one of its modes, or with the attempts of the scene `alone` if `name` is `None`.
+    pub(super) fn rogue(&self, flags: &[&str], name: Option<&str>) -> Result<Ended, GateError> {
         let python = self.python.to_string_lossy();
         let mut command = vec![python.as_ref(), "rogue.py", "rogue.json"];
         command.extend(name);
         self.tool(flags, &command)
     }
 
-    fn tool(&self, flags: &[&str], command: &[&str]) -> Result<Said, GateError> {
+    /// Runs a program as the tool, without landing its answer.
+    pub(super) fn tool(&self, flags: &[&str], command: &[&str]) -> Result<Ended, GateError> {
         let fixed = ["tool", "run", "-p", "command", "--json"];
         let args = [&fixed, flags, &["--"], command].concat();
         self.call(&args)
     }
 
-    pub(super) fn call(&self, args: &[&str]) -> Result<Said, GateError> {
+    /// Runs the product to its end.
+    pub(super) fn call(&self, args: &[&str]) -> Result<Ended, GateError> {
+        self.call_with(None, args)
+    }
+
+    /// Runs the product with a limit of open files, `None` if with that of the gate.
+    pub(super) fn call_with(&self, open_files: Option<u32>, args: &[&str]) -> Result<Ended, GateError> {
+        let output = self
+            .command(open_files, args)
+            .output()
+            .map_err(|source| GateError::Start {
+                program: self.agentos.to_owned(),
+                source,
+            })?;
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(Ended {
+            code: output.status.code(),
+            result: serde_json::from_str(&stdout).unwrap_or_default(),
+            stdout,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// The product, ready to be started by the ground's user.
+    pub(super) fn command(&self, open_files: Option<u32>, args: &[&str]) -> Command {
         // A descriptor that is open and a variable that is set, as a careless shell would leave them.
         let leaked = self.ground.outside().join("canary-inherited");
-        let output = Command::new("sh")
-            .args(["-c", "exec 9<>\"$0\"; exec \"$@\""])
+        let limit = open_files.map_or_else(String::new, |count| format!("ulimit -n {count}; "));
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &format!("{limit}exec 9<>\"$0\"; exec \"$@\"")])
             .arg(leaked)
             .arg(self.agentos)
             .arg("--repo")
@@ -181,17 +232,11 @@ impl Program<'_> {
             // Nothing but its own judgement may keep an answer from landing.
             .envs(IDENTITY)
             .env_remove("XDG_CONFIG_HOME")
+            .env_remove("XDG_CACHE_HOME")
+            .env_remove("XDG_RUNTIME_DIR")
             .current_dir(self.ground.repository())
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|source| GateError::Start {
-                program: self.agentos.to_owned(),
-                source,
-            })?;
-        Ok(Said {
-            code: output.status.code(),
-            result: serde_json::from_slice(&output.stdout).unwrap_or_default(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+            .stdin(Stdio::null());
+        self.ground.as_user(&mut command);
+        command
     }
 }

@@ -1,0 +1,62 @@
+//! What the repository's object store holds beside the files of the base: the secrets of its past.
+//!
+//! Owns: making them and naming their objects. Never: leaves one of them in the work tree.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::ground::put;
+use crate::error::GateError;
+use crate::witness::{self, git};
+
+/// Names of the objects that hold a secret.
+#[derive(Debug, Serialize)]
+pub(super) struct PastObjects {
+    /// A file that an earlier commit had: its blob.
+    deleted: String,
+    /// A branch that is not checked out: its commit.
+    branch: String,
+    /// A stashed change: its commit.
+    stash: String,
+    /// A file that was only ever staged: its blob.
+    staged: String,
+    /// A commit that no branch reaches, with the secret in its message.
+    dangling: String,
+}
+
+/// Gives the repository a past with `secret` in every place that a copy of the base must not show.
+pub(super) fn write(repository: &Path, secret: &str) -> Result<PastObjects, GateError> {
+    let name = |revision: &str| git(repository, &["rev-parse", revision], None).map(|text| text.trim().to_owned());
+    let write_file = |file: &str| put(&repository.join(file), &format!("{secret}\n"));
+    write_file("old.txt")?;
+    witness::commit_all(repository, "a secret")?;
+    let deleted = name("HEAD:old.txt")?;
+    git(repository, &["rm", "--quiet", "old.txt"], None)?;
+    witness::commit_all(repository, "the secret is gone")?;
+    git(repository, &["checkout", "--quiet", "-b", "private"], None)?;
+    write_file("private.txt")?;
+    witness::commit_all(repository, "a private branch")?;
+    let branch = name("HEAD")?;
+    git(repository, &["checkout", "--quiet", "main"], None)?;
+    write_file("README.md")?;
+    git(repository, &["stash", "push", "--quiet"], None)?;
+    let stash = name("refs/stash")?;
+    let blob = git(
+        repository,
+        &["hash-object", "-w", "--stdin"],
+        Some(&format!("{secret} staged\n")),
+    )?;
+    let commit = git(
+        repository,
+        &["commit-tree", "HEAD^{tree}", "-m", &format!("{secret} dangling")],
+        None,
+    )?;
+    Ok(PastObjects {
+        deleted,
+        branch,
+        stash,
+        staged: blob.trim().to_owned(),
+        dangling: commit.trim().to_owned(),
+    })
+}
