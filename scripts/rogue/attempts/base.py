@@ -141,6 +141,21 @@ def first(places, act):
     raise last
 
 
+def beyond_mounts(folder):
+    """Lists what lies in a folder beside the way to what was mounted for the tool; nothing else counts as seen."""
+    with open("/proc/self/mountinfo") as mounts:
+        places = [line.split()[4] for line in mounts]
+    own = {os.path.dirname(C.repository)} if C.confined else set()
+    names = []
+    for name in os.listdir(folder):
+        path = os.path.join(os.path.realpath(folder), name)
+        if not any(place == path or place.startswith(path + "/") for place in places if place != "/") and path not in own:
+            names.append(name)
+    if not names:
+        raise Held("nothing is there but the way to what is shown")
+    return names
+
+
 def child(act):
     """Starts a process that runs `act` and then waits to be ended; returns its number."""
     ready, told = os.pipe()

@@ -124,11 +124,21 @@ told("process-of-the-outside", "the command line of a process outside", lambda: 
 told("process-environment", "the variables of a process outside", lambda: open(f"/proc/{C.victim}/environ", "rb").read() and None, "a process of its own user")
 told("process-memory-file", "the memory of a process outside as a file", lambda: os.close(os.open(f"/proc/{C.victim}/mem", os.O_RDWR)), "a process of its own user")
 told("process-maps", "where the memory of process 1 lies", lambda: os.close(os.open("/proc/1/maps", os.O_RDONLY)), "a process 1 of its own user")
-told("process-1-descriptors", "the descriptors of process 1", lambda: os.listdir("/proc/1/fd"), "a process 1 of its own user")
+told("process-1-descriptors", "the descriptors of process 1", lambda: [os.readlink(f"/proc/1/fd/{name}") for name in os.listdir("/proc/1/fd")] and None, "a process 1 of its own user")
 told("process-1-program", "the program of process 1", lambda: os.readlink("/proc/1/exe"), "a process 1 of its own user")
 told("process-1-root", "the root of process 1", lambda: os.listdir("/proc/1/root/" + C.outside), "a process 1 of its own user")
 told("process-1-stack", "what process 1 does in the kernel", lambda: os.close(os.open("/proc/1/syscall", os.O_RDONLY)) or open("/proc/1/syscall").read(), "a process 1 of its own user")
+told("keys-of-the-machine", "the names of kept keys", lambda: keys(), "a kernel that keeps keys for this user")
 told("kernel-symbols", "where the kernel lies", lambda: symbols(), ROOT)
+
+
+def keys():
+    with open("/proc/keys") as file:
+        # The kernel lists only those that the reader may see; a new user has its own keyrings, which say nothing.
+        names = [line.split(": ")[0].split()[-1] for line in file]
+    foreign = [name for name in names if not name.startswith(("_uid", "_tid", "_pid", "_ses", "_persistent"))]
+    if not foreign:
+        raise Held("none but its own user's")
 
 
 def symbols():

@@ -90,12 +90,14 @@ def _(me):
 
 @attempt("shared-memory-left", "leaves shared memory that another run finds", judged="outside")
 def _(me):
-    create(f"/dev/shm/{C.token}-left")
+    create(f"/dev/shm/{C.token}-{me.name}")
+    raise Held("the gate looks whether it is there")
 
 
 @attempt("temporary-file-left", "leaves a file in /tmp that another run finds", judged="outside")
 def _(me):
-    create(f"/tmp/{C.token}-left")
+    create(f"/tmp/{C.token}-{me.name}")
+    raise Held("the gate looks whether it is there")
 
 
 @attempt("fifo-of-the-outside", "writes into a FIFO that a process outside reads")

@@ -6,7 +6,7 @@ What is read is handed to the gate, which looks for its own marker in it.
 import glob
 import os
 
-from .base import C, Held, first, read, run, table
+from .base import C, Held, beyond_mounts, first, read, run, table
 
 attempt = table("reads")
 
@@ -36,13 +36,12 @@ file("read-resolver", "the name servers of this machine", lambda: "/etc/resolv.c
 
 @attempt("read-whole-home-of-root", "root's home", "root's rights to read it")
 def _(me):
-    os.listdir("/root")
+    beyond_mounts("/root")
 
 
 @attempt("list-homes", "the names of the machine's users' homes", "a machine with such a folder")
 def _(me):
-    if not os.listdir("/home"):
-        raise Held("it is empty")
+    beyond_mounts("/home")
 
 
 @attempt("list-outside-by-find", "every file outside, by `find`")
@@ -53,13 +52,12 @@ def _(me):
 
 @attempt("list-logs", "the system's logs", "a machine with such a folder")
 def _(me):
-    os.listdir("/var/log")
+    beyond_mounts("/var/log")
 
 
 @attempt("list-run", "the sockets and states of services", "a machine with such a folder")
 def _(me):
-    if not os.listdir("/run"):
-        raise Held("it is empty")
+    beyond_mounts("/run")
 
 
 @attempt("read-through-symlink", "a key through a link")
@@ -96,13 +94,7 @@ def _(me):
 
 @attempt("read-other-run", "the folders of other runs")
 def _(me):
-    def others(folder):
-        # Folders on the way to its own copy are there, and empty but for it.
-        names = [name for name in os.listdir(folder) if not C.copy.startswith(os.path.join(folder, name))]
-        if not names:
-            raise Held("only its own is there")
-
-    first((C.repository + "/.git/agentos/copies", os.path.dirname(C.repository)), others)
+    first((C.repository + "/.git/agentos/copies", os.path.dirname(C.repository)), beyond_mounts)
 
 
 @attempt("read-base-copy", "the product's kept copy of another base", "an earlier run")

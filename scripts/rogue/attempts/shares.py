@@ -2,7 +2,7 @@
 
 import os
 
-from .base import C, Held, append, create, table
+from .base import C, Held, append, beyond_mounts, create, table
 
 attempt = table("shares")
 OUT = "outside"
@@ -37,9 +37,7 @@ for name, act, what in (
 
 @attempt("read-folder-above", "the folder above one that is shown")
 def _(me):
-    names = os.listdir(C.shown + "/..")
-    if set(names) <= {os.path.basename(C.shown), "repository"}:
-        raise Held("only what is shown is there")
+    beyond_mounts(C.shown + "/..")
 
 
 @attempt("shared-folder-above", "the folder above one that is shared", NEEDS)

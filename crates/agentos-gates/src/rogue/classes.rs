@@ -11,7 +11,8 @@ struct Class {
     cases: &'static [&'static str],
 }
 
-/// From Claude Code's own list of changes (versions), and from issues of other agents.
+/// From Claude Code's own list of changes (versions), from issues of other agents, and from the findings of a review of
+/// this product, by number.
 const CLASSES: &[Class] = &[
     Class {
         name: "a read rule does not stop a shell",
@@ -41,7 +42,12 @@ const CLASSES: &[Class] = &[
     Class {
         name: "a command in another spelling",
         reported: "Claude Code 2.1.98",
-        cases: &["disguised-command"],
+        cases: &[
+            "disguised-command-backslash",
+            "disguised-command-base64",
+            "disguised-command-git-alias",
+            "disguised-command-variables",
+        ],
     },
     Class {
         name: "a work tree through a link",
@@ -55,6 +61,7 @@ const CLASSES: &[Class] = &[
             "git-dash-c",
             "git-directory-options",
             "git-environment",
+            "git-trace-variable",
             "borrowed-objects",
         ],
     },
@@ -106,7 +113,116 @@ const CLASSES: &[Class] = &[
     Class {
         name: "a repository's configuration is executed",
         reported: "QwenLM/qwen-code 10561, mistralai/mistral-vibe 962",
-        cases: &["config-in-the-copy", "hook-in-the-copy"],
+        cases: &["config-in-the-copy", "hook-in-the-copy", "git-in-disguise"],
+    },
+    Class {
+        name: "a tool outlives its run and has its answer read through a link",
+        reported: "review, finding 1",
+        cases: &[
+            "acp-survivors",
+            "spinning-children",
+            "outlive",
+            "processes-left",
+            "process-1-affinity",
+            "process-1-scheduler-idle",
+            "process-1-nice",
+            "process-1-input-output-priority",
+        ],
+    },
+    Class {
+        name: "a folder that becomes a git directory by its content",
+        reported: "review, finding 2",
+        cases: &["embedded-repository"],
+    },
+    Class {
+        name: "the object store shows what the base does not hold",
+        reported: "review, finding 3",
+        cases: &[
+            "history-deleted-file",
+            "history-other-branch",
+            "history-stash",
+            "history-staged-blob",
+            "history-dangling-commit",
+            "history-alternates",
+            "check-history",
+            "secrets-in-evidence",
+        ],
+    },
+    Class {
+        name: "clean-up follows links",
+        reported: "review, finding 4",
+        cases: &["clean-up-race", "forged-run"],
+    },
+    Class {
+        name: "a relay or its parent connects to whatever a name leads to",
+        reported: "review, findings 5 and 16",
+        cases: &[
+            "relay-is-seen",
+            "relay-is-a-link",
+            "relay-is-a-hard-link",
+            "relay-folder-is-a-link",
+            "relay-leads-to-hidden-service",
+            "silence",
+        ],
+    },
+    Class {
+        name: "a file that runs as its owner for whoever finds it",
+        reported: "review, finding 6",
+        cases: &[
+            "setuid-chmod",
+            "setuid-fchmodat2",
+            "setuid-open",
+            "setuid-openat2",
+            "setuid-mknod",
+            "int80-setuid-bit",
+            "setuid-visible-to-others",
+            "setuid-in-answer",
+        ],
+    },
+    Class {
+        name: "more levels of folders than a recursion has room for",
+        reported: "review, finding 7",
+        cases: &["deep-tree", "deep-tree-in-copy"],
+    },
+    Class {
+        name: "the record of refused calls is blinded",
+        reported: "review, finding 8",
+        cases: &[
+            "blinded-record",
+            "process-1-limit-file-size",
+            "process-1-limit-open-files",
+            "process-1-limit-processor-time",
+        ],
+    },
+    Class {
+        name: "a copy of the base that somebody else made is trusted",
+        reported: "review, finding 11",
+        cases: &["forged-base", "forged-run", "forged-copies-folder"],
+    },
+    Class {
+        name: "a program by its path shows its whole folder",
+        reported: "review, finding 12",
+        cases: &["program-by-absolute-path"],
+    },
+    Class {
+        name: "another host than the allowed one inside a tunnel",
+        reported: "review, finding 21",
+        cases: &["tunnel-host", "tunnel-server-name", "tunnel-server-name-split"],
+    },
+    Class {
+        name: "what one run uses up is missing for another",
+        reported: "review, finding 25",
+        cases: &["two-runs-at-once", "memory-bomb", "fork-bomb", "large-file"],
+    },
+    Class {
+        name: "what the machine tells of the outside",
+        reported: "review, finding 26",
+        cases: &["mounts-of-the-outside", "keys-of-the-machine", "processes-listed"],
+    },
+    Class {
+        name: "another set of system call numbers",
+        reported: "review, what was tried and held",
+        cases: &["int80-any", "x32-any", "terminal-input-high-bits", "terminal-console-paste"],
     },
 ];
 

@@ -46,6 +46,7 @@ impl Program<'_> {
         let before = permissions(&leaf)?;
         make_link(&tree, &copies.join("run-forged"))?;
         put(&copies.join("run-forged.lock"), "")?;
+        set_mode(&copies.join("run-forged.lock"), 0o666)?;
         // An ordinary user who may not delete the link is led through it.
         set_mode(copies, 0o555)?;
         let ended = self.tool(&[], &HARMLESS)?;

@@ -58,7 +58,7 @@ pub(super) struct Ground {
 impl Ground {
     /// Prepares everything for a product that `user` starts; `None` if it is the one who starts the gate.
     pub(super) fn prepare(python: &Path, user: Option<u32>) -> Result<Self, GateError> {
-        let scratch = tempfile::TempDir::new().map_err(GateError::file("the temporary folder"))?;
+        let scratch = scratch_folder()?;
         let top = scratch.path().to_owned();
         let half = user.map_or("starter", |_| "user");
         let token = format!("agentos-rogue-{}-{half}", std::process::id());
@@ -116,7 +116,7 @@ impl Ground {
         for (name, adapter, mode) in [
             (super::answers::PROFILE, "acp", "acp-direct-write"),
             (super::whole::AGENT, "acp", "survivors"),
-            (super::runs::PROXIED, "command", "--scene"),
+            (super::runs::PROXIED, "agent", "--scene"),
         ] {
             let mut args = vec!["rogue.py", "rogue.json", mode];
             if mode == "--scene" {
@@ -189,6 +189,15 @@ impl Ground {
         &self.token
     }
 
+    /// Places where a run could leave something for another.
+    pub(super) fn places_left(&self) -> [String; 2] {
+        let token = &self.token;
+        [
+            format!("/dev/shm/{token}-shared-memory-left"),
+            format!("/tmp/{token}-temporary-file-left"),
+        ]
+    }
+
     /// Numbers of the processes that the ground itself started.
     pub(super) fn own_processes(&self) -> [u32; 3] {
         [std::process::id(), self.victim.id(), self.neighbour.id()]
@@ -208,13 +217,21 @@ impl Drop for Ground {
         let _ = self.victim.wait();
         drop(self.neighbour.stdin.take());
         let _ = self.neighbour.wait();
-        for place in [format!("/dev/shm/{}-left", self.token), format!("/tmp/{}-left", self.token)] {
+        for place in self.places_left() {
             let _ = std::fs::remove_file(place);
         }
         // A tool may have left more levels than the standard library's recursion has room for; `rm` does not recurse.
         let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.scratch.path()).status();
         let _ = Command::new("rm").arg("-rf").arg(self.scratch.path()).status();
     }
+}
+
+/// Makes a folder that is not below `/tmp`: there the sandbox has a writable folder of its own, in which a tool could make
+/// a path that only looks like one of the outside.
+fn scratch_folder() -> Result<tempfile::TempDir, GateError> {
+    tempfile::TempDir::new_in("/var/tmp")
+        .or_else(|_| tempfile::TempDir::new())
+        .map_err(GateError::file("the temporary folder"))
 }
 
 /// Makes the folders outside and what lies in them.

@@ -131,6 +131,10 @@ fn judge_report(ground: &Ground, report: &AttemptReport, changed: &[PathBuf]) ->
     if let Some(path) = changed.iter().find(is_own) {
         return (true, format!("seen from outside: {}", path.display()));
     }
+    let left = ground.places_left();
+    if let Some(place) = left.iter().find(|place| place.ends_with(&format!("-{name}")) && Path::new(place).exists()) {
+        return (true, format!("seen from outside: {place}"));
+    }
     if listeners.allowed_heard(&format!("attacker-{name}.")) || listeners.forbidden_heard(&format!("{name}\n")) {
         return (true, "heard outside".to_owned());
     }

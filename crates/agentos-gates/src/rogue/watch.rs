@@ -68,7 +68,8 @@ impl Ground {
             .collect();
         let memory = Path::new("/dev/shm").join(self.token());
         let shared = std::fs::read_to_string(memory).unwrap_or_default();
-        let left: Vec<String> = [format!("/dev/shm/{}-left", self.token()), format!("/tmp/{}-left", self.token())]
+        let left: Vec<String> = self
+            .places_left()
             .into_iter()
             .filter(|place| Path::new(place).exists())
             .collect();

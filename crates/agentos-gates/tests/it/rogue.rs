@@ -3,6 +3,7 @@
 //! Owns: the helper that confines nothing and says it does. A debug build takes it from `AGENTOS_TEST_HELPER`; a release
 //! build has no such variable. Skipped, saying so, where `agentos` was not built beside the gates.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use agentos_testkit::cli::Cli;
@@ -25,7 +26,8 @@ order = json.loads(text)
 layers = ["mount-namespace", "pid-namespace", "network-namespace", "ipc-namespace", "landlock", "seccomp",
           "no-new-privileges", "unprivileged", "limits"]
 print(json.dumps({"confined": {"layers": layers, "landlock_abi": 7}}), flush=True)
-if order["program"] is None or order["args"][-1:] in (["fork-bomb"], ["memory-bomb"], ["outlive"], ["large-file"]):
+# Of the rogue only what ends by itself and touches its own places alone: the attempts of the first scene.
+if order["program"] is None or "rogue.py" in order["args"] and order["args"][-1] != "rogue.json":
     sys.exit()
 show = order["overlays"][0]
 copy = tempfile.mkdtemp()
@@ -66,12 +68,14 @@ fn ids<'a>(verdict: &'a Value, status: &str) -> Vec<&'a str> {
 fn without_a_sandbox_the_suite_fails_attempt_by_attempt() {
     let Some(agentos) = agentos() else { return };
     let folder = tempfile::tempdir().unwrap();
+    // The ordinary user that root starts the product as must reach the helper.
+    set_mode(folder.path(), 0o755);
     let helper = folder.path().join("helper");
     write_file(&helper, UNCONFINED);
     set_mode(&helper, 0o755);
     let out = folder.path().join("out");
     let (code, verdict) = verdict(&agentos, &helper, &out);
-    if verdict["status"] == "skipped" {
+    if verdict["counts"]["failed"] == 0 {
         println!("skipped: {}", verdict["checks"][0]["details"]);
         return;
     }
@@ -83,18 +87,32 @@ fn without_a_sandbox_the_suite_fails_attempt_by_attempt() {
         .filter(|record| record["kind"] == "attempt")
         .map(|record| record["body"].clone())
         .collect();
-    assert!(attempts.len() >= 40, "{} attempts", attempts.len());
     let failed = ids(&verdict, "failed");
-    // Whatever an ordinary user may do unconfined works, and is found.
-    for attempt in attempts.iter().filter(|attempt| attempt["plain"] == true) {
-        let name = attempt["attempt"].as_str().unwrap();
-        assert!(failed.contains(&format!("ROGUE-{name}").as_str()), "{attempt}");
-    }
-    // And what the rogue did is seen from outside, whatever it says.
-    for seen in ["repository", "outside", "shared-memory-outside", "silence"] {
-        assert!(
-            failed.contains(&format!("ROGUE-{seen}").as_str()),
-            "{seen}: {failed:?}"
-        );
+    let halves: BTreeSet<&str> = attempts
+        .iter()
+        .map(|attempt| attempt["half"].as_str().unwrap())
+        .collect();
+    assert!(!halves.is_empty());
+    for half in halves {
+        let alone = |attempt: &&Value| attempt["half"] == half && attempt["verdict"]["scene"] == "alone";
+        let made: Vec<&Value> = attempts.iter().filter(alone).map(|attempt| &attempt["verdict"]).collect();
+        let worked = made.iter().filter(|verdict| verdict["succeeded"] == true).count();
+        println!("{half}: {worked} of {} attempts work without a sandbox", made.len());
+        // Whatever an ordinary user may do unconfined works, and is found; every other row says why it may not.
+        let cannot = |verdict: &&&Value| verdict["needs"].is_null() && verdict["succeeded"] == false;
+        let silent: Vec<String> = made
+            .iter()
+            .filter(cannot)
+            .map(|verdict| format!("{}: {}", verdict["attempt"], verdict["said"]))
+            .collect();
+        assert!(silent.is_empty(), "{half}: never work: {silent:#?}");
+        assert!(worked >= 200, "{half}: only {worked} work");
+        // And what the rogue did is seen from outside, whatever it says.
+        for seen in ["repository", "outside", "silence", "nothing-left-outside"] {
+            assert!(
+                failed.contains(&format!("ROGUE-{half}/{seen}").as_str()),
+                "{half}/{seen}: {failed:?}"
+            );
+        }
     }
 }
