@@ -197,12 +197,15 @@ fn asked(tool: &mut UnixStream) -> Option<(String, Vec<u8>)> {
     }
 }
 
-/// From `CONNECT host:port HTTP/1.1` and headers.
-fn target(head: &[u8]) -> Option<String> {
+/// Reads the target of `CONNECT host:port HTTP/1.1` and headers. `None` if it is no such request. A refused target is
+/// shown to a person, so it has visible ASCII characters only, as every host and port has (RFC 3986, section 3.2).
+pub(crate) fn target(head: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(head).ok()?;
     let mut words = text.lines().next()?.split(' ');
     match (words.next(), words.next(), words.next()) {
-        (Some("CONNECT"), Some(target), Some("HTTP/1.0" | "HTTP/1.1")) if target.len() <= 255 => {
+        (Some("CONNECT"), Some(target), Some("HTTP/1.0" | "HTTP/1.1"))
+            if target.len() <= 255 && target.bytes().all(|byte| byte.is_ascii_graphic()) =>
+        {
             Some(target.to_owned())
         }
         _ => None,
@@ -291,6 +294,9 @@ mod tests {
             ("GET http://a.example/ HTTP/1.1\r\n\r\n", None),
             ("CONNECT a.example:443\r\n\r\n", None),
             ("connect a.example:443 HTTP/1.1\r\n\r\n", None),
+            ("CONNECT a\u{1b}[31m:443 HTTP/1.1\r\n\r\n", None),
+            ("CONNECT a\r:443 HTTP/1.1\r\n\r\n", None),
+            ("CONNECT \u{202e}a:443 HTTP/1.1\r\n\r\n", None),
         ];
         for (head, expected) in cases {
             assert_eq!(target(head.as_bytes()).as_deref(), expected, "{head}");
