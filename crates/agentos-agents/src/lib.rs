@@ -11,6 +11,8 @@ mod calling;
 mod checkout;
 mod difference;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod handed;
 mod health;
 mod hosted;

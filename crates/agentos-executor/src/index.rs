@@ -23,9 +23,9 @@ use crate::splice::{mode_bits, oid};
 use crate::worktree::Placed;
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
 
-use file::{Entry, Fault, NewEntry, Stat};
+use file::Entry;
 
-pub(crate) use file::IndexFile;
+pub(crate) use file::{Fault, IndexFile, NewEntry, Stat};
 
 mod cache_tree;
 mod compressed;

@@ -15,6 +15,9 @@
 #[cfg(target_os = "linux")]
 mod carry;
 mod error;
+#[cfg(target_os = "linux")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod held;
 mod identity;
 mod order;

@@ -74,7 +74,7 @@ impl RefusalSocket {
 }
 
 /// Reads the lines, most often first. Returns `None` if they do not say all that was refused.
-fn parsed(text: &str, was_killed: bool) -> Option<Vec<Refused>> {
+pub(crate) fn parsed(text: &str, was_killed: bool) -> Option<Vec<Refused>> {
     let lines = text.strip_prefix(HEARD)?.strip_prefix('\n')?;
     if !was_killed && !lines.ends_with(&format!("{COMPLETE}\n")) {
         return None;
