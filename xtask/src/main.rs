@@ -40,8 +40,10 @@ Commands:
                                    disk's own rate; the report goes to outputs/bench/evidence/ or there
   bench executor [--out DIR]       measure landing in git beside `git apply --index && git commit`, at three sizes of
                                    repository; the report goes to outputs/bench/executor/ or there
-  fuzz land|roundtrip|series       landing under a fuzzer, with seeds of its corpus; needs `cargo fuzz`
-        [--seconds N]              for so long instead of 300 seconds
+  fuzz TARGET|all [--seconds N]    run a fuzz target, or all, for so long (300 seconds each unless stated); needs
+        [--jobs N]                 `cargo fuzz`; N run at a time; what is learned and found goes to outputs/fuzz/
+  fuzz --list                      name the fuzz targets
+  fuzz keep TARGET|all             make the committed corpus anew from what the last runs learned
   dist                             build the product as it is released and pack it with completions, manual pages,
                                    licences and a checksum; needs GNU tar and gzip
 

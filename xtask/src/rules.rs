@@ -146,10 +146,10 @@ pub const OWNED: &[(&str, &[&str])] = &[
         "serde_json_canonicalizer",
         &["agentos-evidence", "agentos-gates", "xtask"],
     ),
-    ("sha1", &["agentos-diff", "agentos-executor"]),
+    ("sha1", &["agentos-diff", "agentos-executor", "agentos-fuzz"]),
     ("similar", &["agentos-diff"]),
     ("strsim", &["agentos-policy", "agentos-profile"]),
-    ("tempfile", &["agentos-gates", "agentos-testkit"]),
+    ("tempfile", &["agentos-fuzz", "agentos-gates", "agentos-testkit"]),
     ("terminal_size", &["agentos"]),
     ("tokio", &["agentos", "agentos-net", "agentos-testkit"]),
     ("toml", &["agentos-policy", "xtask"]),
@@ -267,7 +267,7 @@ pub const FIXTURES: &str = "crates/agentos-testkit/fixtures/";
 /// dependencies, lints and banned calls do not, since no part of the product may depend on them.
 pub const OWN_WORKSPACES: &[(&str, &str)] = &[
     (
-        "crates/agentos-diff/fuzz",
+        "scripts/fuzz",
         "a fuzzer is built with instrumentation that nothing else may share",
     ),
     (
@@ -441,6 +441,7 @@ pub const GRANTS: &[(&str, &[&str])] = &[
             "std::time::Instant::now",
         ],
     ),
+    ("crates/agentos-fuzz", TEST_SUPPORT),
     ("crates/agentos-testkit", TEST_SUPPORT),
     (
         "xtask",

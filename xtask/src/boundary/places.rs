@@ -230,10 +230,7 @@ mod tests {
                 "const A: &str = include_str!(\"x\"); // include!(\"y\")\nlet include = 1;",
             ),
             ("crates/a/src/x.rs", "#[serde(path = \"x\")] struct A;"),
-            (
-                "crates/agentos-diff/fuzz/src/lib.rs",
-                "#[path = \"../../x.rs\"] mod x;",
-            ),
+            ("scripts/fuzz/targets/x.rs", "#[path = \"../../x.rs\"] mod x;"),
             (
                 "crates/agentos-testkit/fixtures/hostile/x.rs",
                 "include!(\"/etc/passwd\");",

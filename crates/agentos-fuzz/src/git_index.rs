@@ -1,0 +1,99 @@
+//! Git's index: what is read is written back, and an edit changes what it is meant to change.
+//!
+//! Owns: the claims about the file as bytes. Never: asks git; a test of the suite does.
+
+use agentos_executor::fuzzing::{IndexEntry, ParsedIndex};
+
+/// Stands where an index says that it was written without a checksum (`index.skipHash` of git-config(1)).
+const NO_CHECKSUM: [u8; 20] = [0; 20];
+/// The id of the blob that an edit sets.
+const BLOB: [u8; 20] = [0xab; 20];
+
+/// Reads the bytes as an index without its checksum.
+pub(crate) fn check_git_index(data: &[u8]) {
+    let bytes = [data, &NO_CHECKSUM].concat();
+    let Ok(index) = ParsedIndex::parse(&bytes) else {
+        return;
+    };
+    let entries = index.entries();
+    for pair in entries.windows(2) {
+        if let [first, second] = pair {
+            assert!(
+                (&first.path, first.stage) < (&second.path, second.stage),
+                "out of order"
+            );
+        }
+    }
+    let written = write(&index);
+    let again = parse(&written);
+    assert_eq!(again.entries(), entries, "what is written has other entries");
+    assert!(
+        write(&again) == written,
+        "what is written and read is written otherwise"
+    );
+    check_edit(&written, &entries);
+}
+
+/// Takes the first entry away and sets two paths: everything that can stand beside them stays.
+fn check_edit(written: &[u8], before: &[IndexEntry]) {
+    let gone = before
+        .iter()
+        .find(|entry| entry.stage == 0)
+        .and_then(|entry| std::str::from_utf8(&entry.path).ok());
+    let removed: Vec<&str> = gone.into_iter().filter(|path| !SET.contains(path)).collect();
+    let mut index = parse(written);
+    index.edit(&removed, &SET, BLOB);
+    let after = parse(&write(&index)).entries();
+    let expected = before.iter().filter(|entry| {
+        let is_removed = entry.stage == 0 && removed.iter().any(|path| path.as_bytes() == entry.path);
+        !is_removed && !SET.iter().any(|path| is_in_the_way(entry, path))
+    });
+    let kept: Vec<&IndexEntry> = after
+        .iter()
+        .filter(|entry| !SET.iter().any(|path| path.as_bytes() == entry.path))
+        .collect();
+    assert_eq!(
+        kept,
+        expected.collect::<Vec<_>>(),
+        "others than the edited paths changed"
+    );
+    for path in SET {
+        let mut found = after.iter().filter(|entry| path.as_bytes() == entry.path);
+        let set = found.next();
+        assert!(found.next().is_none(), "`{path}` is there more than once");
+        assert!(
+            set.is_some_and(|entry| entry.stage == 0
+                && entry.mode == 0o100_755
+                && entry.id == "ab".repeat(20)),
+            "`{path}` is not what was set: {set:?}"
+        );
+    }
+}
+
+/// The paths that an edit sets.
+const SET: [&str; 2] = ["dir/b", "m"];
+
+/// Is it the same path, a file where a folder of it must be, or below it as if it were a folder?
+fn is_in_the_way(entry: &IndexEntry, path: &str) -> bool {
+    let below = |folder: &[u8], inner: &[u8]| {
+        inner
+            .strip_prefix(folder)
+            .is_some_and(|rest| rest.first() == Some(&b'/'))
+    };
+    let is_above = entry.stage == 0 && below(&entry.path, path.as_bytes());
+    path.as_bytes() == entry.path || is_above || below(path.as_bytes(), &entry.path)
+}
+
+fn write(index: &ParsedIndex) -> Vec<u8> {
+    match index.write() {
+        Ok(bytes) => bytes,
+        Err(error) => panic!("what was read cannot be written: {error}"),
+    }
+}
+
+fn parse(bytes: &[u8]) -> ParsedIndex {
+    match ParsedIndex::parse(bytes) {
+        Ok(index) => index,
+        Err(fault) => panic!("what was written cannot be read: {fault}"),
+    }
+}

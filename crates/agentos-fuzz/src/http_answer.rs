@@ -1,0 +1,150 @@
+//! Answers of model servers: whatever the status and the body, a reason or a text that stands in the body.
+//!
+//! Owns: the claims about judging an answer and about the reader of every wire. Never: sends anything.
+
+use std::time::Duration;
+
+use agentos_anthropic::MessagesWire;
+use agentos_gemini::ContentWire;
+use agentos_generic_http::{Piece, TemplateWire, Wire, judge};
+use agentos_llamacpp::CompletionWire;
+use agentos_lmstudio::ModelState;
+use agentos_net::Response;
+use agentos_ollama::OllamaWire;
+use agentos_openai::{ChatWire, LimitField, ModelList};
+use serde_json::Value;
+
+use crate::bytes::{Bytes, read_text, split_parts};
+
+/// Statuses that servers send, and two that no server should.
+const STATUSES: [u16; 16] = [
+    200, 201, 204, 301, 400, 401, 402, 403, 404, 408, 429, 500, 503, 529, 99, 999,
+];
+
+/// Reads a byte each for the wire, the status and the head; then the body. For the wire of a profile, the parts between
+/// NUL bytes are the pointers to text and end, and the body.
+pub(crate) fn check_http_answer(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let (wire, status, head) = (bytes.next(), bytes.next(), bytes.next());
+    let (wire, body) = match wire_of(wire) {
+        Some(wire) => (wire, bytes.0),
+        None => template_wire(bytes.0),
+    };
+    let kinds = ["application/json", "text/html", "text/event-stream"];
+    let response = Response {
+        status: STATUSES.get(usize::from(status & 15)).copied().unwrap_or(200),
+        content_type: kinds.get(usize::from(head & 3)).map(|kind| (*kind).to_owned()),
+        retry_after: (head & 4 != 0).then(|| Duration::from_secs(u64::from(head))),
+        body: body.to_vec(),
+    };
+    let judged = judge(&response, head & 8 != 0);
+    let parsed: Option<Value> = serde_json::from_slice(body).ok();
+    match judged {
+        Ok(json) => {
+            assert!(
+                (200..=299).contains(&response.status),
+                "{} is no success",
+                response.status
+            );
+            assert_eq!(Some(&json), parsed.as_ref(), "another body was judged");
+            check_readers(wire.as_ref(), &json);
+        }
+        Err(fault) => assert!(!fault.reason.as_str().is_empty(), "a failure has a reason"),
+    }
+}
+
+/// The wire with a number. `None` for the wire of a profile.
+fn wire_of(number: u8) -> Option<Box<dyn Wire>> {
+    Some(match number % 6 {
+        0 => Box::new(ChatWire::new(LimitField::MaxTokens)),
+        1 => Box::new(MessagesWire),
+        2 => Box::new(ContentWire),
+        3 => Box::new(OllamaWire::new(4096)),
+        4 => Box::new(CompletionWire::with_prompt(String::new())),
+        _ => return None,
+    })
+}
+
+/// The wire of a profile whose pointers are the first parts, and the rest.
+fn template_wire(data: &[u8]) -> (Box<dyn Wire>, &[u8]) {
+    let parts = split_parts(data);
+    let wire = TemplateWire {
+        request: Value::Null,
+        answer: read_text(parts.first()),
+        finish: parts.get(1).map(|part| read_text(Some(part))),
+        whole: vec!["stop".to_owned()],
+    };
+    (Box::new(wire), parts.get(2).copied().unwrap_or_default())
+}
+
+fn check_readers(wire: &dyn Wire, json: &Value) {
+    let texts = texts_of(json);
+    for read in [wire.response(json), wire.event(json)] {
+        let Ok(piece) = read else { continue };
+        check_piece(&piece, &texts);
+    }
+    for call in wire.calls(json) {
+        assert!(
+            texts.iter().any(|text| *text == call.name),
+            "a call of `{}` is made up",
+            call.name
+        );
+    }
+    if let Ok(list) = ModelList::read(json) {
+        assert!(!list.ids().is_empty(), "a list without a model is none");
+        for id in list.ids() {
+            let chosen = list.choose(Some(&id)).ok().and_then(|found| found.model);
+            assert!(
+                chosen.is_none_or(|chosen| texts.contains(&chosen.as_str())),
+                "`{id}` is made up"
+            );
+        }
+    }
+    for state in [ModelState::read_v1(json), ModelState::read_v0(json)] {
+        // Which of them would answer must be decided for any list.
+        let _ = state.and_then(|state| state.choose(None));
+    }
+}
+
+/// Text, refusal and names are put together of texts of the answer, in which nothing is put in.
+fn check_piece(piece: &Piece, texts: &[&str]) {
+    for said in [&piece.text, &piece.refusal] {
+        let mut rest = said.as_str();
+        while !rest.is_empty() {
+            let longest = texts
+                .iter()
+                .filter(|text| !text.is_empty() && rest.starts_with(**text))
+                .map(|text| text.len())
+                .max();
+            let Some(after) = longest.and_then(|length| rest.get(length..)) else {
+                // Texts may be the beginnings of others, so that the longest is not always the right one.
+                let total: usize = texts.iter().map(|text| text.len()).sum();
+                assert!(said.len() <= total, "a text is made up: {said:?}");
+                return;
+            };
+            rest = after;
+        }
+    }
+    let names = piece.model.iter().chain(&piece.ending);
+    for name in names {
+        assert!(texts.contains(&name.as_str()), "`{name}` is made up");
+    }
+}
+
+/// All texts of a document, the names of members included.
+fn texts_of(json: &Value) -> Vec<&str> {
+    let mut texts = Vec::new();
+    let mut open = vec![json];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => texts.push(text.as_str()),
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => {
+                texts.extend(members.keys().map(String::as_str));
+                open.extend(members.values());
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    texts
+}

@@ -1,0 +1,158 @@
+//! Profiles: a repository's file never gets a key, a program or the word `local`, and every value is in its range.
+//!
+//! Owns: the claims about reading and layering. Never: reads a file or the environment.
+
+use agentos_profile::{
+    BaseUrl, Flags, KeyUse, Layers, Origin, ProfileError, ProfileFile, Resolved, env_names, parse, resolve,
+};
+use agentos_tool::{ExecutionMode, Secret};
+
+use crate::bytes::{Bytes, read_text, split_parts};
+
+/// A key that no input of a fuzzer holds by chance.
+const KEY: &str = "sk-fuzz-0d1f5c2b7a9e4c68";
+
+/// Reads the first byte as what else is set, and the parts between NUL bytes as the provider, the user's file, the
+/// repository's file, and the address that a variable or flag names.
+pub(crate) fn check_profile(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let set = bytes.next();
+    let parts = split_parts(bytes.0);
+    let provider = read_text(parts.first());
+    let file = |at: usize| parts.get(at).and_then(|part| read_file(&read_text(Some(part))));
+    let address = parts.get(3).map(|part| read_text(Some(part)));
+    let mut layers = Layers {
+        user: file(1),
+        project: file(2),
+        ..Layers::default()
+    };
+    let names = env_names(&provider);
+    if let (Some(text), Some(name)) = (&address, names.base_url.first().filter(|_| set & 1 != 0)) {
+        layers.env.insert(name.clone(), text.clone());
+    }
+    if let Some(name) = names.api_key.last().filter(|_| set & 2 != 0) {
+        layers.env.insert(name.clone(), KEY.to_owned());
+    }
+    layers.flags = Flags {
+        base_url: address.filter(|_| set & 4 != 0),
+        timeout_seconds: (set & 8 != 0).then_some(5),
+        api_key: (set & 16 != 0).then(|| Secret::new(KEY)),
+        ..Flags::default()
+    };
+    let resolved = resolve(&provider, &layers);
+    let again = resolve(&provider, &layers);
+    match (&resolved, &again) {
+        (Ok(resolved), Ok(again)) => {
+            assert_eq!(
+                resolved.profile, again.profile,
+                "the same layers give another profile"
+            );
+            check_ranges(resolved);
+            check_repository(&provider, &layers, resolved);
+        }
+        (Err(error), Err(_)) => check_error(error),
+        _ => panic!("the same layers give a profile or none"),
+    }
+}
+
+/// Reads a file; what can be read is written so that it is read as the same.
+fn read_file(text: &str) -> Option<ProfileFile> {
+    match parse("x.json", text) {
+        Ok(file) => {
+            let written = serde_json::to_string(&file).unwrap_or_default();
+            match parse("x.json", &written) {
+                Ok(again) => assert_eq!(again, file, "{written}"),
+                Err(error) => panic!("what was read is written otherwise: {error}: {written}"),
+            }
+            Some(file)
+        }
+        Err(error) => {
+            check_error(&error);
+            None
+        }
+    }
+}
+
+fn check_error(error: &ProfileError) {
+    let words = error.to_string();
+    assert!(!words.is_empty() && !words.contains(KEY), "{words}");
+}
+
+fn check_ranges(resolved: &Resolved) {
+    let profile = &resolved.profile;
+    assert!(
+        (1..=86_400).contains(&profile.timeout_seconds),
+        "{}",
+        profile.timeout_seconds
+    );
+    let within =
+        |value: Option<f64>, from: f64, to: f64| value.is_none_or(|value| (from..=to).contains(&value));
+    let params = &profile.params;
+    assert!(within(params.temperature, 0.0, 2.0), "{:?}", params.temperature);
+    assert!(within(params.top_p, f64::MIN_POSITIVE, 1.0), "{:?}", params.top_p);
+    assert!(params.max_tokens != Some(0), "no token at all");
+    assert!(
+        params.stop.len() <= 16 && !params.stop.iter().any(String::is_empty),
+        "{:?}",
+        params.stop
+    );
+    let price = &profile.price;
+    for price in [price.input, price.cached, price.output] {
+        assert!(within(price, 0.0, f64::MAX), "{price:?}");
+    }
+    if let Some(url) = &profile.base_url {
+        let again = BaseUrl::parse(url.as_str());
+        assert_eq!(
+            again.as_ref().ok(),
+            Some(url),
+            "an address is read as another one"
+        );
+    }
+    let shown = format!("{resolved:?}");
+    assert!(!shown.contains(KEY), "a key is shown");
+}
+
+/// The repository's file neither names a program, nor says `local`, nor leads a key to where none would go without it.
+fn check_repository(provider: &str, layers: &Layers, resolved: &Resolved) {
+    assert_ne!(
+        resolved.origin("program"),
+        Some(&Origin::ProjectFile),
+        "it names a program"
+    );
+    let profile = &resolved.profile;
+    let own_mode = resolved.origin("capabilities.execution_mode") == Some(&Origin::ProjectFile);
+    assert!(
+        !(own_mode && profile.execution_mode() == ExecutionMode::Local),
+        "it says `local`"
+    );
+    if resolved.origin("base_url") != Some(&Origin::ProjectFile) {
+        return;
+    }
+    let trusted = Layers {
+        project: None,
+        ..layers.clone()
+    };
+    let usual = resolve(provider, &trusted)
+        .ok()
+        .and_then(|resolved| resolved.profile.base_url);
+    let user = layers.user.as_ref().and_then(|file| file.base_url.as_deref());
+    let built_in = agentos_profile::builtin().ok();
+    let built_in = built_in.as_ref().and_then(|known| known.get(provider));
+    let homes = user
+        .into_iter()
+        .chain(built_in.and_then(|file| file.base_url.as_deref()))
+        .filter_map(|text| BaseUrl::parse(text).ok())
+        .chain(usual);
+    let is_home = profile
+        .base_url
+        .as_ref()
+        .is_some_and(|url| homes.into_iter().any(|home| home.same_place(url)));
+    let uses = resolved.given_keys.iter().map(|given| &given.key_use);
+    for key_use in uses.chain([&resolved.stored_key]) {
+        assert!(
+            is_home || !matches!(key_use, KeyUse::Allowed),
+            "a key goes where the repository says: {:?}",
+            profile.base_url
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! Git and we read the same entries out of an index that both accept.
+
+use std::fs;
+
+use agentos_executor::fuzzing::ParsedIndex;
+use agentos_testkit::repo::{TestRepo, write_file};
+
+use super::corpus::inputs;
+
+/// What `git ls-files --stage -z` would say of an index.
+fn listed(index: &ParsedIndex) -> String {
+    let lines = index.entries().into_iter().map(|entry| {
+        let path = String::from_utf8_lossy(&entry.path).into_owned();
+        format!("{:06o} {} {}\t{path}\0", entry.mode, entry.id, entry.stage)
+    });
+    lines.collect()
+}
+
+#[test]
+fn git_reads_the_same_entries() {
+    let repo = TestRepo::new();
+    let place = repo.path().join(".git/index");
+    let mut compared = 0;
+    for input in inputs("git-index") {
+        // Git leaves the checksum out as well (git-config(1), `index.skipHash`).
+        let bytes = [fs::read(&input).unwrap(), vec![0; 20]].concat();
+        let Ok(index) = ParsedIndex::parse(&bytes) else {
+            continue;
+        };
+        write_file(&place, &bytes);
+        let list = ["ls-files", "--stage", "-z"];
+        if !repo.git_ok(&list) {
+            continue;
+        }
+        let name = input.display();
+        assert_eq!(repo.git(&list).trim_end(), listed(&index).trim_end(), "{name}");
+        write_file(&place, index.write().unwrap());
+        assert_eq!(
+            repo.git(&list).trim_end(),
+            listed(&index).trim_end(),
+            "{name}, written again"
+        );
+        compared += 1;
+    }
+    assert!(compared >= 10, "git accepts only {compared}");
+}

@@ -1,0 +1,7 @@
+//! Any bytes under the claims of the target `tool-protocol`.
+//!
+//! Owns: nothing. Never: claims anything itself.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| agentos_fuzz::check("tool-protocol", data));

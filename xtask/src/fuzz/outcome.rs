@@ -1,0 +1,156 @@
+//! What came of a run of a fuzz target: read from the fuzzer's own words, shown as a table, kept as lines of JSON.
+//!
+//! Owns: those three forms. Never: counts anything by itself.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+/// One run of one target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// The target.
+    pub target: String,
+    /// How long it ran.
+    pub seconds: u64,
+    /// Inputs that were tried.
+    pub executions: u64,
+    /// Inputs that were tried each second.
+    pub executions_per_second: u64,
+    /// Inputs of the corpus at the end, each for something that no other one reaches.
+    pub corpus: u64,
+    /// Bytes of memory at most.
+    pub peak_memory: u64,
+    /// 1 where the fuzzer ended with a finding, else 0.
+    pub findings: u64,
+}
+
+impl Outcome {
+    /// Reads the log of a run.
+    pub fn read(target: &str, seconds: u64, log: &str, is_well: bool) -> Self {
+        let number = |name: &str| {
+            let line = log.lines().rev().find_map(|line| line.strip_prefix(name));
+            line.and_then(|rest| rest.trim().parse().ok()).unwrap_or(0)
+        };
+        let corpus = log.lines().rev().find_map(|line| {
+            let after = line.split(" corp: ").nth(1)?;
+            after.split('/').next()?.parse().ok()
+        });
+        let executions = number("stat::number_of_executed_units:");
+        Self {
+            target: target.to_owned(),
+            seconds,
+            executions,
+            executions_per_second: executions / seconds.max(1),
+            corpus: corpus.unwrap_or(0),
+            peak_memory: number("stat::peak_rss_mb:") << 20,
+            // A run without its statistics did not come to its end either.
+            findings: u64::from(!is_well || executions == 0),
+        }
+    }
+
+    /// One line for people.
+    pub fn line(&self) -> String {
+        format!(
+            "{:<14} {:>12} {:>9} {:>7} {:>6} {:>8}",
+            self.target,
+            self.executions,
+            self.executions_per_second,
+            self.corpus,
+            self.peak_memory >> 20,
+            self.findings
+        )
+    }
+}
+
+/// The table that closes a run.
+pub fn table(outcomes: &[Outcome]) -> String {
+    let head = format!(
+        "\n{:<14} {:>12} {:>9} {:>7} {:>6} {:>8}",
+        "target", "executions", "each s", "corpus", "MiB", "findings"
+    );
+    let lines = outcomes.iter().map(Outcome::line);
+    let total: u64 = outcomes.iter().map(|outcome| outcome.executions).sum();
+    let findings: u64 = outcomes.iter().map(|outcome| outcome.findings).sum();
+    let foot = format!(
+        "{} targets, {total} executions, {findings} findings",
+        outcomes.len()
+    );
+    let all: Vec<String> = std::iter::once(head).chain(lines).chain([foot]).collect();
+    all.join("\n")
+}
+
+/// Adds a line of JSON for each run to `runs.jsonl`.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(folder: &Path, outcomes: &[Outcome]) -> Result<(), String> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        /// Seconds since 1970.
+        ended: u64,
+        #[serde(flatten)]
+        outcome: &'a Outcome,
+    }
+    let path = folder.join("runs.jsonl");
+    let failed = |error: std::io::Error| format!("`{}`: {error}", path.display());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // Where there was no run before, there is no file.
+    let mut text = std::fs::read_to_string(&path).unwrap_or_default();
+    for outcome in outcomes {
+        let line = Line {
+            ended: now.as_secs(),
+            outcome,
+        };
+        let line = serde_json::to_string(&line).map_err(|error| error.to_string())?;
+        text.push_str(&line);
+        text.push('\n');
+    }
+    std::fs::write(&path, text).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = "\
+INFO: Running with entropic power schedule
+#1024	pulse  cov: 80 ft: 90 corp: 20/400b lim: 11 exec/s: 512 rss: 40Mb
+#4096	DONE   cov: 100 ft: 120 corp: 31/840b lim: 33 exec/s: 2048 rss: 44Mb
+stat::number_of_executed_units: 4096
+stat::average_exec_per_sec:     2048
+stat::peak_rss_mb:              44
+";
+
+    #[test]
+    fn a_log_is_read() {
+        let outcome = Outcome::read("tape", 2, LOG, true);
+        let expected = Outcome {
+            target: "tape".to_owned(),
+            seconds: 2,
+            executions: 4096,
+            executions_per_second: 2048,
+            corpus: 31,
+            peak_memory: 44 << 20,
+            findings: 0,
+        };
+        assert_eq!(outcome, expected);
+        assert_eq!(Outcome::read("tape", 2, LOG, false).findings, 1);
+        assert_eq!(Outcome::read("tape", 2, "killed", true).findings, 1);
+    }
+
+    #[test]
+    fn the_table_has_a_row_for_each_target() {
+        let outcomes = [
+            Outcome::read("tape", 2, LOG, true),
+            Outcome::read("acp", 0, "", false),
+        ];
+        let expected = "
+target           executions    each s  corpus    MiB findings
+tape                   4096      2048      31     44        0
+acp                       0         0       0      0        1
+2 targets, 4096 executions, 1 findings";
+        assert_eq!(table(&outcomes), expected);
+    }
+}
