@@ -5,13 +5,13 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use agentos_evidence::{Checks, EvidenceError, Store, is_redacted};
+use agentos_evidence::{Checks, EvidenceError, Store};
 use serde_json::Value;
 
 use crate::bytes::Bytes;
 use crate::mutate::mutate;
 use crate::scratch::{self, Files};
-use crate::tape::{WORDS, lines_of, open, sound_tape};
+use crate::tape::{TIME, WORDS, lines_of, open, signing_key, sound_tape};
 
 /// Both copies of the sound tape: whole and redacted.
 struct Copies {
@@ -34,14 +34,14 @@ pub(crate) fn check_export(data: &[u8]) {
 }
 
 fn check_copy(folder: &Path, files: &Files, copies: &Copies) {
-    let Ok(redacted) = is_redacted(folder) else { return };
+    let redacted = says_redacted(files);
     let store = open(folder);
     for keys in [Vec::new(), vec![sound_tape().key]] {
         let require = !keys.is_empty();
         let checks = Checks {
             keys,
             require,
-            redacted,
+            export: true,
             ..Checks::default()
         };
         let Ok(report) = store.verify(&checks) else {
@@ -67,6 +67,14 @@ fn check_copy(folder: &Path, files: &Files, copies: &Copies) {
             );
         }
     }
+}
+
+/// Returns true if the copy claims that content was left out.
+fn says_redacted(files: &Files) -> bool {
+    let claims = files
+        .get("export.json")
+        .and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
+    claims.is_some_and(|claims| claims.get("redacted") == Some(&Value::Bool(true)))
 }
 
 /// Does a record without its body say what the whole one says? Where its hash does not cover the digest of the body, its
@@ -100,7 +108,7 @@ fn make_copies() -> Result<Copies, EvidenceError> {
     let store = Store::open(&folder.path().join("tape"))?;
     let copy = |name: &str, redact: bool| {
         let out = folder.path().join(name);
-        store.export(&out, redact)?;
+        store.export(&out, redact)?.seal(TIME, Some(&signing_key()?))?;
         Ok::<_, EvidenceError>(scratch::read_files(&out))
     };
     Ok(Copies {

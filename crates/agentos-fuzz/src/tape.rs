@@ -13,7 +13,7 @@ use crate::bytes::{Bytes, split_parts};
 use crate::mutate::mutate;
 use crate::scratch::{self, Files};
 
-const TIME: &str = "2026-11-21T09:14:00.000Z";
+pub(crate) const TIME: &str = "2026-11-21T09:14:00.000Z";
 /// What a tool answered, as a blob.
 const ANSWER: &[u8] = b"the answer\n";
 
@@ -160,12 +160,16 @@ pub(crate) fn sound_tape() -> &'static SoundTape {
     })
 }
 
+/// A key of no use to anybody: its seed is thirty-two zeros.
+pub(crate) fn signing_key() -> Result<SigningKey, agentos_evidence::EvidenceError> {
+    let secret = format!("agentos-ed25519:{}=", "A".repeat(43));
+    Ok(SigningKey::from_secret(&Secret::new(&secret))?)
+}
+
 fn make_tape() -> Result<SoundTape, agentos_evidence::EvidenceError> {
     let folder = scratch::make_folder();
     let store = Store::open(folder.path())?;
-    // Of no use to anybody: the seed is thirty-two zeros.
-    let secret = format!("agentos-ed25519:{}=", "A".repeat(43));
-    let signer = SigningKey::from_secret(&Secret::new(&secret))?;
+    let signer = signing_key()?;
     let blob = store.put_blob(ANSWER)?;
     let bodies = [
         (
