@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use agentos_beneath::{EntryKind, OpenFolder};
+
 use crate::AgentError;
 
 /// Gives copies of the commit that a change would be made on.
@@ -40,16 +42,53 @@ pub trait Checkout {
 /// below a link of it, which leads anywhere.
 pub(crate) fn shareable(checkout: &dyn Checkout, shared: &[(PathBuf, String)]) -> Result<(), AgentError> {
     let files = checkout.files();
-    let below_link = |name: &str| {
-        let is_link = |part: &Path| {
-            let found = files.join(part).symlink_metadata();
-            found.is_ok_and(|found| found.is_symlink())
-        };
-        Path::new(name).ancestors().any(is_link)
-    };
-    let own = |name: &str| below_link(name) || !checkout.is_ignored(&format!("{name}/"));
+    let own =
+        |name: &str| is_below_link(&files, Path::new(name)) || !checkout.is_ignored(&format!("{name}/"));
     match shared.iter().find(|(_, name)| own(name)) {
         Some((_, name)) => Err(AgentError::NotIgnored(name.clone())),
         None => Ok(()),
+    }
+}
+
+/// Returns true if a path of a copy is a link or leads through something that is no folder. What cannot be looked at counts
+/// as such.
+fn is_below_link(files: &Path, name: &Path) -> bool {
+    let folder =
+        OpenFolder::open_root(files).and_then(|top| top.open_path(name.parent().unwrap_or(Path::new(""))));
+    match (folder, name.file_name()) {
+        (Ok(folder), Some(last)) => match folder.inspect_entry(last) {
+            Ok(found) => found.is_some_and(|found| found.kind == EntryKind::Link),
+            Err(_) => true,
+        },
+        (Err(error), Some(_)) => !error.is_missing(),
+        (_, None) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_testkit::repo::{make_dir, make_link, write_file};
+
+    use super::*;
+
+    #[test]
+    fn a_path_through_a_link_or_a_file_is_not_shared() {
+        let files = tempfile::tempdir().unwrap();
+        make_dir(&files.path().join("folder"));
+        write_file(&files.path().join("file"), "x");
+        make_link(&files.path().join("link"), "folder");
+        let cases = [
+            ("folder", false),
+            ("folder/new", false),
+            ("new/deep", false),
+            ("link", true),
+            ("link/new", true),
+            ("file/new", true),
+            ("../elsewhere", true),
+            ("/elsewhere", true),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(is_below_link(files.path(), Path::new(name)), expected, "{name}");
+        }
     }
 }

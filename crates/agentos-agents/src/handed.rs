@@ -75,6 +75,10 @@ impl Handed {
 }
 
 /// Those of the files that are there, below the user's home.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the user's own home, in which folders may be links"
+)]
 fn read<'a>(
     names: impl IntoIterator<Item = &'a PathBuf>,
     places: &Places,

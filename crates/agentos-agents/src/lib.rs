@@ -17,6 +17,10 @@ mod handed;
 mod health;
 mod hosted;
 mod lines;
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it looks for programs in the user's own folders"
+)]
 mod places;
 mod program;
 mod refusals;

@@ -91,6 +91,7 @@ impl Program {
 
     /// Where it is installed.
     #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "the user's own program")]
     pub fn installed(&self, places: &Places) -> Option<PathBuf> {
         let found = places.find(&self.name);
         found.filter(|found| !found.is_absolute() || found.exists())
@@ -188,6 +189,7 @@ impl Program {
 
     /// Is there something to sign in with? None where it needs nothing of the kind.
     #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "the user's own home")]
     pub fn signed_in(&self, places: &Places) -> Option<bool> {
         let files = self.sign_in.as_ref()?;
         let there = |name: &PathBuf| {

@@ -207,5 +207,5 @@ fn failed(doing: &'static str) -> impl FnOnce(TreeError) -> SandboxError {
     move |error| SandboxError::io(doing)(error.into())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

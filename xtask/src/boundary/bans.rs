@@ -33,7 +33,12 @@ pub fn grants(tree: &Tree) -> Vec<String> {
         };
         judged.insert(*folder);
         match read(tree, file) {
-            Ok(local) => problems.extend(compare(file, &root, &local, granted)),
+            Ok(local) => {
+                problems.extend(compare(file, &root, &local, granted));
+                if rules::WALKERS.contains(folder) {
+                    problems.extend(lacking_walk_bans(file, &local));
+                }
+            }
             Err(problem) => problems.push(problem),
         }
     }
@@ -46,6 +51,15 @@ pub fn grants(tree: &Tree) -> Vec<String> {
         ));
     }
     problems
+}
+
+/// Names the bans of path-name walks that a file lacks.
+fn lacking_walk_bans(file: &str, local: &Table) -> Vec<String> {
+    let local = bans(local);
+    let lacking = rules::WALK_BANS.iter().filter(|path| !local.contains_key(*path));
+    lacking
+        .map(|path| format!("`{file}` leaves out the ban of `{path}`"))
+        .collect()
 }
 
 fn read(tree: &Tree, file: &str) -> Result<Table, String> {
@@ -108,9 +122,17 @@ fn compare(file: &str, root: &Table, local: &Table, granted: &[&str]) -> Vec<Str
 pub fn silencers(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
     for (file, text) in tree.sources() {
+        let mut allowed = rules::PATH_LOOKS
+            .iter()
+            .find(|(name, _, _)| *name == file)
+            .map_or(0, |(_, times, _)| *times);
         for (line, attribute) in source::attributes(&source::split(text).code) {
             let levels = ["allow(", "expect(", "warn("];
             if !levels.iter().any(|level| attribute.contains(level)) {
+                continue;
+            }
+            if allowed > 0 && is_path_look(&attribute) {
+                allowed -= 1;
                 continue;
             }
             let named = rules::SILENCERS.iter().find(|lint| names(&attribute, lint));
@@ -122,8 +144,19 @@ pub fn silencers(tree: &Tree) -> Vec<String> {
                 ));
             }
         }
+        if allowed > 0 {
+            problems.push(format!(
+                "`{file}` expects the lint of banned calls {allowed} times less than the table of path looks says"
+            ));
+        }
     }
     problems
+}
+
+/// Returns true if the attribute expects the lint of banned calls, that one alone, for a reason. Rustc reports it if
+/// nothing is banned there any more.
+fn is_path_look(attribute: &str) -> bool {
+    attribute.starts_with("#[expect(clippy::disallowed_methods,reason=")
 }
 
 /// True when the attribute names this lint as a whole word.
@@ -249,6 +282,50 @@ mod tests {
             let problems = silencers(&files(&[("a.rs", text)]));
             assert!(says(&problems, expected), "{text}: {problems:?}");
         }
+    }
+
+    #[test]
+    fn path_looks_are_expected_where_the_table_says_and_nowhere_else() {
+        let look = "#[expect(clippy::disallowed_methods, reason = \"r\")]\nfn f() {}\n";
+        let (file, times, _) = rules::PATH_LOOKS.first().unwrap();
+        let exactly = look.repeat(*times);
+        assert_eq!(silencers(&files(&[(file, &exactly)])), Vec::<String>::new());
+        let cases = [
+            (
+                *file,
+                format!("{exactly}{look}"),
+                "`disallowed_methods` is switched off",
+            ),
+            (
+                "crates/agentos-agents/src/adapter.rs",
+                look.to_owned(),
+                "is switched off",
+            ),
+            (*file, exactly.replace("expect(", "allow("), "is switched off"),
+            (*file, "fn f() {}".to_owned(), "less than the table"),
+        ];
+        for (file, text, expected) in cases {
+            let problems = silencers(&files(&[(file, &text)]));
+            assert!(says(&problems, expected), "{text}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn a_walker_that_leaves_out_a_ban_of_path_walks_is_found() {
+        let bans: Vec<String> = rules::WALK_BANS
+            .iter()
+            .map(|path| format!("\"{path}\""))
+            .collect();
+        let whole = format!("disallowed-methods = [{}]", bans.join(", "));
+        assert_eq!(
+            lacking_walk_bans("x", &whole.parse().unwrap()),
+            Vec::<String>::new()
+        );
+        let less = whole.replace("std::fs::read_dir", "std::fs::other");
+        assert_eq!(
+            lacking_walk_bans("x", &less.parse().unwrap()),
+            ["`x` leaves out the ban of `std::fs::read_dir`"]
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The folders of runs, with everything that a tool or a foreign repository may have put there.
 
+#![cfg(unix)]
+
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -67,7 +69,7 @@ fn nothing_is_placed_hidden_or_dropped_through_a_link() {
     let top = tempfile::tempdir().unwrap();
     let (folder, outside) = (top.path().join("tool"), top.path().join("outside"));
     for made in [&folder, &outside] {
-        fs::create_dir(made).unwrap();
+        fs::create_dir_all(made).unwrap();
     }
     fs::write(outside.join("kept"), "theirs").unwrap();
     symlink("../outside", folder.join("link")).unwrap();
@@ -117,10 +119,10 @@ fn a_run_that_is_a_link_is_left_alone_with_what_it_leads_to() {
     let top = tempfile::tempdir().unwrap();
     let (parent, outside) = (top.path().join("copies"), top.path().join("outside"));
     fs::create_dir_all(outside.join("below")).unwrap();
-    fs::create_dir(&parent).unwrap();
+    fs::create_dir_all(&parent).unwrap();
     symlink("../outside", parent.join("run-x")).unwrap();
     symlink("../outside/new", parent.join("run-y.lock")).unwrap();
-    fs::create_dir(parent.join("run-y")).unwrap();
+    fs::create_dir_all(parent.join("run-y")).unwrap();
     fs::write(parent.join("run-x.lock"), "").unwrap();
     for place in [&outside.join("below"), &outside, &parent] {
         fs::set_permissions(place, fs::Permissions::from_mode(0o555)).unwrap();
@@ -154,7 +156,7 @@ fn a_parent_folder_of_somebody_else_is_refused_and_one_given_to_tools_is_taken_b
     }
     let top = tempfile::tempdir().unwrap();
     let parent = top.path().join("copies");
-    fs::create_dir(&parent).unwrap();
+    fs::create_dir_all(&parent).unwrap();
     std::os::unix::fs::chown(&parent, Some(4242), Some(4242)).unwrap();
     let error = Scratch::new(&parent, "a.1", lease()).unwrap_err();
     assert!(error.to_string().ends_with("belongs to another user"), "{error}");

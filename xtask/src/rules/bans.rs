@@ -1,0 +1,83 @@
+//! Tables about banned calls that the grants refer to.
+//!
+//! Owns: the bans of path-name walks, where they may be left out, and what test support may call. Never: logic.
+
+/// More bans of the members that handle what a tool could write: calls that look up a path name, and so follow whatever
+/// stands there now. `agentos-beneath` walks by descriptor.
+pub const WALK_BANS: &[&str] = &[
+    "std::fs::File::open",
+    "std::fs::canonicalize",
+    "std::fs::exists",
+    "std::fs::metadata",
+    "std::fs::read",
+    "std::fs::read_dir",
+    "std::fs::read_link",
+    "std::fs::read_to_string",
+    "std::fs::symlink_metadata",
+    "std::path::Path::canonicalize",
+    "std::path::Path::exists",
+    "std::path::Path::is_dir",
+    "std::path::Path::is_file",
+    "std::path::Path::is_symlink",
+    "std::path::Path::metadata",
+    "std::path::Path::read_dir",
+    "std::path::Path::read_link",
+    "std::path::Path::symlink_metadata",
+    "std::path::Path::try_exists",
+];
+
+/// The members with those bans.
+pub const WALKERS: &[&str] = &["crates/agentos-agents"];
+
+/// Where the lint of banned calls may be expected, how often, and why: the user's or the system's own places, which no tool
+/// can write, and tests.
+pub const PATH_LOOKS: &[(&str, usize, &str)] = &[
+    (
+        "crates/agentos-agents/src/handed.rs",
+        1,
+        "sign-in files of the user's home",
+    ),
+    (
+        "crates/agentos-agents/src/lib.rs",
+        1,
+        "`places`, which finds programs on the user's search path",
+    ),
+    (
+        "crates/agentos-agents/src/program.rs",
+        2,
+        "whether a program is installed and signed in",
+    ),
+];
+
+/// Test support may do nearly everything; it is never part of a product.
+pub(super) const TEST_SUPPORT: &[&str] = &[
+    "std::env::var",
+    "std::env::var_os",
+    "std::env::vars",
+    "std::env::vars_os",
+    "std::fs::DirBuilder::new",
+    "std::fs::File::create",
+    "std::fs::File::create_new",
+    "std::fs::File::options",
+    "std::fs::OpenOptions::new",
+    "std::fs::copy",
+    "std::fs::create_dir",
+    "std::fs::create_dir_all",
+    "std::fs::hard_link",
+    "std::fs::remove_dir",
+    "std::fs::remove_dir_all",
+    "std::fs::remove_file",
+    "std::fs::rename",
+    "std::fs::set_permissions",
+    "std::fs::write",
+    "std::net::TcpListener::bind",
+    "std::net::TcpStream::connect",
+    "std::net::TcpStream::connect_timeout",
+    "std::net::UdpSocket::bind",
+    "std::os::unix::fs::symlink",
+    "std::os::unix::net::UnixStream::connect",
+    "std::process::Command::new",
+    "std::time::Instant::now",
+    "std::time::SystemTime::now",
+    "tokio::net::TcpSocket::new_v4",
+];
