@@ -208,4 +208,5 @@ fn failed(doing: &'static str) -> impl FnOnce(TreeError) -> SandboxError {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test looks at folders of its own")]
 mod tests;

@@ -27,7 +27,7 @@ pub const WALK_BANS: &[&str] = &[
 ];
 
 /// The members with those bans.
-pub const WALKERS: &[&str] = &["crates/agentos-agents"];
+pub const WALKERS: &[&str] = &["crates/agentos-agents", "crates/agentos-sandbox"];
 
 /// Where the lint of banned calls may be expected, how often, and why: the user's or the system's own places, which no tool
 /// can write, and tests.
@@ -46,6 +46,48 @@ pub const PATH_LOOKS: &[(&str, usize, &str)] = &[
         "crates/agentos-agents/src/program.rs",
         2,
         "whether a program is installed and signed in",
+    ),
+    (
+        "crates/agentos-sandbox/src/outlet.rs",
+        1,
+        "the folder of the tool's sockets, opened before the tool is started",
+    ),
+    (
+        "crates/agentos-sandbox/src/refusals.rs",
+        1,
+        "a file that the tool does not see",
+    ),
+    (
+        "crates/agentos-sandbox/src/run/unix.rs",
+        1,
+        "a process's entry in `/proc`",
+    ),
+    (
+        "crates/agentos-sandbox/src/run/windows.rs",
+        1,
+        "the run's folders, before the tool is started",
+    ),
+    ("crates/agentos-sandbox/src/scratch.rs", 1, "its tests"),
+    (
+        "crates/agentos-sandbox/src/stage/enter.rs",
+        1,
+        "the helper's own descriptors",
+    ),
+    ("crates/agentos-sandbox/src/stage/hearing.rs", 1, "a test"),
+    (
+        "crates/agentos-sandbox/src/stage/root.rs",
+        9,
+        "the root, built before the tool is started, and its tests",
+    ),
+    (
+        "crates/agentos-sandbox/src/stage/rules.rs",
+        1,
+        "the places of an order, before the tool is started",
+    ),
+    (
+        "crates/agentos-sandbox/src/stage/seatbelt.rs",
+        2,
+        "the helper's own descriptors, and places before the tool is started",
     ),
 ];
 

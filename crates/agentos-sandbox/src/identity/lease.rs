@@ -128,6 +128,7 @@ fn try_pair(folder: &File, number: u32, processes: &Path) -> std::io::Result<Opt
 }
 
 /// True if a process has one of the two ids, or processes cannot be listed.
+#[expect(clippy::disallowed_methods, reason = "the kernel's own list of processes")]
 fn is_alive(identity: RunIdentity, processes: &Path) -> bool {
     let Ok(entries) = fs::read_dir(processes) else {
         return true;

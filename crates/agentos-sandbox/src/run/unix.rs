@@ -70,6 +70,7 @@ struct Mounts(Option<File>);
 
 impl Mounts {
     /// Those of a process, where the system lets us (Linux, and only who may look into that process).
+    #[expect(clippy::disallowed_methods, reason = "the kernel's own folder of a process")]
     fn of(id: u32) -> Self {
         Self(File::open(format!("/proc/{id}/ns/mnt")).ok())
     }

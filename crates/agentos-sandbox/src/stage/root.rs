@@ -83,6 +83,10 @@ pub(super) struct Root {
 
 impl Root {
     /// Begins the root with what no order changes.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the root is built before the tool is started"
+    )]
     pub(super) fn begin() -> Result<Self, String> {
         let top = Path::new("/");
         umask(Mode::from_bits_truncate(0o022));
@@ -137,6 +141,10 @@ impl Root {
     }
 
     /// Shows a system folder, or the link that stands in its place.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the root is built before the tool is started"
+    )]
     fn system(&self, place: &Path) -> Result<(), String> {
         let Ok(found) = fs::symlink_metadata(place) else {
             return Ok(());
@@ -149,6 +157,10 @@ impl Root {
     }
 
     /// Shows a file or folder of the outside and all that is mounted below it.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the root is built before the tool is started"
+    )]
     fn show(&self, from: &Path, at: &Path, read_only: bool) -> Result<(), String> {
         let at = inside(at);
         let is_folder = from.is_dir();
@@ -163,6 +175,10 @@ impl Root {
     }
 
     /// What is mounted below a folder, by its name there.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the root is built before the tool is started"
+    )]
     fn below(&self, folder: &Path) -> Result<Vec<PathBuf>, String> {
         let real = folder.canonicalize().map_err(failed("cannot find", folder))?;
         if real.parent().is_none() {
@@ -197,6 +213,10 @@ fn unshown(readable: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// What stands for the whole outside, over which the new root itself lies: its folders, without the devices.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the root is built before the tool is started"
+)]
 fn below_top() -> Vec<PathBuf> {
     let entries = fs::read_dir("/").into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -297,6 +317,10 @@ fn harden(at: &Path, read_only: bool) -> Result<(), String> {
 }
 
 /// Where something is mounted, from `/proc/self/mountinfo` (proc_pid_mountinfo(5): the fifth field).
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the root is built before the tool is started"
+)]
 fn mounts() -> Result<Vec<PathBuf>, String> {
     let list = Path::new("/proc/self/mountinfo");
     let text = fs::read_to_string(list).map_err(failed("cannot read", list))?;
@@ -349,6 +373,10 @@ fn inside(place: &Path) -> &Path {
 
 /// Refuses a place that a link stands above or at: what is shown in an overlay is the repository's, whose links lead anywhere,
 /// and to the outside as long as that is not left behind.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the root is built before the tool is started"
+)]
 fn straight(at: &Path) -> Result<(), String> {
     let is_link = |place: &&Path| fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink());
     match at.ancestors().find(is_link) {
@@ -358,6 +386,10 @@ fn straight(at: &Path) -> Result<(), String> {
 }
 
 /// Something to mount over.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the root is built before the tool is started"
+)]
 fn point(at: &Path, is_folder: bool) -> Result<(), String> {
     if is_folder {
         return directory(at);
@@ -381,6 +413,7 @@ fn failed<E: std::fmt::Display>(what: &str, place: &Path) -> impl FnOnce(E) -> S
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test looks at folders of its own")]
 mod tests {
     use super::*;
 

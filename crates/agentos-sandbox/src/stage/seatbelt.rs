@@ -93,6 +93,7 @@ impl Profile {
 
 /// Confines this process and becomes the order's program; comes back only where that fails.
 #[cfg(target_os = "macos")]
+#[expect(clippy::disallowed_methods, reason = "asked before the tool is started")]
 pub(super) fn hold() -> Result<u8, super::Refusal> {
     use std::os::unix::process::CommandExt;
     use std::process::Command;
@@ -137,6 +138,10 @@ pub(super) fn hold() -> Result<u8, super::Refusal> {
 
 /// Closes everything above standard error: a descriptor that whoever started us left open would be a way out.
 #[cfg(target_os = "macos")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the helper's own descriptors, which no tool can name"
+)]
 fn close_descriptors() -> Result<(), String> {
     let unreadable = |error: std::io::Error| format!("open descriptors cannot be listed: {error}");
     let mut open: Vec<i32> = Vec::new();
