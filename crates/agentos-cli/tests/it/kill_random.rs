@@ -35,8 +35,8 @@ impl Random {
 
 /// A number from the environment of the test.
 pub fn number(name: &str, otherwise: u64) -> u64 {
-    let set = std::env::vars().find(|(found, _)| found == name);
-    set.map_or(otherwise, |(_, text)| text.parse().unwrap())
+    let set = std::env::vars_os().find(|(found, _)| found == name);
+    set.map_or(otherwise, |(_, text)| text.to_str().unwrap().parse().unwrap())
 }
 
 /// The seed of this run, said on screen.
@@ -329,6 +329,7 @@ fn killed_at_a_random_moment_every_verb_leaves_a_sound_repository() {
                 world.round(&mut own);
             }
             own.lost = world.count_lost();
+            eprintln!("repository {at}: {own:?}");
             let mut all = tally.lock().unwrap();
             all.killed += own.killed;
             all.ended += own.ended;

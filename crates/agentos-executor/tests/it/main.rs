@@ -10,8 +10,9 @@ mod copy;
 mod filters;
 mod hostile;
 mod land;
+#[cfg(unix)]
 mod last_moment;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod leftovers;
 #[cfg(test)]
 mod line_ends;
