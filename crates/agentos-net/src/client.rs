@@ -3,7 +3,7 @@
 //! Owns: reqwest, of which nothing shows outside. Never: follows, retries, caches or decompresses.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use agentos_tool::{Endpoint, Secret};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -205,6 +205,10 @@ impl HttpClient {
     fn prepare(&self, request: &Request) -> Result<reqwest::RequestBuilder, NetError> {
         let endpoint = request.url.endpoint();
         let client = if request.url.is_tls() {
+            // rustls panics on such a time when it checks a certificate (`UnixTime::now`).
+            if SystemTime::UNIX_EPOCH.elapsed().is_err() {
+                return Err(NetError::clock_too_early(&endpoint));
+            }
             self.tls_client()
                 .ok_or_else(|| NetError::at(NetErrorKind::Setup, &endpoint))?
         } else {

@@ -102,6 +102,15 @@ impl NetError {
         error
     }
 
+    /// Reports a clock with which no certificate can be checked: all are valid later.
+    pub(crate) fn clock_too_early(endpoint: &Endpoint) -> Self {
+        let mut error = Self::at(NetErrorKind::TlsCertificate, endpoint);
+        error.message = format!(
+            "the certificate of `{endpoint}` cannot be checked: the clock of this machine stands before 1970"
+        );
+        error
+    }
+
     pub(crate) fn too_large(endpoint: &Endpoint, limit: usize) -> Self {
         let mut error = Self::at(NetErrorKind::TooLarge, endpoint);
         error.message = format!("the answer of `{endpoint}` is larger than {limit} bytes");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agentos_testkit::cli::{CliOutput, program};
-use agentos_testkit::repo::TestRepo;
+use agentos_testkit::repo::{TestRepo, write_file};
 
 use crate::support::{SLOPPY_FIX, agentos, small_repo};
 
@@ -20,12 +20,9 @@ fn at(repo: &TestRepo, time: &str, args: &[&str]) -> Option<CliOutput> {
         eprintln!("skipped: no libfaketime here to set a clock with");
         return None;
     };
-    let patch = repo.outside().join("fix.diff");
-    agentos_testkit::repo::write_file(&patch, SLOPPY_FIX);
     let cli = agentos().in_dir(repo.path());
     let output = program(env!("CARGO_BIN_EXE_agentos"))
         .args(args)
-        .arg(&patch)
         .current_dir(repo.path())
         .env_clear()
         .envs(cli.world())
@@ -50,7 +47,9 @@ fn a_clock_before_1970_or_after_9999_lands_and_is_recorded() {
         ("+8500y", "9999-12-31T23:59:59"),
     ] {
         let repo = small_repo();
-        let Some(output) = at(&repo, time, &["apply"]) else {
+        let patch = repo.outside().join("fix.diff");
+        write_file(&patch, SLOPPY_FIX);
+        let Some(output) = at(&repo, time, &["apply", patch.to_str().unwrap()]) else {
             return;
         };
         assert!(!output.stderr.contains("panicked"), "{time}: {output}");
@@ -61,4 +60,29 @@ fn a_clock_before_1970_or_after_9999_lands_and_is_recorded() {
         let verified = cli.run(&["evidence", "verify"]).unwrap();
         assert_eq!(verified.code, Some(0), "{time}: {verified}");
     }
+}
+
+#[test]
+fn a_clock_before_1970_cannot_check_a_certificate() {
+    let repo = small_repo();
+    let call = [
+        "tool",
+        "health",
+        "-p",
+        "openai",
+        "--base-url",
+        "https://127.0.0.1:9/v1",
+        "--model",
+        "m",
+    ];
+    let Some(output) = at(&repo, "1960-01-01 00:00:00", &call) else {
+        return;
+    };
+    assert!(!output.stderr.contains("panicked"), "{output}");
+    assert!(
+        output
+            .to_string()
+            .contains("the clock of this machine stands before 1970"),
+        "{output}"
+    );
 }
