@@ -14,7 +14,10 @@ use crate::bytes::{Bytes, cut_chunks};
 const ASKED: [&str; 3] = ["initialize", "session/new", "session/prompt"];
 
 /// Reads the first byte as the way to cut, and the rest as what an agent wrote.
-pub(crate) fn check_acp(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_acp(data: &[u8]) {
     let mut bytes = Bytes(data);
     let cuts = bytes.next();
     let said = bytes.0;

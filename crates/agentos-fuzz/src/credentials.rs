@@ -18,7 +18,10 @@ const KEY: &str = "sk-fuzz-0d1f5c2b7a9e4c68";
 const LONG_WORD: usize = 16;
 
 /// Reads the bytes as the file of keys.
-pub(crate) fn check_credentials(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_credentials(data: &[u8]) {
     let folder = scratch::make_folder();
     let path = folder.path().join("keys.json");
     scratch::write_file(&path, data);

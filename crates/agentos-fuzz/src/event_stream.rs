@@ -10,7 +10,10 @@ use crate::bytes::{Bytes, cut_chunks};
 type Heard = (Vec<String>, Option<SseError>);
 
 /// Reads the first byte as the way to cut, the second as the cap, and the rest as a stream.
-pub(crate) fn check_event_stream(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_event_stream(data: &[u8]) {
     let mut bytes = Bytes(data);
     let (cuts, cap) = (bytes.next(), bytes.next());
     let limit = if cap == 0 { 1 << 20 } else { usize::from(cap) };

@@ -20,7 +20,10 @@ struct Copies {
 }
 
 /// Reads the first byte as which copy, and the rest as changes to it.
-pub(crate) fn check_export(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_export(data: &[u8]) {
     let copies = copies();
     let mut bytes = Bytes(data);
     let mut files = match bytes.next() & 1 {

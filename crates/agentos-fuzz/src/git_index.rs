@@ -10,7 +10,10 @@ const NO_CHECKSUM: [u8; 20] = [0; 20];
 const BLOB: [u8; 20] = [0xab; 20];
 
 /// Reads the bytes as an index without its checksum.
-pub(crate) fn check_git_index(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_git_index(data: &[u8]) {
     let bytes = [data, &NO_CHECKSUM].concat();
     let Ok(index) = ParsedIndex::parse(&bytes) else {
         return;

@@ -23,7 +23,10 @@ const STATUSES: [u16; 16] = [
 
 /// Reads a byte each for the wire, the status and the head; then the body. For the wire of a profile, the parts between
 /// NUL bytes are the pointers to text and end, and the body.
-pub(crate) fn check_http_answer(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_http_answer(data: &[u8]) {
     let mut bytes = Bytes(data);
     let (wire, status, head) = (bytes.next(), bytes.next(), bytes.next());
     let (wire, body) = match wire_of(wire) {

@@ -10,7 +10,10 @@ use crate::bytes::{read_text, split_parts};
 const MOST_BYTES: usize = 512;
 
 /// Reads the parts between NUL bytes as a path and the text of the file.
-pub(crate) fn check_ignore(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_ignore(data: &[u8]) {
     let parts = split_parts(data);
     let path = read_text(parts.first());
     let text = read_text(parts.get(1));

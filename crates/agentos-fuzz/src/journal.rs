@@ -18,7 +18,10 @@ use example::Example;
 
 /// Reads the bytes as `journal.json`. `@ROOT@`, `@OUT@`, `@PARENT@`, `@COMMIT@`, `@OLD@` and `@NEW@` stand for the work
 /// tree, a folder beside it, the commit before the change and the one after, and the file's content before and after.
-pub(crate) fn check_journal(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_journal(data: &[u8]) {
     static EXAMPLE: OnceLock<Example> = OnceLock::new();
     let example = EXAMPLE.get_or_init(Example::make);
     let folder = scratch::make_folder();

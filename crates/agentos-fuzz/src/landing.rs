@@ -9,6 +9,6 @@ mod dialect;
 mod roundtrip;
 mod series;
 
-pub(crate) use any_answer::any_answer;
-pub(crate) use roundtrip::roundtrip;
-pub(crate) use series::series;
+pub use any_answer::check_land;
+pub use roundtrip::check_roundtrip;
+pub use series::check_series;

@@ -37,7 +37,10 @@ const CONTENTS: [&str; 4] = [
 
 /// Reads two bytes for the layers of the sources, four for the change, and the parts between NUL bytes as the texts of
 /// the sources and a path.
-pub(crate) fn check_policy(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_policy(data: &[u8]) {
     let mut bytes = Bytes(data);
     let (layers, facts) = (bytes.next(), bytes.next());
     let edits = [bytes.next(), bytes.next(), bytes.next(), bytes.next()];

@@ -14,7 +14,10 @@ const KEY: &str = "sk-fuzz-0d1f5c2b7a9e4c68";
 
 /// Reads the first byte as what else is set, and the parts between NUL bytes as the provider, the user's file, the
 /// repository's file, and the address that a variable or flag names.
-pub(crate) fn check_profile(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_profile(data: &[u8]) {
     let mut bytes = Bytes(data);
     let set = bytes.next();
     let parts = split_parts(bytes.0);

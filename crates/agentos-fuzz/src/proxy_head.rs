@@ -5,7 +5,10 @@
 use agentos_sandbox::fuzzing::read_connect_target;
 
 /// Reads the bytes as what a tool sent to the proxy.
-pub(crate) fn check_proxy_head(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_proxy_head(data: &[u8]) {
     let Some(target) = read_connect_target(data) else {
         return;
     };

@@ -6,7 +6,10 @@ use agentos_sandbox::Refused;
 use agentos_sandbox::fuzzing::read_refused_calls;
 
 /// Reads the bytes as the report that a helper left.
-pub(crate) fn check_refused_calls(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_refused_calls(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let Some(all) = read_refused_calls(&text) else {
         return;

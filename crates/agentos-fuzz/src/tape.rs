@@ -49,7 +49,10 @@ pub(crate) struct SoundTape {
 
 /// Reads the first byte: 255 takes the parts between NUL bytes as a tape and its head, anything else takes the rest as
 /// changes to the sound tape.
-pub(crate) fn check_tape(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_tape(data: &[u8]) {
     let mut bytes = Bytes(data);
     let folder = scratch::make_folder();
     if bytes.next() == 255 {

@@ -8,7 +8,10 @@ use agentos_tool::{FinishReason, ToolMessage};
 use crate::bytes::{Bytes, cut_chunks};
 
 /// Reads the first byte as the way to cut, and the rest as what a tool wrote.
-pub(crate) fn check_tool_protocol(data: &[u8]) {
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_tool_protocol(data: &[u8]) {
     let mut bytes = Bytes(data);
     let cuts = bytes.next();
     let said = bytes.0;

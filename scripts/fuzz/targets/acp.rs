@@ -4,4 +4,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| agentos_fuzz::check("acp", data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| agentos_fuzz::check_acp(data));

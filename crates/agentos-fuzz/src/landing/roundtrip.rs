@@ -38,7 +38,7 @@ const PATHS: &[&str] = &["a.rs", "b c.txt", "d/\u{e9}.md"];
 ///
 /// # Panics
 /// When landing breaks a claim.
-pub(crate) fn roundtrip(data: &[u8]) {
+pub fn check_roundtrip(data: &[u8]) {
     let mut bytes = Bytes(data);
     let (damages, dialect) = (bytes.next(), bytes.next());
     let Some(change) = change(&mut bytes) else { return };

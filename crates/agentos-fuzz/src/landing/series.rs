@@ -17,7 +17,7 @@ const PATH: &str = "src/a.rs";
 ///
 /// # Panics
 /// When they land as anything but the last state.
-pub(crate) fn series(data: &[u8]) {
+pub fn check_series(data: &[u8]) {
     let mut bytes = Bytes(data);
     let (how, damages) = (bytes.next(), bytes.next());
     let Some(states) = states(&mut bytes, usize::from(how & 1) + 2) else {
