@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use agentos_executor::Repository;
+use agentos_executor::{RecoveryOutcome, Repository};
 use serde_json::Value;
 
 use crate::scratch::{self, Files};
@@ -22,6 +22,11 @@ use example::Example;
 /// # Panics
 /// When a claim does not hold.
 pub fn check_journal(data: &[u8]) {
+    recover_example(data);
+}
+
+/// Recovers the example with this journal. `None` if there was nothing to recover, or it could not be done.
+fn recover_example(data: &[u8]) -> Option<RecoveryOutcome> {
     static EXAMPLE: OnceLock<Example> = OnceLock::new();
     let example = EXAMPLE.get_or_init(Example::make);
     let folder = scratch::make_folder();
@@ -41,17 +46,19 @@ pub fn check_journal(data: &[u8]) {
     check_outside(&before, &after);
     check_named(&before, &after, &journal);
     match recovered {
-        Ok(Some(_)) => {
+        Ok(Some(recovered)) => {
             let again = repository.recover();
             assert!(matches!(again, Ok(None)), "it is recovered twice: {again:?}");
+            Some(recovered.outcome)
         }
-        Ok(None) => {}
+        Ok(None) => None,
         Err(error) => {
             assert!(!error.to_string().is_empty());
             assert!(
                 after.contains_key("repo/.git/agentos/journal.json"),
                 "what is not recovered is forgotten: {error}"
             );
+            None
         }
     }
 }
@@ -143,4 +150,31 @@ fn replace_all(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 /// A path as text.
 fn text_of(path: &Path) -> String {
     path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sound_journal_is_recovered() {
+        let file = r#"{"file":{"path":"src/a.rs","old":{"oid":"@OLD@","mode":"regular"},
+            "new":{"oid":"@NEW@","mode":"regular"}},"temp":"src/.agentos-run-1-0.tmp"}"#;
+        let journal = |commit: &str, decided: bool| {
+            format!(
+                r#"{{"v":1,"run":"run-1","writes":"commit-and-work-tree","refname":"refs/heads/main",
+                "parent":"@PARENT@","commit":{commit},"decided":{decided},"boot":"","work_dir":"@ROOT@","files":[{file}]}}"#
+            )
+        };
+        let cases = [
+            (journal("null", true), Some(RecoveryOutcome::Finished)),
+            (journal("null", false), Some(RecoveryOutcome::RolledBack)),
+            (journal("\"@COMMIT@\"", false), Some(RecoveryOutcome::RolledBack)),
+            (journal("\"@OUT@\"", false), None),
+            ("{}".to_owned(), None),
+        ];
+        for (journal, outcome) in cases {
+            assert_eq!(recover_example(journal.as_bytes()), outcome, "{journal}");
+        }
+    }
 }
