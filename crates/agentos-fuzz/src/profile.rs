@@ -9,7 +9,7 @@ use agentos_tool::{ExecutionMode, Secret};
 
 use crate::bytes::{Bytes, read_text, split_parts};
 
-/// A key that no input of a fuzzer holds by chance.
+/// A key that stands in no file; a fuzzer learns it from comparisons, so inputs that hold it are left out.
 const KEY: &str = "sk-fuzz-0d1f5c2b7a9e4c68";
 
 /// Reads the first byte as what else is set, and the parts between NUL bytes as the provider, the user's file, the
@@ -18,6 +18,9 @@ const KEY: &str = "sk-fuzz-0d1f5c2b7a9e4c68";
 /// # Panics
 /// When a claim does not hold.
 pub fn check_profile(data: &[u8]) {
+    if data.windows(KEY.len()).any(|window| window == KEY.as_bytes()) {
+        return;
+    }
     let mut bytes = Bytes(data);
     let set = bytes.next();
     let parts = split_parts(bytes.0);
