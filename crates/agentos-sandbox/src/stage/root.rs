@@ -120,12 +120,18 @@ impl Root {
 
     /// Adds what an order names, and makes it the root of this process.
     pub(super) fn finish(&self, order: &Order) -> Result<(), Refusal> {
-        for place in unshown(&order.readable) {
+        let is_of_runs = |place: &PathBuf| order.runs.as_ref().is_some_and(|runs| place.starts_with(runs));
+        let (of_runs, readable): (Vec<_>, Vec<_>) = order.readable.iter().cloned().partition(is_of_runs);
+        for place in unshown(&readable) {
             self.show(&place, &place, true)?;
         }
         if let Some(runs) = &order.runs {
             let tool = order.identity.map(|identity| identity.tool);
             cover(&cover_place(runs, tool))?;
+        }
+        // The objects of this run's copy lie there, and would be covered.
+        for place in &of_runs {
+            self.show(place, place, true)?;
         }
         for place in &order.writable {
             self.show(place, place, false)?;
