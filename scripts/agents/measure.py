@@ -7,6 +7,7 @@ Makes a repository of 30,000 files (121 MB), or of as many as a second argument 
 away again. Needs Linux, git and Python 3.8. What is compared is run in turns, and nothing is deleted before the last figure:
 ext4 takes long over new files where many were deleted a minute before. On a machine that does other work no figure means much.
 """
+import glob
 import json
 import os
 import random
@@ -19,6 +20,7 @@ import time
 
 FILES = int(sys.argv[2]) if len(sys.argv) > 2 else 30_000
 FOLDERS, BYTES, RUNS, SMALL_RUNS = 300, 4_000, 15, 60
+ENVIRONMENT = dict(os.environ)
 
 
 # A tool that reads a task and proposes one file: it gets no copy.
@@ -29,7 +31,7 @@ printf '%s\n' '{"type":"text","text":"--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+
 
 def run(*command, cwd=None):
     begun = time.perf_counter()
-    done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=cwd, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     took = (time.perf_counter() - begun) * 1000
     if done.returncode:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}: {done.stdout}{done.stderr}")
@@ -78,14 +80,16 @@ def measure(agentos, top):
     os.makedirs(place)
     repository(place)
     call = (agentos, "--repo", place, "tool", "run", "-p", "command", "--json", "--")
-    state = os.path.join(place, ".git/agentos")
+    cache = os.path.join(top, "cache")
+    # Where copies are kept: not the user's own, which they would fill.
+    ENVIRONMENT["XDG_CACHE_HOME"] = cache
     trees, firsts = [], []
     for number in range(3):
         tree = os.path.join(top, f"tree{number}")
         trees.append(run("git", "-C", place, "worktree", "add", "-q", "--detach", tree)[0])
         tree_bytes = taken(tree)
         if number:
-            os.rename(state, os.path.join(top, f"state{number}"))
+            os.rename(cache, os.path.join(top, f"cache{number}"))
         firsts.append(run(*call, "touch", "new")[0])
     without = (agentos, "--repo", place, "tool", "run", "-p", "tool", "--json", "x", "--", "sh", "-c", ANSWER)
     later, inside, bare_later = [], [], []
@@ -94,7 +98,8 @@ def measure(agentos, top):
         later.append(took)
         inside.append(json.loads(said)["latency_ms"])
         bare_later.append(run(*without)[0])
-    upper = bytes_of_a_run(call, os.path.join(place, ".git/agentos/copies"))
+    upper = bytes_of_a_run(call, os.path.join(cache, "agentos/copies"))
+    copy_bytes = taken(cache)
 
     small = os.path.join(top, "small")
     os.makedirs(small)
@@ -114,7 +119,7 @@ def measure(agentos, top):
 
     rows = [
         ("`git worktree add`", median(trees), tree_bytes),
-        ("first run over this base (the copy is made)", median(firsts), None),
+        ("first run over this base (the copy is made)", median(firsts), copy_bytes),
         ("later run, whole command", median(later), upper),
         ("of this, sandbox and program", median(inside), None),
         ("the same for a tool that gets no copy", median(bare_later), None),
@@ -133,10 +138,10 @@ def measure(agentos, top):
 
 def bytes_of_a_run(call, copies):
     """What a run's folders hold while its program runs."""
-    child = subprocess.Popen((*call, "sleep", "2"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child = subprocess.Popen((*call, "sleep", "2"), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while child.poll() is None:
         time.sleep(0.5)
-        runs = [entry.path for entry in os.scandir(copies) if entry.name.startswith("run-") and entry.is_dir()]
+        runs = [place for place in glob.glob(os.path.join(copies, "*", "run-*")) if os.path.isdir(place)]
         if runs:
             size = sum(taken(place) for place in runs)
             child.wait()

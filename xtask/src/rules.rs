@@ -12,6 +12,7 @@ pub use self::bans::{PATH_LOOKS, WALK_BANS, WALKERS};
 pub const SAME_LAYER: &[(&str, &str)] = &[
     ("agentos-anthropic", "agentos-generic-http"),
     ("agentos-evidence", "agentos-durable"),
+    ("agentos-executor", "agentos-beneath"),
     ("agentos-executor", "agentos-durable"),
     ("agentos-gemini", "agentos-generic-http"),
     ("agentos-llamacpp", "agentos-generic-http"),
@@ -142,6 +143,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
             "agentos-beneath",
             "agentos-durable",
             "agentos-evidence",
+            "agentos-executor",
             "agentos-sandbox",
         ],
     ),

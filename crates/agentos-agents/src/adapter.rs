@@ -195,7 +195,7 @@ impl Inner {
         };
         if checkout.withheld() > 0 {
             found.notes.push(format!(
-                "{} files were kept from the tool by policy, and with them git's history",
+                "{} files were kept from the tool by policy, and from its git",
                 checkout.withheld()
             ));
         }

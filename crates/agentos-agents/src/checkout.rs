@@ -31,7 +31,8 @@ pub trait Checkout {
     /// Do the commit's own rules ignore this path? A folder's name ends in `/`.
     fn is_ignored(&self, path: &str) -> bool;
 
-    /// Makes a git directory in `folder`; gives the folders it borrows from, which must be readable.
+    /// Makes a git directory in `folder`, at the base commit and with the files that are shown, and returns the folders of
+    /// objects that it borrows from: they hold nothing else, and must be readable.
     ///
     /// # Errors
     /// One sentence why there is none.

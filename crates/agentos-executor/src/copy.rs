@@ -1,26 +1,39 @@
 //! A copy of a commit's files for tools to work on, kept and shared between runs.
 //!
 //! Owns: which copy a run gets, its locks, and a git directory for a tool's own use. Never: shows a file that was
-//! withheld, writes into a copy that is in use, or reads back what a tool did there. `fill` writes the files.
+//! withheld, writes into a copy that is in use, or reads back what a tool did there. `folder` says where copies lie and why
+//! what is found there is ours; `fill` writes the files, `objects` the object store, `history` a tool's git directory.
 //!
 //! A copy is made whole once. When the base moves on, a copy that nobody uses is turned into that of the new base, which
 //! costs what differs. A run over a base that was copied before lists no files and asks policy nothing.
+//!
+//! Of a copy only `files` and what is in it belongs to the tool's user: an overlay keeps the owner of what it shows, and the tool
+//! writes over its own files. Everything else is ours, in folders that no other user may enter.
 
 mod fill;
+mod folder;
+mod history;
 mod listing;
+mod objects;
+mod pack_file;
 mod write;
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use agentos_beneath::OpenFolder;
 use git2::Oid;
-use sha2::{Digest, Sha256};
 
 use crate::mentions::is_odd;
 use crate::preflight::ancestors;
 use crate::{ExecError, Repository, Target};
+
+pub use folder::CopyFolder;
+
+use history::FirstCommit;
 
 /// A file's content, read only where it is asked for.
 pub type Content<'a> = &'a dyn Fn() -> Vec<u8>;
@@ -33,20 +46,21 @@ pub struct Shown<'a> {
     pub may: &'a dyn Fn(&str, Content<'_>) -> bool,
 }
 
-/// Below our state folder.
-const COPIES: &str = "copies";
-/// Of a copy's lock: the end of its name.
+/// Extension of a copy's lock.
 const LOCK: &str = "lock";
-/// Of what will be a copy: the end of its name.
+/// Extension of a copy that is being made.
 const BUILDING: &str = "new";
-/// In a copy: the paths of the base that are not among its files.
+/// File of a copy: the paths of the base that are not among its files.
 const WITHHELD: &str = "withheld";
+/// File of a copy: the id of the tree of what is shown.
+const ROOT: &str = "root";
+/// Folder of a copy: the packs of what is shown.
+const OBJECTS: &str = "objects";
 
 /// The files of one commit in a folder that nobody writes to. It stays as long as this value lives.
 pub struct BaseCopy {
     folder: PathBuf,
-    commit: Oid,
-    objects: PathBuf,
+    first: FirstCommit,
     withheld: Vec<String>,
     rules: git2::Repository,
     owner: Option<u32>,
@@ -61,57 +75,67 @@ impl std::fmt::Debug for BaseCopy {
 }
 
 impl Repository {
-    /// The folder in which copies and the scratch folders of runs lie.
-    #[must_use]
-    pub fn copies_dir(&self) -> PathBuf {
-        self.state_dir().join(COPIES)
-    }
-
-    /// The files of the target's base that `shown` lets through. Made once for each tree and key; later calls find it.
-    /// `owner` is the user that the files shall belong to, where that is another than ours.
+    /// Returns the files of the target's base that `shown` lets through. Made once for each tree, key and owner; later calls find
+    /// it. `owner` is the user that the files shall belong to, `None` if that is ours.
     ///
     /// # Errors
     /// When the base cannot be read, holds a name that must not be written, or the copy cannot be made.
     pub fn copy(
         &self,
+        copies: &CopyFolder,
         target: &Target,
         owner: Option<u32>,
         shown: &Shown<'_>,
     ) -> Result<BaseCopy, ExecError> {
-        let copies = self.copies_dir();
-        make(&copies, owner)?;
-        let folder = copies.join(name(&target.base_tree, shown.key));
+        let shared_name = copies.name_copy(&target.base_tree, shown.key);
+        let copies = copies.path();
+        let folder = copies.join(format!("{shared_name}-{}", owner_name(owner)));
         let lock = loop {
             let lock = hold(&folder)?;
-            if !folder.is_dir() {
+            if !is_folder(&folder) {
                 lock.lock().map_err(ExecError::write("lock", &folder))?;
                 if !is_current(&lock, &folder) {
                     continue;
                 }
-                if !folder.is_dir() {
+                if !is_folder(&folder) {
                     self.prepare(&folder, &target.base_tree, owner, shown)?;
                 }
                 lock.unlock().map_err(ExecError::write("unlock", &folder))?;
             }
             lock.lock_shared().map_err(ExecError::write("lock", &folder))?;
             // Between the two locks another run may have taken it for one that nobody uses.
-            if folder.is_dir() && is_current(&lock, &folder) {
+            if is_folder(&folder) && is_current(&lock, &folder) {
                 break lock;
             }
         };
-        discard_others(&copies, &folder);
-        let commit = Oid::from_str(&target.base_commit).map_err(ExecError::git("read the base"))?;
-        let rules = git2::Repository::open(folder.join("rules")).map_err(ExecError::git("open the copy"))?;
+        discard_others(copies, &shared_name);
+        self.open_copy(folder, lock, target, owner)
+    }
+
+    fn open_copy(
+        &self,
+        folder: PathBuf,
+        lock: File,
+        target: &Target,
+        owner: Option<u32>,
+    ) -> Result<BaseCopy, ExecError> {
+        let failed = || ExecError::git("open the copy");
+        let rules = git2::Repository::open(folder.join("rules")).map_err(failed())?;
         rules
             .set_workdir(&folder.join("files"), false)
-            .map_err(ExecError::git("open the copy"))?;
-        let list = folder.join(WITHHELD);
-        let withheld = fs::read_to_string(&list).map_err(ExecError::write("read", &list))?;
+            .map_err(failed())?;
+        let read = |name: &str| {
+            let place = folder.join(name);
+            fs::read_to_string(&place).map_err(ExecError::write("read", &place))
+        };
+        let withheld = read(WITHHELD)?.lines().map(str::to_owned).collect();
+        let root = Oid::from_str(&read(ROOT)?).map_err(failed())?;
+        let base = Oid::from_str(&target.base_commit).and_then(|id| self.git.find_commit(id));
+        let first = base.and_then(|base| FirstCommit::over(root, &base, &self.git.odb()?));
         Ok(BaseCopy {
-            withheld: withheld.lines().map(str::to_owned).collect(),
+            first: first.map_err(ExecError::git("read the base"))?,
+            withheld,
             folder,
-            commit,
-            objects: self.common_dir().join("objects"),
             rules,
             owner,
             _lock: lock,
@@ -120,25 +144,26 @@ impl Repository {
 }
 
 impl BaseCopy {
-    /// The files.
+    /// Returns the folder of the files.
     #[must_use]
     pub fn files(&self) -> PathBuf {
         self.folder.join("files")
     }
 
-    /// Files of the base that are not in it.
+    /// Returns the files of the base that are not in it.
     #[must_use]
     pub fn withheld(&self) -> &[String] {
         &self.withheld
     }
 
-    /// Git's objects, which a tool must be able to read where [`BaseCopy::give_history`] was true.
+    /// Returns the objects of the files that are shown, and of no others: a tool that [`BaseCopy::give_history`] made a git
+    /// directory for must be able to read them.
     #[must_use]
-    pub fn objects(&self) -> &Path {
-        &self.objects
+    pub fn objects(&self) -> PathBuf {
+        self.folder.join(OBJECTS)
     }
 
-    /// Do the base's own rules ignore this path? A folder's name ends in `/`. Where a `.gitignore` is a link, nothing is
+    /// Tells whether the base's own rules ignore this path. A folder's name ends in `/`. Where a `.gitignore` is a link, nothing is
     /// ignored: git follows none there, and libgit2 would.
     #[must_use]
     pub fn is_ignored(&self, path: &str) -> bool {
@@ -150,63 +175,24 @@ impl BaseCopy {
         }
         self.rules.is_path_ignored(path).unwrap_or(false)
     }
-
-    /// Makes a `.git` of its own in `folder`, at the base commit, that borrows the repository's objects. Without
-    /// history where something is withheld: the objects would show it.
-    ///
-    /// # Errors
-    /// When it cannot be made.
-    pub fn give_history(&self, folder: &Path) -> Result<bool, ExecError> {
-        let dot_git = folder.join(".git");
-        copy_all(&self.folder.join("template").join(".git"), &dot_git)?;
-        let whole = self.withheld.is_empty();
-        if whole {
-            let alternates = format!("{}\n", self.objects.display());
-            put(&dot_git.join("objects/info/alternates"), alternates.as_bytes())?;
-            put(
-                &dot_git.join("refs/heads/main"),
-                format!("{}\n", self.commit).as_bytes(),
-            )?;
-            let index = self.folder.join("index");
-            let bytes = fs::read(&index).map_err(ExecError::write("read", &index))?;
-            put(&dot_git.join("index"), &bytes)?;
-        }
-        give_all(&dot_git, self.owner)?;
-        Ok(whole)
-    }
 }
 
-/// Copies a folder of ours.
-fn copy_all(from: &Path, to: &Path) -> Result<(), ExecError> {
-    make(to, None)?;
-    for entry in fs::read_dir(from).map_err(ExecError::write("read", from))? {
-        let entry = entry.map_err(ExecError::write("read", from))?;
-        let (place, to) = (entry.path(), to.join(entry.file_name()));
-        if place.is_dir() {
-            copy_all(&place, &to)?;
-        } else {
-            let bytes = fs::read(&place).map_err(ExecError::write("read", &place))?;
-            put(&to, &bytes)?;
-        }
-    }
-    Ok(())
+/// Names the user that a copy's files belong to.
+fn owner_name(owner: Option<u32>) -> String {
+    owner.map_or_else(|| "own".to_owned(), |owner| owner.to_string())
 }
 
-/// One copy for a tree and what may be shown of it.
-fn name(tree: &str, key: &str) -> String {
-    let digest = Sha256::digest(key.as_bytes());
-    let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("base-{tree}-{hex}")
+/// Tells whether this is a folder, no link.
+fn is_folder(place: &Path) -> bool {
+    fs::symlink_metadata(place).is_ok_and(|found| found.is_dir())
 }
 
-/// The lock of a copy, a file beside it.
+/// Opens the lock of a copy, a file next to it.
 fn hold(folder: &Path) -> Result<File, ExecError> {
     let lock = lock_of(folder);
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(&lock)
-        .map_err(ExecError::write("open", &lock))
+    let (above, name) = split(&lock);
+    let opened = OpenFolder::open_root(above).and_then(|above| above.open_lock(name));
+    opened.map_err(|error| ExecError::write("open", &lock)(error.into()))
 }
 
 fn lock_of(folder: &Path) -> PathBuf {
@@ -223,7 +209,7 @@ fn building_of(folder: &Path) -> PathBuf {
 fn is_current(lock: &File, folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let named = |found: &fs::Metadata| (found.dev(), found.ino());
-    let (held, there) = (lock.metadata(), fs::metadata(lock_of(folder)));
+    let (held, there) = (lock.metadata(), fs::symlink_metadata(lock_of(folder)));
     matches!((held, there), (Ok(held), Ok(there)) if named(&held) == named(&there))
 }
 
@@ -233,9 +219,9 @@ fn is_current(_lock: &File, _folder: &Path) -> bool {
     true
 }
 
-/// The copies that are none of `but` and that nobody uses, with their locks held; also what is left of those that
-/// are gone, or were never made to the end.
-fn idle(copies: &Path, but: &Path) -> Vec<(PathBuf, File)> {
+/// Returns the copies that are none of `but` and that nobody uses, with their locks held; also what is left of those
+/// that are gone, or were never made to the end.
+fn idle(copies: &Path, but: &dyn Fn(&Path) -> bool) -> Vec<(PathBuf, File)> {
     let Ok(entries) = fs::read_dir(copies) else {
         return Vec::new();
     };
@@ -254,53 +240,98 @@ fn idle(copies: &Path, but: &Path) -> Vec<(PathBuf, File)> {
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => None,
         }
     };
-    let others = folders.into_iter().filter(|folder| folder != but);
+    let others = folders.into_iter().filter(|folder| !but(folder));
     others.filter_map(free).collect()
 }
 
-/// Takes away copies that nobody uses: a repository keeps one, and those at work. What cannot be removed now is tried
+/// Removes copies that nobody uses but those of the present base, which differ in their owner. What cannot be removed now is tried
 /// again by the next run.
-fn discard_others(copies: &Path, keep: &Path) {
-    for (folder, lock) in idle(copies, keep) {
+fn discard_others(copies: &Path, shared_name: &str) {
+    let is_present = |folder: &Path| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(shared_name) && is_folder(folder)
+    };
+    for (folder, lock) in idle(copies, &is_present) {
         if remove(&folder).is_ok() && remove(&building_of(&folder)).is_ok() {
             let_go(&folder, lock);
         }
     }
 }
 
-/// Takes away the lock of a copy that is gone, and lets go of it: whoever waited for it sees that it is none any more.
+/// Removes the lock of a copy that is gone, and lets go of it: whoever waited for it sees that it is none any more.
 fn let_go(folder: &Path, _lock: File) {
     let _ = fs::remove_file(lock_of(folder));
 }
 
+/// Removes a folder and all that is in it; one that is not there is removed already.
 fn remove(folder: &Path) -> Result<(), ExecError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(ExecError::write("remove", folder)(error))
-        }
+    let (above, name) = split(folder);
+    match OpenFolder::open_root(above).and_then(|above| above.remove_tree(name)) {
+        Err(error) if !error.is_missing() => Err(ExecError::write("remove", folder)(error.into())),
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
-fn make(folder: &Path, owner: Option<u32>) -> Result<(), ExecError> {
-    if folder.is_dir() {
-        return Ok(());
+/// Splits a path into the folder and the name in it.
+fn split(place: &Path) -> (&Path, &OsStr) {
+    let above = place.parent().unwrap_or(Path::new("."));
+    (above, place.file_name().unwrap_or_default())
+}
+
+/// Makes a folder that only we may enter.
+fn make_private(folder: &Path) -> Result<(), ExecError> {
+    fs::create_dir(folder).map_err(ExecError::write("make", folder))?;
+    set_mode(folder, 0o700)
+}
+
+/// Makes a folder of ours that others may read in, as far as they reach it.
+fn make_readable(folder: &Path) -> Result<(), ExecError> {
+    fs::create_dir(folder).map_err(ExecError::write("make", folder))?;
+    set_mode(folder, 0o755)
+}
+
+/// Sets the mode of a folder that was just made, whatever the umask left of it.
+fn set_mode(folder: &Path, mode: u32) -> Result<(), ExecError> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let opened = File::open(folder);
+        opened
+            .and_then(|opened| opened.set_permissions(fs::Permissions::from_mode(mode)))
+            .map_err(ExecError::write("set the mode of", folder))?;
     }
-    fs::create_dir_all(folder).map_err(ExecError::write("make", folder))?;
-    give(folder, owner)
+    #[cfg(not(unix))]
+    let _ = (folder, mode);
+    Ok(())
 }
 
+/// Writes a new file of ours. What has its name already, a link too, is an error.
 fn put(place: &Path, bytes: &[u8]) -> Result<(), ExecError> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(place);
-    file.and_then(|mut file| file.write_all(bytes))
-        .map_err(ExecError::write("write", place))
+    put_for(place, bytes, None)
 }
 
-/// Makes a file the tool's user's.
+/// Writes a new file, which belongs to `owner` then. What has its name already, a link too, is an error.
+fn put_for(place: &Path, bytes: &[u8], owner: Option<u32>) -> Result<(), ExecError> {
+    let file = OpenOptions::new().write(true).create_new(true).open(place);
+    file.and_then(|mut file| {
+        file.write_all(bytes)?;
+        give_open(&file, owner)
+    })
+    .map_err(ExecError::write("write", place))
+}
+
+/// Gives an open file to the tool's user.
+fn give_open(file: &File, owner: Option<u32>) -> io::Result<()> {
+    #[cfg(unix)]
+    if owner.is_some() {
+        std::os::unix::fs::fchown(file, owner, owner)?;
+    }
+    #[cfg(not(unix))]
+    let _ = (file, owner);
+    Ok(())
+}
+
+/// Gives a file, a folder or a link itself to the tool's user.
 fn give(place: &Path, owner: Option<u32>) -> Result<(), ExecError> {
     #[cfg(unix)]
     if owner.is_some() {
@@ -308,22 +339,5 @@ fn give(place: &Path, owner: Option<u32>) -> Result<(), ExecError> {
     }
     #[cfg(not(unix))]
     let _ = (place, owner);
-    Ok(())
-}
-
-fn give_all(folder: &Path, owner: Option<u32>) -> Result<(), ExecError> {
-    give(folder, owner)?;
-    if owner.is_none() || !folder.is_dir() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(folder).map_err(ExecError::write("read", folder))? {
-        let entry = entry.map_err(ExecError::write("read", folder))?;
-        let kind = entry.file_type().map_err(ExecError::write("read", folder))?;
-        if kind.is_dir() {
-            give_all(&entry.path(), owner)?;
-        } else {
-            give(&entry.path(), owner)?;
-        }
-    }
     Ok(())
 }

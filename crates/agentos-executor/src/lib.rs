@@ -49,7 +49,7 @@ mod worktree;
 pub use agentos_durable::SyncFile;
 pub use base::GitBase;
 pub use config::ConfigEnv;
-pub use copy::{BaseCopy, Content, Shown};
+pub use copy::{BaseCopy, Content, CopyFolder, Shown};
 pub use error::{ExecError, Operation, RepoError, Unsupported, mend, unwritable};
 pub use fail::FailPoints;
 pub use history::{CommitInfo, EVIDENCE_TRAILER, RUN_TRAILER};

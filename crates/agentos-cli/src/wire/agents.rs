@@ -54,7 +54,8 @@ pub fn asked(
         let timeout = provider.over.timeout.unwrap_or(TIMEOUT);
         if name == TOOL {
             name_files(app, &mut program);
-            return speaker(app, program, session.repo().copies_dir()).map(|tool| Some(timed(tool, timeout)));
+            let folder = session.open_copies()?.path().to_owned();
+            return speaker(app, program, folder).map(|tool| Some(timed(tool, timeout)));
         }
         program.shared = shared(app, flags, session)?;
         return in_copy(app, program, session).map(|tool| Some(timed(tool, timeout)));
@@ -79,7 +80,7 @@ pub fn asked(
     let (mut program, tool) = profiled(app, &resolved)?;
     program.readable = readable(app, flags);
     if resolved.profile.adapter == AdapterKind::Tool {
-        let made = speaker(app, program, session.repo().copies_dir())?;
+        let made = speaker(app, program, session.open_copies()?.path().to_owned())?;
         return Ok(Some(told(made, tool)));
     }
     program.shared = shared(app, flags, session)?;

@@ -76,7 +76,7 @@ pub fn hosted(app: &App, mut tool: Tool, session: &Session) -> Result<Tool, Effe
             .map(|(name, place)| (name.clone(), place.display().to_string()))
             .collect(),
         readable: named.into_iter().map(|(_, place)| place).collect(),
-        folder: session.repo().copies_dir(),
+        folder: session.open_copies()?.path().to_owned(),
         host: url.host().to_owned(),
         port: url.port(),
         patience: PATIENCE,

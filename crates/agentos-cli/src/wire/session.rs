@@ -2,13 +2,15 @@
 //!
 //! Owns: opening them in the right order, and taking up what a killed process left. Never: outlives the verb.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use agentos_engine::ports::EffectError;
 use agentos_engine::ports::{Clock, Evidence};
 use agentos_engine::settle::Deps;
 use agentos_evidence::{RecordKind, Store};
-use agentos_executor::{Recovered, Repository, TargetSpec};
+use agentos_executor::{CopyFolder, Recovered, Repository, TargetSpec};
 use agentos_tool::RunId;
 
 use super::consent::Asker;
@@ -82,6 +84,9 @@ impl From<&TargetFlags> for Wanted {
 pub struct Session {
     port: RepositoryPort,
     work_dir: PathBuf,
+    cache: Option<PathBuf>,
+    /// Opened when the first run needs it, and kept until the last has ended.
+    copies: OnceCell<Arc<CopyFolder>>,
     tape: Tape,
     asker: Asker,
 }
@@ -109,6 +114,8 @@ impl Session {
         Ok(Self {
             port: RepositoryPort::new(app, repo, wanted.spec(), layers),
             work_dir,
+            cache: app.env.cache_dir(),
+            copies: OnceCell::new(),
             tape,
             asker: asker(app, wanted),
         })
@@ -164,6 +171,19 @@ impl Session {
     /// The repository.
     pub fn repo(&self) -> &Repository {
         self.port.repo()
+    }
+
+    /// Opens the folder of the repository's copies and of its runs.
+    ///
+    /// # Errors
+    /// When there is none and none can be made.
+    pub fn open_copies(&self) -> Result<Arc<CopyFolder>, EffectError> {
+        if let Some(opened) = self.copies.get() {
+            return Ok(Arc::clone(opened));
+        }
+        let opened = self.repo().open_copies(self.cache.as_deref());
+        let opened = opened.map_err(|error| repository::failed(&error))?;
+        Ok(Arc::clone(self.copies.get_or_init(|| Arc::new(opened))))
     }
 
     /// The work tree; of a bare repository, its own folder.

@@ -6,7 +6,7 @@ use agentos_testkit::cli::{Cli, CliOutput};
 use agentos_testkit::repo::{TestRepo, make_dir, make_link, remove_file, set_mode};
 use serde_json::Value;
 
-use crate::support::agentos;
+use crate::support::{agentos, cache_of, runs_in};
 
 /// A repository with a program's food in it.
 fn repo() -> TestRepo {
@@ -19,7 +19,9 @@ fn repo() -> TestRepo {
 
 /// Runs a shell script as the tool; none, said on screen, where the kernel cannot confine it.
 fn run(repo: &TestRepo, flags: &[&str], script: &str) -> Option<(CliOutput, Value)> {
-    let cli = agentos().in_dir(repo.path());
+    let cli = agentos()
+        .in_dir(repo.path())
+        .env("XDG_CACHE_HOME", cache_of(repo));
     let mut args = vec!["run", "-p", "command", "--json"];
     args.extend(flags);
     args.extend(["--", "sh", "-c", script]);
@@ -205,12 +207,9 @@ fn a_program_that_fails_or_does_not_end_is_told_and_lands_nothing() {
         assert!(code != "out_of_time" || latency >= 1000, "{outcome}");
     }
     assert_eq!(repo.git(&["rev-list", "--count", "--all"]).trim(), "1");
-    let left = std::fs::read_dir(repo.path().join(".git/agentos/copies")).unwrap();
-    let runs: Vec<_> = left
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.starts_with("run-"))
-        .collect();
-    assert_eq!(runs, Vec::<String>::new(), "a run leaves no folder behind");
+    assert!(cache_of(&repo).join("agentos/copies").is_dir());
+    let runs = runs_in(&cache_of(&repo));
+    assert!(runs.is_empty(), "a run leaves no folder behind: {runs:?}");
 }
 
 #[test]
@@ -344,12 +343,12 @@ fn a_user_without_rights_confines_programs_as_root_does() {
 
 #[test]
 fn where_no_overlay_can_be_mounted_a_program_works_in_a_whole_copy() {
-    // Overlayfs does not take an overlay as its upper folder: what every repository inside a container meets.
+    // Overlayfs does not take an overlay as its upper folder: what every cache inside a container meets.
     let repo = repo();
     let place = repo.path().display().to_string();
     let script = format!(
         "cd '{}' && mkdir over kernel && mount -t overlay overlay -o 'lowerdir={place},upperdir=over,workdir=kernel' \
-         '{place}' && cd '{place}' && echo mounted >&2 && '{}' run -p command --json -- sh -c \
+         '{place}' && cd '{place}' && echo mounted >&2 && XDG_CACHE_HOME='{place}/.git/cache' '{}' run -p command --json -- sh -c \
          'sed -i s/two/TWO/ src/a.rs; git commit -qam mine; rm .gitignore; ln -s a.rs src/b.rs; rm src/b.rs'; \
          cat src/a.rs >&2",
         repo.outside().display(),

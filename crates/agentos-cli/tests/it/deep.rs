@@ -4,13 +4,12 @@
 
 #![cfg(target_os = "linux")]
 
-use std::path::Path;
 use std::process::Output;
 
 use agentos_testkit::cli::program;
 use agentos_testkit::repo::TestRepo;
 
-use crate::support::{agentos, sandbox_holds, small_repo};
+use crate::support::{agentos, cache_of, runs_in, sandbox_holds, small_repo};
 
 /// Joins two chains of 1,000 folders by renaming.
 const NEST: &str = "p=$(printf 'd/%.0s' $(seq 1000)) && mkdir -p t/$p && mkdir -p u/$p && mv t u/${p}t";
@@ -18,7 +17,9 @@ const NEST: &str = "p=$(printf 'd/%.0s' $(seq 1000)) && mkdir -p t/$p && mkdir -
 /// Runs a script as a tool, with fewer descriptors than there are folders in each other.
 fn run_script(repo: &TestRepo, script: &str) -> Output {
     let run = ["run", "-p", "command", "--", "sh", "-c", script];
-    let cli = agentos().in_dir(repo.path());
+    let cli = agentos()
+        .in_dir(repo.path())
+        .env("XDG_CACHE_HOME", cache_of(repo));
     let plain = cli.command(&run);
     let mut limited = program("sh");
     limited
@@ -32,11 +33,8 @@ fn run_script(repo: &TestRepo, script: &str) -> Output {
 }
 
 fn runs_left(repo: &TestRepo) -> usize {
-    let copies = repo.path().join(".git/agentos/copies");
-    let entries = std::fs::read_dir(Path::new(&copies)).unwrap().flatten();
-    entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with("run-"))
-        .count()
+    assert!(cache_of(repo).join("agentos/copies").is_dir());
+    runs_in(&cache_of(repo)).len()
 }
 
 #[test]
@@ -85,6 +83,7 @@ fn deep_folders_elsewhere_are_removed_with_the_run() {
 #[test]
 fn doctor_reports_what_a_dead_run_left_and_the_next_run_removes_it() {
     let repo = small_repo();
+    // Where earlier versions had the folders of runs.
     let copies = repo.path().join(".git/agentos/copies");
     agentos_testkit::repo::write_file(&copies.join("run-dead.1/home/.claude/credentials.json"), "{}");
     let doctor = || {

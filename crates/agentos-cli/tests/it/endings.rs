@@ -13,7 +13,7 @@ use agentos_net::Deadline;
 use agentos_testkit::cli::interrupt;
 use agentos_testkit::repo::TestRepo;
 
-use crate::support::{agentos, run_in, sandbox_holds, small_repo};
+use crate::support::{agentos, cache_of, runs_in, sandbox_holds, small_repo};
 
 /// How long a process may take to come or to go. It takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -42,6 +42,7 @@ impl Stubborn {
         let args = [&run[..], flags, &["--", "sh", "-c", &script]].concat();
         agentos()
             .in_dir(self.repo.path())
+            .env("XDG_CACHE_HOME", cache_of(&self.repo))
             .command(&args)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -74,18 +75,12 @@ impl Stubborn {
 
     /// Folders of runs.
     fn folders(&self) -> usize {
-        let entries = std::fs::read_dir(self.copies()).unwrap().flatten();
-        let runs = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("run-"));
-        runs.filter(|entry| entry.path().is_dir()).count()
-    }
-
-    fn copies(&self) -> PathBuf {
-        self.repo.path().join(".git/agentos/copies")
+        runs_in(&cache_of(&self.repo)).len()
     }
 
     /// Processes, of whatever namespace, that see a mount of one of the copies.
     fn mounted(&self) -> usize {
-        let copies = self.copies().display().to_string();
+        let copies = cache_of(&self.repo).join("agentos/copies").display().to_string();
         let found = processes().filter_map(|place| std::fs::read_to_string(place.join("mountinfo")).ok());
         found.filter(|mounts| mounts.contains(&copies)).count()
     }
@@ -142,10 +137,11 @@ fn after_kill_nine_the_tool_ends_and_the_next_run_takes_its_folder_away() {
     tool.until(0);
     assert_eq!((tool.mounted(), tool.folders()), (0, 1));
     tool.is_as_before();
-    let next = run_in(
-        &tool.repo,
-        &["tool", "run", "-p", "command", "--", "touch", "new"],
-    );
+    let next = agentos()
+        .in_dir(tool.repo.path())
+        .env("XDG_CACHE_HOME", cache_of(&tool.repo))
+        .run(&["tool", "run", "-p", "command", "--", "touch", "new"])
+        .unwrap();
     assert_eq!(next.code, Some(0), "{next}");
     assert_eq!(tool.folders(), 0);
 }

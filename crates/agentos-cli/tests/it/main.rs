@@ -49,6 +49,7 @@ mod kill_release;
 mod last_moment;
 mod llama;
 mod newcomer;
+mod object_store;
 mod pipeline;
 mod policy;
 mod probing;

@@ -1,5 +1,7 @@
 //! What the tests share: the program, a small repository, answers.
 
+use std::path::{Path, PathBuf};
+
 use agentos_testkit::cli::{Cli, CliOutput};
 use agentos_testkit::redact::Redactor;
 use agentos_testkit::repo::TestRepo;
@@ -100,6 +102,26 @@ pub fn signing(repo: &TestRepo) -> Cli {
 /// Runs the program in a repository.
 pub fn run_in(repo: &TestRepo, args: &[&str]) -> CliOutput {
     agentos().in_dir(repo.path()).run(args).unwrap()
+}
+
+/// The user's cache, for tests in which several calls share one or look at what a run left there.
+pub fn cache_of(repo: &TestRepo) -> PathBuf {
+    repo.outside().join("cache")
+}
+
+/// Folders of runs in a cache.
+pub fn runs_in(cache: &Path) -> Vec<PathBuf> {
+    let list = |place: PathBuf| {
+        let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|place| place.is_dir())
+    };
+    let below = list(cache.join("agentos/copies")).flat_map(list);
+    let is_run = |place: &PathBuf| {
+        place
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("run-"))
+    };
+    below.filter(is_run).collect()
 }
 
 /// Runs the program in a repository with an answer on standard input.

@@ -7,11 +7,15 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use git2::{Index, IndexTime, RepositoryInitOptions, Tree};
+use agentos_beneath::{OpenFolder, TreeError};
+use git2::{Index, IndexTime, Oid, RepositoryInitOptions, Tree};
 
-use super::listing::{Listed, Listing};
+use super::listing::{FILE as LISTING, Listed, Listing};
+use super::objects::{BlobPacks, blobs_of, write_trees};
 use super::write::{Objects, Written, write_all};
-use super::{Shown, WITHHELD, building_of, idle, let_go, make, put, remove};
+use super::{
+    OBJECTS, ROOT, Shown, WITHHELD, building_of, give, idle, let_go, make_private, make_readable, put, remove,
+};
 use crate::{ExecError, Repository};
 
 impl Repository {
@@ -44,98 +48,142 @@ impl Repository {
         let building = building_of(folder);
         let others = folder
             .parent()
-            .map(|copies| idle(copies, folder))
+            .map(|copies| idle(copies, &|other| other == folder))
             .unwrap_or_default();
         let reused = others.into_iter().find_map(|(other, lock)| {
-            let (key, listing) = Listing::read(&other)?;
+            let kept = Listing::read(&other, owner)?;
             // From now on it is no copy any more, whatever happens.
             fs::rename(&other, &building).ok()?;
             let_go(&other, lock);
-            Some((key, listing))
+            Some(kept)
         });
-        let (key, before) = match &reused {
-            Some((key, listing)) => (key.as_str(), listing.by_path()),
-            None => ("", HashMap::new()),
-        };
-        let known = if key == shown.key {
-            &before
-        } else {
-            &HashMap::new()
-        };
+        let before = reused
+            .as_ref()
+            .map(|kept| kept.files.by_path())
+            .unwrap_or_default();
+        let same_answers = reused.as_ref().is_some_and(|kept| kept.key == shown.key);
+        let known = if same_answers { &before } else { &HashMap::new() };
         let listing = Listing::of(&self.git, tree, shown, known)?;
-        if reused.is_none() {
-            begin(&building, owner)?;
+        match reused {
+            None => begin(&building, owner)?,
+            Some(_) => forget_records(&building)?,
         }
-        let written = self.turn(&building.join("files"), &before, &listing, owner)?;
-        index(&building, tree, &written)?;
+        let written = self.turn(&building, &before, &listing, owner)?;
+        let packs = building.join(OBJECTS).join("pack");
+        let root = write_trees(&packs, listing.shown()).map_err(ExecError::write("write", &packs))?;
+        index(&building, root, &written)?;
         let withheld: String = listing.withheld().map(|path| format!("{path}\n")).collect();
         put(&building.join(WITHHELD), withheld.as_bytes())?;
-        listing.write(&building, shown.key)?;
+        put(&building.join(ROOT), root.to_string().as_bytes())?;
+        listing.write(&building, shown.key, owner)?;
         fs::rename(&building, folder).map_err(ExecError::write("rename", &building))
     }
 
-    /// Makes the files those of `listing`, and gives those that were written.
+    /// Makes the files and their objects those of `listing`, and returns the files that were written.
     fn turn<'l>(
         &self,
-        root: &Path,
+        building: &Path,
         before: &HashMap<&str, Listed>,
         listing: &'l Listing,
         owner: Option<u32>,
     ) -> Result<Vec<Written<'l>>, ExecError> {
+        let root = building.join("files");
         let after: HashMap<&str, Listed> = listing.shown().collect();
+        let files = OpenFolder::open_root(&root);
+        let files = files.map_err(|error| ExecError::write("open", &root)(error.into()))?;
         for (path, listed) in before {
             if listed.shown && after.get(path) != Some(listed) {
-                take_away(root, path)?;
+                let removed = take_away(&files, Path::new(path));
+                removed.map_err(|error| ExecError::write("remove", &root.join(path))(error.into()))?;
             }
         }
         let new: Vec<_> = listing
             .shown()
             .filter(|(path, listed)| before.get(path) != Some(listed))
             .collect();
+        let packs = building.join(OBJECTS).join("pack");
+        let failed = || ExecError::write("write", &packs);
+        let blobs = BlobPacks::begin(&packs, &blobs_of(listing.shown())).map_err(failed())?;
         let open = self.git.odb();
         let objects = Objects {
             open: &open.map_err(ExecError::git("open the repository's objects"))?,
             folder: &self.common_dir().join("objects"),
         };
-        write_all(&objects, root, &new, owner)
+        let written = write_all(&objects, &root, &new, owner, &blobs)?;
+        blobs.finish(objects.open).map_err(failed())?;
+        Ok(written)
     }
 }
 
 /// An empty copy.
 fn begin(building: &Path, owner: Option<u32>) -> Result<(), ExecError> {
-    make(building, owner)?;
-    make(&building.join("files"), owner)?;
+    make_private(building)?;
+    let files = building.join("files");
+    fs::create_dir(&files).map_err(ExecError::write("make", &files))?;
+    give(&files, owner)?;
+    for name in ["", "info", "pack"] {
+        make_readable(&building.join(OBJECTS).join(name))?;
+    }
     let mut options = RepositoryInitOptions::new();
     options.external_template(false).bare(true);
     git2::Repository::init_opts(building.join("rules"), &options).map_err(ExecError::git("make the copy"))?;
     template(&building.join("template"))
 }
 
-/// Takes away a file, and the folders that are empty then.
-fn take_away(root: &Path, path: &str) -> Result<(), ExecError> {
-    let place = root.join(path);
-    // Of a repository inside this one there is an empty folder.
-    let gone = fs::remove_file(&place).or_else(|error| match fs::remove_dir(&place) {
-        Ok(()) => Ok(()),
-        Err(_) => Err(error),
-    });
-    gone.map_err(ExecError::write("remove", &place))?;
-    let above = place.ancestors().skip(1).take_while(|folder| *folder != root);
-    for folder in above {
-        if fs::remove_dir(folder).is_err() {
-            break;
-        }
+/// Removes what a copy says of the base that it was of.
+fn forget_records(building: &Path) -> Result<(), ExecError> {
+    for name in [WITHHELD, ROOT, LISTING] {
+        let place = building.join(name);
+        fs::remove_file(&place).map_err(ExecError::write("remove", &place))?;
     }
     Ok(())
 }
 
+/// Removes a file, and the folders that are empty then.
+fn take_away(root: &OpenFolder, path: &Path) -> Result<(), TreeError> {
+    let mut place = path;
+    // Of a repository inside this one there is an empty folder.
+    root.open_path(parent_of(place))?
+        .remove_tree(place.file_name().unwrap_or_default())?;
+    loop {
+        place = parent_of(place);
+        let Some(name) = place.file_name() else {
+            return Ok(());
+        };
+        // One name is enough to know.
+        if !root
+            .open_path(place)?
+            .read_names(1)
+            .is_ok_and(|names| names.is_empty())
+        {
+            return Ok(());
+        }
+        root.open_path(parent_of(place))?.remove_tree(name)?;
+    }
+}
+
+fn parent_of(place: &Path) -> &Path {
+    place.parent().unwrap_or(Path::new(""))
+}
+
 /// The index that a tool's git begins with: it knows size and time of each file, so that `git status` need not read all
 /// of them.
-fn index(building: &Path, tree: &Tree<'_>, written: &[Written<'_>]) -> Result<(), ExecError> {
+fn index(building: &Path, root: Oid, written: &[Written<'_>]) -> Result<(), ExecError> {
     let failed = || ExecError::git("make the copy's index");
+    // Only what the tool may see is in these objects, so that nothing else can come into its index.
+    let objects = git2::Odb::new().map_err(failed())?;
+    let folder = building.join(OBJECTS);
+    let folder = folder
+        .to_str()
+        .ok_or_else(|| git2::Error::from_str("the path is not text"));
+    folder
+        .and_then(|folder| objects.add_disk_alternate(folder))
+        .map_err(failed())?;
+    let git = git2::Repository::from_odb(objects).map_err(failed())?;
+    let tree = git.find_tree(root).map_err(failed())?;
     let mut index = Index::open(&building.join("index")).map_err(failed())?;
     // Entries that stay the same keep what is known of their files.
-    index.read_tree(tree).map_err(failed())?;
+    index.read_tree(&tree).map_err(failed())?;
     for file in written {
         let Some(mut entry) = index.get_path(Path::new(file.path), 0) else {
             continue;

@@ -11,11 +11,14 @@ use std::path::Path;
 use agentos_diff::RepoPath;
 use git2::{ObjectType, Oid, Tree};
 
-use super::{Shown, put};
+use super::{Shown, owner_name, put};
 use crate::ExecError;
 
 /// In a copy, beside its files.
-const FILE: &str = "listing";
+pub(super) const FILE: &str = "listing";
+
+/// Bytes of a path from which on no system takes it (`PATH_MAX` of Linux).
+const LONGEST_PATH: usize = 4096;
 
 /// What git knows of a file, and whether it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +26,13 @@ pub(super) struct Listed {
     pub(super) id: Oid,
     pub(super) mode: i32,
     pub(super) shown: bool,
+}
+
+/// Listing that a copy keeps.
+pub(super) struct KeptListing {
+    /// Key of its answers.
+    pub(super) key: String,
+    pub(super) files: Listing,
 }
 
 /// Every file of a base, by its path.
@@ -41,7 +51,7 @@ impl Listing {
         known: &HashMap<&str, Listed>,
     ) -> Result<Self, ExecError> {
         let mut all = Vec::new();
-        walk(git, tree, "", &mut all)?;
+        walk(git, tree, &mut all)?;
         let decide = |(path, mut listed): (String, Listed)| {
             let before = known.get(path.as_str());
             let same = before.filter(|before| (before.id, before.mode) == (listed.id, listed.mode));
@@ -73,9 +83,9 @@ impl Listing {
         all.map(|(path, listed)| (path.as_str(), *listed)).collect()
     }
 
-    /// Keeps the listing in a copy, under the key of its answers.
-    pub(super) fn write(&self, copy: &Path, key: &str) -> Result<(), ExecError> {
-        let mut text = format!("{key}\n");
+    /// Keeps the listing in a copy, under the key of its answers and the owner of its files.
+    pub(super) fn write(&self, copy: &Path, key: &str, owner: Option<u32>) -> Result<(), ExecError> {
+        let mut text = format!("{key}\n{}\n", owner_name(owner));
         for (path, listed) in &self.0 {
             let shown = u8::from(listed.shown);
             text.push_str(&format!("{:o} {} {shown} {path}\n", listed.mode, listed.id));
@@ -83,14 +93,17 @@ impl Listing {
         put(&copy.join(FILE), text.as_bytes())
     }
 
-    /// The listing of a copy and the key of its answers; none where it cannot be read.
-    pub(super) fn read(copy: &Path) -> Option<(String, Self)> {
+    /// Reads the listing of a copy that belongs to `owner`. `None` if it cannot be read, or is another owner's.
+    pub(super) fn read(copy: &Path, owner: Option<u32>) -> Option<KeptListing> {
         let text = fs::read_to_string(copy.join(FILE)).ok()?;
-        // A line that was cut off has no end.
-        let (key, rest) = text
-            .strip_suffix('\n')?
+        let (key, rest) = text.split_once('\n')?;
+        let (_, rest) = rest
             .split_once('\n')
-            .unwrap_or((text.trim_end(), ""));
+            .filter(|(named, _)| *named == owner_name(owner))?;
+        // A line that was cut off has no end.
+        if !rest.is_empty() && !rest.ends_with('\n') {
+            return None;
+        }
         let entries = rest.split('\n').filter(|line| !line.is_empty()).map(|line| {
             let mut parts = line.splitn(4, ' ');
             let mode = i32::from_str_radix(parts.next()?, 8).ok()?;
@@ -98,36 +111,62 @@ impl Listing {
             let shown = parts.next()? == "1";
             Some((parts.next()?.to_owned(), Listed { id, mode, shown }))
         });
-        Some((key.to_owned(), Self(entries.collect::<Option<_>>()?)))
+        Some(KeptListing {
+            key: key.to_owned(),
+            files: Self(entries.collect::<Option<_>>()?),
+        })
     }
 }
 
-fn walk(
-    git: &git2::Repository,
-    tree: &Tree<'_>,
-    above: &str,
-    all: &mut Vec<(String, Listed)>,
-) -> Result<(), ExecError> {
-    for entry in tree {
-        let name = String::from_utf8_lossy(entry.name_bytes());
-        let path = format!("{above}{name}");
-        if entry.kind() == Some(ObjectType::Tree) {
-            let below = git
-                .find_tree(entry.id())
-                .map_err(ExecError::git("read a folder of the base"))?;
-            walk(git, &below, &format!("{path}/"), all)?;
+/// Lists the files of a tree in git's order, the folders one after the other: a hostile base may be nested deeper than the stack
+/// of a thread allows.
+fn walk(git: &git2::Repository, tree: &Tree<'_>, all: &mut Vec<(String, Listed)>) -> Result<(), ExecError> {
+    let mut open = entries_of(tree, "")?;
+    while let Some(entry) = open.pop() {
+        if entry.is_folder {
+            let below = git.find_tree(entry.id);
+            let below = below.map_err(ExecError::git("read a folder of the base"))?;
+            open.extend(entries_of(&below, &format!("{}/", entry.path))?);
             continue;
         }
-        if let Err(refusal) = RepoPath::new(&path) {
-            let bad = io::Error::new(io::ErrorKind::InvalidFilename, refusal.message);
-            return Err(ExecError::write("copy", Path::new(&path))(bad));
+        if let Err(refusal) = RepoPath::new(&entry.path) {
+            return Err(refused(&entry.path, refusal.message));
         }
         let listed = Listed {
-            id: entry.id(),
-            mode: entry.filemode(),
+            id: entry.id,
+            mode: entry.mode,
             shown: false,
         };
-        all.push((path, listed));
+        all.push((entry.path, listed));
     }
     Ok(())
+}
+
+/// Entry of a tree by its whole path.
+struct TreeEntry {
+    path: String,
+    id: Oid,
+    mode: i32,
+    is_folder: bool,
+}
+
+/// Returns the entries of a tree, the last one first.
+fn entries_of(tree: &Tree<'_>, above: &str) -> Result<Vec<TreeEntry>, ExecError> {
+    if above.len() > LONGEST_PATH {
+        return Err(refused(above, "the path is too long".to_owned()));
+    }
+    let entries = tree.iter().rev();
+    Ok(entries
+        .map(|entry| TreeEntry {
+            path: format!("{above}{}", String::from_utf8_lossy(entry.name_bytes())),
+            id: entry.id(),
+            mode: entry.filemode(),
+            is_folder: entry.kind() == Some(ObjectType::Tree),
+        })
+        .collect())
+}
+
+fn refused(path: &str, why: String) -> ExecError {
+    let bad = io::Error::new(io::ErrorKind::InvalidFilename, why);
+    ExecError::write("copy", Path::new(path))(bad)
 }

@@ -1,18 +1,21 @@
 //! Files of a base, written into a copy by several hands.
 //!
-//! Owns: the folders, files and links. Never: overwrites a file, or writes through a link: folders and files are new, or this
-//! copy's own.
+//! Owns: the folders, files and links. Never: overwrites a file, or writes through a link: each is made in a folder that is
+//! held open, under a name that was free.
 
-use std::fs::{self, Metadata, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, available_parallelism, scope};
 
+use agentos_beneath::{FolderOwner, OpenFolder};
 use git2::Odb;
 
-use super::give;
+use super::give_open;
 use super::listing::Listed;
+use super::objects::BlobPacks;
 use crate::ExecError;
 
 const EXECUTABLE: i32 = 0o100_755;
@@ -48,6 +51,7 @@ pub(super) fn write_all<'l>(
     root: &Path,
     files: &[(&'l str, Listed)],
     owner: Option<u32>,
+    blobs: &BlobPacks,
 ) -> Result<Vec<Written<'l>>, ExecError> {
     let (shares, next) = (files.chunks(SHARE), AtomicUsize::new(0));
     let work = |objects: &Odb<'_>| -> Result<Vec<Written<'l>>, ExecError> {
@@ -55,7 +59,8 @@ pub(super) fn write_all<'l>(
             objects,
             root,
             owner,
-            last: PathBuf::new(),
+            blobs,
+            last: None,
             written: Vec::new(),
         };
         while let Some(share) = shares.clone().nth(next.fetch_add(1, Ordering::Relaxed)) {
@@ -104,85 +109,82 @@ struct Hand<'a, 'l> {
     objects: &'a Odb<'a>,
     root: &'a Path,
     owner: Option<u32>,
-    /// The folder of the file before, which is there.
-    last: PathBuf,
+    /// Where each content goes a second time.
+    blobs: &'a BlobPacks,
+    /// The folder of the file before, by its path in the copy. `None` before the first.
+    last: Option<(&'l Path, OpenFolder)>,
     written: Vec<Written<'l>>,
 }
 
 impl<'l> Hand<'_, 'l> {
     fn write(&mut self, path: &'l str, file: Listed) -> Result<(), ExecError> {
         let place = self.root.join(path);
-        let above = place.parent().unwrap_or(self.root);
-        if above != self.last {
-            make_below(self.root, above, self.owner)?;
-            above.clone_into(&mut self.last);
-        }
-        let failed = ExecError::write;
+        self.write_in_folder(path, file)
+            .map_err(|error| ExecError::write("write", &place)(error))
+    }
+
+    fn write_in_folder(&mut self, path: &'l str, file: Listed) -> io::Result<()> {
+        let relative = Path::new(path);
+        let above = relative.parent().unwrap_or(Path::new(""));
+        let folder = match self.last.take_if(|(last, _)| *last == above) {
+            Some((_, folder)) => folder,
+            None => open_below(self.root, above, self.owner)?,
+        };
+        let name = relative.file_name().unwrap_or_default();
+        let (_, folder) = self.last.insert((above, folder));
         if file.mode == GITLINK {
-            return make_folder(&place, self.owner);
+            return make_folder(folder, name, self.owner).map(drop);
         }
-        let object = self.objects.read(file.id);
-        let object = object.map_err(ExecError::git("read a file of the base"))?;
+        let object = self.objects.read(file.id).map_err(io::Error::other)?;
+        self.blobs.add_blob(file.id, object.data())?;
         let found = if file.mode == LINK {
-            link(object.data(), &place).map_err(failed("write", &place))?;
-            give(&place, self.owner)?;
-            fs::symlink_metadata(&place).map_err(failed("look at", &place))?
+            write_link(folder, name, object.data())?;
+            if let Some(owner) = self.owner {
+                folder.give_entry(name, FolderOwner::with_own_group(owner))?;
+            }
+            fs::symlink_metadata(self.root.join(path))?
         } else {
-            let executable = file.mode == EXECUTABLE;
-            write_file(&place, object.data(), executable, self.owner).map_err(failed("write", &place))?
+            let mode = if file.mode == EXECUTABLE { 0o755 } else { 0o644 };
+            let mut open = folder.create_file(name, mode)?;
+            open.write_all(object.data())?;
+            give_open(&open, self.owner)?;
+            open.metadata()?
         };
         self.written.push(Written { path, found });
         Ok(())
     }
 }
 
-/// Makes every folder between `root` and `folder`.
-fn make_below(root: &Path, folder: &Path, owner: Option<u32>) -> Result<(), ExecError> {
-    let mut place = root.to_owned();
-    for part in folder.strip_prefix(root).unwrap_or(Path::new("")).components() {
-        place.push(part);
-        make_folder(&place, owner)?;
+/// Opens a folder some names below `root`, and makes what is missing on the way.
+fn open_below(root: &Path, above: &Path, owner: Option<u32>) -> io::Result<OpenFolder> {
+    let mut folder = OpenFolder::open_root(root)?;
+    for part in above {
+        folder = make_folder(&folder, part, owner)?;
     }
-    Ok(())
+    Ok(folder)
 }
 
-/// Makes a folder, or finds it. A tree that no proper git made may name a link and a folder alike, and so may one whose
+/// Makes a folder, or opens it. A tree that no proper git made may name a link and a folder alike, and so may one whose
 /// names differ only in case: what is no folder itself is never gone through.
-fn make_folder(place: &Path, owner: Option<u32>) -> Result<(), ExecError> {
-    match fs::create_dir(place) {
-        Ok(()) => give(place, owner),
-        Err(_) if fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()) => Ok(()),
-        Err(error) => Err(ExecError::write("make", place)(error)),
+fn make_folder(above: &OpenFolder, name: &OsStr, owner: Option<u32>) -> io::Result<OpenFolder> {
+    let folder = match above.create_folder(name, 0o755) {
+        Err(error) if error.is_taken() => return Ok(above.open_folder(name)?),
+        made => made?,
+    };
+    if let Some(owner) = owner {
+        folder.give_to(FolderOwner::with_own_group(owner))?;
     }
-}
-
-/// Writes a new file and makes it the tool's user's, all by its handle: its path is looked up once.
-fn write_file(place: &Path, bytes: &[u8], executable: bool, owner: Option<u32>) -> io::Result<Metadata> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(if executable { 0o755 } else { 0o644 });
-    }
-    #[cfg(not(unix))]
-    let _ = (executable, owner);
-    let mut file = options.open(place)?;
-    file.write_all(bytes)?;
-    #[cfg(unix)]
-    if owner.is_some() {
-        std::os::unix::fs::fchown(&file, owner, owner)?;
-    }
-    file.metadata()
+    Ok(folder)
 }
 
 #[cfg(unix)]
-fn link(to: &[u8], place: &Path) -> io::Result<()> {
+fn write_link(folder: &OpenFolder, name: &OsStr, to: &[u8]) -> io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
-    std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(to), place)
+    Ok(folder.create_link(name, OsStr::from_bytes(to))?)
 }
 
+/// Writes a link as git does where the system has none: as a file.
 #[cfg(not(unix))]
-fn link(to: &[u8], place: &Path) -> io::Result<()> {
-    write_file(place, to, false, None).map(drop)
+fn write_link(folder: &OpenFolder, name: &OsStr, to: &[u8]) -> io::Result<()> {
+    folder.create_file(name, 0o644)?.write_all(to)
 }

@@ -1,11 +1,11 @@
 //! Copies of a base for tools: whole, shared, turned into the next base, and without what is withheld.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use agentos_executor::{BaseCopy, Repository, Shown, TargetSpec};
+use agentos_executor::{BaseCopy, CopyFolder, Repository, Shown, TargetSpec};
 use agentos_testkit::repo::{TestRepo, make_dir, make_link, set_mode, write_file};
 
 use crate::support::open;
@@ -22,8 +22,24 @@ fn copied(repo: &TestRepo, key: &str, hidden: &[&str]) -> (BaseCopy, Vec<String>
             !hidden.contains(&path)
         },
     };
-    let copy = repository.copy(&target, None, &shown).unwrap();
+    let copy = repository.copy(&copies_of(repo), &target, None, &shown).unwrap();
     (copy, asked.into_inner())
+}
+
+/// The folder of the repository's copies, in the cache of a user who has one.
+fn copies_of(repo: &TestRepo) -> CopyFolder {
+    open(repo).open_copies(Some(&cache(repo))).unwrap()
+}
+
+fn cache(repo: &TestRepo) -> PathBuf {
+    repo.outside().join("cache/agentos")
+}
+
+/// Names of what lies in the folder of copies.
+fn kept(repo: &TestRepo) -> BTreeSet<String> {
+    let entries = fs::read_dir(copies_of(repo).path()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with("base-")).collect()
 }
 
 /// Every file below a folder, links by where they lead.
@@ -129,11 +145,12 @@ fn a_base_that_names_a_link_and_a_folder_alike_writes_nothing_through_the_link()
             key: "k",
             may: &|_, _| true,
         };
-        let refused = repository.copy(&target, None, &shown).unwrap_err();
+        let refused = repository
+            .copy(&copies_of(&repo), &target, None, &shown)
+            .unwrap_err();
         assert!(refused.to_string().contains("files/a"), "{refused}");
-        let left = fs::read_dir(repo.path().join(".git/agentos/copies")).unwrap();
-        let left: Vec<_> = left.map(|entry| entry.unwrap().path()).collect();
-        assert!(!left.iter().any(|place| place.is_dir()), "{left:?}");
+        let left = kept(&repo);
+        assert!(left.iter().all(|name| name.ends_with(".lock")), "{left:?}");
         assert_eq!(files(&outside), BTreeMap::new());
     }
 }
@@ -192,21 +209,16 @@ fn another_key_asks_again_and_shows_and_hides_by_the_new_answers() {
 #[test]
 fn of_the_copies_of_earlier_bases_nothing_is_left() {
     let repo = repo();
-    let names = || {
-        let entries = fs::read_dir(repo.path().join(".git/agentos/copies")).unwrap();
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names.collect::<std::collections::BTreeSet<_>>()
-    };
     for number in 0..3 {
         repo.write("a.txt", format!("{number}\n"));
         repo.commit_all("next");
         drop(copied(&repo, "k", &[]));
         // As an earlier version left one, and a process that was killed while it wrote.
-        let copies = repo.path().join(".git/agentos/copies");
+        let copies = copies_of(&repo).path().to_owned();
         write_file(&copies.join("base-gone.lock"), "");
         make_dir(&copies.join("base-killed.new/files"));
         drop(copied(&repo, "k", &[]));
-        let names = names();
+        let names = kept(&repo);
         assert_eq!(names.len(), 2, "{names:?}");
         let (copy, lock) = (names.first().unwrap(), names.last().unwrap());
         assert_eq!(*lock, format!("{copy}.lock"));
@@ -257,17 +269,4 @@ fn a_copy_with_a_broken_listing_is_made_anew() {
     let (copy, asked) = copied(&repo, "k", &[]);
     assert_eq!(asked.len(), 5);
     assert_eq!(files(&copy.files()), checked_out(&repo));
-}
-
-#[test]
-fn a_tools_git_begins_clean_and_at_the_base() {
-    let repo = repo();
-    let (copy, _) = copied(&repo, "k", &[]);
-    copy.give_history(&copy.files()).unwrap();
-    let git = |args: &[&str]| repo.git_in(&copy.files(), args);
-    assert_eq!(git(&["rev-parse", "HEAD"]), repo.git(&["rev-parse", "HEAD"]));
-    assert_eq!(git(&["status", "--porcelain"]), "");
-    // Size and time are known beforehand, so that git need not read every file.
-    let known = git(&["ls-files", "--debug", "a.txt"]);
-    assert!(known.contains("size: 4"), "{known}");
 }

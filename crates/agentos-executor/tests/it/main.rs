@@ -7,6 +7,10 @@ mod config;
 mod content;
 #[cfg(test)]
 mod copy;
+#[cfg(test)]
+mod copy_folder;
+#[cfg(test)]
+mod copy_history;
 mod filters;
 mod hostile;
 mod land;

@@ -45,10 +45,11 @@ pub fn open(app: &App, checks: &mut Vec<Check>) -> Option<Repository> {
 /// When the repository cannot be opened a second time.
 pub fn checks(app: &App, repo: &Repository, checks: &mut Vec<Check>) -> Result<(), EffectError> {
     checks.push(unfinished(repo));
-    checks.extend(leftovers(repo));
+    checks.extend(leftovers(app, repo));
     checks.push(state(repo));
     checks.extend(identity(app, repo));
     checks.push(policy(app, repository::open(app)?));
+    checks.extend(copies(repo));
     match Store::open(&repo.state_dir()) {
         Ok(store) => {
             let room = store.room();
@@ -76,15 +77,18 @@ fn unfinished(repo: &Repository) -> Check {
 }
 
 /// Reports folders of tools whose run has ended. `None` if there are none.
-fn leftovers(repo: &Repository) -> Option<Check> {
+fn leftovers(app: &App, repo: &Repository) -> Option<Check> {
     const NAME: &str = "tools' folders";
-    let left = match find_leftovers(&repo.copies_dir()) {
-        Ok(left) => left,
-        Err(error) => {
-            let hint = error.hint().unwrap_or_default();
-            return Some(Check::attention(NAME, "unsafe-folder", error.to_string(), hint));
+    let mut left = Vec::new();
+    for place in repo.run_places(app.env.cache_dir().as_deref()) {
+        match find_leftovers(&place) {
+            Ok(found) => left.extend(found),
+            Err(error) => {
+                let hint = error.hint().unwrap_or_default();
+                return Some(Check::attention(NAME, "unsafe-folder", error.to_string(), hint));
+            }
         }
-    };
+    }
     // One that may hold sign-in files is named first.
     let named = left.iter().find(|one| one.holds_home).or(left.first())?;
     let may_hold = if named.holds_home {
@@ -101,6 +105,20 @@ fn leftovers(repo: &Repository) -> Option<Check> {
             named.path.display()
         ),
         "the next `agentos run` removes them; where it cannot, remove them yourself",
+    ))
+}
+
+/// Reports what lies where earlier versions kept copies. `None` if that is nothing, or a folder that the next run removes.
+fn copies(repo: &Repository) -> Option<Check> {
+    let place = repo.foreign_copies()?;
+    Some(Check::attention(
+        "copies",
+        "foreign-copies",
+        format!(
+            "`{}` is no folder of yours: it is neither used nor removed",
+            place.display()
+        ),
+        "look at what it is, and remove it",
     ))
 }
 

@@ -3,10 +3,11 @@
 //! Owns: which commit, which folder and which files. Never: shows what policy keeps from the tool.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use agentos_agents::{Checkout, Copies, Program};
 use agentos_engine::ports::{Clock, EffectError, Repository as _, TargetInfo};
-use agentos_executor::{BaseCopy, Repository, Shown, Target};
+use agentos_executor::{BaseCopy, CopyFolder, Repository, Shown, Target};
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_sandbox::Held;
 use agentos_tool::Enforcement;
@@ -33,7 +34,7 @@ impl Copies for NoCopies {
 pub(in crate::wire) struct ExecutorCopies {
     place: PathBuf,
     target: Target,
-    folder: PathBuf,
+    folder: Arc<CopyFolder>,
     policy: PolicySet,
     /// All but how the tool is held.
     tool: ToolFacts,
@@ -51,7 +52,7 @@ impl ExecutorCopies {
         Ok(Self {
             place: session.work_dir().to_owned(),
             target: back(&target),
-            folder: session.repo().copies_dir(),
+            folder: session.open_copies()?,
             policy: policy.set.clone(),
             tool: ToolFacts {
                 provider: program.provider.clone(),
@@ -82,7 +83,7 @@ impl ExecutorCopies {
 
 impl Copies for ExecutorCopies {
     fn folder(&self) -> PathBuf {
-        self.folder.clone()
+        self.folder.path().to_owned()
     }
 
     fn take(&self, owner: Option<u32>) -> Result<Box<dyn Checkout>, String> {
@@ -102,7 +103,7 @@ impl Copies for ExecutorCopies {
             may: &|path, content| reading.effect(path, content) == Effect::Allow,
         };
         let copy = repo
-            .copy(&self.target, owner, &shown)
+            .copy(&self.folder, &self.target, owner, &shown)
             .map_err(|error| error.to_string())?;
         Ok(Box::new(Lent(copy)))
     }
@@ -125,7 +126,7 @@ impl Checkout for Lent {
     }
 
     fn give_history(&self, folder: &Path) -> Result<Vec<PathBuf>, String> {
-        let borrows = self.0.give_history(folder).map_err(|error| error.to_string())?;
-        Ok(borrows.then(|| self.0.objects().to_owned()).into_iter().collect())
+        self.0.give_history(folder).map_err(|error| error.to_string())?;
+        Ok(vec![self.0.objects()])
     }
 }
