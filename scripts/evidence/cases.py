@@ -255,6 +255,7 @@ case("", name="export-unsigned")(lambda folder: export(folder, key=None))
 case("export-unsigned", "--require", name="export-unsigned-required")(lambda folder: export(folder, key=None))
 case("", name="export-without-keys", keys=False)(export)
 case("key-unknown", "--require", name="export-without-keys-required", keys=False)(export)
+case("", "--require", name="own-without-keys-required", keys=False)(own)
 case("", name="own-empty")(lambda folder: (put(folder / ".git/agentos/blobs/x", "") or folder / ".git/agentos"))
 
 
@@ -480,7 +481,7 @@ def copy_of_evidence_that_goes_on_required(folder):
     return copy_of_evidence_that_goes_on(folder)
 
 
-@case("export-unsigned export-changed", "--require")
+@case("refused", "--require")
 def link_to_evidence(folder):
     own(folder)
     os.symlink(".git/agentos", folder / "export")
@@ -639,6 +640,10 @@ export_case("page-gone", "export-changed", remove("index.html"))
 export_case("page-fifo", "export-changed", lambda at: (os.remove(at / "index.html"), os.mkfifo(at / "index.html")))
 export_case("keys-changed", "export-changed", lambda at: put(at / "allowed_signers", f"me {OTHER.line}\n"))
 export_case("statement-changed", "export-changed", lambda at: put(at / "attestations/run-a.intoto.jsonl", "[]\n"))
+export_case("statement-huge", "export-changed", lambda at: os.truncate(at / "attestations/run-a.intoto.jsonl", 1 << 40))
+export_case("page-huge", "export-changed", lambda at: os.truncate(at / "index.html", 1 << 40))
+export_case("tape-with-hole-in-an-export", "mutated export-changed head-changed", lambda at: os.truncate(
+    at / "tape.jsonl", 1 << 40))
 export_case("statement-planted", "export-changed", lambda at: put(at / "attestations/run-z.intoto.jsonl", "{}\n"))
 export_case("statements-gone", "export-changed", lambda at: shutil.rmtree(at / "attestations"))
 export_case("statements-link", "refused", lambda at: (

@@ -90,7 +90,7 @@ pub(crate) fn get(dir: &Path, id: &str) -> Result<Vec<u8>, EvidenceError> {
 
 /// Checks a blob against its name, without holding it in memory.
 pub(crate) fn check(dir: &Path, id: &str) -> Result<(), EvidenceError> {
-    let found = opened(dir, id, |file| plain_file::digest_file(file, MOST_BYTES))?;
+    let (found, _) = opened(dir, id, |file| plain_file::digest_file(file, MOST_BYTES))?;
     if found == id {
         Ok(())
     } else {

@@ -156,8 +156,8 @@ impl Exported {
             records: self.records,
             head: self.head.clone(),
             created: Some(created.to_owned()),
-            files: manifest::list_files(&self.dir)?,
-            attestations: manifest::list_attestations(&self.dir)?,
+            files: manifest::list_files(&self.dir, u64::MAX)?,
+            attestations: manifest::list_attestations(&self.dir, u64::MAX)?,
         };
         let text =
             serde_json::to_string_pretty(&about).map_err(|error| EvidenceError::Json(error.to_string()))?;

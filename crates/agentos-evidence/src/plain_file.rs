@@ -80,11 +80,12 @@ pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Hashes a file of at most `limit` bytes, a chunk at a time. Returns `sha256:` and 64 hexadecimal digits.
+/// Hashes a file of at most `limit` bytes, a chunk at a time. Returns `sha256:` and 64 hexadecimal digits, and how many
+/// bytes of the limit are left.
 ///
 /// # Errors
 /// As [`read_limited`].
-pub(crate) fn digest_file(mut file: File, limit: u64) -> io::Result<String> {
+pub(crate) fn digest_file(mut file: File, limit: u64) -> io::Result<(String, u64)> {
     let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, "it is too large");
     let len = file.metadata()?.len();
     if len > limit {
@@ -94,7 +95,7 @@ pub(crate) fn digest_file(mut file: File, limit: u64) -> io::Result<String> {
     let (mut hasher, mut chunk, mut left) = (Sha256::new(), vec![0; size], limit);
     loop {
         let read = match file.read(&mut chunk) {
-            Ok(0) => return Ok(named(&hasher.finalize())),
+            Ok(0) => return Ok((named(&hasher.finalize()), left)),
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
@@ -287,7 +288,8 @@ mod tests {
         write_file(&path, "12345");
         let open = || open_regular(&path).unwrap();
         assert_eq!(read_limited(open(), 5).unwrap(), b"12345");
-        assert_eq!(digest_file(open(), 5).unwrap(), crate::record::digest(b"12345"));
+        let digest = crate::record::digest(b"12345");
+        assert_eq!(digest_file(open(), 7).unwrap(), (digest, 2));
         for error in [
             read_limited(open(), 4).map(drop).unwrap_err(),
             digest_file(open(), 4).map(drop).unwrap_err(),

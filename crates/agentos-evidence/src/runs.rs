@@ -288,6 +288,11 @@ impl<'a> Line<'a> {
         self.0.strip_suffix(b"\n").unwrap_or(self.0)
     }
 
+    /// Counts its bytes, its end included.
+    pub fn bytes(&self) -> u64 {
+        u64::try_from(self.0.len()).unwrap_or(u64::MAX)
+    }
+
     /// Returns how it ends.
     pub fn end(&self) -> LineEnd {
         if self.0.ends_with(b"\n") {

@@ -62,8 +62,8 @@ pub trait CommitLookup {
 pub struct Checks<'a> {
     /// The commits.
     pub history: Option<&'a dyn CommitLookup>,
-    /// The keys whose signatures count. Without any, signatures are checked for themselves alone, unless they are
-    /// required: then each is a fault.
+    /// The keys whose signatures count. Without any, signatures are checked for themselves alone; those of an export are
+    /// faults then if they are required.
     pub keys: Vec<PublicKey>,
     /// A commit without evidence, a run or an export without a signature by a key that counts, and a record that is
     /// not proved are faults.
@@ -74,8 +74,14 @@ pub struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    /// Returns whether a signature by this key is good enough.
+    /// Returns whether a run may be signed by this key.
     fn counts(&self, key: &PublicKey) -> bool {
+        self.keys.is_empty() || self.keys.contains(key)
+    }
+
+    /// Returns whether an export may be signed by this key. It comes from elsewhere, so a key that nobody here knows says
+    /// nothing: whoever cut the tape could have signed the rest.
+    fn counts_for_export(&self, key: &PublicKey) -> bool {
         self.keys.contains(key) || (self.keys.is_empty() && !self.require)
     }
 }
@@ -273,6 +279,7 @@ impl Store {
         let commits = chain.pins.finish(checks, &mut chain.findings, &mut chain.notes);
         let signed = chain.signed.finish(checks, &mut chain.findings, &mut chain.notes);
         let end = TapeEnd {
+            bytes: chain.bytes,
             form: chain.form,
             unproved: chain.unproved,
             first_unproved: chain.first_unproved,

@@ -50,6 +50,8 @@ struct ExportParts {
     keys: bool,
     /// Content was left out.
     redacted: bool,
+    /// Runs that nobody signed.
+    unsigned_runs: u64,
 }
 
 /// Writes what a reviewer reads first: only of what lies in the folder, and only commands that have what they need.
@@ -74,11 +76,8 @@ fn read_me(parts: &ExportParts) -> String {
         false => "empty: the exporter trusts no key",
     };
     let given = if parts.keys { " --keys allowed_signers" } else { "" };
-    let require = if parts.signed && parts.keys {
-        " --require"
-    } else {
-        ""
-    };
+    let complete = parts.signed && parts.keys && parts.unsigned_runs == 0;
+    let require = if complete { " --require" } else { "" };
     let openssh = line(
         parts.signed && parts.keys,
         "with OpenSSH, the head:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence \
@@ -114,6 +113,12 @@ fn proved(parts: &ExportParts) -> String {
     and its salt later can compare them. Records of earlier versions have no such digest: their number, time, kind
     and run are proved by the signature of the list of files alone.\n",
         );
+    }
+    if parts.signed && parts.unsigned_runs > 0 {
+        text.push_str(&format!(
+            "    Runs here that nobody signed: {}. With --require each is a fault.\n",
+            parts.unsigned_runs
+        ));
     }
     text.push_str(match parts.signed {
         true => {
@@ -168,6 +173,7 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
         signed: key.is_some(),
         keys: !trusted.is_empty(),
         redacted: args.redact,
+        unsigned_runs: found.unsigned,
     };
     add("README.txt", read_me(&parts).as_bytes())?;
     copy.seal(SystemClock.now().as_str(), key.as_ref())

@@ -25,8 +25,10 @@ const MOST_BYTES: u64 = 64 << 10;
 pub(crate) const ATTESTATIONS: &str = "attestations";
 /// Files in that folder at most; every run has one.
 const MOST_ATTESTATIONS: usize = 1_000_000;
-/// Bytes of a listed file at most: of a tape or page.
-const MOST_LISTED: u64 = 1 << 40;
+/// Bytes of the page at most, which shows the newest runs.
+const MOST_PAGE: u64 = 1 << 30;
+/// Bytes of any other listed file at most, but for the tape.
+const MOST_LISTED: u64 = 1 << 20;
 /// The files that may be listed. No other name is looked up: a list from elsewhere must not lead out of the folder.
 const LISTED: [&str; 5] = [
     "README.txt",
@@ -134,25 +136,32 @@ pub fn is_own_evidence(dir: &Path) -> bool {
         .is_some_and(|name| name == ".git")
 }
 
-/// Takes the digests of the files of an export.
+/// Takes the digests of the files of an export. A tape with more bytes than `tape` has none: it was not read to its end,
+/// and a file may have a hole of any size.
 ///
 /// # Errors
 /// Fails if one cannot be read.
-pub(crate) fn list_files(dir: &Path) -> Result<BTreeMap<String, String>, EvidenceError> {
+pub(crate) fn list_files(dir: &Path, tape: u64) -> Result<BTreeMap<String, String>, EvidenceError> {
     let mut files = BTreeMap::new();
     for name in LISTED {
-        if let Some(digest) = digest_listed(&dir.join(name))? {
+        let mut limit = match name {
+            "tape.jsonl" => tape,
+            "index.html" => MOST_PAGE,
+            _ => MOST_LISTED,
+        };
+        if let Some(digest) = digest_listed(&dir.join(name), &mut limit)? {
             files.insert(name.to_owned(), digest);
         }
     }
     Ok(files)
 }
 
-/// Takes the digest of the signed statements. `None` if there are none.
+/// Takes the digest of the signed statements. `None` if there are none. All of them stand on the tape too, so together
+/// they have at most the bytes of the tape.
 ///
 /// # Errors
 /// Fails if one cannot be read.
-pub(crate) fn list_attestations(dir: &Path) -> Result<Option<Attestations>, EvidenceError> {
+pub(crate) fn list_attestations(dir: &Path, tape: u64) -> Result<Option<Attestations>, EvidenceError> {
     let folder = dir.join(ATTESTATIONS);
     let failed = || EvidenceError::io("read", &folder);
     let found = match fs::symlink_metadata(&folder) {
@@ -172,11 +181,11 @@ pub(crate) fn list_attestations(dir: &Path) -> Result<Option<Attestations>, Evid
         names.push(entry.map_err(failed())?.file_name());
     }
     names.sort();
-    let mut hasher = Sha256::new();
+    let (mut hasher, mut left) = (Sha256::new(), tape);
     for name in &names {
         // A name that is not UTF-8 is not ours; its place in the digest is all that matters.
         let name = name.to_string_lossy();
-        let digest = digest_listed(&folder.join(&*name))?.unwrap_or_default();
+        let digest = digest_listed(&folder.join(&*name), &mut left)?.unwrap_or_default();
         hasher.update(format!("{name} {digest}\n"));
     }
     Ok(Some(Attestations {
@@ -185,13 +194,17 @@ pub(crate) fn list_attestations(dir: &Path) -> Result<Option<Attestations>, Evid
     }))
 }
 
-/// Names the files that are not those that the export lists.
+/// Names the files that are not those that the export lists. `tape` is the number of bytes of the tape that were read.
 ///
 /// # Errors
 /// Fails if one cannot be read.
-pub(crate) fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<ListedFile>, EvidenceError> {
+pub(crate) fn changed_files(
+    dir: &Path,
+    manifest: &Manifest,
+    tape: u64,
+) -> Result<Vec<ListedFile>, EvidenceError> {
     let mut changed = Vec::new();
-    let there = list_files(dir)?;
+    let there = list_files(dir, tape)?;
     let names: std::collections::BTreeSet<&str> = manifest
         .files
         .keys()
@@ -205,17 +218,21 @@ pub(crate) fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Liste
             changed.push(ListedFile::Named(name.chars().take(64).collect()));
         }
     }
-    if list_attestations(dir)? != manifest.attestations {
+    if list_attestations(dir, tape)? != manifest.attestations {
         changed.push(ListedFile::Attestations);
     }
     Ok(changed)
 }
 
-/// Hashes a listed file. `None` if there is none; another text than a digest if it is no regular file.
-fn digest_listed(path: &Path) -> Result<Option<String>, EvidenceError> {
-    let read = plain_file::open_regular(path).and_then(|file| plain_file::digest_file(file, MOST_LISTED));
+/// Hashes a listed file, and takes its bytes from the limit. `None` if there is none; another text than a digest if it is
+/// no regular file or has more bytes.
+fn digest_listed(path: &Path, limit: &mut u64) -> Result<Option<String>, EvidenceError> {
+    let read = plain_file::open_regular(path).and_then(|file| plain_file::digest_file(file, *limit));
     match read {
-        Ok(digest) => Ok(Some(digest)),
+        Ok((digest, left)) => {
+            *limit = left;
+            Ok(Some(digest))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) if plain_file::is_odd(&error) || error.kind() == io::ErrorKind::FileTooLarge => {
             Ok(Some("no regular file".to_owned()))

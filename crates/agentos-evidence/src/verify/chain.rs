@@ -18,6 +18,8 @@ use crate::{EvidenceError, RecordKind, Store, blob};
 /// What one pass found.
 pub(super) struct Chain {
     pub lines: u64,
+    /// Bytes read.
+    pub bytes: u64,
     pub blobs: u64,
     /// Records whose body was left out.
     pub withheld: u64,
@@ -63,6 +65,7 @@ pub(super) fn read(
 ) -> Result<Chain, EvidenceError> {
     let mut chain = Chain {
         lines: 0,
+        bytes: 0,
         blobs: 0,
         withheld: 0,
         unproved: 0,
@@ -95,6 +98,7 @@ pub(super) fn read(
     while let Some(line) = lines.next()? {
         let at = chain.lines + 1;
         chain.lines = at;
+        chain.bytes += line.bytes();
         let end = line.end();
         let glimpse = match Glimpse::of(line.text()) {
             None if redacted => Glimpse::of_withheld(line.text()),

@@ -49,6 +49,8 @@ pub(super) struct ExportFolder {
 
 /// The end of the tape as it was read.
 pub(super) struct TapeEnd {
+    /// Bytes that were read.
+    pub bytes: u64,
     /// The newest form of its records. `None` if there is none.
     pub form: Option<RecordForm>,
     /// Records whose kind, time and run their own hash does not prove.
@@ -108,7 +110,7 @@ impl ExportFolder {
             );
             let mut unchanged = false;
             if let Some((manifest, _)) = listed {
-                unchanged = check_files(dir, manifest, findings)?;
+                unchanged = check_files(dir, manifest, end.bytes, findings)?;
                 summary.created.clone_from(&manifest.created);
             } else if checks.require || self.manifest.is_some() {
                 // A folder without any account is no export: that is a fault where one is required.
@@ -161,8 +163,13 @@ fn judge_unproved(
 }
 
 /// Reports the files that are not those that the list names. Returns whether there are none.
-fn check_files(dir: &Path, manifest: &Manifest, findings: &mut Findings) -> Result<bool, EvidenceError> {
-    let changed = export::changed_files(dir, manifest)?;
+fn check_files(
+    dir: &Path,
+    manifest: &Manifest,
+    tape: u64,
+    findings: &mut Findings,
+) -> Result<bool, EvidenceError> {
+    let changed = export::changed_files(dir, manifest, tape)?;
     let unchanged = changed.is_empty();
     for changed in changed {
         let detail = match changed {
@@ -216,7 +223,7 @@ impl Signature {
                 None
             }
             Self::By(key) => {
-                if !checks.counts(&key) {
+                if !checks.counts_for_export(&key) {
                     let id = key.id();
                     let detail = format!("{what}, is signed by `{id}`, a key that is not trusted here");
                     findings.push(Finding::new(Tampering::KeyUnknown, None, detail));
