@@ -9,7 +9,7 @@ use crate::parse::{AsidePlace, Name, Parsed, parse};
 use crate::readings::{has_entities, has_raw_marks, readings, unescaped};
 use crate::{
     Base, BaseError, Change, Dialect, EntryKind, FileChange, FileReport, LandingReport, Refusal, RefusalCode,
-    RepoPath, checks, sequence,
+    RepoPath, ResultFacts, checks, sequence,
 };
 
 /// Bounds on what an answer and its files may be. Above any of them the answer is refused as `too-large`.
@@ -65,6 +65,8 @@ pub struct LandOptions {
 pub struct Landed {
     /// What it means.
     pub change: Change,
+    /// Facts of the tree that it results in, for policy.
+    pub facts: ResultFacts,
     /// How it was read; its `refusal` is none.
     pub report: LandingReport,
 }
@@ -212,7 +214,11 @@ fn as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<L
             let refusal = Refusal::new(RefusalCode::Empty, "the answer changes nothing");
             refused(report, refusal)
         }
-        Ok(change) => Ok(Landed { change, report }),
+        Ok(change) => Ok(Landed {
+            facts: ResultFacts::read(&change, base)?,
+            change,
+            report,
+        }),
         Err(error) => refused(report, Refusal::new(RefusalCode::Malformed, error.to_string())),
     }
 }

@@ -14,6 +14,7 @@ use crate::{Refusal, RefusalCode};
 
 pub use fold::folded;
 pub(crate) use fold::{ignorable, skeleton};
+pub(crate) use rules::portable_name;
 
 /// A path inside a repository that may be touched: relative, normal, `/` between parts, safe everywhere.
 /// There is no way to make one without the checks.

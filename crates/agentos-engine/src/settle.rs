@@ -289,12 +289,7 @@ fn decide_and_land(
         target_ref: Some(target.refname.clone()),
         ..proposal.tool.clone()
     };
-    let decision = judged(
-        &policy.set,
-        &found.change,
-        &tool,
-        proposal.reported_model.as_deref(),
-    );
+    let decision = judged(&policy.set, &found, &tool, proposal.reported_model.as_deref());
     record_decision(deps, &found.change, &decision, target, policy)?;
     deps.evidence.prepare();
     let Found { change, report, .. } = found;
@@ -421,11 +416,11 @@ fn unfinished(mut outcome: Outcome, error: &EffectError, intent: Option<String>)
 #[must_use]
 pub fn judged(
     policy: &PolicySet,
-    change: &Change,
+    landed: &Found,
     tool: &ToolFacts,
     reported_model: Option<&str>,
 ) -> Decision {
-    let decision = policy.decide(change, tool);
+    let decision = policy.decide(&landed.change, &landed.facts, tool);
     if reported_model.is_none() || reported_model == tool.model.as_deref() {
         return decision;
     }
@@ -433,7 +428,7 @@ pub fn judged(
         model: reported_model.map(str::to_owned),
         ..tool.clone()
     };
-    let other = policy.decide(change, &reported);
+    let other = policy.decide(&landed.change, &landed.facts, &reported);
     if other.effect() > decision.effect() {
         other
     } else {

@@ -104,7 +104,7 @@ pub enum RepoError {
     #[error("the setting `{0}` includes a file on a condition")]
     ConditionalConfig(String),
     /// A rule file of the base commit cannot be used.
-    #[error("the policy file `{path}` {why}")]
+    #[error("the policy cannot be read: `{path}` {why}")]
     UnreadablePolicy {
         /// Its path.
         path: String,
@@ -264,6 +264,11 @@ pub enum ExecError {
     /// Work that is not committed is in the way.
     #[error("uncommitted work is in the way: {}", quoted(.0))]
     DirtyOverlap(Vec<String>),
+    /// With what stands in the work tree, the folder of this path would be a git directory.
+    #[error(
+        "`{0}` cannot be written: with what is in the work tree its folder is a git directory, and git runs what that names"
+    )]
+    GitDirectory(String),
     /// A filter or conversion stands between the commit and the work tree.
     #[error("`{path}` is converted on checkout ({by}), which is not supported")]
     FilteredPath {
@@ -350,6 +355,7 @@ impl ExecError {
             Self::BaseDiffers(_) => "stale",
             Self::SymlinkTraversal(_) => "symlink-traversal",
             Self::DirtyOverlap(_) => "dirty-overlap",
+            Self::GitDirectory(_) => "git-dir",
             Self::FilteredPath { .. } => "filtered-path",
             Self::LineEnds(_) => "line-ends",
             Self::IndexLocked(_) => "index-locked",
@@ -374,6 +380,9 @@ impl ExecError {
         match self {
             Self::Repo(error) => error.hint(),
             Self::BaseMoved { .. } => Some("run the command again: it lands on the new base"),
+            Self::GitDirectory(_) => {
+                Some("take `HEAD` or `commondir` out of that folder, or leave the folder out of the change")
+            }
             Self::DirtyOverlap(_) => {
                 Some("commit or stash this work first, or land on another branch with `--branch NAME`")
             }

@@ -20,7 +20,8 @@ use crate::repository::Queue;
 use crate::splice::{mode_bits, oid, splice};
 use crate::{
     Authorship, CommitSigner, ExecError, FailPoints, FileId, Identity, Intent, IntentSink, Receipt,
-    ReceiptFile, RepoError, Repository, Signed, Target, Writes, blob_id, filters, opinion, pack, preflight,
+    ReceiptFile, RepoError, Repository, Signed, Target, Writes, blob_id, embedded, filters, opinion, pack,
+    preflight,
 };
 
 /// How a change shall land.
@@ -124,6 +125,7 @@ impl Repository {
             self.check_again(&plan.target)?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
             before = preflight::check(self, &index.index, root, &files)?;
+            embedded::check(root, change)?;
         }
         self.reach("checked");
         let mut prepared = if files.len() < pack::FROM {

@@ -4,6 +4,7 @@
 //! decides whether a change may land (it takes nothing but an approval), runs a hook or a filter, prints, or
 //! applies a tool's own diff. Start at [`Repository::land`].
 
+mod agentos_folder;
 mod base;
 mod blob_id;
 mod committed;
@@ -13,6 +14,7 @@ mod copy;
 mod create;
 mod disk;
 mod displaced;
+mod embedded;
 mod error;
 mod exchange;
 mod fail;

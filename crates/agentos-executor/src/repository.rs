@@ -1,6 +1,6 @@
 //! Opening a repository, safely: what we can keep whole, and nothing else.
 //!
-//! Owns: discovery, the refusal of formats, and what is read from the base commit's tree. Never: runs a hook or
+//! Owns: discovery and the refusal of formats. Never: runs a hook or
 //! a filter, or trusts another user's configuration (libgit2's check of the owner stays on).
 
 use std::cell::RefCell;
@@ -9,15 +9,11 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use agentos_durable::{Disk, SyncError, SyncFile};
-use git2::{ErrorCode, ObjectType, RepositoryOpenFlags};
+use git2::{ErrorCode, RepositoryOpenFlags};
 
 use crate::error::Unsupported;
 use crate::journal::Lock;
-use crate::{ConfigEnv, ExecError, FailPoints, Recovered, RepoError, Target, git_dir};
-
-/// A policy file longer than this is not one.
-const MAX_POLICY_FILE: usize = 1 << 20;
-const POLICY_FOLDER: &str = ".agentos/policy";
+use crate::{ConfigEnv, ExecError, FailPoints, Recovered, RepoError, git_dir};
 
 /// A repository that can be read and landed on.
 pub struct Repository {
@@ -203,53 +199,6 @@ impl Repository {
     #[must_use]
     pub fn is_bare(&self) -> bool {
         self.work.is_none()
-    }
-
-    /// The repository's rule files as the target's base commit has them, sorted by path. Never those of the work
-    /// tree: a change that edits the policy is judged by the policy before it.
-    ///
-    /// # Errors
-    /// When one of them is not readable text: then nothing may be allowed.
-    pub fn policy_files(&self, target: &Target) -> Result<Vec<(String, String)>, RepoError> {
-        let commit = git2::Oid::from_str(&target.base_commit).and_then(|id| self.git.find_commit(id));
-        let root = commit.and_then(|commit| commit.tree());
-        let root = root.map_err(RepoError::git("read the policy folder"))?;
-        let folder = match root.get_path(Path::new(POLICY_FOLDER)) {
-            Ok(entry) => entry,
-            Err(error) if error.code() == ErrorCode::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(RepoError::git("read the policy folder")(error)),
-        };
-        let unreadable = |path: String, why| RepoError::UnreadablePolicy { path, why };
-        if folder.kind() != Some(ObjectType::Tree) {
-            return Err(unreadable(POLICY_FOLDER.to_owned(), "is not a folder"));
-        }
-        let folder = self
-            .git
-            .find_tree(folder.id())
-            .map_err(RepoError::git("read the policy folder"))?;
-        let mut files = Vec::new();
-        for entry in folder.iter() {
-            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
-            if !name.ends_with(".toml") {
-                continue;
-            }
-            let path = format!("{POLICY_FOLDER}/{name}");
-            if !matches!(entry.filemode(), 0o100_644 | 0o100_755) {
-                return Err(unreadable(path, "is not a regular file"));
-            }
-            let blob = self
-                .git
-                .find_blob(entry.id())
-                .map_err(RepoError::git("read a policy file"))?;
-            if blob.size() > MAX_POLICY_FILE {
-                return Err(unreadable(path, "is too large"));
-            }
-            match String::from_utf8(blob.content().to_vec()) {
-                Ok(text) => files.push((path, text)),
-                Err(_) => return Err(unreadable(path, "is not UTF-8 text")),
-            }
-        }
-        Ok(files)
     }
 
     pub(crate) fn tree(&self, id: &str) -> Result<git2::Tree<'_>, RepoError> {

@@ -4,7 +4,7 @@
 
 use std::hint::black_box;
 
-use agentos_diff::{Change, FileState, RepoPath};
+use agentos_diff::{Change, FileState, RepoPath, ResultFacts};
 use agentos_policy::{Layer, PolicySet, PolicySource, ToolFacts};
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 use divan::Bencher;
@@ -97,7 +97,7 @@ fn decide_5000_paths_by_200_rules(bencher: Bencher<'_, '_>) {
     let tool = tool();
     bencher
         .counter(ItemsCount::new(PATHS))
-        .bench_local(|| black_box(set.decide(&change, &tool).effect()));
+        .bench_local(|| black_box(set.decide(&change, &ResultFacts::default(), &tool).effect()));
 }
 
 #[divan::bench]

@@ -1,4 +1,5 @@
-//! Facts that only a file's bytes tell: generated, calls agentos, and whether a test file says less than before.
+//! Facts that only a file's bytes tell: generated, calls agentos, a `HEAD` of git's, and whether a test file says less than
+//! before.
 //!
 //! Owns: what is looked for. Never: judges it; rules do.
 
@@ -19,7 +20,27 @@ pub(crate) fn touches(file: &FileChange, by_name: Touches) -> Touches {
     if touches.has(Touch::Ci) && states().any(|state| holds(&state.content, b"agentos")) {
         touches.insert(Touch::Policy);
     }
+    if is_git_head(file) {
+        touches.insert(Touch::Hooks);
+    }
     touches
+}
+
+/// Whether a file is what git takes for the `HEAD` of a git directory (git's `setup.c`, `validate_headref`): the one file
+/// that no git directory is without. The others may be on another branch, where the resulting tree does not show them.
+fn is_git_head(file: &FileChange) -> bool {
+    let path = file.path.as_str();
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    agentos_diff::folded(name) == "head" && file.new.as_ref().is_some_and(|new| names_a_ref(&new.content))
+}
+
+/// `ref: refs/…`, or an object's id.
+fn names_a_ref(content: &[u8]) -> bool {
+    if let Some(rest) = content.strip_prefix(b"ref:") {
+        return rest.trim_ascii_start().starts_with(b"refs/");
+    }
+    let digits = content.iter().take_while(|byte| byte.is_ascii_hexdigit());
+    digits.count() >= 40
 }
 
 fn says_generated(content: &[u8]) -> bool {
@@ -169,6 +190,21 @@ mod unit {
         assert!(!says_generated(
             format!("{}@generated", " ".repeat(HEAD)).as_bytes()
         ));
+    }
+
+    #[test]
+    fn a_head_of_gits_names_a_ref_or_an_object() {
+        let id = "0123456789abcdef0123456789abcdef01234567";
+        for (text, expected) in [
+            ("ref: refs/heads/main\n", true),
+            ("ref:refs/x", true),
+            (id, true),
+            ("ref: heads/main\n", false),
+            ("#!/bin/sh\nexec sed 10q\n", false),
+            ("0123456789abcdef\n", false),
+        ] {
+            assert_eq!(names_a_ref(text.as_bytes()), expected, "{text}");
+        }
     }
 
     #[test]

@@ -2,14 +2,14 @@
 //!
 //! Owns: saying why. Never: decides; it asks the same questions of the same rules, and a test holds the two together.
 
-use agentos_diff::{Change, RepoPath};
+use agentos_diff::{Change, RepoPath, ResultFacts};
 use agentos_tool::{Enforcement, ExecutionMode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::file::{Action, Kind};
 use crate::question::Question;
-use crate::set::{finding_words, read_question};
+use crate::set::{Found, finding_words, read_question};
 use crate::{Decision, Effect, Layer, PolicySet, Rule, ToolFacts, glob};
 
 /// A decision and how it came about.
@@ -106,14 +106,15 @@ impl RuleRef {
 impl PolicySet {
     /// As [`PolicySet::decide`], with the way to the decision.
     #[must_use]
-    pub fn explain(&self, change: &Change, tool: &ToolFacts) -> Explanation {
+    pub fn explain(&self, change: &Change, facts: &ResultFacts, tool: &ToolFacts) -> Explanation {
         let findings = agentos_diff::findings(change);
+        let found = Found::new(change, facts, &findings);
         let mut questions = Vec::new();
-        self.ask(change, &findings, tool, &mut |question, path| {
+        self.ask(found, tool, &mut |question, path| {
             questions.push(self.explained(question, path));
         });
         Explanation {
-            decision: self.decide_with(change, &findings, tool),
+            decision: self.decide_found(found, tool),
             tool: tool.clone(),
             questions,
         }

@@ -263,12 +263,15 @@ pub(crate) enum FindingKind {
     WeakensTests,
     /// For `land`: the change does nothing else.
     OnlyWeakensTests,
+    /// The path lies in a folder that the result makes a git directory by what it holds.
+    GitDirectory,
 }
 
 impl FindingKind {
     /// Every kind, in the order of their words.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Bidi,
+        Self::GitDirectory,
         Self::Invisible,
         Self::MaybeSecret,
         Self::Nul,
@@ -287,6 +290,7 @@ impl FindingKind {
             Self::MaybeSecret => "maybe-secret",
             Self::WeakensTests => "weakens-tests",
             Self::OnlyWeakensTests => "only-weakens-tests",
+            Self::GitDirectory => "git-directory",
         }
     }
 }

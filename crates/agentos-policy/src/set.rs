@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use agentos_diff::{Change, Findings, RefusalCode, RepoPath};
+use agentos_diff::{Change, Findings, RefusalCode, RepoPath, ResultFacts};
 use sha2::{Digest, Sha256};
 
 use crate::content::{self, Tests};
@@ -117,10 +117,12 @@ impl PolicySet {
         &self.rules
     }
 
-    /// Judges a change: one question or more for each path, one for the whole.
+    /// Judges a change: one question or more for each path, one for the whole. `facts` are those of the tree that the
+    /// change results in.
     #[must_use]
-    pub fn decide(&self, change: &Change, tool: &ToolFacts) -> Decision {
-        self.decide_with(change, &agentos_diff::findings(change), tool)
+    pub fn decide(&self, change: &Change, facts: &ResultFacts, tool: &ToolFacts) -> Decision {
+        let findings = agentos_diff::findings(change);
+        self.decide_found(Found::new(change, facts, &findings), tool)
     }
 
     /// Judges whether the text of a file may be sent to a tool.
@@ -145,12 +147,13 @@ impl PolicySet {
         Decision::new(reasons.sorted(), facts, None, self.sha256.clone())
     }
 
-    /// As [`PolicySet::decide`], with findings that are known already.
-    pub(crate) fn decide_with(&self, change: &Change, findings: &Findings, tool: &ToolFacts) -> Decision {
+    /// Judges a change of which all is known that is found in it.
+    pub(crate) fn decide_found(&self, found: Found<'_>, tool: &ToolFacts) -> Decision {
+        let change = found.change;
         let open = self.opened(tool);
         let mut reasons = Reasons::default();
         let mut facts = question::totals(change);
-        let whole = self.ask(change, findings, tool, &mut |question, path| {
+        let whole = self.ask(found, tool, &mut |question, path| {
             self.answer(&open, question, path, &mut reasons);
         });
         facts.touches = whole.touches.words();
@@ -164,15 +167,10 @@ impl PolicySet {
     }
 
     /// Puts every question of a change, the one about the whole last; gives that one.
-    pub(crate) fn ask<'t>(
-        &self,
-        change: &Change,
-        findings: &Findings,
-        tool: &'t ToolFacts,
-        put: Put<'_, 't>,
-    ) -> Question<'t> {
+    pub(crate) fn ask<'t>(&self, found: Found<'_>, tool: &'t ToolFacts, put: Put<'_, 't>) -> Question<'t> {
+        let change = found.change;
         let facts = question::totals(change);
-        let by_path = question::findings_by_path(findings);
+        let by_path = question::findings_by_path(found.findings);
         let mut whole = Question {
             action: Action::Land,
             kinds: Bits::default(),
@@ -197,6 +195,9 @@ impl PolicySet {
                 removed: file.stats.removed,
                 ..whole.clone()
             };
+            if found.facts.is_in_git_directory(&file.path) {
+                question.findings.insert(FindingKind::GitDirectory);
+            }
             if question.touches.has(Touch::Tests) {
                 match content::tests(change, file) {
                     Tests::Weaker => question.findings.insert(FindingKind::WeakensTests),
@@ -371,6 +372,24 @@ struct Open<'r> {
     rule: &'r Rule,
     needs_path: bool,
     touches: Option<Touches>,
+}
+
+/// A change with all that is found in it and in the tree that it results in.
+#[derive(Clone, Copy)]
+pub(crate) struct Found<'a> {
+    change: &'a Change,
+    facts: &'a ResultFacts,
+    findings: &'a Findings,
+}
+
+impl<'a> Found<'a> {
+    pub(crate) fn new(change: &'a Change, facts: &'a ResultFacts, findings: &'a Findings) -> Self {
+        Self {
+            change,
+            facts,
+            findings,
+        }
+    }
 }
 
 /// Takes a question, with the path and the rules whose path condition holds, or with none for the whole change.

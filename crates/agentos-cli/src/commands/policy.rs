@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use agentos_diff::{Base, Change, EntryKind, LandError, LandOptions, land};
+use agentos_diff::{Base, BaseError, EntryKind, LandError, LandOptions, Landed, ResultFacts, land};
 use agentos_engine::Cause;
 use agentos_engine::ports::{EffectError, Repository as _, TargetInfo};
 use agentos_engine::settle::{self, Proposal};
@@ -309,11 +309,14 @@ fn judge(app: &App, args: &JudgeArgs) -> Result<Judged, EffectError> {
     let set = in_force(app, &args.rules, &port, &target)?;
     let base = port.base(&target)?;
     let explanation = match (&committed, &args.read, &args.file) {
-        (Some((_, change)), _, _) => Some(set.explain(change, &tool)),
+        (Some((_, change)), _, _) => {
+            let facts = ResultFacts::read(change, base.as_ref()).map_err(|error| unreadable_base(&error))?;
+            Some(set.explain(change, &facts, &tool))
+        }
         (None, Some(path), _) => Some(explain_read(&set, path, base.as_ref(), &tool)),
         (None, None, Some(file)) => {
-            let change = landed(&input::answer(&app.env, file)?, base.as_ref())?;
-            Some(set.explain(&change, &tool))
+            let landed = landed(&input::answer(&app.env, file)?, base.as_ref())?;
+            Some(set.explain(&landed.change, &landed.facts, &tool))
         }
         (None, None, None) => None,
     };
@@ -352,9 +355,9 @@ fn explain_read(set: &PolicySet, path: &str, base: &dyn Base, tool: &ToolFacts) 
     set.explain_read(path, content, &tool)
 }
 
-fn landed(answer: &[u8], base: &dyn Base) -> Result<Change, EffectError> {
+fn landed(answer: &[u8], base: &dyn Base) -> Result<Landed, EffectError> {
     match land(answer, base, &LandOptions::default()) {
-        Ok(found) => Ok(found.change),
+        Ok(found) => Ok(found),
         Err(LandError::Refused(report)) => {
             let refusal = report.refusal.unwrap_or_else(|| {
                 agentos_diff::Refusal::new(agentos_diff::RefusalCode::Malformed, "the diff does not land")
@@ -365,12 +368,12 @@ fn landed(answer: &[u8], base: &dyn Base) -> Result<Change, EffectError> {
                 None => effect,
             })
         }
-        Err(LandError::Base(error)) => Err(EffectError::new(
-            Cause::Repository,
-            "unreadable-base",
-            error.to_string(),
-        )),
+        Err(LandError::Base(error)) => Err(unreadable_base(&error)),
     }
+}
+
+fn unreadable_base(error: &BaseError) -> EffectError {
+    EffectError::new(Cause::Repository, "unreadable-base", error.to_string())
 }
 
 fn port(app: &App, args: &RulesArgs) -> Result<RepositoryPort, EffectError> {

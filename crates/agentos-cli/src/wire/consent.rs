@@ -184,7 +184,7 @@ fn line(input: &mut dyn BufRead) -> io::Result<Option<String>> {
 
 #[cfg(test)]
 mod tests {
-    use agentos_diff::{FileState, RepoPath};
+    use agentos_diff::{FileState, RepoPath, ResultFacts};
     use agentos_policy::PolicySet;
 
     use super::*;
@@ -202,7 +202,10 @@ mod tests {
             file("src/a.rs", "fn a() {}\n"),
         ];
         let change = Change::new(files).unwrap();
-        let decision = PolicySet::builtin().unwrap().decide(&change, &patch_facts());
+        let facts = ResultFacts::default();
+        let decision = PolicySet::builtin()
+            .unwrap()
+            .decide(&change, &facts, &patch_facts());
         let screen = Screen {
             change: &change,
             decision: &decision,

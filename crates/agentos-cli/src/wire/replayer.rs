@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use agentos_diff::{Change, LandError, LandOptions, RepoPath, SeenFile, land};
+use agentos_diff::{LandError, LandOptions, Landed, RepoPath, SeenFile, land};
 use agentos_engine::ports::{EffectError, TargetInfo};
 use agentos_engine::settle::judged;
 use agentos_evidence::{Record, RecordKind, Store};
@@ -33,7 +33,7 @@ struct Known {
     answer: Option<Vec<u8>>,
     reported_model: Option<String>,
     base_commit: String,
-    landed: Option<Change>,
+    landed: Option<Landed>,
     decision: Option<Decision>,
     consent: Option<Consent>,
 }
@@ -192,19 +192,19 @@ impl<'a> Replayer<'a> {
             .answer
             .as_deref()
             .ok_or("no answer was recorded before it")?;
-        let (change, report) = match land(answer, &base, &options) {
-            Ok(found) => (Some(found.change), found.report),
+        let (landed, report) = match land(answer, &base, &options) {
+            Ok(found) => (Some(found.clone()), found.report),
             Err(LandError::Refused(report)) => (None, *report),
             Err(LandError::Base(error)) => return Err(error.to_string()),
         };
         progress.stations.push("landing".to_owned());
-        let digest = change.as_ref().map(Change::sha256);
+        let digest = landed.as_ref().map(|landed| landed.change.sha256());
         let recorded = text(&body, "/diff_sha256");
         if digest != recorded.as_deref() {
             progress.tell("landing", "diff_sha256", recorded, digest.map(str::to_owned));
         }
         progress.compare("landing", "report", body.get("report"), &report)?;
-        known.landed = change;
+        known.landed = landed;
         Ok(())
     }
 
@@ -215,11 +215,11 @@ impl<'a> Replayer<'a> {
         let sources = sources.into_iter().map(source).collect::<Result<Vec<_>, _>>()?;
         let set = PolicySet::load(&sources).map_err(|error| error.to_string())?;
         let set = set.with_hooks_path(self.repo.hooks_path().as_deref());
-        let (Some(change), Some(tool)) = (&known.landed, &mut known.tool) else {
+        let (Some(landed), Some(tool)) = (&known.landed, &mut known.tool) else {
             return Err("nothing landed before it".to_owned());
         };
         tool.at = moment(record)?;
-        let decision = judged(&set, change, tool, known.reported_model.as_deref());
+        let decision = judged(&set, landed, tool, known.reported_model.as_deref());
         progress.stations.push("decision".to_owned());
         let recorded = text(&body, "/decision/policy_sha256");
         if recorded.as_deref() != Some(set.sha256()) {
@@ -236,7 +236,7 @@ impl<'a> Replayer<'a> {
     fn tree(&self, record: &Record, known: &mut Known, progress: &mut Progress) -> Result<(), String> {
         let body = self.body(record)?;
         let target = self.target(known)?;
-        let (Some(change), Some(decision)) = (known.landed.take(), &known.decision) else {
+        let (Some(landed), Some(decision)) = (known.landed.take(), &known.decision) else {
             return Err("nothing was decided before it".to_owned());
         };
         let recorded = known.target.as_ref().ok_or("no task was recorded before it")?;
@@ -244,7 +244,7 @@ impl<'a> Replayer<'a> {
             base_commit: &target.base_commit,
             ..recorded.place()
         };
-        let approved = approve(change, decision, &place, known.consent.as_ref());
+        let approved = approve(landed.change, decision, &place, known.consent.as_ref());
         progress.stations.push("tree".to_owned());
         let approved = match approved {
             Ok(approved) => approved,

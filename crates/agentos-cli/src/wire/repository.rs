@@ -40,6 +40,8 @@ pub fn open(app: &App) -> Result<Repository, EffectError> {
 pub fn unusable(error: &RepoError) -> EffectError {
     let cause = match error {
         RepoError::BadBranchName(_) | RepoError::UnknownRevision(_) => Cause::Usage,
+        // What cannot be read denies.
+        RepoError::UnreadablePolicy { .. } => Cause::Policy,
         _ => Cause::Repository,
     };
     let effect = EffectError::new(cause, error.code(), error.to_string());

@@ -76,21 +76,22 @@ fn is_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }
 
-/// A part as file systems see it that drop the stream behind a colon, and dots and blanks at the end.
-fn seen(part: &str) -> String {
+/// A part as the most forgiving file system compares it: folded, without the stream behind a colon, and without dots and
+/// blanks at the end.
+pub(crate) fn portable_name(part: &str) -> String {
     let folded = folded(part);
     let name = folded.split(':').next().unwrap_or_default();
     name.trim_end_matches(['.', ' ']).to_owned()
 }
 
 fn is_git_dir(part: &str) -> bool {
-    let seen = seen(part);
+    let seen = portable_name(part);
     seen == ".git" || is_short_name(&seen, "git")
 }
 
 /// `.gitmodules`, and the short names that NTFS may give it.
 fn is_git_modules(part: &str) -> bool {
-    let seen = seen(part);
+    let seen = portable_name(part);
     seen == ".gitmodules" || is_short_name(&seen, "gitmod") || is_short_name(&seen, "gi7eba")
 }
 

@@ -11,6 +11,8 @@ mod dialects;
 #[cfg(test)]
 mod feedback;
 #[cfg(test)]
+mod git_directory;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod landing;

@@ -1,6 +1,6 @@
 //! The verdict on a call, case by case.
 
-use agentos_diff::{Change, FileState, Landed, LandingReport, Refusal, RefusalCode, RepoPath};
+use agentos_diff::{Change, FileState, Landed, LandingReport, Refusal, RefusalCode, RepoPath, ResultFacts};
 use agentos_tool::{
     Boundary, Confinement, ErrorCategory, ExecutionMode, FinishReason, OutputKind, Price, ResultStatus,
     RunId, StateMeasurement, Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult,
@@ -59,6 +59,7 @@ fn landed() -> Landed {
     .unwrap();
     Landed {
         change,
+        facts: ResultFacts::default(),
         report: report(None),
     }
 }

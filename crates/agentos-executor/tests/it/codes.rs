@@ -10,7 +10,7 @@ const PROGRAM: &str = "../agentos-cli/tests/it";
 
 /// Each code, and where a repository is brought into the state that it stands for.
 #[rustfmt::skip]
-const MET: [(&str, &str, &str, &str); 56] = [
+const MET: [(&str, &str, &str, &str); 57] = [
     ("approval-void", HERE, "refuse", "an_approval_is_good_for_exactly_what_it_was_given_for"),
     ("bad-branch-name", HERE, "refuse", "a_branch_that_cannot_move_is_refused_by_name"),
     ("bad-journal", HERE, "recover", "a_journal_that_cannot_be_read_stops_everything"),
@@ -29,6 +29,7 @@ const MET: [(&str, &str, &str, &str); 56] = [
     ("evidence-not-durable", HERE, "refuse", "without_a_durable_intent_nothing_is_written"),
     ("filtered-path", HERE, "filters", "a_file_that_a_filter_makes_is_refused_on_every_target"),
     ("foreign-git-dir", HERE, "hostile", "a_git_directory_that_does_not_point_back_is_somebody_elses"),
+    ("git-dir", HERE, "embedded", "files_that_no_commit_shows_make_no_git_directory_with_a_landing"),
     ("head-locked", HERE, "races", "a_switch_of_branches_under_way_is_seen_and_nothing_is_written"),
     ("index-locked", HERE, "refuse", "a_locked_index_is_told_before_anything_is_written"),
     ("interrupted", HERE, "config", "a_signature_that_the_user_stops_leaves_nothing_behind"),

@@ -11,6 +11,8 @@ mod copy;
 mod copy_folder;
 #[cfg(test)]
 mod copy_history;
+#[cfg(test)]
+mod embedded;
 mod filters;
 mod hostile;
 mod land;

@@ -113,7 +113,7 @@ fn policy_is_read_from_the_base_commit() {
 #[test]
 fn policy_that_cannot_be_read_is_not_passed_over() {
     type Spoil = fn(&TestRepo);
-    let cases: [(&str, Spoil); 4] = [
+    let cases: [(&str, Spoil); 10] = [
         ("is not UTF-8 text", |r| {
             r.write(".agentos/policy/x.toml", b"\xff")
         }),
@@ -124,7 +124,46 @@ fn policy_that_cannot_be_read_is_not_passed_over() {
         ("is too large", |r| {
             r.write(".agentos/policy/x.toml", vec![b'#'; (1 << 20) + 1])
         }),
-        ("is not a folder", |r| r.write(".agentos/policy", "x")),
+        ("`.agentos/policy` is not a folder", |r| {
+            r.write(".agentos/policy", "x")
+        }),
+        ("`.agentos/profiles` is not a folder", |r| {
+            r.write(".agentos/profiles", "x");
+        }),
+        ("`.agentos` is not a folder", |r| r.write(".agentos", "x")),
+        (
+            "is a symbolic link, not a folder: the rules behind it would not count",
+            |r| {
+                r.write("other/policy/x.toml", "version = 1\n");
+                make_link(&r.path().join(".agentos"), "other");
+            },
+        ),
+        (
+            "`.AgentOS` is spelled in other letters: rename it, or the rules in it would not count",
+            |r| {
+                r.write(".AgentOS/policy/x.toml", "version = 1\n");
+            },
+        ),
+        (
+            "`.agentos/Policy` is spelled in other letters: rename it, or the rules in it would not count",
+            |r| {
+                r.write(".agentos/Policy/x.toml", "version = 1\n");
+            },
+        ),
+        (
+            "`.agentos` is a submodule, not a folder: the rules in it would not count",
+            |r| {
+                r.git(&["init", "--quiet", ".agentos"]);
+                let there = r.path().join(".agentos");
+                for args in [
+                    ["config", "user.name", "a"],
+                    ["config", "user.email", "a@b.example"],
+                ] {
+                    r.git_in(&there, &args);
+                }
+                r.git_in(&there, &["commit", "--quiet", "--allow-empty", "-m", "rules"]);
+            },
+        ),
     ];
     for (why, spoil) in cases {
         let repo = example();

@@ -1,6 +1,6 @@
 //! Makes a change against a target's base, has it approved, and lands it.
 
-use agentos_diff::{Base, Change, EntryKind, FileMode, FileState, RepoPath};
+use agentos_diff::{Base, Change, EntryKind, FileMode, FileState, RepoPath, ResultFacts};
 use agentos_executor::{
     Authorship, ConfigEnv, ExecError, Identity, Intent, IntentSink, LandPlan, Receipt, Repository, Target,
     TargetSpec,
@@ -88,7 +88,7 @@ pub fn approved(change: Change, target: &Target) -> Approved<Change> {
         target_ref: Some(target.refname.clone()),
         checked: false,
     };
-    let decision = policy.decide(&change, &tool);
+    let decision = policy.decide(&change, &ResultFacts::default(), &tool);
     let place = Place {
         base_commit: &target.base_commit,
         target_ref: &target.refname,

@@ -100,6 +100,7 @@ fn combinations(text: &RuleText) -> Result<(), Fault> {
     }
     let of_changes = [
         (needs(FindingKind::WeakensTests), "findings"),
+        (needs(FindingKind::GitDirectory), "findings"),
         (text.max_added.is_some(), "max_added"),
         (text.over_added.is_some(), "over_added"),
         (text.max_removed.is_some(), "max_removed"),

@@ -154,7 +154,7 @@ fn both(
     };
     let whole = request("land", None, lines);
     (
-        set.decide(&edit, &tool).effect(),
+        set.judge(&edit, &tool).effect(),
         request(action, Some(path), lines).max(whole),
     )
 }

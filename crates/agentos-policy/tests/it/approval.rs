@@ -24,7 +24,7 @@ fn consent(hashes: Hashes) -> Consent {
 }
 
 fn needed(set: &PolicySet, edit: &Change) -> Hashes {
-    match approve(edit.clone(), &set.decide(edit, &local()), &PLACE, None) {
+    match approve(edit.clone(), &set.judge(edit, &local()), &PLACE, None) {
         Err(NotApproved::ConsentNeeded(hashes)) => hashes,
         other => panic!("{other:?}"),
     }
@@ -34,7 +34,7 @@ fn needed(set: &PolicySet, edit: &Change) -> Hashes {
 fn an_allowed_change_is_approved_and_bound() {
     let set = PolicySet::builtin().unwrap();
     let edit = modify("src/a.rs");
-    let approved = approve(edit.clone(), &set.decide(&edit, &local()), &PLACE, None).unwrap();
+    let approved = approve(edit.clone(), &set.judge(&edit, &local()), &PLACE, None).unwrap();
     assert_eq!(approved.value(), &edit);
     let (value, hashes) = approved.into_parts();
     assert_eq!(value, edit);
@@ -54,7 +54,7 @@ fn an_allowed_change_is_approved_and_bound() {
 fn a_consent_opens_exactly_what_it_was_given_for() {
     let set = PolicySet::builtin().unwrap();
     let edit = modify("Cargo.toml");
-    let decision = set.decide(&edit, &local());
+    let decision = set.judge(&edit, &local());
     let hashes = needed(&set, &edit);
     assert!(approve(edit.clone(), &decision, &PLACE, Some(&consent(hashes.clone()))).is_ok());
     // One byte, at each end and in the middle, of each of what it is bound to.
@@ -98,7 +98,7 @@ fn no_consent_overrides_a_deny() {
     };
     let outcome = approve(
         edit.clone(),
-        &set.decide(&edit, &local()),
+        &set.judge(&edit, &local()),
         &PLACE,
         Some(&consent(hashes)),
     );
@@ -108,7 +108,7 @@ fn no_consent_overrides_a_deny() {
 #[test]
 fn a_decision_approves_no_other_change() {
     let set = PolicySet::builtin().unwrap();
-    let decision = set.decide(&modify("src/a.rs"), &local());
+    let decision = set.judge(&modify("src/a.rs"), &local());
     let other = approve(modify("Cargo.toml"), &decision, &PLACE, None);
     assert_eq!(other.unwrap_err(), NotApproved::OtherChange);
     let read = set.decide_read("src/a.rs", b"", &local());

@@ -74,8 +74,8 @@ fn the_built_in_rules_by_example() {
             ("create", create(path)),
             ("delete", delete(path)),
         ] {
-            assert_eq!(word(&set.decide(&change, &local())), expected, "{what} {path}");
-            assert_eq!(word(&set.decide(&change, &cloud())), expected, "{what} {path}");
+            assert_eq!(word(&set.judge(&change, &local())), expected, "{what} {path}");
+            assert_eq!(word(&set.judge(&change, &cloud())), expected, "{what} {path}");
         }
     }
 }
@@ -116,7 +116,7 @@ fn what_can_be_started_as_a_program_needs_a_person() {
         ),
     ];
     for (what, change, expected) in cases {
-        assert_eq!(word(&set.decide(&change, &local())), expected, "{what}");
+        assert_eq!(word(&set.judge(&change, &local())), expected, "{what}");
     }
 }
 
@@ -152,7 +152,7 @@ fn size_is_judged_once_for_the_whole_change() {
         ("50001 lines", lines(50_001), "ask too-large"),
     ];
     for (what, change, expected) in cases {
-        assert_eq!(word(&set.decide(&change, &local())), expected, "{what}");
+        assert_eq!(word(&set.judge(&change, &local())), expected, "{what}");
     }
 }
 
@@ -227,7 +227,7 @@ fn every_condition_of_a_rule_must_hold() {
         ("max_attempt = 1", "deny"),
     ];
     for (conditions, expected) in cases {
-        let decision = deny(conditions).decide(&one_line, &local());
+        let decision = deny(conditions).judge(&one_line, &local());
         assert_eq!(decision.effect().as_str(), expected, "{conditions}");
     }
 }
@@ -263,7 +263,7 @@ fn a_new_name_is_asked_about_beside_the_new_file() {
         ("docs/guide.md", Some("a\nb\n"), None),
         ("docs/book.md", None, Some("a\nb\n")),
     ]);
-    assert_eq!(word(&set.decide(&moved, &local())), "deny protected-path");
+    assert_eq!(word(&set.judge(&moved, &local())), "deny protected-path");
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn the_explanation_names_rule_file_and_line() {
         ("src/a.rs", Some("a\n"), Some("b\n")),
         ("src/b.rs", None, Some("b\n")),
     ]);
-    let decision = set.decide(&edit, &cloud());
+    let decision = set.judge(&edit, &cloud());
     insta::assert_snapshot!(decision.explanation(), @r"
     deny
       deny .github/workflows/ci.yml: a cloud model may not edit workflows (no-cloud-ci, .agentos/policy/team.toml:3)
@@ -319,6 +319,7 @@ fn every_built_in_answer_explains_itself() {
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
     deny floor.git-directory: git's own files decide what git executes
+    deny floor.embedded-git-directory: by what it holds this folder is a git directory, whose settings name programs that git runs
     ask floor.policy: this file belongs to the policy itself, or runs it
     deny floor.read-keys: files that usually hold keys do not leave this machine
     deny floor.read-secrets: it holds a credential, which does not leave this machine
@@ -340,6 +341,7 @@ fn every_built_in_answer_explains_itself() {
     ask default.agents: coding agents obey this file
     ask default.editor: editors run tasks and load settings from this file
     ask default.git-attributes: this file changes how git treats other files
+    ask default.scanners: this file tells scanners what to pass over
     ask default.key-files: files of this name usually hold keys
     ");
 }
@@ -360,7 +362,7 @@ fn a_rule_sees_where_the_tool_worked_and_what_held_it() {
             enforcement,
             ..local()
         };
-        assert_eq!(set.decide(&modify("src/a.rs"), &tool).effect(), expected);
+        assert_eq!(set.judge(&modify("src/a.rs"), &tool).effect(), expected);
     }
 }
 
@@ -392,7 +394,7 @@ fn a_rule_sees_where_the_change_is_to_land() {
             target_ref: target.map(str::to_owned),
             ..local()
         };
-        let answer = set.decide(&modify("src/a.rs"), &tool).effect();
+        let answer = set.judge(&modify("src/a.rs"), &tool).effect();
         assert_eq!(answer, expected, "{provider} {target:?}");
     }
 }

@@ -11,7 +11,7 @@ fn a_credential_is_denied_whatever_else_allows_it() {
 ",
         "ghp", "0123456789abcdefghijklmnopqrstuvwxyz"
     );
-    let decision = set.decide(&change(&[("src/key.rs", None, Some(&key))]), &local());
+    let decision = set.judge(&change(&[("src/key.rs", None, Some(&key))]), &local());
     assert_eq!(word(&decision), "deny secret");
     assert_eq!(decision.facts().findings, ["secret"]);
 }
@@ -20,19 +20,19 @@ fn a_credential_is_denied_whatever_else_allows_it() {
 fn invisible_direction_marks_are_denied() {
     let set = PolicySet::builtin().unwrap();
     let edit = change(&[("src/a.rs", Some("a\n"), Some("if x {\u{202e} } // ok\n"))]);
-    assert_eq!(word(&set.decide(&edit, &local())), "deny bidi");
+    assert_eq!(word(&set.judge(&edit, &local())), "deny bidi");
 }
 
 #[test]
 fn characters_of_no_width_need_a_person() {
     let set = PolicySet::builtin().unwrap();
     let edit = change(&[("src/a.js", Some("a\n"), Some("let \u{3164} = f();\n"))]);
-    assert_eq!(word(&set.decide(&edit, &local())), "ask bidi");
+    assert_eq!(word(&set.judge(&edit, &local())), "ask bidi");
 }
 
 #[test]
 fn nul_bytes_are_denied() {
     let set = PolicySet::builtin().unwrap();
     let edit = change(&[("data.bin", None, Some("a\0b\n"))]);
-    assert_eq!(word(&set.decide(&edit, &local())), "deny binary");
+    assert_eq!(word(&set.judge(&edit, &local())), "deny binary");
 }

@@ -29,7 +29,7 @@ fn judged(paths: &[String]) -> Decision {
         .iter()
         .map(|path| (path.as_str(), Some("a\n"), Some("b\n")))
         .collect();
-    PolicySet::builtin().unwrap().decide(&change(&edits), &local())
+    PolicySet::builtin().unwrap().judge(&change(&edits), &local())
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn the_strictest_come_first_however_many_they_are() {
         ("closed/a", None, Some("b\n")),
         ("closed/b", None, Some("b\n")),
     ]);
-    let decision = set.decide(&edits, &local());
+    let decision = set.judge(&edits, &local());
     let groups = decision.grouped();
     let order: Vec<_> = groups
         .iter()
@@ -88,7 +88,7 @@ fn rules_of_one_name_in_two_files_stay_apart() {
         source(Layer::Repository, "team.toml", &rule("ask")),
     ])
     .unwrap();
-    let decision = set.decide(&modify("src/a.rs"), &local());
+    let decision = set.judge(&modify("src/a.rs"), &local());
     let groups = decision.grouped();
     let same = groups.iter().filter(|group| group.rule == "same").count();
     assert_eq!(same, 2);

@@ -132,7 +132,7 @@ fn every_layer_stands_for_itself_and_the_strictest_answer_wins() {
             modify("Cargo.toml"),
             modes("run.sh", Some(FileMode::Regular), FileMode::Executable, "a\n"),
         ];
-        let answers = edits.map(|edit| set.decide(&edit, &local()).effect().as_str());
+        let answers = edits.map(|edit| set.judge(&edit, &local()).effect().as_str());
         assert_eq!(answers, expected, "{what}");
     }
 }
@@ -173,7 +173,7 @@ fn no_policy_loosens_the_floor() {
         ];
         for (edit, expected) in cases {
             assert_eq!(
-                word(&set.decide(&edit, &local())),
+                word(&set.judge(&edit, &local())),
                 expected,
                 "{:?}",
                 edit.files()[0].path
@@ -239,7 +239,7 @@ fn each_layer_that_stands_is_named() {
             (Layer::Repository, Preset::Strict)
         ]
     );
-    let denied = set.decide(&modify(".vscode/tasks.json"), &local());
+    let denied = set.judge(&modify(".vscode/tasks.json"), &local());
     insta::assert_snapshot!(denied.explanation(), @r"
     deny
       deny .vscode/tasks.json: editors run tasks and load settings from this file (strict.editor, built-in/strict.toml:121)
@@ -255,7 +255,7 @@ fn each_layer_that_stands_is_named() {
         "version = 1\npreset = \"none\"\n",
     )])
     .unwrap();
-    insta::assert_snapshot!(nothing.decide(&modify("src/a.rs"), &local()).explanation(), @r"
+    insta::assert_snapshot!(nothing.judge(&modify("src/a.rs"), &local()).explanation(), @r"
     deny
       deny the change: no rule allows this (no-rule, repository policy)
       deny src/a.rs: no rule allows this (no-rule, repository policy)

@@ -7,7 +7,7 @@ fn asks(rule: &str, paths: &[&str]) {
     let set = PolicySet::builtin().unwrap();
     for path in paths {
         for change in [modify(path), create(path), delete(path)] {
-            let decision = set.decide(&change, &local());
+            let decision = set.judge(&change, &local());
             let by: Vec<&str> = decision.deciding().map(|reason| reason.rule.as_str()).collect();
             assert_eq!(decision.effect().as_str(), "ask", "{path}");
             assert!(by.contains(&rule), "{path}: {by:?}");
@@ -60,7 +60,7 @@ fn the_folder_that_git_takes_hooks_from_needs_a_person() {
     for (value, path, expected) in cases {
         let set = plain.clone().with_hooks_path(value);
         assert_eq!(
-            word(&set.decide(&modify(path), &local())),
+            word(&set.judge(&modify(path), &local())),
             expected,
             "{value:?} {path}"
         );
@@ -226,7 +226,7 @@ fn ordinary_names_that_look_alike_need_nobody() {
         "docs/azure-pipelines.md",
     ];
     for path in paths {
-        assert_eq!(word(&set.decide(&modify(path), &local())), "allow", "{path}");
+        assert_eq!(word(&set.judge(&modify(path), &local())), "allow", "{path}");
     }
 }
 

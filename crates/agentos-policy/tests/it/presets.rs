@@ -220,7 +220,7 @@ fn what_the_presets_answer_to_changes_of_real_work() {
     });
     let mut table = format!("{:<30} {:<20} {:<20} {}\n", "", "solo", "team", "strict");
     for (what, change, tool) in scenarios() {
-        let [solo, team, strict] = sets.each_ref().map(|set| word(&set.decide(&change, &tool)));
+        let [solo, team, strict] = sets.each_ref().map(|set| word(&set.judge(&change, &tool)));
         table.push_str(&format!("{what:<30} {solo:<20} {team:<20} {strict}\n"));
     }
     insta::assert_snapshot!(table, @r"

@@ -115,7 +115,7 @@ fn never_widens(
     let mut sources = sources.to_vec();
     sources.push(more);
     let after = PolicySet::load(&sources).unwrap();
-    prop_assert!(after.decide(edit, tool).effect() >= before.decide(edit, tool).effect());
+    prop_assert!(after.judge(edit, tool).effect() >= before.judge(edit, tool).effect());
     for file in edit.files() {
         let read = |set: &PolicySet| set.decide_read(file.path.as_str(), b"text", tool).effect();
         prop_assert!(read(&after) >= read(&before));
@@ -154,13 +154,13 @@ proptest! {
         let mut sources = sources;
         sources.reverse();
         let backward = PolicySet::load(&sources).unwrap();
-        prop_assert_eq!(forward.decide(&edit, &tool), backward.decide(&edit, &tool));
+        prop_assert_eq!(forward.judge(&edit, &tool), backward.judge(&edit, &tool));
     }
 
     #[test]
     fn the_whole_is_as_strict_as_its_strictest_part(sources in policy(), edit in edit(), tool in tool()) {
         let set = PolicySet::load(&sources).unwrap();
-        let whole = set.decide(&edit, &tool);
+        let whole = set.judge(&edit, &tool);
         let strictest = whole.reasons().iter().map(|reason| reason.effect).max();
         prop_assert_eq!(strictest, Some(whole.effect()));
         prop_assert_eq!(whole.code().is_none(), whole.effect() == Effect::Allow);

@@ -1,8 +1,26 @@
 //! Changes, tools and policy files for the other modules.
 
+use std::convert::Infallible;
+
+use agentos_diff::ResultFacts;
 pub(crate) use agentos_diff::{Change, FileMode, FileState, RepoPath};
 pub(crate) use agentos_policy::{Decision, Layer, PolicySet, PolicySource, ToolFacts};
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
+
+/// A change judged by itself: nothing else stands in the base.
+pub(crate) trait JudgeAlone {
+    fn judge(&self, change: &Change, tool: &ToolFacts) -> Decision;
+}
+
+impl JudgeAlone for PolicySet {
+    fn judge(&self, change: &Change, tool: &ToolFacts) -> Decision {
+        self.decide(change, &facts_alone(change), tool)
+    }
+}
+
+pub(crate) fn facts_alone(change: &Change) -> ResultFacts {
+    ResultFacts::read_with(change, |_| Ok::<_, Infallible>(Vec::new())).unwrap()
+}
 
 /// One file of a change: path, old and new content.
 pub(crate) type Edit<'a> = (&'a str, Option<&'a str>, Option<&'a str>);

@@ -1,0 +1,235 @@
+//! Facts of the tree that a change results in.
+//!
+//! Owns: which changed paths lie in a folder that git takes for a repository by what the folder holds. Never: judges
+//! that; policy does. Never: walks the base; it lists the folders above changed paths and nothing else.
+//!
+//! Git looks for a repository from the current folder upwards. In each folder it first looks for `.git`, and where there
+//! is none it asks whether the folder itself is a git directory (git's `setup.c`, `setup_git_directory_gently_1` and
+//! `is_git_directory`): it holds a valid `HEAD`, and `objects` and `refs`, or these stand in the folder that its file
+//! `commondir` names. Git then reads `config` there, and settings such as `core.fsmonitor` name programs that the next
+//! `git status` starts. No file of such a folder has a name that is suspicious by itself, and each may come with a
+//! change of its own, so the question can be asked of the resulting tree only.
+//!
+//! The test here is wider than git's on purpose. What `HEAD` says is not read: filters may change it on checkout. `objects`
+//! and `refs` count as files and links, too: git asks `access(2)` whether they may be entered, which an executable file
+//! passes. Case and invisible characters are ignored, as some file systems do.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::path::portable_name;
+use crate::{Base, BaseError, Change, EntryKind, RepoPath};
+
+/// Git's own names in a git directory (gitrepository-layout(5)). At the top of a repository only these belong to the git
+/// directory that the top would be; further down the whole folder does.
+const GIT_NAMES: &[&str] = &[
+    "branches",
+    "commondir",
+    "config",
+    "config.worktree",
+    "gitdir",
+    "head",
+    "hooks",
+    "index",
+    "info",
+    "logs",
+    "modules",
+    "objects",
+    "packed-refs",
+    "refs",
+    "shallow",
+    "worktrees",
+];
+
+/// A name in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedName {
+    /// The name; text that is not UTF-8 may be replaced, since no name of git's has any.
+    pub name: String,
+    /// Whether it is a folder itself. A symbolic link is none.
+    pub is_folder: bool,
+}
+
+/// Facts of the tree that a change results in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResultFacts {
+    /// Sorted.
+    git_directory_paths: Vec<RepoPath>,
+}
+
+impl ResultFacts {
+    /// Reads the facts of a change to a base. Lists each folder above a changed path once.
+    ///
+    /// # Errors
+    /// When the base cannot be read.
+    pub fn read(change: &Change, base: &dyn Base) -> Result<Self, BaseError> {
+        Self::read_with(change, |folder| {
+            let listed = base.list(folder)?.into_iter().map(|entry| ListedName {
+                name: String::from_utf8_lossy(&entry.name).into_owned(),
+                is_folder: entry.entry.kind == EntryKind::Directory,
+            });
+            Ok(listed.collect())
+        })
+    }
+
+    /// Reads the facts of a change to whatever `list` gives the names of: it is called with the path of a folder, `""` for
+    /// the top, and gives no names for a folder that is not there.
+    ///
+    /// # Errors
+    /// When `list` fails.
+    pub fn read_with<E>(
+        change: &Change,
+        list: impl FnMut(&str) -> Result<Vec<ListedName>, E>,
+    ) -> Result<Self, E> {
+        let mut folders = TouchedFolders::of(change);
+        folders.add_listed(list)?;
+        let git_directories = folders.git_directories();
+        let mut paths = Vec::new();
+        if !git_directories.is_empty() {
+            let files = change.files().iter().map(|file| &file.path);
+            paths.extend(files.filter(|path| is_inside(path, &git_directories)).cloned());
+        }
+        Ok(Self {
+            git_directory_paths: paths,
+        })
+    }
+
+    /// Changed paths in a folder that is a git directory in the result, sorted. At the top of the repository: those of
+    /// git's own names.
+    #[must_use]
+    pub fn git_directory_paths(&self) -> &[RepoPath] {
+        &self.git_directory_paths
+    }
+
+    /// Whether a changed path is one of [`ResultFacts::git_directory_paths`].
+    #[must_use]
+    pub fn is_in_git_directory(&self, path: &RepoPath) -> bool {
+        self.git_directory_paths.binary_search(path).is_ok()
+    }
+}
+
+/// Whether a path lies in one of the folders, given by their portable paths.
+fn is_inside(path: &RepoPath, git_directories: &HashSet<&str>) -> bool {
+    let portable = portable_path(path.as_str());
+    let mut above = portable
+        .match_indices('/')
+        .filter_map(|(at, _)| portable.get(..at));
+    let first = portable.split('/').next().unwrap_or_default();
+    above.any(|folder| git_directories.contains(folder))
+        || (git_directories.contains("") && GIT_NAMES.contains(&first))
+}
+
+/// The path with each part as the most forgiving file system compares it.
+fn portable_path(path: &str) -> String {
+    let parts: Vec<String> = path.split('/').map(portable_name).collect();
+    parts.join("/")
+}
+
+/// Which of the names that make a git directory a folder holds.
+#[derive(Debug, Clone, Copy, Default)]
+struct GitNames {
+    head: bool,
+    objects: bool,
+    refs: bool,
+    commondir: bool,
+}
+
+impl GitNames {
+    fn add(&mut self, portable: &str, is_folder: bool) {
+        match portable {
+            "head" => self.head |= !is_folder,
+            "commondir" => self.commondir |= !is_folder,
+            "objects" => self.objects = true,
+            "refs" => self.refs = true,
+            _ => {}
+        }
+    }
+
+    fn make_git_directory(self) -> bool {
+        self.head && (self.commondir || (self.objects && self.refs))
+    }
+}
+
+/// The folders above the changed paths, by their portable paths: `""` is the top, and a folder stands before those in it.
+struct TouchedFolders<'c> {
+    names: BTreeMap<String, GitNames>,
+    /// Paths that the change deletes, as they are written.
+    deleted: HashSet<&'c str>,
+}
+
+impl<'c> TouchedFolders<'c> {
+    /// The folders with the names that the change itself brings.
+    fn of(change: &'c Change) -> Self {
+        let mut names: BTreeMap<String, GitNames> = BTreeMap::new();
+        let mut deleted = HashSet::new();
+        // Most files share their folder with others: a folder's own path is looked at once for all that it gains.
+        let mut seen: HashMap<(&str, bool), String> = HashMap::new();
+        for file in change.files() {
+            let path = file.path.as_str();
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let stays = file.new.is_some();
+            if !stays {
+                deleted.insert(path);
+            }
+            let portable = seen
+                .entry((folder, stays))
+                .or_insert_with(|| add_above(&mut names, folder, stays));
+            if stays {
+                let names = names.entry(portable.clone()).or_default();
+                names.add(&portable_name(name), false);
+            }
+        }
+        Self { names, deleted }
+    }
+
+    /// Adds the names that stand in the folders before the change and are not deleted by it.
+    fn add_listed<E>(&mut self, mut list: impl FnMut(&str) -> Result<Vec<ListedName>, E>) -> Result<(), E> {
+        // A file system that knows no case may hold several folders of the base as one.
+        let mut spelled: HashMap<String, Vec<String>> = HashMap::from([(String::new(), vec![String::new()])]);
+        let wanted: BTreeSet<String> = self.names.keys().cloned().collect();
+        for (folder, names) in &mut self.names {
+            for actual in spelled.remove(folder).unwrap_or_default() {
+                for ListedName { name, is_folder } in list(&actual)? {
+                    let path = join(&actual, &name);
+                    if self.deleted.contains(path.as_str()) {
+                        continue;
+                    }
+                    let portable = portable_name(&name);
+                    names.add(&portable, is_folder);
+                    let portable = join(folder, &portable);
+                    if is_folder && wanted.contains(&portable) {
+                        spelled.entry(portable).or_default().push(path);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn git_directories(&self) -> HashSet<&str> {
+        let found = self.names.iter().filter(|(_, names)| names.make_git_directory());
+        found.map(|(folder, _)| folder.as_str()).collect()
+    }
+}
+
+/// Adds a folder and those above it; `stays` says that it holds a file of the result. Gives its portable path.
+fn add_above(names: &mut BTreeMap<String, GitNames>, folder: &str, stays: bool) -> String {
+    let mut at = String::new();
+    for part in folder.split('/').filter(|part| !part.is_empty()) {
+        let part = portable_name(part);
+        let above = names.entry(at.clone()).or_default();
+        if stays {
+            above.add(&part, true);
+        }
+        at = join(&at, &part);
+    }
+    names.entry(at.clone()).or_default();
+    at
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{folder}/{name}")
+    }
+}
