@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::path::skeleton;
+use crate::path::{ShortName, folded, skeleton};
 use crate::plan::States;
 use crate::{Base, BaseError, DirEntry, EntryKind, Refusal, RefusalCode, RepoPath};
 
@@ -19,6 +19,7 @@ pub(crate) fn check(states: &States, base: &dyn Base) -> Result<Option<Refusal>,
             .collect(),
         names: HashMap::new(),
         made: HashMap::new(),
+        all_made: made_paths(states),
     };
     for (path, old, new) in states {
         let refusal = match (old, new) {
@@ -38,6 +39,20 @@ pub(crate) fn check(states: &States, base: &dyn Base) -> Result<Option<Refusal>,
     Ok(None)
 }
 
+/// Every path that a change makes, with the directories above, where some name could be a short one.
+fn made_paths(states: &States) -> HashSet<&str> {
+    let made = || {
+        states
+            .iter()
+            .filter(|(_, old, new)| old.is_none() && new.is_some())
+            .map(|(path, _, _)| path.as_str())
+    };
+    if !made().any(|path| path.contains('~')) {
+        return HashSet::new();
+    }
+    made().flat_map(|path| parents(path).chain([path])).collect()
+}
+
 struct Checker<'a> {
     base: &'a dyn Base,
     /// Paths that the change deletes.
@@ -46,6 +61,8 @@ struct Checker<'a> {
     names: HashMap<String, HashMap<String, Vec<String>>>,
     /// Paths that the change makes, directories too, by skeleton.
     made: HashMap<String, String>,
+    /// The same paths as they are written, all of them from the beginning; empty where no path has a `~`.
+    all_made: HashSet<&'a str>,
 }
 
 /// The directories above a path, outermost first.
@@ -100,7 +117,7 @@ impl Checker<'_> {
     fn collision(&mut self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
         let full = path.as_str();
         for part in parents(full).chain([full]) {
-            if let Some(other) = self.among_made(part) {
+            if let Some(other) = self.among_made(part).or_else(|| self.long_among_made(part)) {
                 return Ok(Some(collides(path, &other)));
             }
             if self.base.entry(part)?.is_some() {
@@ -119,6 +136,18 @@ impl Checker<'_> {
         (made != part).then(|| made.clone())
     }
 
+    /// The long name of the change that a short one may stand for.
+    fn long_among_made(&self, part: &str) -> Option<String> {
+        let (dir, name) = part.rsplit_once('/').unwrap_or(("", part));
+        let folded = folded(name);
+        let short = ShortName::parse(&folded)?;
+        let long = self.all_made.iter().find(|made| {
+            let (made_in, made) = made.rsplit_once('/').unwrap_or(("", made));
+            made_in == dir && short.may_stand_for(made)
+        });
+        long.map(|long| (*long).to_owned())
+    }
+
     fn in_base(&mut self, dir: &str, name: &str) -> Result<Option<String>, BaseError> {
         if !self.names.contains_key(dir) {
             let mut by_skeleton: HashMap<String, Vec<String>> = HashMap::new();
@@ -128,8 +157,16 @@ impl Checker<'_> {
             }
             self.names.insert(dir.to_owned(), by_skeleton);
         }
-        let others = self.names.get(dir).and_then(|names| names.get(&skeleton(name)));
-        for other in others.into_iter().flatten() {
+        let folded = folded(name);
+        let short = ShortName::parse(&folded);
+        let names = self.names.get(dir);
+        let same = names.and_then(|names| names.get(&skeleton(name)));
+        // A short name opens the file of the long one, where that is checked out first.
+        let longer = short.iter().flat_map(|short| {
+            let all = names.into_iter().flat_map(HashMap::values).flatten();
+            all.filter(|long| short.may_stand_for(long))
+        });
+        for other in same.into_iter().flatten().chain(longer) {
             let full = if dir.is_empty() {
                 other.clone()
             } else {
@@ -144,9 +181,15 @@ impl Checker<'_> {
 }
 
 fn collides(path: &RepoPath, other: &str) -> Refusal {
-    Refusal::new(
-        RefusalCode::CaseCollision,
-        format!("`{path}` and `{other}` differ only by case, form or look-alike letters"),
-    )
-    .at(path.as_str())
+    let last = |path: &str| folded(path.rsplit('/').next().unwrap_or_default());
+    let is_short = path
+        .as_str()
+        .split('/')
+        .any(|part| ShortName::parse(&folded(part)).is_some_and(|short| short.may_stand_for(&last(other))));
+    let message = if is_short {
+        format!("a part of `{path}` may be the short name that Windows gives to `{other}`")
+    } else {
+        format!("`{path}` and `{other}` differ only by case, form or look-alike letters")
+    };
+    Refusal::new(RefusalCode::CaseCollision, message).at(path.as_str())
 }

@@ -36,7 +36,7 @@ pub use change::{Change, ChangeError, ChangeKind, FileChange, FileMode, FileStat
 pub use findings::{Finding, Findings, findings, findings_in};
 pub use land::{LandError, LandOptions, Landed, Limits, SeenFile, land};
 pub use parse::{JsonEdit, JsonEdits};
-pub use path::{RepoPath, folded};
+pub use path::{RepoPath, ShortName, folded};
 pub use refusal::{Refusal, RefusalCode};
 pub use report::{Dialect, FileReport, HunkReport, HunkStatus, LandingReport, Repair, Rung};
 pub use result_facts::{ListedName, ResultFacts};

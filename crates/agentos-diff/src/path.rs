@@ -4,6 +4,7 @@
 
 mod fold;
 mod rules;
+mod short_name;
 
 use std::fmt;
 
@@ -15,6 +16,7 @@ use crate::{Refusal, RefusalCode};
 pub use fold::folded;
 pub(crate) use fold::{ignorable, skeleton};
 pub(crate) use rules::portable_name;
+pub use short_name::ShortName;
 
 /// A path inside a repository that may be touched: relative, normal, `/` between parts, safe everywhere.
 /// There is no way to make one without the checks.

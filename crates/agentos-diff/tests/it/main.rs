@@ -33,6 +33,8 @@ mod scale;
 #[cfg(test)]
 mod sequence;
 #[cfg(test)]
+mod short_names;
+#[cfg(test)]
 mod there;
 #[cfg(test)]
 mod wide;

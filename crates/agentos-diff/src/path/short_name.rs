@@ -1,0 +1,236 @@
+//! Short names (8.3) that NTFS gives to long ones, and that open the same file.
+//!
+//! Owns: whether a name may be the short form of another. Never: decides what follows.
+//!
+//! NTFS makes a short name of up to six characters of the long one, `~` and a number, and the first three characters of
+//! the extension: `GITHUB~1` for `.github`, `PACKAG~1.JSO` for `package-lock.json`. Leading dots, blanks and all dots but
+//! the last are left out. From the fifth name of the same beginning on (and for names of one or two characters) it takes
+//! two characters and four digits of a checksum: `GI7EBA~1` for `.gitmodules`. Git guards its own names in this way
+//! (`path.c`, `is_ntfs_dot_generic`) with the checksums written out; the formula is the one that gives all four of them.
+
+use super::fold::folded;
+
+/// The name without its short form's number never has more.
+const MAX_STEM: usize = 8;
+
+/// A name that has the form of a short one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShortName<'n> {
+    /// What stands before `~`, folded.
+    stem: &'n str,
+    /// Digits of the number.
+    digits: usize,
+    /// What stands behind the dot; empty without one.
+    extension: &'n str,
+}
+
+impl<'n> ShortName<'n> {
+    /// Takes a folded name apart. Returns `None` if it has not the form of a short name.
+    #[must_use]
+    pub fn parse(name: &'n str) -> Option<Self> {
+        let name = name
+            .split(':')
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches(['.', ' ']);
+        let (base, extension) = name.split_once('.').unwrap_or((name, ""));
+        let (stem, number) = base.rsplit_once('~')?;
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        let fits = !stem.is_empty()
+            && stem.len() <= 6
+            && base.len() <= MAX_STEM
+            && extension.len() <= 3
+            && !stem.contains(['~', ' ', '.'])
+            && !extension.contains(['.', '~', ' ']);
+        let is_counted = is_number && !number.is_empty() && !number.starts_with('0');
+        (fits && is_counted).then_some(Self {
+            stem,
+            digits: number.len(),
+            extension,
+        })
+    }
+
+    /// Whether NTFS may have made this short name of a long one, however that is spelled.
+    #[must_use]
+    pub fn may_stand_for(&self, long: &str) -> bool {
+        let lower = folded(long);
+        let Some((base, extension)) = shortened(&lower) else {
+            return false;
+        };
+        if !self.has_extension(&extension) {
+            return false;
+        }
+        if self.stem == first(&base, self.room()) {
+            return true;
+        }
+        // The checksum is of the name as it is spelled: the spellings that tools and people use.
+        let mut capitalised = lower.clone();
+        if let Some(first) = capitalised.get_mut(0..1) {
+            first.make_ascii_uppercase();
+        }
+        [long, &lower, &capitalised, &lower.to_ascii_uppercase()]
+            .iter()
+            .any(|spelled| {
+                self.stem
+                    == first(
+                        &format!("{}{:04x}", first(&base, 2), checksum(spelled)),
+                        self.room(),
+                    )
+            })
+    }
+
+    /// Whether NTFS may have made this short name of one that a pattern with `*` is about: what stands before the first
+    /// star must be in the short name as far as that goes, and be at least three characters.
+    #[must_use]
+    pub fn may_stand_for_pattern(&self, pattern: &str) -> bool {
+        let (Some((before, _)), Some((_, behind))) = (pattern.split_once('*'), pattern.rsplit_once('*'))
+        else {
+            return self.may_stand_for(pattern);
+        };
+        let base: String = before.chars().filter(|c| !matches!(c, '.' | ' ')).collect();
+        let known = base.len().min(self.stem.len());
+        let extension_fits = match behind.rsplit_once('.') {
+            Some((_, extension)) => self.has_extension(extension),
+            None => true,
+        };
+        known >= 3
+            && (known == base.len() || known == self.room())
+            && first(&base, known) == first(self.stem, known)
+            && extension_fits
+    }
+
+    /// Characters that the number leaves for the stem.
+    fn room(&self) -> usize {
+        (MAX_STEM - 1).saturating_sub(self.digits).min(6)
+    }
+
+    fn has_extension(&self, long: &str) -> bool {
+        self.extension == first(long, 3)
+    }
+}
+
+/// The characters of a name and of its extension that its short form is made of. Returns `None` if the name is short
+/// enough itself: it then has no other.
+fn shortened(lower: &str) -> Option<(String, String)> {
+    let bare = lower.trim_start_matches(['.', ' ']);
+    let (base, extension) = match bare.rsplit_once('.') {
+        Some((base, extension)) => (base, extension),
+        None => (bare, ""),
+    };
+    let is_short = bare.len() == lower.len()
+        && base.len() <= MAX_STEM
+        && extension.len() <= 3
+        && !base.contains(['.', ' '])
+        && !lower.contains(['+', ',', ';', '=', '[', ']']);
+    let kept = |text: &str| -> String {
+        let kept = text.chars().filter(|c| !matches!(c, '.' | ' '));
+        kept.map(|c| {
+            if matches!(c, '+' | ',' | ';' | '=' | '[' | ']') {
+                '_'
+            } else {
+                c
+            }
+        })
+        .collect()
+    };
+    (!is_short).then(|| (kept(base), kept(extension)))
+}
+
+/// The first characters of a text.
+fn first(text: &str, count: usize) -> &str {
+    let end = text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or_default()
+}
+
+/// The four digits that NTFS puts into a short name, the lowest first.
+fn checksum(name: &str) -> u16 {
+    let sum = name
+        .encode_utf16()
+        .fold(0_u16, |sum, unit| sum.wrapping_mul(0x25).wrapping_add(unit));
+    let spread = i32::from_ne_bytes(u32::from(sum).wrapping_mul(314_159_269).to_ne_bytes());
+    let spread = u64::from(spread.unsigned_abs());
+    let quotient = spread.wrapping_mul(1_152_921_497) >> 60;
+    let rest = spread.wrapping_sub(quotient.wrapping_mul(1_000_000_007));
+    let low = u16::try_from(rest & 0xffff).unwrap_or_default();
+    (low >> 12) | ((low & 0x0f00) >> 4) | ((low & 0x00f0) << 4) | (low << 12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stands(short: &str, long: &str) -> bool {
+        ShortName::parse(&folded(short)).is_some_and(|short| short.may_stand_for(long))
+    }
+
+    #[test]
+    fn the_checksums_are_those_that_git_has_written_out() {
+        for (name, expected) in [
+            (".gitmodules", 0x7eba),
+            (".gitignore", 0x250a),
+            (".gitattributes", 0x7d29),
+            (".mailmap", 0xba30),
+        ] {
+            assert_eq!(checksum(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn short_names_and_the_names_they_are_made_of() {
+        for (short, long) in [
+            ("GITHUB~1", ".github"),
+            ("github~4", ".GitHub"),
+            ("VSCODE~2", ".vscode"),
+            ("AGENTO~1", ".agentos"),
+            ("AGENTO~1", ".agentosignore"),
+            ("GITATT~1", ".gitattributes"),
+            ("GI7D29~1", ".gitattributes"),
+            ("GI7EBA~9", ".gitmodules"),
+            ("GI250A~3", ".gitignore"),
+            ("GI250~12", ".gitignore"),
+            ("PACKAG~1.JSO", "package-lock.json"),
+            ("GITLAB~1.YML", ".gitlab-ci.yml"),
+            ("PRE-CO~1.YAM", ".pre-commit-config.yaml"),
+            ("ENV~1", ".env"),
+            ("VITECO~1.JS", "vite.config.js"),
+            ("GITHUB~1.", ".github"),
+            ("GITHUB~1::$INDEX_ALLOCATION", ".github"),
+        ] {
+            assert!(stands(short, long), "{short} {long}");
+        }
+        for (short, long) in [
+            // What fits has no short form.
+            ("MAKEFI~1", "makefile"),
+            ("AGENTS~1.MD", "agents.md"),
+            ("GITHUB~0", ".github"),
+            ("GITHUB~", ".github"),
+            ("GITHUB~x", ".github"),
+            ("GITHUB", ".github"),
+            ("GITHUBS~1", ".github"),
+            ("GITHU~1", ".github"),
+            ("GITHUB~1.YML", ".github"),
+            ("PACKAG~1.TXT", "package-lock.json"),
+            ("GI1234~1", ".gitignore"),
+            ("BACKUP~1", ".github"),
+            ("x.GITHUB~1", ".github"),
+        ] {
+            assert!(!stands(short, long), "{short} {long}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_stands_for_what_it_says_before_its_star() {
+        let cases = [
+            ("requir~1.txt", "requirements*.txt", true),
+            ("requir~1.md", "requirements*.txt", false),
+            ("env~1.loc", ".env.*", true),
+            ("docker~1", "dockerfile*", true),
+            ("backup~1.txt", "*_test.*", false),
+            ("ab~1.txt", "id_*", false),
+        ];
+        for (short, pattern, expected) in cases {
+            let found = ShortName::parse(short).unwrap().may_stand_for_pattern(pattern);
+            assert_eq!(found, expected, "{short} {pattern}");
+        }
+    }
+}
