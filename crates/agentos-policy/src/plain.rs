@@ -16,6 +16,18 @@ pub(crate) enum Place {
     Inside,
 }
 
+impl Place {
+    /// Whether a stretch of parts may be what the pattern names, by whether it begins and ends the path.
+    pub(crate) fn allows(self, begins: bool, ends: bool) -> bool {
+        match self {
+            Self::Whole => begins && ends,
+            Self::Top => begins && !ends,
+            Self::End => ends,
+            Self::Inside => !ends,
+        }
+    }
+}
+
 /// A pattern that is understood without the library.
 #[derive(Debug, Clone)]
 pub(crate) struct Plain {

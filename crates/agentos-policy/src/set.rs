@@ -458,11 +458,14 @@ fn path_globs(list: PathList, pattern: &str) -> Result<Vec<globset::Glob>, Fault
 }
 
 fn digest(sources: &[PolicySource]) -> String {
-    let table = touch::table_text();
     let sources = sources
         .iter()
         .flat_map(|source| [source.layer.as_str(), &source.name, &source.text]);
-    hash(["agentos policy 1", &table].into_iter().chain(sources))
+    hash(
+        ["agentos policy 2", touch::table_digest()]
+            .into_iter()
+            .chain(sources),
+    )
 }
 
 /// Over the parts, each with its length.

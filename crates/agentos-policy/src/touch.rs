@@ -1,21 +1,19 @@
 //! Which part of a project a path belongs to.
 //!
-//! Owns: the parts and how a path is asked for them; `table` has the names, and `written` the same names for the
-//! program. Never: what may be done to them; rules
-//! say that. A name counts whether or not the file exists yet.
-
-use std::fmt::Write as _;
+//! Owns: the parts and how a path is asked for them; `table` has the names with their sources, and `written` the same
+//! names for the program. Never: what may be done to them; rules say that. A name counts whether or not the file exists
+//! yet.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod names;
+mod short;
+#[cfg(test)]
 mod table;
 #[cfg(test)]
 mod writer;
 mod written;
-
-use table::{EXCEPTIONS, TABLE};
 
 /// A part of a project that deserves a rule of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -49,9 +47,30 @@ pub enum Touch {
     Generated,
     /// Copies of other people's code.
     Vendored,
+    /// What tells scanners and other gates what to look for and what to pass over.
+    Scanners,
 }
 
 impl Touch {
+    /// Every part.
+    const ALL: [Self; 15] = [
+        Self::Dependencies,
+        Self::LockFiles,
+        Self::Ci,
+        Self::Build,
+        Self::Hooks,
+        Self::Agents,
+        Self::Editor,
+        Self::Policy,
+        Self::GitAttributes,
+        Self::Licence,
+        Self::Tests,
+        Self::SecretsFiles,
+        Self::Generated,
+        Self::Vendored,
+        Self::Scanners,
+    ];
+
     /// The word used in JSON, in rules and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -70,6 +89,7 @@ impl Touch {
             Self::SecretsFiles => "secrets-files",
             Self::Generated => "generated",
             Self::Vendored => "vendored",
+            Self::Scanners => "scanners",
         }
     }
 
@@ -124,6 +144,7 @@ impl Ecosystem {
 }
 
 /// What a row of the table stands for.
+#[cfg(test)]
 #[derive(Debug, Clone, Copy)]
 enum Part {
     Touch(Touch),
@@ -157,18 +178,9 @@ impl Touches {
 
     /// The words of the parts, sorted.
     pub(crate) fn words(self) -> Vec<String> {
-        let mut words: Vec<String> = TABLE
-            .iter()
-            .flat_map(|(parts, _)| parts.iter())
-            .filter_map(|part| match part {
-                Part::Touch(touch) => Some(touch),
-                Part::Ecosystem(_) => None,
-            })
-            .filter(|touch| self.has(**touch))
-            .map(|touch| touch.as_str().to_owned())
-            .collect();
+        let touched = Touch::ALL.into_iter().filter(|touch| self.has(*touch));
+        let mut words: Vec<String> = touched.map(|touch| touch.as_str().to_owned()).collect();
         words.sort();
-        words.dedup();
         words
     }
 }
@@ -187,6 +199,7 @@ impl FromIterator<Ecosystem> for Touches {
     }
 }
 
+#[cfg(test)]
 impl FromIterator<Part> for Touches {
     fn from_iter<I: IntoIterator<Item = Part>>(from: I) -> Self {
         let bit = |part| match part {
@@ -197,46 +210,16 @@ impl FromIterator<Part> for Touches {
     }
 }
 
-/// What a folded path belongs to.
+/// What a folded path belongs to, by its name or by a name that it may be the short form of.
 pub(crate) fn of(folded: &str) -> Touches {
-    let named = written::NAMES.of(folded);
+    let named = written::NAMES.of(folded).union(short::of(folded));
     if named == Touches::default() {
         return named;
     }
     named.without(written::EXCEPTIONS.of(folded))
 }
 
-/// The table as text, for the policy's hash: other names are another policy.
-pub(crate) fn table_text() -> String {
-    let mut text = String::with_capacity(16 << 10);
-    for (sign, table) in [("", TABLE), ("not ", EXCEPTIONS)] {
-        for (parts, patterns) in table {
-            let _ = write!(text, "{sign}{parts:?} [");
-            // As `Debug` writes them: it looks for signs to escape, and a pattern has none.
-            for (at, pattern) in patterns.iter().enumerate() {
-                text.push_str(if at == 0 { "\"" } else { ", \"" });
-                text.push_str(pattern);
-                text.push('"');
-            }
-            text.push_str("]\n");
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A consent is bound to the policy's hash, and the hash to this text.
-    #[test]
-    fn the_text_of_the_table_stays_as_it_was() {
-        let mut text = String::new();
-        for (sign, table) in [("", TABLE), ("not ", EXCEPTIONS)] {
-            for (parts, patterns) in table {
-                writeln!(text, "{sign}{parts:?} {patterns:?}").unwrap();
-            }
-        }
-        assert_eq!(table_text(), text);
-    }
+/// The table's digest, for the policy's hash: other names are another policy, and a consent is bound to it.
+pub(crate) fn table_digest() -> &'static str {
+    written::DIGEST
 }

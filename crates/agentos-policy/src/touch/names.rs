@@ -133,6 +133,20 @@ impl Names {
         found
     }
 
+    /// Every pattern, with what it stands for.
+    pub(super) fn each_pattern(&self, mut seen: impl FnMut(Place, &str, Touches)) {
+        let touches = |owner: u8| self.sets.get(usize::from(owner)).copied().unwrap_or_default();
+        for group in self.plain {
+            for (at, owner) in group.owners.iter().enumerate() {
+                let name = group.names.get(at * group.length..(at + 1) * group.length);
+                seen(group.place, name.unwrap_or_default(), touches(*owner));
+            }
+        }
+        for starred in self.starred {
+            seen(starred.place, starred.name, touches(starred.owner));
+        }
+    }
+
     fn union(&self, to: &mut Touches, owner: u8) {
         *to = to.union(self.sets.get(usize::from(owner)).copied().unwrap_or_default());
     }
@@ -209,16 +223,16 @@ mod tests {
     use globset::{GlobSet, GlobSetBuilder};
     use proptest::prelude::*;
 
-    use super::super::table::{EXCEPTIONS, TABLE};
-    use super::super::writer::Rows;
+    use super::super::table::{EXCEPTIONS, Row, TABLE, rows};
     use super::super::written;
     use super::*;
     use crate::glob;
     use crate::plain::placed;
 
     fn patterns() -> Vec<&'static str> {
-        let rows = TABLE.iter().chain(EXCEPTIONS);
-        rows.flat_map(|(_, patterns)| patterns.iter().copied()).collect()
+        let rows = rows(TABLE).chain(rows(EXCEPTIONS));
+        rows.flat_map(|(_, _, patterns)| patterns.iter().copied())
+            .collect()
     }
 
     #[test]
@@ -234,8 +248,8 @@ mod tests {
         }
     }
 
-    fn library(rows: Rows) -> Vec<(Touches, GlobSet)> {
-        let row = |(parts, patterns): &(&[_], &[&str])| {
+    fn library(table: &'static [&'static [Row]]) -> Vec<(Touches, GlobSet)> {
+        let row = |(parts, _, patterns): &Row| {
             let mut set = GlobSetBuilder::new();
             for glob in patterns
                 .iter()
@@ -245,7 +259,7 @@ mod tests {
             }
             (parts.iter().copied().collect(), set.build().unwrap())
         };
-        rows.iter().map(row).collect()
+        rows(table).map(row).collect()
     }
 
     /// Asks for a path by the written names and by the library.

@@ -5,17 +5,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use super::Touches;
 use super::names::{first_bit, slashes};
-use super::table::{EXCEPTIONS, TABLE};
-use super::{Part, Touches};
+use super::table::{EXCEPTIONS, Row, TABLE, rows};
 use crate::plain::{Place, placed};
 use crate::{derived, glob};
 
-/// A table.
-pub(super) type Rows = &'static [(&'static [Part], &'static [&'static str])];
+/// The sections of a table.
+type Sections = &'static [&'static [Row]];
 
 const HEADER: &str = "\
-//! The names of `table.rs`, written out and sorted. Do not edit it: change the table, then write this file anew with
+//! The names of `table.rs`, written out and sorted. Do not edit it: change the table, then write this file again with
 //! `AGENTOS_UPDATE=1 cargo test -p agentos-policy`.
 //!
 //! Owns: the alternatives of each pattern as names of their own. Never: says anything that the table does not.
@@ -38,9 +38,9 @@ struct Sorted {
 }
 
 impl Sorted {
-    fn of(rows: Rows) -> Self {
+    fn of(sections: Sections) -> Self {
         let mut sorted = Self::default();
-        for (parts, patterns) in rows {
+        for (parts, _, patterns) in rows(sections) {
             let owner: Touches = parts.iter().copied().collect();
             for pattern in *patterns {
                 for one in glob::write_out(pattern, usize::MAX).unwrap() {
@@ -139,7 +139,7 @@ fn hex(number: u128) -> String {
 fn flow(text: &mut String, words: &str) {
     let mut line = "       ".to_owned();
     for word in words.split(' ') {
-        if line.len() + word.len() >= 110 {
+        if line.len() + word.len() >= 260 {
             text.push_str(&line);
             text.push('\n');
             line = "           ".to_owned();
@@ -151,11 +151,26 @@ fn flow(text: &mut String, words: &str) {
     text.push('\n');
 }
 
+/// Of the patterns and what they stand for; where they were found is no part of it.
+fn digest() -> String {
+    let mut text = String::new();
+    for (sign, table) in [("", TABLE), ("not ", EXCEPTIONS)] {
+        for (parts, _, patterns) in rows(table) {
+            let _ = writeln!(text, "{sign}{parts:?} {patterns:?}");
+        }
+    }
+    crate::set::hash([text.as_str()])
+}
+
 #[test]
 fn the_written_names_are_those_of_the_table() {
     let tables = [("NAMES", TABLE), ("EXCEPTIONS", EXCEPTIONS)];
     let written = tables.map(|(name, rows)| Sorted::of(rows).write(name));
-    let derived = format!("{HEADER}{}", written.concat());
+    let digest = digest();
+    let derived = format!(
+        "{HEADER}\n/// SHA-256 of what the table says: its names, and what each stands for.\npub(super) const DIGEST: &str = {digest:?};\n{}",
+        written.concat()
+    );
     let is_fresh = include_str!("written.rs") == derived;
     derived::check("src/touch/written.rs", is_fresh, &derived);
 }

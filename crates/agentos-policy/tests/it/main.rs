@@ -15,6 +15,8 @@ mod groups;
 #[cfg(test)]
 mod layers;
 #[cfg(test)]
+mod listed;
+#[cfg(test)]
 mod mistakes;
 #[cfg(test)]
 mod model;
