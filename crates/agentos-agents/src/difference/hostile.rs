@@ -150,7 +150,7 @@ fn a_folder_that_is_swapped_for_a_link_never_shows_what_the_link_leads_to() {
         .write("upper/d/deep/shadow", "changed\n")
         .write("upper/d/first", "text\n");
     make_dir(&trees.at("upper/.git"));
-    make_link(&trees.at("upper/.git/l"), "../../outside");
+    make_link(&trees.at("upper/.git/l"), trees.at("outside").to_str().unwrap());
     let (one, other) = (trees.at("upper/d"), trees.at("upper/.git/l"));
     let (stop, swapped) = (AtomicBool::new(false), AtomicU32::new(0));
     let mut read = 0;
@@ -165,7 +165,7 @@ fn a_folder_that_is_swapped_for_a_link_never_shows_what_the_link_leads_to() {
         while swapped.load(Ordering::Relaxed) == 0 {
             std::thread::yield_now();
         }
-        for round in 0..2_000 {
+        for round in 0..1_000 {
             let shown = if round % 2 == 0 {
                 Shown::Overlaid
             } else {
@@ -180,4 +180,30 @@ fn a_folder_that_is_swapped_for_a_link_never_shows_what_the_link_leads_to() {
     });
     assert!(read > 0 && swapped.into_inner() > 1);
     drop(trees);
+}
+
+/// An exchange at the one moment that counts: after the folder was looked at, before it is read.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_that_becomes_a_link_after_it_was_looked_at_is_an_error() {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let trees = Trees::new();
+    trees
+        .write("outside/shadow", "secret\n")
+        .write("upper/new/shadow", "placeholder\n");
+    make_link(&trees.at("link"), trees.at("outside").to_str().unwrap());
+    for shown in [Shown::Overlaid, Shown::Copied] {
+        let swap = |path: &str| {
+            if path == "new/" {
+                let (one, other) = (trees.at("upper/new"), trees.at("link"));
+                renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+            }
+            false
+        };
+        let read = difference(&trees.at("lower"), &trees.at("upper"), shown, &swap);
+        let error = read.unwrap_err().to_string();
+        assert!(error.ends_with("`new` is not a folder"), "{error}");
+        // Back, for the next round.
+        swap("new/");
+    }
 }
