@@ -33,9 +33,9 @@ const NAME: &str = "rogue";
 /// Fewer attempts than this by one user, and the suite itself is broken.
 const FEWEST: usize = 260;
 
-/// Users among which one is chosen who has no process and no file: "60578-61183: unused" in systemd's table of users
-/// (UIDS-GIDS.md).
-const UNUSED_USERS: std::ops::Range<u32> = 60_600..61_100;
+/// Users among which one is chosen who has no process and no file: "65520-65533: unused" in systemd's table of users
+/// (UIDS-GIDS.md). The product takes its tools' users from another range of that table.
+const UNUSED_USERS: std::ops::Range<u32> = 65_520..65_530;
 
 /// Runs the gate as a program; the exit codes are those of [`crate::main`].
 #[must_use]
@@ -155,7 +155,10 @@ fn ordinary_user(agentos: &Path) -> Result<u32, String> {
         .status();
     match started {
         Ok(status) if status.success() => Ok(user),
-        Ok(status) => Err(format!("user {user} cannot run `{}`: {status}", agentos.display())),
+        Ok(status) => Err(format!(
+            "user {user} cannot run `{}`: {status}",
+            agentos.display()
+        )),
         Err(error) => Err(format!("user {user} cannot run `{}`: {error}", agentos.display())),
     }
 }

@@ -197,7 +197,14 @@ pub(crate) fn git(repository: &Path, args: &[&str], input: Option<&str>) -> Resu
     };
     let mut child = Command::new("git")
         // The repository may be another user's, for whom the product is started.
-        .args(["-c", "core.fsync=none", "-c", "gc.auto=0", "-c", "safe.directory=*"])
+        .args([
+            "-c",
+            "core.fsync=none",
+            "-c",
+            "gc.auto=0",
+            "-c",
+            "safe.directory=*",
+        ])
         .args(args)
         .current_dir(repository)
         .env("GIT_CONFIG_NOSYSTEM", "1")

@@ -14,7 +14,15 @@ attempt = table("interfaces")
 def opened(name, what, *places, flags=os.O_RDWR, needs="such a device, and rights to it"):
     @attempt(name, what, needs)
     def _(me):
-        first(places, lambda place: os.close(os.open(place, flags | os.O_NONBLOCK)))
+        first(places, lambda place: real(os.open(place, flags | os.O_NONBLOCK)))
+
+
+def real(handle):
+    """Closes what was opened; a null device in the place of something else hides it, and leads nowhere."""
+    about = os.fstat(handle)
+    os.close(handle)
+    if stat.S_ISCHR(about.st_mode) and about.st_rdev == os.makedev(1, 3):
+        raise Held("a null device stands in its place")
 
 
 opened("device-memory", "the machine's memory", "/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore")
@@ -53,7 +61,7 @@ def _(me):
 def settings(name, what, *places, needs=ROOT):
     @attempt(name, what, needs)
     def _(me):
-        first(places, lambda place: os.close(os.open(place, os.O_WRONLY)))
+        first(places, lambda place: real(os.open(place, os.O_WRONLY)))
 
 
 settings("kernel-core-pattern", "the program that the kernel starts for a crash", "/proc/sys/kernel/core_pattern")

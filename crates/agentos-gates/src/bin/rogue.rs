@@ -1,4 +1,4 @@
-//! The gate `rogue`: does a confined program get out of its sandbox by any of some ninety ways?
+//! The gate `rogue`: does a confined program get out of its sandbox by any of some 700 ways?
 //!
 //! Owns: naming the gate. Never: judges; the library does.
 

@@ -42,14 +42,19 @@ impl Program<'_> {
             // Nothing of such a name may stand in a result raw: a terminal would obey it.
             let raw = ended.stdout.contains(['\u{202e}', '\u{1b}', '\u{9b}']);
             // A run that failed has landed nothing either.
-            let held = (NOT_LANDED.contains(&outcome) || outcome == "failed") && ended.code != Some(0) && !raw;
+            let held =
+                (NOT_LANDED.contains(&outcome) || outcome == "failed") && ended.code != Some(0) && !raw;
             seen.push((id, held, describe_end(&ended)));
         }
         let ended = self.speaking()?;
         seen.push(judge_exactly("patch-outside", ("refused", "path-escape"), &ended));
         let ended = self.call(&["run", "-p", PROFILE, "--json", "write"])?;
         // It left its own folder as it was: what it wrote elsewhere is not there, and its client wrote nothing.
-        seen.push(judge_exactly("acp-direct-write", ("nothing-to-do", "empty"), &ended));
+        seen.push(judge_exactly(
+            "acp-direct-write",
+            ("nothing-to-do", "empty"),
+            &ended,
+        ));
         seen.push(self.inside_itself()?);
         Ok(seen)
     }

@@ -222,7 +222,12 @@ const CLASSES: &[Class] = &[
     Class {
         name: "another set of system call numbers",
         reported: "review, what was tried and held",
-        cases: &["int80-any", "x32-any", "terminal-input-high-bits", "terminal-console-paste"],
+        cases: &[
+            "int80-any",
+            "x32-any",
+            "terminal-input-high-bits",
+            "terminal-console-paste",
+        ],
     },
 ];
 

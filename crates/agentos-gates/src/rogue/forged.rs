@@ -26,17 +26,32 @@ impl Program<'_> {
     fn forged_base(&self, copies: &Path) -> Result<Seen, GateError> {
         let private = self.ground.outside().join("private");
         let mut forged = 0_usize;
-        for entry in std::fs::read_dir(copies).map_err(GateError::file(copies))?.flatten() {
+        for entry in std::fs::read_dir(copies)
+            .map_err(GateError::file(copies))?
+            .flatten()
+        {
             let files: PathBuf = entry.path().join("files");
             if files.is_dir() && entry.file_name().to_string_lossy().starts_with("base-") {
-                std::fs::rename(&files, entry.path().join("files-before")).map_err(GateError::file(&files))?;
+                std::fs::rename(&files, entry.path().join("files-before"))
+                    .map_err(GateError::file(&files))?;
                 make_link(&private, &files)?;
                 forged += 1;
             }
         }
-        let ended = self.tool(&[], &["sh", "-c", "cat notes.txt >found.txt 2>/dev/null; echo looked >>found.txt"])?;
+        let ended = self.tool(
+            &[],
+            &[
+                "sh",
+                "-c",
+                "cat notes.txt >found.txt 2>/dev/null; echo looked >>found.txt",
+            ],
+        )?;
         let held = !ended.stdout.contains(&self.ground.marker);
-        Ok(("forged-base", held, format!("{forged} forged, {}", ended.summary())))
+        Ok((
+            "forged-base",
+            held,
+            format!("{forged} forged, {}", ended.summary()),
+        ))
     }
 
     /// The folder of a run that is over is a link to the user's own: its clean-up must not follow it.
@@ -54,7 +69,11 @@ impl Program<'_> {
         let again = self.tool(&[], &HARMLESS)?;
         let after = permissions(&leaf)?;
         let held = before == after && leaf.is_dir();
-        let said = format!("mode {before:o} and then {after:o}, {}, {}", ended.summary(), again.summary());
+        let said = format!(
+            "mode {before:o} and then {after:o}, {}, {}",
+            ended.summary(),
+            again.summary()
+        );
         Ok(("forged-run", held, said))
     }
 

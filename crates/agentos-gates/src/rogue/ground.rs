@@ -119,16 +119,15 @@ impl Ground {
             (super::runs::PROXIED, "agent", "--scene"),
         ] {
             let mut args = vec!["rogue.py", "rogue.json", mode];
+            let mut hosts = Vec::new();
             if mode == "--scene" {
                 args.push("proxy");
+                hosts.push(format!("localhost:{allowed}"));
             }
-            let mut profile = json!({
+            let profile = json!({
                 "provider": name, "name": name, "adapter": adapter, "timeout_seconds": 120,
-                "program": {"command": python, "args": args},
+                "program": {"command": python, "args": args, "hosts": hosts},
             });
-            if mode == "--scene" {
-                profile["program"]["hosts"] = json!([format!("localhost:{allowed}")]);
-            }
             put(&profiles.join(format!("{name}.json")), &profile.to_string())?;
         }
         Ok(())
@@ -205,7 +204,9 @@ impl Ground {
 
     /// Does the process still live that attempts were aimed at?
     pub(super) fn victim_lives(&self) -> bool {
-        let line = Path::new("/proc").join(self.victim.id().to_string()).join("cmdline");
+        let line = Path::new("/proc")
+            .join(self.victim.id().to_string())
+            .join("cmdline");
         std::fs::read(line).is_ok_and(|line| line.starts_with(b"sleep"))
     }
 }
@@ -221,7 +222,10 @@ impl Drop for Ground {
             let _ = std::fs::remove_file(place);
         }
         // A tool may have left more levels than the standard library's recursion has room for; `rm` does not recurse.
-        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.scratch.path()).status();
+        let _ = Command::new("chmod")
+            .args(["-R", "u+rwX"])
+            .arg(self.scratch.path())
+            .status();
         let _ = Command::new("rm").arg("-rf").arg(self.scratch.path()).status();
     }
 }
@@ -291,7 +295,10 @@ fn run_quietly(command: &mut Command) -> Result<(), GateError> {
     let status = command.stdin(Stdio::null()).status();
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(GateError::Usage(format!("`{}` failed: {status}", program.display()))),
+        Ok(status) => Err(GateError::Usage(format!(
+            "`{}` failed: {status}",
+            program.display()
+        ))),
         Err(source) => Err(GateError::Start { program, source }),
     }
 }
@@ -316,7 +323,11 @@ fn start_neighbour(
     let failed = || GateError::file("the rogue's neighbour");
     let script = top.join("neighbour.py").display().to_string();
     let key = KEY.to_string();
-    let mut command = started_as(&python.display().to_string(), &[&script, &key, token, marker], owner)?;
+    let mut command = started_as(
+        &python.display().to_string(),
+        &[&script, &key, token, marker],
+        owner,
+    )?;
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -374,7 +385,9 @@ fn give_below(path: &Path, owner: u32) -> Result<(), GateError> {
 /// Gives a file away; that only root may is no error.
 fn give(path: &Path, owner: u32) -> Result<(), GateError> {
     match std::os::unix::fs::lchown(path, Some(owner), Some(owner)) {
-        Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => Err(GateError::file(path)(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => {
+            Err(GateError::file(path)(error))
+        }
         Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -61,7 +61,12 @@ impl Half {
                 checks.push(self.check(&verdict.row.attempt, &name, !verdict.succeeded, verdict.said));
             }
             let said = reached.unwrap_or_else(|| "every attempt of the table was made".to_owned());
-            checks.push(self.check(&format!("scene-{scene}"), "the scene was played to its end", made.is_ok(), said));
+            checks.push(self.check(
+                &format!("scene-{scene}"),
+                "the scene was played to its end",
+                made.is_ok(),
+                said,
+            ));
         }
         self.judge_runs(&program, tape, &mut checks)?;
         for (id, name, held, said) in ground.differences(&before)? {
@@ -71,21 +76,34 @@ impl Half {
         checks.push(self.check("evidence", "the evidence verifies", held, said));
         // Last: it changes what the product itself keeps.
         for (id, held, said) in program.forged_copies()? {
-            tape.add(&now(), "run", json!({"half": self.name, "run": id, "held": held, "said": said}))?;
+            tape.add(
+                &now(),
+                "run",
+                json!({"half": self.name, "run": id, "held": held, "said": said}),
+            )?;
             checks.push(self.check(id, "a forged copy of the base leads nowhere", held, said));
         }
         Ok(Ok(checks))
     }
 
     /// Makes the runs that are more than one attempt.
-    fn judge_runs(&self, program: &Program<'_>, tape: &mut Tape, checks: &mut Vec<Check>) -> Result<(), GateError> {
+    fn judge_runs(
+        &self,
+        program: &Program<'_>,
+        tape: &mut Tape,
+        checks: &mut Vec<Check>,
+    ) -> Result<(), GateError> {
         for (name, runs) in [
             ("what does not end is ended", program.endless()?),
             ("the answer does not land", program.answers()?),
             ("the run reaches nothing of the outside", program.whole_runs()?),
         ] {
             for (id, held, said) in runs {
-                tape.add(&now(), "run", json!({"half": self.name, "run": id, "held": held, "said": said}))?;
+                tape.add(
+                    &now(),
+                    "run",
+                    json!({"half": self.name, "run": id, "held": held, "said": said}),
+                )?;
                 checks.push(self.check(id, name, held, said));
             }
         }
@@ -132,13 +150,22 @@ fn judge_report(ground: &Ground, report: &AttemptReport, changed: &[PathBuf]) ->
         return (true, format!("seen from outside: {}", path.display()));
     }
     let left = ground.places_left();
-    if let Some(place) = left.iter().find(|place| place.ends_with(&format!("-{name}")) && Path::new(place).exists()) {
+    if let Some(place) = left
+        .iter()
+        .find(|place| place.ends_with(&format!("-{name}")) && Path::new(place).exists())
+    {
         return (true, format!("seen from outside: {place}"));
     }
-    if listeners.allowed_heard(&format!("attacker-{name}.")) || listeners.forbidden_heard(&format!("{name}\n")) {
+    if listeners.allowed_heard(&format!("attacker-{name}."))
+        || listeners.forbidden_heard(&format!("{name}\n"))
+    {
         return (true, "heard outside".to_owned());
     }
-    if report.read.as_ref().is_some_and(|text| text.contains(&ground.marker)) {
+    if report
+        .read
+        .as_ref()
+        .is_some_and(|text| text.contains(&ground.marker))
+    {
         return (true, "a secret of the outside was read".to_owned());
     }
     let said = report.said.clone().unwrap_or_else(|| "it worked".to_owned());

@@ -27,7 +27,8 @@ pub(super) struct PastObjects {
 
 /// Gives the repository a past with `secret` in every place that a copy of the base must not show.
 pub(super) fn write(repository: &Path, secret: &str) -> Result<PastObjects, GateError> {
-    let name = |revision: &str| git(repository, &["rev-parse", revision], None).map(|text| text.trim().to_owned());
+    let name =
+        |revision: &str| git(repository, &["rev-parse", revision], None).map(|text| text.trim().to_owned());
     let write_file = |file: &str| put(&repository.join(file), &format!("{secret}\n"));
     write_file("old.txt")?;
     witness::commit_all(repository, "a secret")?;

@@ -82,14 +82,21 @@ impl Ended {
 
     /// Lines that the answer adds.
     pub(super) fn added(&self) -> Vec<&str> {
-        let lines = self.text("diff").lines().filter_map(|line| line.strip_prefix('+'));
+        let lines = self
+            .text("diff")
+            .lines()
+            .filter_map(|line| line.strip_prefix('+'));
         lines.filter(|line| !line.starts_with("++ ")).collect()
     }
 
     /// One line about the end.
     pub(super) fn summary(&self) -> String {
         let message = self.text("error_message");
-        format!("ended as `{}`, exit code {:?} {message}", self.text("status"), self.code)
+        format!(
+            "ended as `{}`, exit code {:?} {message}",
+            self.text("status"),
+            self.code
+        )
     }
 }
 
@@ -121,7 +128,11 @@ impl Program<'_> {
             None => self.recorded_answer()?,
         };
         let Some(diff) = kept else {
-            return Ok(Err(format!("the rogue left no lines: {} {}", ended.summary(), ended.stderr)));
+            return Ok(Err(format!(
+                "the rogue left no lines: {} {}",
+                ended.summary(),
+                ended.stderr
+            )));
         };
         let lines = diff.lines().filter_map(|line| line.strip_prefix('+'));
         let reports: Result<Vec<AttemptReport>, _> = lines
@@ -130,8 +141,18 @@ impl Program<'_> {
             .collect();
         Ok(match reports {
             // The last answer in the record may be that of another scene.
-            Ok(reports) if reports.iter().any(|report| names.contains(report.attempt.as_str())) => Ok(reports),
-            Ok(_) => Err(format!("the rogue left no lines: {} {}", ended.summary(), ended.stderr)),
+            Ok(reports)
+                if reports
+                    .iter()
+                    .any(|report| names.contains(report.attempt.as_str())) =>
+            {
+                Ok(reports)
+            }
+            Ok(_) => Err(format!(
+                "the rogue left no lines: {} {}",
+                ended.summary(),
+                ended.stderr
+            )),
             Err(error) => Err(error.to_string()),
         })
     }
@@ -157,11 +178,20 @@ impl Program<'_> {
             let ended = self.rogue(flags, Some(id))?;
             found.push((id, ended.text("status") == status, ended.summary()));
         }
-        for id in ["protocol-abuse", "closes-its-streams", "opaque-marks", "git-replaced-by-link"] {
+        for id in [
+            "protocol-abuse",
+            "closes-its-streams",
+            "opaque-marks",
+            "git-replaced-by-link",
+        ] {
             let ended = self.rogue(&[], Some(id))?;
             let touched = ended.touched();
             let honest = touched == serde_json::json!(["honest"]);
-            found.push((id, honest, format!("files in the answer: {touched}, {}", ended.summary())));
+            found.push((
+                id,
+                honest,
+                format!("files in the answer: {touched}, {}", ended.summary()),
+            ));
         }
         Ok(found)
     }

@@ -95,7 +95,11 @@ impl Ground {
             ),
             finding("silence", "no socket outside heard anything", &heard),
             finding("processes-left", "no process of the rogue is left", &processes),
-            finding("secrets-in-evidence", "no secret of the outside reached the record", &kept),
+            finding(
+                "secrets-in-evidence",
+                "no secret of the outside reached the record",
+                &kept,
+            ),
         ])
     }
 
@@ -133,9 +137,15 @@ impl Ground {
         let mut found = Vec::new();
         for entry in entries.flatten() {
             let number = entry.file_name().to_string_lossy().into_owned();
-            let Ok(parsed) = number.parse::<u32>() else { continue };
+            let Ok(parsed) = number.parse::<u32>() else {
+                continue;
+            };
             let place = entry.path();
-            if own.contains(&parsed) || !["cmdline", "environ", "mountinfo"].iter().any(|file| names_us(&place, file)) {
+            if own.contains(&parsed)
+                || !["cmdline", "environ", "mountinfo"]
+                    .iter()
+                    .any(|file| names_us(&place, file))
+            {
                 continue;
             }
             let line = std::fs::read(place.join("cmdline")).unwrap_or_default();

@@ -56,7 +56,11 @@ impl Program<'_> {
         let left = self.take_survivors();
         let leaked = ended.stdout.contains(&self.ground.marker) || self.recorded("survivors")?;
         let held = left.is_empty() && !leaked;
-        let said = format!("{}, outside read: {leaked}, left: {}", ended.summary(), list(&left));
+        let said = format!(
+            "{}, outside read: {leaked}, left: {}",
+            ended.summary(),
+            list(&left)
+        );
         Ok(("acp-survivors", held, said))
     }
 
@@ -85,12 +89,21 @@ impl Program<'_> {
         let folders = [self.ground.repository().join(".git/agentos"), self.ground.home()];
         let mut found = None;
         let ended = self.while_running("setuid-visible", || {
-            found = Some(folders.iter().flat_map(|folder| exposed(folder)).collect::<Vec<_>>());
+            found = Some(
+                folders
+                    .iter()
+                    .flat_map(|folder| exposed(folder))
+                    .collect::<Vec<_>>(),
+            );
         })?;
         let held = found.as_ref().is_some_and(Vec::is_empty);
         let said = match found {
             Some(found) => format!("found: {}", list(&found)),
-            None => format!("the tool did not get so far: {} {}", ended.summary(), ended.stderr),
+            None => format!(
+                "the tool did not get so far: {} {}",
+                ended.summary(),
+                ended.stderr
+            ),
         };
         Ok(("setuid-visible-to-others", held, said))
     }
@@ -102,10 +115,19 @@ impl Program<'_> {
             second = Some(self.rogue(&["--timeout", "60"], Some("pair-second")));
         })?;
         let Some(second) = second.transpose()? else {
-            return Ok(("two-runs-at-once", false, format!("the first did not start: {}", first.summary())));
+            return Ok((
+                "two-runs-at-once",
+                false,
+                format!("the first did not start: {}", first.summary()),
+            ));
         };
         let lines = second.added();
-        let said = format!("{} / {} / {}", lines.join(" / "), second.summary(), first.added().join(" "));
+        let said = format!(
+            "{} / {} / {}",
+            lines.join(" / "),
+            second.summary(),
+            first.added().join(" ")
+        );
         Ok(("two-runs-at-once", lines == ["found nothing"], said))
     }
 
@@ -113,12 +135,20 @@ impl Program<'_> {
     fn deep_tree(&self, id: &'static str) -> Result<Seen, GateError> {
         let python = self.python.display().to_string();
         let fixed = ["tool", "run", "-p", "command", "--json", "--timeout", "120", "--"];
-        let ended = self.call_with(Some(20_000), &[&fixed[..], &[&python, "rogue.py", "rogue.json", id]].concat())?;
+        let ended = self.call_with(
+            Some(20_000),
+            &[&fixed[..], &[&python, "rogue.py", "rogue.json", id]].concat(),
+        )?;
         let next = self.call_with(Some(20_000), &[&fixed[..], &HARMLESS].concat())?;
         let left = self.run_folders();
         // A signal would mean a crash. That much of an answer may be refused, in words.
         let held = ended.code.is_some_and(|code| code < 128) && next.code == Some(0) && left.is_empty();
-        let said = format!("{}, next {}, left: {}", ended.summary(), next.summary(), list(&left));
+        let said = format!(
+            "{}, next {}, left: {}",
+            ended.summary(),
+            next.summary(),
+            list(&left)
+        );
         if !left.is_empty() {
             // What follows must be judged for itself.
             self.remove_run_folders();
@@ -137,13 +167,27 @@ impl Program<'_> {
             .collect();
         // A kernel that reports to nobody is said to: then nothing is known, and `refused` is absent.
         let held = missing.is_empty() || refused.is_null();
-        Ok(("blinded-record", held, format!("{}, recorded: {text}", ended.summary())))
+        Ok((
+            "blinded-record",
+            held,
+            format!("{}, recorded: {text}", ended.summary()),
+        ))
     }
 
     /// A check that prints what the object store holds; its output goes to the model (finding 3).
     fn check_history(&self) -> Result<Seen, GateError> {
         let check = format!("{} rogue.py rogue.json check-history", self.python.display());
-        let fixed = ["run", "-p", "command", "--json", "--attempts", "1", "--check", &check, "--"];
+        let fixed = [
+            "run",
+            "-p",
+            "command",
+            "--json",
+            "--attempts",
+            "1",
+            "--check",
+            &check,
+            "--",
+        ];
         let ended = self.call(&[&fixed[..], &["sh", "-c", "echo x > new.txt"]].concat())?;
         let text = format!("in-check:{}", self.ground.marker);
         let blobs = self.ground.repository().join(".git/agentos/blobs");
@@ -160,7 +204,11 @@ impl Program<'_> {
         // The second file is only made where the bit could be set.
         let touched = ended.touched();
         let held = touched == json!(["tool.sh"]);
-        Ok(("setuid-in-answer", held, format!("files in the answer: {touched}, {}", ended.summary())))
+        Ok((
+            "setuid-in-answer",
+            held,
+            format!("files in the answer: {touched}, {}", ended.summary()),
+        ))
     }
 
     /// A program that is started by its absolute path, at the top of the repository (finding 12).
@@ -192,7 +240,18 @@ impl Program<'_> {
     fn while_running(&self, mode: &str, act: impl FnOnce()) -> Result<Ended, GateError> {
         let shown = self.ground.shown().display().to_string();
         let python = self.python.display().to_string();
-        let fixed = ["tool", "run", "-p", "command", "--json", "--timeout", "60", "--read", &shown, "--"];
+        let fixed = [
+            "tool",
+            "run",
+            "-p",
+            "command",
+            "--json",
+            "--timeout",
+            "60",
+            "--read",
+            &shown,
+            "--",
+        ];
         let command = [python.as_str(), "rogue.py", "rogue.json", mode];
         let failed = || GateError::file(self.agentos);
         let mut command = self.command(None, &[&fixed[..], &command].concat());
@@ -219,7 +278,9 @@ impl Program<'_> {
             waiting.join()
         });
         let Ok((output, _)) = output else {
-            return Err(GateError::Usage("the thread that waits for a run is gone".to_owned()));
+            return Err(GateError::Usage(
+                "the thread that waits for a run is gone".to_owned(),
+            ));
         };
         let output = output.map_err(failed())?;
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -243,7 +304,10 @@ impl Program<'_> {
         let copies = self.ground.repository().join(".git/agentos/copies");
         for name in self.run_folders() {
             // Judged already; `rm` does not recurse.
-            let _ = std::process::Command::new("rm").arg("-rf").arg(copies.join(name)).status();
+            let _ = std::process::Command::new("rm")
+                .arg("-rf")
+                .arg(copies.join(name))
+                .status();
         }
     }
 }
@@ -255,7 +319,9 @@ fn exposed(folder: &Path) -> Vec<String> {
     while let Some(folder) = rest.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path: PathBuf = entry.path();
-            let Ok(about) = path.symlink_metadata() else { continue };
+            let Ok(about) = path.symlink_metadata() else {
+                continue;
+            };
             let mode = about.permissions().mode();
             let name = entry.file_name().to_string_lossy().into_owned();
             if !about.is_symlink() && mode & SETUID_BITS != 0 {

@@ -95,9 +95,16 @@ fn without_a_sandbox_the_suite_fails_attempt_by_attempt() {
     assert!(!halves.is_empty());
     for half in halves {
         let alone = |attempt: &&Value| attempt["half"] == half && attempt["verdict"]["scene"] == "alone";
-        let made: Vec<&Value> = attempts.iter().filter(alone).map(|attempt| &attempt["verdict"]).collect();
+        let made: Vec<&Value> = attempts
+            .iter()
+            .filter(alone)
+            .map(|attempt| &attempt["verdict"])
+            .collect();
         let worked = made.iter().filter(|verdict| verdict["succeeded"] == true).count();
-        println!("{half}: {worked} of {} attempts work without a sandbox", made.len());
+        println!(
+            "{half}: {worked} of {} attempts work without a sandbox",
+            made.len()
+        );
         // Whatever an ordinary user may do unconfined works, and is found; every other row says why it may not.
         let cannot = |verdict: &&&Value| verdict["needs"].is_null() && verdict["succeeded"] == false;
         let silent: Vec<String> = made
