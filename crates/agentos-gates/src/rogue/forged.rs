@@ -25,7 +25,7 @@ impl Program<'_> {
     /// The files of a kept base are a link to the user's own.
     fn forged_base(&self, copies: &Path) -> Result<Seen, GateError> {
         let private = self.ground.outside().join("private");
-        let mut forged = 0_usize;
+        let mut forged = Vec::new();
         for entry in std::fs::read_dir(copies)
             .map_err(GateError::file(copies))?
             .flatten()
@@ -35,7 +35,7 @@ impl Program<'_> {
                 std::fs::rename(&files, entry.path().join("files-before"))
                     .map_err(GateError::file(&files))?;
                 make_link(&private, &files)?;
-                forged += 1;
+                forged.push(files);
             }
         }
         let ended = self.tool(
@@ -46,11 +46,16 @@ impl Program<'_> {
                 "cat notes.txt >found.txt 2>/dev/null; echo looked >>found.txt",
             ],
         )?;
+        for files in &forged {
+            // What follows must be judged for itself. The product may have thrown the forged copy away.
+            let _ = std::fs::remove_file(files);
+            let _ = std::fs::rename(files.with_file_name("files-before"), files);
+        }
         let held = !ended.stdout.contains(&self.ground.marker);
         Ok((
             "forged-base",
             held,
-            format!("{forged} forged, {}", ended.summary()),
+            format!("{} forged, {}", forged.len(), ended.summary()),
         ))
     }
 
