@@ -56,18 +56,20 @@ impl OpenFolder {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     #[test]
     fn a_tree_takes_what_its_files_take_and_no_more_is_looked_at_than_is_needed() {
         let top = tempfile::tempdir().unwrap();
-        let below = top.path().join("a/b");
-        std::fs::create_dir_all(&below).unwrap();
-        for name in ["one", "two"] {
-            std::fs::write(below.join(name), vec![7; 100_000]).unwrap();
-        }
-        std::os::unix::fs::symlink("/usr", below.join("link")).unwrap();
         let folder = OpenFolder::open_root(top.path()).unwrap();
+        let below = folder.create_folder("a".as_ref(), 0o700).unwrap();
+        for name in ["one", "two"] {
+            let mut file = below.create_file(name.as_ref(), 0o600).unwrap();
+            file.write_all(&vec![7; 100_000]).unwrap();
+        }
+        below.create_link("link".as_ref(), "/usr".as_ref()).unwrap();
         let whole = folder.measure_tree(u64::MAX);
         assert!((200_000..1_000_000).contains(&whole), "{whole}");
         assert!(folder.measure_tree(1) <= whole);
@@ -77,9 +79,10 @@ mod tests {
     #[test]
     fn a_sparse_file_takes_what_was_written() {
         let top = tempfile::tempdir().unwrap();
-        let file = std::fs::File::create(top.path().join("sparse")).unwrap();
+        let folder = OpenFolder::open_root(top.path()).unwrap();
+        let file = folder.create_file("sparse".as_ref(), 0o600).unwrap();
         file.set_len(1 << 40).unwrap();
-        let whole = OpenFolder::open_root(top.path()).unwrap().measure_tree(u64::MAX);
+        let whole = folder.measure_tree(u64::MAX);
         assert!(whole < 1 << 20, "{whole}");
     }
 }

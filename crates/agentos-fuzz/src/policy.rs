@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use agentos_diff::{Change, FileMode, FileState, RepoPath};
+use agentos_diff::{Change, FileMode, FileState, RepoPath, ResultFacts};
 use agentos_policy::{Decision, Effect, Layer, PolicySet, PolicySource, ToolFacts};
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 
@@ -76,10 +76,14 @@ pub fn check_policy(data: &[u8]) {
         return;
     };
     let tool = tool_facts(facts);
-    let decision = set.decide(&change, &tool);
+    let decision = set.decide(&change, &ResultFacts::default(), &tool);
     check_strictest(&decision);
     for again in [Some(&set), other].into_iter().flatten() {
-        assert_eq!(again.decide(&change, &tool), decision, "it is decided otherwise");
+        assert_eq!(
+            again.decide(&change, &ResultFacts::default(), &tool),
+            decision,
+            "it is decided otherwise"
+        );
     }
     check_floor(&change, &tool, &decision);
     check_narrowing(&sources, &change, &tool, &decision);
@@ -101,7 +105,7 @@ fn check_floor(change: &Change, tool: &ToolFacts, decision: &Decision) {
     let Ok(built_in) = PolicySet::builtin() else {
         return;
     };
-    let floor = built_in.decide(change, tool);
+    let floor = built_in.decide(change, &ResultFacts::default(), tool);
     let reasons = floor
         .reasons()
         .iter()
@@ -119,7 +123,7 @@ fn check_narrowing(sources: &[PolicySource], change: &Change, tool: &ToolFacts, 
         .collect();
     match PolicySet::load(&wider) {
         Ok(wider) => assert!(
-            wider.decide(change, tool).effect() <= decision.effect(),
+            wider.decide(change, &ResultFacts::default(), tool).effect() <= decision.effect(),
             "a policy of the command line loosened others"
         ),
         Err(error) => panic!("fewer sources do not load: {error}"),

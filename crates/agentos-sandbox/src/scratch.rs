@@ -66,7 +66,7 @@ impl Scratch {
         let identity = lease.as_ref().map(|lease| lease.identity());
         let owner = identity.map(|identity| FolderOwner::with_own_group(identity.tool));
         let keeper = identity.map(|identity| FolderOwner::with_own_group(identity.keeper));
-        let opened = leftovers::open_parent(parent, owner)?;
+        let opened = leftovers::open_parent(parent)?;
         leftovers::sweep(&opened);
         let name = OsString::from(format!("run-{run}"));
         let lock = leftovers::lock_run(&opened, &name).map_err(SandboxError::io("lock the run's folder"))?;

@@ -50,12 +50,17 @@ pub const PATH_LOOKS: &[(&str, usize, &str)] = &[
     (
         "crates/agentos-sandbox/src/outlet.rs",
         1,
-        "the folder of the tool's sockets, opened before the tool is started",
+        "the folder of our sockets, which the tool does not see",
     ),
     (
-        "crates/agentos-sandbox/src/refusals.rs",
+        "crates/agentos-sandbox/src/identity/lease.rs",
         1,
-        "a file that the tool does not see",
+        "the kernel's list of processes",
+    ),
+    (
+        "crates/agentos-sandbox/src/run/group.rs",
+        1,
+        "the kernel's control groups",
     ),
     (
         "crates/agentos-sandbox/src/run/unix.rs",
@@ -73,10 +78,9 @@ pub const PATH_LOOKS: &[(&str, usize, &str)] = &[
         1,
         "the helper's own descriptors",
     ),
-    ("crates/agentos-sandbox/src/stage/hearing.rs", 1, "a test"),
     (
         "crates/agentos-sandbox/src/stage/root.rs",
-        9,
+        12,
         "the root, built before the tool is started, and its tests",
     ),
     (

@@ -114,7 +114,7 @@ fn land(
         target_ref: Some(target.refname.clone()),
         checked: false,
     };
-    let decision = policy.decide(&change, &tool);
+    let decision = policy.decide(&change, &agentos_diff::ResultFacts::default(), &tool);
     let place = Place {
         base_commit: &target.base_commit,
         target_ref: &target.refname,

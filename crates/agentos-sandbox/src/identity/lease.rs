@@ -154,10 +154,14 @@ fn has_user(status: &str, ids: [u32; 2]) -> bool {
 mod tests {
     use super::*;
 
+    fn open(folder: &Path) -> File {
+        openat(CWD, folder, OFlags::RDONLY, Mode::empty()).unwrap().into()
+    }
+
     #[test]
     fn a_pair_belongs_to_one_lease_at_a_time() {
         let (folder, nobody) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let folder = File::open(folder.path()).unwrap();
+        let folder = open(folder.path());
         let first = try_pair(&folder, 0, nobody.path()).unwrap().unwrap();
         assert!(try_pair(&folder, 0, nobody.path()).unwrap().is_none());
         let second = try_pair(&folder, 1, nobody.path()).unwrap().unwrap();
@@ -170,7 +174,7 @@ mod tests {
     #[test]
     fn a_pair_of_a_dead_run_is_free_when_none_of_its_processes_lives() {
         let (folder, nobody) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let folder = File::open(folder.path()).unwrap();
+        let folder = open(folder.path());
         let lease = try_pair(&folder, 0, nobody.path()).unwrap().unwrap();
         lease.abandon();
         drop(lease);

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use agentos_beneath::{EntryKind, FolderOwner, OpenFolder, TreeError};
+use agentos_beneath::{EntryKind, OpenFolder, TreeError};
 
 use super::{HOME, failed};
 use crate::SandboxError;
@@ -72,7 +72,7 @@ fn holds_home(parent: &OpenFolder, run: &OsStr) -> bool {
 ///
 /// # Errors
 /// [`SandboxError::UnsafeFolder`] if it is a link or no folder, or belongs to somebody else; if it cannot be created.
-pub(super) fn open_parent(path: &Path, tool: Option<FolderOwner>) -> Result<OpenFolder, SandboxError> {
+pub(super) fn open_parent(path: &Path) -> Result<OpenFolder, SandboxError> {
     const MAKING: &str = "make the folder for tools' work";
     std::fs::create_dir_all(path.parent().unwrap_or(path)).map_err(SandboxError::io(MAKING))?;
     let opened = match OpenFolder::open_root(path) {
@@ -84,15 +84,8 @@ pub(super) fn open_parent(path: &Path, tool: Option<FolderOwner>) -> Result<Open
     };
     let opened = opened.map_err(|error| refused(path, error))?;
     let found = opened.inspect().map_err(failed(MAKING))?;
-    let ours = our_user();
-    if ours.is_some_and(|ours| ours != found.owner.user) {
-        // Earlier versions gave the folder itself to the tool's user.
-        if tool.is_none_or(|tool| tool.user != found.owner.user) {
-            return Err(unsafe_folder(path, "belongs to another user"));
-        }
-        let ours = ours.map(FolderOwner::with_own_group);
-        ours.map_or(Ok(()), |ours| opened.give_to(ours))
-            .map_err(failed(MAKING))?;
+    if our_user().is_some_and(|ours| ours != found.owner.user) {
+        return Err(unsafe_folder(path, "belongs to another user"));
     }
     if found.mode != 0o700 {
         opened.change_mode(0o700).map_err(failed(MAKING))?;

@@ -191,7 +191,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test reads a file of its own")]
     fn many_kinds_are_told_as_others() {
         let (ours, mut parent) = UnixStream::pair().unwrap();
         let record = Record::over(ours);

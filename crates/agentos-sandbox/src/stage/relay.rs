@@ -109,7 +109,10 @@ fn take_address(address: IpAddr) -> Vec<u8> {
 ///
 /// # Errors
 /// When the sockets of one order lie in two folders, or the folder cannot be opened.
-#[expect(clippy::disallowed_methods, reason = "a folder of ours, before the tool begins")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a folder of ours, before the tool begins"
+)]
 pub(super) fn open_doors(order: &Order) -> Result<Option<File>, String> {
     let forwards = order.forwards.iter().map(|forward| forward.socket.as_path());
     let mut folders = forwards.chain(order.refusals.as_deref()).filter_map(Path::parent);

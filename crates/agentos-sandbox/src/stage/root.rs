@@ -261,6 +261,10 @@ fn devices() -> Result<(), String> {
 }
 
 /// Puts an empty folder over a folder that a readable one shows. Where it is not shown there is nothing to cover.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the root is built before the tool is started"
+)]
 fn cover(place: &Path) -> Result<(), String> {
     let at = inside(place);
     match at.symlink_metadata() {
@@ -272,6 +276,10 @@ fn cover(place: &Path) -> Result<(), String> {
 /// Where to cover the folder of all runs, so that the tool sees no other run and still gets to its own folders: at the highest
 /// folder above it that the tool's user may not pass through (`x` for others, path_resolution(7)), of which it could see
 /// nothing anyway. `tool` is `None` if that is our own user, who passes everywhere.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the root is built before the tool is started"
+)]
 fn cover_place(runs: &Path, tool: Option<u32>) -> PathBuf {
     use std::os::unix::fs::MetadataExt;
     let is_closed = |place: &&Path| {
@@ -283,6 +291,10 @@ fn cover_place(runs: &Path, tool: Option<u32>) -> PathBuf {
 }
 
 /// Puts an empty file over each of [`HIDDEN`] that this kernel has.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the root is built before the tool is started"
+)]
 fn hide_machine(proc: &Path) -> Result<(), String> {
     let empty = Path::new("dev/null");
     for name in HIDDEN {
