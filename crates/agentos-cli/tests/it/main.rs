@@ -28,6 +28,7 @@ mod demo;
 mod disk;
 mod disk_calls;
 mod endings;
+mod embedded;
 mod errors;
 mod escapes;
 mod evidence;
