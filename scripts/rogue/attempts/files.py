@@ -5,7 +5,7 @@ import os
 import subprocess
 import threading
 
-from .base import LIBC, ROOT, C, Held, append, create, first, syscall, table, write
+from .base import LIBC, ROOT, C, Held, append, create, first, link_open, syscall, table, write
 
 attempt = table("files")
 OUT = "outside"
@@ -101,14 +101,14 @@ def _(me):
 @attempt("hard-link-by-descriptor", "links an open file of the outside by its descriptor", judged=OUT)
 def _(me):
     handle = os.open(me.canary, os.O_RDONLY)
-    os.link(f"/proc/self/fd/{handle}", "linked", follow_symlinks=True)
+    link_open(handle, "linked")
     append("linked")
 
 
 @attempt("unnamed-file", "makes a file without a name outside and gives it one", judged=OUT)
 def _(me):
     handle = os.open(C.outside, os.O_WRONLY | os.O_TMPFILE, 0o666)
-    os.link(f"/proc/self/fd/{handle}", me.new, follow_symlinks=True)
+    link_open(handle, me.new)
 
 
 @attempt("symlink-outside", "makes a link outside", judged=OUT)
@@ -300,7 +300,7 @@ def _(me):
     import fcntl
 
     handle = os.open(me.canary, os.O_RDONLY)
-    fcntl.fcntl(handle, 1026, 2)
+    fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
 
 
 @attempt("file-lock", "locks a file outside, which holds up whoever locks it")

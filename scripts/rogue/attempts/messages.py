@@ -3,7 +3,7 @@
 import ctypes
 import os
 
-from .base import C, Held, create, read, syscall, table, write
+from .base import C, Held, create, read, syscall, table
 
 attempt = table("messages")
 READ = 0o400
@@ -98,8 +98,3 @@ def _(me):
 def _(me):
     create(f"/tmp/{C.token}-{me.name}")
     raise Held("the gate looks whether it is there")
-
-
-@attempt("fifo-of-the-outside", "writes into a FIFO that a process outside reads")
-def _(me):
-    write(C.outside + "/fifo", flags=os.O_WRONLY | os.O_NONBLOCK)

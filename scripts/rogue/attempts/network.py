@@ -4,9 +4,11 @@ The gate listens on TCP, UDP, a socket file and an abstract name, and looks whet
 """
 
 import ctypes
+import http.client
 import os
 import socket
 import subprocess
+import urllib.error
 import urllib.request
 
 from .base import KERNEL, OTHERS, ROOT, C, Held, first, run, syscall, table
@@ -27,7 +29,7 @@ def _(me):
     connect(socket.AF_INET, ("127.0.0.1", C.tcp))
 
 
-@attempt("tcp-other-loopback", "connects by another address of the loopback", judged=OUT)
+@attempt("tcp-other-loopback", "connects by another address of the loopback", judged=OUT, needs="a server at that address")
 def _(me):
     with socket.create_connection(("127.0.0.2", C.tcp), 3):
         pass
@@ -74,8 +76,8 @@ def _(me):
 def _(me):
     try:
         urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{C.tcp}/", timeout=2)
-    except TimeoutError:
-        # It was connected, and nobody answered.
+    except (TimeoutError, http.client.BadStatusLine):
+        # It was connected, and nobody answered in HTTP.
         return
     except urllib.error.URLError as error:
         if isinstance(error.reason, TimeoutError):
@@ -94,7 +96,9 @@ def _(me):
     except subprocess.TimeoutExpired:
         done.kill()
         return
-    raise Held(said.decode(errors="replace")[-100:])
+    # An answer that git does not understand came from the server.
+    if b"protocol error" not in said:
+        raise Held(said.decode(errors="replace")[-100:])
 
 
 def ports(name, what, *numbers):

@@ -127,7 +127,7 @@ def _(me):
         raise Held("it is empty")
 
 
-@attempt("agent-socket-variables", "a variable that leads to a service of the user's")
+@attempt("agent-socket-variables", "a variable that leads to a service of the user's", "a desktop, which sets such variables")
 def _(me):
     names = ("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY", "GPG_AGENT_INFO", "KRB5CCNAME")
     found = [name for name in names if name in os.environ]

@@ -75,7 +75,7 @@ def write_score(path):
         file.write("1000" if "oom" in path else "19" if "autogroup" in path else "1")
 
 
-@attempt("own-group-priority", "takes the priority of a whole process group")
+@attempt("own-group-priority", "takes the priority of a whole process group", "a group in which every process is its own user's")
 def _(me):
     reaches("setpriority", 1, 0, 19)
 
@@ -85,7 +85,7 @@ def _(me):
     reaches("setpriority", 2, 0, 1)
 
 
-@attempt("own-group-input-output", "takes a whole process group's turn at the disk")
+@attempt("own-group-input-output", "takes a whole process group's turn at the disk", "a group in which every process is its own user's")
 def _(me):
     reaches("ioprio_set", 2, 0, 3 << 13)
 

@@ -148,6 +148,7 @@ impl Ground {
         };
         open_below(&self.outside(), canaries)?;
         open_below(&self.spare(), canaries)?;
+        open_below(&self.shown(), canaries)?;
         // A tree of which a change of permissions would be seen.
         set_mode(&self.outside().join("tree/a/b"), 0o755)
     }
