@@ -9,6 +9,7 @@ mod content;
 mod decision;
 #[cfg(test)]
 mod derived;
+mod digest;
 mod error;
 mod example;
 mod explain;

@@ -5,9 +5,10 @@
 
 use agentos_diff::RepoPath;
 
+use crate::digest::hash;
 use crate::file::{Action, FindingKind};
 use crate::question::{Bits, Question};
-use crate::set::{PolicySet, hash, read_question};
+use crate::set::{PolicySet, read_question};
 use crate::touch::Touches;
 use crate::{Effect, ToolFacts};
 

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use agentos_diff::{Change, Findings, RefusalCode, RepoPath, ResultFacts};
-use sha2::{Digest, Sha256};
 
 use crate::content::{self, Tests};
+use crate::digest::{digest, hash};
 use crate::example::Counted;
 use crate::fault::Fault;
 use crate::file::{Action, FindingKind, RuleText};
@@ -455,27 +455,6 @@ fn path_globs(list: PathList, pattern: &str) -> Result<Vec<globset::Glob>, Fault
         return Err(fault(format!("the glob `{pattern}` {objection}")));
     }
     glob::compile(pattern).map_err(|error| fault(format!("`{pattern}` is not a glob: {}", error.kind())))
-}
-
-fn digest(sources: &[PolicySource]) -> String {
-    let sources = sources
-        .iter()
-        .flat_map(|source| [source.layer.as_str(), &source.name, &source.text]);
-    hash(
-        ["agentos policy 2", touch::table_digest()]
-            .into_iter()
-            .chain(sources),
-    )
-}
-
-/// Over the parts, each with its length.
-pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part.as_bytes());
-    }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) fn finding_words(findings: Bits<FindingKind>) -> Vec<String> {

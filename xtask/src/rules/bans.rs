@@ -79,6 +79,11 @@ pub const PATH_LOOKS: &[(&str, usize, &str)] = &[
         "the helper's own descriptors",
     ),
     (
+        "crates/agentos-sandbox/src/stage/relay.rs",
+        1,
+        "the folder of our sockets, before the tool is started",
+    ),
+    (
         "crates/agentos-sandbox/src/stage/root.rs",
         12,
         "the root, built before the tool is started, and its tests",

@@ -2,7 +2,8 @@
 
 use crate::support::*;
 
-const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = false\n";
+const CONFIG: &str =
+    "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = false\n";
 
 fn new_file(path: &str, text: &str) -> String {
     let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();

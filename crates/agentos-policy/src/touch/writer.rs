@@ -159,7 +159,7 @@ fn digest() -> String {
             let _ = writeln!(text, "{sign}{parts:?} {patterns:?}");
         }
     }
-    crate::set::hash([text.as_str()])
+    crate::digest::hash([text.as_str()])
 }
 
 #[test]
