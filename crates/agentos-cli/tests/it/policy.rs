@@ -243,9 +243,9 @@ fn a_decision_is_explained_as_a_tree() {
     │  facts: +1 -0; 1 path, 0 deleted; kinds text; touches dependencies
     │  ├─ allow default.land (default built-in/default.toml:[LINE])
     │  │    a change whose paths are allowed may land
-    │  ├─ nearly deny floor.too-many-files (floor built-in/floor.toml:97)
+    │  ├─ nearly deny floor.too-many-files (floor built-in/floor.toml:112)
     │  │    `over_files` is 10000, and this is 1
-    │  ├─ nearly deny floor.too-many-lines (floor built-in/floor.toml:109)
+    │  ├─ nearly deny floor.too-many-lines (floor built-in/floor.toml:124)
     │  │    `over_lines` is [ID], and this is 1
     │  ├─ nearly ask default.many-files (default built-in/default.toml:[LINE])
     │  │    `over_files` is 400, and this is 1

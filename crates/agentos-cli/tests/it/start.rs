@@ -30,7 +30,7 @@ fn without_a_verb_it_says_where_you_are_and_what_comes_next() {
     --- stdout
     repository  [REPO]
     branch      main at [ID]
-    policy      26 rules; default on `default`
+    policy      28 rules; default on `default`
     providers   nothing set up; `agentos tool health` asks all that are known
 
     next
