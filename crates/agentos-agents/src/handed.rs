@@ -179,12 +179,12 @@ impl Secrets {
         }
     }
 
-    /// Tells whether a text holds one.
+    /// Returns true if a text holds one.
     pub(crate) fn are_in(&self, text: &str) -> bool {
         self.0.are_in(text)
     }
 
-    /// Tells whether a diff brings one in, also in several lines. What the repository holds already is no news.
+    /// Returns true if a diff brings one in, also in several lines. What the repository holds already is no news.
     pub(crate) fn are_added_by(&self, diff: &str) -> bool {
         let added = diff.lines().filter(|line| !line.starts_with([' ', '-', '@']));
         let added: Vec<&str> = added.collect();

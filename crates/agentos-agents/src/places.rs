@@ -121,7 +121,7 @@ impl Places {
         all
     }
 
-    /// Tells whether a folder may be shown as a whole: it holds neither the user's home nor the repository, is no part of
+    /// Returns true if a folder may be shown as a whole: it holds neither the user's home nor the repository, is no part of
     /// the repository unless packages were installed there, and is no git directory or top of a working tree.
     fn may_show(&self, place: &Path) -> bool {
         let Ok(real) = place.canonicalize() else {
@@ -144,7 +144,7 @@ impl Places {
         top.is_some_and(|top| real.starts_with(top))
     }
 
-    /// Tells whether a folder lies in a working tree of git: the repository's, or another project's. A home folder that is
+    /// Returns true if a folder lies in a working tree of git: the repository's, or another project's. A home folder that is
     /// one (people keep their settings so) makes none of everything below it.
     fn is_in_work_tree(&self, folder: &Path) -> bool {
         let Ok(real) = folder.canonicalize() else {
@@ -188,12 +188,12 @@ fn interpreter(program: &Path) -> Option<PathBuf> {
     (place.is_absolute() && !place.ends_with("env") && is_program(&place)).then_some(place)
 }
 
-/// Tells whether a folder is a virtual environment of Python: it holds `pyvenv.cfg` (PEP 405) and an interpreter.
+/// Returns true if a folder is a virtual environment of Python: it holds `pyvenv.cfg` (PEP 405) and an interpreter.
 fn is_python_environment(prefix: &Path) -> bool {
     prefix.join("pyvenv.cfg").is_file() && prefix.join("bin/python").exists()
 }
 
-/// Tells whether a folder of a working tree holds what was installed there: npm's packages, or a virtual environment's.
+/// Returns true if a folder of a working tree holds what was installed there: npm's packages, or a virtual environment's.
 fn is_packages(real: &Path) -> bool {
     let is_npm = real.ancestors().any(|above| above.ends_with(PACKAGES));
     is_npm || real.ancestors().take(2).any(is_python_environment)

@@ -52,7 +52,7 @@ pub fn json(text: &str) -> String {
     out
 }
 
-/// Tells whether a character acts on a terminal, changes how its neighbours are shown, or shows nothing at all.
+/// Returns true if a character acts on a terminal, changes how its neighbours are shown, or shows nothing at all.
 fn is_hidden(c: char) -> bool {
     c.is_control() || is_invisible(c) || is_not_assigned_for_all(c)
 }

@@ -163,7 +163,7 @@ impl BaseCopy {
         self.folder.join(OBJECTS)
     }
 
-    /// Tells whether the base's own rules ignore this path. A folder's name ends in `/`. Where a `.gitignore` is a link, nothing is
+    /// Returns true if the base's own rules ignore this path. A folder's name ends in `/`. Where a `.gitignore` is a link, nothing is
     /// ignored: git follows none there, and libgit2 would.
     #[must_use]
     pub fn is_ignored(&self, path: &str) -> bool {
@@ -182,7 +182,7 @@ fn owner_name(owner: Option<u32>) -> String {
     owner.map_or_else(|| "own".to_owned(), |owner| owner.to_string())
 }
 
-/// Tells whether this is a folder, no link.
+/// Returns true if this is a folder, no link.
 fn is_folder(place: &Path) -> bool {
     fs::symlink_metadata(place).is_ok_and(|found| found.is_dir())
 }

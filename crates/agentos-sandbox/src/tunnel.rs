@@ -40,7 +40,7 @@ struct TunnelHost {
 }
 
 impl TunnelHost {
-    /// Tells whether a name means this host: whatever its case, with or without the dot of the root.
+    /// Returns true if a name means this host: whatever its case, with or without the dot of the root.
     fn has_name(&self, name: &str) -> bool {
         let (ours, theirs) = (bare_name(&self.name), bare_name(name));
         match (ours.parse::<IpAddr>(), theirs.parse::<IpAddr>()) {
@@ -49,7 +49,7 @@ impl TunnelHost {
         }
     }
 
-    /// Tells whether `host` or `host:port` means this host, and this port if one is named.
+    /// Returns true if `host` or `host:port` means this host, and this port if one is named.
     fn has_authority(&self, text: &str) -> bool {
         if self.has_name(text) {
             return true;
@@ -184,7 +184,7 @@ fn recognize(held: &[u8]) -> Option<TunnelProtocol> {
     }
 }
 
-/// Tells whether a line is, or is meant to be, a request of HTTP.
+/// Returns true if a line is, or is meant to be, a request of HTTP.
 fn is_http_line(line: &[u8]) -> bool {
     let mut words = line
         .split(|byte| byte.is_ascii_whitespace())
@@ -194,7 +194,7 @@ fn is_http_line(line: &[u8]) -> bool {
         || line.windows(5).any(|part| part.eq_ignore_ascii_case(b"HTTP/"))
 }
 
-/// Tells whether a byte may stand in a method or in the name of a header (RFC 9110, section 5.6.2).
+/// Returns true if a byte may stand in a method or in the name of a header (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

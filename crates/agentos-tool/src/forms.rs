@@ -77,7 +77,7 @@ impl Patterns {
         (from..text.len()).find(is_begun).unwrap_or(text.len())
     }
 
-    /// Tells whether a text to find is longer than `start` and begins with it.
+    /// Returns true if a text to find is longer than `start` and begins with it.
     fn begin_with(&self, start: &[u8]) -> bool {
         let at = self.sorted.partition_point(|text| text.as_slice() <= start);
         self.sorted.get(at).is_some_and(|text| text.starts_with(start))
@@ -110,7 +110,7 @@ impl SecretForms {
         }
     }
 
-    /// Tells whether a text holds a secret in any form.
+    /// Returns true if a text holds a secret in any form.
     #[must_use]
     pub fn are_in(&self, text: &str) -> bool {
         let mut stream = SecretStream::default();
@@ -221,7 +221,7 @@ impl std::fmt::Debug for SecretStream {
 }
 
 impl SecretStream {
-    /// Tells whether a secret has come so far.
+    /// Returns true if a secret has come so far.
     #[must_use]
     pub fn has_found(&self) -> bool {
         self.has_found

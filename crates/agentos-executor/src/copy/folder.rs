@@ -276,13 +276,13 @@ fn make_passing(state: &Path) -> io::Result<(PathBuf, File)> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Tells whether this is a folder of ours, no link, whose process is gone.
+/// Returns true if this is a folder of ours, no link, whose process is gone.
 fn is_unused(place: &Path) -> bool {
     let lock = OpenFolder::open_root(place).and_then(|folder| folder.open_lock(OsStr::new(PASSING_LOCK)));
     is_own_folder(place) && lock.is_ok_and(|lock| lock.try_lock().is_ok())
 }
 
-/// Tells whether this is a folder of ours, no link.
+/// Returns true if this is a folder of ours, no link.
 fn is_own_folder(place: &Path) -> bool {
     let found = OpenFolder::open_root(place).and_then(|folder| folder.inspect());
     found.is_ok_and(|found| found.owner.user == own_user())
@@ -300,7 +300,7 @@ fn own_user() -> u32 {
     0
 }
 
-/// Tells whether nobody but us and root can rename what lies in a folder. In a user namespace root's folders show another
+/// Returns true if nobody but us and root can rename what lies in a folder. In a user namespace root's folders show another
 /// owner: that of the uppermost folder.
 #[cfg(unix)]
 fn is_guarded(folder: &Path) -> bool {

@@ -65,7 +65,7 @@ impl BlobPart {
         write(open)
     }
 
-    /// Tells whether a pack of this name is one of this share's.
+    /// Returns true if a pack of this name is one of this share's.
     fn owns(&self, name: &str) -> bool {
         name.ends_with(&self.suffix)
     }

@@ -80,7 +80,7 @@ impl Records {
         Ok(())
     }
 
-    /// Tells whether a ClientHello was seen and none is under way: only then other records make sense.
+    /// Returns true if a ClientHello was seen and none is under way: only then other records make sense.
     fn is_begun(&self) -> bool {
         self.has_hello && self.message.is_empty()
     }
@@ -127,7 +127,7 @@ fn length_of([a, b, c]: [u8; 3]) -> usize {
     usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c)
 }
 
-/// Tells whether the bytes of a record are the beginning of a ClientHello and not of something encrypted: by its kind, a
+/// Returns true if the bytes of a record are the beginning of a ClientHello and not of something encrypted: by its kind, a
 /// length of less than 64 KiB and its version.
 fn begins_hello(bytes: &[u8]) -> bool {
     matches!(bytes, [CLIENT_HELLO, 0, _, _, 3, ..])

@@ -66,7 +66,7 @@ impl Requests {
         Ok(false)
     }
 
-    /// Tells whether a server took the offer to change the protocol, as with a WebSocket, whose first byte is none that a
+    /// Returns true if a server took the offer to change the protocol, as with a WebSocket, whose first byte is none that a
     /// request begins with (RFC 6455, section 5.2).
     fn is_upgraded(&self) -> bool {
         let first = self.held.first().copied().unwrap_or_default();

@@ -45,7 +45,7 @@ pub(super) fn forms(secret: &[u8], all: &mut Vec<Vec<u8>>) -> bool {
     is_covered
 }
 
-/// Tells whether a value is words and no random text, as `sk-no-key-required` is: it has no digit, and one case.
+/// Returns true if a value is words and no random text, as `sk-no-key-required` is: it has no digit, and one case.
 fn is_words(secret: &[u8]) -> bool {
     let has = |fits: fn(&u8) -> bool| secret.iter().any(fits);
     let is_mixed = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);

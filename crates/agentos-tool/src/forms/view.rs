@@ -135,7 +135,7 @@ fn escape_at(rest: &[u8]) -> Option<(usize, u8)> {
     Some((length, ascii_of(code)))
 }
 
-/// Tells whether bytes up to the end of a text are the beginning of an escape.
+/// Returns true if bytes up to the end of a text are the beginning of an escape.
 fn may_go_on(rest: &[u8]) -> bool {
     if rest.len() > LONGEST_ESCAPE {
         return false;
