@@ -8,8 +8,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use agentos_sandbox::{
-    Caps, Ended, Held, IdentityLease, Input, Layer, Order, Report, RunLimit, Sandbox, SandboxError, Scratch,
-    Stop, Stream,
+    Caps, Ended, Held, IdentityLease, Input, Layer, Order, Report, Sandbox, SandboxError, Scratch, Stop,
+    Stream,
 };
 use agentos_tool::{
     Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, ProgressSink, Timestamp,
@@ -19,13 +19,13 @@ use agentos_tool::{
 use crate::acp::Client;
 use crate::background::Voice;
 use crate::calling::called_if_held;
-use crate::checkout::shareable;
+use crate::checkout::{keep_if_alive, shareable};
 use crate::difference::{Difference, Shown, difference};
 use crate::handed::{Handed, Teller};
 use crate::health;
 use crate::lines::NoAnswer;
 use crate::program::Hears;
-use crate::refusals::LastRefusals;
+use crate::refusals::LastRun;
 use crate::{AgentError, Checkout, Copies, Places, Program};
 
 /// Bytes that a program may write to its two streams.
@@ -47,7 +47,7 @@ struct Inner {
     places: Places,
     sandbox: Sandbox,
     copies: Box<dyn Copies>,
-    refusals: LastRefusals,
+    last: LastRun,
 }
 
 impl Agent {
@@ -66,7 +66,7 @@ impl Agent {
                 places,
                 sandbox,
                 copies,
-                refusals: LastRefusals::default(),
+                last: LastRun::default(),
             }),
             held,
         }
@@ -96,12 +96,12 @@ impl Adapter for Agent {
     }
 
     fn confinement(&self) -> Confinement {
-        confinement(self.held.get(), &self.inner.refusals)
+        confinement(self.held.get(), &self.inner.last)
     }
 }
 
 /// What holds a program, in the words of a result.
-pub(crate) fn confinement(held: &Result<Report, String>, refusals: &LastRefusals) -> Confinement {
+pub(crate) fn confinement(held: &Result<Report, String>, last: &LastRun) -> Confinement {
     let Ok(report) = held else {
         return Confinement::observed();
     };
@@ -117,16 +117,9 @@ pub(crate) fn confinement(held: &Result<Report, String>, refusals: &LastRefusals
             .map(|layer| layer.as_str().to_owned())
             .collect(),
         landlock_abi: report.landlock_abi,
-        run_limits: run_limits(report),
-        refused: refusals.told(),
+        run_limits: last.run_limits(),
+        refused: last.refused(),
     }
-}
-
-/// Names of the limits on a whole run. That of the disk is kept by watching the run's folders, wherever there are any.
-fn run_limits(report: &Report) -> Vec<String> {
-    let others = report.run_limits.iter();
-    let all = [RunLimit::Disk].iter().chain(others);
-    all.map(|limit| limit.as_str().to_owned()).collect()
 }
 
 /// Refuses what ran without a layer that this system has.
@@ -180,7 +173,18 @@ impl Inner {
         let lease = self.sandbox.lease_identity()?;
         let owner = lease.as_ref().map(|lease| lease.identity().tool);
         let checkout = self.copies.take(owner).map_err(AgentError::Copy)?;
-        let checkout = checkout.as_ref();
+        let produced = self.produce_over(checkout.as_ref(), lease, call, elapsed);
+        keep_if_alive(checkout, &produced);
+        produced
+    }
+
+    fn produce_over(
+        &self,
+        checkout: &dyn Checkout,
+        lease: Option<Arc<IdentityLease>>,
+        call: Call<'_>,
+        elapsed: &mut u64,
+    ) -> Result<(Difference, FinishReason), AgentError> {
         shareable(checkout, &self.program.shared)?;
         let (mut found, finish) = match self.in_copy(checkout, Shown::Overlaid, lease.clone(), call, elapsed)
         {
@@ -237,7 +241,7 @@ impl Inner {
             Hears::Acp => self.prompted(&scratch, &order, &words, caps, call),
         };
         // Of a run that failed as well.
-        self.refusals.take(&scratch);
+        self.last.take(&scratch);
         let done = done?;
         *elapsed = u64::try_from(done.ended.elapsed.as_millis()).unwrap_or(u64::MAX);
         whole(&done.ended.report)?;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use agentos_beneath::{EntryKind, OpenFolder};
 
+use agentos_sandbox::SandboxError;
+
 use crate::AgentError;
 
 /// Gives copies of the commit that a change would be made on.
@@ -37,6 +39,14 @@ pub trait Checkout {
     /// # Errors
     /// One sentence why there is none.
     fn give_history(&self, folder: &Path) -> Result<Vec<PathBuf>, String>;
+}
+
+/// Keeps a copy as it is, for as long as this program runs, if processes of a run over it may still live: another run must not
+/// turn it into that of another base under them.
+pub(crate) fn keep_if_alive<T>(checkout: Box<dyn Checkout>, done: &Result<T, AgentError>) {
+    if matches!(done, Err(AgentError::Sandbox(SandboxError::NotEnded))) {
+        std::mem::forget(checkout);
+    }
 }
 
 /// Refuses to show the user's folders where the commit has something of its own: what it does not ignore, and what lies

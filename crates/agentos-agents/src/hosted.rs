@@ -19,7 +19,7 @@ use crate::adapter::{confinement, last_line, whole};
 use crate::background::Voice;
 use crate::calling::{Answered, called};
 use crate::lines::Cutter;
-use crate::refusals::LastRefusals;
+use crate::refusals::LastRun;
 
 /// Bytes that it may write.
 const MOST_OUTPUT: usize = 64 << 20;
@@ -100,7 +100,7 @@ struct Inner {
     provider: String,
     host: Host,
     sandbox: Sandbox,
-    refusals: LastRefusals,
+    last: LastRun,
 }
 
 impl Hosted {
@@ -123,7 +123,7 @@ impl Hosted {
                 provider,
                 host,
                 sandbox,
-                refusals: LastRefusals::default(),
+                last: LastRun::default(),
             }),
             held,
         }
@@ -155,7 +155,7 @@ impl Adapter for Hosted {
     }
 
     fn confinement(&self) -> Confinement {
-        confinement(self.held.get(), &self.inner.refusals)
+        confinement(self.held.get(), &self.inner.last)
     }
 }
 
@@ -193,7 +193,7 @@ impl Inner {
             Stream::Err => errors.extend_from_slice(bytes),
         };
         let ended = scratch.run(&self.sandbox, &order, Input::Bytes(input), caps, stop, &mut seen);
-        self.refusals.take(&scratch);
+        self.last.take(&scratch);
         let ended = ended?;
         whole(&ended.report)?;
         end.ok_or_else(|| AgentError::Failed {

@@ -31,7 +31,19 @@ const MANAGERS: &[(&str, &[&str])] = &[
         &[".local/bin", ".local/lib", ".local/pipx", ".local/share/uv"],
     ),
     (".nvm", &[".nvm/versions"]),
-    (".pyenv", &[".pyenv"]),
+    // Usually a clone: its parts are named, since a folder with a `.git` in it is never shown as a whole.
+    (
+        ".pyenv",
+        &[
+            ".pyenv/bin",
+            ".pyenv/libexec",
+            ".pyenv/plugins",
+            ".pyenv/pyenv.d",
+            ".pyenv/shims",
+            ".pyenv/version",
+            ".pyenv/versions",
+        ],
+    ),
     (".volta", &[".volta/bin", ".volta/tools"]),
     ("go/bin", &["go/bin"]),
 ];

@@ -19,7 +19,7 @@ use crate::calling::{Answered, called_if_held};
 use crate::handed::{Handed, Teller};
 use crate::health;
 use crate::lines::{Answer, Lines, NoAnswer};
-use crate::refusals::LastRefusals;
+use crate::refusals::LastRun;
 use crate::{AgentError, Places, Program};
 
 /// Bytes that a tool may write.
@@ -37,7 +37,7 @@ struct Inner {
     sandbox: Sandbox,
     /// Where runs may have folders of their own.
     folder: PathBuf,
-    refusals: LastRefusals,
+    last: LastRun,
 }
 
 impl Speaker {
@@ -50,7 +50,7 @@ impl Speaker {
                 places,
                 sandbox,
                 folder,
-                refusals: LastRefusals::default(),
+                last: LastRun::default(),
             }),
             held,
         }
@@ -80,7 +80,7 @@ impl Adapter for Speaker {
     }
 
     fn confinement(&self) -> Confinement {
-        confinement(self.held.get(), &self.inner.refusals)
+        confinement(self.held.get(), &self.inner.last)
     }
 }
 
@@ -119,7 +119,7 @@ impl Inner {
         let input = self.request(task)?;
         let ended = scratch.run(&self.sandbox, &order, Input::Bytes(input), caps, stop, &mut seen);
         let errors = teller.end();
-        self.refusals.take(&scratch);
+        self.last.take(&scratch);
         let ended = ended?;
         *elapsed = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
         whole(&ended.report)?;

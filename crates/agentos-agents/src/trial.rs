@@ -14,7 +14,7 @@ use agentos_tool::{Progress, ProgressSink, ToolError};
 
 use crate::adapter::whole;
 use crate::background::{Voice, begin};
-use crate::checkout::shareable;
+use crate::checkout::{keep_if_alive, shareable};
 use crate::{AgentError, Checkout, Copies, Places, Program};
 
 /// Bytes that a command may write.
@@ -109,16 +109,17 @@ impl Trial {
         let lease = self.sandbox.lease_identity()?;
         let owner = lease.as_ref().map(|lease| lease.identity().tool);
         let checkout = copies.take(owner).map_err(AgentError::Copy)?;
-        let checkout = checkout.as_ref();
-        shareable(checkout, &self.program.shared)?;
+        shareable(checkout.as_ref(), &self.program.shared)?;
         let within = |overlaid| {
             let scratch = Scratch::new(&copies.folder(), name, lease.clone())?;
-            self.tried(checkout, &scratch, overlaid, files, stop, voice)
+            self.tried(checkout.as_ref(), &scratch, overlaid, files, stop, voice)
         };
-        match within(true) {
+        let done = match within(true) {
             Err(AgentError::Sandbox(SandboxError::NoOverlay(_))) => within(false),
             done => done,
-        }
+        };
+        keep_if_alive(checkout, &done);
+        done
     }
 
     /// Runs the command over an overlay of the copy, or in a whole copy of it.

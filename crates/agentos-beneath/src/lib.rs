@@ -64,6 +64,7 @@ pub use error::TreeError;
 pub use facts::{EntryFacts, EntryKind, FileContent, FolderOwner};
 #[cfg(unix)]
 pub use folder::OpenFolder;
+pub use measure::TreeSize;
 #[cfg(not(unix))]
 pub use plain::OpenFolder;
 

@@ -4,24 +4,45 @@
 
 use std::path::PathBuf;
 
-use crate::{EntryKind, MAX_DEPTH, OpenFolder};
+use crate::{EntryKind, MAX_DEPTH, OpenFolder, TreeError};
 
 /// Entries of one tree that are looked at.
 const MAX_ENTRIES: u64 = 4 << 20;
 
+/// What a tree takes on the disk, as far as it could be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TreeSize {
+    /// Bytes of everything that was looked at; a file with several names counts once for each.
+    pub bytes: u64,
+    /// False if a part was not looked at: a folder that could not be opened or listed, what lies deeper than [`MAX_DEPTH`], and
+    /// what is beyond the bounds of a walk.
+    pub is_whole: bool,
+}
+
 impl OpenFolder {
-    /// Adds up the bytes that everything beneath this folder takes on the disk, and stops as soon as they are more than
-    /// `enough`. A file with several names counts once for each. What cannot be looked at, for instance because it is gone
-    /// meanwhile or lies deeper than [`MAX_DEPTH`], counts nothing: the sum is a lower bound for a tree that changes.
+    /// Adds up the bytes that everything beneath this folder takes on the disk. Stops as soon as they are more than `enough`, or
+    /// `go_on`, which is asked at each folder, returns false. What is gone meanwhile counts nothing. Files that are open and have
+    /// no name any more are not found by any walk.
     #[must_use]
-    pub fn measure_tree(&self, enough: u64) -> u64 {
+    pub fn measure_tree(&self, enough: u64, go_on: &mut dyn FnMut() -> bool) -> TreeSize {
+        let mut size = TreeSize {
+            bytes: 0,
+            is_whole: true,
+        };
         let mut waiting = vec![PathBuf::new()];
-        let (mut sum, mut left) = (0_u64, MAX_ENTRIES);
+        let mut left = MAX_ENTRIES;
         while let Some(path) = waiting.pop() {
-            let Ok(folder) = self.open_path(&path) else {
+            if !go_on() {
+                size.is_whole = false;
+                return size;
+            }
+            let opened = self.open_path(&path);
+            if opened.as_ref().is_err_and(TreeError::is_missing) {
                 continue;
-            };
-            let Ok(names) = folder.read_names(left) else {
+            }
+            let listed = opened.and_then(|folder| Ok((folder.read_names(left)?, folder)));
+            let Ok((names, folder)) = listed else {
+                size.is_whole = false;
                 continue;
             };
             left = left.saturating_sub(names.len() as u64);
@@ -29,16 +50,20 @@ impl OpenFolder {
                 let Ok(Some(found)) = folder.inspect_entry(name) else {
                     continue;
                 };
-                sum = sum.saturating_add(found.disk_bytes);
-                if sum > enough {
-                    return sum;
+                size.bytes = size.bytes.saturating_add(found.disk_bytes);
+                if size.bytes > enough {
+                    return size;
                 }
-                if found.kind == EntryKind::Folder && path.components().count() < MAX_DEPTH {
-                    waiting.push(path.join(name));
+                if found.kind == EntryKind::Folder {
+                    if path.components().count() < MAX_DEPTH {
+                        waiting.push(path.join(name));
+                    } else {
+                        size.is_whole = false;
+                    }
                 }
             }
         }
-        sum
+        size
     }
 
     /// Returns the bytes that are free for us on the disk where this folder lies. `None` if the system does not tell.
@@ -70,10 +95,30 @@ mod tests {
             file.write_all(&vec![7; 100_000]).unwrap();
         }
         below.create_link("link".as_ref(), "/usr".as_ref()).unwrap();
-        let whole = folder.measure_tree(u64::MAX);
-        assert!((200_000..1_000_000).contains(&whole), "{whole}");
-        assert!(folder.measure_tree(1) <= whole);
-        assert!(folder.measure_tree(1) > 1);
+        let whole = folder.measure_tree(u64::MAX, &mut || true);
+        assert!(
+            (200_000..1_000_000).contains(&whole.bytes) && whole.is_whole,
+            "{whole:?}"
+        );
+        let part = folder.measure_tree(1, &mut || true).bytes;
+        assert!(part > 1 && part <= whole.bytes, "{part}");
+        assert!(
+            !folder.measure_tree(u64::MAX, &mut || false).is_whole,
+            "it was stopped"
+        );
+    }
+
+    #[test]
+    fn a_folder_that_is_too_deep_makes_the_sum_a_part() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = OpenFolder::open_root(top.path()).unwrap();
+        let mut deepest = folder.create_folder("d".as_ref(), 0o700).unwrap();
+        for _ in 0..=MAX_DEPTH {
+            deepest = deepest.create_folder("d".as_ref(), 0o700).unwrap();
+        }
+        assert!(!folder.measure_tree(u64::MAX, &mut || true).is_whole);
+        drop(deepest);
+        folder.remove_tree("d".as_ref()).unwrap();
     }
 
     #[test]
@@ -82,7 +127,7 @@ mod tests {
         let folder = OpenFolder::open_root(top.path()).unwrap();
         let file = folder.create_file("sparse".as_ref(), 0o600).unwrap();
         file.set_len(1 << 40).unwrap();
-        let whole = folder.measure_tree(u64::MAX);
-        assert!(whole < 1 << 20, "{whole}");
+        let whole = folder.measure_tree(u64::MAX, &mut || true);
+        assert!(whole.bytes < 1 << 20, "{whole:?}");
     }
 }

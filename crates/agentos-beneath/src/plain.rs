@@ -165,8 +165,9 @@ impl OpenFolder {
         {
             return Err(TreeError::NotAFile(shown(name)));
         }
+        // LockFileEx needs a handle for reading or writing; one for appending alone is neither.
         let mut options = OpenOptions::new();
-        options.create(true).append(true);
+        options.read(true).write(true).create(true).truncate(false);
         options.open(self.at(name)?).map_err(TreeError::io("open", name))
     }
 

@@ -26,8 +26,10 @@ pub struct Refused {
 }
 
 /// First line: from here on every refused call is recorded.
+#[cfg(any(target_os = "linux", test))]
 pub(crate) const HEARD: &str = "heard";
 /// Last line: the counts before it are final.
+#[cfg(any(target_os = "linux", test))]
 pub(crate) const COMPLETE: &str = "complete";
 /// Different calls that are told one by one.
 #[cfg(target_os = "linux")]
@@ -74,6 +76,7 @@ impl RefusalSocket {
 }
 
 /// Reads the lines, most often first. Returns `None` if they do not say all that was refused.
+#[cfg(any(target_os = "linux", test))]
 pub(crate) fn parsed(text: &str, was_killed: bool) -> Option<Vec<Refused>> {
     let lines = text.strip_prefix(HEARD)?.strip_prefix('\n')?;
     if !was_killed && !lines.ends_with(&format!("{COMPLETE}\n")) {

@@ -29,7 +29,7 @@ use agentos_beneath::{FolderOwner, OpenFolder, TreeError};
 pub use self::entries::{drop_out, hide, lay, place};
 pub use self::leftovers::{Leftover, find_leftovers};
 use crate::refusals::Refused;
-use crate::{IdentityLease, RunIdentity, SandboxError};
+use crate::{IdentityLease, RunIdentity, RunLimit, SandboxError};
 
 /// Folders that belong to the tool's user.
 const OF_THE_TOOL: &[&str] = &["changes", "copy", HOME, "kernel", "tmp"];
@@ -50,10 +50,12 @@ pub struct Scratch {
     lease: Option<Arc<IdentityLease>>,
     /// System calls that were refused in the last run. `None` if that is not known.
     refused: Mutex<Option<Vec<Refused>>>,
+    /// Limits that held for the last run as a whole.
+    run_limits: Mutex<Vec<RunLimit>>,
     /// Processes of the run may still live.
     abandoned: AtomicBool,
     /// Held as long as the run lives, so that others leave its folder alone.
-    _lock: File,
+    lock: Option<File>,
 }
 
 impl Scratch {
@@ -78,8 +80,9 @@ impl Scratch {
             name,
             lease,
             refused: Mutex::default(),
+            run_limits: Mutex::default(),
             abandoned: AtomicBool::new(false),
-            _lock: lock,
+            lock: Some(lock),
         };
         for name in OF_THE_TOOL {
             scratch.create(name, 0o755, owner).map_err(made())?;
@@ -165,6 +168,20 @@ impl Scratch {
             .clone()
     }
 
+    /// Returns the limits that held for all processes of the last run together.
+    #[must_use]
+    pub fn run_limits(&self) -> Vec<RunLimit> {
+        self.run_limits
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Keeps which limits held.
+    pub(crate) fn keep_run_limits(&self, limits: Vec<RunLimit>) {
+        *self.run_limits.lock().unwrap_or_else(PoisonError::into_inner) = limits;
+    }
+
     /// Keeps what was refused.
     #[cfg(target_os = "linux")]
     pub(crate) fn keep_refused(&self, refused: Option<Vec<Refused>>) {
@@ -192,6 +209,9 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if self.abandoned.load(Ordering::Acquire) {
+            // Held as long as this program runs, so that no other run takes the folders for those of a dead one. Processes that
+            // outlive the program are killed with the helper; a later run then removes what is left, by descriptor.
+            std::mem::forget(self.lock.take());
             return;
         }
         // What is left is tried again by the next run and reported by `find_leftovers`.

@@ -9,6 +9,8 @@
 #[cfg(target_os = "linux")]
 mod bpf;
 #[cfg(target_os = "linux")]
+mod cover;
+#[cfg(target_os = "linux")]
 mod enter;
 #[cfg(target_os = "linux")]
 mod filter;

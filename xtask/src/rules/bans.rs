@@ -74,6 +74,11 @@ pub const PATH_LOOKS: &[(&str, usize, &str)] = &[
     ),
     ("crates/agentos-sandbox/src/scratch.rs", 1, "its tests"),
     (
+        "crates/agentos-sandbox/src/stage/cover.rs",
+        1,
+        "the root, built before the tool is started",
+    ),
+    (
         "crates/agentos-sandbox/src/stage/enter.rs",
         1,
         "the helper's own descriptors",
@@ -85,7 +90,7 @@ pub const PATH_LOOKS: &[(&str, usize, &str)] = &[
     ),
     (
         "crates/agentos-sandbox/src/stage/root.rs",
-        12,
+        11,
         "the root, built before the tool is started, and its tests",
     ),
     (

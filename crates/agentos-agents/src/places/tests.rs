@@ -217,6 +217,20 @@ fn a_home_folder_is_never_readable_as_a_whole() {
 }
 
 #[test]
+fn a_tool_manager_that_is_a_clone_is_readable_by_its_parts() {
+    let mut ground = Ground::new();
+    ground.write("home/.pyenv/.git/config", "");
+    ground.write("home/.pyenv/shims/python3", "");
+    ground.write("home/.pyenv/libexec/pyenv", "");
+    ground.write("home/.pyenv/versions/3/bin/python3", "");
+    ground.places.path = vec![ground.at("home/.pyenv/shims")];
+    assert_eq!(
+        ground.shown("home/.pyenv/shims/python3"),
+        ["home/.pyenv/libexec", "home/.pyenv/shims", "home/.pyenv/versions"]
+    );
+}
+
+#[test]
 fn what_a_script_was_installed_with_is_readable() {
     let ground = Ground::new();
     let python = ground.write("python/bin/python3", "");

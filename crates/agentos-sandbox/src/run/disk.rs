@@ -16,6 +16,8 @@ use crate::watch::{Stop, Why};
 const PERIOD: Duration = Duration::from_millis(200);
 /// A walk over all folders takes at most one part in so many of the time.
 const WALK_SHARE: u32 = 20;
+/// However little the disk lost, the folders are walked after this time.
+const LONGEST_WITHOUT_WALK: Duration = Duration::from_secs(10);
 /// Bytes that stay free, so that evidence and the user's own work find room.
 const RESERVE: u64 = 256 << 20;
 
@@ -36,7 +38,7 @@ impl DiskWatch {
         let watch = move || {
             let mut budget = Budget::new(limit, free_at_first);
             while !wait(&shared, PERIOD) {
-                if let Some(reached) = budget.look(&folders) {
+                if let Some(reached) = budget.look(&folders, &|| is_over(&shared)) {
                     stop.end(Why::TooMuchDisk(reached));
                     return;
                 }
@@ -67,41 +69,69 @@ fn wait(over: &(Mutex<bool>, Condvar), period: Duration) -> bool {
     *waited.unwrap_or_else(PoisonError::into_inner).0
 }
 
+fn is_over(over: &(Mutex<bool>, Condvar)) -> bool {
+    *over.0.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Room that a run has, and when it is worth while to add up what it took.
 #[derive(Debug)]
 struct Budget {
     limit: u64,
+    reserve: u64,
     free_at_first: u64,
-    next_walk: Option<Instant>,
+    last_walk: Instant,
+    /// No walk before this, so that walks take their share of the time and no more.
+    next_walk: Instant,
 }
 
 impl Budget {
     fn new(limit: u64, free_at_first: u64) -> Self {
         Self {
             limit,
+            // On a disk that is nearly full already, half of what is left.
+            reserve: RESERVE.min(free_at_first / 2),
             free_at_first,
-            next_walk: None,
+            last_walk: Instant::now(),
+            next_walk: Instant::now(),
         }
     }
 
     /// Returns the limit that is reached; `None` if there is none.
-    fn look(&mut self, folders: &[OpenFolder]) -> Option<DiskLimit> {
-        let free = folders.first()?.free_bytes()?;
-        // A disk that was as full before the run is not the tool's doing until the tool makes it worse.
-        if free < RESERVE && free < self.free_at_first {
-            return Some(DiskLimit::Free(RESERVE));
+    ///
+    /// A walk does not find files that are open and have no name any more. What the disk lost beyond twice the limit counts as
+    /// the tool's, whoever took it, and so does what it lost beyond the limit where a part of the folders cannot be seen.
+    fn look(&mut self, folders: &[OpenFolder], is_over: &dyn Fn() -> bool) -> Option<DiskLimit> {
+        let first = folders.first()?;
+        let free = first.free_bytes()?;
+        if free < self.reserve {
+            return Some(DiskLimit::Free(self.reserve));
         }
-        // Nobody took half of the limit, so the tool has not taken all of it.
+        let written = Some(DiskLimit::Written(self.limit));
         let taken = self.free_at_first.saturating_sub(free);
-        let now = Instant::now();
-        if taken < self.limit / 2 || self.next_walk.is_some_and(|next| now < next) {
+        if taken > self.limit.saturating_mul(2) {
+            return written;
+        }
+        let began = Instant::now();
+        let is_much = taken >= self.limit / 2;
+        // Others may give back what the tool takes: now and then it is looked at in any case.
+        let is_long_ago = began.duration_since(self.last_walk) >= LONGEST_WITHOUT_WALK;
+        if began < self.next_walk || !(is_much || is_long_ago) {
             return None;
         }
-        let sum = folders.iter().fold(0_u64, |sum, folder| {
-            sum.saturating_add(folder.measure_tree(self.limit.saturating_sub(sum)))
-        });
-        self.next_walk = Some(Instant::now() + now.elapsed() * WALK_SHARE);
-        (sum > self.limit).then_some(DiskLimit::Written(self.limit))
+        let reserve = self.reserve;
+        let mut go_on = || !is_over() && first.free_bytes().is_none_or(|free| free >= reserve);
+        let (mut sum, mut is_whole) = (0_u64, true);
+        for folder in folders {
+            let size = folder.measure_tree(self.limit.saturating_sub(sum), &mut go_on);
+            sum = sum.saturating_add(size.bytes);
+            is_whole &= size.is_whole;
+        }
+        self.last_walk = Instant::now();
+        self.next_walk = self.last_walk + began.elapsed() * WALK_SHARE;
+        if sum > self.limit || (!is_whole && taken > self.limit) {
+            return written;
+        }
+        None
     }
 }
 
@@ -112,25 +142,45 @@ mod tests {
     #[test]
     fn a_run_has_its_limit_and_leaves_a_reserve() {
         let top = tempfile::tempdir().unwrap();
-        std::fs::write(top.path().join("a"), vec![1; 1 << 20]).unwrap();
+        let folders = vec![OpenFolder::open_root(top.path()).unwrap()];
+        let mut file = folders[0].create_file("a".as_ref(), 0o600).unwrap();
+        std::io::Write::write_all(&mut file, &vec![1; 1 << 20]).unwrap();
+        let free = folders[0].free_bytes().unwrap();
+        if free < 2 * RESERVE {
+            eprintln!("skipped: the disk is nearly full");
+            return;
+        }
+        // What the disk lost meanwhile, the limit, and what is reached. Others use this disk too, so the figures are far apart.
+        let (much, most) = (1 << 40, 1 << 41);
+        for (lost, limit, expected) in [
+            // Much was lost, and the folders hold little of it.
+            (much, most, None),
+            (much, much - 1, None),
+            // A walk does not find where so much went.
+            (much, much / 4, Some(DiskLimit::Written(much / 4))),
+            (much, 1 << 10, Some(DiskLimit::Written(1 << 10))),
+            // Nothing was lost meanwhile: no walk yet.
+            (0, 1 << 50, None),
+        ] {
+            let mut budget = Budget::new(limit, free.saturating_add(lost));
+            budget.reserve = 0;
+            assert_eq!(budget.look(&folders, &|| false), expected, "{lost} {limit}");
+        }
+        let mut budget = Budget::new(most, free);
+        budget.reserve = u64::MAX;
+        let reached = budget.look(&folders, &|| false);
+        assert_eq!(reached, Some(DiskLimit::Free(u64::MAX)));
+    }
+
+    #[test]
+    fn what_cannot_be_seen_counts_against_a_run_that_took_much() {
+        let top = tempfile::tempdir().unwrap();
         let folders = vec![OpenFolder::open_root(top.path()).unwrap()];
         let free = folders[0].free_bytes().unwrap();
-        let much = free.saturating_add(1 << 40);
-        // What was free at first, the limit, and what is reached.
-        for (free_at_first, limit, expected) in [
-            (much, 1 << 30, None),
-            (much, 1 << 10, Some(DiskLimit::Written(1 << 10))),
-            // Nothing was taken from the disk meanwhile: no walk.
-            (0, 1 << 10, None),
-        ] {
-            let mut budget = Budget::new(limit, free_at_first);
-            let reached = budget.look(&folders);
-            if free < RESERVE {
-                eprintln!("skipped: the disk is nearly full");
-                return;
-            }
-            assert_eq!(reached, expected, "{free_at_first} {limit}");
-        }
+        let mut budget = Budget::new(1 << 40, free.saturating_add(3 << 39));
+        budget.reserve = 0;
+        // A walk that is stopped has not seen everything.
+        assert_eq!(budget.look(&folders, &|| true), Some(DiskLimit::Written(1 << 40)));
     }
 
     #[test]

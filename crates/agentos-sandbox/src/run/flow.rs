@@ -65,6 +65,7 @@ pub(super) fn see<E>(
     reap: impl FnOnce() -> std::io::Result<E>,
     is_gone: impl FnOnce(&E) -> bool,
 ) -> Result<(Report, E), SandboxError> {
+    let _guard = EndOnPanic(stop);
     let (events, inbox) = channel();
     let mut talk = Talk {
         before: Vec::new(),
@@ -88,13 +89,34 @@ pub(super) fn see<E>(
         return Err(SandboxError::NotEnded);
     }
     watched?;
-    let report = talk.report(stop)?;
+    let report = match (talk.report(stop), stop.why()) {
+        // Ended before it could report, which is no fault of the helper's.
+        (Err(SandboxError::NoReport(_)), Some(Why::OutOfTime)) => {
+            return Err(SandboxError::OutOfTime(caps.time));
+        }
+        (Err(SandboxError::NoReport(_)), Some(Why::TooMuchDisk(reached))) => {
+            return Err(SandboxError::TooMuchDisk(reached));
+        }
+        (report, _) => report?,
+    };
     match stop.why() {
         Some(Why::OutOfTime) => Err(SandboxError::OutOfTime(caps.time)),
         Some(Why::TooMuchOutput) => Err(SandboxError::TooMuchOutput(caps.output)),
         Some(Why::TooMuchDisk(reached)) => Err(SandboxError::TooMuchDisk(reached)),
         Some(Why::Stopped) => Err(SandboxError::Stopped),
         Some(Why::Asked | Why::Finished) | None => Ok((report, ended)),
+    }
+}
+
+/// Ends the process when whoever takes its output panics: its folders are removed while the panic unwinds.
+struct EndOnPanic<'a>(&'a Stop);
+
+impl Drop for EndOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.end(Why::Asked);
+            self.0.wait();
+        }
     }
 }
 

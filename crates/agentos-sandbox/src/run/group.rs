@@ -19,6 +19,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::order::Limits;
 use crate::report::RunLimit;
 
+/// Names of groups begin so, and the number of the program that made them follows.
+const PREFIX: &str = "agentos-";
+
 /// Makes names of groups of one program different.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
@@ -34,8 +37,9 @@ impl RunGroup {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
         let above = delegated(&own_folders(&mounts, &own)?)?;
+        remove_dead(&above);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let folder = above.join(format!("agentos-{}-{number}", std::process::id()));
+        let folder = above.join(format!("{PREFIX}{}-{number}", std::process::id()));
         fs::create_dir(&folder).ok()?;
         Some(Self { folder })
     }
@@ -67,6 +71,21 @@ impl Drop for RunGroup {
         // Where processes are left, the kernel ends them all (since Linux 5.14); the folder of a group that is not empty stays.
         let _ = fs::write(self.folder.join("cgroup.kill"), "1");
         let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// Removes the empty groups of programs that are dead: one that is killed cannot remove its own.
+fn remove_dead(above: &Path) {
+    let entries = fs::read_dir(above).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let program = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
+        if program.is_some_and(|number| !Path::new("/proc").join(number).exists()) {
+            // Fails where processes are left in it.
+            let _ = fs::remove_dir(entry.path());
+        }
     }
 }
 

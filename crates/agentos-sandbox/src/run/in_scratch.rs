@@ -9,7 +9,7 @@ use agentos_beneath::OpenFolder;
 use std::path::Path;
 
 use super::{Caps, Ended, Input, Sandbox, Stop, Stream};
-use crate::{Order, SandboxError, Scratch};
+use crate::{Order, RunLimit, SandboxError, Scratch};
 
 impl Scratch {
     /// Runs a process to its end, as the users of this run; see [`Sandbox::run`]. What it tried and was refused is in
@@ -17,7 +17,7 @@ impl Scratch {
     ///
     /// # Errors
     /// As [`Sandbox::run`] does. With [`SandboxError::NotEnded`] these folders stay where they are, and the users of this run
-    /// are given to no other one, until a later run finds that the processes are gone.
+    /// are given to no other one, as long as this program runs.
     pub fn run(
         &self,
         sandbox: &Sandbox,
@@ -40,6 +40,9 @@ impl Scratch {
         };
         let watch = self.watch_disk(&order, stop);
         let ended = sandbox.run(&order, input, caps, stop, seen);
+        let others = ended.as_ref().map(|ended| ended.report.run_limits.clone());
+        let disk = watch.as_ref().map(|_| RunLimit::Disk);
+        self.keep_run_limits(disk.into_iter().chain(others.unwrap_or_default()).collect());
         drop(watch);
         if matches!(ended, Err(SandboxError::NotEnded)) {
             self.abandon();
@@ -59,5 +62,7 @@ impl Scratch {
 
     /// Nothing runs on this system.
     #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
-    fn watch_disk(&self, _order: &Order, _stop: &Stop) {}
+    fn watch_disk(&self, _order: &Order, _stop: &Stop) -> Option<()> {
+        None
+    }
 }

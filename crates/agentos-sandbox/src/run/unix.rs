@@ -18,7 +18,7 @@ use super::flow::{self, Begun, Streams};
 use super::group::RunGroup;
 use super::{Caps, Ended, Input, Stream};
 use crate::stage::{FIRST, VERB};
-use crate::watch::{Stop, Why, kill_session, process};
+use crate::watch::{Stop, Why, process, signal};
 use crate::{Order, SandboxError};
 
 /// A helper that was started before it is known what for. It is this far only: in namespaces of its own, with what every
@@ -58,7 +58,8 @@ struct Started {
 impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some(mut started) = self.0.take() {
-            kill_session(process(started.child.id()).as_ref());
+            // The helper waits for its process 1, so that the control group is empty when it has ended.
+            signal(process(started.child.id()).as_ref());
             let _ = started.child.wait();
         }
     }

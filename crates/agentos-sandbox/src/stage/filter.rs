@@ -1,6 +1,7 @@
 //! Seccomp: system calls that no tool needs and that lead around the other layers.
 //!
-//! Owns: the table of refused calls. Never: refuses what ordinary tools need (changing modes, threads, pipes).
+//! Owns: the table of refused calls. Never: refuses what ordinary tools cannot do without (changing modes, threads, pipes). Binding
+//! one's own threads to processors by their number fails, since a filter cannot tell them from others; so does a set-group-ID bit.
 
 use std::sync::mpsc::Sender;
 
@@ -104,6 +105,9 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWCGROUP
 /// Puts a terminal's next input in, or a console's (`TIOCSTI`, `TIOCLINUX`).
 const TERMINAL_INPUT: &[u32] = &[0x5412, 0x541c];
 
+/// Number of fchmodat2(2), which is the same on every architecture; `libc` does not name it for all of them.
+const FCHMODAT2: i64 = 452;
+
 /// Bits of a file's mode with which its program runs as the file's owner or group (inode(7): `S_ISUID`, `S_ISGID`). A file of
 /// the tool's lies on the real disk as well, where they would make another user of the machine act as ours.
 const SET_ID: u32 = 0o6000;
@@ -136,11 +140,7 @@ pub(super) const PARTLY_REFUSED: &[(&str, i64, When)] = &[
         libc::SYS_fchmodat,
         When::Has(2, SET_ID),
     ),
-    (
-        "fchmodat2 (a set-id bit)",
-        libc::SYS_fchmodat2,
-        When::Has(2, SET_ID),
-    ),
+    ("fchmodat2 (a set-id bit)", FCHMODAT2, When::Has(2, SET_ID)),
     ("mknodat (a set-id bit)", libc::SYS_mknodat, When::Has(2, SET_ID)),
     (
         "openat (a set-id bit)",
@@ -148,33 +148,37 @@ pub(super) const PARTLY_REFUSED: &[(&str, i64, When)] = &[
         When::HasAll(&[(2, CREATES), (3, SET_ID)]),
     ),
     (
-        "ioprio_set (another process)",
+        "ioprio_set (a process by its number)",
         libc::SYS_ioprio_set,
         OTHER_IO_PRIORITY,
     ),
-    ("prlimit64 (another process)", libc::SYS_prlimit64, OTHER_PROCESS),
     (
-        "sched_setaffinity (another process)",
+        "prlimit64 (a process by its number)",
+        libc::SYS_prlimit64,
+        OTHER_PROCESS,
+    ),
+    (
+        "sched_setaffinity (a process by its number)",
         libc::SYS_sched_setaffinity,
         OTHER_PROCESS,
     ),
     (
-        "sched_setattr (another process)",
+        "sched_setattr (a process by its number)",
         libc::SYS_sched_setattr,
         OTHER_PROCESS,
     ),
     (
-        "sched_setparam (another process)",
+        "sched_setparam (a process by its number)",
         libc::SYS_sched_setparam,
         OTHER_PROCESS,
     ),
     (
-        "sched_setscheduler (another process)",
+        "sched_setscheduler (a process by its number)",
         libc::SYS_sched_setscheduler,
         OTHER_PROCESS,
     ),
     (
-        "setpriority (another process)",
+        "setpriority (a process by its number)",
         libc::SYS_setpriority,
         OTHER_PRIORITY,
     ),
@@ -367,7 +371,7 @@ mod tests {
             (libc::SYS_fchmod, [3, 0o1777, 0], true),
             (libc::SYS_fchmod, [3, 0o4755, 0], false),
             (libc::SYS_fchmodat, [3, 0, 0o2755], false),
-            (libc::SYS_fchmodat2, [3, 0, 0o6000], false),
+            (FCHMODAT2, [3, 0, 0o6000], false),
             (libc::SYS_mknodat, [3, 0, 0o10_644], true),
             (libc::SYS_mknodat, [3, 0, 0o104_755], false),
         ] {

@@ -28,6 +28,17 @@ pub(super) struct Record(Arc<Mutex<Written>>);
 struct Written {
     parent: UnixStream,
     counts: BTreeMap<String, u64>,
+    is_over: bool,
+}
+
+impl Written {
+    /// Writes whole lines. Where the parent does not take them, this process ends and the tool with it: evidence that says less
+    /// than what happened must not come from a run that counts.
+    fn write(&mut self, lines: &str) {
+        if self.parent.write_all(lines.as_bytes()).is_err() {
+            std::process::abort();
+        }
+    }
 }
 
 impl Record {
@@ -43,8 +54,11 @@ impl Record {
     }
 
     fn over(parent: UnixStream) -> Self {
-        let counts = BTreeMap::new();
-        Self(Arc::new(Mutex::new(Written { parent, counts })))
+        Self(Arc::new(Mutex::new(Written {
+            parent,
+            counts: BTreeMap::new(),
+            is_over: false,
+        })))
     }
 
     /// Begins to listen, on a thread that no later layer holds; what it is to listen to comes through the channel.
@@ -59,7 +73,7 @@ impl Record {
                 return;
             }
             let Ok(listener) = hear.recv() else { return };
-            record.write_line(HEARD);
+            record.written().write(&format!("{HEARD}\n"));
             while let Ok(heard) = listener.next_call() {
                 let Some(call) = heard else { continue };
                 // Before it is answered: a tool that knows of the refusal could have this process killed.
@@ -72,38 +86,33 @@ impl Record {
         thread::Builder::new().spawn(listen).ok().map(|_| say)
     }
 
-    /// Writes how often each was refused, and that this is all.
+    /// Writes how often each was refused, and that this is all. What is refused afterwards, to processes that the tool left
+    /// behind and that end with this one, is not counted any more: nothing may follow the last line.
     pub(super) fn end(&self) {
-        let counts = self.written().counts.clone();
+        let mut written = self.written();
+        let counts = std::mem::take(&mut written.counts);
+        let mut lines = String::new();
         for (name, times) in counts {
-            self.write_line(&format!("{times} {name}"));
+            lines.push_str(&format!("{times} {name}\n"));
         }
-        self.write_line(COMPLETE);
+        written.is_over = true;
+        written.write(&format!("{lines}{COMPLETE}\n"));
     }
 
     fn count(&self, call: &Call) {
         let mut name = named(call);
-        let is_new = {
-            let counts = &mut self.written().counts;
-            if !counts.contains_key(&name) && counts.len() >= MOST {
-                OTHERS.clone_into(&mut name);
-            }
-            let times = counts.entry(name.clone()).or_default();
-            *times += 1;
-            *times == 1
-        };
-        // At once: where the tool has to be killed there is no later.
-        if is_new {
-            self.write_line(&format!("1 {name}"));
+        let mut written = self.written();
+        if written.is_over {
+            return;
         }
-    }
-
-    /// Writes a line. Where the parent does not take it, this process ends and the tool with it: evidence that says less than
-    /// what happened must not come from a run that counts.
-    fn write_line(&self, line: &str) {
-        let written = self.written().parent.write_all(format!("{line}\n").as_bytes());
-        if written.is_err() {
-            std::process::abort();
+        if !written.counts.contains_key(&name) && written.counts.len() >= MOST {
+            OTHERS.clone_into(&mut name);
+        }
+        let times = written.counts.entry(name.clone()).or_default();
+        *times += 1;
+        // At once: where the tool has to be killed there is no later.
+        if *times == 1 {
+            written.write(&format!("1 {name}\n"));
         }
     }
 
@@ -199,6 +208,7 @@ mod tests {
             record.count(&call(number, 0, 0));
         }
         record.end();
+        record.count(&call(libc::SYS_ptrace, 0, 0));
         drop(record);
         let mut text = String::new();
         std::io::Read::read_to_string(&mut parent, &mut text).unwrap();

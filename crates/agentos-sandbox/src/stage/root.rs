@@ -13,6 +13,7 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::{chdir, pivot_root};
 
 use super::Refusal;
+use super::cover::{find_covers, find_hidden};
 use crate::order::{Order, Overlay};
 
 /// Folders of programs and libraries.
@@ -122,12 +123,18 @@ impl Root {
     pub(super) fn finish(&self, order: &Order) -> Result<(), Refusal> {
         let is_of_runs = |place: &PathBuf| order.runs.as_ref().is_some_and(|runs| place.starts_with(runs));
         let (of_runs, readable): (Vec<_>, Vec<_>) = order.readable.iter().cloned().partition(is_of_runs);
-        for place in unshown(&readable) {
-            self.show(&place, &place, true)?;
+        let mut shown = unshown(&readable);
+        for place in &shown {
+            self.show(place, place, true)?;
         }
         if let Some(runs) = &order.runs {
             let tool = order.identity.map(|identity| identity.tool);
-            cover(&cover_place(runs, tool))?;
+            shown.extend(SYSTEM.iter().map(PathBuf::from));
+            let covers = find_covers(&shown, runs, tool);
+            covers.iter().try_for_each(|place| cover(place))?;
+            for place in find_hidden(&readable, &covers, runs) {
+                self.show(&place, &place, true)?;
+            }
         }
         // The objects of this run's copy lie there, and would be covered.
         for place in &of_runs {
@@ -271,23 +278,6 @@ fn cover(place: &Path) -> Result<(), String> {
         Ok(found) if found.is_dir() => tmpfs(at, "mode=755,size=1m"),
         Ok(_) | Err(_) => Ok(()),
     }
-}
-
-/// Where to cover the folder of all runs, so that the tool sees no other run and still gets to its own folders: at the highest
-/// folder above it that the tool's user may not pass through (`x` for others, path_resolution(7)), of which it could see
-/// nothing anyway. `tool` is `None` if that is our own user, who passes everywhere.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the root is built before the tool is started"
-)]
-fn cover_place(runs: &Path, tool: Option<u32>) -> PathBuf {
-    use std::os::unix::fs::MetadataExt;
-    let is_closed = |place: &&Path| {
-        let found = fs::symlink_metadata(place);
-        tool.is_some() && found.is_ok_and(|found| found.is_dir() && found.mode() & 0o001 == 0)
-    };
-    let closed = runs.ancestors().filter(is_closed).last();
-    closed.unwrap_or(runs).to_owned()
 }
 
 /// Puts an empty file over each of [`HIDDEN`] that this kernel has.
@@ -443,25 +433,6 @@ mod tests {
         assert!(whole.contains(&"/etc".into()), "{whole:?}");
         for own in ["/", "/dev", "/proc", "/usr"] {
             assert!(!whole.contains(&own.into()), "{own}: {whole:?}");
-        }
-    }
-
-    #[test]
-    fn the_folder_of_all_runs_is_covered_where_the_tools_user_could_not_get_further() {
-        use std::os::unix::fs::PermissionsExt;
-        let top = tempfile::tempdir().unwrap();
-        let top = top.path().canonicalize().unwrap();
-        fs::set_permissions(&top, fs::Permissions::from_mode(0o755)).unwrap();
-        let (closed, runs) = (top.join("closed"), top.join("closed/open/runs"));
-        fs::create_dir_all(&runs).unwrap();
-        for (mode, tool, expected) in [
-            (0o755, Some(7), &runs),
-            (0o700, Some(7), &closed),
-            (0o750, Some(7), &closed),
-            (0o700, None, &runs),
-        ] {
-            fs::set_permissions(&closed, fs::Permissions::from_mode(mode)).unwrap();
-            assert_eq!(&cover_place(&runs, tool), expected, "{mode:o} {tool:?}");
         }
     }
 

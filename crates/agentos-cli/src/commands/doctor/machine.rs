@@ -75,7 +75,10 @@ fn signing_key(app: &App) -> Check {
 
 /// Which limits hold for all processes of a run together, as the end of a sentence.
 fn run_limits(report: &Report) -> String {
-    let holds = |limit: &RunLimit| *limit == RunLimit::Disk || report.run_limits.contains(limit);
+    // That of the disk is kept by watching a run's folders, which needs a system that tells what is free.
+    let is_watched = cfg!(unix);
+    let holds =
+        |limit: &RunLimit| (is_watched && *limit == RunLimit::Disk) || report.run_limits.contains(limit);
     let (held, missing): (Vec<RunLimit>, Vec<RunLimit>) = RunLimit::ALL.into_iter().partition(holds);
     let named = |limits: &[RunLimit]| {
         let names: Vec<&str> = limits.iter().map(|limit| limit.as_str()).collect();
