@@ -119,6 +119,12 @@ impl Repository {
         target: &Target,
         owner: Option<u32>,
     ) -> Result<BaseCopy, ExecError> {
+        // A mount of the one and of the other would follow a link, and git2 a third.
+        for name in ["files", OBJECTS, "rules"] {
+            let place = folder.join(name);
+            let opened = OpenFolder::open_root(&place);
+            opened.map_err(|error| ExecError::write("open", &place)(error.into()))?;
+        }
         let failed = || ExecError::git("open the copy");
         let rules = git2::Repository::open(folder.join("rules")).map_err(failed())?;
         rules

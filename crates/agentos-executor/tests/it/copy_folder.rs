@@ -257,6 +257,25 @@ fn a_link_in_place_of_a_lock_or_a_record_is_not_written_through() {
 }
 
 #[test]
+fn a_link_in_place_of_a_folder_of_a_copy_is_refused() {
+    let repo = example();
+    let copies = copies_of(&repo);
+    let base = copy_in(&repo, &copies, "k").unwrap().files();
+    let base = base.parent().unwrap().to_owned();
+    let private = repo.outside().join("private");
+    make_dir(&private);
+    for name in ["files", "objects", "rules"] {
+        fs::rename(base.join(name), base.join("aside")).unwrap();
+        make_link(&base.join(name), &private.display().to_string());
+        let refused = copy_in(&repo, &copies, "k").map(drop).unwrap_err();
+        assert!(refused.to_string().contains(name), "{refused}");
+        fs::remove_file(base.join(name)).unwrap();
+        fs::rename(base.join("aside"), base.join(name)).unwrap();
+    }
+    copy_in(&repo, &copies, "k").unwrap();
+}
+
+#[test]
 fn a_copys_name_says_nothing_of_the_base() {
     let (repo, other) = (example(), example());
     let names = [&repo, &other].map(|repo| {
