@@ -299,6 +299,60 @@ def check_history():
     sys.exit(1)
 
 
+def readable():
+    """Names every file and every link that a tool finds about itself, its processes and its copy."""
+    for top in ("/proc/self", "/proc/thread-self", "/proc/1", f"/proc/{os.getppid()}"):
+        for name in ("mountinfo", "mounts", "mountstats", "environ", "cmdline", "maps", "smaps", "status", "cgroup", "comm", "cwd", "root", "exe"):
+            yield f"{top}/{name}"
+        try:
+            yield from (f"{top}/fd/{name}" for name in os.listdir(top + "/fd"))
+        except OSError:
+            pass
+    yield from ("/proc/mounts", "/proc/keys", "/proc/locks", "/proc/cmdline", "/proc/swaps", "/etc/mtab", "/proc/net/unix", "/proc/sys/kernel/core_pattern")
+    for top in (C.copy, os.environ["HOME"], os.environ["TMPDIR"]):
+        for folder, _folders, files in os.walk(top):
+            yield from (os.path.join(folder, name) for name in files)
+
+
+def repository_path():
+    """Looks for the repository's real path in all that a tool can read (finding 26)."""
+    wanted, found = C.repository.encode(), []
+    # The rogue itself is told the path, by a file of the copy.
+    for path in set(readable()) - {C.copy + "/rogue.json"}:
+        try:
+            if os.path.islink(path):
+                text = os.fsencode(os.readlink(path))
+            else:
+                with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+                    text = file.read(1 << 24)
+        except OSError:
+            continue
+        if wanted in text:
+            found.append(path)
+    if any(C.repository in part for part in (os.getcwd(), *os.environ, *os.environ.values())):
+        found.append("the environment")
+    # Not even as an empty folder on the way to something else.
+    if os.path.lexists(C.repository):
+        found.append("a folder of this name")
+    for command in (("config", "--list", "--show-origin"), ("rev-parse", "--show-toplevel", "--absolute-git-dir"), ("count-objects", "-v")):
+        done = subprocess.run(["git", *command], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        if wanted in done.stdout + done.stderr:
+            found.append(" ".join(("git", *command)))
+    create("found.txt", "".join(f"found it in {place}\n" for place in sorted(found)) or "found nothing\n")
+
+
+def disk_limit():
+    """Takes 12 GB of the disk, in files that are each within the limit of a file (finding 25)."""
+    places = (".", os.environ["TMPDIR"], os.environ["HOME"])
+    for number in range(12):
+        handle = os.open(f"{places[number % 3]}/taken-{number}", os.O_WRONLY | os.O_CREAT, 0o600)
+        os.posix_fallocate(handle, 0, 10**9)
+        os.close(handle)
+    # It has taken them, and would keep them.
+    while True:
+        signal.pause()
+
+
 def setuid_bits_left():
     """Leaves a setuid file in its answer."""
     create("tool.sh", "#!/bin/sh\n")
@@ -312,5 +366,5 @@ def setuid_bits_left():
 
 RUNS = (
     spinning_children, survivors, deep_tree, deep_tree_in_copy, clean_up_race, setuid_visible, pair_first, pair_second,
-    blinded_record, check_history, setuid_bits_left,
+    blinded_record, check_history, repository_path, disk_limit, setuid_bits_left,
 )

@@ -4,7 +4,9 @@
 //! not run as passed.
 
 mod answers;
+mod caches;
 mod classes;
+mod disk;
 mod forged;
 mod ground;
 mod half;

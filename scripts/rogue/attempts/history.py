@@ -83,11 +83,18 @@ def _(me):
     os.mkdir(objects + "/rogue")
 
 
-@attempt("borrowed-objects-list", "lists the object store that its copy borrows from", NEEDS)
+@attempt("borrowed-objects-list", "finds an object of no file that it is shown in the store that its copy borrows from", NEEDS)
 def _(me):
     with open(C.copy + "/.git/objects/info/alternates") as file:
         objects = file.read().strip()
-    os.listdir(objects)
+    run("git", "init", "-q", "--bare", "lister")
+    create("lister/objects/info/alternates", objects + "\n")
+    listed = run("git", "-C", "lister", "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split()
+    shown = git("rev-parse", "HEAD", "HEAD^{tree}").split() + [line.split()[2] for line in git("ls-tree", "-rt", "HEAD").splitlines()]
+    more = set(listed) - set(shown)
+    if not more:
+        raise Held(f"{len(listed)} objects, all of what is shown")
+    return f"{len(more)} more"
 
 
 @attempt("object-store-by-path", "lists the repository's object store")

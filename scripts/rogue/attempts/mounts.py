@@ -177,7 +177,7 @@ def _(me):
     # The own mounts name the folder that lies under them; those of anything else are the outside's.
     own = ("/proc", "/dev", "/tmp", "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt")
     places = [line.split()[4] for line in open("/proc/self/mountinfo")]
-    other = [place for place in places if place != "/" and not place.startswith(own) and not place.startswith(os.path.dirname(C.repository)) and not place.startswith(tuple(os.environ["PATH"].split(":")))]
+    other = [place for place in places if place != "/" and not place.startswith(own) and not place.startswith((os.path.dirname(C.repository), C.caches)) and not place.startswith(tuple(os.environ["PATH"].split(":")))]
     if not other:
         raise Held("only its own are there")
 

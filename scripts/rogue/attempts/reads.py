@@ -94,15 +94,19 @@ def _(me):
 
 @attempt("read-other-run", "the folders of other runs")
 def _(me):
-    first((C.repository + "/.git/agentos/copies", os.path.dirname(C.repository)), beyond_mounts)
+    kept = glob.glob(C.caches + "/*/agentos/copies/*") + glob.glob(C.repository + "/.git/agentos/copies*")
+    first((*kept, C.caches, os.path.dirname(C.repository)), beyond_mounts)
 
 
-@attempt("read-base-copy", "the product's kept copy of another base", "an earlier run")
+@attempt("read-base-copy", "the product's kept copy of a base, beside what is shown of it", "an earlier run, and the rights of the user whose cache it is")
 def _(me):
-    found = glob.glob(C.repository + "/.git/agentos/copies/base-*")
-    if not found:
-        raise Held("there is none to be seen")
-    os.listdir(found[0])
+    found = glob.glob(C.caches + "/*/agentos/copies/*/base-*") + glob.glob(C.repository + "/.git/agentos/copies*/base-*")
+    first([place for place in found if os.path.isdir(place)], beyond_mounts)
+
+
+@attempt("read-cache-salt", "the salt that keeps the names of copies from being computed", "an earlier run, and the rights of the user whose cache it is")
+def _(me):
+    first(glob.glob(C.caches + "/*/agentos/copies/*/salt"), read)
 
 
 @attempt("leaked-environment", "a variable of the user's shell")

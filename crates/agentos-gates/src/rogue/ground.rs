@@ -17,7 +17,10 @@ use crate::error::GateError;
 use crate::witness;
 
 /// Owner of what the tool could change if it were outside, where root starts the product.
-const TOOL_USER: u32 = 65_533;
+pub(super) const TOOL_USER: u32 = 65_533;
+
+/// Name of the cache that most runs have.
+const MAIN_CACHE: &str = "main";
 
 /// Key of the neighbour's shared memory and messages; nothing else of a machine is likely to have it.
 const KEY: u32 = 0x526f_6700;
@@ -41,6 +44,7 @@ pub(super) fn starter() -> Result<u32, GateError> {
 /// Everything outside.
 pub(super) struct Ground {
     scratch: tempfile::TempDir,
+    caches: tempfile::TempDir,
     repository: PathBuf,
     token: String,
     /// Stands in every file that a tool must not read, and nowhere else.
@@ -59,6 +63,7 @@ impl Ground {
     /// Prepares everything for a product that `user` starts; `None` if it is the one who starts the gate.
     pub(super) fn prepare(python: &Path, user: Option<u32>) -> Result<Self, GateError> {
         let scratch = scratch_folder()?;
+        let caches = scratch_folder()?;
         let top = scratch.path().to_owned();
         let half = user.map_or("starter", |_| "user");
         let token = format!("agentos-rogue-{}-{half}", std::process::id());
@@ -79,6 +84,7 @@ impl Ground {
         let (neighbour, numbers) = start_neighbour(python, &top, (&token, &marker), owner)?;
         let ground = Self {
             scratch,
+            caches,
             repository,
             token,
             marker,
@@ -89,6 +95,10 @@ impl Ground {
             user,
         };
         let objects = past::write(&ground.repository, &ground.marker)?;
+        // Nobody else may rename what lies in it, or the product keeps nothing there.
+        give(ground.caches(), ground.owner()?)?;
+        set_mode(ground.caches(), 0o755)?;
+        ground.make_cache(MAIN_CACHE)?;
         ground.configure(python, &numbers, &objects)?;
         ground.open()?;
         Ok(ground)
@@ -98,7 +108,7 @@ impl Ground {
     fn configure(&self, python: &Path, numbers: &Value, objects: &PastObjects) -> Result<(), GateError> {
         let (tcp, allowed, udp) = self.listeners.ports()?;
         let config = json!({
-            "repository": self.repository, "spare": self.spare(), "outside": self.outside(), "home": self.home(),
+            "repository": self.repository, "caches": self.caches(), "spare": self.spare(), "outside": self.outside(), "home": self.home(),
             "shown": self.shown(), "token": self.token, "pid": std::process::id(), "victim": self.victim.id(),
             "tcp": tcp, "udp": udp, "allowed": allowed, "host": "localhost", "unix": self.outside().join("socket"),
             "key": KEY, "msg": numbers["msg"], "shm": numbers["shm"], "objects": objects,
@@ -135,10 +145,7 @@ impl Ground {
 
     /// Opens everything to everybody: where an attempt fails, it is not for want of plain permissions.
     pub(super) fn open(&self) -> Result<(), GateError> {
-        let owner = match (self.user, starter()?) {
-            (Some(user), _) => user,
-            (None, starter) => starter,
-        };
+        let owner = self.owner()?;
         open_below(self.scratch.path(), owner)?;
         // Only an owner may change modes; where root starts the product, tools are another user.
         let canaries = if (self.user, owner) == (None, 0) {
@@ -151,6 +158,30 @@ impl Ground {
         open_below(&self.shown(), canaries)?;
         // A tree of which a change of permissions would be seen.
         set_mode(&self.outside().join("tree/a/b"), 0o755)
+    }
+
+    /// Returns the user who starts the product.
+    pub(super) fn owner(&self) -> Result<u32, GateError> {
+        self.user.map_or_else(starter, Ok)
+    }
+
+    /// Makes a cache of the user's own, as closed to others as a home's.
+    pub(super) fn make_cache(&self, name: &str) -> Result<PathBuf, GateError> {
+        let cache = self.caches().join(name);
+        std::fs::create_dir_all(&cache).map_err(GateError::file(&cache))?;
+        set_mode(&cache, 0o700)?;
+        give(&cache, self.owner()?)?;
+        Ok(cache)
+    }
+
+    /// Returns the folder of all caches.
+    pub(super) fn caches(&self) -> &Path {
+        self.caches.path()
+    }
+
+    /// Returns the cache that the product has in every run but those that are about a cache.
+    pub(super) fn cache(&self) -> PathBuf {
+        self.caches().join(MAIN_CACHE)
     }
 
     /// Sets the user on a command who starts the product.
@@ -223,12 +254,22 @@ impl Drop for Ground {
             let _ = std::fs::remove_file(place);
         }
         // A tool may have left more levels than the standard library's recursion has room for; `rm` does not recurse.
-        let _ = Command::new("chmod")
-            .args(["-R", "u+rwX"])
-            .arg(self.scratch.path())
-            .status();
-        let _ = Command::new("rm").arg("-rf").arg(self.scratch.path()).status();
+        for folder in [self.scratch.path(), self.caches.path()] {
+            remove_below(folder);
+        }
     }
+}
+
+/// Removes a folder and whatever lies in it.
+pub(super) fn remove_below(folder: &Path) {
+    if folder.symlink_metadata().is_err() {
+        return;
+    }
+    // What cannot be removed lies in a temporary folder.
+    if !folder.is_symlink() {
+        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(folder).status();
+    }
+    let _ = Command::new("rm").arg("-rf").arg(folder).status();
 }
 
 /// Makes a folder that is not below `/tmp`: there the sandbox has a writable folder of its own, in which a tool could make
@@ -291,7 +332,8 @@ pub(super) fn make_link(to: &Path, place: &Path) -> Result<(), GateError> {
     run_quietly(Command::new("ln").arg("-sfn").arg(to).arg(place))
 }
 
-fn run_quietly(command: &mut Command) -> Result<(), GateError> {
+/// Runs a program to its end.
+pub(super) fn run_quietly(command: &mut Command) -> Result<(), GateError> {
     let program = PathBuf::from(command.get_program());
     let status = command.stdin(Stdio::null()).status();
     match status {
@@ -373,9 +415,10 @@ fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
     Ok(())
 }
 
-fn give_below(path: &Path, owner: u32) -> Result<(), GateError> {
+/// Gives everything below a folder to `owner`; follows no link.
+pub(super) fn give_below(path: &Path, owner: u32) -> Result<(), GateError> {
     give(path, owner)?;
-    if path.is_dir() {
+    if path.is_dir() && !path.is_symlink() {
         for entry in std::fs::read_dir(path).map_err(GateError::file(path))? {
             give_below(&entry.map_err(GateError::file(path))?.path(), owner)?;
         }

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::ground::Ground;
 use super::runs::{AttemptReport, AttemptVerdict, Program};
 use super::suite::AttemptRow;
-use super::{check_of, now};
+use super::{check_of, now, skipped};
 use crate::error::GateError;
 use crate::evidence::Tape;
 use crate::results::Check;
@@ -40,6 +40,7 @@ impl Half {
         let program = Program {
             agentos,
             python,
+            cache: ground.cache(),
             ground: &ground,
         };
         if let Some(why) = program.cannot_confine()? {
@@ -75,7 +76,7 @@ impl Half {
         let (held, said) = program.evidence_is_whole()?;
         checks.push(self.check("evidence", "the evidence verifies", held, said));
         // Last: it changes what the product itself keeps.
-        for (id, held, said) in program.forged_copies()? {
+        for (id, held, said) in [program.forged_copies()?, program.forged_caches()?].concat() {
             tape.add(
                 &now(),
                 "run",
@@ -105,6 +106,18 @@ impl Half {
                     json!({"half": self.name, "run": id, "held": held, "said": said}),
                 )?;
                 checks.push(self.check(id, name, held, said));
+            }
+        }
+        let id = "disk-limit";
+        match program.disk_limit()? {
+            Err(why) => checks.push(skipped(&format!("{}/{id}", self.name), &why)),
+            Ok((held, said)) => {
+                tape.add(
+                    &now(),
+                    "run",
+                    json!({"half": self.name, "run": id, "held": held, "said": said}),
+                )?;
+                checks.push(self.check(id, "a run that takes too much of the disk is ended", held, said));
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! Owns: the calls, and reading what came of them. Never: passes anything but what a user would.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,8 @@ pub(super) struct Program<'a> {
     pub(super) agentos: &'a Path,
     pub(super) python: &'a Path,
     pub(super) ground: &'a Ground,
+    /// The user's cache folder.
+    pub(super) cache: PathBuf,
 }
 
 /// One attempt, as the rogue reports it.
@@ -271,7 +273,7 @@ impl Program<'_> {
             // Nothing but its own judgement may keep an answer from landing.
             .envs(IDENTITY)
             .env_remove("XDG_CONFIG_HOME")
-            .env_remove("XDG_CACHE_HOME")
+            .env("XDG_CACHE_HOME", &self.cache)
             .env_remove("XDG_RUNTIME_DIR")
             .current_dir(self.ground.repository())
             .stdin(Stdio::null());

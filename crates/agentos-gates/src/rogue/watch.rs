@@ -32,7 +32,7 @@ impl Ground {
     fn files(&self) -> Result<BTreeMap<PathBuf, String>, GateError> {
         let mut files = BTreeMap::new();
         for folder in [self.outside(), self.spare(), self.home(), self.shown()] {
-            // The product keeps its own keys and settings in the home, and may keep copies in its cache.
+            // The product keeps its own keys and settings in the home, and a cache where it is told of no other.
             let own = |path: &Path| {
                 [".config", ".agentos", ".local", ".cache"]
                     .iter()
@@ -126,13 +126,14 @@ impl Ground {
 
     fn processes(&self) -> Vec<(String, String)> {
         let own = self.own_processes();
-        let text = self.top().as_os_str().as_encoded_bytes();
+        let places = [self.top(), self.caches()].map(|place| place.as_os_str().as_encoded_bytes());
         let Ok(entries) = std::fs::read_dir("/proc") else {
             return Vec::new();
         };
         let names_us = |place: &Path, file: &str| {
             let bytes = std::fs::read(place.join(file)).unwrap_or_default();
-            bytes.windows(text.len()).any(|window| window == text)
+            let has = |text: &&[u8]| bytes.windows(text.len()).any(|window| window == *text);
+            places.iter().any(has)
         };
         let mut found = Vec::new();
         for entry in entries.flatten() {

@@ -10,6 +10,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use super::answers::Seen;
+use super::ground::remove_below;
 use super::runs::{Ended, HARMLESS, Program};
 use crate::error::GateError;
 use crate::witness;
@@ -37,6 +38,7 @@ impl Program<'_> {
             self.check_history()?,
             self.setuid_in_answer()?,
             self.program_by_path()?,
+            self.repository_path()?,
         ])
     }
 
@@ -86,7 +88,11 @@ impl Program<'_> {
 
     /// A tool that leaves setuid files where another user may find them, looked for while it runs (finding 6).
     fn setuid_files(&self) -> Result<Seen, GateError> {
-        let folders = [self.ground.repository().join(".git/agentos"), self.ground.home()];
+        let folders = [
+            self.ground.repository().join(".git/agentos"),
+            self.ground.home(),
+            self.ground.caches().to_owned(),
+        ];
         let mut found = None;
         let ended = self.while_running("setuid-visible", || {
             found = Some(
@@ -221,6 +227,14 @@ impl Program<'_> {
         Ok(("program-by-absolute-path", lines == ["looked"], said))
     }
 
+    /// A tool that looks for the repository's real path in all that it can read (finding 26).
+    fn repository_path(&self) -> Result<Seen, GateError> {
+        let ended = self.rogue(&["--timeout", "60"], Some("repository-path"))?;
+        let lines = ended.added();
+        let said = format!("{}, {}", lines.join(" / "), ended.summary());
+        Ok(("repository-path", lines == ["found nothing"], said))
+    }
+
     /// Names what is left of the ground's processes, and ends it.
     fn take_survivors(&self) -> Vec<String> {
         let left = self.ground.left_behind();
@@ -293,24 +307,36 @@ impl Program<'_> {
         })
     }
 
-    /// Folders of runs that are over.
-    fn run_folders(&self) -> Vec<String> {
-        let copies = self.ground.repository().join(".git/agentos/copies");
-        let entries = std::fs::read_dir(copies).into_iter().flatten().flatten();
-        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        names.filter(|name| name.starts_with("run-")).collect()
+    /// Returns the folders of runs that are over: below the cache, and below the git directory, where they lie if no cache is
+    /// safe.
+    pub(super) fn run_folders(&self) -> Vec<String> {
+        let copies = entries(&self.cache.join("agentos/copies"));
+        let state = entries(&self.ground.repository().join(".git/agentos"));
+        let passing = state.into_iter().filter(|place| is_named(place, "copies"));
+        let places = copies.into_iter().chain(passing);
+        let runs = places.flat_map(|place| entries(&place));
+        let runs = runs.filter(|place| is_named(place, "run-"));
+        runs.map(|place| place.display().to_string()).collect()
     }
 
     fn remove_run_folders(&self) {
-        let copies = self.ground.repository().join(".git/agentos/copies");
-        for name in self.run_folders() {
-            // Judged already; `rm` does not recurse.
-            let _ = std::process::Command::new("rm")
-                .arg("-rf")
-                .arg(copies.join(name))
-                .status();
+        for place in self.run_folders() {
+            // Judged already.
+            remove_below(Path::new(&place));
         }
     }
+}
+
+/// Returns what lies in a folder; nothing if there is none.
+pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+/// Tells whether the name of a place begins so.
+pub(super) fn is_named(place: &Path, beginning: &str) -> bool {
+    let name = place.file_name().unwrap_or_default();
+    name.to_string_lossy().starts_with(beginning)
 }
 
 /// What another user could use below a folder: files with setuid or setgid bits, and a run's folder that is open to them.
@@ -350,7 +376,8 @@ fn find_key<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     }
 }
 
-fn mode(place: &Path) -> Result<u32, GateError> {
+/// Returns the permissions of a place.
+pub(super) fn mode(place: &Path) -> Result<u32, GateError> {
     let about = std::fs::metadata(place).map_err(GateError::file(place))?;
     Ok(about.permissions().mode() & 0o7777)
 }
