@@ -11,7 +11,8 @@ attempt = table("scheduling")
 HERE = "a process 1 of its own user, which only a sandbox has"
 POLICY = ctypes.create_string_buffer(struct.pack("i", 0), 4)
 MASK = ctypes.create_string_buffer(b"\x01" + bytes(127), 128)
-ATTRIBUTES = ctypes.create_string_buffer(struct.pack("IIQiIQQQ", 48, 0, 0, 0, 0, 0, 0, 0), 48)
+# The lowest priority: a gate that is started with one below the usual may not raise it again.
+ATTRIBUTES = ctypes.create_string_buffer(struct.pack("IIQiIQQQ", 48, 0, 0, 19, 0, 0, 0, 0), 48)
 SMALL = ctypes.create_string_buffer(struct.pack("QQ", 5, 5), 16)
 OLD = ctypes.create_string_buffer(16)
 
