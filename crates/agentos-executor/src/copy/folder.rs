@@ -278,8 +278,12 @@ fn make_passing(state: &Path) -> io::Result<(PathBuf, File)> {
 
 /// Returns true if this is a folder of ours, no link, whose process is gone.
 fn is_unused(place: &Path) -> bool {
+    // Its owner first: opening a lock makes one, and another user's folder is none of ours to write.
+    if !is_own_folder(place) {
+        return false;
+    }
     let lock = OpenFolder::open_root(place).and_then(|folder| folder.open_lock(OsStr::new(PASSING_LOCK)));
-    is_own_folder(place) && lock.is_ok_and(|lock| lock.try_lock().is_ok())
+    lock.is_ok_and(|lock| lock.try_lock().is_ok())
 }
 
 /// Returns true if this is a folder of ours, no link.
