@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use agentos_beneath::{EntryKind, OpenFolder};
 
+use agentos_diff::RepoPath;
 use agentos_sandbox::SandboxError;
 
 use crate::AgentError;
@@ -49,9 +50,23 @@ pub(crate) fn keep_if_alive<T>(checkout: Box<dyn Checkout>, done: &Result<T, Age
     }
 }
 
+/// Returns true if a folder is a git directory, or the top of a working tree, whose history would be shown with it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a folder of the user's working tree, before any tool is started"
+)]
+fn is_git_folder(place: &Path) -> bool {
+    let holds = |name: &str| place.join(name).symlink_metadata().is_ok();
+    holds(".git") || (holds("HEAD") && (holds("objects") || holds("commondir")))
+}
+
 /// Refuses to show the user's folders where the commit has something of its own: what it does not ignore, and what lies
 /// below a link of it, which leads anywhere.
 pub(crate) fn shareable(checkout: &dyn Checkout, shared: &[(PathBuf, String)]) -> Result<(), AgentError> {
+    let is_of_git = |(from, name): &&(PathBuf, String)| RepoPath::new(name).is_err() || is_git_folder(from);
+    if let Some((_, name)) = shared.iter().find(is_of_git) {
+        return Err(AgentError::OfGit(name.clone()));
+    }
     let files = checkout.files();
     let own =
         |name: &str| is_below_link(&files, Path::new(name)) || !checkout.is_ignored(&format!("{name}/"));

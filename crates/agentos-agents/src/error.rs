@@ -68,6 +68,11 @@ pub enum AgentError {
     /// What was to be shared is part of the repository.
     #[error("`{0}` cannot be shared with the tool, because the repository does not ignore it")]
     NotIgnored(String),
+    /// What was to be shared is git's own.
+    #[error(
+        "`{0}` cannot be shared with the tool, because it is a git directory, or holds one: the tool would see all of its history"
+    )]
+    OfGit(String),
     /// Its answer holds what it was handed to sign in with.
     #[error(
         "`{0}` wrote a key or token that it was handed into its answer, and nothing of the answer is kept"
@@ -144,7 +149,8 @@ impl AgentError {
             Self::Failed { .. } => "exit_code",
             Self::Said { .. } => "no_answer",
             Self::Protocol { .. } | Self::Acp { .. } => "protocol",
-            Self::NotIgnored(_) => "not_ignored",
+            Self::NotIgnored(_) | Self::OfGit(_) => "not_ignored",
+
             Self::Secret(_) => "secret",
         }
     }
@@ -153,6 +159,7 @@ impl AgentError {
         match self {
             Self::NoProgram(_)
             | Self::NotIgnored(_)
+            | Self::OfGit(_)
             | Self::Sandbox(
                 SandboxError::Unsupported(_) | SandboxError::NotConfined(_) | SandboxError::NoOverlay(_),
             ) => ErrorCategory::Config,
@@ -191,6 +198,9 @@ impl AgentError {
                 Some("`agentos tool conform -- COMMAND` shows what a tool has to say and when")
             }
             Self::NotIgnored(_) => Some("share folders that `.gitignore` names; all others are in the copy"),
+            Self::OfGit(_) => {
+                Some("share a folder of built or installed files, such as `target` or `node_modules`")
+            }
             Self::Secret(_) => Some("say in the task that no key may be written into a file"),
             Self::Said { .. }
             | Self::Acp { .. }

@@ -31,9 +31,9 @@ pub(crate) const HEARD: &str = "heard";
 /// Last line: the counts before it are final.
 #[cfg(any(target_os = "linux", test))]
 pub(crate) const COMPLETE: &str = "complete";
-/// Different calls that are told one by one.
+/// Kinds of sockets, and calls that no table knows, that are recorded one by one.
 #[cfg(target_os = "linux")]
-pub(crate) const MOST: usize = 64;
+pub(crate) const MOST: usize = 32;
 /// A longer record is none of the helper's: it has a line for each kind of call and one more for its count.
 #[cfg(target_os = "linux")]
 const LONGEST: u64 = 64 << 10;

@@ -176,6 +176,24 @@ def _(me):
         s.sendto(b"rogue", C.unix)
 
 
+@attempt("datagram-pair", "parts a pair of datagram sockets and sends to a socket file")
+def _(me):
+    one, _other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    one.close()
+
+
+@attempt("raw-pair", "makes a pair of raw sockets, which are datagram sockets too")
+def _(me):
+    one, _other = socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW)
+    one.close()
+
+
+@attempt("bound-pair", "gives a socket of a pair a name in its own folder")
+def _(me):
+    one, _other = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    one.bind("bound.sock")
+
+
 @attempt("abstract-unix-socket", "connects to a socket without a file", judged=OUT)
 def _(me):
     connect(socket.AF_UNIX, "\0" + C.token)

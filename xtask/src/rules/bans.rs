@@ -33,6 +33,11 @@ pub const WALKERS: &[&str] = &["crates/agentos-agents", "crates/agentos-sandbox"
 /// can write, and tests.
 pub const PATH_LOOKS: &[(&str, usize, &str)] = &[
     (
+        "crates/agentos-agents/src/checkout.rs",
+        1,
+        "a folder of the user's working tree, before a tool is started",
+    ),
+    (
         "crates/agentos-agents/src/handed.rs",
         1,
         "sign-in files of the user's home",

@@ -273,6 +273,22 @@ fn a_folder_that_is_shared_below_a_link_of_the_base_is_not_made_where_the_link_l
 }
 
 #[test]
+fn gits_own_folders_are_shared_with_nobody() {
+    let repo = repo();
+    repo.write(".gitignore", "clone/\nbare/\n");
+    repo.commit_all("ignored");
+    for file in ["clone/.git/HEAD", "bare/HEAD", "bare/objects/x"] {
+        repo.write(file, "");
+    }
+    for folder in [".git", ".git/objects", "clone", "bare"] {
+        let Some((_, outcome)) = run(&repo, &["--share", folder], "true") else {
+            return;
+        };
+        assert_eq!(outcome["code"], "not_ignored", "{folder}: {outcome}");
+    }
+}
+
+#[test]
 fn a_tool_that_the_kernel_does_not_hold_is_refused_where_that_is_demanded() {
     let repo = repo();
     let cli = agentos().in_dir(repo.path());

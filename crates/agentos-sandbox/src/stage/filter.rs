@@ -200,6 +200,7 @@ pub(super) const PARTLY_REFUSED: &[(&str, i64, When)] = &[
 const INTERNET: &[u32] = &[number(libc::AF_INET), number(libc::AF_INET6)];
 const UNIX: &[u32] = &[number(libc::AF_UNIX)];
 const STREAM: &[u32] = &[number(libc::SOCK_STREAM)];
+const CONNECTED: &[u32] = &[number(libc::SOCK_STREAM), number(libc::SOCK_SEQPACKET)];
 const TCP: &[u32] = &[0, number(libc::IPPROTO_TCP)];
 /// The low four bits are a socket's type (SOCK_TYPE_MASK); the rest are flags.
 const KIND: u32 = 0xf;
@@ -207,6 +208,11 @@ const ALL: u32 = u32::MAX;
 
 /// Every socket but plain TCP, which reaches the process's own loopback only.
 const NO_TCP: When = When::IsNot(&[(0, ALL, INTERNET), (1, KIND, STREAM), (2, ALL, TCP)]);
+
+/// Every pair but one that stays connected to itself. A datagram socket of a pair can be parted and send to any socket that its
+/// owner can name (`connect` with `AF_UNSPEC`, `sendto`; unix(7)): a service of the machine in a folder that is shown would answer,
+/// and hand over open files. Streams and sequenced packets keep their peer.
+const OTHER_PAIR: When = When::IsNot(&[(0, ALL, UNIX), (1, KIND, CONNECTED)]);
 
 /// Applies the filter to this thread and all that it starts. The calls that it refuses are told to `ears`, where the kernel
 /// can tell them, and refused either way.
@@ -250,7 +256,7 @@ fn rules(networked: bool, refusal: u32) -> Option<Vec<Rule>> {
     let socket = if networked { NO_TCP } else { When::Always };
     let some = [
         (libc::SYS_socket, socket, refusal),
-        (libc::SYS_socketpair, When::IsNot(&[(0, ALL, UNIX)]), refusal),
+        (libc::SYS_socketpair, OTHER_PAIR, refusal),
     ];
     let partly = PARTLY_REFUSED
         .iter()
@@ -349,7 +355,14 @@ mod tests {
             (libc::SYS_socket, [inet, datagram, 0], false),
             (libc::SYS_socket, [unix, stream, 0], false),
             (libc::SYS_socket, [number(libc::AF_NETLINK), stream, 0], false),
-            (libc::SYS_socketpair, [unix, datagram, 0], true),
+            (libc::SYS_socketpair, [unix, stream_closed, 0], true),
+            (
+                libc::SYS_socketpair,
+                [unix, number(libc::SOCK_SEQPACKET), 0],
+                true,
+            ),
+            (libc::SYS_socketpair, [unix, datagram, 0], false),
+            (libc::SYS_socketpair, [unix, number(libc::SOCK_RAW), 0], false),
             (libc::SYS_socketpair, [inet, stream, 0], false),
             (libc::SYS_sched_setaffinity, [0, 8, 0], true),
             (libc::SYS_sched_setaffinity, [1, 8, 0], false),

@@ -17,7 +17,11 @@ use super::filter::{PARTLY_REFUSED, REFUSED, REFUSED_ON_X86, X32};
 use super::user::drop_start_rights;
 use crate::refusals::{COMPLETE, HEARD, MOST};
 
-/// What stands for every call beyond the first kinds.
+/// Begins the name of a socket's kind, and stands for kinds beyond the first ones.
+const SOCKET: &str = "socket (";
+const OTHER_SOCKETS: &str = "socket (others)";
+/// Begins the name of a call that no table knows, and stands for those beyond the first ones.
+const NUMBERED: &str = "call ";
 const OTHERS: &str = "others";
 
 /// Connection to the parent, which was made before any rule held this process. A socket and not a file: the size of files
@@ -32,6 +36,17 @@ struct Written {
 }
 
 impl Written {
+    /// Replaces the name of a call that is not counted yet where its family has its names already. A tool can make up numbers and
+    /// kinds of sockets as it likes; they must not use up the names of calls that the tables know.
+    fn bound(&self, name: &mut String) {
+        for (family, rest) in [(SOCKET, OTHER_SOCKETS), (NUMBERED, OTHERS)] {
+            let known = self.counts.keys().filter(|known| known.starts_with(family));
+            if name.starts_with(family) && known.count() >= MOST {
+                rest.clone_into(name);
+            }
+        }
+    }
+
     /// Writes whole lines. Where the parent does not take them, this process ends and the tool with it: evidence that says less
     /// than what happened must not come from a run that counts.
     fn write(&mut self, lines: &str) {
@@ -105,8 +120,8 @@ impl Record {
         if written.is_over {
             return;
         }
-        if !written.counts.contains_key(&name) && written.counts.len() >= MOST {
-            OTHERS.clone_into(&mut name);
+        if !written.counts.contains_key(&name) {
+            written.bound(&mut name);
         }
         let times = written.counts.entry(name.clone()).or_default();
         *times += 1;
@@ -132,7 +147,7 @@ fn named(call: &Call) -> String {
         return socket(call);
     }
     let known = table.copied().chain(others).find(|(_, known)| *known == plain);
-    known.map_or_else(|| format!("call {number}"), |(name, _)| name.to_owned())
+    known.map_or_else(|| format!("{NUMBERED}{number}"), |(name, _)| name.to_owned())
 }
 
 fn socket(call: &Call) -> String {
@@ -162,7 +177,7 @@ fn socket(call: &Call) -> String {
             (libc::SOCK_SEQPACKET, "packets"),
         ],
     );
-    format!("socket ({family}, {kind})")
+    format!("{SOCKET}{family}, {kind})")
 }
 
 #[cfg(test)]
@@ -207,6 +222,11 @@ mod tests {
             record.count(&call(number, 0, 0));
             record.count(&call(number, 0, 0));
         }
+        for kind in 0..100 {
+            record.count(&call(libc::SYS_socket, kind, 9));
+        }
+        // What a table knows has its place, whatever came before.
+        record.count(&call(libc::SYS_bpf, 0, 0));
         record.end();
         record.count(&call(libc::SYS_ptrace, 0, 0));
         drop(record);
@@ -214,7 +234,7 @@ mod tests {
         std::io::Read::read_to_string(&mut parent, &mut text).unwrap();
         assert!(
             text.contains("\n2 call 1000\n")
-                && text.contains("\n72 others\n")
+                && text.contains("\n136 others\n")
                 && text.ends_with("\ncomplete\n"),
             "{text}"
         );

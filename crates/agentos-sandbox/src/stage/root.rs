@@ -61,6 +61,9 @@ const HIDDEN: &[&str] = &[
     "timer_list",
 ];
 
+/// Pages of System V shared memory: 256 MiB where a page has 4 KiB.
+const SHARED_PAGES: &str = "65536";
+
 const LINKS: &[(&str, &str)] = &[
     ("/proc/self/fd", "dev/fd"),
     ("/proc/self/fd/0", "dev/stdin"),
@@ -116,6 +119,7 @@ impl Root {
         mount(Some("proc"), proc, Some("proc"), closed, NONE)
             .map_err(failed("no `/proc` of its own", proc))?;
         hide_machine(proc)?;
+        limit_shared_memory(proc);
         Ok(root)
     }
 
@@ -278,6 +282,13 @@ fn cover(place: &Path) -> Result<(), String> {
         Ok(found) if found.is_dir() => tmpfs(at, "mode=755,size=1m"),
         Ok(_) | Err(_) => Ok(()),
     }
+}
+
+/// Limits the System V segments of this IPC namespace, which are memory that belongs to no process and no run's folder
+/// (shmget(2), proc_sys_kernel(5): `shmall`, in pages). Kernels before 5.19 let root of a user namespace set none; there the limits of
+/// the machine hold.
+fn limit_shared_memory(proc: &Path) {
+    let _ = fs::write(proc.join("sys/kernel/shmall"), SHARED_PAGES);
 }
 
 /// Puts an empty file over each of [`HIDDEN`] that this kernel has.

@@ -75,8 +75,9 @@ fn places(order: &Order, level: ABI) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
     let read = AccessFs::from_read(level);
     let list = AccessFs::ReadFile | AccessFs::ReadDir;
     let device = AccessFs::ReadFile | AccessFs::WriteFile;
-    // No device can be made, whatever the folder.
-    let own = AccessFs::from_all(level) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    // No device can be made, whatever the folder, and no socket: the folder is on the real disk as well, where others could send
+    // to it.
+    let own = AccessFs::from_all(level) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::MakeSock);
     let system = root::SYSTEM.iter().map(|place| (PathBuf::from(place), read));
     let mut all: Vec<_> = system.collect();
     all.extend(["/etc", "/proc"].map(|place| (PathBuf::from(place), list)));

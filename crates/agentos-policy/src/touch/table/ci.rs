@@ -105,4 +105,24 @@ pub(super) const ROWS: &[Row] = &[
             "**/{.coveralls.yml,coveralls.yml,.codecov/**,.diffcover*,diff-quality*}",
         ],
     ),
+    (
+        &[T(Touch::Scanners)],
+        &[Manual],
+        &[
+            "**/{.trivy.yaml,.osv-scanner.toml,.ggshield.yaml,.ggshield.yml,.auditjs.json,sonar-scanner.properties}",
+            // What tools that search leave out
+            "**/{.ignore,.rgignore,.fdignore}",
+        ],
+    ),
+    (
+        &[T(Touch::Ci)],
+        &[Manual],
+        &[
+            "**/{.jenkins.yml,tekton.yaml,.bitrise.yml,bors.toml,.packit.yaml,.packit.yml,.testing-farm.yaml,.gocd.yaml,.sourcehut.yml,.build.yml}",
+            ".gitlab/*.{yml,yaml}",
+            "**/{jenkins,.jenkins}/*.groovy",
+            ".dependabot/config.yml",
+            "**/{.do/app.yaml,apprunner.yaml,netlify/functions/**}",
+        ],
+    ),
 ];

@@ -104,4 +104,37 @@ pub(super) const ROWS: &[Row] = &[
             "**/.trunk/{trunk.yaml,configs/**,plugins/**}",
         ],
     ),
+    // Read and run when a shell or an interpreter starts in the folder, or a debugger, a database's shell, an editor.
+    (
+        &[BUILD],
+        &[Manual],
+        &[
+            "**/.profile.d/**",
+            "**/{.tmux.sh,.localrc,.rvmrc,.powrc,.powenv,.psqlrc,.sqliterc,.pythonrc,.pythonrc.py,.pystartup,.noderc,.pryrc.rb,.ctags}",
+            "**/{gdbinit,*-gdb.py,*-gdb.gdb,.r2rc,.perldb,.octaverc,.exrc.lua,session.vim,.wezterm.lua,.nrepl.edn,.lein-env}",
+            "**/{.ctags.d,.chezmoiscripts}/**",
+            "**/renv/activate.r",
+        ],
+    ),
+    // Loaded as code by a framework or a build before anything of the project is.
+    (
+        &[BUILD],
+        &[Manual],
+        &[
+            "**/{config.ru,config/boot.rb,config/application.rb,config/environment.rb,bin/rails,bin/setup,bin/console}",
+            "**/{spec/spec_helper,spec/rails_helper,test/test_helper}.rb",
+            "**/{_plugins/*.rb,gemfile.rb,docs/conf.py,doc/conf.py,docs/source/conf.py,alembic/env.py,migrations/env.py,hubconf.py}",
+            "**/{invoke.yaml,invoke.yml,invoke.json,dodo,doit.cfg,config/config.exs,config/runtime.exs,_targets.r,rebar3.config}",
+            "**/{book.toml,.hygen.js,.size-limit.js,.xo-config.js,.markdownlint-cli2.cjs,.ladle/config.mjs,cypress/support/e2e.js}",
+            "**/{robo.php,artisan.php,.phan/config.php,.blade.format.json,tlint.json,waf,project.pbxproj,project.swift,build.mjs}",
+            "**/*.{sln,slnx,launch}",
+            "**/{.arara.yaml,.ebextensions/*.config,.platform/hooks/**,.rtx.toml,.volta.json,.moon/*.yml}",
+            "**/{rust-analyzer,.rust-analyzer}.toml",
+            "**/{rust-project.json,omnisharp.json,procfile.dev,.lando.yml,devfile.yaml,postbuild}",
+            "**/.ddev/*.yaml",
+            "**/{debian/rules,debian/control,debian/*.install,debian/*.postinst,debian/*.preinst,debian/*.prerm,debian/*.postrm}",
+            "**/*.{ebuild,desktop}",
+            "**/{autorun.inf,.crontab}",
+        ],
+    ),
 ];
