@@ -172,10 +172,21 @@ def _(me):
     run("losetup", "-f", "disk")
 
 
+def managers():
+    """Folders of tool managers, such as `~/.pyenv`: where the search path leads there, the parts that its programs read are shown."""
+    for place in os.environ["PATH"].split(":"):
+        parts = place.split("/")
+        hidden = [number for number, part in enumerate(parts) if part.startswith(".")]
+        if hidden:
+            home = "/".join(parts[: hidden[0]])
+            yield from (f"{home}/{parts[hidden[0]]}", f"{home}/.rustup")
+
+
 @mounting("mounts-of-the-outside", "sees where the disks of the outside are mounted", "is what /proc/self/mountinfo shows an ordinary process")
 def _(me):
     # The own mounts name the folder that lies under them; those of anything else are the outside's.
     own = ("/proc", "/dev", "/tmp", "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt")
+    own += tuple(managers())
     places = [line.split()[4] for line in open("/proc/self/mountinfo")]
     other = [place for place in places if place != "/" and not place.startswith(own) and not place.startswith((os.path.dirname(C.repository), C.caches)) and not place.startswith(tuple(os.environ["PATH"].split(":")))]
     if not other:
