@@ -201,7 +201,7 @@ pub mod doctored {
                 .map(|(name, kind)| json!({"pkg": name, "dep_kinds": [{"kind": kind}]}))
                 .collect();
             packages.push(json!({
-                "name": name, "id": name, "manifest_path": format!("/w/crates/{name}/Cargo.toml"),
+                "name": name, "id": name, "manifest_path": format!("/w/crates/words/{name}/Cargo.toml"),
                 "dependencies": declared, "metadata": {"agentos": {"layer": layer}},
             }));
             nodes.push(json!({"id": name, "deps": edges}));

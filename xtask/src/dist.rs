@@ -28,8 +28,8 @@ const TEXTS: &[&str] = &[
     "README.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",
-    "crates/agentos-cli/CHANGELOG.md",
-    "crates/agentos-cli/REFERENCE.md",
+    "crates/apps/agentos-cli/CHANGELOG.md",
+    "crates/apps/agentos-cli/REFERENCE.md",
 ];
 /// The texts of everything that is linked in.
 const LICENCES: &str = "THIRD-PARTY.md";

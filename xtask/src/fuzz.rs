@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: everything that reads what others wrote, under a fuzzer, on the stable compiler.
 //!
 //! Owns: the targets, building them, running them side by side, and the table of what came of it. Never: judges an
-//! input; the claims are in `crates/agentos-fuzz`. Findings stay in `outputs/fuzz/` until a person makes a test of them.
+//! input; the claims are in `crates/dev/agentos-fuzz`. Findings stay in `outputs/fuzz/` until a person makes a test of them.
 
 mod corpus;
 mod outcome;

@@ -9,9 +9,9 @@ use std::process::Command;
 use crate::metadata::Metadata;
 use crate::say;
 
-const PICTURE: &str = "crates/agentos-cli/demo/picture.svg";
+const PICTURE: &str = "crates/apps/agentos-cli/demo/picture.svg";
 /// The recorded answers that the demo lands and refuses.
-const ANSWERS: &str = "crates/agentos-cli/demo";
+const ANSWERS: &str = "crates/apps/agentos-cli/demo";
 /// What is shown, in a repository that the demo made.
 const CALLS: &[&[&str]] = &[
     &["apply", "../answer.md"],

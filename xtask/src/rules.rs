@@ -4,101 +4,13 @@
 //! like. Never: logic. An entry that nothing uses any more fails the gate, so the tables stay true.
 
 mod bans;
+mod members;
 
 use self::bans::TEST_SUPPORT;
 pub use self::bans::{PATH_LOOKS, WALK_BANS, WALKERS};
-
-/// Arrows inside one layer. Everything else must point to a lower layer.
-pub const SAME_LAYER: &[(&str, &str)] = &[
-    ("agentos-anthropic", "agentos-generic-http"),
-    ("agentos-evidence", "agentos-durable"),
-    ("agentos-executor", "agentos-beneath"),
-    ("agentos-executor", "agentos-durable"),
-    ("agentos-gemini", "agentos-generic-http"),
-    ("agentos-llamacpp", "agentos-generic-http"),
-    ("agentos-llamacpp", "agentos-openai"),
-    ("agentos-lmstudio", "agentos-generic-http"),
-    ("agentos-lmstudio", "agentos-openai"),
-    ("agentos-ollama", "agentos-generic-http"),
-    ("agentos-openai", "agentos-generic-http"),
-    ("agentos-sandbox", "agentos-beneath"),
-    ("agentos-sandbox", "agentos-notify"),
-    ("agentos-sandbox", "agentos-winbox"),
-];
-
-/// The layer of the adapters.
-pub const ADAPTERS: u64 = 3;
-
-/// What no adapter may reach, however many steps away: it proposes, and holds neither keys nor records.
-pub const ADAPTERS_NEVER_REACH: &[&str] = &[
-    "agentos-credentials",
-    "agentos-evidence",
-    "agentos-executor",
-    "agentos-pager",
-    "agentos-signer",
-];
-
-/// What these members may never reach, however many steps away. Tests do not count.
-pub const UNREACHABLE: &[(&str, &[&str])] = &[
-    // The flow is given its effects; only the record is its own.
-    (
-        "agentos-engine",
-        &[
-            "agentos-credentials",
-            "agentos-executor",
-            "agentos-net",
-            "agentos-pager",
-            "agentos-sandbox",
-            "agentos-signer",
-        ],
-    ),
-    // What holds a tool knows nothing of what it is held back from.
-    (
-        "agentos-sandbox",
-        &[
-            "agentos-credentials",
-            "agentos-evidence",
-            "agentos-executor",
-            "agentos-net",
-        ],
-    ),
-    // The writer knows nothing of the world outside; a signature comes to it through a door of its own.
-    (
-        "agentos-executor",
-        &[
-            "agentos-agents",
-            "agentos-anthropic",
-            "agentos-credentials",
-            "agentos-gemini",
-            "agentos-generic-http",
-            "agentos-llamacpp",
-            "agentos-lmstudio",
-            "agentos-net",
-            "agentos-ollama",
-            "agentos-openai",
-            "agentos-pager",
-            "agentos-sandbox",
-            "agentos-signer",
-        ],
-    ),
-    // What talks to servers can neither write, nor read keys, nor touch the record, nor start anything.
-    (
-        "agentos-net",
-        &[
-            "agentos-credentials",
-            "agentos-evidence",
-            "agentos-executor",
-            "agentos-pager",
-            "agentos-signer",
-        ],
-    ),
-];
-
-/// Members that may use nothing of the product but these: what judges from outside must not link what it judges.
-pub const ONLY: &[(&str, &[&str])] = &[("agentos-gates", &["agentos-schema", "agentos-tool"])];
-
-/// The one member that only tests may depend on.
-pub const DEV_ONLY: &str = "agentos-testkit";
+pub use self::members::{
+    ADAPTERS, ADAPTERS_NEVER_REACH, DEV_ONLY, FOLDERS, LAYER_FOLDERS, ONLY, SAME_LAYER, UNREACHABLE,
+};
 
 /// Outside crates that touch nothing and that every member may use.
 pub const COMMON: &[&str] = &[
@@ -122,7 +34,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("clap", &["agentos"]),
     ("clap_complete", &["agentos"]),
     ("clap_mangen", &["agentos"]),
-    ("divan", &["agentos-diff", "agentos-policy"]),
+    ("divan", &["agentos-landing", "agentos-policy"]),
     ("git2", &["agentos-executor"]),
     ("globset", &["agentos-policy"]),
     ("hyper", &["agentos-net"]),
@@ -139,7 +51,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     (
         "rustix",
         &[
-            "agentos-agents",
+            "agentos-programs",
             "agentos-beneath",
             "agentos-durable",
             "agentos-evidence",
@@ -153,15 +65,15 @@ pub const OWNED: &[(&str, &[&str])] = &[
         "serde_json_canonicalizer",
         &["agentos-evidence", "agentos-gates", "xtask"],
     ),
-    ("sha1", &["agentos-diff", "agentos-executor", "agentos-fuzz"]),
-    ("similar", &["agentos-diff"]),
+    ("sha1", &["agentos-landing", "agentos-executor", "agentos-fuzz"]),
+    ("similar", &["agentos-landing"]),
     ("strsim", &["agentos-policy", "agentos-profile"]),
     ("tempfile", &["agentos-fuzz", "agentos-gates", "agentos-testkit"]),
     ("terminal_size", &["agentos"]),
     ("tokio", &["agentos", "agentos-net", "agentos-testkit"]),
     ("toml", &["agentos-policy", "xtask"]),
     ("tracing-subscriber", &["agentos"]),
-    ("unicode-normalization", &["agentos-diff"]),
+    ("unicode-normalization", &["agentos-landing"]),
     ("url", &["agentos-net", "agentos-profile"]),
     ("windows-sys", &["agentos-winbox"]),
 ];
@@ -180,7 +92,7 @@ pub const NO_DEFAULTS: &[&str] = &["jsonschema", "reqwest"];
 /// Members whose whole closure of dependencies must stay free of [`NEVER_REACHED`].
 pub const PURE: &[&str] = &[
     "agentos-tool",
-    "agentos-diff",
+    "agentos-landing",
     "agentos-beneath",
     "agentos-durable",
     "agentos-policy",
@@ -193,9 +105,6 @@ pub const PURE: &[&str] = &[
 
 /// Networks, runtimes and key stores.
 pub const NEVER_REACHED: &[&str] = &["hyper", "keyring", "keyring-core", "reqwest", "tokio"];
-
-/// Folders that are not named like their package.
-pub const FOLDERS: &[(&str, &str)] = &[("agentos", "crates/agentos-cli"), ("xtask", "xtask")];
 
 /// Fields that every member inherits from the workspace.
 pub const INHERITED: &[&str] = &["version", "edition", "rust-version", "license", "publish"];
@@ -268,7 +177,7 @@ pub const CARGO_SETTINGS: &[&str] = &[".cargo/config.toml", ".cargo/deny.toml"];
 pub const ALIAS: (&str, &str) = ("xtask", "run --quiet --package xtask --");
 
 /// Recorded data of the tests: nothing below is compiled, so no rule about source files holds there.
-pub const FIXTURES: &str = "crates/agentos-testkit/fixtures/";
+pub const FIXTURES: &str = "crates/dev/agentos-testkit/fixtures/";
 
 /// Packages of their own beside the workspace, and why. The rules about files hold in them; those about
 /// dependencies, lints and banned calls do not, since no part of the product may depend on them.
@@ -339,10 +248,10 @@ pub const REAL_SERVER_MODULES: &[&str] = &["llama", "real"];
 /// Which bans of the root `.clippy.toml` a member's own file may leave out.
 pub const GRANTS: &[(&str, &[&str])] = &[
     // Nothing; it has more bans than others.
-    ("crates/agentos-agents", &[]),
+    ("crates/adapters/agentos-programs", &[]),
     // Folders that a tool may write, where there are no descriptors to walk them by.
     (
-        "crates/agentos-beneath",
+        "crates/effects/agentos-beneath",
         &[
             "std::fs::OpenOptions::new",
             "std::fs::create_dir",
@@ -352,12 +261,12 @@ pub const GRANTS: &[(&str, &[&str])] = &[
     ),
     // The one file that reads the environment, and the one that reads the clock.
     (
-        "crates/agentos-cli",
+        "crates/apps/agentos-cli",
         &["std::env::vars_os", "std::time::SystemTime::now"],
     ),
     // The file of keys, for its owner alone.
     (
-        "crates/agentos-credentials",
+        "crates/effects/agentos-credentials",
         &[
             "std::fs::DirBuilder::new",
             "std::fs::OpenOptions::new",
@@ -367,7 +276,7 @@ pub const GRANTS: &[(&str, &[&str])] = &[
     ),
     // The tape, its blobs and its lock.
     (
-        "crates/agentos-evidence",
+        "crates/effects/agentos-evidence",
         &[
             "std::fs::OpenOptions::new",
             "std::fs::create_dir_all",
@@ -377,7 +286,7 @@ pub const GRANTS: &[(&str, &[&str])] = &[
     ),
     // The work tree, the journal and the lock.
     (
-        "crates/agentos-executor",
+        "crates/effects/agentos-executor",
         &[
             "std::fs::OpenOptions::new",
             "std::fs::create_dir",
@@ -393,7 +302,7 @@ pub const GRANTS: &[(&str, &[&str])] = &[
     // The judged program and git as children, a scratch repository, evidence with times; sockets and open files for the
     // rogue to reach.
     (
-        "crates/agentos-gates",
+        "crates/dev/agentos-gates",
         &[
             "std::env::var_os",
             "std::fs::OpenOptions::new",
@@ -410,10 +319,10 @@ pub const GRANTS: &[(&str, &[&str])] = &[
         ],
     ),
     // The pager that the user chose.
-    ("crates/agentos-pager", &["std::process::Command::new"]),
+    ("crates/effects/agentos-pager", &["std::process::Command::new"]),
     // Latency and deadlines, names and one bare connection.
     (
-        "crates/agentos-net",
+        "crates/effects/agentos-net",
         &[
             "std::time::Instant::now",
             "tokio::net::TcpStream::connect",
@@ -422,7 +331,7 @@ pub const GRANTS: &[(&str, &[&str])] = &[
     ),
     // One program of the user's, heard for a bounded time; a public key in a file while it runs.
     (
-        "crates/agentos-signer",
+        "crates/effects/agentos-signer",
         &[
             "std::fs::OpenOptions::new",
             "std::fs::remove_file",
@@ -432,7 +341,7 @@ pub const GRANTS: &[(&str, &[&str])] = &[
     ),
     // Child processes, the folders they work in, their only way to the network, and how long they took.
     (
-        "crates/agentos-sandbox",
+        "crates/effects/agentos-sandbox",
         &[
             "std::fs::OpenOptions::new",
             "std::fs::copy",
@@ -450,8 +359,8 @@ pub const GRANTS: &[(&str, &[&str])] = &[
             "std::time::Instant::now",
         ],
     ),
-    ("crates/agentos-fuzz", TEST_SUPPORT),
-    ("crates/agentos-testkit", TEST_SUPPORT),
+    ("crates/dev/agentos-fuzz", TEST_SUPPORT),
+    ("crates/dev/agentos-testkit", TEST_SUPPORT),
     (
         "xtask",
         &[

@@ -10,9 +10,9 @@ use std::process::Command;
 use crate::metadata::Metadata;
 use crate::say;
 
-const FOLDER: &str = "crates/agentos-schema/schemas";
+const FOLDER: &str = "crates/words/agentos-schema/schemas";
 /// Every verb, exit code and error code.
-const REFERENCE: &str = "crates/agentos-cli/REFERENCE.md";
+const REFERENCE: &str = "crates/apps/agentos-cli/REFERENCE.md";
 /// The shapes that gates write; every gate prints them.
 const OF_GATES: &[&str] = &["gate-results", "health-summary"];
 const GATE: &str = "tl_r2_lmstudio";
@@ -170,9 +170,9 @@ mod tests {
         assert_eq!(
             differences(&printed, &committed),
             [
-                "`crates/agentos-schema/schemas/b.json` is out of date: run `cargo xtask schemas`",
-                "`crates/agentos-schema/schemas/c.json` is missing: run `cargo xtask schemas`",
-                "`crates/agentos-schema/schemas/d.json` is printed by nobody: remove it",
+                "`crates/words/agentos-schema/schemas/b.json` is out of date: run `cargo xtask schemas`",
+                "`crates/words/agentos-schema/schemas/c.json` is missing: run `cargo xtask schemas`",
+                "`crates/words/agentos-schema/schemas/d.json` is printed by nobody: remove it",
             ]
         );
         assert_eq!(differences(&printed, &printed), Vec::<String>::new());

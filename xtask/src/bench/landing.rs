@@ -14,7 +14,7 @@ use crate::metadata::Metadata;
 use crate::report::timestamp;
 use crate::say;
 
-const CORPUS: &str = "crates/agentos-testkit/fixtures/landing";
+const CORPUS: &str = "crates/dev/agentos-testkit/fixtures/landing";
 const RUNNER: &str = "scripts/landing/run.py";
 
 /// Measures, prints the report, and stores it.

@@ -297,7 +297,7 @@ mod tests {
                 "`disallowed_methods` is switched off",
             ),
             (
-                "crates/agentos-agents/src/adapter.rs",
+                "crates/adapters/agentos-programs/src/adapter.rs",
                 look.to_owned(),
                 "is switched off",
             ),
@@ -357,7 +357,7 @@ mod tests {
         let text = "#[allow(clippy::disallowed_methods, reason = \"\")]";
         let problems = silencers(&files(&[("crates/a/src/fixtures/x.rs", text)]));
         assert!(says(&problems, "is switched off"), "{problems:?}");
-        let data = files(&[("crates/agentos-testkit/fixtures/hostile/x.rs", text)]);
+        let data = files(&[("crates/dev/agentos-testkit/fixtures/hostile/x.rs", text)]);
         assert_eq!(silencers(&data), Vec::<String>::new());
     }
 

@@ -109,16 +109,16 @@ mod tests {
     #[test]
     fn the_way_to_a_network_is_shown() {
         let problems = with(&[
-            ("agentos-diff", json!(0), &[("helper", None)]),
+            ("agentos-landing", json!(0), &[("helper", None)]),
             ("helper", json!(0), &[("reqwest", None)]),
         ]);
-        assert_eq!(problems, ["agentos-diff -> helper -> reqwest"]);
+        assert_eq!(problems, ["agentos-landing -> helper -> reqwest"]);
     }
 
     #[test]
     fn what_only_tests_use_does_not_count() {
         assert_eq!(
-            with(&[("agentos-diff", json!(0), &[("tokio", Some("dev"))])]),
+            with(&[("agentos-landing", json!(0), &[("tokio", Some("dev"))])]),
             Vec::<String>::new()
         );
     }
@@ -185,7 +185,7 @@ mod tests {
             "agentos-evidence",
             "agentos-policy",
             "agentos-profile",
-            "agentos-diff",
+            "agentos-landing",
             "agentos-tool",
         ];
         for dependency in fine {

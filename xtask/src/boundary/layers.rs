@@ -220,7 +220,7 @@ mod tests {
     fn an_outside_crate_needs_an_entry() {
         let tree = workspace(&[
             (
-                "agentos-diff",
+                "agentos-landing",
                 json!(0),
                 &[
                     ("git2", None),
@@ -238,11 +238,11 @@ mod tests {
         let problems = owners(&tree);
         assert!(says(
             &problems,
-            "`agentos-diff` uses `git2`, which belongs to `agentos-executor`"
+            "`agentos-landing` uses `git2`, which belongs to `agentos-executor`"
         ));
         assert!(says(
             &problems,
-            "`agentos-diff` uses `leftpad`, which no table knows"
+            "`agentos-landing` uses `leftpad`, which no table knows"
         ));
         assert!(says(
             &problems,
@@ -253,7 +253,7 @@ mod tests {
             "`agentos-net` owns `reqwest` but does not use it"
         ));
         for fine in [
-            "`agentos-diff` uses `serde`",
+            "`agentos-landing` uses `serde`",
             "`agentos-tool` uses `tokio`",
             "owns `similar`",
         ] {

@@ -60,11 +60,7 @@ fn read(tree: &Tree, file: &str) -> Result<Table, String> {
 fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) -> Vec<String> {
     let mut problems = Vec::new();
     let name = member.name.as_str();
-    let usual = format!("crates/{name}");
-    let expected = rules::FOLDERS
-        .iter()
-        .find(|(package, _)| *package == name)
-        .map_or(usual.as_str(), |(_, at)| at);
+    let expected = expected_folder(member);
     if folder != expected {
         problems.push(format!("`{name}` lives in `{folder}`, not in `{expected}`"));
     }
@@ -86,6 +82,23 @@ fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) 
         problems.push(format!("`{name}` has features: one product, one build"));
     }
     problems
+}
+
+/// The folder a member belongs in: the one its package has in the table, else the one of its layer. A member without
+/// a layer is reported by `layers`; here it belongs nowhere.
+fn expected_folder(member: &Package) -> String {
+    let name = member.name.as_str();
+    if let Some((_, folder)) = rules::FOLDERS.iter().find(|(package, _)| *package == name) {
+        return (*folder).to_owned();
+    }
+    let layer = member.metadata.pointer("/agentos/layer");
+    let of_layer = rules::LAYER_FOLDERS
+        .iter()
+        .find(|(declared, _)| layer.is_some_and(|layer| layer == *declared));
+    of_layer.map_or_else(
+        || format!("a folder of a layer, as `{name}`"),
+        |(_, folder)| format!("crates/{folder}/{name}"),
+    )
 }
 
 /// A member that may not inherit them has the same table but for what the rule says.
@@ -144,7 +157,7 @@ mod tests {
     fn tree(manifest: &str, root: &str, config: &str) -> Tree {
         let mut tree = workspace(&[("a", json!(0), &[])]);
         tree.texts
-            .insert("crates/a/Cargo.toml".to_owned(), manifest.to_owned());
+            .insert("crates/words/a/Cargo.toml".to_owned(), manifest.to_owned());
         tree.texts.insert("Cargo.toml".to_owned(), root.to_owned());
         tree.texts
             .insert(".cargo/config.toml".to_owned(), config.to_owned());
@@ -240,13 +253,17 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_named_like_its_package() {
-        let mut tree = tree(GOOD, &root("deny"), &alias_line());
-        for package in &mut tree.metadata.packages {
-            package.manifest_path = "/w/crates/b/Cargo.toml".to_owned();
+    fn a_folder_is_named_like_its_package_and_lies_with_its_layer() {
+        for folder in ["crates/words/b", "crates/decide/a", "crates/a"] {
+            let mut tree = tree(GOOD, &root("deny"), &alias_line());
+            for package in &mut tree.metadata.packages {
+                package.manifest_path = format!("/w/{folder}/Cargo.toml");
+            }
+            tree.texts.insert(format!("{folder}/Cargo.toml"), GOOD.to_owned());
+            assert_eq!(
+                check(&tree),
+                [format!("`a` lives in `{folder}`, not in `crates/words/a`")]
+            );
         }
-        tree.texts
-            .insert("crates/b/Cargo.toml".to_owned(), GOOD.to_owned());
-        assert_eq!(check(&tree), ["`a` lives in `crates/b`, not in `crates/a`"]);
     }
 }

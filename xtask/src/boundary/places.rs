@@ -232,10 +232,10 @@ mod tests {
             ("crates/a/src/x.rs", "#[serde(path = \"x\")] struct A;"),
             ("scripts/fuzz/targets/x.rs", "#[path = \"../../x.rs\"] mod x;"),
             (
-                "crates/agentos-testkit/fixtures/hostile/x.rs",
+                "crates/dev/agentos-testkit/fixtures/hostile/x.rs",
                 "include!(\"/etc/passwd\");",
             ),
-            ("crates/agentos-testkit/fixtures/hostile/x.sh", ""),
+            ("crates/dev/agentos-testkit/fixtures/hostile/x.sh", ""),
             ("crates/a/tests/it/llama.rs", "LlamaServer::start()"),
             ("crates/a/src/adapter/real.rs", "LlamaServer::start()"),
         ];

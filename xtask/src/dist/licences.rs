@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_tree_names_each_package_once() {
         let tree =
-            "agentos v0.1.0 (/w/crates/agentos-cli)\nb v2.0.0\na v1.0.0 (proc-macro)\nb v2.0.0 (*)\n\n";
+            "agentos v0.1.0 (/w/crates/apps/agentos-cli)\nb v2.0.0\na v1.0.0 (proc-macro)\nb v2.0.0 (*)\n\n";
         let found = packages(tree);
         let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["a", "agentos", "b"]);

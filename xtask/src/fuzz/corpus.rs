@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use super::{MOST_BYTES, OUTPUT};
 
 /// Where the corpora are, with the other recorded data of the tests.
-const FOLDER: &str = "crates/agentos-testkit/fixtures/fuzz";
+const FOLDER: &str = "crates/dev/agentos-testkit/fixtures/fuzz";
 /// Files of one corpus.
 const MOST_FILES: usize = 200;
 /// Bytes of one corpus.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-const CORPUS: &str = "crates/agentos-testkit/fixtures/landing";
+const CORPUS: &str = "crates/dev/agentos-testkit/fixtures/landing";
 
 #[derive(Deserialize)]
 struct Input {

@@ -27,84 +27,87 @@ pub const WALK_BANS: &[&str] = &[
 ];
 
 /// The members with those bans.
-pub const WALKERS: &[&str] = &["crates/agentos-agents", "crates/agentos-sandbox"];
+pub const WALKERS: &[&str] = &[
+    "crates/adapters/agentos-programs",
+    "crates/effects/agentos-sandbox",
+];
 
 /// Where the lint of banned calls may be expected, how often, and why: the user's or the system's own places, which no tool
 /// can write, and tests.
 pub const PATH_LOOKS: &[(&str, usize, &str)] = &[
     (
-        "crates/agentos-agents/src/checkout.rs",
+        "crates/adapters/agentos-programs/src/checkout.rs",
         1,
         "a folder of the user's working tree, before a tool is started",
     ),
     (
-        "crates/agentos-agents/src/handed.rs",
+        "crates/adapters/agentos-programs/src/handed.rs",
         1,
         "sign-in files of the user's home",
     ),
     (
-        "crates/agentos-agents/src/lib.rs",
+        "crates/adapters/agentos-programs/src/lib.rs",
         1,
         "`places`, which finds programs on the user's search path",
     ),
     (
-        "crates/agentos-agents/src/program.rs",
+        "crates/adapters/agentos-programs/src/program.rs",
         2,
         "whether a program is installed and signed in",
     ),
     (
-        "crates/agentos-sandbox/src/outlet.rs",
+        "crates/effects/agentos-sandbox/src/outlet.rs",
         1,
         "the folder of our sockets, which the tool does not see",
     ),
     (
-        "crates/agentos-sandbox/src/identity/lease.rs",
+        "crates/effects/agentos-sandbox/src/identity/lease.rs",
         1,
         "the kernel's list of processes",
     ),
     (
-        "crates/agentos-sandbox/src/run/group.rs",
+        "crates/effects/agentos-sandbox/src/run/group.rs",
         1,
         "the kernel's control groups",
     ),
     (
-        "crates/agentos-sandbox/src/run/unix.rs",
+        "crates/effects/agentos-sandbox/src/run/unix.rs",
         1,
         "a process's entry in `/proc`",
     ),
     (
-        "crates/agentos-sandbox/src/run/windows.rs",
+        "crates/effects/agentos-sandbox/src/run/windows.rs",
         1,
         "the run's folders, before the tool is started",
     ),
-    ("crates/agentos-sandbox/src/scratch.rs", 1, "its tests"),
+    ("crates/effects/agentos-sandbox/src/scratch.rs", 1, "its tests"),
     (
-        "crates/agentos-sandbox/src/stage/cover.rs",
+        "crates/effects/agentos-sandbox/src/stage/cover.rs",
         1,
         "the root, built before the tool is started",
     ),
     (
-        "crates/agentos-sandbox/src/stage/enter.rs",
+        "crates/effects/agentos-sandbox/src/stage/enter.rs",
         1,
         "the helper's own descriptors",
     ),
     (
-        "crates/agentos-sandbox/src/stage/relay.rs",
+        "crates/effects/agentos-sandbox/src/stage/relay.rs",
         1,
         "the folder of our sockets, before the tool is started",
     ),
     (
-        "crates/agentos-sandbox/src/stage/root.rs",
+        "crates/effects/agentos-sandbox/src/stage/root.rs",
         11,
         "the root, built before the tool is started, and its tests",
     ),
     (
-        "crates/agentos-sandbox/src/stage/rules.rs",
+        "crates/effects/agentos-sandbox/src/stage/rules.rs",
         1,
         "the places of an order, before the tool is started",
     ),
     (
-        "crates/agentos-sandbox/src/stage/seatbelt.rs",
+        "crates/effects/agentos-sandbox/src/stage/seatbelt.rs",
         2,
         "the helper's own descriptors, and places before the tool is started",
     ),

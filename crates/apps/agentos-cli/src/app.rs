@@ -1,0 +1,184 @@
+//! What every command gets: the environment, the common flags and the way out.
+//!
+//! Owns: the shared values of one call, and how a failed effect is shown. Never: does a command's work.
+
+use std::path::PathBuf;
+
+use agentos_engine::ports::EffectError;
+use agentos_engine::{Cause, Outcome};
+use agentos_landing::LandingReport;
+use agentos_tool::RunId;
+
+use crate::args::Common;
+use crate::env::Env;
+use crate::exit::Exit;
+use crate::printer::{Printer, paint, style};
+use crate::wire::screen;
+use crate::{codes, escape, render};
+
+/// How a command ends when it does not end with an outcome of its own.
+pub type Done = Result<Exit, EffectError>;
+
+/// One call of the program.
+#[derive(Debug, Clone)]
+pub struct App {
+    /// What it was started in.
+    pub env: Env,
+    /// Where output goes.
+    pub printer: Printer,
+    /// Flags of every verb.
+    pub common: Common,
+}
+
+impl App {
+    /// The folder whose repository is meant.
+    pub fn repo_dir(&self) -> PathBuf {
+        match &self.common.repo {
+            Some(dir) if dir.is_absolute() => dir.clone(),
+            Some(dir) => self.env.cwd.join(dir),
+            None => self.env.cwd.clone(),
+        }
+    }
+
+    /// Says that something was done: a sentence for a person, a document for a program.
+    ///
+    /// # Errors
+    /// When standard output cannot be written.
+    pub fn say<T: serde::Serialize>(&self, sentence: &str, document: &T) -> Done {
+        if self.printer.json {
+            self.printer
+                .json(document)
+                .map_err(|error| output_failed(&error))?;
+        } else {
+            self.printer.note(sentence);
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Shows the end of a verb that lands. Where it does not say what to do next, its code does.
+    pub fn finish(&self, outcome: &Outcome) -> Done {
+        let next = outcome.code.as_deref().filter(|_| outcome.hint.is_none());
+        let with_next = next.and_then(codes::next).map(|next| Outcome {
+            hint: Some(next.to_owned()),
+            ..outcome.clone()
+        });
+        let outcome = with_next.as_ref().unwrap_or(outcome);
+        if self.printer.json {
+            self.printer
+                .json(outcome)
+                .map_err(|error| output_failed(&error))?;
+        } else {
+            let text = render::outcome::outcome(outcome, self.common.verbose > 0);
+            self.show(text.trim_end(), outcome.is_done());
+        }
+        Ok(Exit::from(outcome.cause))
+    }
+
+    /// Shows the whole report as data, whatever the end: it is what was asked for. Below it the diff, where one is known.
+    pub fn explain(&self, outcome: &Outcome, diff: Option<&[u8]>) -> Done {
+        if self.printer.json {
+            return self.finish(outcome);
+        }
+        let mut text = render::outcome::outcome(outcome, true);
+        if let Some(diff) = diff {
+            text.push('\n');
+            text.push_str(&self.diff(diff, outcome.report.as_ref()));
+        }
+        self.page(&text).map_err(|error| output_failed(&error))?;
+        Ok(Exit::from(outcome.cause))
+    }
+
+    /// A diff as text for this screen; with a report, how each hunk was placed stands in the margin.
+    pub fn diff(&self, diff: &[u8], report: Option<&LandingReport>) -> String {
+        let width = screen::width(&self.env);
+        render::diff::diff(&String::from_utf8_lossy(diff), width, report)
+    }
+
+    /// Quiet silences a success; why something did not land is always said.
+    fn show(&self, text: &str, done: bool) {
+        if done {
+            self.printer.note(text);
+        } else {
+            self.printer.error(text);
+        }
+    }
+
+    /// Shows a failure that happened before a run could begin. Where it does not say what to do next, its code does.
+    pub fn fail(&self, run: Option<&RunId>, error: &EffectError) -> Exit {
+        let hint = error
+            .hint
+            .clone()
+            .or_else(|| codes::next(&error.code).map(str::to_owned));
+        let error = &EffectError {
+            hint,
+            ..error.clone()
+        };
+        if self.printer.json {
+            // Nothing more can be said when standard output is gone.
+            let _ = match run {
+                Some(run) => self.printer.json(&Outcome::from_effect(run, error)),
+                None => self.printer.json(&Failure::of(error)),
+            };
+            return Exit::from(error.cause);
+        }
+        let mut text = format!(
+            "{} {} {}",
+            paint(style::BAD, "error"),
+            paint(style::DIM, &format!("[{}]", error.code)),
+            escape::line(&error.message)
+        );
+        if let Some(hint) = &error.hint {
+            text.push_str(&format!(
+                "\n  {} {}",
+                paint(style::BOLD, "next:"),
+                escape::line(hint)
+            ));
+        }
+        self.printer.error(&text);
+        Exit::from(error.cause)
+    }
+}
+
+/// What a program gets when a verb that lands nothing fails.
+#[derive(serde::Serialize)]
+struct Failure<'a> {
+    version: u32,
+    error: FailureBody<'a>,
+}
+
+#[derive(serde::Serialize)]
+struct FailureBody<'a> {
+    code: &'a str,
+    cause: Cause,
+    message: &'a str,
+    hint: Option<&'a str>,
+}
+
+impl<'a> Failure<'a> {
+    fn of(error: &'a EffectError) -> Self {
+        let (code, message) = (&error.code, &error.message);
+        Self {
+            version: 1,
+            error: FailureBody {
+                code,
+                cause: error.cause,
+                message,
+                hint: error.hint.as_deref(),
+            },
+        }
+    }
+}
+
+/// Standard output could not be written.
+pub fn output_failed(error: &std::io::Error) -> EffectError {
+    EffectError::new(
+        Cause::Internal,
+        "output",
+        format!("cannot write to standard output: {error}"),
+    )
+}
+
+/// The call itself is wrong.
+pub fn usage(message: impl Into<String>) -> EffectError {
+    EffectError::new(Cause::Usage, "usage", message)
+}

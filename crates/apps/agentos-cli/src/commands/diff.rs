@@ -1,0 +1,68 @@
+//! `agentos diff normalize`: any dialect in, the canonical git diff out. For pipes.
+//!
+//! Owns: what goes to which stream. Never: writes anything, not even evidence; nothing is landed.
+
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_landing::{LandError, LandOptions, Landed, LandingReport, land};
+
+use crate::app::{App, Done, output_failed};
+use crate::args::land::NormalizeArgs;
+use crate::escape;
+use crate::exit::Exit;
+use crate::input;
+use crate::printer::{paint, style};
+use crate::render::report::report;
+use crate::wire::repository::{self, unusable};
+
+/// Runs the verb.
+pub fn normalize(app: &App, args: &NormalizeArgs) -> Done {
+    let answer = input::answer(&app.env, &args.file)?;
+    let repo = repository::open(app)?;
+    let base = repo.base_at(&args.base).map_err(|error| unusable(&error))?;
+    match land(&answer, &base, &LandOptions::default()) {
+        Ok(found) => print(app, &found),
+        Err(LandError::Refused(refused)) => refuse(app, &refused),
+        Err(LandError::Base(error)) => Err(EffectError::new(
+            Cause::Repository,
+            "unreadable-base",
+            error.to_string(),
+        )),
+    }
+}
+
+fn print(app: &App, found: &Landed) -> Done {
+    if app.printer.json {
+        app.printer
+            .json(&found.report)
+            .map_err(|error| output_failed(&error))?;
+    } else if app.env.stdout_is_terminal {
+        // A person sees it escaped, coloured and with its rungs; a pipe gets the bytes.
+        let text = app.diff(found.change.canonical_diff(), Some(&found.report));
+        app.page(&text).map_err(|error| output_failed(&error))?;
+    } else {
+        app.printer
+            .bytes(found.change.canonical_diff())
+            .map_err(|error| output_failed(&error))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn refuse(app: &App, refused: &LandingReport) -> Done {
+    if app.printer.json {
+        app.printer.json(refused).map_err(|error| output_failed(&error))?;
+        return Ok(Exit::DoesNotLand);
+    }
+    let mut text = String::new();
+    if let Some(refusal) = &refused.refusal {
+        let code = refusal.code.as_str();
+        text = format!(
+            "{} [{code}] {}\n",
+            paint(style::BAD, "refused"),
+            escape::line(&refusal.message)
+        );
+    }
+    text.push_str(&report(refused));
+    app.printer.error(text.trim_end());
+    Ok(Exit::DoesNotLand)
+}

@@ -1,0 +1,181 @@
+//! The landing report for people.
+//!
+//! Owns: one line for each hunk, and what stood there where it failed. Never: shows more than a screen of it.
+
+use agentos_landing::{FileReport, HunkReport, HunkStatus, LandingReport, Repair, Rung};
+
+use crate::escape;
+use crate::printer::{paint, style};
+
+/// Hunks shown before the rest is only counted.
+const MOST_HUNKS: usize = 40;
+
+/// A repair that nobody needs to hear of: a plain unified diff is as good as git's own.
+const USUAL: &str = "no-git-header";
+
+/// All of the report.
+pub fn report(report: &LandingReport) -> String {
+    let mut out = String::new();
+    let mut left = MOST_HUNKS;
+    for file in &report.files {
+        file_lines(&mut out, file, &mut left);
+    }
+    let hidden: usize = report
+        .files
+        .iter()
+        .map(|file| file.hunks.len())
+        .sum::<usize>()
+        .saturating_sub(MOST_HUNKS);
+    if hidden > 0 {
+        out.push_str(&paint(
+            style::DIM,
+            &format!("  and {hidden} more; --json shows all\n"),
+        ));
+    }
+    for note in &report.notes {
+        out.push_str(&paint(style::DIM, &format!("  note: {}\n", escape::line(note))));
+    }
+    out
+}
+
+fn file_lines(out: &mut String, file: &FileReport, left: &mut usize) {
+    out.push_str(&format!("  {}", escape::line(&file.path)));
+    if let Some(written) = &file.written_as {
+        out.push_str(&paint(
+            style::DIM,
+            &format!("  (written as {})", escape::line(written)),
+        ));
+    }
+    out.push('\n');
+    if let Some(refusal) = &file.refusal {
+        out.push_str(&format!(
+            "    {} {}\n",
+            paint(style::BAD, refusal.code.as_str()),
+            escape::line(&refusal.message)
+        ));
+    }
+    repairs(out, "    ", &file.repairs);
+    for hunk in &file.hunks {
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
+        hunk_lines(out, hunk);
+    }
+}
+
+fn hunk_lines(out: &mut String, hunk: &HunkReport) {
+    let (mark, words) = match hunk.status {
+        HunkStatus::Landed => (paint(style::GOOD, "+"), placed(hunk)),
+        HunkStatus::AlreadyThere => (paint(style::DIM, "="), "is there already".to_owned()),
+        HunkStatus::Refused => (paint(style::BAD, "x"), refused(hunk)),
+    };
+    out.push_str(&format!("    {mark} hunk {}: {words}\n", hunk.index));
+    repairs(out, "        ", &hunk.repairs);
+    match (hunk.expected.is_empty(), hunk.actual.is_empty()) {
+        (false, false) => beside(out, hunk),
+        (_, _) => {
+            excerpt(out, "the answer expects", &hunk.expected);
+            excerpt(out, "the file has", &hunk.actual);
+        }
+    }
+}
+
+fn repairs(out: &mut String, indent: &str, repairs: &[Repair]) {
+    let told = repairs.iter().filter(|repair| repair.kind != USUAL);
+    let details: Vec<String> = told.map(|repair| escape::line(&repair.detail)).collect();
+    if details.is_empty() {
+        return;
+    }
+    out.push_str(&paint(
+        style::DIM,
+        &format!("{indent}repaired: {}\n", details.join("; ")),
+    ));
+}
+
+fn placed(hunk: &HunkReport) -> String {
+    let found = hunk
+        .found_line
+        .map(|line| format!("line {line}"))
+        .unwrap_or_default();
+    let how = match hunk.rung {
+        Some(Rung::ExactStated) => "as stated".to_owned(),
+        Some(Rung::ExactMoved) => match hunk.stated_line {
+            Some(stated) => format!("the answer said {stated}; exactly one place fits"),
+            None => "exactly one place fits".to_owned(),
+        },
+        Some(Rung::Blanks) => "but for blanks".to_owned(),
+        Some(Rung::TrailingBlanks) => "but for blanks at line ends".to_owned(),
+        Some(Rung::Indentation) => "but for the indentation".to_owned(),
+        Some(Rung::Typography) => "but for look-alike characters".to_owned(),
+        Some(Rung::Merged) => "carried over from the state the tool saw".to_owned(),
+        Some(Rung::WholeFile) => "the whole file".to_owned(),
+        None => String::new(),
+    };
+    match (found.is_empty(), how.is_empty()) {
+        (false, false) => format!("{found} ({how})"),
+        (false, true) => found,
+        (true, _) => how,
+    }
+}
+
+fn refused(hunk: &HunkReport) -> String {
+    let mut words = hunk
+        .refusal
+        .as_ref()
+        .map(|refusal| format!("{}: {}", refusal.code, escape::line(&refusal.message)))
+        .unwrap_or_else(|| "does not land".to_owned());
+    if !hunk.candidates.is_empty() {
+        let lines: Vec<String> = hunk.candidates.iter().take(8).map(u64::to_string).collect();
+        let s = if lines.len() == 1 { "" } else { "s" };
+        words.push_str(&format!(" (line{s} {})", lines.join(", ")));
+    }
+    words
+}
+
+/// What the answer expects and what the file has, side by side; `!` between lines that differ.
+fn beside(out: &mut String, hunk: &HunkReport) {
+    /// Characters of one side: both and the marks fit into a hundred columns.
+    const WIDE: usize = 42;
+    let first = hunk.candidates.first().copied().unwrap_or_default();
+    let clip = |text: &str| {
+        let text = escape::line(text);
+        if text.chars().count() <= WIDE {
+            return text;
+        }
+        text.chars().take(WIDE - 1).chain(['…']).collect()
+    };
+    let title = format!(
+        "        {:<WIDE$}   the file has, from line {first}\n",
+        "the answer expects"
+    );
+    out.push_str(&paint(style::DIM, &title));
+    for at in 0..hunk.expected.len().max(hunk.actual.len()) {
+        let (left, right) = (hunk.expected.get(at), hunk.actual.get(at));
+        let mark = if left == right {
+            paint(style::DIM, "|")
+        } else {
+            paint(style::BAD, "!")
+        };
+        let side = |text: Option<&String>| text.map(|text| clip(text)).unwrap_or_default();
+        out.push_str(format!("        {:<WIDE$} {mark} {}", side(left), side(right)).trim_end());
+        out.push('\n');
+    }
+}
+
+fn excerpt(out: &mut String, title: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    out.push_str(&paint(style::DIM, &format!("        {title}\n")));
+    for line in lines {
+        out.push_str(&format!(
+            "        {} {}\n",
+            paint(style::DIM, "|"),
+            escape::line(line)
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! What a person reads of a report, without its colours.
+//!
+//! Owns: the snapshots. Never: lands anything.
+
+use super::*;
+
+fn plain(painted: &str) -> String {
+    anstream::adapter::strip_str(painted).to_string()
+}
+
+fn hunk(
+    code: agentos_landing::RefusalCode,
+    candidates: &[u64],
+    expected: &[&str],
+    actual: &[&str],
+) -> HunkReport {
+    let texts = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+    HunkReport {
+        index: 1,
+        status: HunkStatus::Refused,
+        rung: None,
+        stated_line: Some(3),
+        found_line: None,
+        candidates: candidates.to_vec(),
+        repairs: Vec::new(),
+        refusal: Some(agentos_landing::Refusal::new(
+            code,
+            "the lines are not in the file",
+        )),
+        expected: texts(expected),
+        actual: texts(actual),
+    }
+}
+
+#[test]
+fn a_hunk_that_failed_and_the_file_stand_side_by_side() {
+    let long = "    let a_name_that_is_long = another_name_that_is_long.method_of_some_length();";
+    let mut out = String::new();
+    let expected = ["fn one() {", "    work(2);", long, "}"];
+    let actual = ["fn one() {", "    work(1);", long];
+    hunk_lines(
+        &mut out,
+        &hunk(
+            agentos_landing::RefusalCode::DoesNotApply,
+            &[7],
+            &expected,
+            &actual,
+        ),
+    );
+    insta::assert_snapshot!(plain(&out), @r"
+    x hunk 1: does-not-apply: the lines are not in the file (line 7)
+        the answer expects                           the file has, from line 7
+        fn one() {                                 | fn one() {
+            work(2);                               !     work(1);
+            let a_name_that_is_long = another_nam… |     let a_name_that_is_long = another_nam…
+        }                                          !
+    ");
+}
+
+#[test]
+fn a_hunk_that_resembles_nothing_shows_what_it_expects_alone() {
+    let mut out = String::new();
+    hunk_lines(
+        &mut out,
+        &hunk(
+            agentos_landing::RefusalCode::DoesNotApply,
+            &[],
+            &["\u{1b}[2Jx"],
+            &[],
+        ),
+    );
+    insta::assert_snapshot!(plain(&out), @r"
+    x hunk 1: does-not-apply: the lines are not in the file
+        the answer expects
+        | \u{1b}[2Jx
+    ");
+}
+
+#[test]
+fn several_places_are_told_and_a_landed_hunk_says_where() {
+    let mut out = String::new();
+    hunk_lines(
+        &mut out,
+        &hunk(agentos_landing::RefusalCode::Ambiguous, &[2, 4], &["x"], &["x"]),
+    );
+    let mut landed = hunk(agentos_landing::RefusalCode::Empty, &[], &[], &[]);
+    landed.status = HunkStatus::Landed;
+    landed.rung = Some(Rung::ExactMoved);
+    landed.found_line = Some(12);
+    landed.refusal = None;
+    hunk_lines(&mut out, &landed);
+    landed.status = HunkStatus::AlreadyThere;
+    hunk_lines(&mut out, &landed);
+    insta::assert_snapshot!(plain(&out), @r"
+    x hunk 1: ambiguous: the lines are not in the file (lines 2, 4)
+        the answer expects                           the file has, from line 2
+        x                                          | x
+    + hunk 1: line 12 (the answer said 3; exactly one place fits)
+    = hunk 1: is there already
+    ");
+}

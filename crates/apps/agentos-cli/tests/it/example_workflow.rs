@@ -1,0 +1,101 @@
+//! The example workflow for users: its steps are run here as a job would run them.
+//!
+//! Owns: reading the steps' scripts and plain variables. Never: checks what a runner adds around them.
+
+use std::path::Path;
+
+use agentos_testkit::cli::{CliOutput, program};
+use agentos_testkit::repo::{TestRepo, write_file};
+
+use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, small_repo};
+
+const WORKFLOW: &str = include_str!("../../../../../.github/examples/apply-patch.yml");
+
+/// The lines of a step, from its name to the next.
+fn step(name: &str) -> Vec<&'static str> {
+    let begins = |line: &&str| line.trim_start().starts_with("- ");
+    let mut lines = WORKFLOW.lines();
+    lines.find(|line| line.trim() == format!("- name: {name}"));
+    let found: Vec<_> = lines.take_while(|line| !begins(line)).collect();
+    assert!(!found.is_empty(), "{name}");
+    found
+}
+
+/// The script of a step.
+fn script(name: &str) -> String {
+    let mut lines = step(name).into_iter();
+    let first = lines.find_map(|line| line.trim().strip_prefix("run: ")).unwrap();
+    match first {
+        "|" => lines.map(|line| format!("{}\n", line.trim())).collect(),
+        line => line.to_owned(),
+    }
+}
+
+/// The variables of a step that the workflow itself gives.
+fn variables(name: &str) -> Vec<(&'static str, &'static str)> {
+    let pairs = step(name)
+        .into_iter()
+        .filter_map(|line| line.trim().split_once(": "));
+    pairs
+        .filter(|(name, value)| {
+            name.chars().all(|c| c.is_ascii_uppercase() || c == '_') && !value.contains("${{")
+        })
+        .collect()
+}
+
+/// Runs the job on a fresh copy of a repository; gives what each step said.
+fn job(repo: &TestRepo, patch: &str) -> [CliOutput; 2] {
+    let job = repo.outside().join("job");
+    repo.git_in(repo.path(), &["clone", "--quiet", ".", job.to_str().unwrap()]);
+    write_file(&job.join("bot.patch"), patch);
+    let cli = agentos().in_dir(&job).without_identity().unwrap();
+    let program_of_ours = cli.command(&[]).get_program().to_owned();
+    let folder = Path::new(&program_of_ours)
+        .parent()
+        .unwrap()
+        .display()
+        .to_string();
+    let run = |name: &str| {
+        let mut shell = program("bash");
+        shell
+            .args(["-e", "-c", &script(name)])
+            .current_dir(&job)
+            .env_clear();
+        shell.envs(cli.world()).envs(variables("apply"));
+        shell.env("PATH", format!("{folder}:/usr/local/bin:/usr/bin:/bin"));
+        shell.env("PATCH", "bot.patch").env("BRANCH", "bot/7");
+        CliOutput::from(shell.output().unwrap())
+    };
+    [run("apply"), run("export the evidence, also of a refusal")]
+}
+
+#[test]
+fn a_bots_patch_lands_on_a_branch_with_signed_evidence() {
+    if program("bash").arg("--version").output().is_err() {
+        eprintln!("skipped: `bash` is not installed here");
+        return;
+    }
+    let repo = small_repo();
+    let [apply, export] = job(&repo, SLOPPY_FIX);
+    assert_eq!((apply.code, export.code), (Some(0), Some(0)), "{apply}{export}");
+    let pushed = repo.git(&["log", "--format=%an, %cn", "main..bot/7"]);
+    assert_eq!(pushed, "agentos, agentos");
+    assert!(repo.outside().join("job/evidence/index.html").is_file());
+    let outcome = std::fs::read(repo.outside().join("job/outcome.json")).unwrap();
+    let outcome: serde_json::Value = serde_json::from_slice(&outcome).unwrap();
+    assert_eq!(outcome["outcome"], "landed");
+}
+
+#[test]
+fn what_needs_a_person_ends_the_job_and_its_evidence_is_kept() {
+    if program("bash").arg("--version").output().is_err() {
+        eprintln!("skipped: `bash` is not installed here");
+        return;
+    }
+    let repo = small_repo();
+    let [apply, export] = job(&repo, WORKFLOW_EDIT);
+    assert_ne!(apply.code, Some(0), "{apply}");
+    assert!(apply.stdout.contains("\"consent-needed\""), "{apply}");
+    assert_eq!(export.code, Some(0), "{export}");
+    assert_eq!(repo.git(&["branch", "--list", "bot/*"]), "");
+}

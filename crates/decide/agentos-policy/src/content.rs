@@ -1,0 +1,229 @@
+//! Facts that only a file's bytes tell: generated, calls agentos, a `HEAD` of git's, and whether a test file says less than
+//! before.
+//!
+//! Owns: what is looked for. Never: judges it; rules do.
+
+use agentos_landing::{Change, ChangeKind, FileChange};
+
+use crate::touch::{Touch, Touches};
+
+/// How far from its beginning a generated file says that it is one.
+const HEAD: usize = 4 << 10;
+
+/// What the bytes add to what the name says.
+pub(crate) fn touches(file: &FileChange, by_name: Touches) -> Touches {
+    let mut touches = by_name;
+    let states = || [&file.old, &file.new].into_iter().flatten();
+    if states().any(|state| says_generated(&state.content)) {
+        touches.insert(Touch::Generated);
+    }
+    if touches.has(Touch::Ci) && states().any(|state| holds(&state.content, b"agentos")) {
+        touches.insert(Touch::Policy);
+    }
+    if is_git_head(file) {
+        touches.insert(Touch::Hooks);
+    }
+    touches
+}
+
+/// Whether a file is what git takes for the `HEAD` of a git directory (git's `setup.c`, `validate_headref`): the one file
+/// that no git directory is without. The others may be on another branch, where the resulting tree does not show them.
+fn is_git_head(file: &FileChange) -> bool {
+    let path = file.path.as_str();
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    agentos_landing::folded(name) == "head" && file.new.as_ref().is_some_and(|new| names_a_ref(&new.content))
+}
+
+/// `ref: refs/…`, or an object's id.
+fn names_a_ref(content: &[u8]) -> bool {
+    if let Some(rest) = content.strip_prefix(b"ref:") {
+        return rest.trim_ascii_start().starts_with(b"refs/");
+    }
+    let digits = content.iter().take_while(|byte| byte.is_ascii_hexdigit());
+    digits.count() >= 40
+}
+
+fn says_generated(content: &[u8]) -> bool {
+    let head = content.get(..HEAD.min(content.len())).unwrap_or_default();
+    holds(head, b"generated") && (holds(head, b"@generated") || holds(head, b"do not edit"))
+}
+
+/// `wanted` in lower case, found in any case.
+fn holds(content: &[u8], wanted: &[u8]) -> bool {
+    let Some((first, rest)) = wanted.split_first() else {
+        return true;
+    };
+    let mut left = content;
+    while let Some(at) = left.iter().position(|byte| byte.to_ascii_lowercase() == *first) {
+        left = left.get(at + 1..).unwrap_or_default();
+        let found = left.get(..rest.len());
+        if found.is_some_and(|found| found.eq_ignore_ascii_case(rest)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// What a test file holds, counted by line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counted {
+    tests: usize,
+    assertions: usize,
+    skipped: usize,
+}
+
+const TESTS: [&str; 10] = [
+    "#[test]",
+    "::test]",
+    "def test_",
+    "func test",
+    "it(",
+    "test(",
+    "@test",
+    "[fact]",
+    "[test]",
+    "scenario",
+];
+const ASSERTIONS: [&str; 9] = [
+    "assert",
+    "expect(",
+    "expect ",
+    ".should",
+    "require.",
+    "t.error",
+    "t.fatal",
+    "verify(",
+    "proptest!",
+];
+const SKIPS: [&str; 12] = [
+    "#[ignore",
+    "should_panic",
+    ".skip",
+    "@skip",
+    "skip(",
+    "skipif",
+    "xfail",
+    "xit(",
+    "xdescribe(",
+    "@disabled",
+    "@ignore",
+    ".only(",
+];
+
+fn count(content: &[u8]) -> Counted {
+    let text = String::from_utf8_lossy(content).to_ascii_lowercase();
+    let mut counted = Counted::default();
+    for line in text.lines().map(str::trim_start) {
+        // A test that is commented out tests nothing.
+        if line.starts_with("//") || (line.starts_with('#') && !line.starts_with("#[")) {
+            continue;
+        }
+        let holds = |words: &[&str]| words.iter().any(|word| line.contains(word));
+        counted.skipped += usize::from(holds(&SKIPS));
+        counted.assertions += usize::from(holds(&ASSERTIONS));
+        counted.tests += usize::from(holds(&TESTS));
+    }
+    counted
+}
+
+/// How a change leaves its tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tests {
+    /// No test file, or nothing that counts.
+    Same,
+    /// Fewer tests or assertions, or more skipped.
+    Weaker,
+    /// More of something and less of nothing.
+    Stronger,
+}
+
+/// Compares a test file before and after; what went on under a new name is compared with what it was.
+pub(crate) fn tests(change: &Change, file: &FileChange) -> Tests {
+    let moved_away = || {
+        change
+            .files()
+            .iter()
+            .any(|other| other.renamed_from.as_ref() == Some(&file.path))
+    };
+    if file.kind() == ChangeKind::Delete && moved_away() {
+        return Tests::Same;
+    }
+    let source = file
+        .renamed_from
+        .as_ref()
+        .and_then(|from| change.files().iter().find(|other| other.path == *from))
+        .unwrap_or(file);
+    let of = |state: &Option<agentos_landing::FileState>| {
+        state
+            .as_ref()
+            .map(|state| count(&state.content))
+            .unwrap_or_default()
+    };
+    let (old, new) = (of(&source.old), of(&file.new));
+    if new.tests < old.tests || new.assertions < old.assertions || new.skipped > old.skipped {
+        Tests::Weaker
+    } else if new == old {
+        Tests::Same
+    } else {
+        Tests::Stronger
+    }
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    #[test]
+    fn a_generated_file_says_so_at_its_beginning() {
+        let cases = [
+            (
+                "// Code generated by protoc-gen-go. DO NOT EDIT.\npackage a\n",
+                true,
+            ),
+            ("# @generated by tool\n", true),
+            ("// the generated code goes to out/\n", false),
+            ("fn main() {}\n", false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(says_generated(text.as_bytes()), expected, "{text}");
+        }
+        assert!(!says_generated(
+            format!("{}@generated", " ".repeat(HEAD)).as_bytes()
+        ));
+    }
+
+    #[test]
+    fn a_head_of_gits_names_a_ref_or_an_object() {
+        let id = "0123456789abcdef0123456789abcdef01234567";
+        for (text, expected) in [
+            ("ref: refs/heads/main\n", true),
+            ("ref:refs/x", true),
+            (id, true),
+            ("ref: heads/main\n", false),
+            ("#!/bin/sh\nexec sed 10q\n", false),
+            ("0123456789abcdef\n", false),
+        ] {
+            assert_eq!(names_a_ref(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn tests_are_counted_by_their_lines() {
+        let rust = "#[test]\nfn a() {\n    assert_eq!(1, 1);\n}\n#[test]\n#[ignore]\nfn b() {\n    // assert!(x);\n}\n";
+        let counted = Counted {
+            tests: 2,
+            assertions: 1,
+            skipped: 1,
+        };
+        assert_eq!(count(rust.as_bytes()), counted);
+        let js = "describe('a', () => {\n  it('b', () => { expect(1).toBe(1) })\n  xit('c', () => {})\n})\n";
+        assert_eq!(
+            count(js.as_bytes()),
+            Counted {
+                tests: 2,
+                assertions: 1,
+                skipped: 1
+            }
+        );
+    }
+}

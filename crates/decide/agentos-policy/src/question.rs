@@ -1,0 +1,236 @@
+//! The questions that a change, or a file to be read, puts to a policy.
+//!
+//! Owns: the facts of each question. Never: answers one.
+
+use std::collections::HashMap;
+use std::marker::PhantomData;
+
+use agentos_landing::{Change, ChangeKind, FileChange, FileMode, FileState, Findings};
+use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::FactsSummary;
+use crate::file::{Action, FindingKind, Kind};
+use crate::time::Moment;
+use crate::touch::Touches;
+
+/// Who made the change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolFacts {
+    /// The provider, as in `lmstudio`; `patch` for a diff from a file.
+    pub provider: String,
+    /// The model, where one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Where the tool works.
+    pub execution_mode: ExecutionMode,
+    /// What held it back.
+    pub enforcement: Enforcement,
+    /// 1 for the first try.
+    pub attempt: u32,
+    /// When the decision is made.
+    pub at: Timestamp,
+    /// Bytes of context that were sent to it; 0 for a diff from a file.
+    pub context_bytes: u64,
+    /// The ref that the change is to move, as in `refs/heads/main`; without a commit, the branch that is checked out;
+    /// `HEAD` where none is. Nothing where no target is known, which no glob but `**` matches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_ref: Option<String>,
+    /// Exactly this change passed the check that the user named, in a sandbox, on the commit it is made for.
+    #[serde(default)]
+    pub checked: bool,
+}
+
+impl ToolFacts {
+    pub(crate) fn moment(&self) -> Moment {
+        Moment::of(&self.at)
+    }
+}
+
+/// One question.
+#[derive(Debug, Clone)]
+pub(crate) struct Question<'a> {
+    pub(crate) action: Action,
+    pub(crate) kinds: Bits<Kind>,
+    pub(crate) findings: Bits<FindingKind>,
+    pub(crate) touches: Touches,
+    pub(crate) added: u64,
+    pub(crate) removed: u64,
+    pub(crate) files: u64,
+    pub(crate) deleted: u64,
+    pub(crate) tool: &'a ToolFacts,
+}
+
+impl Question<'_> {
+    /// In the order of a rule's limits.
+    pub(crate) fn numbers(&self) -> [u64; 7] {
+        [
+            self.added,
+            self.removed,
+            self.added.saturating_add(self.removed),
+            self.files,
+            self.deleted,
+            u64::from(self.tool.attempt),
+            self.tool.context_bytes,
+        ]
+    }
+}
+
+/// A small set of the values of one of our own enums.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Bits<T>(u32, PhantomData<T>);
+
+impl<T> Clone for Bits<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Bits<T> {}
+
+impl<T> Default for Bits<T> {
+    fn default() -> Self {
+        Self(0, PhantomData)
+    }
+}
+
+impl<T: Copy + Ordinal> Bits<T> {
+    pub(crate) fn of(values: &[T]) -> Self {
+        let mut set = Self::default();
+        values.iter().for_each(|value| set.insert(*value));
+        set
+    }
+
+    pub(crate) fn insert(&mut self, value: T) {
+        self.0 |= 1 << value.ordinal();
+    }
+
+    pub(crate) fn has(self, value: T) -> bool {
+        self.0 & (1 << value.ordinal()) != 0
+    }
+
+    pub(crate) fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(crate) fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0, PhantomData)
+    }
+}
+
+/// A value's place in its enum.
+pub(crate) trait Ordinal {
+    /// Below 32.
+    fn ordinal(self) -> u32;
+}
+
+impl Ordinal for Action {
+    fn ordinal(self) -> u32 {
+        self as u32
+    }
+}
+
+impl Ordinal for Kind {
+    fn ordinal(self) -> u32 {
+        self as u32
+    }
+}
+
+impl Ordinal for FindingKind {
+    fn ordinal(self) -> u32 {
+        self as u32
+    }
+}
+
+/// Which findings are in which path.
+pub(crate) fn findings_by_path(findings: &Findings) -> HashMap<&str, Bits<FindingKind>> {
+    let lists = [
+        (FindingKind::Secret, &findings.secrets),
+        (FindingKind::Bidi, &findings.bidi),
+        (FindingKind::Invisible, &findings.invisible),
+        (FindingKind::Nul, &findings.nul),
+        (FindingKind::MaybeSecret, &findings.maybe_secrets),
+    ];
+    let mut by_path: HashMap<&str, Bits<FindingKind>> = HashMap::new();
+    for (kind, list) in lists {
+        for finding in list {
+            by_path.entry(finding.path.as_str()).or_default().insert(kind);
+        }
+    }
+    by_path
+}
+
+/// What is asked about one path. Each is asked by itself, so that a rule which allows one does not allow another.
+pub(crate) fn actions(file: &FileChange) -> Vec<Action> {
+    let mut actions = Vec::with_capacity(2);
+    actions.push(match file.kind() {
+        ChangeKind::Create => Action::Create,
+        ChangeKind::Modify => Action::Modify,
+        ChangeKind::Delete => Action::Delete,
+        ChangeKind::Chmod => Action::Chmod,
+    });
+    if file.renamed_from.is_some() {
+        actions.push(Action::Rename);
+    }
+    let mode_differs = file
+        .old
+        .as_ref()
+        .zip(file.new.as_ref())
+        .is_some_and(|(old, new)| old.mode != new.mode);
+    if file.kind() == ChangeKind::Modify && mode_differs {
+        actions.push(Action::Chmod);
+    }
+    actions
+}
+
+/// What kind of file it is.
+pub(crate) fn kinds(file: &FileChange) -> Bits<Kind> {
+    let mut kinds = Bits::default();
+    if let Some(state) = file.new.as_ref().or(file.old.as_ref()) {
+        kinds.insert(if looks_binary(state) {
+            Kind::Binary
+        } else {
+            Kind::Text
+        });
+    }
+    if file
+        .old
+        .as_ref()
+        .is_some_and(|state| state.mode == FileMode::Symlink)
+    {
+        kinds.insert(Kind::Symlink);
+    }
+    let executable = |state: &Option<FileState>| {
+        state
+            .as_ref()
+            .is_some_and(|state| state.mode == FileMode::Executable)
+    };
+    if executable(&file.new) {
+        kinds.insert(Kind::Executable);
+        if !executable(&file.old) {
+            kinds.insert(Kind::NewExecutable);
+        }
+    }
+    kinds
+}
+
+/// The numbers of a change. What it touches and what was found is filled in by the decision.
+pub(crate) fn totals(change: &Change) -> FactsSummary {
+    let count = |kind: ChangeKind| change.files().iter().filter(|file| file.kind() == kind).count() as u64;
+    let stats = change.stats();
+    FactsSummary {
+        files: change.files().len() as u64,
+        added: stats.added,
+        removed: stats.removed,
+        created: count(ChangeKind::Create),
+        deleted: count(ChangeKind::Delete),
+        touches: Vec::new(),
+        findings: Vec::new(),
+    }
+}
+
+/// As git sees it: a NUL byte among the first 8000.
+fn looks_binary(state: &FileState) -> bool {
+    state.content.iter().take(8000).any(|byte| *byte == 0)
+}

@@ -1,0 +1,317 @@
+//! A rule that has been checked and compiled.
+//!
+//! Owns: what one rule says of one question. Never: knows the other rules.
+
+use agentos_landing::RefusalCode;
+use agentos_tool::{Enforcement, ExecutionMode};
+use globset::GlobSet;
+
+use crate::fault::Fault;
+use crate::file::{Action, FindingKind, Kind, RuleText};
+use crate::question::{Bits, Question};
+use crate::time::{Hours, Weekday};
+use crate::touch::Touches;
+use crate::{Effect, Layer, PolicyError, PolicySource, Reason, RuleRef, ToolFacts, glob};
+
+mod check;
+
+/// A rule of a policy set.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    pub(crate) id: String,
+    pub(crate) layer: Layer,
+    pub(crate) source: String,
+    pub(crate) line: u32,
+    pub(crate) effect: Effect,
+    pub(crate) why: String,
+    pub(crate) fix: Option<String>,
+    pub(crate) code: RefusalCode,
+    /// False for an allow in a layer that names no preset: such a layer only asks and denies.
+    pub(crate) counts: bool,
+    /// Whether the path must be among the set's hits for this rule.
+    pub(crate) needs_path: bool,
+    pub(crate) conditions: Conditions,
+}
+
+/// What must hold. None: does not matter.
+#[derive(Debug, Clone)]
+pub(crate) struct Conditions {
+    pub(crate) action: Option<Bits<Action>>,
+    pub(crate) kinds: Option<Bits<Kind>>,
+    pub(crate) provider: Option<GlobSet>,
+    pub(crate) model: Option<GlobSet>,
+    pub(crate) execution_mode: Option<ExecutionMode>,
+    pub(crate) enforcement: Option<Enforcement>,
+    pub(crate) checked: Option<bool>,
+    target_ref: Option<GlobSet>,
+    except_target_ref: Option<GlobSet>,
+    pub(crate) findings: Option<Bits<FindingKind>>,
+    pub(crate) touches: Option<Touches>,
+    pub(crate) ecosystems: Option<Touches>,
+    pub(crate) hours: Option<Vec<Hours>>,
+    pub(crate) weekdays: Option<Vec<Weekday>>,
+    pub(crate) limits: [Limit; 7],
+    /// Whether one of the limits is stated.
+    limited: bool,
+}
+
+/// A number must be over the one and at most the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limit {
+    pub(crate) name: &'static str,
+    /// The field that states the most.
+    pub(crate) max_name: &'static str,
+    pub(crate) over: Option<u64>,
+    pub(crate) max: Option<u64>,
+}
+
+impl Limit {
+    pub(crate) fn holds(self, number: u64) -> bool {
+        self.over.is_none_or(|over| number > over) && self.max.is_none_or(|max| number <= max)
+    }
+
+    pub(crate) fn is_stated(self) -> bool {
+        self.over.is_some() || self.max.is_some()
+    }
+}
+
+impl Conditions {
+    /// Whether the ref to be moved is one of the rule's. Case does not matter: on some file systems it tells no refs
+    /// apart.
+    pub(crate) fn holds_for_target(&self, tool: &ToolFacts) -> bool {
+        if self.target_ref.is_none() && self.except_target_ref.is_none() {
+            return true;
+        }
+        let target = glob::fold(tool.target_ref.as_deref().unwrap_or_default());
+        let hits = |globs: &GlobSet| globs.is_match(&target);
+        self.target_ref.as_ref().is_none_or(hits) && !self.except_target_ref.as_ref().is_some_and(hits)
+    }
+}
+
+impl Rule {
+    /// The rule's id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Where its file stands.
+    #[must_use]
+    pub fn layer(&self) -> Layer {
+        self.layer
+    }
+
+    /// The file it is in, and the line on which it begins.
+    #[must_use]
+    pub fn place(&self) -> (&str, u32) {
+        (&self.source, self.line)
+    }
+
+    /// What it answers.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// Why it is there.
+    #[must_use]
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn fix(&self) -> Option<&str> {
+        self.fix.as_deref()
+    }
+
+    /// Which rule it is, for a person or a program.
+    #[must_use]
+    pub fn told(&self) -> RuleRef {
+        RuleRef::of(self)
+    }
+
+    /// Whether the rule has a say. An allow has none in a layer that names no preset.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        self.counts
+    }
+
+    pub(crate) fn new(source: &PolicySource, line: u32, text: &RuleText) -> Result<Self, PolicyError> {
+        let fault = |fault: Fault| fault.of(source, line, &text.id);
+        check::check(text).map_err(fault)?;
+        let limits = limits(text);
+        Ok(Self {
+            id: text.id.clone(),
+            layer: source.layer,
+            source: source.name.clone(),
+            line,
+            effect: text.effect,
+            why: text.why.trim().to_owned(),
+            fix: text.fix.clone(),
+            code: text.code.unwrap_or(RefusalCode::ProtectedPath),
+            counts: true,
+            needs_path: text.paths.is_some() || text.except_paths.is_some(),
+            conditions: Conditions {
+                action: text.action.as_deref().map(Bits::of),
+                kinds: text.kinds.as_deref().map(Bits::of),
+                provider: names("provider", text.provider.as_deref()).map_err(fault)?,
+                model: names("model", text.model.as_deref()).map_err(fault)?,
+                execution_mode: text.execution_mode,
+                enforcement: text.enforcement,
+                checked: text.checked,
+                target_ref: refs("target_ref", text.target_ref.as_deref()).map_err(fault)?,
+                except_target_ref: refs("except_target_ref", text.except_target_ref.as_deref())
+                    .map_err(fault)?,
+                findings: text.findings.as_deref().map(Bits::of),
+                touches: text.touches.as_ref().map(|list| list.iter().copied().collect()),
+                ecosystems: text
+                    .ecosystems
+                    .as_ref()
+                    .map(|list| list.iter().copied().collect()),
+                hours: text
+                    .hours
+                    .as_ref()
+                    .map(|list| list.iter().filter_map(|one| Hours::parse(one)).collect()),
+                weekdays: text.weekdays.clone(),
+                limited: limits.iter().any(|limit| limit.is_stated()),
+                limits,
+            },
+        })
+    }
+
+    /// Whether the conditions on the tool and the time hold: the same for every question of a decision.
+    pub(crate) fn may_match(&self, tool: &ToolFacts) -> bool {
+        let conditions = &self.conditions;
+        let moment = tool.moment();
+        conditions
+            .execution_mode
+            .is_none_or(|mode| mode == tool.execution_mode)
+            && conditions.enforcement.is_none_or(|held| held == tool.enforcement)
+            && conditions.checked.is_none_or(|checked| checked == tool.checked)
+            && conditions.holds_for_target(tool)
+            && conditions
+                .hours
+                .as_ref()
+                .is_none_or(|hours| hours.iter().any(|hours| hours.holds(moment.minute)))
+            && conditions
+                .weekdays
+                .as_ref()
+                .is_none_or(|days| days.contains(&moment.weekday))
+            && conditions
+                .provider
+                .as_ref()
+                .is_none_or(|globs| globs.is_match(glob::fold(&tool.provider)))
+            && conditions
+                .model
+                .as_ref()
+                .is_none_or(|globs| globs.is_match(glob::fold(tool.model.as_deref().unwrap_or_default())))
+    }
+
+    /// Whether the other conditions hold. `path_hit` says whether the path is one of the rule's.
+    pub(crate) fn matches(&self, question: &Question<'_>, path_hit: bool) -> bool {
+        let conditions = &self.conditions;
+        (!self.needs_path || path_hit)
+            && conditions.action.is_none_or(|set| set.has(question.action))
+            && conditions.touches.is_none_or(|set| set.meets(question.touches))
+            && conditions.kinds.is_none_or(|set| set.meets(question.kinds))
+            && conditions.findings.is_none_or(|set| set.meets(question.findings))
+            && conditions
+                .ecosystems
+                .is_none_or(|set| set.meets(question.touches))
+            && (!conditions.limited
+                || conditions
+                    .limits
+                    .iter()
+                    .zip(question.numbers())
+                    .all(|(limit, number)| limit.holds(number)))
+    }
+
+    pub(crate) fn reason(&self, path: Option<&str>) -> Reason {
+        Reason {
+            rule: self.id.clone(),
+            layer: self.layer,
+            source: self.source.clone(),
+            line: Some(self.line),
+            effect: self.effect,
+            why: self.why.clone(),
+            fix: self.fix.clone(),
+            path: path.map(str::to_owned),
+            and_more: 0,
+            code: self.code,
+        }
+    }
+}
+
+fn limits(text: &RuleText) -> [Limit; 7] {
+    let limit = |max_name: &'static str, over, max| Limit {
+        name: max_name.trim_start_matches("max_"),
+        max_name,
+        over,
+        max,
+    };
+    [
+        limit("max_added", text.over_added, text.max_added),
+        limit("max_removed", text.over_removed, text.max_removed),
+        limit("max_lines", text.over_lines, text.max_lines),
+        limit("max_files", text.over_files, text.max_files),
+        limit("max_deleted", text.over_deleted, text.max_deleted),
+        limit("max_attempt", text.over_attempt, text.max_attempt),
+        limit(
+            "max_context_bytes",
+            text.over_context_bytes,
+            text.max_context_bytes,
+        ),
+    ]
+}
+
+/// The globs of refs, in which `*` stays between two slashes, as in the globs of paths.
+fn refs(field: &'static str, patterns: Option<&[String]>) -> Result<Option<GlobSet>, Fault> {
+    let Some(patterns) = patterns else {
+        return Ok(None);
+    };
+    let mut set = GlobSet::builder();
+    for pattern in patterns {
+        let wrong =
+            |what: String| Fault::new(field, format!("`{pattern}` in `{field}` {what}")).entry(pattern);
+        let folded = glob::fold(pattern);
+        let names_a_ref = folded.starts_with("refs/") || matches!(folded.as_str(), "**" | "head");
+        if glob::hides_sign(pattern) {
+            return Err(wrong("has a wide form of a glob sign".to_owned()));
+        }
+        if !names_a_ref {
+            let hint = format!("write `refs/heads/{}`", pattern.trim_start_matches('/'));
+            return Err(wrong("is the name of no ref".to_owned()).hint(hint));
+        }
+        let globs = glob::compile(pattern);
+        for glob in globs.map_err(|error| wrong(format!("is not a glob: {}", error.kind())))? {
+            set.add(glob);
+        }
+    }
+    set.build()
+        .map(Some)
+        .map_err(|error| Fault::new(field, format!("`{field}` cannot be compiled: {}", error.kind())))
+}
+
+fn names(field: &'static str, patterns: Option<&[String]>) -> Result<Option<GlobSet>, Fault> {
+    let Some(patterns) = patterns else {
+        return Ok(None);
+    };
+    let mut set = GlobSet::builder();
+    for pattern in patterns {
+        let wrong =
+            |what: String| Fault::new(field, format!("`{pattern}` in `{field}` {what}")).entry(pattern);
+        if glob::hides_sign(pattern) {
+            return Err(wrong("has a wide form of a glob sign".to_owned()));
+        }
+        // Names of models hold slashes, and `*` means any of them.
+        let glob = globset::GlobBuilder::new(&glob::fold(pattern))
+            .backslash_escape(false)
+            .build()
+            .map_err(|error| wrong(format!("is not a glob: {}", error.kind())))?;
+        set.add(glob);
+    }
+    set.build()
+        .map(Some)
+        .map_err(|error| Fault::new(field, format!("`{field}` cannot be compiled: {}", error.kind())))
+}

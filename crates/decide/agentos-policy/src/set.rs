@@ -1,0 +1,494 @@
+//! A set of rules from all sources, and the decision.
+//!
+//! Owns: asking each question of each rule. Never: stops at the first match, prefers a source, or allows what nothing
+//! allows. `load` reads the sources.
+
+use std::collections::BTreeMap;
+
+use agentos_landing::{Change, Findings, RefusalCode, RepoPath, ResultFacts};
+
+use crate::content::{self, Tests};
+use crate::digest::{digest, hash};
+use crate::example::Counted;
+use crate::fault::Fault;
+use crate::file::{Action, FindingKind, RuleText};
+use crate::globs::Globs;
+use crate::hooks_path::HooksPath;
+use crate::load::{Loaded, Standing};
+use crate::question::{self, Bits, Question};
+use crate::reasons::Reasons;
+use crate::touch::{self, Touches};
+use crate::{
+    Decision, Effect, FactsSummary, Layer, PolicyError, PolicySource, Reason, Rule, ToolFacts, Touch,
+    example, glob, load,
+};
+
+/// Rules from all sources. The floor is always among them.
+#[derive(Debug, Clone)]
+pub struct PolicySet {
+    rules: Vec<Rule>,
+    pub(crate) texts: Vec<RuleText>,
+    /// How many examples each rule has.
+    examples: Vec<Counted>,
+    standings: Vec<Standing>,
+    /// For each rule, its layer's place among the standings.
+    stands_in: Vec<Option<usize>>,
+    globs: Globs,
+    /// For each glob, its rule and which of the rule's lists it is in.
+    owners: Vec<(usize, PathList)>,
+    /// For each rule, whether it names paths at all (it may only exclude some).
+    names_paths: Vec<bool>,
+    hooks: Option<HooksPath>,
+    sha256: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PathList {
+    Paths,
+    Except,
+}
+
+impl PolicySet {
+    /// The floor and the rules of `sources`, in whatever order they come, with the presets that they name; where
+    /// neither machine nor repository names one, with the built-in default.
+    ///
+    /// # Errors
+    /// Any mistake in any source: nothing is loaded then.
+    pub fn load(sources: &[PolicySource]) -> Result<Self, PolicyError> {
+        let loaded = load::load(sources)?;
+        // The examples of what comes with the program are asked by a test, once, not by every call.
+        let asked: Vec<bool> = loaded.built_in.iter().map(|built_in| !built_in).collect();
+        let mut set = Self::compile(loaded)?;
+        set.examples = example::check(&set, sources, &asked)?;
+        Ok(set)
+    }
+
+    /// The built-in rules alone.
+    ///
+    /// # Errors
+    /// Never for the rules as they stand; a test loads them.
+    pub fn builtin() -> Result<Self, PolicyError> {
+        Self::load(&[])
+    }
+
+    /// The same rules for a repository whose `core.hooksPath` is `value`, relative to its root: whatever is in that
+    /// folder belongs to the hooks. Nothing changes without one, or with one outside the repository. The hash names
+    /// the folder too, so a consent is void once it is another.
+    #[must_use]
+    pub fn with_hooks_path(self, value: Option<&str>) -> Self {
+        let Some(hooks) = value.and_then(HooksPath::new) else {
+            return self;
+        };
+        let sha256 = hash(["agentos hooks path 1", &self.sha256, hooks.as_str()]);
+        Self {
+            hooks: Some(hooks),
+            sha256,
+            ..self
+        }
+    }
+
+    /// SHA-256 over every source, 64 hex digits.
+    #[must_use]
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
+    /// How many examples stand beside the rules of each file: those that must match, and those that must not.
+    #[must_use]
+    pub fn examples(&self) -> BTreeMap<&str, (usize, usize)> {
+        let mut by_source: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        for (rule, counted) in self.rules.iter().zip(&self.examples) {
+            let (matching, other) = by_source.entry(&rule.source).or_default();
+            *matching += counted.matching;
+            *other += counted.other;
+        }
+        by_source
+    }
+
+    /// The layers that must themselves allow what is to go ahead, and what they stand on.
+    #[must_use]
+    pub fn standings(&self) -> &[Standing] {
+        &self.standings
+    }
+
+    /// The rules, source by source.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Judges a change: one question or more for each path, one for the whole. `facts` are those of the tree that the
+    /// change results in.
+    #[must_use]
+    pub fn decide(&self, change: &Change, facts: &ResultFacts, tool: &ToolFacts) -> Decision {
+        let findings = agentos_landing::findings(change);
+        self.decide_found(Found::new(change, facts, &findings), tool)
+    }
+
+    /// Judges whether the text of a file may be sent to a tool.
+    #[must_use]
+    pub fn decide_read(&self, path: &str, content: &[u8], tool: &ToolFacts) -> Decision {
+        let mut facts = FactsSummary {
+            files: 1,
+            ..FactsSummary::default()
+        };
+        let mut reasons = Reasons::default();
+        match RepoPath::new(path) {
+            Err(refusal) => reasons.add(unsafe_path(path, refusal.code, &refusal.message)),
+            Ok(path) => {
+                let asked = self.ask_path(path.as_str());
+                let question = read_question(&path, content, asked.touches, tool);
+                facts.touches = question.touches.words();
+                facts.findings = finding_words(question.findings);
+                let open = self.opened(tool);
+                self.answer(&open, &question, Some((path.as_str(), &asked.hits)), &mut reasons);
+            }
+        }
+        Decision::new(reasons.sorted(), facts, None, self.sha256.clone())
+    }
+
+    /// Judges a change of which all is known that is found in it.
+    pub(crate) fn decide_found(&self, found: Found<'_>, tool: &ToolFacts) -> Decision {
+        let change = found.change;
+        let open = self.opened(tool);
+        let mut reasons = Reasons::default();
+        let mut facts = question::totals(change);
+        let whole = self.ask(found, tool, &mut |question, path| {
+            self.answer(&open, question, path, &mut reasons);
+        });
+        facts.touches = whole.touches.words();
+        facts.findings = finding_words(whole.findings);
+        Decision::new(
+            reasons.sorted(),
+            facts,
+            Some(change.sha256().to_owned()),
+            self.sha256.clone(),
+        )
+    }
+
+    /// Puts every question of a change, the one about the whole last; gives that one.
+    pub(crate) fn ask<'t>(&self, found: Found<'_>, tool: &'t ToolFacts, put: Put<'_, 't>) -> Question<'t> {
+        let change = found.change;
+        let facts = question::totals(change);
+        let by_path = question::findings_by_path(found.findings);
+        let mut whole = Question {
+            action: Action::Land,
+            kinds: Bits::default(),
+            findings: Bits::default(),
+            touches: Touches::default(),
+            added: facts.added,
+            removed: facts.removed,
+            files: facts.files,
+            deleted: facts.deleted,
+            tool,
+        };
+        let (mut all_tests, mut stronger) = (true, false);
+        for file in change.files() {
+            let path = file.path.as_str();
+            let asked = self.ask_path(path);
+            let mut question = Question {
+                action: Action::Modify,
+                kinds: question::kinds(file),
+                findings: by_path.get(path).copied().unwrap_or_default(),
+                touches: content::touches(file, asked.touches),
+                added: file.stats.added,
+                removed: file.stats.removed,
+                ..whole.clone()
+            };
+            if found.facts.is_in_git_directory(&file.path) {
+                question.findings.insert(FindingKind::GitDirectory);
+            }
+            if question.touches.has(Touch::Tests) {
+                match content::tests(change, file) {
+                    Tests::Weaker => question.findings.insert(FindingKind::WeakensTests),
+                    Tests::Stronger => stronger = true,
+                    Tests::Same => {}
+                }
+            } else {
+                all_tests = false;
+            }
+            whole.kinds = whole.kinds.union(question.kinds);
+            whole.findings = whole.findings.union(question.findings);
+            whole.touches = whole.touches.union(question.touches);
+            for action in question::actions(file) {
+                question.action = action;
+                put(&question, Some((path, &asked.hits)));
+            }
+        }
+        if all_tests && !stronger && whole.findings.has(FindingKind::WeakensTests) {
+            whole.findings.insert(FindingKind::OnlyWeakensTests);
+        }
+        put(&whole, None);
+        whole
+    }
+
+    /// The rules that have a say about this tool at this time.
+    pub(crate) fn open(&self, tool: &ToolFacts) -> Vec<usize> {
+        let open = self.rules.iter().enumerate();
+        open.filter(|(_, rule)| rule.counts && rule.may_match(tool))
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    /// The same rules, ready to be asked by many questions.
+    fn opened(&self, tool: &ToolFacts) -> Vec<Open<'_>> {
+        let open = self.open(tool).into_iter();
+        open.filter_map(|index| {
+            let rule = self.rules.get(index)?;
+            Some(Open {
+                index,
+                rule,
+                needs_path: rule.needs_path,
+                touches: rule.conditions.touches,
+            })
+        })
+        .collect()
+    }
+
+    /// Asks every rule, without stopping. Each standing layer must answer for itself.
+    fn answer(
+        &self,
+        open: &[Open<'_>],
+        question: &Question<'_>,
+        path: Option<(&str, &[bool])>,
+        reasons: &mut Reasons,
+    ) {
+        let mut answered = 0_u32;
+        for Open {
+            index,
+            rule,
+            needs_path,
+            touches,
+        } in open
+        {
+            let hit = path.is_some_and(|(_, hits)| hits.get(*index).copied().unwrap_or(false));
+            let may = (hit || !needs_path) && touches.is_none_or(|set| set.meets(question.touches));
+            if may && rule.matches(question, hit) {
+                if let Some(Some(standing)) = self.stands_in.get(*index) {
+                    answered |= 1 << standing;
+                }
+                reasons.add_rule(*index, rule, path.map(|(path, _)| path));
+            }
+        }
+        for (at, standing) in self.standings.iter().enumerate() {
+            if answered & (1 << at) == 0 {
+                reasons.add(no_rule(standing.layer, path.map(|(path, _)| path)));
+            }
+        }
+    }
+
+    /// The answer to one question about a path, without its reasons.
+    pub(crate) fn strictest(&self, open: &[usize], question: &Question<'_>, hits: &[bool]) -> Effect {
+        let mut answered = 0_u32;
+        // No reason at all is no permission.
+        let mut effect = None;
+        for index in open {
+            let Some(rule) = self.rules.get(*index) else {
+                continue;
+            };
+            if rule.matches(question, hits.get(*index).copied().unwrap_or(false)) {
+                if let Some(Some(standing)) = self.stands_in.get(*index) {
+                    answered |= 1 << standing;
+                }
+                effect = effect.max(Some(rule.effect));
+            }
+        }
+        let silent = (0..self.standings.len()).any(|at| answered & (1 << at) == 0);
+        if silent {
+            Effect::Deny
+        } else {
+            effect.unwrap_or(Effect::Deny)
+        }
+    }
+
+    pub(crate) fn ask_path(&self, path: &str) -> AskedPath {
+        let folded = glob::fold(path);
+        let mut hits: Vec<bool> = self.names_paths.iter().map(|names| !names).collect();
+        let mut excluded = Vec::new();
+        for glob in self.globs.of(&folded) {
+            match self.owners.get(glob).copied() {
+                Some((rule, PathList::Paths)) => set(&mut hits, rule, true),
+                Some((rule, PathList::Except)) => excluded.push(rule),
+                None => {}
+            }
+        }
+        for rule in excluded {
+            set(&mut hits, rule, false);
+        }
+        let mut touches = touch::of(&folded);
+        if self.hooks.as_ref().is_some_and(|hooks| hooks.holds(&folded)) {
+            touches.insert(Touch::Hooks);
+        }
+        AskedPath { hits, touches }
+    }
+
+    fn compile(loaded: Loaded) -> Result<Self, PolicyError> {
+        let Loaded {
+            rules,
+            texts,
+            built_in: _,
+            standings,
+            sources,
+        } = loaded;
+        let mut globs = Vec::new();
+        let mut owners = Vec::new();
+        for (index, (rule, text)) in rules.iter().zip(&texts).enumerate() {
+            for (list, patterns) in [
+                (PathList::Paths, &text.paths),
+                (PathList::Except, &text.except_paths),
+            ] {
+                for pattern in patterns.iter().flatten() {
+                    let compiled = path_globs(list, pattern)
+                        .map_err(|fault| fault.of(&source_of(rule, &sources), rule.line, &rule.id))?;
+                    for glob in compiled {
+                        globs.push(glob);
+                        owners.push((index, list));
+                    }
+                }
+            }
+        }
+        let whole = |error: globset::Error| PolicyError::Globs {
+            message: error.kind().to_string(),
+        };
+        let place = |rule: &Rule| standings.iter().position(|standing| standing.layer == rule.layer);
+        Ok(Self {
+            globs: Globs::new(&globs).map_err(whole)?,
+            owners,
+            names_paths: texts.iter().map(|text| text.paths.is_some()).collect(),
+            hooks: None,
+            sha256: digest(&sources),
+            stands_in: rules.iter().map(place).collect(),
+            examples: Vec::new(),
+            rules,
+            texts,
+            standings,
+        })
+    }
+}
+
+/// A rule that has a say, with what most questions fail on: a decision of many paths runs over these again and again.
+struct Open<'r> {
+    index: usize,
+    rule: &'r Rule,
+    needs_path: bool,
+    touches: Option<Touches>,
+}
+
+/// A change with all that is found in it and in the tree that it results in.
+#[derive(Clone, Copy)]
+pub(crate) struct Found<'a> {
+    change: &'a Change,
+    facts: &'a ResultFacts,
+    findings: &'a Findings,
+}
+
+impl<'a> Found<'a> {
+    pub(crate) fn new(change: &'a Change, facts: &'a ResultFacts, findings: &'a Findings) -> Self {
+        Self {
+            change,
+            facts,
+            findings,
+        }
+    }
+}
+
+/// Takes a question, with the path and the rules whose path condition holds, or with none for the whole change.
+pub(crate) type Put<'p, 't> = &'p mut dyn FnMut(&Question<'t>, Option<(&str, &[bool])>);
+
+/// What the globs say of a path: for each rule whether its path condition holds, and what the path belongs to.
+pub(crate) struct AskedPath {
+    pub(crate) hits: Vec<bool>,
+    pub(crate) touches: Touches,
+}
+
+/// What is asked about a file that is to be read: what its name says, and what is found in all its lines.
+pub(crate) fn read_question<'t>(
+    path: &RepoPath,
+    content: &[u8],
+    touches: Touches,
+    tool: &'t ToolFacts,
+) -> Question<'t> {
+    let findings = agentos_landing::findings_in(path, content);
+    Question {
+        action: Action::Read,
+        kinds: Bits::default(),
+        findings: question::findings_by_path(&findings)
+            .get(path.as_str())
+            .copied()
+            .unwrap_or_default(),
+        touches,
+        added: 0,
+        removed: 0,
+        files: 1,
+        deleted: 0,
+        tool,
+    }
+}
+
+fn set(list: &mut [bool], index: usize, value: bool) {
+    if let Some(slot) = list.get_mut(index) {
+        *slot = value;
+    }
+}
+
+/// The file that holds a rule; without a text where it is not among the sources.
+pub(crate) fn source_of(rule: &Rule, sources: &[PolicySource]) -> PolicySource {
+    let holds = |source: &&PolicySource| source.layer == rule.layer && source.name == rule.source;
+    sources
+        .iter()
+        .find(holds)
+        .cloned()
+        .unwrap_or_else(|| PolicySource {
+            layer: rule.layer,
+            name: rule.source.clone(),
+            text: String::new(),
+        })
+}
+
+fn path_globs(list: PathList, pattern: &str) -> Result<Vec<globset::Glob>, Fault> {
+    let field = match list {
+        PathList::Paths => "paths",
+        PathList::Except => "except_paths",
+    };
+    let fault = |message: String| Fault::new(field, message).entry(pattern);
+    if let Some(objection) = glob::objection(pattern) {
+        return Err(fault(format!("the glob `{pattern}` {objection}")));
+    }
+    glob::compile(pattern).map_err(|error| fault(format!("`{pattern}` is not a glob: {}", error.kind())))
+}
+
+pub(crate) fn finding_words(findings: Bits<FindingKind>) -> Vec<String> {
+    FindingKind::ALL
+        .into_iter()
+        .filter(|kind| findings.has(*kind))
+        .map(|kind| kind.as_str().to_owned())
+        .collect()
+}
+
+fn no_rule(layer: Layer, path: Option<&str>) -> Reason {
+    Reason {
+        rule: "no-rule".to_owned(),
+        layer,
+        source: format!("{} policy", layer.as_str()),
+        line: None,
+        effect: Effect::Deny,
+        why: "no rule allows this".to_owned(),
+        fix: Some(format!(
+            "add a rule that allows it to the {} policy",
+            layer.as_str()
+        )),
+        path: path.map(str::to_owned),
+        and_more: 0,
+        code: RefusalCode::ProtectedPath,
+    }
+}
+
+fn unsafe_path(path: &str, code: RefusalCode, message: &str) -> Reason {
+    Reason {
+        rule: "safe-path".to_owned(),
+        why: message.to_owned(),
+        fix: None,
+        code,
+        ..no_rule(Layer::Floor, Some(path))
+    }
+}

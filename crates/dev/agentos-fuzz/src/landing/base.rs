@@ -1,0 +1,89 @@
+//! A base in memory, so that only landing is at work.
+//!
+//! Owns: blob ids, worked out once. Never: walks a disk.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentos_landing::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode, KnownBlob};
+use sha1::{Digest, Sha1};
+
+/// Regular files.
+#[derive(Default)]
+pub(crate) struct MemoryBase {
+    /// Object id by path.
+    ids: BTreeMap<String, String>,
+    blobs: BTreeMap<String, Arc<[u8]>>,
+    dirs: BTreeMap<String, BTreeMap<String, Entry>>,
+}
+
+impl MemoryBase {
+    /// Adds a file.
+    pub(crate) fn put(&mut self, path: &str, content: Arc<[u8]>) {
+        let id = blob_id(&content);
+        self.ids.insert(path.to_owned(), id.clone());
+        self.blobs.insert(id.clone(), content);
+        let (mut rest, mut kind, mut id) = (path, EntryKind::File(FileMode::Regular), id);
+        loop {
+            let (dir, name) = rest.rsplit_once('/').unwrap_or(("", rest));
+            let entry = Entry { kind, id };
+            self.dirs
+                .entry(dir.to_owned())
+                .or_default()
+                .insert(name.to_owned(), entry);
+            if dir.is_empty() {
+                return;
+            }
+            (rest, kind, id) = (dir, EntryKind::Directory, String::new());
+        }
+    }
+}
+
+fn blob_id(content: &[u8]) -> String {
+    let mut hash = Sha1::new();
+    hash.update(format!("blob {}\0", content.len()));
+    hash.update(content);
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Base for MemoryBase {
+    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
+        let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+        Ok(self.dirs.get(dir).and_then(|names| names.get(name)).cloned())
+    }
+
+    fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError> {
+        self.blobs
+            .get(id)
+            .cloned()
+            .ok_or_else(|| BaseError(id.to_owned()))
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {
+        let names = self.dirs.get(dir).into_iter().flatten();
+        let entry = |(name, entry): (&String, &Entry)| DirEntry {
+            name: name.clone().into_bytes(),
+            entry: entry.clone(),
+        };
+        Ok(names.map(entry).collect())
+    }
+
+    fn blob_by_prefix(&self, prefix: &str) -> Result<Option<KnownBlob>, BaseError> {
+        let mut found = self
+            .blobs
+            .range(prefix.to_owned()..)
+            .take_while(|(id, _)| id.starts_with(prefix));
+        Ok(match (found.next(), found.next()) {
+            (Some((id, content)), None) => Some((id.clone(), Arc::clone(content))),
+            _ => None,
+        })
+    }
+
+    fn paths_ending_with(&self, suffix: &str, limit: usize) -> Result<Vec<String>, BaseError> {
+        let ends = |path: &&String| {
+            let before = path.strip_suffix(suffix);
+            before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        };
+        Ok(self.ids.keys().filter(ends).take(limit).cloned().collect())
+    }
+}

@@ -1,0 +1,104 @@
+//! Diffs of one file, each made for what the one before it leaves: they land as the last state, or not at all.
+//!
+//! Owns: making the states and the answer, and the claim. Never: claims that a series must land.
+
+use std::sync::Arc;
+
+use agentos_landing::{Change, FileMode, FileState, LandError, LandOptions, RepoPath, land};
+
+use super::base::MemoryBase;
+use super::damage;
+use super::roundtrip::{LINES, shown};
+use crate::bytes::Bytes;
+
+const PATH: &str = "src/a.rs";
+
+/// Makes two or three diffs of the bytes and lands them as one answer.
+///
+/// # Panics
+/// When they land as anything but the last state.
+pub fn check_series(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let (how, damages) = (bytes.next(), bytes.next());
+    let Some(states) = states(&mut bytes, usize::from(how & 1) + 2) else {
+        return;
+    };
+    let (Some(first), Some(last)) = (states.first(), states.last()) else {
+        return;
+    };
+    let Some(meant) = change(first, last) else { return };
+    let mut answer = Vec::new();
+    for pair in states.windows(2) {
+        let [before, after] = pair else { return };
+        // A step that changes nothing writes nothing.
+        let Some(step) = change(before, after) else {
+            continue;
+        };
+        // What takes a file's own line ends away takes away what is meant, so those bits are left out.
+        let Some(diff) = damage::damage(&step, damages & 0b0010_1111) else {
+            return;
+        };
+        answer.extend(diff);
+        if how & 2 != 0 {
+            answer.extend(b"\nThen:\n\n");
+        }
+    }
+    let mut base = MemoryBase::default();
+    base.put(PATH, Arc::from(first.concat().into_bytes()));
+    match land(&answer, &base, &LandOptions::default()) {
+        Ok(landed) => assert!(
+            landed.change == meant,
+            "in turn they mean another change:\n{}\nof the base\n{}\nmade\n{}",
+            String::from_utf8_lossy(&answer),
+            shown(&meant),
+            String::from_utf8_lossy(landed.change.canonical_diff())
+        ),
+        Err(LandError::Refused(_)) => {}
+        Err(LandError::Base(error)) => panic!("{error}"),
+    }
+}
+
+/// None when nothing changes.
+fn change(before: &[String], after: &[String]) -> Option<Change> {
+    let state = |lines: &[String]| {
+        Some(FileState {
+            mode: FileMode::Regular,
+            content: Arc::from(lines.concat().into_bytes()),
+        })
+    };
+    let change = Change::new(vec![(RepoPath::new(PATH).ok()?, state(before), state(after))]).ok()?;
+    (!change.is_empty()).then_some(change)
+}
+
+/// A text of lines that are mostly each other's like, and what edits make of it one after the other.
+fn states(bytes: &mut Bytes<'_>, steps: usize) -> Option<Vec<Vec<String>>> {
+    let first: Vec<String> = (0..bytes.next() & 31).map(|_| line(bytes.next())).collect();
+    let mut states = vec![first];
+    for _ in 0..steps {
+        let mut next = states.last()?.clone();
+        for _ in 0..=bytes.next() & 3 {
+            let (at, what) = (usize::from(bytes.next()) % (next.len() + 1), bytes.next());
+            match what >> 6 {
+                0 if at < next.len() => {
+                    next.remove(at);
+                }
+                1 => next.insert(at, line(what)),
+                _ => {
+                    if let Some(old) = next.get_mut(at) {
+                        *old = line(what);
+                    }
+                }
+            }
+        }
+        states.push(next);
+    }
+    Some(states)
+}
+
+fn line(byte: u8) -> String {
+    let text = LINES.get(usize::from(byte & 15)).copied().unwrap_or_default();
+    match byte >> 4 & 3 {
+        0 => format!("{text}\n"),
+        number => format!("{text}{number}\n"),
+    }
+}

@@ -1,0 +1,71 @@
+//! The tool protocol: an answer only where a tool kept to it, and the same one however its lines arrive.
+//!
+//! Owns: the claims, and a second reading of the protocol to hold the first against. Never: starts a program.
+
+use agentos_programs::fuzzing::{HeardTool, read_tool_lines};
+use agentos_tool::{FinishReason, ToolMessage};
+
+use crate::bytes::{Bytes, cut_chunks};
+
+/// Reads the first byte as the way to cut, and the rest as what a tool wrote.
+///
+/// # Panics
+/// When a claim does not hold.
+pub fn check_tool_protocol(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let cuts = bytes.next();
+    let said = bytes.0;
+    let whole = read_tool_lines(&[said]);
+    let single: Vec<&[u8]> = said.chunks(1).collect();
+    assert_eq!(
+        read_tool_lines(&single),
+        whole,
+        "byte by byte it is another answer"
+    );
+    assert_eq!(
+        read_tool_lines(&cut_chunks(said, cuts)),
+        whole,
+        "in chunks it is another answer"
+    );
+    check_against_messages(said, &whole);
+}
+
+/// An answer stands exactly where every line is a message, the last one is `final`, and no other one is an end.
+fn check_against_messages(said: &[u8], whole: &HeardTool) {
+    let lines: Vec<&[u8]> = said.split_inclusive(|byte| *byte == b'\n').collect();
+    let messages: Result<Vec<ToolMessage>, _> =
+        lines.iter().map(|line| serde_json::from_slice(line)).collect();
+    let is_end =
+        |message: &ToolMessage| matches!(message, ToolMessage::Final { .. } | ToolMessage::Error { .. });
+    let messages = messages.ok().filter(|messages| {
+        let before = messages
+            .split_last()
+            .map(|(_, before)| before)
+            .unwrap_or_default();
+        !before.iter().any(is_end)
+    });
+    let last = messages.as_ref().and_then(|messages| messages.last());
+    let Some(ToolMessage::Final { text, finish, model }) = last else {
+        assert!(
+            whole.answer.is_err(),
+            "an answer without its end: {:?}",
+            whole.answer
+        );
+        return;
+    };
+    let pieces = messages.iter().flatten().filter_map(|message| match message {
+        ToolMessage::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    let wanted = text.clone().unwrap_or_else(|| pieces.collect());
+    let mut tokens = messages.iter().flatten().filter_map(|message| match message {
+        ToolMessage::Usage { usage } => Some(*usage),
+        _ => None,
+    });
+    let finish = finish.unwrap_or(FinishReason::Stop);
+    assert_eq!(
+        whole.answer,
+        Ok((wanted, finish, model.clone(), tokens.next_back())),
+        "its messages say another answer"
+    );
+}

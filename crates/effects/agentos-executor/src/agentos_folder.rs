@@ -1,0 +1,107 @@
+//! The repository's own rules, as its base commit has them.
+//!
+//! Owns: finding `.agentos` in a commit's tree and refusing it where it is no plain folder. Never: reads the work tree: a
+//! change that edits the policy is judged by the policy before it.
+//!
+//! Git resolves no path through a symbolic link or a submodule, so the rules behind one would be missing without a word,
+//! and what is missing denies nothing. The same holds for a name in other letters: a file system that ignores case shows
+//! `.AgentOS` as `.agentos`, git's tree does not. Both are errors, and an error means deny.
+
+use agentos_landing::folded;
+use git2::{ObjectType, Tree, TreeEntry};
+
+use crate::{RepoError, Repository, Target};
+
+/// A policy file longer than this is not one.
+const MAX_POLICY_FILE: usize = 1 << 20;
+/// The folder of everything that is ours.
+const OWN_FOLDER: &str = ".agentos";
+
+impl Repository {
+    /// The repository's rule files as the target's base commit has them, sorted by path.
+    ///
+    /// # Errors
+    /// When one of them is not readable text, or `.agentos`, its `policy` or its `profiles` is no plain folder of exactly
+    /// that name: then nothing may be allowed.
+    pub fn policy_files(&self, target: &Target) -> Result<Vec<(String, String)>, RepoError> {
+        let commit = git2::Oid::from_str(&target.base_commit).and_then(|id| self.git.find_commit(id));
+        let root = commit.and_then(|commit| commit.tree());
+        let root = root.map_err(RepoError::git("read the policy folder"))?;
+        let Some(own) = self.plain_folder(&root, "", OWN_FOLDER)? else {
+            return Ok(Vec::new());
+        };
+        let own_path = format!("{OWN_FOLDER}/");
+        self.plain_folder(&own, &own_path, "profiles")?;
+        match self.plain_folder(&own, &own_path, "policy")? {
+            Some(policy) => self.rule_files(&policy, &format!("{own_path}policy/")),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Finds a folder in another by its name. `above` is the path of that other, with a slash at its end.
+    ///
+    /// Returns `None` if nothing has this name in any spelling.
+    fn plain_folder(
+        &self,
+        within: &Tree<'_>,
+        above: &str,
+        wanted: &str,
+    ) -> Result<Option<Tree<'_>>, RepoError> {
+        let mut found = None;
+        for entry in within {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            if folded(&name) != wanted {
+                continue;
+            }
+            if let Some(why) = objection(&entry, name == wanted) {
+                return Err(unreadable(format!("{above}{name}"), why));
+            }
+            found = Some(entry.id());
+        }
+        let folder = found.map(|id| self.git.find_tree(id)).transpose();
+        folder.map_err(RepoError::git("read the policy folder"))
+    }
+
+    fn rule_files(&self, folder: &Tree<'_>, above: &str) -> Result<Vec<(String, String)>, RepoError> {
+        let mut files = Vec::new();
+        for entry in folder {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            if !folded(&name).ends_with(".toml") {
+                continue;
+            }
+            let path = format!("{above}{name}");
+            if !matches!(entry.filemode(), 0o100_644 | 0o100_755) {
+                return Err(unreadable(path, "is not a regular file"));
+            }
+            let blob = self
+                .git
+                .find_blob(entry.id())
+                .map_err(RepoError::git("read a policy file"))?;
+            if blob.size() > MAX_POLICY_FILE {
+                return Err(unreadable(path, "is too large"));
+            }
+            match String::from_utf8(blob.content().to_vec()) {
+                Ok(text) => files.push((path, text)),
+                Err(_) => return Err(unreadable(path, "is not UTF-8 text")),
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// Why an entry cannot be one of our folders. `None` if it is a folder of exactly that name.
+fn objection(entry: &TreeEntry<'_>, is_exact: bool) -> Option<&'static str> {
+    match (entry.filemode(), entry.kind()) {
+        (0o120_000, _) => Some("is a symbolic link, not a folder: the rules behind it would not count"),
+        (0o160_000, _) => Some("is a submodule, not a folder: the rules in it would not count"),
+        (_, Some(ObjectType::Tree)) if is_exact => None,
+        (_, Some(ObjectType::Tree)) => {
+            Some("is spelled in other letters: rename it, or the rules in it would not count")
+        }
+        _ => Some("is not a folder"),
+    }
+}
+
+fn unreadable(path: String, why: &'static str) -> RepoError {
+    RepoError::UnreadablePolicy { path, why }
+}

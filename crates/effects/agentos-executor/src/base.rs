@@ -1,0 +1,195 @@
+//! The base as landing sees it: git objects, read when asked for.
+//!
+//! Owns: answering landing's questions from one tree. Never: looks at the work tree.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use agentos_landing::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode};
+use git2::{ErrorCode, ObjectType, Oid, Tree, TreeEntry};
+
+use crate::{RepoError, Repository, Target};
+
+/// Read access to the tree of a target's base commit.
+pub struct GitBase<'repo> {
+    git: &'repo git2::Repository,
+    tree: Tree<'repo>,
+    /// The paths of all files by their last part, read when first asked for: an answer may name many that are missing.
+    names: OnceCell<HashMap<String, Vec<String>>>,
+}
+
+impl std::fmt::Debug for GitBase<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GitBase").field("tree", &self.tree.id()).finish()
+    }
+}
+
+impl Repository {
+    /// Read access to the target's base.
+    ///
+    /// # Errors
+    /// When its tree cannot be read.
+    pub fn base(&self, target: &Target) -> Result<GitBase<'_>, RepoError> {
+        Ok(GitBase::of(&self.git, self.tree(&target.base_tree)?))
+    }
+
+    /// Read access to the tree of any commit, by a name that git understands: `HEAD`, `main~2`, an id.
+    ///
+    /// # Errors
+    /// When the name means no commit or tree.
+    pub fn base_at(&self, revision: &str) -> Result<GitBase<'_>, RepoError> {
+        let found = self.git.revparse_single(revision);
+        let tree = found.and_then(|object| object.peel_to_tree());
+        match tree {
+            Ok(tree) => Ok(GitBase::of(&self.git, tree)),
+            Err(_) => Err(RepoError::UnknownRevision(revision.to_owned())),
+        }
+    }
+}
+
+impl<'repo> GitBase<'repo> {
+    fn of(git: &'repo git2::Repository, tree: Tree<'repo>) -> Self {
+        Self {
+            git,
+            tree,
+            names: OnceCell::new(),
+        }
+    }
+
+    /// The paths of the files whose last part is this, in order.
+    fn files_named(&self, last: &str) -> Result<&[String], BaseError> {
+        if self.names.get().is_none() {
+            let names = self.walk().map_err(|error| failed(&error))?;
+            // Nobody else sets it: it is not shared between threads.
+            let _ = self.names.set(names);
+        }
+        let found = self.names.get().and_then(|names| names.get(last));
+        Ok(found.map_or(&[], Vec::as_slice))
+    }
+
+    fn walk(&self) -> Result<HashMap<String, Vec<String>>, git2::Error> {
+        let mut names: HashMap<String, Vec<String>> = HashMap::new();
+        let mut folders = vec![(String::new(), self.tree.id())];
+        while let Some((prefix, id)) = folders.pop() {
+            let folder = self.git.find_tree(id)?;
+            for entry in &folder {
+                let Ok(name) = std::str::from_utf8(entry.name_bytes()) else {
+                    continue;
+                };
+                let path = format!("{prefix}{name}");
+                match entry.kind() {
+                    Some(ObjectType::Tree) => folders.push((path + "/", entry.id())),
+                    Some(ObjectType::Blob) => names.entry(name.to_owned()).or_default().push(path),
+                    Some(ObjectType::Commit | ObjectType::Tag | ObjectType::Any) | None => {}
+                }
+            }
+        }
+        names.values_mut().for_each(|paths| paths.sort());
+        Ok(names)
+    }
+}
+
+impl Base for GitBase<'_> {
+    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
+        if path.is_empty() {
+            return Ok(Some(Entry {
+                kind: EntryKind::Directory,
+                id: self.tree.id().to_string(),
+            }));
+        }
+        match lookup(&self.tree, path) {
+            Ok(found) => Ok(found.as_ref().map(entry_of)),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError> {
+        let blob = Oid::from_str(id)
+            .and_then(|id| self.git.find_blob(id))
+            .map_err(|error| failed(&error))?;
+        Ok(Arc::from(blob.content()))
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {
+        let folder;
+        let tree = if dir.is_empty() {
+            &self.tree
+        } else {
+            match lookup(&self.tree, dir).map_err(|error| failed(&error))? {
+                Some(found) if found.kind() == Some(ObjectType::Tree) => {
+                    folder = self.git.find_tree(found.id()).map_err(|error| failed(&error))?;
+                    &folder
+                }
+                Some(_) | None => return Ok(Vec::new()),
+            }
+        };
+        Ok(tree
+            .iter()
+            .map(|found| DirEntry {
+                name: found.name_bytes().to_vec(),
+                entry: entry_of(&found),
+            })
+            .collect())
+    }
+
+    fn blob_by_prefix(&self, prefix: &str) -> Result<Option<(String, Arc<[u8]>)>, BaseError> {
+        let fits = (4..=40).contains(&prefix.len()) && prefix.bytes().all(|b| b.is_ascii_hexdigit());
+        let Some(short) = fits.then(|| Oid::from_str(prefix).ok()).flatten() else {
+            return Ok(None);
+        };
+        let odb = self.git.odb().map_err(|error| failed(&error))?;
+        let full = match odb.exists_prefix(short, prefix.len()) {
+            Ok(full) => full,
+            Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::Ambiguous) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(failed(&error)),
+        };
+        match self.git.find_blob(full) {
+            Ok(blob) => Ok(Some((full.to_string(), Arc::from(blob.content())))),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn paths_ending_with(&self, suffix: &str, limit: usize) -> Result<Vec<String>, BaseError> {
+        let last = suffix.rsplit('/').next().unwrap_or(suffix);
+        let ends = |path: &&String| {
+            path.strip_suffix(suffix)
+                .is_some_and(|above| above.is_empty() || above.ends_with('/'))
+        };
+        let found = self.files_named(last)?.iter().filter(ends);
+        Ok(found.take(limit).cloned().collect())
+    }
+}
+
+/// What stands at a path of a tree.
+pub(crate) fn lookup(tree: &Tree<'_>, path: &str) -> Result<Option<TreeEntry<'static>>, git2::Error> {
+    if path.contains('\0') || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Ok(None);
+    }
+    match tree.get_path(Path::new(path)) {
+        Ok(entry) => Ok(Some(entry)),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn entry_of(found: &TreeEntry<'_>) -> Entry {
+    let kind = match found.filemode() {
+        0o120_000 => EntryKind::Symlink,
+        0o160_000 => EntryKind::Gitlink,
+        0o040_000 => EntryKind::Directory,
+        0o100_755 => EntryKind::File(FileMode::Executable),
+        _ => EntryKind::File(FileMode::Regular),
+    };
+    Entry {
+        kind,
+        id: found.id().to_string(),
+    }
+}
+
+fn failed(error: &git2::Error) -> BaseError {
+    BaseError(error.message().to_owned())
+}

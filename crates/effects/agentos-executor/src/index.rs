@@ -1,0 +1,234 @@
+//! Brings the index up to a landed change: the touched paths, and nothing else.
+//!
+//! Owns: whether an index can be read, the new one, made under another name and then renamed, and entries with the stat data that keeps `git
+//! status` quick and clean. Never: refreshes or drops what the user has staged elsewhere.
+
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use agentos_durable::{Links, open_plain_file, read_plain_file};
+use agentos_landing::RepoPath;
+use git2::AttrCheckFlags;
+
+use crate::conversion::{Attributes, Conversion};
+use crate::disk::Replaced;
+use crate::error::Unsupported;
+use crate::file_state::FileStamp;
+use crate::index_lock::HeldIndex;
+use crate::journal::JournalFile;
+use crate::mentions::{self, Mentions};
+use crate::preflight::{Content, ancestors, attributes_in, is_base_content};
+use crate::splice::{mode_bits, oid};
+use crate::worktree::Placed;
+use crate::{ExecError, ReceiptFile, RepoError, Repository};
+
+use file::Entry;
+
+pub(crate) use file::{Fault, IndexFile, NewEntry, Stat};
+
+mod cache_tree;
+mod compressed;
+mod file;
+#[cfg(test)]
+mod tests;
+
+/// Reads an index; where none is, nothing is staged.
+pub(crate) fn read(place: &Path) -> Result<IndexFile, RepoError> {
+    let bytes = match read_plain_file(place, Links::Followed, u64::MAX) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(IndexFile::empty()),
+        Err(error) => return Err(RepoError::io(place)(error)),
+    };
+    IndexFile::parse(bytes).map_err(|fault| match fault {
+        Fault::Needs([b'l', b'i', b'n', b'k']) => RepoError::Unsupported(Unsupported::SplitIndex),
+        Fault::Needs([b's', b'd', b'i', b'r']) => RepoError::Unsupported(Unsupported::SparseIndex),
+        Fault::Needs(_) | Fault::Version | Fault::Short | Fault::Checksum | Fault::Name | Fault::Order => {
+            RepoError::Git {
+                action: "read the index",
+                why: fault.to_string(),
+            }
+        }
+    })
+}
+
+/// Sets the entries of a change. The caller holds the index. A path that is not in `placed`, or was written since, holds a
+/// user's later work: its entry carries no stat data, so that git looks at the file. What it holds is on the disk before it takes its place, and
+/// `also`; that it took it is not, until the folder is synced.
+pub(crate) fn update(
+    repository: &Repository,
+    held: &mut HeldIndex,
+    root: &Path,
+    files: &[ReceiptFile],
+    placed: &Placed<'_>,
+    also: Vec<PathBuf>,
+    replaced: &mut Replaced,
+) -> Result<(), ExecError> {
+    let (place, next) = (repository.index_path(), repository.next_index());
+    change(repository, &mut held.index, root, files, placed)?;
+    let written = write(&held.index, &next);
+    written.map_err(ExecError::write("write", &next))?;
+    repository.reach("index written");
+    let unsynced = [vec![next.clone()], also].concat();
+    repository.sync(&unsynced)?;
+    repository.reach("work tree durable");
+    replaced.keep(&place);
+    fs::rename(&next, &place).map_err(ExecError::write("replace", &place))?;
+    repository.reach("index replaced");
+    Ok(())
+}
+
+fn write(index: &IndexFile, next: &Path) -> io::Result<()> {
+    index.write(&mut OpenOptions::new().write(true).create_new(true).open(next)?)
+}
+
+/// Changes the index in memory.
+fn change(
+    repository: &Repository,
+    index: &mut IndexFile,
+    root: &Path,
+    files: &[ReceiptFile],
+    placed: &Placed<'_>,
+) -> Result<(), ExecError> {
+    let paths = || files.iter().map(|file| file.path.as_str());
+    let mut new = Vec::with_capacity(files.len());
+    for file in files {
+        if let Some(id) = &file.new {
+            let path = file.path.as_str();
+            let stat = fs::symlink_metadata(root.join(path)).ok();
+            let is_placed = |found: &Metadata| placed.get(path) == Some(&FileStamp::from_metadata(found));
+            let stat = stat.filter(|found| found.is_file() && is_placed(found));
+            new.push(NewEntry {
+                path,
+                mode: u32::try_from(mode_bits(id.mode)).unwrap_or_default(),
+                id: oid(&id.oid)?.as_bytes().try_into().unwrap_or_default(),
+                stat: stat.as_ref().map(stat_of).unwrap_or_default(),
+            });
+        }
+    }
+    index.edit(paths(), &[]);
+    // The entries of the change are new ones, and their files need no second look.
+    look_again(repository, root, index);
+    index.edit(std::iter::empty(), &new);
+    index.forget_trees_of(paths());
+    Ok(())
+}
+
+/// Was the index replaced? No entry of the change is as it was before then. What the work tree had to hold was on the disk
+/// before, so that whatever else it holds now is a user's.
+pub(crate) fn is_brought_up(index: &IndexFile, files: &[JournalFile]) -> bool {
+    files.iter().all(|JournalFile { file, .. }| {
+        let entry = index.get(file.path.as_str(), 0);
+        let is_old = match (&entry, &file.old) {
+            (None, None) => true,
+            (Some(entry), Some(old)) => {
+                entry.id() == old.oid && i64::from(entry.mode()) == i64::from(mode_bits(old.mode))
+            }
+            (None, Some(_)) | (Some(_), None) => false,
+        };
+        !is_old
+    })
+}
+
+/// Finds out early what a reading under the lock would find: an index of a kind that is not read. Reading a large one takes long, so only one that looks odd is read here.
+pub(crate) fn check_kind(repository: &Repository) -> Result<(), RepoError> {
+    let looks_usual = is_usual(&repository.index_path()) && !has_company(repository.git.path());
+    if looks_usual {
+        return Ok(());
+    }
+    read(&repository.index_path()).map(drop)
+}
+
+/// No index, or one of the versions 2 to 4, as git's `index-format` page has them.
+fn is_usual(place: &Path) -> bool {
+    let mut head = [0; 8];
+    match open_plain_file(place, Links::Followed).and_then(|mut file| file.read_exact(&mut head)) {
+        Ok(()) => matches!(&head, b"DIRC\0\0\0\x02" | b"DIRC\0\0\0\x03" | b"DIRC\0\0\0\x04"),
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
+
+/// The other part of a split index lies beside it, and the list by which an index became sparse.
+fn has_company(git_dir: &Path) -> bool {
+    let sparse = git_dir.join("info/sparse-checkout").exists();
+    sparse
+        || fs::read_dir(git_dir).is_ok_and(|entries| {
+            entries
+                .flatten()
+                .any(|entry| entry.file_name().to_string_lossy().starts_with("sharedindex."))
+        })
+}
+
+/// Git compares whole seconds: of a file as young as the index, only its content tells whether it was edited. The new
+/// index is younger, so that is found out now, as git does: one that was edited is marked by a size of nothing.
+fn look_again(repository: &Repository, root: &Path, index: &mut IndexFile) {
+    let Ok(modified) = fs::metadata(repository.index_path()).and_then(|found| found.modified()) else {
+        // There is no index yet.
+        return;
+    };
+    let since = modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let written = u32::try_from(since.as_secs()).unwrap_or(u32::MAX);
+    let is_young = |entry: &Entry<'_>| entry.modified() >= written && entry.stage() == 0;
+    let is_plain = |entry: &Entry<'_>| !entry.is_special() && entry.size() != 0;
+    index.distrust(|entry| is_young(entry) && is_plain(entry) && !is_unedited(repository, root, entry));
+}
+
+/// Does the work tree hold what this entry names? Where that is not certain, git shall look itself.
+fn is_unedited(repository: &Repository, root: &Path, entry: &Entry<'_>) -> bool {
+    // An index can name anything; only what can be a file of the work tree is looked at.
+    let path = std::str::from_utf8(entry.path).ok();
+    let Some(path) = path.filter(|path| RepoPath::new(path).is_ok()) else {
+        return false;
+    };
+    let place = root.join(path);
+    let is_file = fs::symlink_metadata(&place).is_ok_and(|found| found.is_file());
+    let id = entry.id();
+    let content = Content::of(&place);
+    let same = is_file && content.is(&id).unwrap_or(false);
+    let is_odd = |folder: &str| mentions::is_odd(&root.join(attributes_in(folder)));
+    if !same && [""].into_iter().chain(ancestors(path)).any(is_odd) {
+        return false;
+    }
+    let as_git_sees_it = || {
+        let conversion = Conversion {
+            attributes: Attributes::Ask {
+                git: &repository.git,
+                from: AttrCheckFlags::FILE_THEN_INDEX,
+                mentions: &Mentions::Anything,
+            },
+            settings: repository.line_end_settings()?,
+        };
+        is_base_content(repository, &content, &id, conversion.of(path)?)
+    };
+    same || (is_file && as_git_sees_it().unwrap_or(false))
+}
+
+/// The index keeps the low 32 bits of each number.
+#[cfg(unix)]
+fn stat_of(found: &Metadata) -> Stat {
+    use std::os::unix::fs::MetadataExt;
+    let low = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
+    let time = |seconds: i64, nanos: i64| {
+        (
+            low(seconds.cast_unsigned()),
+            u32::try_from(nanos).unwrap_or_default(),
+        )
+    };
+    Stat {
+        changed: time(found.ctime(), found.ctime_nsec()),
+        modified: time(found.mtime(), found.mtime_nsec()),
+        device: low(found.dev()),
+        inode: low(found.ino()),
+        user: found.uid(),
+        group: found.gid(),
+        size: low(found.size()),
+    }
+}
+
+#[cfg(not(unix))]
+fn stat_of(found: &Metadata) -> Stat {
+    Stat {
+        size: u32::try_from(found.len()).unwrap_or_default(),
+        ..Stat::default()
+    }
+}

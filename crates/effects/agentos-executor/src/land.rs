@@ -1,0 +1,479 @@
+//! Landing an approved change: everything or nothing.
+//!
+//! Owns: the order up to the first visible write. Approval and base are checked, the index is taken, objects written,
+//! the result compared with a second opinion, and the intent recorded; `publish` does the rest. Never: decides
+//! whether a change may land.
+
+use std::path::PathBuf;
+
+use agentos_landing::{Change, FileChange, FileMode, FileState};
+use agentos_policy::{Approved, Hashes};
+use git2::{ObjectType, Oid, Signature, Time, Tree};
+use sha2::{Digest, Sha256};
+
+use crate::base::lookup;
+use crate::disk;
+use crate::history::{EVIDENCE_TRAILER, RUN_TRAILER};
+use crate::line_ends::Ends;
+use crate::measure::hex;
+use crate::repository::Queue;
+use crate::splice::{mode_bits, oid, splice};
+use crate::{
+    Authorship, CommitSigner, ExecError, FailPoints, FileId, Identity, Intent, IntentSink, Receipt,
+    ReceiptFile, RepoError, Repository, Signed, Target, Writes, blob_id, embedded, filters, opinion, pack,
+    preflight,
+};
+
+/// How a change shall land.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandPlan {
+    /// Where.
+    pub target: Target,
+    /// SHA-256 of the policy set in force now.
+    pub policy_sha256: String,
+    /// Subject and body of the commit, without trailers.
+    pub message: String,
+    /// Trailers to add before our own, in order.
+    pub trailers: Vec<(String, String)>,
+    /// Author and committer; needed only where a commit is made.
+    pub authorship: Option<Authorship>,
+    /// Seconds since 1970 for author and committer.
+    pub time_unix: i64,
+    /// Minutes that their clock is ahead of UTC.
+    pub utc_offset_minutes: i32,
+    /// The run.
+    pub run: String,
+}
+
+/// What is computed before anything visible is written.
+pub(crate) struct Prepared {
+    pub files: Vec<ReceiptFile>,
+    pub tree: Oid,
+    /// Every object made.
+    pub objects: Vec<Oid>,
+    /// What is to be synced for them to be on the disk.
+    pub unsynced: Vec<PathBuf>,
+    /// Of each file, where the work tree is written.
+    pub ends: Vec<Ends>,
+}
+
+impl Repository {
+    /// Lands an approved change. Other landings on this repository are waited for; what one of them left unfinished
+    /// is brought to an end first.
+    ///
+    /// # Errors
+    /// When nothing was written, and why; [`ExecError::Unfinished`] alone says that the change is made, and that
+    /// work tree and index will follow with the next call.
+    pub fn land(
+        &self,
+        approved: Approved<Change>,
+        plan: &LandPlan,
+        intents: &mut dyn IntentSink,
+    ) -> Result<Receipt, ExecError> {
+        self.land_signed(approved, plan, intents, None)
+    }
+
+    /// The same, with a commit that is signed.
+    ///
+    /// # Errors
+    /// As [`Repository::land`]; without a signature nothing visible is written.
+    pub fn land_signed(
+        &self,
+        approved: Approved<Change>,
+        plan: &LandPlan,
+        intents: &mut dyn IntentSink,
+        signer: Option<&dyn CommitSigner>,
+    ) -> Result<Receipt, ExecError> {
+        let (change, hashes) = approved.into_parts();
+        check_approval(&change, &hashes, plan)?;
+        let landed = self.land_once(&change, plan, intents, signer);
+        if let Queue::Willing(turn) = self.queue() {
+            match &landed {
+                Err(ExecError::BaseMoved { .. }) if turn.borrow().is_none() => {
+                    turn.replace(Some(self.wait_for_turn()?));
+                }
+                Err(ExecError::BaseMoved { .. }) => {}
+                Ok(_) | Err(_) => drop(turn.take()),
+            }
+        }
+        landed
+    }
+
+    fn land_once(
+        &self,
+        change: &Change,
+        plan: &LandPlan,
+        intents: &mut dyn IntentSink,
+        signer: Option<&dyn CommitSigner>,
+    ) -> Result<Receipt, ExecError> {
+        if plan.target.writes == Writes::Nothing {
+            return self.rehearse(change, plan);
+        }
+        let _lock = self.lock()?;
+        self.reach("locked");
+        let recovered = self.recover_locked()?;
+        self.note_recovered(recovered);
+        self.check_target(&plan.target)?;
+        self.check_no_links(&plan.target.refname)?;
+        let signatures = signatures(plan)?;
+        let base = self.base_tree(&plan.target)?;
+        let files = receipt_files(&base, change)?;
+        let mut held = None;
+        let mut before = Vec::new();
+        if plan.target.writes.touches_work_tree() {
+            let index = held.insert(self.hold_index(&plan.run)?);
+            self.check_again(&plan.target)?;
+            let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
+            before = preflight::check(self, &index.index, root, &files)?;
+            embedded::check(root, change)?;
+        }
+        self.reach("checked");
+        let mut prepared = if files.len() < pack::FROM {
+            let memory = opinion::in_memory()?;
+            let prepared = prepare(&self.git, &memory, &base, change, files, self.fail_points())?;
+            let unsynced = disk::object_files(self.common_dir(), &prepared.objects);
+            Prepared { unsynced, ..prepared }
+        } else {
+            pack::prepare_packed(self, &base, change, files)?
+        };
+        prepared.ends = filters::check(self, &prepared, &before)?;
+        let intent = intents.intent(&intent_of(plan, change, &prepared));
+        let pin = intent.map_err(ExecError::EvidenceNotDurable)?;
+        self.reach("intent recorded");
+        if signer.is_some() {
+            // A signing program may ask a person: others shall not wait for the tape meanwhile.
+            let durable = intents.durable(&mut agentos_durable::sync_alone);
+            durable.map_err(ExecError::EvidenceNotDurable)?;
+        }
+        let commit = match &signatures {
+            Some(by) => Some(self.write_commit(plan, by, prepared.tree, &pin, signer)?),
+            None => None,
+        };
+        self.reach("commit written");
+        let made = disk::object_files(self.common_dir(), commit.as_slice());
+        prepared.unsynced.extend(made);
+        let mut receipt = receipt_of(plan, change, &prepared);
+        receipt.commit = commit.map(|id| id.to_string());
+        receipt.signed = commit.map(|_| signer.map_or(Signed::No, CommitSigner::format));
+        self.publish(plan, change, &prepared, &mut receipt, held.as_mut(), intents)?;
+        Ok(receipt)
+    }
+
+    /// A dry run: every check, and everything up to the resulting tree, with the objects in memory alone.
+    fn rehearse(&self, change: &Change, plan: &LandPlan) -> Result<Receipt, ExecError> {
+        let git = self.another_handle()?;
+        let objects = git.odb().map_err(RepoError::git("open the object store"))?;
+        let _memory = objects
+            .add_new_mempack_backend(1000)
+            .map_err(RepoError::git("open the object store"))?;
+        let base = git
+            .find_tree(oid(&plan.target.base_tree)?)
+            .map_err(RepoError::git("read the base"))?;
+        let files = receipt_files(&base, change)?;
+        self.check_target(&plan.target)?;
+        self.check_no_links(&plan.target.refname)?;
+        let mut before = Vec::new();
+        if self.concerns_work_tree(&plan.target) {
+            self.check_index_is_free()?;
+            self.check_head_is_free()?;
+            let index = crate::index::read(&self.index_path())?;
+            let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
+            before = preflight::check(self, &index, root, &files)?;
+        }
+        self.check_ref_is_free(&plan.target.refname)?;
+        let prepared = prepare(&git, &git, &base, change, files, self.fail_points())?;
+        filters::check_in(&git, self, &prepared, &before)?;
+        Ok(receipt_of(plan, change, &prepared))
+    }
+
+    /// The tree that a change makes of another one, with the objects in memory alone. Nothing is written, so nothing of
+    /// the repository's state is asked: a recorded landing can be derived again wherever its branch stands now.
+    ///
+    /// # Errors
+    /// When the base cannot be read, or the change was not made on it.
+    pub fn tree_of(&self, change: &Change, base_tree: &str) -> Result<String, ExecError> {
+        let git = self.another_handle()?;
+        let objects = git.odb().map_err(RepoError::git("open the object store"))?;
+        let _memory = objects
+            .add_new_mempack_backend(1000)
+            .map_err(RepoError::git("open the object store"))?;
+        let base = git
+            .find_tree(oid(base_tree)?)
+            .map_err(RepoError::git("read the base"))?;
+        let files = receipt_files(&base, change)?;
+        let prepared = prepare(&git, &git, &base, change, files, self.fail_points())?;
+        Ok(prepared.tree.to_string())
+    }
+
+    /// The ref must stand where it stood when the change was judged.
+    fn check_target(&self, target: &Target) -> Result<(), ExecError> {
+        let head = self.head_ref().unwrap_or_else(|| "HEAD".to_owned());
+        if target.writes.touches_work_tree() && head != target.refname {
+            return Err(moved("HEAD", &target.refname, head));
+        }
+        let now = self.tip(&target.refname);
+        let fits = match &now {
+            Some(now) => !target.creates_branch && *now == target.base_commit,
+            None => target.creates_branch,
+        };
+        if fits {
+            Ok(())
+        } else {
+            Err(moved(
+                &target.refname,
+                &target.base_commit,
+                now.unwrap_or_default(),
+            ))
+        }
+    }
+
+    /// The same while the index is held: git moves HEAD only after it let go of the index.
+    pub(crate) fn check_again(&self, target: &Target) -> Result<(), ExecError> {
+        self.check_head_is_free()?;
+        self.check_target(target)
+    }
+
+    pub(crate) fn tip(&self, refname: &str) -> Option<String> {
+        let reference = self
+            .git
+            .find_reference(refname)
+            .and_then(|reference| reference.resolve())
+            .ok()?;
+        reference.target().map(|id| id.to_string())
+    }
+
+    fn base_tree(&self, target: &Target) -> Result<Tree<'_>, ExecError> {
+        if target.writes.commits() {
+            // A commit's diff is against its parent, whatever else the target says.
+            let commit = self.git.find_commit(oid(&target.base_commit)?);
+            let commit = commit.map_err(RepoError::git("read the base"))?;
+            return Ok(commit.tree().map_err(RepoError::git("read the base"))?);
+        }
+        Ok(self.tree(&target.base_tree)?)
+    }
+
+    /// Writes the commit, which is brought to the disk with the rest.
+    fn write_commit(
+        &self,
+        plan: &LandPlan,
+        (author, committer): &(Signature<'_>, Signature<'_>),
+        tree: Oid,
+        pin: &str,
+        signer: Option<&dyn CommitSigner>,
+    ) -> Result<Oid, ExecError> {
+        let parent = self.git.find_commit(oid(&plan.target.base_commit)?);
+        let parent = parent.map_err(ExecError::git("read the base"))?;
+        let tree = self
+            .git
+            .find_tree(tree)
+            .map_err(ExecError::git("read the new tree"))?;
+        let message = message(plan, pin);
+        let failed = || ExecError::git("write the commit");
+        let id = match signer {
+            None => self
+                .git
+                .commit(None, author, committer, &message, &tree, &[&parent]),
+            Some(signer) => {
+                let unsigned = self
+                    .git
+                    .commit_create_buffer(author, committer, &message, &tree, &[&parent]);
+                let unsigned = unsigned.map_err(failed())?;
+                let text = std::str::from_utf8(&unsigned)
+                    .map_err(|error| ExecError::NotSigned(error.to_string()))?;
+                let signature = signer.sign(text)?;
+                self.git.commit_signed(text, &signature, None)
+            }
+        };
+        id.map_err(failed())
+    }
+}
+
+/// What the approval is bound to, once more: nothing may have changed since the approval.
+fn check_approval(change: &Change, hashes: &Hashes, plan: &LandPlan) -> Result<(), ExecError> {
+    if change.is_empty() {
+        return Err(ExecError::Empty);
+    }
+    let diff = hex(&Sha256::digest(change.canonical_diff()));
+    let writes = plan.target.writes.as_str().to_owned();
+    let pairs = [
+        ("change", &hashes.diff_sha256, &diff),
+        ("base commit", &hashes.base_commit, &plan.target.base_commit),
+        ("policy", &hashes.policy_sha256, &plan.policy_sha256),
+        ("target ref", &hashes.target_ref, &plan.target.refname),
+        ("kind of landing", &hashes.writes, &writes),
+    ];
+    match pairs.into_iter().find(|(_, approved, found)| approved != found) {
+        None => Ok(()),
+        Some((what, approved, found)) => Err(ExecError::ApprovalVoid {
+            what,
+            approved: approved.clone(),
+            found: found.clone(),
+        }),
+    }
+}
+
+/// Author and committer, where a commit is to be made.
+fn signatures(plan: &LandPlan) -> Result<Option<(Signature<'static>, Signature<'static>)>, ExecError> {
+    if !plan.target.writes.commits() {
+        return Ok(None);
+    }
+    let by = plan.authorship.as_ref().ok_or(RepoError::NoIdentity)?;
+    let time = Time::new(plan.time_unix, plan.utc_offset_minutes);
+    let signature =
+        |who: &Identity| Signature::new(&who.name, &who.email, &time).map_err(|_| RepoError::NoIdentity);
+    Ok(Some((signature(&by.author)?, signature(&by.committer)?)))
+}
+
+/// The files of a change, after each old state was found to be the base's.
+fn receipt_files(base: &Tree<'_>, change: &Change) -> Result<Vec<ReceiptFile>, ExecError> {
+    change
+        .files()
+        .iter()
+        .map(|file| receipt_file(base, file))
+        .collect()
+}
+
+fn receipt_file(base: &Tree<'_>, file: &FileChange) -> Result<ReceiptFile, ExecError> {
+    let path = file.path.as_str();
+    for above in preflight::ancestors(path) {
+        match lookup(base, above)
+            .map_err(RepoError::git("read the base"))?
+            .map(|entry| entry.filemode())
+        {
+            Some(0o120_000) => return Err(ExecError::SymlinkTraversal(path.to_owned())),
+            Some(0o160_000) => return Err(ExecError::BaseDiffers(path.to_owned())),
+            Some(_) | None => {}
+        }
+    }
+    let old = file.old.as_ref().map(file_id).transpose()?;
+    let new = file.new.as_ref().map(file_id).transpose()?;
+    let found = lookup(base, path).map_err(RepoError::git("read the base"))?;
+    let fits = match (&found, &old) {
+        (None, None) => true,
+        // Room is made by deletions of the same change; building the tree checks that.
+        (Some(found), None) => found.kind() == Some(ObjectType::Tree),
+        (None, Some(_)) => false,
+        (Some(found), Some(old)) => {
+            found.id().to_string() == old.oid && found.filemode() == mode_bits(old.mode)
+        }
+    };
+    if fits {
+        Ok(ReceiptFile {
+            path: file.path.clone(),
+            old,
+            new,
+        })
+    } else {
+        Err(ExecError::BaseDiffers(path.to_owned()))
+    }
+}
+
+fn file_id(state: &FileState) -> Result<FileId, ExecError> {
+    Ok(FileId {
+        oid: blob_id::of(&state.content)?.to_string(),
+        mode: FileMode::clone(&state.mode),
+    })
+}
+
+/// Writes blobs and trees, which nothing refers to yet, and has the result checked, in `memory`.
+pub(crate) fn prepare(
+    git: &git2::Repository,
+    memory: &git2::Repository,
+    base: &Tree<'_>,
+    change: &Change,
+    files: Vec<ReceiptFile>,
+    fail: &FailPoints,
+) -> Result<Prepared, ExecError> {
+    let mut objects = Vec::new();
+    for (file, told) in change.files().iter().zip(&files) {
+        let (Some(state), Some(told)) = (&file.new, &told.new) else {
+            continue;
+        };
+        let id = git
+            .blob(&state.content)
+            .map_err(ExecError::git("write a file's content"))?;
+        if id != oid(&told.oid)? {
+            return Err(opinion::disagree("a file's content is stored under another name"));
+        }
+        objects.push(id);
+        fail.reach("content written");
+    }
+    let tree = splice(git, base, &files, &mut objects)?;
+    fail.reach("trees written");
+    opinion::check(git, memory, base, tree, change, &files)?;
+    fail.reach("second opinion agreed");
+    Ok(Prepared {
+        files,
+        tree,
+        objects,
+        unsynced: Vec::new(),
+        ends: Vec::new(),
+    })
+}
+
+fn intent_of(plan: &LandPlan, change: &Change, prepared: &Prepared) -> Intent {
+    Intent {
+        run: plan.run.clone(),
+        refname: plan.target.refname.clone(),
+        writes: plan.target.writes,
+        parent: plan.target.base_commit.clone(),
+        tree: prepared.tree.to_string(),
+        diff_sha256: change.sha256().to_owned(),
+        policy_sha256: plan.policy_sha256.clone(),
+        files: prepared.files.clone(),
+    }
+}
+
+fn receipt_of(plan: &LandPlan, change: &Change, prepared: &Prepared) -> Receipt {
+    Receipt {
+        run: plan.run.clone(),
+        commit: None,
+        tree: prepared.tree.to_string(),
+        parent: plan.target.base_commit.clone(),
+        refname: plan.target.refname.clone(),
+        writes: plan.target.writes,
+        diff_sha256: change.sha256().to_owned(),
+        files: prepared.files.clone(),
+        signed: None,
+        work_tree_updated: false,
+        kept: Vec::new(),
+        recovered: None,
+    }
+}
+
+/// The message with its trailers as the last paragraph: what the text itself may hold is no trailer any more.
+fn message(plan: &LandPlan, pin: &str) -> String {
+    let body: String = plan
+        .message
+        .chars()
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .collect();
+    let body = body.trim();
+    let mut text = if body.is_empty() {
+        "Apply a change".to_owned()
+    } else {
+        body.to_owned()
+    };
+    text.push_str("\n\n");
+    let own = [(RUN_TRAILER, plan.run.as_str()), (EVIDENCE_TRAILER, pin)];
+    let given = plan
+        .trailers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    for (name, value) in given.chain(own) {
+        let value: String = value
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        text.push_str(&format!("{name}: {}\n", value.trim()));
+    }
+    text
+}
+
+pub(crate) fn moved(refname: &str, expected: &str, found: String) -> ExecError {
+    ExecError::BaseMoved {
+        refname: refname.to_owned(),
+        expected: expected.to_owned(),
+        found,
+    }
+}

@@ -1,0 +1,70 @@
+//! The objects of a change with many files, written as one pack: two files to be synced instead of hundreds.
+//!
+//! Owns: preparing in memory, and the pack. Never: is used for few files, since every pack is one more to look into.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use agentos_landing::Change;
+use git2::{Config, PackBuilder, Tree};
+
+use crate::journal::remove_if_there;
+use crate::land::{Prepared, prepare};
+use crate::{ExecError, ReceiptFile, RepoError, Repository};
+
+/// Files of a change from which on its objects become a pack: git keeps what it fetches as a pack from 100 objects on
+/// (`fetch.unpackLimit`).
+pub(crate) const FROM: usize = 100;
+
+/// Prepares a change; what is to be synced are a pack, its index and their folder.
+pub(crate) fn prepare_packed(
+    repository: &Repository,
+    base: &Tree<'_>,
+    change: &Change,
+    files: Vec<ReceiptFile>,
+) -> Result<Prepared, ExecError> {
+    let failed = || ExecError::git("write a pack");
+    // A repository of its own, whose new objects stay in memory.
+    let git = repository.another_handle()?;
+    let store = git.odb().map_err(RepoError::git("open the object store"))?;
+    let _memory = store.add_new_mempack_backend(1000).map_err(failed())?;
+    let base = git
+        .find_tree(base.id())
+        .map_err(RepoError::git("read the base"))?;
+    let prepared = prepare(&git, &git, &base, change, files, repository.fail_points())?;
+    let mut builder = without_deltas(repository, &git)?;
+    for id in &prepared.objects {
+        builder.insert_object(*id, None).map_err(failed())?;
+    }
+    let folder = repository.common_dir().join("objects").join("pack");
+    builder.write(&folder, 0o444).map_err(failed())?;
+    repository.reach("pack written");
+    let name = builder.name().map_err(failed())?.unwrap_or_default();
+    let mut unsynced: Vec<PathBuf> = ["pack", "idx"]
+        .map(|kind| folder.join(format!("pack-{name}.{kind}")))
+        .into();
+    unsynced.extend(agentos_durable::folder(folder));
+    Ok(Prepared { unsynced, ..prepared })
+}
+
+/// Looks for no likeness between objects, which would take longer than all the rest: git does that when it packs anew.
+/// libgit2 takes the size from which on it does not look from the first of these settings; the second is its name in
+/// git. It reads settings from files alone.
+fn without_deltas<'a>(
+    repository: &Repository,
+    git: &'a git2::Repository,
+) -> Result<PackBuilder<'a>, ExecError> {
+    let path = repository.state_dir().join("pack.config");
+    let write = || -> io::Result<()> {
+        remove_if_there(&path)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        file.write_all(b"[pack]\n\tdeltaCacheSize = 1\n[core]\n\tbigFileThreshold = 1\n")
+    };
+    write().map_err(ExecError::write("write", &path))?;
+    let builder = Config::open(&path)
+        .and_then(|config| git.set_config(&config))
+        .and_then(|()| git.packbuilder());
+    remove_if_there(&path).map_err(ExecError::write("remove", &path))?;
+    builder.map_err(ExecError::git("write a pack"))
+}

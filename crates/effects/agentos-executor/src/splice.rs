@@ -1,0 +1,125 @@
+//! Puts blobs into a tree: only the folders on the way to a touched path are read and written.
+//!
+//! Owns: the resulting tree, a file that becomes a folder and a folder that becomes a file included. Never: lets one
+//! path silently replace another.
+
+use std::collections::BTreeMap;
+
+use agentos_landing::FileMode;
+use git2::{ObjectType, Oid, Repository, Tree};
+
+use crate::{ExecError, ReceiptFile};
+
+const FOLDER: i32 = 0o040_000;
+
+/// A path relative to the folder at hand, and what shall stand there: nothing, or a blob with its mode.
+type Edit<'a> = (&'a str, Option<(Oid, i32)>);
+
+/// What happens to one name of a folder.
+#[derive(Default)]
+struct Named<'a> {
+    leaf: Option<Option<(Oid, i32)>>,
+    below: Vec<Edit<'a>>,
+}
+
+/// The tree that results. Every tree written is added to `written`.
+pub(crate) fn splice(
+    git: &Repository,
+    base: &Tree<'_>,
+    files: &[ReceiptFile],
+    written: &mut Vec<Oid>,
+) -> Result<Oid, ExecError> {
+    let mut edits = Vec::with_capacity(files.len());
+    for file in files {
+        let new = match &file.new {
+            Some(new) => Some((oid(&new.oid)?, mode_bits(new.mode))),
+            None => None,
+        };
+        edits.push((file.path.as_str(), new));
+    }
+    match folder(git, Some(base), &edits, written)? {
+        Some(id) => Ok(id),
+        None => {
+            let empty = git.treebuilder(None).and_then(|builder| builder.write());
+            let empty = empty.map_err(ExecError::git("write a tree"))?;
+            written.push(empty);
+            Ok(empty)
+        }
+    }
+}
+
+/// A mode as git's trees and indexes hold it.
+pub(crate) fn mode_bits(mode: FileMode) -> i32 {
+    match mode {
+        FileMode::Regular => 0o100_644,
+        FileMode::Executable => 0o100_755,
+        FileMode::Symlink => 0o120_000,
+    }
+}
+
+pub(crate) fn oid(text: &str) -> Result<Oid, ExecError> {
+    Oid::from_str(text).map_err(ExecError::git("read an object id"))
+}
+
+/// The folder that results; none if nothing is left in it.
+fn folder(
+    git: &Repository,
+    base: Option<&Tree<'_>>,
+    edits: &[Edit<'_>],
+    written: &mut Vec<Oid>,
+) -> Result<Option<Oid>, ExecError> {
+    let mut names: BTreeMap<&str, Named<'_>> = BTreeMap::new();
+    for (path, new) in edits {
+        match path.split_once('/') {
+            Some((first, rest)) => names.entry(first).or_default().below.push((rest, *new)),
+            None => names.entry(path).or_default().leaf = Some(*new),
+        }
+    }
+    let mut builder = git.treebuilder(base).map_err(ExecError::git("write a tree"))?;
+    for (name, named) in names {
+        let there = base
+            .and_then(|base| base.get_name(name))
+            .map(|entry| (entry.id(), entry.kind()));
+        match resolve(git, name, &named, there, written)? {
+            Some((id, mode)) => {
+                builder
+                    .insert(name, id, mode)
+                    .map_err(ExecError::git("write a tree"))?;
+            }
+            None if there.is_some() => builder.remove(name).map_err(ExecError::git("write a tree"))?,
+            None => {}
+        }
+    }
+    if builder.is_empty() {
+        return Ok(None);
+    }
+    let id = builder.write().map_err(ExecError::git("write a tree"))?;
+    written.push(id);
+    Ok(Some(id))
+}
+
+fn resolve(
+    git: &Repository,
+    name: &str,
+    named: &Named<'_>,
+    there: Option<(Oid, Option<ObjectType>)>,
+    written: &mut Vec<Oid>,
+) -> Result<Option<(Oid, i32)>, ExecError> {
+    let differs = || ExecError::BaseDiffers(name.to_owned());
+    let sub = match there {
+        Some((id, Some(ObjectType::Tree))) if !named.below.is_empty() => {
+            let tree = git.find_tree(id).map_err(ExecError::git("read a tree"))?;
+            folder(git, Some(&tree), &named.below, written)?
+        }
+        // A folder with nothing of it deleted cannot make room for a file.
+        Some((_, Some(ObjectType::Tree))) => return Err(differs()),
+        // Something else stands here: it must go before a folder can come.
+        Some(_) if !named.below.is_empty() && named.leaf != Some(None) => return Err(differs()),
+        Some(_) | None => folder(git, None, &named.below, written)?,
+    };
+    match (named.leaf, sub) {
+        (Some(Some(_)), Some(_)) => Err(differs()),
+        (Some(Some(blob)), None) => Ok(Some(blob)),
+        (Some(None) | None, sub) => Ok(sub.map(|id| (id, FOLDER))),
+    }
+}

@@ -1,0 +1,308 @@
+//! The doors through which effects reach the flow.
+//!
+//! Owns: the traits and the shape of a failed effect. Never: implements one; the command line does, from the
+//! executor, the evidence store, a terminal and a clock.
+
+use std::rc::Rc;
+
+use agentos_evidence::{RecordKind, SyncFile};
+use agentos_landing::{Base, Change};
+use agentos_policy::{Approved, Consent, Decision, Hashes, Place, PolicySet};
+use agentos_tool::{BoxFuture, ProgressSink, StateMeasurement, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Cause, Tried};
+
+/// An effect did not happen. Everything a person needs is in it; nothing secret is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct EffectError {
+    /// Stable code, as in `dirty-overlap`.
+    pub code: String,
+    /// What kind of failure it is; decides the exit code.
+    pub cause: Cause,
+    /// What and where, in one sentence.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// Set when the branch moved under us: landing again on the new base may succeed.
+    pub base_moved: bool,
+    /// Set when the change was made all the same, and only what follows it was not.
+    pub written: bool,
+    /// An earlier landing that was cut short and brought to an end before this failed, for the evidence.
+    pub recovered: Option<serde_json::Value>,
+}
+
+impl EffectError {
+    /// A failed effect.
+    #[must_use]
+    pub fn new(cause: Cause, code: &str, message: impl Into<String>) -> Self {
+        Self {
+            code: code.to_owned(),
+            cause,
+            message: message.into(),
+            hint: None,
+            base_moved: false,
+            written: false,
+            recovered: None,
+        }
+    }
+
+    /// Says what to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Where a change shall land, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetInfo {
+    /// The ref, as in `refs/heads/main`.
+    pub refname: String,
+    /// The commit the change is judged against.
+    pub base_commit: String,
+    /// That commit's tree.
+    pub base_tree: String,
+    /// The branch is not there yet.
+    pub creates_branch: bool,
+    /// What will be written.
+    pub writes: Writes,
+}
+
+impl TargetInfo {
+    /// What an approval is bound to.
+    #[must_use]
+    pub fn place(&self) -> Place<'_> {
+        Place {
+            base_commit: &self.base_commit,
+            target_ref: &self.refname,
+            writes: self.writes.as_str(),
+        }
+    }
+}
+
+/// What landing writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Writes {
+    /// A commit on the checked-out branch, index and work tree.
+    CommitAndWorkTree,
+    /// A commit on another branch.
+    CommitOnly,
+    /// Index and work tree, no commit.
+    WorkTreeOnly,
+    /// Nothing.
+    Nothing,
+}
+
+impl Writes {
+    /// The word in JSON, on the tape and in what a consent is bound to.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CommitAndWorkTree => "commit-and-work-tree",
+            Self::CommitOnly => "commit-only",
+            Self::WorkTreeOnly => "work-tree-only",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
+/// What the executor did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Landed {
+    /// The commit made, if one was asked for.
+    pub commit: Option<String>,
+    /// The resulting tree.
+    pub tree: String,
+    /// Paths that somebody edited while the change was written; their work was left alone.
+    pub kept: Vec<String>,
+    /// An earlier landing that was cut short and brought to an end first, for the evidence.
+    pub recovered: Option<serde_json::Value>,
+    /// The executor's receipt, for the evidence.
+    pub receipt: serde_json::Value,
+}
+
+/// What is asked of the executor besides the approved change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandOrder {
+    /// The run, for journal, trailers and reflog.
+    pub run: String,
+    /// Commit message without trailers.
+    pub message: String,
+    /// Trailers besides run and evidence hash.
+    pub trailers: Vec<(String, String)>,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// Takes what a landing has to record while it is under way.
+pub trait LandingRecords {
+    /// Records the intent and gives its hash. It need not be durable before [`LandingRecords::durable`] returns.
+    ///
+    /// # Errors
+    /// When it cannot be recorded: then nothing is written.
+    fn intent(&mut self, intent: serde_json::Value) -> Result<String, EffectError>;
+
+    /// Makes durable what was recorded, its file by `sync`. Nothing visible is written before this has returned.
+    ///
+    /// # Errors
+    /// When it cannot be made durable: then nothing is written.
+    fn durable(&mut self, sync: &mut SyncFile<'_>) -> Result<(), EffectError>;
+
+    /// The change is made: records the receipt, after what an earlier landing left, and ends the run, its file made
+    /// durable by `sync`. A failure is told with the end of the run: the change stands.
+    fn receipt(
+        &mut self,
+        receipt: serde_json::Value,
+        recovered: Option<serde_json::Value>,
+        sync: &mut SyncFile<'_>,
+    );
+}
+
+/// The rules that judge, and their text for the evidence.
+#[derive(Debug)]
+pub struct PolicyInForce {
+    /// The rules.
+    pub set: PolicySet,
+    /// Every source beside the built-in ones, with its layer and name.
+    pub sources: serde_json::Value,
+}
+
+/// A measurement of the repository that can be compared with a later one.
+pub trait Measured {
+    /// The digests.
+    fn state(&self) -> StateMeasurement;
+    /// Work-tree paths that differ from `later`, at most `limit`.
+    fn changed_paths(&self, later: &dyn Measured, limit: usize) -> Vec<String>;
+    /// The concrete value, for comparison inside one implementation.
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+/// The repository as the flow sees it: one target, read and written through the executor.
+pub trait Repository {
+    /// Resolves the target again: where the branch stands now.
+    ///
+    /// # Errors
+    /// When the repository is not in a state to land.
+    fn target(&self) -> Result<TargetInfo, EffectError>;
+
+    /// Read access to the target's base.
+    ///
+    /// # Errors
+    /// When the base cannot be read.
+    fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError>;
+
+    /// The policy in force for the target: the repository's own rules are those of its base commit.
+    ///
+    /// # Errors
+    /// When a rule file cannot be read or is wrong: then nothing is allowed.
+    fn policy(&self, target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError>;
+
+    /// The state of HEAD, refs, index, work tree and git's own files.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    fn measure(&self) -> Result<Box<dyn Measured>, EffectError>;
+
+    /// Writes an approved change: everything or nothing. The receipt may have been recorded when this returns; it is in
+    /// the answer as well.
+    ///
+    /// # Errors
+    /// When nothing was written, and why.
+    fn land(
+        &self,
+        approved: Approved<Change>,
+        target: &TargetInfo,
+        order: &LandOrder,
+        records: &mut dyn LandingRecords,
+    ) -> Result<Landed, EffectError>;
+}
+
+/// The evidence tape of one run.
+pub trait Evidence {
+    /// Appends a record durably; gives its hash.
+    ///
+    /// # Errors
+    /// When it cannot be made durable.
+    fn append(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError>;
+
+    /// Appends a record that is durable once [`Evidence::sync`] or the next append returns; gives its hash.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn write(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError>;
+
+    /// Makes durable what was written.
+    ///
+    /// # Errors
+    /// When it cannot be made durable: then it is not on the tape.
+    fn sync(&mut self) -> Result<(), EffectError>;
+
+    /// The same, its file by `sync`, which may bring more to the disk with it.
+    ///
+    /// # Errors
+    /// As [`Evidence::sync`].
+    fn sync_with(&mut self, sync: &mut SyncFile<'_>) -> Result<(), EffectError>;
+
+    /// A landing may follow: what it needs is looked up now, while nobody waits for it.
+    fn prepare(&mut self);
+
+    /// Writes the run's checkpoint, where it can have one: it is durable with what was written before.
+    fn end(&mut self);
+
+    /// Notes a record that is made durable together with the next one that is appended: nothing is done in between
+    /// that rests on it.
+    ///
+    /// # Errors
+    /// When it cannot be recorded.
+    fn note(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<(), EffectError>;
+
+    /// Stores bytes by content; gives their SHA-256.
+    ///
+    /// # Errors
+    /// When they cannot be made durable.
+    fn blob(&mut self, bytes: &[u8]) -> Result<String, EffectError>;
+}
+
+/// Asks a person, or speaks for one who said yes beforehand.
+pub trait ConsentPort {
+    /// Shows what is asked and gives the answer; none is no.
+    fn ask(&mut self, change: &Change, decision: &Decision, hashes: &Hashes) -> Answer;
+}
+
+/// A person's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Yes, by whom, when and how.
+    Yes(Consent),
+    /// No.
+    No,
+    /// Nobody could be asked.
+    Nobody,
+}
+
+/// Tries a candidate where it can do no harm.
+pub trait Check {
+    /// Makes the change on a copy of the target's commit, runs the user's command on it, and says how that ended. What it
+    /// writes goes to `progress` as it comes.
+    fn check<'a>(
+        &'a self,
+        target: &'a TargetInfo,
+        change: &'a Change,
+        attempt: u32,
+        progress: &'a dyn ProgressSink,
+    ) -> BoxFuture<'a, Result<Tried, EffectError>>;
+}
+
+/// A clock.
+pub trait Clock {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// Becomes ready when the user wants to stop.
+pub type Cancel<'a> = BoxFuture<'a, ()>;

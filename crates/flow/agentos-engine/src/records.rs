@@ -1,0 +1,281 @@
+//! What the flow writes into the evidence: one small body per kind of record.
+//!
+//! Owns: the bodies. Never: holds a key, an authorization header or more of an endpoint than `host:port`.
+//! Every body is a plain struct with a version of its record; nothing is flattened.
+
+use agentos_evidence::RecordKind;
+use agentos_landing::{LandingReport, Refusal};
+use agentos_policy::{Consent, Decision, Hashes};
+use agentos_tool::{ExecutionMode, ToolResult};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::context::Withheld;
+use crate::ports::{EffectError, Evidence, TargetInfo};
+use crate::settle::ConsentRequest;
+use crate::{Cause, Outcome, OutcomeKind};
+
+/// The body of a record by the record's kind, for the published schema alone.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowBody {
+    /// A run begins.
+    Task(Kept<Begin<'static>>),
+    /// What a tool was shown.
+    Attempt(Kept<Prompted<'static>>),
+    /// What a tool answered.
+    Answer(Kept<Answered<'static>>),
+    /// The engine's verdict on a call.
+    ToolResult(Kept<Called<'static>>),
+    /// What landing made of an answer.
+    Landing(Kept<LandingBody<'static>>),
+    /// What came of trying a change.
+    Check(Kept<CheckBody<'static>>),
+    /// What policy said.
+    Decision(Kept<DecisionBody<'static>>),
+    /// What a person said.
+    Consent(Kept<ConsentBody<'static>>),
+    /// A run ended without a change, and why.
+    Refusal(Kept<RefusalBody<'static>>),
+}
+
+/// A body as it stands on the tape.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+pub enum Kept<T> {
+    /// Whole.
+    Whole(T),
+    /// In a blob.
+    Spilled(Spilled<'static>),
+}
+
+/// A run begins.
+#[derive(Serialize, JsonSchema)]
+pub struct Begin<'a> {
+    pub verb: &'a str,
+    pub provider: &'a str,
+    pub model: Option<&'a str>,
+    pub execution_mode: ExecutionMode,
+    pub instruction: &'a str,
+    pub target: &'a TargetInfo,
+    pub policy_sha256: &'a str,
+}
+
+/// What the tool was shown.
+#[derive(Serialize, JsonSchema)]
+pub struct Prompted<'a> {
+    pub attempt: u32,
+    pub prompt_sha256: &'a str,
+    pub context: Vec<&'a str>,
+    pub withheld: &'a [Withheld],
+}
+
+/// The raw answer.
+#[derive(Serialize, JsonSchema)]
+pub struct Answered<'a> {
+    pub attempt: u32,
+    pub answer_sha256: &'a str,
+    pub bytes: usize,
+}
+
+/// The engine's verdict on a call.
+#[derive(Serialize, JsonSchema)]
+pub struct Called<'a> {
+    pub attempt: u32,
+    pub result: &'a ToolResult,
+    /// What the tool said beside its answer, as a blob.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript_sha256: Option<&'a str>,
+}
+
+/// What landing made of an answer.
+#[derive(Serialize, JsonSchema)]
+pub struct LandingBody<'a> {
+    pub attempt: u32,
+    pub base_commit: &'a str,
+    pub diff_sha256: Option<&'a str>,
+    /// What has one place may land although other parts have none.
+    pub partial: bool,
+    /// The same diff as a blob of the tape.
+    pub diff_blob_sha256: Option<&'a str>,
+    pub report: &'a LandingReport,
+}
+
+/// What came of trying a change.
+#[derive(Serialize, JsonSchema)]
+pub struct CheckBody<'a> {
+    pub attempt: u32,
+    pub command: &'a str,
+    pub base_commit: &'a str,
+    pub diff_sha256: &'a str,
+    pub passed: bool,
+    /// Its exit code; none where it was ended.
+    pub code: Option<u8>,
+    /// The end of what it wrote, as a blob.
+    pub output_sha256: &'a str,
+    pub elapsed_ms: u64,
+    /// The layers that held it.
+    pub layers: &'a [String],
+}
+
+/// What policy said.
+#[derive(Serialize, JsonSchema)]
+pub struct DecisionBody<'a> {
+    pub diff_sha256: &'a str,
+    pub base_commit: &'a str,
+    pub target_ref: &'a str,
+    /// The rules beside the built-in ones, as a blob.
+    pub policy_blob_sha256: &'a str,
+    pub decision: &'a Decision,
+}
+
+/// What a person said.
+#[derive(Serialize, JsonSchema)]
+pub struct ConsentBody<'a> {
+    pub given: bool,
+    pub hashes: &'a Hashes,
+    pub consent: Option<&'a Consent>,
+    /// Where nobody could be asked: what a person may still answer.
+    pub request: Option<&'a ConsentRequest>,
+    /// The run whose request this answers.
+    pub answers: Option<&'a str>,
+}
+
+/// What is about to be written.
+#[derive(Serialize)]
+pub(crate) struct IntentBody<'a> {
+    pub plan: Value,
+    pub hashes: &'a Hashes,
+}
+
+/// The end of a run that did not land.
+#[derive(Serialize, JsonSchema)]
+pub struct RefusalBody<'a> {
+    pub outcome: OutcomeKind,
+    pub cause: Cause,
+    pub code: Option<&'a str>,
+    pub message: &'a str,
+    pub hint: Option<&'a str>,
+    pub diff_sha256: Option<&'a str>,
+}
+
+impl<'a> RefusalBody<'a> {
+    /// The end of this outcome; report, decision and verdict have records of their own.
+    pub(crate) fn of(outcome: &'a Outcome) -> Self {
+        Self {
+            outcome: outcome.outcome,
+            cause: outcome.cause,
+            code: outcome.code.as_deref(),
+            message: &outcome.message,
+            hint: outcome.hint.as_deref(),
+            diff_sha256: outcome.diff_sha256.as_deref(),
+        }
+    }
+}
+
+/// Stands for a body that is too long for a line of the tape.
+#[derive(Serialize, JsonSchema)]
+pub struct Spilled<'a> {
+    body_sha256: &'a str,
+    body_bytes: usize,
+    /// What ties a receipt or an intent to the history stays on the tape.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tree: Option<&'a str>,
+}
+
+/// A body longer than this goes into a blob. Well under the tape's limit for a line.
+const LONGEST_BODY: usize = 256 << 10;
+
+/// Appends a record; gives its hash.
+pub(crate) fn write<T: Serialize>(
+    evidence: &mut dyn Evidence,
+    kind: RecordKind,
+    record: &T,
+) -> Result<String, EffectError> {
+    let body = body(evidence, record)?;
+    evidence.append(kind, body)
+}
+
+/// Appends a record that is made durable later; gives its hash.
+pub(crate) fn begin_to_write<T: Serialize>(
+    evidence: &mut dyn Evidence,
+    kind: RecordKind,
+    record: &T,
+) -> Result<String, EffectError> {
+    let body = body(evidence, record)?;
+    evidence.write(kind, body)
+}
+
+/// Notes a record that may wait for the next one to be appended.
+pub(crate) fn note<T: Serialize>(
+    evidence: &mut dyn Evidence,
+    kind: RecordKind,
+    record: &T,
+) -> Result<(), EffectError> {
+    let body = body(evidence, record)?;
+    evidence.note(kind, body)
+}
+
+/// A record's body as it stands on the tape.
+fn body<T: Serialize>(evidence: &mut dyn Evidence, record: &T) -> Result<Value, EffectError> {
+    let whole = clean(record)?;
+    let text = whole.to_string();
+    if text.len() <= LONGEST_BODY {
+        return Ok(whole);
+    }
+    let body_sha256 = evidence.blob(text.as_bytes())?;
+    let fact = |name: &str| {
+        let parts = [Some(&whole), whole.get("plan")];
+        parts
+            .into_iter()
+            .flatten()
+            .find_map(|part| part.get(name)?.as_str())
+    };
+    let spilled = json(&Spilled {
+        body_sha256: &body_sha256,
+        body_bytes: text.len(),
+        commit: fact("commit"),
+        tree: fact("tree"),
+    })?;
+    value(&spilled)
+}
+
+/// A record as JSON text without secrets, for the tape or for a blob.
+pub(crate) fn clean_json<T: Serialize>(record: &T) -> Result<String, EffectError> {
+    Ok(clean(record)?.to_string())
+}
+
+fn clean<T: Serialize>(record: &T) -> Result<Value, EffectError> {
+    agentos_evidence::clean(value(&json(record)?)?)
+        .map_err(|error| EffectError::new(Cause::Internal, "record", error.to_string()))
+}
+
+/// A record as JSON text; one that cannot be expressed is a fault of ours.
+fn json<T: Serialize>(record: &T) -> Result<String, EffectError> {
+    serde_json::to_string(record).map_err(|error| inexpressible(&error))
+}
+
+fn value(text: &str) -> Result<Value, EffectError> {
+    serde_json::from_str(text).map_err(|error| inexpressible(&error))
+}
+
+fn inexpressible(error: &serde_json::Error) -> EffectError {
+    EffectError::new(
+        Cause::Internal,
+        "record",
+        format!("a record cannot be written as JSON: {error}"),
+    )
+}
+
+/// The refusal of a report that has one.
+pub(crate) fn refusal_of(report: &LandingReport) -> Refusal {
+    report.refusal.clone().unwrap_or_else(|| {
+        Refusal::new(
+            agentos_landing::RefusalCode::Malformed,
+            "the answer does not land",
+        )
+    })
+}

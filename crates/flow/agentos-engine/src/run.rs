@@ -1,0 +1,499 @@
+//! The way of a task: context, tool, measurement, verdict; then the way of an answer, as often as attempts allow.
+//!
+//! Owns: when a tool is asked, again or not at all, and what is measured around it. Never: shows a tool where
+//! the repository is, or lands an answer when the repository changed while the tool ran.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+
+use agentos_evidence::RecordKind;
+use agentos_landing::{Change, LandError, LandOptions, LandingReport, RepoPath, SeenFile, land};
+use agentos_policy::ToolFacts;
+use agentos_tool::{
+    Adapter, Boundary, EditFormat, ErrorCategory, Price, ProgressSink, ResultStatus, RunId, TaskLimits,
+    Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult, ToolTask,
+};
+
+use crate::checking;
+use crate::context::{Context, gather};
+use crate::ports::{Cancel, Check, EffectError, TargetInfo};
+use crate::records::{self, Called, Prompted};
+use crate::settle::{Deps, Proposal, begin, close, record_answer, settle};
+use crate::transcript::Recorder;
+use crate::verdict::{Call, Judged, verdict};
+use crate::{Cause, Outcome, OutcomeKind};
+
+/// A task and the tool that shall do it.
+pub struct Request<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The tool.
+    pub adapter: &'a dyn Adapter,
+    /// The model that is configured, if one is.
+    pub model: Option<String>,
+    /// What to do, in the user's words.
+    pub instruction: &'a str,
+    /// Files to show, paths inside the repository.
+    pub files: &'a [String],
+    /// The form to ask for.
+    pub edit_format: EditFormat,
+    /// Bounds on one call.
+    pub limits: TaskLimits,
+    /// Land what has one place although other parts have none.
+    pub partial: bool,
+    /// How often the tool may try; at least 1.
+    pub attempts: u32,
+    /// What tokens cost.
+    pub price: Price,
+    /// Set when the answer is not a model's, with the reason.
+    pub mock: Option<String>,
+    /// The tool answers the same however often it is asked, so that it is asked once.
+    pub answers_once: bool,
+    /// What a candidate must pass before anybody is asked about it.
+    pub check: Option<&'a dyn Check>,
+}
+
+/// One call of a tool, judged but not landed.
+pub struct Proposed {
+    /// The verdict.
+    pub result: ToolResult,
+    /// The answer, if there is one.
+    pub answer: Option<ToolOutput>,
+    /// What the tool was shown.
+    pub context: Context,
+    /// The failure, if there is no answer.
+    pub error: Option<ToolError>,
+    /// What the answer means, where it lands.
+    pub candidate: Option<(TargetInfo, Change)>,
+}
+
+/// Asks the tool once and judges the answer; lands nothing.
+///
+/// # Errors
+/// When an effect around the call fails. A failed call is no error but a verdict.
+async fn propose(
+    deps: &mut Deps<'_>,
+    request: &Request<'_>,
+    attempt: u32,
+    feedback: Option<String>,
+    progress: &dyn ProgressSink,
+    cancel: &mut Cancel<'_>,
+) -> Result<Proposed, EffectError> {
+    let target = deps.repo.target()?;
+    let tool = ToolFacts {
+        target_ref: Some(target.refname.clone()),
+        ..facts(request, attempt, deps.clock.now())
+    };
+    let context = {
+        let policy = deps.repo.policy(&target)?;
+        let base = deps.repo.base(&target)?;
+        gather(request.files, base.as_ref(), &policy.set, &tool)?
+    };
+    let task = task(request, &context, attempt, feedback);
+    record_prompt(deps, &task, &context)?;
+    let began = deps.clock.now();
+    let heard = hear(deps, request, &task, progress, cancel).await?;
+    if let Ok(output) = &heard.answer {
+        record_answer(deps, output.text.as_bytes(), attempt)?;
+    }
+    let call = Call {
+        tool: request.adapter.provider(),
+        mode: tool.execution_mode,
+        run: request.run,
+        attempt,
+        began,
+        price: request.price,
+        mock: request.mock.clone(),
+    };
+    let options = LandOptions {
+        seen: seen(&context),
+        partial: request.partial,
+        ..LandOptions::default()
+    };
+    let Heard {
+        answer,
+        boundary,
+        transcript,
+    } = heard;
+    let (result, change) = judge(deps, &target, &call, &answer, &options, boundary)?;
+    record_result(deps, attempt, &result, transcript.as_deref())?;
+    let (answer, error) = match answer {
+        Ok(output) => (Some(output), None),
+        Err(error) => (None, Some(error)),
+    };
+    Ok(Proposed {
+        result,
+        answer,
+        context,
+        error,
+        candidate: change.map(|change| (target, change)),
+    })
+}
+
+/// What came of a call.
+struct Heard {
+    answer: Result<ToolOutput, ToolError>,
+    boundary: Boundary,
+    /// What the tool wrote beside its answer.
+    transcript: Option<String>,
+}
+
+/// Calls the tool, with the repository measured before and after.
+async fn hear(
+    deps: &Deps<'_>,
+    request: &Request<'_>,
+    task: &ToolTask,
+    progress: &dyn ProgressSink,
+    cancel: &mut Cancel<'_>,
+) -> Result<Heard, EffectError> {
+    let before = deps.repo.measure()?;
+    let recorder = Recorder::new(progress);
+    let outcome = race(request.adapter.run(task, &recorder), cancel).await;
+    let after = deps.repo.measure()?;
+    let paths = before.changed_paths(after.as_ref(), 20);
+    let confinement = request.adapter.confinement();
+    Ok(Heard {
+        answer: outcome.unwrap_or_else(|| Err(interrupted())),
+        boundary: Boundary::between(&confinement, before.state(), after.state(), &paths),
+        transcript: recorder.transcript(),
+    })
+}
+
+/// Records what came of a call. The diff itself is a blob of the landing record; here its hash is enough.
+fn record_result(
+    deps: &mut Deps<'_>,
+    attempt: u32,
+    result: &ToolResult,
+    transcript: Option<&str>,
+) -> Result<(), EffectError> {
+    let transcript_sha256 = transcript
+        .map(|text| deps.evidence.blob(text.as_bytes()))
+        .transpose()?;
+    let slim = ToolResult {
+        diff: None,
+        ..result.clone()
+    };
+    let called = Called {
+        attempt,
+        result: &slim,
+        transcript_sha256: transcript_sha256.as_deref(),
+    };
+    records::write(deps.evidence, RecordKind::ToolResult, &called)?;
+    Ok(())
+}
+
+/// Asks the tool once and lands nothing: the whole of `tool run`.
+///
+/// # Errors
+/// The recorded end of a run in which an effect around the call failed.
+pub async fn ask(
+    deps: &mut Deps<'_>,
+    request: &Request<'_>,
+    progress: &dyn ProgressSink,
+    cancel: &mut Cancel<'_>,
+) -> Result<Proposed, Box<Outcome>> {
+    let first = facts(request, 1, deps.clock.now());
+    let asked = match begin(deps, "tool run", &first, request.instruction) {
+        Ok(_) => propose(deps, request, 1, None, progress, cancel).await,
+        Err(error) => Err(error),
+    };
+    asked.map_err(|error| Box::new(close(deps, Outcome::from_effect(request.run, &error))))
+}
+
+/// Takes a task to its end: a commit, or one clear reason why not.
+pub async fn run(
+    deps: &mut Deps<'_>,
+    request: &Request<'_>,
+    message: &str,
+    progress: &dyn ProgressSink,
+    cancel: &mut Cancel<'_>,
+) -> Outcome {
+    let first = facts(request, 1, deps.clock.now());
+    let begun = match begin(deps, "run", &first, request.instruction) {
+        Ok(begun) => begun,
+        Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
+    };
+    let mut feedback = None;
+    let mut attempt = 1;
+    let mut cost = Some(0_u64);
+    loop {
+        let proposed = match propose(deps, request, attempt, feedback.take(), progress, cancel).await {
+            Ok(proposed) => proposed,
+            Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
+        };
+        let conclusion = conclude(
+            deps,
+            request,
+            &proposed,
+            (message, &begun),
+            attempt,
+            progress,
+            cancel,
+        );
+        let mut outcome = conclusion.await;
+        outcome.attempts = attempt;
+        // A sum with an unknown part is unknown.
+        cost = match (cost, proposed.result.cost_micro_usd) {
+            (Some(before), Some(now)) => before.checked_add(now),
+            (Some(_) | None, _) => None,
+        };
+        outcome.cost_micro_usd = cost;
+        outcome.withheld.clone_from(&proposed.context.withheld);
+        let failed_check = outcome.check.as_ref().is_some_and(|tried| !tried.passed);
+        let again = attempt < request.attempts
+            && !request.answers_once
+            && outcome.outcome == OutcomeKind::Refused
+            && (outcome.cause == Cause::Landing || failed_check);
+        outcome.result = Some(proposed.result);
+        if !again {
+            return outcome;
+        }
+        feedback = match outcome.check.as_ref().filter(|tried| !tried.passed) {
+            Some(tried) => Some(checking::feedback(tried)),
+            None => outcome.report.as_ref().map(LandingReport::feedback),
+        };
+        attempt += 1;
+    }
+}
+
+/// The way of one answer: tried, where that is asked for, and then landed.
+async fn conclude(
+    deps: &mut Deps<'_>,
+    request: &Request<'_>,
+    proposed: &Proposed,
+    (message, begun): (&str, &TargetInfo),
+    attempt: u32,
+    progress: &dyn ProgressSink,
+    cancel: &mut Cancel<'_>,
+) -> Outcome {
+    if let Some(outcome) = unusable(request, proposed) {
+        return close(deps, outcome);
+    }
+    let candidate = proposed
+        .candidate
+        .as_ref()
+        .map(|(target, change)| (target, change));
+    let proof = match checking::tried(deps, request, candidate, attempt, progress, cancel).await {
+        Ok(proof) => proof,
+        Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
+    };
+    let (of, tried) = proof.map(|proof| (proof.of, proof.tried)).unzip();
+    let mut outcome = match tried.as_ref().filter(|tried| !tried.passed) {
+        Some(tried) => close(deps, checking::refused(request, tried)),
+        None => {
+            let tool = ToolFacts {
+                context_bytes: proposed.context.bytes(),
+                checked: tried.is_some(),
+                ..facts(request, attempt, deps.clock.now())
+            };
+            let proposal = Proposal {
+                proved: of,
+                ..proposal(request, proposed, tool, message)
+            };
+            settle(deps, &proposal, begun)
+        }
+    };
+    outcome.check = tried;
+    outcome
+}
+
+/// What policy is told of a call.
+fn facts(request: &Request<'_>, attempt: u32, at: Timestamp) -> ToolFacts {
+    ToolFacts {
+        provider: request.adapter.provider().to_owned(),
+        model: request.model.clone(),
+        execution_mode: request.adapter.supports().execution_mode,
+        enforcement: request.adapter.confinement().enforcement,
+        attempt,
+        at,
+        context_bytes: 0,
+        // Known once the target is looked up, right before each question.
+        target_ref: None,
+        checked: false,
+    }
+}
+
+fn task(request: &Request<'_>, context: &Context, attempt: u32, feedback: Option<String>) -> ToolTask {
+    ToolTask {
+        task_id: request.run.clone(),
+        instruction: request.instruction.to_owned(),
+        context: context.files.clone(),
+        edit_format: request.edit_format,
+        allowed_paths: Vec::new(),
+        forbidden_paths: Vec::new(),
+        limits: request.limits.clone(),
+        attempt,
+        feedback,
+    }
+}
+
+fn record_prompt(deps: &mut Deps<'_>, task: &ToolTask, context: &Context) -> Result<(), EffectError> {
+    let prompt_sha256 = deps.evidence.blob(records::clean_json(task)?.as_bytes())?;
+    let record = Prompted {
+        attempt: task.attempt,
+        prompt_sha256: &prompt_sha256,
+        context: task.context.iter().map(|file| file.path.as_str()).collect(),
+        withheld: &context.withheld,
+    };
+    records::write(deps.evidence, RecordKind::Attempt, &record)?;
+    Ok(())
+}
+
+fn judge(
+    deps: &Deps<'_>,
+    target: &TargetInfo,
+    call: &Call<'_>,
+    answer: &Result<ToolOutput, ToolError>,
+    options: &LandOptions,
+    boundary: Boundary,
+) -> Result<(ToolResult, Option<Change>), EffectError> {
+    let output = match answer {
+        Ok(output) => output,
+        Err(error) => return Ok((verdict(call, Err(error), &Judged::Nothing, boundary), None)),
+    };
+    let base = deps.repo.base(target)?;
+    match land(output.text.as_bytes(), base.as_ref(), options) {
+        Ok(found) => {
+            let result = verdict(call, Ok(output), &Judged::Lands(&found), boundary);
+            Ok((result, Some(found.change)))
+        }
+        Err(LandError::Refused(report)) => {
+            let result = verdict(call, Ok(output), &Judged::Refused(&report), boundary);
+            Ok((result, None))
+        }
+        Err(LandError::Base(error)) => Err(EffectError::new(
+            Cause::Repository,
+            "unreadable-base",
+            error.to_string(),
+        )),
+    }
+}
+
+fn seen(context: &Context) -> Vec<SeenFile> {
+    let files = context.files.iter().filter_map(|file| {
+        let path = RepoPath::new(&file.path).ok()?;
+        Some(SeenFile {
+            path,
+            content: Arc::from(file.content.as_bytes()),
+        })
+    });
+    files.collect()
+}
+
+/// The outcome of a call whose answer must not be landed.
+fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
+    let result = &proposed.result;
+    let failed = |cause: Cause, code: &str, message: String| {
+        let mut outcome = Outcome::new(request.run, OutcomeKind::Failed, cause, message);
+        outcome.code = Some(code.to_owned());
+        outcome
+    };
+    if !result.boundary.held() {
+        let message = result.error_message.clone().unwrap_or_default();
+        let mut outcome = failed(
+            Cause::Policy,
+            "boundary",
+            format!("{message}; nothing was landed"),
+        );
+        outcome.hint = Some(
+            "a tool may only propose; if you edited files yourself meanwhile, run the task again".to_owned(),
+        );
+        return Some(outcome);
+    }
+    if let Some(error) = &proposed.error {
+        let cause = match error.failure {
+            ToolFailure::Timeout => Cause::Limit,
+            ToolFailure::Failed if was_interrupted(error) => Cause::Interrupted,
+            ToolFailure::Failed => Cause::Tool,
+        };
+        let mut outcome = failed(cause, &error.detail, error.message.clone());
+        outcome.hint.clone_from(&error.fix);
+        return Some(outcome);
+    }
+    let cut = proposed
+        .answer
+        .as_ref()
+        .is_some_and(|answer| answer.finish == agentos_tool::FinishReason::Length);
+    let judged = result.diff_validation.code.is_some();
+    if result.status != ResultStatus::Success && (cut || !judged) {
+        let message = result.error_message.clone().unwrap_or_default();
+        let mut outcome = failed(
+            if cut { Cause::Limit } else { Cause::Tool },
+            "unfinished-answer",
+            message,
+        );
+        outcome.hint =
+            cut.then(|| "raise the limit with --max-output-tokens, or ask for less at once".to_owned());
+        return Some(outcome);
+    }
+    None
+}
+
+fn proposal<'a>(
+    request: &'a Request<'_>,
+    proposed: &'a Proposed,
+    tool: ToolFacts,
+    message: &str,
+) -> Proposal<'a> {
+    let provider = request.adapter.provider();
+    let model = proposed
+        .result
+        .model_id
+        .as_deref()
+        .or(request.model.as_deref())
+        .unwrap_or("unknown");
+    // A model's name comes from the server: it must not be able to begin a trailer of its own.
+    let model: String = model.chars().filter(|c| !c.is_control()).take(100).collect();
+    Proposal {
+        run: request.run,
+        answer: proposed
+            .answer
+            .as_ref()
+            .map_or(b"", |answer| answer.text.as_bytes()),
+        seen: seen(&proposed.context),
+        attempt: tool.attempt,
+        tool,
+        reported_model: proposed.result.model_id.clone(),
+        message: message.to_owned(),
+        trailers: vec![("Assisted-by".to_owned(), format!("{provider}:{model}"))],
+        partial: request.partial,
+        answers: None,
+        proved: None,
+    }
+}
+
+const INTERRUPTED: &str = "interrupted";
+
+/// True when the user stopped the call.
+#[must_use]
+pub fn was_interrupted(error: &ToolError) -> bool {
+    error.detail == INTERRUPTED
+}
+
+fn interrupted() -> ToolError {
+    ToolError {
+        failure: ToolFailure::Failed,
+        category: ErrorCategory::Runtime,
+        detail: INTERRUPTED.to_owned(),
+        health: None,
+        message: "stopped by the user".to_owned(),
+        fix: None,
+        endpoint: None,
+        latency_ms: 0,
+    }
+}
+
+/// Whichever is ready first; none when the user stopped it. The loser is dropped, which closes its connection.
+pub(crate) async fn race<T>(mut work: agentos_tool::BoxFuture<'_, T>, cancel: &mut Cancel<'_>) -> Option<T> {
+    poll_fn(|context| {
+        if let Poll::Ready(done) = work.as_mut().poll(context) {
+            return Poll::Ready(Some(done));
+        }
+        match cancel.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}

@@ -1,0 +1,145 @@
+//! A person's word on a change: asked for, recorded, and left open where nobody can be asked.
+//!
+//! Owns: what is recorded of it, and the request that another terminal may answer later. Never: takes silence for a
+//! yes, or lands by itself.
+
+use agentos_evidence::RecordKind;
+use agentos_landing::Change;
+use agentos_policy::{Consent, Decision, Effect, Hashes, ToolFacts};
+use agentos_tool::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Deps, Proposal};
+use crate::ports::{Answer, EffectError, TargetInfo, Writes};
+use crate::records::{self, ConsentBody};
+use crate::{Cause, Outcome, OutcomeKind};
+
+/// How long a request stays open: a working week.
+const OPEN_SECONDS: i64 = 7 * 24 * 3600;
+
+/// A change that waits for a person. Everything that is needed to land it is on the tape.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConsentRequest {
+    /// What a consent will be bound to.
+    pub hashes: Hashes,
+    /// Where the change goes.
+    pub target: TargetInfo,
+    /// The canonical diff, as a blob of the tape.
+    pub diff_blob_sha256: String,
+    /// Who made it.
+    pub tool: ToolFacts,
+    /// The model that the answer itself names.
+    pub reported_model: Option<String>,
+    /// Commit message without trailers.
+    pub message: String,
+    /// Trailers besides run and evidence.
+    pub trailers: Vec<(String, String)>,
+    /// After this it cannot be answered.
+    pub expires: Timestamp,
+}
+
+/// What came of asking.
+pub(super) enum Consented {
+    NotNeeded,
+    Given(Consent),
+    /// A person said no.
+    Declined,
+    /// Nobody could be asked.
+    Nobody {
+        /// Whether a person may still say yes.
+        open: bool,
+    },
+}
+
+/// Asks for consent where policy does, and records what was said.
+pub(super) fn consent(
+    deps: &mut Deps<'_>,
+    proposal: &Proposal<'_>,
+    change: &Change,
+    decision: &Decision,
+    target: &TargetInfo,
+) -> Result<Consented, EffectError> {
+    match decision.effect() {
+        Effect::Allow | Effect::Deny => return Ok(Consented::NotNeeded),
+        Effect::Ask => {}
+    }
+    let hashes = Hashes::of(change, decision, &target.place());
+    let answer = deps.consent.ask(change, decision, &hashes);
+    let (given, consent) = match &answer {
+        Answer::Yes(consent) => (true, Some(consent)),
+        Answer::No | Answer::Nobody => (false, None),
+    };
+    let request = match (&answer, target.writes) {
+        // What writes nothing needs nobody's word.
+        (Answer::Yes(_) | Answer::No, _) | (Answer::Nobody, Writes::Nothing) => None,
+        (Answer::Nobody, _) => Some(request(deps, proposal, change, target, &hashes)?),
+    };
+    let record = ConsentBody {
+        given,
+        hashes: &hashes,
+        consent,
+        request: request.as_ref(),
+        answers: proposal.answers.as_deref(),
+    };
+    records::note(deps.evidence, RecordKind::Consent, &record)?;
+    Ok(match answer {
+        Answer::Yes(consent) => Consented::Given(consent),
+        Answer::No => Consented::Declined,
+        Answer::Nobody => Consented::Nobody {
+            open: request.is_some(),
+        },
+    })
+}
+
+/// A person was asked and said no.
+pub(super) fn declined(mut outcome: Outcome, decision: Decision) -> Outcome {
+    outcome.outcome = OutcomeKind::ConsentNeeded;
+    outcome.cause = Cause::Consent;
+    outcome.code = Some("declined".to_owned());
+    outcome.message = "declined; nothing was landed".to_owned();
+    outcome.decision = Some(decision);
+    outcome
+}
+
+fn request(
+    deps: &mut Deps<'_>,
+    proposal: &Proposal<'_>,
+    change: &Change,
+    target: &TargetInfo,
+    hashes: &Hashes,
+) -> Result<ConsentRequest, EffectError> {
+    let now = deps.clock.now().unix_seconds();
+    let expires = u64::try_from(now.saturating_add(OPEN_SECONDS)).unwrap_or_default();
+    Ok(ConsentRequest {
+        hashes: hashes.clone(),
+        target: target.clone(),
+        diff_blob_sha256: deps.evidence.blob(change.canonical_diff())?,
+        tool: proposal.tool.clone(),
+        reported_model: proposal.reported_model.clone(),
+        message: proposal.message.clone(),
+        trailers: proposal.trailers.clone(),
+        expires: Timestamp::from_unix_seconds(expires),
+    })
+}
+
+/// Records a person's no to a request of an earlier run.
+///
+/// # Errors
+/// When it cannot be made durable.
+pub fn deny(
+    deps: &mut Deps<'_>,
+    request: &ConsentRequest,
+    run: &str,
+    no: &Consent,
+) -> Result<(), EffectError> {
+    let record = ConsentBody {
+        given: false,
+        hashes: &request.hashes,
+        consent: Some(no),
+        request: None,
+        answers: Some(run),
+    };
+    records::write(deps.evidence, RecordKind::Consent, &record)?;
+    Ok(())
+}

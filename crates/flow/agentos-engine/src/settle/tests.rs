@@ -1,0 +1,321 @@
+//! What the flow says when an effect fails at each station: never more, and never less, than what happened.
+
+use agentos_evidence::SyncFile;
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use agentos_evidence::RecordKind;
+use agentos_landing::{Base, BaseError, Change, DirEntry, Entry, EntryKind, FileMode, KnownBlob};
+use agentos_policy::{Approved, Decision, Hashes, PolicySet, ToolFacts};
+use agentos_tool::{Enforcement, ExecutionMode, RunId, StateMeasurement, Timestamp};
+use serde_json::{Value, json};
+
+use super::{Deps, Proposal, apply};
+use crate::ports::{
+    Answer, Clock, ConsentPort, EffectError, Evidence, LandOrder, Landed, LandingRecords, Measured,
+    PolicyInForce, Repository, TargetInfo, Writes,
+};
+use crate::{Cause, Outcome, OutcomeKind};
+
+const DIFF: &[u8] = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
+
+struct Files;
+
+impl Base for Files {
+    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
+        let entry = |kind| Entry {
+            kind,
+            id: "1".repeat(40),
+        };
+        Ok(match path {
+            "" => Some(entry(EntryKind::Directory)),
+            "a.txt" => Some(entry(EntryKind::File(FileMode::Regular))),
+            _ => None,
+        })
+    }
+
+    fn read(&self, _id: &str) -> Result<Arc<[u8]>, BaseError> {
+        Ok(Arc::from(&b"one\n"[..]))
+    }
+
+    fn list(&self, _dir: &str) -> Result<Vec<DirEntry>, BaseError> {
+        let entry = Entry {
+            kind: EntryKind::File(FileMode::Regular),
+            id: "1".repeat(40),
+        };
+        Ok(vec![DirEntry {
+            name: b"a.txt".to_vec(),
+            entry,
+        }])
+    }
+
+    fn blob_by_prefix(&self, _prefix: &str) -> Result<Option<KnownBlob>, BaseError> {
+        Ok(None)
+    }
+
+    fn paths_ending_with(&self, _suffix: &str, _limit: usize) -> Result<Vec<String>, BaseError> {
+        Ok(Vec::new())
+    }
+}
+
+/// How the executor behaves.
+enum Behaviour {
+    Lands,
+    Refuses,
+    Unfinished,
+}
+
+struct Repo(Behaviour);
+
+struct Nothing;
+
+impl Measured for Nothing {
+    fn state(&self) -> StateMeasurement {
+        let same = String::new;
+        StateMeasurement {
+            head: same(),
+            refs: same(),
+            index: same(),
+            worktree: same(),
+            git_files: same(),
+        }
+    }
+
+    fn changed_paths(&self, _later: &dyn Measured, _limit: usize) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Repository for Repo {
+    fn target(&self) -> Result<TargetInfo, EffectError> {
+        Ok(TargetInfo {
+            refname: "refs/heads/main".to_owned(),
+            base_commit: "2".repeat(40),
+            base_tree: "3".repeat(40),
+            creates_branch: false,
+            writes: Writes::CommitAndWorkTree,
+        })
+    }
+
+    fn base(&self, _target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {
+        Ok(Box::new(Files))
+    }
+
+    fn policy(&self, _target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError> {
+        let set =
+            PolicySet::builtin().map_err(|error| EffectError::new(Cause::Policy, "x", error.to_string()))?;
+        Ok(Rc::new(PolicyInForce {
+            set,
+            sources: json!([]),
+        }))
+    }
+
+    fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
+        Ok(Box::new(Nothing))
+    }
+
+    fn land(
+        &self,
+        _approved: Approved<Change>,
+        _target: &TargetInfo,
+        _order: &LandOrder,
+        records: &mut dyn LandingRecords,
+    ) -> Result<Landed, EffectError> {
+        records.intent(json!({ "tree": "4" }))?;
+        records.durable(&mut |_| Ok(()))?;
+        let failed = |code: &str| EffectError::new(Cause::Repository, code, "the reason");
+        match self.0 {
+            Behaviour::Lands => Ok(Landed {
+                commit: Some("5".repeat(40)),
+                tree: "4".repeat(40),
+                kept: Vec::new(),
+                recovered: None,
+                receipt: json!({}),
+            }),
+            Behaviour::Refuses => Err(failed("dirty-overlap")),
+            Behaviour::Unfinished => Err(EffectError {
+                written: true,
+                ..failed("unfinished")
+            }),
+        }
+    }
+}
+
+/// A tape that fails on one kind of record.
+#[derive(Default)]
+struct Tape {
+    fails_on: Option<RecordKind>,
+    kinds: Vec<RecordKind>,
+    blobs: BTreeMap<String, Vec<u8>>,
+}
+
+impl Evidence for Tape {
+    fn append(&mut self, kind: RecordKind, _body: Value) -> Result<String, EffectError> {
+        if self.fails_on == Some(kind) {
+            return Err(EffectError::new(
+                Cause::Evidence,
+                "evidence-not-durable",
+                "the disk is full",
+            ));
+        }
+        self.kinds.push(kind);
+        Ok(format!("sha256:{}", self.kinds.len()))
+    }
+
+    fn write(&mut self, kind: RecordKind, body: Value) -> Result<String, EffectError> {
+        self.append(kind, body)
+    }
+
+    fn sync(&mut self) -> Result<(), EffectError> {
+        Ok(())
+    }
+
+    fn sync_with(&mut self, _sync: &mut SyncFile<'_>) -> Result<(), EffectError> {
+        Ok(())
+    }
+
+    fn prepare(&mut self) {}
+
+    fn end(&mut self) {}
+
+    fn note(&mut self, kind: RecordKind, body: Value) -> Result<(), EffectError> {
+        self.append(kind, body).map(drop)
+    }
+
+    fn blob(&mut self, bytes: &[u8]) -> Result<String, EffectError> {
+        let id = format!("sha256:{:064}", self.blobs.len());
+        self.blobs.insert(id.clone(), bytes.to_vec());
+        Ok(id)
+    }
+}
+
+struct Nobody;
+
+impl ConsentPort for Nobody {
+    fn ask(&mut self, _change: &Change, _decision: &Decision, _hashes: &Hashes) -> Answer {
+        Answer::Nobody
+    }
+}
+
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_unix_seconds(43_200)
+    }
+}
+
+fn applied(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Vec<RecordKind>) {
+    let run = RunId::parse("run-1").unwrap();
+    let repo = Repo(behaviour);
+    let mut tape = Tape {
+        fails_on,
+        ..Tape::default()
+    };
+    let mut deps = Deps {
+        repo: &repo,
+        evidence: &mut tape,
+        consent: &mut Nobody,
+        clock: &Noon,
+    };
+    let proposal = Proposal {
+        run: &run,
+        answer: DIFF,
+        seen: Vec::new(),
+        tool: ToolFacts {
+            provider: "patch".to_owned(),
+            model: None,
+            execution_mode: ExecutionMode::Local,
+            enforcement: Enforcement::Observed,
+            attempt: 1,
+            at: Timestamp::from_unix_seconds(0),
+            context_bytes: 0,
+            target_ref: None,
+            checked: false,
+        },
+        reported_model: None,
+        message: "x".to_owned(),
+        trailers: Vec::new(),
+        attempt: 1,
+        partial: false,
+        answers: None,
+        proved: None,
+    };
+    let outcome = apply(&mut deps, "apply", "x", &proposal);
+    (outcome, tape.kinds)
+}
+
+#[test]
+fn a_landing_leaves_every_station_on_the_tape_in_order() {
+    let (outcome, kinds) = applied(Behaviour::Lands, None);
+    assert_eq!(
+        (outcome.outcome, outcome.cause),
+        (OutcomeKind::Landed, Cause::Done),
+        "{}",
+        outcome.message
+    );
+    use RecordKind::{Answer, Decision, Intent, Landing, Receipt, Task};
+    assert_eq!(kinds, [Task, Answer, Landing, Decision, Intent, Receipt]);
+}
+
+#[test]
+fn without_a_durable_record_nothing_goes_on() {
+    use RecordKind::{Answer, Decision, Intent, Landing, Task};
+    for kind in [Task, Answer, Landing, Decision, Intent] {
+        let (outcome, kinds) = applied(Behaviour::Lands, Some(kind));
+        assert_eq!(
+            (outcome.outcome, outcome.cause),
+            (OutcomeKind::Failed, Cause::Evidence),
+            "{kind:?}"
+        );
+        assert_eq!(outcome.commit, None, "{kind:?}");
+        assert!(!kinds.contains(&RecordKind::Receipt), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_commit_whose_receipt_is_lost_is_named_and_is_no_refusal() {
+    let (outcome, kinds) = applied(Behaviour::Lands, Some(RecordKind::Receipt));
+    assert_eq!(
+        (outcome.outcome, outcome.cause),
+        (OutcomeKind::Failed, Cause::Evidence)
+    );
+    assert_eq!(outcome.commit, Some("5".repeat(40)));
+    assert!(
+        outcome.message.contains("landed") && outcome.message.contains("the disk is full"),
+        "{}",
+        outcome.message
+    );
+    assert!(!kinds.contains(&RecordKind::Refusal));
+}
+
+#[test]
+fn a_change_that_was_cut_short_after_it_was_made_is_no_refusal() {
+    let (outcome, kinds) = applied(Behaviour::Unfinished, None);
+    assert_eq!(
+        (outcome.outcome, outcome.code.as_deref()),
+        (OutcomeKind::Failed, Some("unfinished"))
+    );
+    assert!(!kinds.contains(&RecordKind::Refusal));
+}
+
+#[test]
+fn a_refusal_that_cannot_be_recorded_is_an_evidence_failure() {
+    let (outcome, _) = applied(Behaviour::Refuses, None);
+    assert_eq!(
+        (outcome.outcome, outcome.cause),
+        (OutcomeKind::Refused, Cause::Repository)
+    );
+    let (outcome, _) = applied(Behaviour::Refuses, Some(RecordKind::Refusal));
+    assert_eq!(
+        (outcome.outcome, outcome.cause),
+        (OutcomeKind::Failed, Cause::Evidence)
+    );
+    assert!(outcome.message.contains("the reason"), "{}", outcome.message);
+}

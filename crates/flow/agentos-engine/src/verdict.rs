@@ -1,0 +1,203 @@
+//! The engine's verdict on one call of a tool.
+//!
+//! Owns: how an output, a landing and a measured boundary become a `ToolResult`. Never: believes the tool.
+
+use agentos_landing::{HunkStatus, LandingReport, RefusalCode};
+use agentos_tool::{
+    Boundary, DiffValidation, ErrorCategory, ExecutionMode, FinishReason, OutputKind, Price, ResultStatus,
+    RunId, Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult,
+};
+
+/// What landing made of an answer, as far as the verdict needs it.
+pub(crate) enum Judged<'a> {
+    /// There was no answer to judge.
+    Nothing,
+    /// It lands.
+    Lands(&'a agentos_landing::Landed),
+    /// It does not.
+    Refused(&'a LandingReport),
+}
+
+/// The fixed facts of a call.
+pub(crate) struct Call<'a> {
+    pub tool: &'a str,
+    pub mode: ExecutionMode,
+    pub run: &'a RunId,
+    pub attempt: u32,
+    pub began: Timestamp,
+    pub price: Price,
+    pub mock: Option<String>,
+}
+
+/// Puts the verdict together.
+pub(crate) fn verdict(
+    call: &Call<'_>,
+    answer: Result<&ToolOutput, &ToolError>,
+    judged: &Judged<'_>,
+    boundary: Boundary,
+) -> ToolResult {
+    let mut result = ToolResult {
+        tool: call.tool.to_owned(),
+        status: ResultStatus::Success,
+        output_kind: OutputKind::Explanation,
+        diff: None,
+        diff_sha256: None,
+        files_touched: Vec::new(),
+        line_count: 0,
+        tool_run_id: RunId::parse(&format!("{}.{}", call.run, call.attempt))
+            .unwrap_or_else(|| call.run.clone()),
+        task_id: call.run.clone(),
+        timestamp: call.began.clone(),
+        model_id: None,
+        provider: call.mode,
+        endpoint: None,
+        usage: None,
+        cost_micro_usd: None,
+        latency_ms: 0,
+        error_category: None,
+        error_message: None,
+        diff_validation: DiffValidation {
+            is_valid: false,
+            code: None,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            hunks: 0,
+        },
+        wrote_files: boundary.wrote_files,
+        committed: boundary.committed,
+        boundary,
+        mock: call.mock.clone(),
+    };
+    match answer {
+        Ok(output) => answered(&mut result, call, output, judged),
+        Err(error) => unanswered(&mut result, error),
+    }
+    if !result.boundary.held() {
+        let what = result.boundary.violations.join(", ");
+        fail(
+            &mut result,
+            ErrorCategory::Runtime,
+            format!("the repository changed while the tool ran: {what}"),
+        );
+    }
+    result
+}
+
+fn answered(result: &mut ToolResult, call: &Call<'_>, output: &ToolOutput, judged: &Judged<'_>) {
+    result.model_id.clone_from(&output.model_id);
+    result.endpoint.clone_from(&output.endpoint);
+    result.usage = output.usage;
+    result.cost_micro_usd = output.usage.and_then(|usage| call.price.cost(&usage));
+    result.latency_ms = output.latency_ms;
+    result.diff_validation.warnings.clone_from(&output.warnings);
+    match judged {
+        Judged::Nothing => {}
+        Judged::Lands(found) => {
+            let stats = found.change.stats();
+            result.diff = String::from_utf8(found.change.canonical_diff().to_vec()).ok();
+            result.output_kind = OutputKind::Diff;
+            result.diff_sha256 = Some(found.change.sha256().to_owned());
+            result.files_touched = found
+                .change
+                .files()
+                .iter()
+                .map(|file| file.path.to_string())
+                .collect();
+            result.line_count = stats.added + stats.removed;
+            result.diff_validation.is_valid = true;
+            if found.report.partial {
+                result.status = ResultStatus::PartialSuccess;
+            }
+            describe(&mut result.diff_validation, &found.report);
+        }
+        Judged::Refused(report) => refused(result, report),
+    }
+    match output.finish {
+        FinishReason::Stop | FinishReason::Unknown => {}
+        FinishReason::Length => {
+            fail(
+                result,
+                ErrorCategory::Runtime,
+                "the answer was cut off by the token limit".to_owned(),
+            );
+        }
+        FinishReason::ContentFilter => {
+            fail(
+                result,
+                ErrorCategory::Runtime,
+                "the provider filtered or refused the answer".to_owned(),
+            );
+        }
+        FinishReason::ToolCalls => {
+            fail(
+                result,
+                ErrorCategory::Runtime,
+                "the model asked for a tool instead of answering".to_owned(),
+            );
+        }
+    }
+}
+
+fn refused(result: &mut ToolResult, report: &LandingReport) {
+    describe(&mut result.diff_validation, report);
+    let Some(refusal) = &report.refusal else { return };
+    result.diff_validation.code = Some(refusal.code.to_string());
+    result.diff_validation.errors.push(refusal.message.clone());
+    // Words are an answer of another kind; a diff that does not land is a failed one.
+    if refusal.code != RefusalCode::NoDiff {
+        fail(result, ErrorCategory::Runtime, refusal.message.clone());
+    }
+}
+
+fn describe(validation: &mut DiffValidation, report: &LandingReport) {
+    validation.hunks = report
+        .files
+        .iter()
+        .map(|file| u32::try_from(file.hunks.len()).unwrap_or(u32::MAX))
+        .sum();
+    for file in &report.files {
+        let repairs = file
+            .repairs
+            .iter()
+            .chain(file.hunks.iter().flat_map(|hunk| hunk.repairs.iter()));
+        validation
+            .warnings
+            .extend(repairs.map(|repair| format!("{}: {}", file.path, repair.detail)));
+        let refused = file
+            .hunks
+            .iter()
+            .filter(|hunk| hunk.status == HunkStatus::Refused);
+        validation.errors.extend(
+            refused
+                .filter_map(|hunk| hunk.refusal.as_ref())
+                .map(|refusal| format!("{}: {}", file.path, refusal.message)),
+        );
+    }
+}
+
+fn unanswered(result: &mut ToolResult, error: &ToolError) {
+    result.endpoint.clone_from(&error.endpoint);
+    result.latency_ms = error.latency_ms;
+    result.status = match error.failure {
+        ToolFailure::Failed => ResultStatus::Failed,
+        ToolFailure::Timeout => ResultStatus::Timeout,
+    };
+    result.error_category = Some(error.category);
+    result.error_message = Some(error.message.clone());
+}
+
+/// A failed result carries no diff: its kind is only bound to one on success.
+fn fail(result: &mut ToolResult, category: ErrorCategory, message: String) {
+    match result.status {
+        ResultStatus::Success | ResultStatus::PartialSuccess => result.status = ResultStatus::Failed,
+        ResultStatus::Failed | ResultStatus::Timeout => {}
+    }
+    result.output_kind = OutputKind::Explanation;
+    result.diff = None;
+    result.diff_sha256 = None;
+    result.error_category = Some(category);
+    result.error_message = Some(message);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! What speaks against a place, or against the answer being whole: headings, results that stand already, comments that
+//! stand for code. Each with its near neighbour that lands.
+
+use agentos_landing::{LandError, LandOptions, land};
+
+use crate::memory::Memory;
+
+/// The file after the answer, or the code of the refusal.
+fn outcome(base: &str, answer: &str) -> Result<String, &'static str> {
+    let base = Memory::of(&[("f.py", base.as_bytes())]);
+    match land(answer.as_bytes(), &base, &LandOptions::default()) {
+        Ok(landed) => {
+            let after = base.after(&landed.change);
+            Ok(String::from_utf8(after["f.py"].1.to_vec()).unwrap())
+        }
+        Err(LandError::Refused(report)) => Err(report.refusal.as_ref().unwrap().code.as_str()),
+        Err(LandError::Base(error)) => panic!("{error}"),
+    }
+}
+
+const TWINS: &str =
+    "class A:\n    def f(self):\n        return 1\n\nclass B:\n    def f(self):\n        return 1\n";
+
+fn diff(hunk: &str) -> String {
+    format!("--- a/f.py\n+++ b/f.py\n{hunk}")
+}
+
+#[test]
+fn a_heading_that_the_place_is_not_under_makes_it_ambiguous() {
+    let body = "     def f(self):\n-        return 1\n+        return 3\n";
+    for (header, wanted) in [
+        ("@@ -2,2 +2,2 @@ class A:", Ok(TWINS.replacen("1", "3", 1))),
+        ("@@ -2,2 +2,2 @@ class B:", Err("ambiguous")),
+        ("@@ -6,2 +6,2 @@ class A:", Err("ambiguous")),
+        (
+            "@@ -6,2 +6,2 @@",
+            Ok(TWINS.strip_suffix("1\n").unwrap().to_owned() + "3\n"),
+        ),
+    ] {
+        assert_eq!(
+            outcome(TWINS, &diff(&format!("{header}\n{body}"))),
+            wanted,
+            "{header}"
+        );
+    }
+    let one = "def f():\n    return 0\n\ndef g():\n    return None\n";
+    let edit = "-    return None\n+    return 1\n";
+    let refused = outcome(one, &diff(&format!("@@ -2,1 +2,1 @@ def f():\n{edit}")));
+    assert_eq!(refused, Err("does-not-apply"));
+    let landed = outcome(one, &diff(&format!("@@ -2,1 +2,1 @@ def g():\n{edit}")));
+    assert_eq!(landed, Ok(one.replace("None", "1")));
+}
+
+#[test]
+fn lines_that_come_back_in_a_result_that_stands_are_not_taken_again() {
+    let wrap = "@@ -1,2 +1,3 @@\n-foo()\n-bar()\n+if x:\n+    foo()\n+    bar()\n";
+    for (base, hunk, wanted) in [
+        ("if x:\n    foo()\n    bar()\n", wrap, Err("empty")),
+        ("foo()\nbar()\n", wrap, Ok("if x:\n    foo()\n    bar()\n")),
+        ("foo\nbar\nq\n", "@@ @@\n-foo\n+foo\n+bar\n", Err("empty")),
+        ("foo\nq\n", "@@ @@\n-foo\n+foo\n+bar\n", Ok("foo\nbar\nq\n")),
+    ] {
+        assert_eq!(
+            outcome(base, &diff(hunk)),
+            wanted.map(str::to_owned),
+            "{base}{hunk}"
+        );
+    }
+    let json = r#"{"edits":[{"path":"f.py","search":"int(v)","replace":"str(int(v))"}]}"#;
+    assert_eq!(outcome("x = str(int(v))\n", json), Err("empty"));
+    assert_eq!(outcome("x = int(v)\n", json), Ok("x = str(int(v))\n".to_owned()));
+}
+
+#[test]
+fn a_comment_that_stands_for_code_does_not_land() {
+    const BASE: &str = "def a():\n    x = 1\n    y = 2\n    return x\n\ndef b():\n    return 3\n";
+    for (comment, refused) in [
+        ("# ... other methods ...", true),
+        ("# rest unchanged", true),
+        ("# [rest of code]", true),
+        ("# existing code here", true),
+        ("# ...snip...", true),
+        ("# no more than two are needed for the caller", false),
+        ("# see the manual", false),
+    ] {
+        let hunk =
+            format!("@@ -1,4 +1,3 @@\n def a():\n-    x = 1\n-    y = 2\n+    {comment}\n     return x\n");
+        let whole = format!("`f.py`\n```python\ndef a():\n    x = 10\n    {comment}\n```\n");
+        let landed = outcome(BASE, &diff(&hunk));
+        assert_eq!(landed.is_err(), refused, "{comment}: {landed:?}");
+        assert!(!refused || outcome(BASE, &whole).is_err(), "{comment}");
+    }
+}
+
+#[test]
+fn a_comment_in_any_language_that_stands_where_code_goes_does_not_land() {
+    const BASE: &str =
+        "def a():\n    w = 0\n    x = 1\n    y = 2\n    z = 3\n    return x\n\ndef b():\n    return 3\n";
+    let whole = |text: &str| format!("`f.py`\n```python\n{text}```\n");
+    let edit = |search: &str, replace: &str| {
+        format!("f.py\n<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n")
+    };
+    for comment in [
+        "# le reste ne change pas",
+        "# resto del archivo igual",
+        "# zbytek kódu beze změny",
+        "# 以下略",
+        "# 이하 생략",
+        "# as before",
+    ] {
+        let short = BASE.replace("    x = 1\n    y = 2\n    z = 3\n", &format!("    {comment}\n"));
+        assert_eq!(outcome(BASE, &whole(&short)), Err("ambiguous"), "{comment}");
+        let first = whole(&format!("def a():\n    w = 10\n    {comment}\n"));
+        assert_eq!(outcome(BASE, &first), Err("ambiguous"), "{comment}");
+        let search = "    w = 0\n    x = 1\n    y = 2\n    z = 3\n    return x\n";
+        let block = edit(search, &format!("    {comment}\n    return x\n"));
+        assert_eq!(outcome(BASE, &block), Err("ambiguous"), "{comment}");
+    }
+    // Lines that are shown as gone are gone, and a comment may come with code.
+    let gone = "@@ -3,3 +3,1 @@\n-    x = 1\n-    y = 2\n-    z = 3\n+    # 定数は設定から読む\n";
+    assert!(outcome(BASE, &diff(gone)).is_ok());
+    let with_code = BASE.replace(
+        "    x = 1\n    y = 2\n    z = 3\n",
+        "    # find the nearest value...\n    x = 7\n",
+    );
+    assert_eq!(outcome(BASE, &whole(&with_code)), Ok(with_code));
+    for line in [
+        "# 与其他现有模块保持一致",
+        "# Suma el saldo restante a la cuenta existente",
+    ] {
+        let new = Memory::of(&[("g.py", b"x\n")]);
+        let answer = whole(&format!("{line}\nx = 1\n"));
+        assert!(
+            land(answer.as_bytes(), &new, &LandOptions::default()).is_ok(),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_block_that_ends_like_the_file_may_still_be_a_part_of_it() {
+    let base = "import os\n\ndef a():\n    x = 1\n    return x\n\ndef b():\n    x = 2\n    return x\n\ndef c():\n    x = 3\n    return x\n";
+    let part = "`f.py`\n```python\nimport os, sys\n\ndef a():\n    x = 10\n    return x\n```\n";
+    assert_eq!(outcome(base, part), Err("ambiguous"));
+    let without_b = base.replace("def b():\n    x = 2\n    return x\n\n", "");
+    let whole = format!("`f.py`\n```python\n{without_b}```\n");
+    assert_eq!(outcome(base, &whole), Ok(without_b));
+}
+
+#[test]
+fn a_whole_file_for_a_path_that_is_there_further_down_does_not_land_where_it_is_like_that_file() {
+    let lines: String = (0..9).map(|at| format!("    step_{at}()\n")).collect();
+    let there = format!("import os\n\ndef a():\n    x = 1\n{lines}    return x\n");
+    let changed = there.replace("x = 1", "x = 2");
+    let new = "import os\n\ndef other():\n    return 0\n";
+    for (path, content, landed) in [
+        ("util.py", changed.as_str(), false),
+        ("lib/util.py", changed.as_str(), false),
+        ("tests/util.py", changed.as_str(), true),
+        ("util.py", there.as_str(), true),
+        ("util.py", new, true),
+    ] {
+        let base = Memory::of(&[("src/lib/util.py", there.as_bytes())]);
+        let answer = format!("`{path}`\n```python\n{content}```\n");
+        let found = land(answer.as_bytes(), &base, &LandOptions::default());
+        assert_eq!(found.is_ok(), landed, "{path}: {found:?}");
+    }
+}

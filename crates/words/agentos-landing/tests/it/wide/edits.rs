@@ -1,0 +1,254 @@
+//! Random edits of real files, and their diff as a structure that damage can be done to.
+//!
+//! Owns: the edits. Deterministic: one seed makes one case. Never: damages anything.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentos_landing::{Change, FileState, RepoPath};
+
+use crate::memory::{Memory, Tree};
+
+/// A small generator of numbers; the same seed always gives the same ones.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+
+    pub fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+}
+
+/// One hunk of the right diff.
+#[derive(Clone)]
+pub struct Hunk {
+    pub old: (usize, usize),
+    pub new: (usize, usize),
+    /// The code line above, as git shows it.
+    pub section: String,
+    /// Mark and text; a mark of `\` is the note about the final newline.
+    pub lines: Vec<(char, String)>,
+}
+
+/// One file of the right diff.
+#[derive(Clone)]
+pub struct File {
+    pub path: String,
+    pub old: Option<String>,
+    pub new: Option<String>,
+    pub hunks: Vec<Hunk>,
+}
+
+/// A base, an edit of it, and what it must come to.
+pub struct Case {
+    pub base: Memory,
+    pub expected: Tree,
+    pub files: Vec<File>,
+}
+
+/// Makes a case of some files of a repository.
+pub fn case(random: &mut Random, sources: &[(String, String)]) -> Option<Case> {
+    let mut base = Memory::default();
+    for (path, text) in sources {
+        base.put(path, "100644", text.as_bytes());
+    }
+    let mut touched: BTreeMap<String, (Option<String>, Option<String>)> = BTreeMap::new();
+    let count = 1 + random.below(3.min(sources.len()));
+    for _ in 0..count {
+        let (path, text) = &sources[random.below(sources.len())];
+        let new = edited(random, text);
+        if new != *text {
+            touched.insert(path.clone(), (Some(text.clone()), Some(new)));
+        }
+    }
+    if random.one_in(6) {
+        let (path, text) = &sources[random.below(sources.len())];
+        touched.insert(format!("{path}.new.rs"), (None, Some(edited(random, text))));
+    }
+    if random.one_in(8) {
+        let (path, text) = &sources[random.below(sources.len())];
+        touched.insert(path.clone(), (Some(text.clone()), None));
+    }
+    let states = touched
+        .iter()
+        .map(|(path, (old, new))| {
+            let state = |text: &Option<String>| text.as_ref().map(|text| FileState::regular(text.as_bytes()));
+            Some((RepoPath::new(path).ok()?, state(old), state(new)))
+        })
+        .collect::<Option<Vec<_>>>()?;
+    let change = Change::new(states).ok()?;
+    if change.is_empty() {
+        return None;
+    }
+    let expected = base.after(&change);
+    let files = structure(&change);
+    Some(Case {
+        base,
+        expected,
+        files,
+    })
+}
+
+/// The same edit in two steps: the second is made for what the first leaves.
+pub fn in_two(random: &mut Random, case: &Case) -> Option<[Vec<File>; 2]> {
+    let mut steps = [Vec::new(), Vec::new()];
+    for file in &case.files {
+        let path = || RepoPath::new(&file.path).ok();
+        let state = |text: &str| Some(FileState::regular(text.as_bytes()));
+        let (old, new) = (file.old.as_ref()?, file.new.as_ref()?);
+        let middle = edited(random, old);
+        let first = Change::new(vec![(path()?, state(old), state(&middle))]).ok()?;
+        let second = Change::new(vec![(path()?, state(&middle), state(new))]).ok()?;
+        if first.is_empty() || second.is_empty() || middle.is_empty() {
+            return None;
+        }
+        for (step, change) in steps.iter_mut().zip([first, second]) {
+            let mut files = structure(&change);
+            if files.is_empty() {
+                return None;
+            }
+            step.append(&mut files);
+        }
+    }
+    Some(steps)
+}
+
+/// A few sites, each with a small edit as people make them.
+fn edited(random: &mut Random, text: &str) -> String {
+    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    if lines.len() < 4 {
+        return format!("{text}added line\n");
+    }
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    for _ in 0..=random.below(4) {
+        let at = random.below(lines.len());
+        match random.below(5) {
+            0 => lines[at] = tweaked(random, &lines[at].clone()),
+            1 => {
+                let from = random.below(lines.len());
+                let copies: Vec<String> = lines
+                    .iter()
+                    .skip(from)
+                    .take(1 + random.below(4))
+                    .cloned()
+                    .collect();
+                for (offset, line) in copies.into_iter().enumerate() {
+                    let line = if line.ends_with('\n') { line } else { line + end };
+                    let line = tweaked(random, &line);
+                    lines.insert(at + offset, line);
+                }
+            }
+            2 => {
+                let count = (1 + random.below(3)).min(lines.len() - at);
+                lines.drain(at..at + count);
+            }
+            3 => {
+                let here = lines[at].clone();
+                lines[at] = tweaked(random, &here);
+                lines.insert(
+                    at,
+                    format!("    let added_{} = {};{end}", random.below(90), random.below(90)),
+                );
+            }
+            _ => {
+                let other = (at + 1).min(lines.len() - 1);
+                if lines[other].ends_with('\n') && lines[at].ends_with('\n') {
+                    lines.swap(at, other);
+                }
+            }
+        }
+        if lines.len() < 2 {
+            break;
+        }
+    }
+    lines.concat()
+}
+
+/// The line with one letter changed.
+fn tweaked(random: &mut Random, line: &str) -> String {
+    let letters: Vec<usize> = line
+        .char_indices()
+        .filter(|(_, letter)| letter.is_ascii_alphabetic())
+        .map(|(at, _)| at)
+        .collect();
+    let Some(at) = letters.get(random.below(letters.len())) else {
+        return line.to_owned();
+    };
+    let (head, tail) = line.split_at(*at);
+    let word = ["x", "value", "q_"][random.below(3)];
+    format!("{head}{word}{}", tail.split_at(1).1)
+}
+
+/// The canonical diff, read back.
+fn structure(change: &Change) -> Vec<File> {
+    let text = String::from_utf8_lossy(change.canonical_diff()).into_owned();
+    let parts = text.split("diff --git ").skip(1);
+    let text_of = |state: &Option<FileState>| {
+        state
+            .as_ref()
+            .map(|state| String::from_utf8_lossy(&Arc::clone(&state.content)).into_owned())
+    };
+    // A body line may hold the words that begin a part: such a diff is not used.
+    let parts: Vec<&str> = parts.collect();
+    if parts.len() != change.files().len() {
+        return Vec::new();
+    }
+    parts
+        .iter()
+        .zip(change.files())
+        .map(|(part, file)| File {
+            path: file.path.as_str().to_owned(),
+            old: text_of(&file.old),
+            new: text_of(&file.new),
+            hunks: hunks(part, &text_of(&file.old).unwrap_or_default()),
+        })
+        .collect()
+}
+
+fn hunks(part: &str, old: &str) -> Vec<Hunk> {
+    let mut hunks: Vec<Hunk> = Vec::new();
+    for line in part.split_inclusive('\n') {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        if let Some(rest) = line.strip_prefix("@@ -") {
+            let (a, b) = rest.trim_end_matches(" @@").split_once(" +").expect("two spans");
+            let span = |text: &str| {
+                let (start, count) = text.split_once(',').unwrap_or((text, "1"));
+                (start.parse().expect("a number"), count.parse().expect("a number"))
+            };
+            let old_span: (usize, usize) = span(a);
+            hunks.push(Hunk {
+                old: old_span,
+                new: span(b),
+                section: section(old, old_span.0),
+                lines: Vec::new(),
+            });
+        } else if let Some(hunk) = hunks.last_mut() {
+            let mark = line.chars().next().unwrap_or(' ');
+            hunk.lines
+                .push((mark, line.get(1..).unwrap_or_default().to_owned()));
+        }
+    }
+    hunks
+}
+
+/// The nearest line above that begins with a letter.
+fn section(old: &str, start: usize) -> String {
+    let lines: Vec<&str> = old.lines().take(start.saturating_sub(1)).collect();
+    let found = lines
+        .iter()
+        .rev()
+        .find(|line| line.starts_with(|letter: char| letter.is_ascii_alphabetic()));
+    found
+        .map(|line| line.chars().take(40).collect())
+        .unwrap_or_default()
+}
