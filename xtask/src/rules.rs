@@ -9,7 +9,8 @@ mod members;
 use self::bans::TEST_SUPPORT;
 pub use self::bans::{PATH_LOOKS, WALK_BANS, WALKERS};
 pub use self::members::{
-    ADAPTERS, ADAPTERS_NEVER_REACH, DEV_ONLY, FOLDERS, LAYER_FOLDERS, ONLY, SAME_LAYER, UNREACHABLE,
+    ADAPTERS, ADAPTERS_NEVER_REACH, APPS, DEV_ONLY, FOLDERS, FRONT_ENDS, KERNEL, LAYER_FOLDERS, ONLY,
+    SAME_LAYER, UNREACHABLE, USER_LAND, WORDS,
 };
 
 /// Outside crates that touch nothing and that every member may use.
@@ -70,7 +71,10 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("strsim", &["agentos-policy", "agentos-profile"]),
     ("tempfile", &["agentos-fuzz", "agentos-gates", "agentos-testkit"]),
     ("terminal_size", &["agentos"]),
-    ("tokio", &["agentos", "agentos-net", "agentos-testkit"]),
+    (
+        "tokio",
+        &["agentos", "agentos-host", "agentos-net", "agentos-testkit"],
+    ),
     ("toml", &["agentos-policy", "xtask"]),
     ("tracing-subscriber", &["agentos"]),
     ("unicode-normalization", &["agentos-landing"]),
@@ -260,6 +264,11 @@ pub const GRANTS: &[(&str, &[&str])] = &[
         ],
     ),
     // The one file that reads the environment, and the one that reads the clock.
+    (
+        "crates/flow/agentos-host",
+        &["std::env::vars_os", "std::time::SystemTime::now"],
+    ),
+    // Its tests: switches of long proofs, and how long those took.
     (
         "crates/apps/agentos-cli",
         &["std::env::vars_os", "std::time::SystemTime::now"],

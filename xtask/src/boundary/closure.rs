@@ -41,7 +41,9 @@ pub fn reach(tree: &Tree) -> Vec<String> {
     let named = rules::UNREACHABLE
         .iter()
         .flat_map(|(from, never)| [*from].into_iter().chain(never.iter().copied()));
-    let mut gone: Vec<&str> = named.chain(rules::ADAPTERS_NEVER_REACH.iter().copied()).collect();
+    let lists = [rules::ADAPTERS_NEVER_REACH, rules::KERNEL, rules::USER_LAND];
+    let listed = lists.into_iter().flatten().copied();
+    let mut gone: Vec<&str> = named.chain(listed).collect();
     gone.sort_unstable();
     gone.dedup();
     gone.retain(|name| !members.iter().any(|member| member.name == *name));
@@ -55,6 +57,8 @@ pub fn reach(tree: &Tree) -> Vec<String> {
         let row = rules::UNREACHABLE.iter().find(|(from, _)| *from == member.name);
         let mut never: Vec<&str> = row.map(|(_, never)| never.to_vec()).unwrap_or_default();
         never.extend(rules::ADAPTERS_NEVER_REACH.iter().filter(|_| adapter));
+        let in_kernel = rules::KERNEL.contains(&member.name.as_str());
+        never.extend(rules::USER_LAND.iter().filter(|_| in_kernel));
         let closure = tree.metadata.closure(&member.name);
         problems.extend(
             never
@@ -133,7 +137,8 @@ mod tests {
         let all = rules::UNREACHABLE
             .iter()
             .flat_map(|(from, never)| [*from].into_iter().chain(never.iter().copied()))
-            .chain(["agentos-credentials", "agentos-evidence", "agentos-executor"]);
+            .chain(["agentos-credentials", "agentos-evidence", "agentos-executor"])
+            .chain(rules::KERNEL.iter().chain(rules::USER_LAND).copied());
         let mut members: Vec<Member<'_>> = extra.to_vec();
         for name in all {
             if !members.iter().any(|(member, ..)| *member == name) {
@@ -192,6 +197,18 @@ mod tests {
             let problems = reached(&[("agentos-engine", json!(4), &[(dependency, None)])]);
             assert_eq!(problems, Vec::<String>::new());
         }
+    }
+
+    #[test]
+    fn the_kernel_never_reaches_user_land() {
+        let problems = reached(&[
+            ("agentos-policy", json!(1), &[("helper", None)]),
+            ("helper", json!(1), &[("agentos-host", None)]),
+        ]);
+        assert_eq!(
+            problems,
+            ["agentos-policy -> helper -> agentos-host: `agentos-policy` must never get there"]
+        );
     }
 
     #[test]

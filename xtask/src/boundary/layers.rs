@@ -57,8 +57,12 @@ pub fn arrows(tree: &Tree) -> Vec<String> {
                 used.insert((from, to));
             }
             problems.extend(judge((from, *a), (to, *b)));
+            if !dependency.is_dev() {
+                problems.extend(judge_front_end(from, (to, *b)));
+            }
         }
     }
+    problems.extend(unnamed_apps(&layers));
     for entry in rules::SAME_LAYER.iter().filter(|entry| !used.contains(*entry)) {
         problems.push(format!(
             "the exception `{}` -> `{}` is used by nobody: remove it from the table",
@@ -66,6 +70,31 @@ pub fn arrows(tree: &Tree) -> Vec<String> {
         ));
     }
     problems
+}
+
+/// Judges an arrow of a front end, which may name words, and of the other members those in its row.
+fn judge_front_end(from: &str, (to, b): (&str, Layer)) -> Option<String> {
+    let (_, named) = rules::FRONT_ENDS.iter().find(|(app, _)| *app == from)?;
+    let is_word = matches!(b, Layer::Product(rules::WORDS));
+    (!is_word && !named.contains(&to)).then(|| {
+        let named = named.join("`, `");
+        format!("`{from}` is a front end and names words and `{named}` only, but depends on `{to}`")
+    })
+}
+
+/// Finds programs without a row of their own, which nothing would hold to the host.
+fn unnamed_apps(layers: &BTreeMap<&str, Layer>) -> Vec<String> {
+    let is_named = |name: &str| rules::FRONT_ENDS.iter().any(|(app, _)| *app == name);
+    let is_dev = |name: &str| {
+        let mut folders = rules::FOLDERS.iter();
+        folders.any(|(package, folder)| *package == name && folder.starts_with("crates/dev/"))
+    };
+    let apps = layers
+        .iter()
+        .filter(|(_, layer)| matches!(layer, Layer::Product(rules::APPS)));
+    apps.filter(|(name, _)| !is_named(name) && !is_dev(name))
+        .map(|(name, _)| format!("`{name}` is a program without a row among the front ends"))
+        .collect()
 }
 
 fn judge((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<String> {
@@ -188,6 +217,26 @@ mod tests {
             let problems = arrows(&workspace(members));
             assert!(says(&problems, expected), "{expected}: {problems:?}");
         }
+    }
+
+    #[test]
+    fn a_front_end_names_the_host_and_words_alone() {
+        let cases = [
+            ("agentos-host", 4, None, ""),
+            ("agentos-tool", 0, None, ""),
+            ("agentos-executor", 2, None, "names words and `agentos-host`"),
+            ("agentos-executor", 2, Some("dev"), ""),
+        ];
+        for (to, layer, kind, expected) in cases {
+            let problems = arrows(&workspace(&[
+                ("agentos", json!(5), &[(to, kind)]),
+                (to, json!(layer), &[]),
+            ]));
+            assert_eq!(says(&problems, "is a front end"), !expected.is_empty(), "{to}");
+            assert!(expected.is_empty() || says(&problems, expected), "{problems:?}");
+        }
+        let unnamed = arrows(&workspace(&[("agentos-new", json!(5), &[])]));
+        assert!(says(&unnamed, "without a row"), "{unnamed:?}");
     }
 
     #[test]

@@ -11,13 +11,14 @@ use crate::rules;
 /// Every table of the rules.
 pub fn check(_: &Tree) -> Vec<String> {
     let lints: Vec<&str> = rules::LINTS.iter().map(|(_, lint, _)| *lint).collect();
-    let lists: [(&str, &[&str]); 17] = [
+    let lists: [(&str, &[&str]); 19] = [
         ("ADAPTERS_NEVER_REACH", rules::ADAPTERS_NEVER_REACH),
         ("CARGO_SETTINGS", rules::CARGO_SETTINGS),
         ("COMMON", rules::COMMON),
         ("COMMON_IN_TESTS", rules::COMMON_IN_TESTS),
         ("FOLDERS", &keys(rules::FOLDERS)),
         ("INHERITED", rules::INHERITED),
+        ("KERNEL", rules::KERNEL),
         ("LINTS", &lints),
         ("NEVER_REACHED", rules::NEVER_REACHED),
         ("NO_DEFAULTS", rules::NO_DEFAULTS),
@@ -29,10 +30,12 @@ pub fn check(_: &Tree) -> Vec<String> {
         ("SILENCERS", rules::SILENCERS),
         ("TOP_LEVEL", rules::TOP_LEVEL),
         ("UNFINISHED", rules::UNFINISHED),
+        ("USER_LAND", rules::USER_LAND),
     ];
     let rows = [
         ("CLOSED_FEATURES", rules::CLOSED_FEATURES),
         ("GRANTS", rules::GRANTS),
+        ("FRONT_ENDS", rules::FRONT_ENDS),
         ("ONLY", rules::ONLY),
         ("OWNED", rules::OWNED),
         ("UNREACHABLE", rules::UNREACHABLE),

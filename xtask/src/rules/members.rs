@@ -9,6 +9,7 @@ pub const SAME_LAYER: &[(&str, &str)] = &[
     ("agentos-executor", "agentos-beneath"),
     ("agentos-executor", "agentos-durable"),
     ("agentos-gemini", "agentos-generic-http"),
+    ("agentos-host", "agentos-engine"),
     ("agentos-llamacpp", "agentos-generic-http"),
     ("agentos-llamacpp", "agentos-openai"),
     ("agentos-lmstudio", "agentos-generic-http"),
@@ -90,6 +91,30 @@ pub const UNREACHABLE: &[(&str, &[&str])] = &[
 
 /// Members that may use nothing of the product but these: what judges from outside must not link what it judges.
 pub const ONLY: &[(&str, &[&str])] = &[("agentos-gates", &["agentos-schema", "agentos-tool"])];
+
+/// The layer of words, which every member may name.
+pub const WORDS: u64 = 0;
+
+/// The layer of programs.
+pub const APPS: u64 = 5;
+
+/// The programs that people and other programs use, and what each may name besides words: the host does the work. A pager is
+/// the terminal's own.
+pub const FRONT_ENDS: &[(&str, &[&str])] = &[("agentos", &["agentos-host", "agentos-pager"])];
+
+/// What decides, writes and records, and all that it stands on. It never reaches [`USER_LAND`], however many steps away.
+pub const KERNEL: &[&str] = &[
+    "agentos-engine",
+    "agentos-evidence",
+    "agentos-executor",
+    "agentos-landing",
+    "agentos-policy",
+    "agentos-programs",
+    "agentos-sandbox",
+];
+
+/// What is built on the kernel.
+pub const USER_LAND: &[&str] = &["agentos", "agentos-host"];
 
 /// The one member that only tests may depend on.
 pub const DEV_ONLY: &str = "agentos-testkit";

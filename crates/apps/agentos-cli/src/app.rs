@@ -2,18 +2,14 @@
 //!
 //! Owns: the shared values of one call, and how a failed effect is shown. Never: does a command's work.
 
-use std::path::PathBuf;
-
-use agentos_engine::ports::EffectError;
-use agentos_engine::{Cause, Outcome};
+use agentos_host::{Cause, EffectError, Host, HostObserver, Notice, Outcome, RunEnd};
 use agentos_landing::LandingReport;
 use agentos_tool::RunId;
 
 use crate::args::Common;
-use crate::env::Env;
 use crate::exit::Exit;
 use crate::printer::{Printer, paint, style};
-use crate::wire::screen;
+use crate::terminal::{Streams, follow, screen};
 use crate::{codes, escape, render};
 
 /// How a command ends when it does not end with an outcome of its own.
@@ -22,24 +18,26 @@ pub type Done = Result<Exit, EffectError>;
 /// One call of the program.
 #[derive(Debug, Clone)]
 pub struct App {
-    /// What it was started in.
-    pub env: Env,
+    /// The product without a screen.
+    pub host: Host,
+    /// Which streams a person looks at.
+    pub streams: Streams,
     /// Where output goes.
     pub printer: Printer,
     /// Flags of every verb.
     pub common: Common,
 }
 
-impl App {
-    /// The folder whose repository is meant.
-    pub fn repo_dir(&self) -> PathBuf {
-        match &self.common.repo {
-            Some(dir) if dir.is_absolute() => dir.clone(),
-            Some(dir) => self.env.cwd.join(dir),
-            None => self.env.cwd.clone(),
-        }
-    }
+/// Prints notices of work that is no run.
+pub struct PrintedNotices(pub Printer);
 
+impl HostObserver for PrintedNotices {
+    fn notice(&self, notice: Notice) {
+        follow::note(self.0, &notice);
+    }
+}
+
+impl App {
     /// Says that something was done: a sentence for a person, a document for a program.
     ///
     /// # Errors
@@ -74,6 +72,26 @@ impl App {
         Ok(Exit::from(outcome.cause))
     }
 
+    /// Shows the end of a run that lands.
+    pub fn end(&self, end: RunEnd) -> Done {
+        let outcome = self.outcome(end)?;
+        self.finish(&outcome)
+    }
+
+    /// Returns the outcome of a run that lands.
+    ///
+    /// # Errors
+    /// If the run was a question, which no caller asks here.
+    pub fn outcome(&self, end: RunEnd) -> Result<Outcome, EffectError> {
+        match end {
+            RunEnd::Outcome(ended) => Ok(ended.outcome),
+            RunEnd::Verdict(_) => {
+                let message = "a question was asked where a change was to land";
+                Err(EffectError::new(Cause::Internal, "run-lost", message))
+            }
+        }
+    }
+
     /// Shows the whole report as data, whatever the end: it is what was asked for. Below it the diff, where one is known.
     pub fn explain(&self, outcome: &Outcome, diff: Option<&[u8]>) -> Done {
         if self.printer.json {
@@ -90,7 +108,7 @@ impl App {
 
     /// A diff as text for this screen; with a report, how each hunk was placed stands in the margin.
     pub fn diff(&self, diff: &[u8], report: Option<&LandingReport>) -> String {
-        let width = screen::width(&self.env);
+        let width = screen::width(self);
         render::diff::diff(&String::from_utf8_lossy(diff), width, report)
     }
 
@@ -178,7 +196,4 @@ pub fn output_failed(error: &std::io::Error) -> EffectError {
     )
 }
 
-/// The call itself is wrong.
-pub fn usage(message: impl Into<String>) -> EffectError {
-    EffectError::new(Cause::Usage, "usage", message)
-}
+pub use agentos_host::usage;

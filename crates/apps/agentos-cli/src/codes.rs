@@ -196,6 +196,7 @@ pub const CODES: &[Code] = &[
     code("second-opinion", &[1], "two independent ways to the result do not agree, and nothing was written", "report it with `agentos evidence export`"),
     code("not-approved", &[1], "a change without approval came to the writer, which refused it", "report it"),
     code("output", &[1], "standard output cannot be written", "look at where it goes"),
+    code("run-lost", &[1], "a run ended without an outcome", "report it with `agentos evidence export`"),
     code("runtime", &[1], "the system refuses threads or timers", "look at the limits of your session"),
     code("http", &[1], "the HTTP client cannot be made", "report it"),
     code("lookup", &[1], "looking up a profile or key failed", "run it again; report it if it stays"),

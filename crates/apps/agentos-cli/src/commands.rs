@@ -18,14 +18,12 @@ pub mod init;
 pub mod man;
 pub mod models;
 pub mod policy;
-pub mod probe;
 pub mod profile;
 pub mod profile_init;
 pub mod recover;
 pub mod run;
 pub mod schema;
 pub mod status;
-pub mod tool_calls;
 pub mod tool_conform;
 pub mod tool_list;
 pub mod tool_run;
@@ -37,12 +35,11 @@ use crate::args::evidence::{EvidenceVerb, KeyVerb};
 use crate::args::land::DiffVerb;
 use crate::args::policy::PolicyVerb;
 use crate::args::tool::{AuthVerb, ModelsVerb, ProfileVerb, ToolVerb};
-use crate::clock;
 use crate::exit::Exit;
 
 /// Runs a verb and shows what went wrong, if anything did.
 pub fn run(app: &App, verb: Option<&Verb>) -> Exit {
-    let run = clock::new_run();
+    let run = agentos_host::new_run();
     let Some(verb) = verb else {
         return status::status(app).unwrap_or_else(|error| app.fail(None, &error));
     };
@@ -57,8 +54,8 @@ pub fn run(app: &App, verb: Option<&Verb>) -> Exit {
             args.run.is_some() && !args.show,
             approve::approve(app, args, &run),
         ),
-        Verb::Deny(args) => (false, approve::deny(app, args, &run)),
-        Verb::Recover => (false, recover::recover(app, &run)),
+        Verb::Deny(args) => (false, approve::deny(app, args)),
+        Verb::Recover => (false, recover::recover(app)),
         Verb::Undo(args) => (true, undo::undo(app, args, &run)),
         Verb::Policy(PolicyVerb::Init(args)) => (!args.print, policy::init(app, args, &run)),
         Verb::Policy(PolicyVerb::Check(args)) => (false, policy::check(app, args)),

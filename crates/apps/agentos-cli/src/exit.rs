@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use agentos_engine::Cause;
+use agentos_host::Cause;
 
 /// How the program ends. 0 if and only if what was asked for happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

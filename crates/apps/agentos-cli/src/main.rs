@@ -4,38 +4,37 @@
 
 mod app;
 mod args;
-mod clock;
 mod codes;
 mod commands;
-mod env;
 mod escape;
 mod exit;
 mod input;
 mod printer;
 mod render;
-mod wire;
+mod terminal;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use crate::app::App;
+use agentos_host::{Environment, Host};
+
+use crate::app::{App, PrintedNotices};
 use crate::args::Cli;
 use crate::exit::Exit;
 use crate::printer::Printer;
+use crate::terminal::{Streams, complete};
 
 fn main() -> ExitCode {
     // The helper of confined tools has one thread and no settings: it comes before everything else.
-    if let Some(code) = agentos_sandbox::stage::run(std::env::args_os().skip(1)) {
-        return ExitCode::from(code);
-    }
-    if let Some(code) = wire::hosted::serve(std::env::args_os().skip(1)) {
+    if let Some(code) = agentos_host::reexec_hook() {
         return code;
     }
     keep_freed_memory();
-    let env = env::Env::read();
-    if let Ok(env) = &env
-        && env.get(wire::complete::VARIABLE).is_some()
+    let environment = Environment::read();
+    if let Ok(environment) = &environment
+        && environment.get(complete::VARIABLE).is_some()
     {
-        return complete(env);
+        return answer_shell(environment);
     }
     let read = Cli::of_process();
     let common = match &read {
@@ -46,15 +45,25 @@ fn main() -> ExitCode {
         quiet: common.quiet,
         json: common.json,
     };
-    let env = match env {
-        Ok(env) => env,
+    let environment = match environment {
+        Ok(environment) => environment,
         Err(error) => {
             printer.error(&format!("error: cannot read the current folder: {error}"));
             return Exit::Usage.into();
         }
     };
-    start_log(&env, common.verbose);
-    let app = App { env, printer, common };
+    start_log(&environment, common.verbose);
+    let streams = Streams::of_process();
+    let host = Host::new(environment)
+        .with_repository(common.repo.clone())
+        .with_observer(Arc::new(PrintedNotices(printer)))
+        .with_person(streams.can_ask);
+    let app = App {
+        host,
+        streams,
+        printer,
+        common,
+    };
     match read {
         Ok(cli) => commands::run(&app, cli.verb.as_ref()).into(),
         Err(wrong) => app.fail(None, &wrong.error).into(),
@@ -69,16 +78,16 @@ fn keep_freed_memory() {
 }
 
 /// Answers a shell; nothing else may be printed then.
-fn complete(env: &env::Env) -> ExitCode {
-    match wire::complete::answer(env, std::env::args_os().collect()) {
+fn answer_shell(environment: &Environment) -> ExitCode {
+    match complete::answer(environment, std::env::args_os().collect()) {
         Ok(_) => Exit::Done.into(),
         Err(_) => Exit::Usage.into(),
     }
 }
 
 /// Diagnostics go to standard error; `AGENTOS_LOG` takes a filter as `tracing` writes it.
-fn start_log(env: &env::Env, verbose: u8) {
-    let filter = match (env.get("AGENTOS_LOG"), verbose) {
+fn start_log(environment: &Environment, verbose: u8) {
+    let filter = match (environment.get("AGENTOS_LOG"), verbose) {
         (Some(filter), _) => filter.to_owned(),
         (None, 0 | 1) => return,
         (None, _) => "agentos=debug".to_owned(),

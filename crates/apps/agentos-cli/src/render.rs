@@ -11,7 +11,6 @@ pub mod init;
 pub mod outcome;
 pub mod page;
 pub mod policy;
-pub mod recover;
 pub mod reference;
 pub mod report;
 pub mod result;

@@ -3,6 +3,7 @@
 //! Owns: the traits and the shape of a failed effect. Never: implements one; the command line does, from the
 //! executor, the evidence store, a terminal and a clock.
 
+use std::pin::Pin;
 use std::rc::Rc;
 
 use agentos_evidence::{RecordKind, SyncFile};
@@ -270,8 +271,22 @@ pub trait Evidence {
 
 /// Asks a person, or speaks for one who said yes beforehand.
 pub trait ConsentPort {
-    /// Shows what is asked and gives the answer; none is no.
-    fn ask(&mut self, change: &Change, decision: &Decision, hashes: &Hashes) -> Answer;
+    /// Puts the question and waits for the answer. Dropping the future withdraws the question.
+    fn ask<'a>(&'a mut self, question: ConsentQuestion<'a>) -> ConsentFuture<'a>;
+}
+
+/// Waits for a person's answer. It lives on the thread of its run.
+pub type ConsentFuture<'a> = Pin<Box<dyn Future<Output = Answer> + 'a>>;
+
+/// What a person is asked to consent to.
+#[derive(Debug, Clone, Copy)]
+pub struct ConsentQuestion<'a> {
+    /// The change.
+    pub change: &'a Change,
+    /// Which rules ask, and why.
+    pub decision: &'a Decision,
+    /// What an answer is bound to.
+    pub hashes: &'a Hashes,
 }
 
 /// A person's answer.

@@ -4,6 +4,7 @@
 //! the repository is, or lands an answer when the repository changed while the tool ran.
 
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -55,6 +56,7 @@ pub struct Request<'a> {
 }
 
 /// One call of a tool, judged but not landed.
+#[derive(Debug)]
 pub struct Proposed {
     /// The verdict.
     pub result: ToolResult,
@@ -291,7 +293,7 @@ async fn conclude(
                 proved: of,
                 ..proposal(request, proposed, tool, message)
             };
-            settle(deps, &proposal, begun)
+            settle(deps, &proposal, begun, cancel).await
         }
     };
     outcome.check = tried;
@@ -336,8 +338,7 @@ fn record_prompt(deps: &mut Deps<'_>, task: &ToolTask, context: &Context) -> Res
         context: task.context.iter().map(|file| file.path.as_str()).collect(),
         withheld: &context.withheld,
     };
-    records::write(deps.evidence, RecordKind::Attempt, &record)?;
-    Ok(())
+    records::write(deps.evidence, RecordKind::Attempt, &record).map(drop)
 }
 
 fn judge(
@@ -484,10 +485,10 @@ fn interrupted() -> ToolError {
     }
 }
 
-/// Whichever is ready first; none when the user stopped it. The loser is dropped, which closes its connection.
-pub(crate) async fn race<T>(mut work: agentos_tool::BoxFuture<'_, T>, cancel: &mut Cancel<'_>) -> Option<T> {
+/// Waits for the work. `None` if the user stopped it first: the work is dropped, which closes its connection.
+pub(crate) async fn race<T>(mut work: impl Future<Output = T> + Unpin, cancel: &mut Cancel<'_>) -> Option<T> {
     poll_fn(|context| {
-        if let Poll::Ready(done) = work.as_mut().poll(context) {
+        if let Poll::Ready(done) = Pin::new(&mut work).poll(context) {
             return Poll::Ready(Some(done));
         }
         match cancel.as_mut().poll(context) {

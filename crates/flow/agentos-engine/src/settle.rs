@@ -10,7 +10,9 @@ use agentos_landing::{
 use agentos_policy::{Decision, NotApproved, PolicySet, ToolFacts, approve};
 use agentos_tool::RunId;
 
-use crate::ports::{Clock, ConsentPort, EffectError, Evidence, PolicyInForce, Repository, TargetInfo};
+use crate::ports::{
+    Cancel, Clock, ConsentPort, EffectError, Evidence, PolicyInForce, Repository, TargetInfo,
+};
 use crate::records::{self, Answered, Begin, DecisionBody, LandingBody, RefusalBody};
 use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
 
@@ -67,18 +69,24 @@ pub struct Proved {
 
 /// Takes an answer to its end, on the branch that the run began with. Never fails: what goes wrong is the outcome, and
 /// it is recorded.
-pub fn settle(deps: &mut Deps<'_>, proposal: &Proposal<'_>, begun: &TargetInfo) -> Outcome {
-    settle_at(deps, proposal, begun, None)
+pub async fn settle(
+    deps: &mut Deps<'_>,
+    proposal: &Proposal<'_>,
+    begun: &TargetInfo,
+    cancel: &mut Cancel<'_>,
+) -> Outcome {
+    settle_at(deps, proposal, begun, None, cancel).await
 }
 
-/// The same, with the target where it is known how it stands now: that it moved since, the executor finds out.
-fn settle_at(
+/// Settles on a target whose state is known. If it moved since, the executor finds out.
+async fn settle_at(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
     begun: &TargetInfo,
     known: Option<TargetInfo>,
+    cancel: &mut Cancel<'_>,
 ) -> Outcome {
-    let outcome = attempt(deps, proposal, begun, known);
+    let outcome = attempt(deps, proposal, begun, known, cancel).await;
     let outcome = outcome.unwrap_or_else(|error| Outcome::from_effect(proposal.run, &error));
     close(deps, outcome)
 }
@@ -149,12 +157,18 @@ pub fn record_answer(deps: &mut Deps<'_>, answer: &[u8], attempt: u32) -> Result
     Ok(())
 }
 
-/// Lands an untrusted answer that a person brought: begin, answer, and its way to the end.
-pub fn apply(deps: &mut Deps<'_>, verb: &str, instruction: &str, proposal: &Proposal<'_>) -> Outcome {
+/// Lands an untrusted answer that a person brought: records the beginning and the answer, and takes it to the end.
+pub async fn apply(
+    deps: &mut Deps<'_>,
+    verb: &str,
+    instruction: &str,
+    proposal: &Proposal<'_>,
+    cancel: &mut Cancel<'_>,
+) -> Outcome {
     let begun = begin(deps, verb, &proposal.tool, instruction)
         .and_then(|target| record_answer(deps, proposal.answer, proposal.attempt).map(|()| target));
     match begun {
-        Ok(target) => settle_at(deps, proposal, &target, Some(target.clone())),
+        Ok(target) => settle_at(deps, proposal, &target, Some(target.clone()), cancel).await,
         Err(error) => {
             let outcome = Outcome::from_effect(proposal.run, &error);
             close(deps, outcome)
@@ -162,11 +176,12 @@ pub fn apply(deps: &mut Deps<'_>, verb: &str, instruction: &str, proposal: &Prop
     }
 }
 
-fn attempt(
+async fn attempt(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
     begun: &TargetInfo,
     mut known: Option<TargetInfo>,
+    cancel: &mut Cancel<'_>,
 ) -> Result<Outcome, EffectError> {
     let mut moves = 0;
     loop {
@@ -182,7 +197,7 @@ fn attempt(
             Err(report) => return Ok(refused(proposal, target, *report)),
         };
         let policy = deps.repo.policy(&target)?;
-        match decide_and_land(deps, proposal, &target, found, &policy) {
+        match decide_and_land(deps, proposal, &target, found, &policy, cancel).await {
             Err(error) if error.base_moved && moves < MAX_MOVES => moves += 1,
             other => return other,
         }
@@ -277,12 +292,13 @@ fn record_decision(
     Ok(())
 }
 
-fn decide_and_land(
+async fn decide_and_land(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
     target: &TargetInfo,
     found: Found,
     policy: &PolicyInForce,
+    cancel: &mut Cancel<'_>,
 ) -> Result<Outcome, EffectError> {
     proved(proposal, target, &found.change)?;
     let tool = ToolFacts {
@@ -297,10 +313,11 @@ fn decide_and_land(
         report: Some(report),
         ..about(proposal, target, &change)
     };
-    let consent = match consent(deps, proposal, &change, &decision, target)? {
+    let consent = match consent(deps, proposal, (&change, &decision), target, cancel).await? {
         Consented::NotNeeded => None,
         Consented::Given(consent) => Some(consent),
         Consented::Declined => return Ok(declined(outcome, decision)),
+        Consented::Stopped => return Ok(stopped(outcome, decision, proposal.run)),
         Consented::Nobody { open } => {
             outcome.outcome = OutcomeKind::ConsentNeeded;
             outcome.cause = Cause::Consent;
@@ -437,7 +454,7 @@ pub fn judged(
 }
 
 /// How a person answers later.
-fn way_on(run: &RunId) -> String {
+pub(crate) fn way_on(run: &RunId) -> String {
     format!(
         "look at it with `agentos approve --show {run}`; `agentos approve {run}` lands it, `agentos deny {run}` closes it"
     )
@@ -470,7 +487,7 @@ mod consent;
 mod landing;
 
 pub use consent::{ConsentRequest, deny};
-use consent::{Consented, consent, declined};
+use consent::{Consented, consent, declined, stopped};
 
 #[cfg(test)]
 mod tests;

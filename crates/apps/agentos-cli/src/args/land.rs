@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use agentos_host::{ProgramOptions, SessionOptions};
+use agentos_tool::EditFormat;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::tool::ProviderFlags;
@@ -130,9 +132,6 @@ pub struct ProgramFlags {
     /// Refuse a tool that the kernel does not hold back with every layer
     #[arg(long)]
     pub require_sandbox: bool,
-    /// What may be read is for a check as well, whatever the provider is.
-    #[arg(skip)]
-    pub for_check: bool,
 }
 
 /// The verbs of `diff`.
@@ -197,4 +196,39 @@ pub struct DenyArgs {
     /// The run that asked
     #[arg(value_name = "RUN")]
     pub run: String,
+}
+
+impl From<&TargetFlags> for SessionOptions {
+    fn from(flags: &TargetFlags) -> Self {
+        Self {
+            branch: flags.branch.clone(),
+            no_commit: flags.no_commit,
+            dry_run: flags.dry_run,
+            policies: flags.policy.clone(),
+            look_only: false,
+        }
+    }
+}
+
+impl From<&ProgramFlags> for ProgramOptions {
+    fn from(flags: &ProgramFlags) -> Self {
+        Self {
+            command: flags.command.clone(),
+            readable: flags.readable.clone(),
+            shared: flags.shared.clone(),
+            require_sandbox: flags.require_sandbox,
+            for_check: false,
+        }
+    }
+}
+
+impl From<EditFormatArg> for EditFormat {
+    fn from(arg: EditFormatArg) -> Self {
+        match arg {
+            EditFormatArg::Diff => Self::UnifiedDiff,
+            EditFormatArg::SearchReplace => Self::SearchReplace,
+            EditFormatArg::WholeFile => Self::WholeFile,
+            EditFormatArg::Json => Self::JsonEdits,
+        }
+    }
 }

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use agentos_host::Preset;
 use clap::{Args, Subcommand, ValueEnum};
 
 /// The verbs of `policy`.
@@ -101,4 +102,15 @@ pub struct ShowArgs {
     /// The rules.
     #[command(flatten)]
     pub rules: RulesArgs,
+}
+
+impl From<PresetArg> for Preset {
+    fn from(arg: PresetArg) -> Self {
+        match arg {
+            PresetArg::Default => Self::Default,
+            PresetArg::Solo => Self::Solo,
+            PresetArg::Team => Self::Team,
+            PresetArg::Strict => Self::Strict,
+        }
+    }
 }

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use agentos_host::{AdapterKind, KeyStore, ProviderChoice, ProviderOverrides, Recording};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::land::{EditFormatArg, ProgramFlags};
@@ -281,4 +282,49 @@ pub struct ProfileValidateArgs {
     /// The file, or the name of a provider
     #[arg(value_name = "FILE|NAME")]
     pub file: PathBuf,
+}
+
+impl From<&ProviderFlags> for ProviderChoice {
+    fn from(flags: &ProviderFlags) -> Self {
+        Self {
+            provider: flags.provider.clone(),
+            replay: flags.replay.clone().map(Recording::File),
+            overrides: (&flags.over).into(),
+            max_output_tokens: flags.max_output_tokens,
+            edit_format: flags.edit_format.map(Into::into),
+        }
+    }
+}
+
+impl From<&OverrideFlags> for ProviderOverrides {
+    fn from(flags: &OverrideFlags) -> Self {
+        Self {
+            base_url: flags.base_url.clone(),
+            send_key: flags.send_key,
+            model: flags.model.clone(),
+            timeout_seconds: flags.timeout,
+        }
+    }
+}
+
+impl From<StoreArg> for KeyStore {
+    fn from(arg: StoreArg) -> Self {
+        match arg {
+            StoreArg::Keyring => Self::Keyring,
+            StoreArg::File => Self::File,
+        }
+    }
+}
+
+impl From<AdapterArg> for AdapterKind {
+    fn from(arg: AdapterArg) -> Self {
+        match arg {
+            AdapterArg::Openai => Self::Openai,
+            AdapterArg::Lmstudio => Self::Lmstudio,
+            AdapterArg::Llamacpp => Self::Llamacpp,
+            AdapterArg::Ollama => Self::Ollama,
+            AdapterArg::Anthropic => Self::Anthropic,
+            AdapterArg::Gemini => Self::Gemini,
+        }
+    }
 }

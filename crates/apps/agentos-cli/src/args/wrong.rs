@@ -2,8 +2,8 @@
 //!
 //! Owns: what is said of it, and the verb or flag that may be meant. Never: prints, or reads the process's arguments.
 
-use agentos_engine::ports::EffectError;
-use agentos_profile::nearest;
+use agentos_host::EffectError;
+use agentos_host::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
 

@@ -7,7 +7,7 @@ use clap_complete::env::Shells;
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::shell::CompletionsArgs;
 use crate::exit::Exit;
-use crate::wire::complete::{PROGRAM, VARIABLE};
+use crate::terminal::complete::{PROGRAM, VARIABLE};
 
 /// Runs the verb.
 pub fn completions(app: &App, args: &CompletionsArgs) -> Done {

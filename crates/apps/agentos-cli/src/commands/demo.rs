@@ -4,26 +4,16 @@
 
 use std::path::{Path, PathBuf};
 
-use agentos_engine::ports::{Cancel, Clock, EffectError};
-use agentos_engine::run::{self as flow, Request};
-use agentos_engine::settle::{self, Proposal};
-use agentos_engine::{Cause, Outcome, Replay};
-use agentos_evidence::{Checks, Store};
-use agentos_executor::{Identity, Repository};
-use agentos_tool::{EditFormat, NoProgress, Price, TaskLimits};
+use agentos_host::{
+    AnswerSpec, Cause, EffectError, Host, Outcome, ProviderChoice, Recording, RunSpec, RunWork, SAMPLE_EMAIL,
+    SAMPLE_NAME, SessionOptions, TaskSpec, block_on, create_sample, new_run,
+};
 
-use super::apply::patch_facts;
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::land::DemoArgs;
-use crate::clock::{SystemClock, new_run};
 use crate::exit::Exit;
 use crate::printer::{paint, style};
 use crate::render;
-use crate::wire::repository::{History, failed};
-use crate::wire::runtime;
-use crate::wire::session::{Session, Wanted};
-use crate::wire::signer;
-use crate::wire::tape::broken;
 
 const LIB: &str = include_str!("../../demo/lib.rs.txt");
 const CI: &str = include_str!("../../demo/ci.yml.txt");
@@ -63,24 +53,12 @@ struct Demo<'a> {
 
 impl Demo<'_> {
     fn create(&self, dir: &Path) -> Result<(), EffectError> {
-        let identity = Identity {
-            name: "AgentOS demo".to_owned(),
-            email: "demo@agentos.invalid".to_owned(),
-        };
         let files: [(&str, &[u8]); 3] = [
             ("src/lib.rs", LIB.as_bytes()),
             (".github/workflows/ci.yml", CI.as_bytes()),
             ("README.md", b"# A small shop\n\nPrices and baskets.\n"),
         ];
-        Repository::create(
-            dir,
-            &files,
-            &identity,
-            "A small shop",
-            SystemClock.now().unix_seconds(),
-        )
-        .map(drop)
-        .map_err(|error| failed(&error))
+        create_sample(dir, &files, "A small shop")
     }
 
     fn recorded_answer(&self) -> Result<Outcome, EffectError> {
@@ -88,63 +66,37 @@ impl Demo<'_> {
             "1  A model's answer: prose around it, no prefixes, line numbers off by a hundred",
             ANSWER,
         )?;
-        let run = new_run();
-        let mut session = Session::open(self.app, &headless(), &run)?;
-        let adapter = Replay::new(Some(ANSWER.to_owned()));
-        let request = Request {
-            run: &run,
-            adapter: &adapter,
-            model: Some("recorded".to_owned()),
-            instruction: TASK,
-            files: &["src/lib.rs".to_owned()],
-            edit_format: EditFormat::UnifiedDiff,
-            limits: TaskLimits {
-                timeout_seconds: 10,
-                max_output_tokens: None,
+        self.run(RunWork::Task(TaskSpec {
+            task: Some(TASK.to_owned()),
+            provider: ProviderChoice {
+                provider: "replay".to_owned(),
+                replay: Some(Recording::Text(ANSWER.to_owned())),
+                ..ProviderChoice::default()
             },
-            partial: false,
-            attempts: 1,
-            price: Price::default(),
-            mock: None,
-            answers_once: false,
-            check: None,
-        };
-        let outcome = runtime::block_on(async {
-            let mut never: Cancel<'_> = Box::pin(std::future::pending());
-            flow::run(
-                &mut session.deps(),
-                &request,
-                "Count every item in total()",
-                &NoProgress,
-                &mut never,
-            )
-            .await
-        })?;
-        session.seal(self.app);
-        self.show(&outcome)?;
-        Ok(outcome)
+            files: vec!["src/lib.rs".to_owned()],
+            message: Some("Count every item in total()".to_owned()),
+            ..TaskSpec::default()
+        }))
     }
 
     fn hostile(&self, number: u32, what: &str, answer: &str) -> Result<Outcome, EffectError> {
         self.say(&format!("{number}  A hostile answer: {what}"), answer)?;
-        let run = new_run();
-        let mut session = Session::open(self.app, &headless(), &run)?;
-        let proposal = Proposal {
-            run: &run,
-            answer: answer.as_bytes(),
-            seen: Vec::new(),
-            tool: patch_facts(),
-            reported_model: None,
+        self.run(RunWork::Answer(AnswerSpec {
+            verb: "apply".to_owned(),
+            answer: answer.as_bytes().to_vec(),
+            instruction: what.to_owned(),
             message: what.to_owned(),
-            trailers: Vec::new(),
-            attempt: 1,
             partial: false,
-            answers: None,
-            proved: None,
-        };
-        let outcome = settle::apply(&mut session.deps(), "apply", what, &proposal);
-        session.seal(self.app);
-        self.show(&outcome)?;
+        }))
+    }
+
+    fn run(&self, work: RunWork) -> Result<Outcome, EffectError> {
+        let handle = self
+            .app
+            .host
+            .start_run(RunSpec::new(SessionOptions::default(), work))?;
+        let outcome = self.app.outcome(block_on(handle.outcome())??)?;
+        self.print(&render::outcome::outcome(&outcome, false))?;
         Ok(outcome)
     }
 
@@ -154,18 +106,8 @@ impl Demo<'_> {
             "5  The evidence: every step above, refusals too, in one hash-chained tape",
             "",
         )?;
-        let repo = crate::wire::repository::open(self.app)?;
-        let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
-        let whole = store
-            .verify(&Checks {
-                history: Some(&History::read(&repo)?),
-                keys: signer::trusted(self.app)?.iter().map(|known| known.key).collect(),
-                ..Checks::default()
-            })
-            .map_err(|error| broken(&error))?;
+        let [whole, spoiled] = self.app.host.drill_evidence(SPOILED_BYTE)?;
         self.print(&render::evidence::verified(&whole, false))?;
-        let copy = repo.state_dir().join("drill");
-        let spoiled = store.drill(&copy, SPOILED_BYTE).map_err(|error| broken(&error))?;
         self.say(
             &format!("6  One bit of byte {SPOILED_BYTE} is flipped in a copy of the tape"),
             "",
@@ -194,10 +136,6 @@ impl Demo<'_> {
         self.print(&text)
     }
 
-    fn show(&self, outcome: &Outcome) -> Result<(), EffectError> {
-        self.print(&render::outcome::outcome(outcome, false))
-    }
-
     fn print(&self, text: &str) -> Result<(), EffectError> {
         self.app.printer.data(text).map_err(|error| output_failed(&error))
     }
@@ -206,38 +144,38 @@ impl Demo<'_> {
 /// A byte inside the tape's second record: late enough to have something before it.
 const SPOILED_BYTE: usize = 1000;
 
-fn headless() -> Wanted {
-    Wanted {
-        headless: true,
-        ..Wanted::default()
-    }
-}
-
 /// The same call, in the demo's repository, with git's identity given: a fresh machine may have none.
 fn inside(app: &App, dir: &Path) -> App {
     let mut app = app.clone();
-    app.common.repo = Some(dir.to_owned());
+    let mut environment = app.host.environment().clone();
+    environment.with_identity(SAMPLE_NAME, SAMPLE_EMAIL);
+    app.host = Host::new(environment).with_repository(Some(dir.to_owned()));
     app.printer.json = false;
-    app.env.with_identity("AgentOS demo", "demo@agentos.invalid");
     app
 }
 
 /// A folder that is not there yet.
 fn place(app: &App, args: &DemoArgs) -> Result<PathBuf, EffectError> {
     let dir = match &args.dir {
-        Some(dir) => app.env.cwd.join(dir),
+        Some(dir) => app.host.environment().cwd.join(dir),
         None => std::env::temp_dir().join(format!("agentos-demo-{}", new_run())),
     };
     if std::fs::symlink_metadata(&dir).is_ok() {
-        return Err(usage(format!("`{}` is there already", app.env.shown(&dir)))
-            .hint("name a folder that is not there yet"));
+        return Err(usage(format!(
+            "`{}` is there already",
+            app.host.environment().shown(&dir)
+        ))
+        .hint("name a folder that is not there yet"));
     }
     match dir.parent().filter(|parent| parent.is_dir()) {
         Some(_) => Ok(dir),
         None => Err(EffectError::new(
             Cause::Usage,
             "no-folder",
-            format!("the folder above `{}` is not there", app.env.shown(&dir)),
+            format!(
+                "the folder above `{}` is not there",
+                app.host.environment().shown(&dir)
+            ),
         )
         .hint("make it first")),
     }

@@ -2,9 +2,7 @@
 //!
 //! Owns: what goes to which stream. Never: writes anything, not even evidence; nothing is landed.
 
-use agentos_engine::Cause;
-use agentos_engine::ports::EffectError;
-use agentos_landing::{LandError, LandOptions, Landed, LandingReport, land};
+use agentos_landing::{Landed, LandingReport};
 
 use crate::app::{App, Done, output_failed};
 use crate::args::land::NormalizeArgs;
@@ -13,21 +11,13 @@ use crate::exit::Exit;
 use crate::input;
 use crate::printer::{paint, style};
 use crate::render::report::report;
-use crate::wire::repository::{self, unusable};
 
 /// Runs the verb.
 pub fn normalize(app: &App, args: &NormalizeArgs) -> Done {
-    let answer = input::answer(&app.env, &args.file)?;
-    let repo = repository::open(app)?;
-    let base = repo.base_at(&args.base).map_err(|error| unusable(&error))?;
-    match land(&answer, &base, &LandOptions::default()) {
+    let answer = input::answer(app, &args.file)?;
+    match app.host.normalize(&answer, &args.base)? {
         Ok(found) => print(app, &found),
-        Err(LandError::Refused(refused)) => refuse(app, &refused),
-        Err(LandError::Base(error)) => Err(EffectError::new(
-            Cause::Repository,
-            "unreadable-base",
-            error.to_string(),
-        )),
+        Err(refused) => refuse(app, &refused),
     }
 }
 
@@ -36,7 +26,7 @@ fn print(app: &App, found: &Landed) -> Done {
         app.printer
             .json(&found.report)
             .map_err(|error| output_failed(&error))?;
-    } else if app.env.stdout_is_terminal {
+    } else if app.streams.stdout_is_terminal {
         // A person sees it escaped, coloured and with its rungs; a pipe gets the bytes.
         let text = app.diff(found.change.canonical_diff(), Some(&found.report));
         app.page(&text).map_err(|error| output_failed(&error))?;

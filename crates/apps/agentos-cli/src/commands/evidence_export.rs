@@ -1,198 +1,25 @@
 //! `agentos evidence export`: a folder for a reviewer who has neither this repository nor this program.
 //!
-//! Owns: what lies in it beside the evidence itself. Never: puts a secret into it, or a script.
+//! Owns: the sentence and the page's layout. Never: copies anything itself.
 
-use agentos_engine::ports::{Clock as _, EffectError};
-use agentos_evidence::{Checks, Record, RecordKind, Store, TrustedKey};
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::Value;
+use agentos_host::{ExportedRun, VerifyReport};
 
-use crate::app::{App, Done, usage};
+use crate::app::{App, Done};
 use crate::args::evidence::EvidenceExportArgs;
-use crate::clock::SystemClock;
 use crate::render::evidence::station;
 use crate::render::page::{self, RunPage, Station};
-use crate::wire::repository::{self, History};
-use crate::wire::signer;
-use crate::wire::tape::broken;
-use crate::wire::working::Working;
-
-/// `agentos evidence export --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct ExportReport {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// The folder.
-    pub dir: String,
-    /// Records in it.
-    pub records: u64,
-    /// Blobs in it.
-    pub blobs: u64,
-    /// Blobs that could not be copied: gone, or not what was stored.
-    pub lost: u64,
-    /// Content was left out.
-    pub redacted: bool,
-    /// The hash of its last record.
-    pub head: String,
-    /// The key that signed `head.json` and `export.json`, if one did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub signed_by: Option<String>,
-}
-
-/// Which parts an export has.
-struct ExportParts {
-    /// Signed statements.
-    attested: bool,
-    /// Signatures of the last record and of the list of files.
-    signed: bool,
-    /// Keys that the exporter trusts.
-    keys: bool,
-    /// Content was left out.
-    redacted: bool,
-    /// Runs that nobody signed.
-    unsigned_runs: u64,
-}
-
-/// Writes what a reviewer reads first: only of what lies in the folder, and only commands that have what they need.
-fn read_me(parts: &ExportParts) -> String {
-    let line = |there: bool, text: &str| if there { format!("{text}\n") } else { String::new() };
-    let attestations = line(
-        parts.attested,
-        "    attestations/                each run's signed statements: DSSE envelopes with in-toto Statements, one a line",
-    );
-    let (head, list) = match parts.signed {
-        true => (
-            "head.json, head.json.sig     the last record, signed",
-            "export.json, export.json.sig time, redaction and the digest of each file, signed",
-        ),
-        false => (
-            "head.json                    the last record; it is not signed",
-            "export.json                  time, redaction and the digest of each file; it is not signed",
-        ),
-    };
-    let signers = match parts.keys {
-        true => "the keys that the exporter trusts; ask the exporter for the fingerprint in another way",
-        false => "empty: the exporter trusts no key",
-    };
-    let given = if parts.keys { " --keys allowed_signers" } else { "" };
-    let complete = parts.signed && parts.keys && parts.unsigned_runs == 0;
-    let require = if complete { " --require" } else { "" };
-    let openssh = line(
-        parts.signed && parts.keys,
-        "with OpenSSH, the head:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence \
-         -s head.json.sig < head.json
-              and the list:     ssh-keygen -Y verify -f allowed_signers -I NAME -n agentos-evidence \
-         -s export.json.sig < export.json",
-    );
-    let proved = proved(parts);
-    format!(
-        "The evidence of AgentOS, copied for a reviewer.
-
-    index.html                   what happened, for people
-    tape.jsonl, blobs/           the records, chained by hash, and what they refer to
-{attestations}    {head}
-    {list}
-    allowed_signers              {signers}
-
-Check it with AgentOS:      agentos evidence verify --dir .{given}{require}
-{openssh}without AgentOS:            scripts/evidence/verify.py .{given}{require}, in Python, from the AgentOS repository
-
-{proved}"
-    )
-}
-
-/// Says what a check without a fault proves, and what it does not.
-fn proved(parts: &ExportParts) -> String {
-    let mut text = "What that proves
-    Each record is what was written: number, time, kind, run, content and the order. No record in between is missing.\n"
-        .to_owned();
-    if parts.redacted {
-        text.push_str(
-            "    Of a redacted record all but its content, which stands there as a salted digest: who is shown the content
-    and its salt later can compare them. Records of earlier versions have no such digest: their number, time, kind
-    and run are proved by the signature of the list of files alone.\n",
-        );
-    }
-    if parts.signed && parts.unsigned_runs > 0 {
-        text.push_str(&format!(
-            "    Runs here that nobody signed: {}. With --require each is a fault.\n",
-            parts.unsigned_runs
-        ));
-    }
-    text.push_str(match parts.signed {
-        true => {
-            "    With the keys of the exporter and --require: no record at the end is missing, each run was signed by one of the
-    keys, and every file that is named above is the one that was exported, this page included.
-What it does not prove
-    That this is the newest export: an older one is as genuine. Compare the time and the last record in export.json with
-    what the exporter says. That the keys in allowed_signers are the exporter's: ask for the fingerprint.\n"
-        }
-        false => {
-            "What it does not prove
-    That no record at the end is missing, and that the page is what was exported: no key signed them. Whoever changed
-    the whole folder could have made all of it.\n"
-        }
-    });
-    text
-}
-
-/// Runs shown on the page, the newest ones.
-const MOST_RUNS: usize = 500;
-/// Bytes of one diff shown on the page.
-const LONGEST_DIFF: usize = 64 << 10;
+use crate::terminal::working::Working;
 
 /// Runs the verb.
 pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
-    let repo = repository::open(app)?;
-    let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
-    let out = app.env.cwd.join(&args.out);
-    if std::fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(usage(format!("`{}` is not empty", app.env.shown(&out)))
-            .hint("name a folder that is not there yet, or an empty one"));
-    }
-    let trusted = signer::trusted(app)?;
-    let history = History::read(&repo)?;
-    let checks = Checks {
-        history: Some(&history),
-        keys: trusted.iter().map(|known| known.key).collect(),
-        ..Checks::default()
+    let layout = |found: &VerifyReport, runs: &[ExportedRun]| {
+        let pages: Vec<RunPage> = runs.iter().map(run_page).collect();
+        page::page(found, &pages, args.redact)
     };
-    let _working = Working::on(app, "copying the evidence", None);
-    let found = store.verify(&checks).map_err(|error| broken(&error))?;
-    let copy = store.export(&out, args.redact).map_err(|error| broken(&error))?;
-    let add = |name: &str, bytes: &[u8]| copy.add(name, bytes).map_err(|error| broken(&error));
-    add("allowed_signers", signers(&trusted).as_bytes())?;
-    let copied = Store::open(&out).map_err(|error| broken(&error))?;
-    let pages = pages(&copied, args.redact)?;
-    add("index.html", page::page(&found, &pages, args.redact).as_bytes())?;
-    // Without a key, or where it cannot be had, the export is not signed and says so.
-    let key = signer::existing(app).ok().flatten().map(|kept| kept.key);
-    let parts = ExportParts {
-        attested: out.join("attestations").is_dir(),
-        signed: key.is_some(),
-        keys: !trusted.is_empty(),
-        redacted: args.redact,
-        unsigned_runs: found.unsigned,
+    let report = {
+        let _working = Working::on(app, "copying the evidence", None);
+        app.host.export_evidence(&args.out, args.redact, &layout)?
     };
-    add("README.txt", read_me(&parts).as_bytes())?;
-    copy.seal(SystemClock.now().as_str(), key.as_ref())
-        .map_err(|error| broken(&error))?;
-    let signed_by = key.map(|key| key.public().id());
-    let report = ExportReport {
-        version: 1,
-        dir: out.display().to_string(),
-        records: copy.records,
-        blobs: copy.blobs,
-        lost: copy.lost,
-        redacted: args.redact,
-        head: copy.head,
-        signed_by,
-    };
-    if !found.ok {
-        app.printer
-            .note("note: the evidence is not whole; the copy is what is there, and says so");
-    }
     if report.signed_by.is_none() {
         app.printer.note(
             "note: no key signs this export, so `--require` will refuse it; `agentos evidence key rotate` makes one",
@@ -205,60 +32,16 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
     app.say(&crate::escape::line(&sentence), &report)
 }
 
-/// The trusted keys as OpenSSH reads them.
-fn signers(trusted: &[TrustedKey]) -> String {
-    let line = |known: &TrustedKey| {
-        let (name, key) = (&known.name, known.key.line());
-        format!("{name} namespaces=\"agentos-evidence\" {key}\n")
-    };
-    trusted.iter().map(line).collect()
-}
-
-/// The newest runs, station by station. A redacted copy shows none: what a station says was left out.
-fn pages(store: &Store, redacted: bool) -> Result<Vec<RunPage>, EffectError> {
-    let mut pages: Vec<RunPage> = Vec::new();
-    if redacted {
-        return Ok(pages);
-    }
-    // A tape that breaks off is shown as far as it can be read; the verification above says where it breaks.
-    for record in store
-        .records()
-        .map_err(|error| broken(&error))?
-        .map_while(Result::ok)
-    {
-        let at = pages
-            .iter()
-            .rposition(|page| page.run == record.run)
-            .unwrap_or_else(|| {
-                if pages.len() == MOST_RUNS {
-                    pages.remove(0);
-                }
-                pages.push(RunPage {
-                    run: record.run.clone(),
-                    ..RunPage::default()
-                });
-                pages.len() - 1
-            });
-        if let Some(page) = pages.get_mut(at) {
-            take(page, store, &record);
-        }
-    }
-    pages.reverse();
-    Ok(pages)
-}
-
-fn take(page: &mut RunPage, store: &Store, record: &Record) {
-    let text = |pointer: &str| record.body.pointer(pointer).and_then(Value::as_str);
-    if record.kind == RecordKind::Landing
-        && let Some(Ok(diff)) = text("/diff_blob_sha256").map(|id| store.get_blob(id))
-    {
-        let shown = diff.get(..LONGEST_DIFF.min(diff.len())).unwrap_or_default();
-        page.diff = Some(String::from_utf8_lossy(shown).into_owned());
-        page.diff_cut = shown.len() < diff.len();
-    }
-    page.stations.push(Station {
+fn run_page(run: &ExportedRun) -> RunPage {
+    let stations = run.records.iter().map(|record| Station {
         time: record.ts.clone(),
         kind: record.kind,
         words: station(record).1,
     });
+    RunPage {
+        run: run.run.clone(),
+        stations: stations.collect(),
+        diff: run.diff.clone(),
+        diff_cut: run.is_diff_cut,
+    }
 }

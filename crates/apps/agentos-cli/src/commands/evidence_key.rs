@@ -2,100 +2,41 @@
 //!
 //! Owns: what is shown of them. Never: shows a secret.
 
-use std::path::Path;
+use agentos_host::KeyReport;
 
-use agentos_engine::Cause;
-use agentos_engine::ports::EffectError;
-use agentos_evidence::{PublicKey, TrustedKey};
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use crate::app::{App, Done, output_failed, usage};
+use crate::app::{App, Done, output_failed};
 use crate::args::evidence::{KeyRotateArgs, KeyTrustArgs};
 use crate::exit::Exit;
-use crate::wire::signer::{self, Kept};
-use crate::{escape, input, render};
-
-/// `agentos evidence key … --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct KeyReport {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// The key that signs here, if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<OwnKey>,
-    /// The keys whose signatures count.
-    pub trusted: Vec<KnownKey>,
-}
-
-/// The user's own key.
-#[derive(Serialize, JsonSchema)]
-pub struct OwnKey {
-    /// Its fingerprint, as `ssh-keygen -l` shows it.
-    pub id: String,
-    /// Its public half, as OpenSSH writes it.
-    pub public: String,
-    /// Where its secret half is kept: `file` or `keyring`.
-    pub store: String,
-}
-
-/// A key whose signatures count.
-#[derive(Serialize, JsonSchema)]
-pub struct KnownKey {
-    /// Whose it is.
-    pub name: String,
-    /// Its fingerprint.
-    pub id: String,
-    /// Itself, as OpenSSH writes it.
-    pub public: String,
-}
+use crate::{escape, render};
 
 /// Shows the key, and those that are trusted.
 pub fn show(app: &App) -> Done {
-    let own = signer::existing(app).map_err(|why| {
-        EffectError::new(
-            Cause::Tool,
-            "no-signing-key",
-            format!("the key cannot be read: {why}"),
-        )
-    })?;
-    print(app, own.as_ref())
+    print(app, &app.host.evidence_keys()?)
 }
 
 /// Makes a new key.
 pub fn rotate(app: &App, args: &KeyRotateArgs) -> Done {
-    let is_first = signer::trusted(app)?.is_empty();
-    let kept = signer::rotate(app, args.store)?;
+    let (report, is_first) = app.host.rotate_evidence_key(args.store.map(Into::into))?;
     let older = match is_first {
         true => "",
         false => "; the older ones go on counting for what they signed",
     };
-    app.printer.note(&format!(
-        "a new key signs from now on{older}: {}",
-        kept.key.public().id()
-    ));
-    print(app, Some(&kept))
+    if let Some(key) = &report.key {
+        app.printer
+            .note(&format!("a new key signs from now on{older}: {}", key.id));
+    }
+    print(app, &report)
 }
 
 /// Lets a key count.
 pub fn trust(app: &App, args: &KeyTrustArgs) -> Done {
-    let text = match args.key.starts_with("ssh-ed25519 ") {
-        true => args.key.clone(),
-        false => input::text_file(&app.env, Path::new(&args.key), 1 << 20)?,
-    };
-    let keys: Vec<PublicKey> = text.lines().filter_map(PublicKey::from_line).collect();
-    if keys.is_empty() {
-        return Err(usage("there is no Ed25519 key in what was given")
-            .hint("give a file with lines as `ssh-ed25519 AAAA…`, or such a line itself"));
-    }
-    for key in &keys {
-        let new = signer::trust(app, &args.name, key)?;
-        let word = if new {
+    for (id, is_new) in app.host.trust_evidence_keys(&args.name, &args.key)? {
+        let word = if is_new {
             "trusted from now on"
         } else {
             "trusted already"
         };
-        app.printer.note(&format!("{}: {word}", key.id()));
+        app.printer.note(&format!("{id}: {word}"));
     }
     if app.printer.json {
         return show(app);
@@ -103,31 +44,14 @@ pub fn trust(app: &App, args: &KeyTrustArgs) -> Done {
     Ok(Exit::Done)
 }
 
-fn print(app: &App, own: Option<&Kept>) -> Done {
-    let report = KeyReport {
-        version: 1,
-        key: own.map(|kept| OwnKey {
-            id: kept.key.public().id(),
-            public: kept.key.public().line(),
-            store: kept.store.to_owned(),
-        }),
-        trusted: signer::trusted(app)?.iter().map(known).collect(),
-    };
+fn print(app: &App, report: &KeyReport) -> Done {
     let shown = if app.printer.json {
-        app.printer.json(&report)
+        app.printer.json(report)
     } else {
-        app.printer.data(&words(&report))
+        app.printer.data(&words(report))
     };
     shown.map_err(|error| output_failed(&error))?;
     Ok(Exit::Done)
-}
-
-fn known(key: &TrustedKey) -> KnownKey {
-    KnownKey {
-        name: key.name.clone(),
-        id: key.key.id(),
-        public: key.key.line(),
-    }
 }
 
 fn words(report: &KeyReport) -> String {

@@ -2,7 +2,7 @@
 //!
 //! Owns: which page is meant. Never: writes a file; a package redirects the output.
 
-use agentos_profile::nearest;
+use agentos_host::nearest;
 use clap::Command;
 use clap_mangen::Man;
 use serde::Serialize;

@@ -2,25 +2,14 @@
 //!
 //! Owns: the filters and the table. Never: says that a server has a model; `tool health` asks it.
 
-use agentos_profile::{KnownModel, known_model, known_models, nearest_model};
+use agentos_host::{KnownModel, ModelList, known_model, known_models, nearest_model};
 use agentos_tool::Ability;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::app::{App, Done, output_failed, usage};
 use crate::args::tool::{ModelsListArgs, ModelsShowArgs};
 use crate::escape;
 use crate::exit::Exit;
 use crate::render::columns;
-
-/// `agentos models list --json`, and with one model `models show --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct ModelList {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// The models.
-    pub models: Vec<&'static KnownModel>,
-}
 
 /// Lists them.
 pub fn list(app: &App, args: &ModelsListArgs) -> Done {

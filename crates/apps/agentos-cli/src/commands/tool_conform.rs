@@ -1,61 +1,22 @@
 //! `agentos tool conform`: does a program speak the tool protocol?
 //!
-//! Owns: the tasks that it is given and the report. Never: lands anything, or needs a repository.
+//! Owns: the table and the exit code. Never: needs a repository.
 
-use agentos_tool::{ContextFile, EditFormat, NoProgress, TaskLimits, ToolError, ToolOutput, ToolTask};
-use schemars::JsonSchema;
-use serde::Serialize;
+use agentos_host::{ConformCheck, ProgramOptions, ToolConform};
 
 use crate::app::{App, Done, output_failed};
 use crate::args::tool::ConformArgs;
-use crate::clock;
 use crate::escape;
 use crate::exit::Exit;
-use crate::wire::{agents, runtime};
-
-/// Bytes of the large task's one file: more than a pipe holds.
-const LARGE: usize = 1 << 20;
-
-/// `agentos tool conform --json`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ToolConform {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// The version of the protocol that was spoken.
-    pub protocol: u32,
-    /// True when every check passed.
-    pub conforms: bool,
-    /// The checks, in order.
-    pub checks: Vec<ConformCheck>,
-}
-
-/// One check.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ConformCheck {
-    /// What was tried.
-    pub name: String,
-    /// Whether the tool did what the protocol says.
-    pub passed: bool,
-    /// What was seen.
-    pub seen: String,
-}
 
 /// Runs the verb.
 pub fn conform(app: &App, args: &ConformArgs) -> Done {
-    let tool = agents::conforming(app, args)?;
-    let mut checks = Vec::new();
-    for (name, task) in tasks(args.timeout) {
-        checks.push(check(
-            name,
-            runtime::block_on(tool.adapter.run(&task, &NoProgress))?,
-        ));
-    }
-    let report = ToolConform {
-        version: 1,
-        protocol: agentos_tool::PROTOCOL,
-        conforms: checks.iter().all(|check| check.passed),
-        checks,
+    let program = ProgramOptions {
+        command: args.command.clone(),
+        readable: args.readable.clone(),
+        ..ProgramOptions::default()
     };
+    let report = app.host.conform(&program, args.timeout)?;
     let shown = if app.printer.json {
         app.printer.json(&report)
     } else {
@@ -67,64 +28,6 @@ pub fn conform(app: &App, args: &ConformArgs) -> Done {
     } else {
         Exit::ToolUnavailable
     })
-}
-
-fn tasks(timeout_seconds: u64) -> [(&'static str, ToolTask); 3] {
-    let file = |path: &str, content: &str| ContextFile {
-        path: path.to_owned(),
-        content: content.to_owned(),
-    };
-    let task = |context: Vec<ContextFile>| ToolTask {
-        task_id: clock::new_run(),
-        instruction: "Add a line that says `world` at the end of hello.txt.".to_owned(),
-        context,
-        edit_format: EditFormat::default(),
-        allowed_paths: Vec::new(),
-        forbidden_paths: Vec::new(),
-        limits: TaskLimits {
-            timeout_seconds,
-            max_output_tokens: None,
-        },
-        attempt: 1,
-        feedback: None,
-    };
-    let line = "a line of text, with “quotes” and ünusual letters\n";
-    let large = line.repeat(LARGE / line.len());
-    let again = ToolTask {
-        attempt: 2,
-        feedback: Some("the first hunk's context is not in hello.txt".to_owned()),
-        ..task(vec![file("hello.txt", "hello\n")])
-    };
-    [
-        ("it answers a task", task(vec![file("hello.txt", "hello\n")])),
-        (
-            "it reads a task of a megabyte to its end",
-            task(vec![file("hello.txt", "hello\n"), file("large.txt", &large)]),
-        ),
-        ("it answers a second try, told why the first did not land", again),
-    ]
-}
-
-fn check(name: &str, done: Result<ToolOutput, ToolError>) -> ConformCheck {
-    let (passed, seen) = match done {
-        Ok(output) if output.text.trim().is_empty() => (false, "the answer is empty".to_owned()),
-        Ok(output) => {
-            let bytes = output.text.len();
-            (
-                true,
-                format!(
-                    "an answer of {bytes} bytes, ended as `{}`",
-                    output.finish.as_str()
-                ),
-            )
-        }
-        Err(error) => (false, error.message),
-    };
-    ConformCheck {
-        name: name.to_owned(),
-        passed,
-        seen,
-    }
 }
 
 fn table(report: &ToolConform) -> String {

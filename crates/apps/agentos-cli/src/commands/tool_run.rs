@@ -2,69 +2,41 @@
 //!
 //! Owns: the exit code of a verdict. Never: lands anything.
 
-use agentos_engine::Cause;
-use agentos_engine::ports::Cancel;
-use agentos_engine::run::{self as flow, Proposed, Request};
+use agentos_host::{
+    Cause, EffectError, Proposed, RunEnd, RunSpec, RunWork, SessionOptions, TaskSpec, was_interrupted,
+};
 use agentos_tool::{FinishReason, ResultStatus, RunId, ToolFailure};
 
-use super::run::{edit_format, limits, progress};
 use crate::app::{App, Done, output_failed};
 use crate::args::tool::ToolRunArgs;
 use crate::escape;
 use crate::exit::Exit;
 use crate::render;
-use crate::wire::agents;
-use crate::wire::session::{Session, Wanted};
-use crate::wire::tools::Tools;
-use crate::wire::{hosted, paths, runtime};
+use crate::terminal::follow::follow;
 
 /// Runs the verb.
 pub fn run(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
-    let mut session = Session::open(app, &Wanted::nothing(), run)?;
-    let tools = Tools::read(app, Some(session.work_dir()))?;
-    let tool = match agents::asked(app, &tools, &args.provider, &args.program, &session)? {
-        Some(tool) => tool,
-        None => hosted::hosted(app, tools.tool(app, &args.provider)?, &session)?,
+    let task = TaskSpec {
+        task: args.task.clone(),
+        provider: (&args.provider).into(),
+        program: (&args.program).into(),
+        files: args.files.clone(),
+        ..TaskSpec::default()
     };
-    agents::held(&tool, &args.program)?;
-    let task = agents::task(args.task.as_deref(), &args.program);
-    for notice in &tool.notices {
-        app.printer.note(&format!("note: {}", escape::line(notice)));
-    }
-    let files = paths::inside(&app.repo_dir(), session.work_dir(), &args.files)?;
-    let request = Request {
-        run,
-        adapter: tool.adapter.as_ref(),
-        model: tool.model.clone(),
-        instruction: &task,
-        files: &files,
-        edit_format: edit_format(args.provider.edit_format, &tool)?,
-        limits: limits(&args.provider, tool.timeout_seconds),
-        partial: false,
-        attempts: 1,
-        price: tool.price,
-        mock: None,
-        answers_once: false,
-        check: None,
+    let spec = RunSpec {
+        id: Some(run.clone()),
+        ..RunSpec::new(SessionOptions::looking(), RunWork::Question(task))
     };
-    let asked = runtime::block_on(async {
-        let mut cancel: Cancel<'_> = Box::pin(runtime::interrupted());
-        let display = progress(app);
-        let mut deps = session.deps();
-        let work = flow::ask(&mut deps, &request, display.sink(), &mut cancel);
-        display.during(work).await
-    })?;
-    session.seal(app);
-    match asked {
-        Ok(proposed) => {
+    match follow(app, spec)? {
+        RunEnd::Verdict(proposed) => {
             show(app, &proposed)?;
             Ok(exit(&proposed))
         }
-        Err(outcome) => app.finish(&outcome),
+        RunEnd::Outcome(ended) => app.finish(&ended.outcome),
     }
 }
 
-fn show(app: &App, proposed: &Proposed) -> Result<(), agentos_engine::ports::EffectError> {
+fn show(app: &App, proposed: &Proposed) -> Result<(), EffectError> {
     if !proposed.context.withheld.is_empty() {
         let left_out = render::outcome::withheld(&proposed.context.withheld);
         app.printer.error(left_out.trim_end());
@@ -83,9 +55,9 @@ fn show(app: &App, proposed: &Proposed) -> Result<(), agentos_engine::ports::Eff
     }
     let written = match (&proposed.result.diff, &proposed.answer) {
         // A person sees it escaped and coloured; a pipe gets the bytes that were judged.
-        (Some(diff), _) if app.env.stdout_is_terminal => app.page(&app.diff(diff.as_bytes(), None)),
+        (Some(diff), _) if app.streams.stdout_is_terminal => app.page(&app.diff(diff.as_bytes(), None)),
         (Some(diff), _) => app.printer.bytes(diff.as_bytes()),
-        (None, Some(answer)) if app.env.stdout_is_terminal => {
+        (None, Some(answer)) if app.streams.stdout_is_terminal => {
             app.page(&format!("{}\n", escape::block(answer.text.trim_end())))
         }
         (None, Some(answer)) => app
@@ -104,7 +76,7 @@ fn exit(proposed: &Proposed) -> Exit {
     if let Some(error) = &proposed.error {
         return match error.failure {
             ToolFailure::Timeout => Exit::from(Cause::Limit),
-            ToolFailure::Failed if flow::was_interrupted(error) => Exit::from(Cause::Interrupted),
+            ToolFailure::Failed if was_interrupted(error) => Exit::from(Cause::Interrupted),
             ToolFailure::Failed => Exit::from(Cause::Tool),
         };
     }

@@ -5,7 +5,7 @@
 use super::columns;
 use crate::escape;
 use crate::printer::{paint, style};
-use crate::wire::context::{ContextFileReport, ContextReport};
+use agentos_host::{ContextFileReport, ContextReport};
 
 /// A line for each file, and one for the whole.
 pub fn context(report: &ContextReport) -> String {

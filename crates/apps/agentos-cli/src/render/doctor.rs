@@ -2,9 +2,9 @@
 //!
 //! Owns: the lines. Never: leaves a fix out.
 
-use crate::commands::doctor::{CheckStatus, DoctorReport};
 use crate::escape;
 use crate::printer::{paint, style};
+use agentos_host::{CheckStatus, DoctorReport};
 
 /// One line for each check, with its fix below, and a last line that counts.
 pub fn doctor(report: &DoctorReport) -> String {

@@ -3,7 +3,7 @@
 //! Owns: which facts of a record are worth a line. Never: trusts a record's shape; a fact that is not there is
 //! left out.
 
-use agentos_evidence::{ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
+use agentos_host::{ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
 use agentos_tool::{Timestamp, dollars};
 use serde_json::Value;
 
@@ -331,7 +331,7 @@ pub fn verified(report: &VerifyReport, own: bool) -> String {
                 escape::line(&finding.detail)
             ));
         }
-        let unknown = |finding: &agentos_evidence::Finding| finding.tampering == Tampering::KeyUnknown;
+        let unknown = |finding: &agentos_host::Finding| finding.tampering == Tampering::KeyUnknown;
         if report.findings.iter().any(unknown) {
             out.push_str("  if you know whose key it is: `agentos evidence key trust KEY --name NAME`\n");
         }
@@ -458,7 +458,7 @@ fn no_tape(report: &VerifyReport) -> String {
     }
 }
 
-fn kind(finding: &agentos_evidence::Finding) -> &'static str {
+fn kind(finding: &agentos_host::Finding) -> &'static str {
     match finding.tampering {
         Tampering::Mutated => "changed",
         Tampering::Dropped => "dropped",

@@ -4,10 +4,10 @@
 
 use agentos_tool::{HealthStatus, ToolHealth, Usage, dollars};
 
-use crate::commands::probe::Probe;
-use crate::commands::tool_calls::{ToolCallProbe, Verdict};
 use crate::escape;
 use crate::printer::{paint, style};
+use agentos_host::Probe;
+use agentos_host::{ToolCallProbe, Verdict};
 
 /// One block for each tool.
 pub fn health(tools: &[ToolHealth]) -> String {

@@ -2,9 +2,9 @@
 //!
 //! Owns: the words. Never: shows the whole of a long file; that is for an editor.
 
-use crate::commands::init::{InitReport, ProposedFile};
 use crate::escape;
 use crate::printer::{paint, style};
+use agentos_host::{InitReport, ProposedFile};
 
 /// A file of at most so many lines is shown whole.
 const SHORT: usize = 12;

@@ -2,15 +2,15 @@
 //!
 //! Owns: the sentence, the reasons and the next step. Never: shows more than what helps.
 
-use agentos_engine::context::Withheld;
-use agentos_engine::{Outcome, OutcomeKind, Tried};
-use agentos_policy::{Decision, Effect};
+use agentos_host::Withheld;
+use agentos_host::{Decision, Effect};
+use agentos_host::{Outcome, OutcomeKind, Tried};
 use agentos_tool::dollars;
 
 use super::report::report;
-use crate::commands::approve::OpenRequest;
 use crate::escape;
 use crate::printer::{paint, style};
+use agentos_host::OpenRequest;
 
 /// What a person reads. `verbose` shows the report of a landed change as well.
 pub fn outcome(outcome: &Outcome, verbose: bool) -> String {

@@ -3,7 +3,7 @@
 //! Owns: the page. Never: holds a script, a link to anywhere, or untrusted text that is not inert: every text goes
 //! through one function, and the page's own policy lets nothing run or load.
 
-use agentos_evidence::{RecordKind, VerifyReport};
+use agentos_host::{RecordKind, VerifyReport};
 
 use crate::escape;
 

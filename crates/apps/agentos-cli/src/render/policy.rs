@@ -2,12 +2,12 @@
 //!
 //! Owns: the tree, the lists and their words. Never: shows untrusted text as it came.
 
-use agentos_policy::{Advice, Decision, Effect, Explained, Explanation, Layer, PolicySet, RuleRef};
+use agentos_host::{Advice, Decision, Effect, Explained, Explanation, Layer, PolicySet, RuleRef};
 
 use super::outcome::effect;
-use crate::commands::policy::TestedFile;
 use crate::escape;
 use crate::printer::{paint, style};
+use agentos_host::TestedFile;
 
 /// The answer with its reasons and remedies.
 pub fn decision(decision: &Decision) -> String {

@@ -5,10 +5,10 @@
 use agentos_tool::Timestamp;
 
 use super::columns;
-use crate::commands::status::{PolicyStatus, RepositoryStatus, StatusReport};
 use crate::commands::tool_list::broken;
 use crate::escape;
 use crate::printer::{paint, style};
+use agentos_host::{PolicyStatus, RepositoryStatus, StatusReport};
 
 /// The report as lines with a word in front of each.
 pub fn status(report: &StatusReport, now: &Timestamp) -> String {

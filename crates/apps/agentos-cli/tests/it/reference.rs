@@ -73,7 +73,11 @@ fn codes() -> BTreeSet<String> {
         found.extend(of);
     }
     let mut files = Vec::new();
-    for folder in ["apps/agentos-cli/src", "flow/agentos-engine/src"] {
+    for folder in [
+        "apps/agentos-cli/src",
+        "flow/agentos-engine/src",
+        "flow/agentos-host/src",
+    ] {
         sources(&crates.join(folder), &mut files);
     }
     for file in files {

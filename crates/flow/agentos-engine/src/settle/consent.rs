@@ -6,13 +6,14 @@
 use agentos_evidence::RecordKind;
 use agentos_landing::Change;
 use agentos_policy::{Consent, Decision, Effect, Hashes, ToolFacts};
-use agentos_tool::Timestamp;
+use agentos_tool::{RunId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Deps, Proposal};
-use crate::ports::{Answer, EffectError, TargetInfo, Writes};
+use super::{Deps, Proposal, way_on};
+use crate::ports::{Answer, Cancel, ConsentQuestion, EffectError, TargetInfo, Writes};
 use crate::records::{self, ConsentBody};
+use crate::run::race;
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// How long a request stays open: a working week.
@@ -45,6 +46,8 @@ pub(super) enum Consented {
     Given(Consent),
     /// A person said no.
     Declined,
+    /// The run was stopped while a person was asked: the request stays open.
+    Stopped,
     /// Nobody could be asked.
     Nobody {
         /// Whether a person may still say yes.
@@ -53,19 +56,26 @@ pub(super) enum Consented {
 }
 
 /// Asks for consent where policy does, and records what was said.
-pub(super) fn consent(
+pub(super) async fn consent(
     deps: &mut Deps<'_>,
     proposal: &Proposal<'_>,
-    change: &Change,
-    decision: &Decision,
+    (change, decision): (&Change, &Decision),
     target: &TargetInfo,
+    cancel: &mut Cancel<'_>,
 ) -> Result<Consented, EffectError> {
     match decision.effect() {
         Effect::Allow | Effect::Deny => return Ok(Consented::NotNeeded),
         Effect::Ask => {}
     }
     let hashes = Hashes::of(change, decision, &target.place());
-    let answer = deps.consent.ask(change, decision, &hashes);
+    let question = ConsentQuestion {
+        change,
+        decision,
+        hashes: &hashes,
+    };
+    let asked = race(deps.consent.ask(question), cancel).await;
+    let is_stopped = asked.is_none();
+    let answer = asked.unwrap_or(Answer::Nobody);
     let (given, consent) = match &answer {
         Answer::Yes(consent) => (true, Some(consent)),
         Answer::No | Answer::Nobody => (false, None),
@@ -86,6 +96,7 @@ pub(super) fn consent(
     Ok(match answer {
         Answer::Yes(consent) => Consented::Given(consent),
         Answer::No => Consented::Declined,
+        Answer::Nobody if is_stopped && request.is_some() => Consented::Stopped,
         Answer::Nobody => Consented::Nobody {
             open: request.is_some(),
         },
@@ -98,6 +109,17 @@ pub(super) fn declined(mut outcome: Outcome, decision: Decision) -> Outcome {
     outcome.cause = Cause::Consent;
     outcome.code = Some("declined".to_owned());
     outcome.message = "declined; nothing was landed".to_owned();
+    outcome.decision = Some(decision);
+    outcome
+}
+
+/// Ends a run that was stopped while a person was asked. Its request stays open.
+pub(super) fn stopped(mut outcome: Outcome, decision: Decision, run: &RunId) -> Outcome {
+    outcome.outcome = OutcomeKind::ConsentNeeded;
+    outcome.cause = Cause::Interrupted;
+    outcome.code = Some("interrupted".to_owned());
+    outcome.message = "stopped before an answer; nothing was landed, and the request stays open".to_owned();
+    outcome.hint = Some(way_on(run));
     outcome.decision = Some(decision);
     outcome
 }

@@ -8,18 +8,21 @@ use std::sync::Arc;
 
 use agentos_evidence::RecordKind;
 use agentos_landing::{Base, BaseError, Change, DirEntry, Entry, EntryKind, FileMode, KnownBlob};
-use agentos_policy::{Approved, Decision, Hashes, PolicySet, ToolFacts};
+use agentos_policy::{Approved, PolicySet, ToolFacts};
 use agentos_tool::{Enforcement, ExecutionMode, RunId, StateMeasurement, Timestamp};
 use serde_json::{Value, json};
 
 use super::{Deps, Proposal, apply};
 use crate::ports::{
-    Answer, Clock, ConsentPort, EffectError, Evidence, LandOrder, Landed, LandingRecords, Measured,
-    PolicyInForce, Repository, TargetInfo, Writes,
+    Answer, Cancel, Clock, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, Evidence, LandOrder,
+    Landed, LandingRecords, Measured, PolicyInForce, Repository, TargetInfo, Writes,
 };
 use crate::{Cause, Outcome, OutcomeKind};
 
 const DIFF: &[u8] = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
+
+/// Policy asks about it.
+const WORKFLOW: &[u8] = b"--- /dev/null\n+++ b/.github/workflows/ci.yml\n@@ -0,0 +1 @@\n+on: push\n";
 
 struct Files;
 
@@ -198,8 +201,17 @@ impl Evidence for Tape {
 struct Nobody;
 
 impl ConsentPort for Nobody {
-    fn ask(&mut self, _change: &Change, _decision: &Decision, _hashes: &Hashes) -> Answer {
-        Answer::Nobody
+    fn ask<'a>(&'a mut self, _question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
+        Box::pin(std::future::ready(Answer::Nobody))
+    }
+}
+
+/// A person who does not answer.
+struct Silent;
+
+impl ConsentPort for Silent {
+    fn ask<'a>(&'a mut self, _question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
+        Box::pin(std::future::pending())
     }
 }
 
@@ -212,6 +224,18 @@ impl Clock for Noon {
 }
 
 fn applied(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Vec<RecordKind>) {
+    let never = Box::pin(std::future::pending());
+    asked(behaviour, fails_on, DIFF, &mut Nobody, never)
+}
+
+/// Lands an answer, with somebody to ask and somebody who may stop it.
+fn asked(
+    behaviour: Behaviour,
+    fails_on: Option<RecordKind>,
+    answer: &[u8],
+    consent: &mut dyn ConsentPort,
+    mut cancel: Cancel<'_>,
+) -> (Outcome, Vec<RecordKind>) {
     let run = RunId::parse("run-1").unwrap();
     let repo = Repo(behaviour);
     let mut tape = Tape {
@@ -221,12 +245,12 @@ fn applied(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Vec<
     let mut deps = Deps {
         repo: &repo,
         evidence: &mut tape,
-        consent: &mut Nobody,
+        consent,
         clock: &Noon,
     };
     let proposal = Proposal {
         run: &run,
-        answer: DIFF,
+        answer,
         seen: Vec::new(),
         tool: ToolFacts {
             provider: "patch".to_owned(),
@@ -247,8 +271,27 @@ fn applied(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Vec<
         answers: None,
         proved: None,
     };
-    let outcome = apply(&mut deps, "apply", "x", &proposal);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let outcome = runtime.block_on(apply(&mut deps, "apply", "x", &proposal, &mut cancel));
     (outcome, tape.kinds)
+}
+
+#[test]
+fn a_run_that_is_stopped_at_its_question_leaves_the_request_open() {
+    let stopped = Box::pin(std::future::ready(()));
+    let (outcome, kinds) = asked(Behaviour::Lands, None, WORKFLOW, &mut Silent, stopped);
+    assert_eq!(
+        (outcome.outcome, outcome.cause, outcome.code.as_deref()),
+        (
+            OutcomeKind::ConsentNeeded,
+            Cause::Interrupted,
+            Some("interrupted")
+        ),
+        "{}",
+        outcome.message
+    );
+    use RecordKind::{Answer, Consent, Decision, Landing, Refusal, Task};
+    assert_eq!(kinds, [Task, Answer, Landing, Decision, Consent, Refusal]);
 }
 
 #[test]

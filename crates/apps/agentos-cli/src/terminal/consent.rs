@@ -1,0 +1,232 @@
+//! Asks the person at the terminal for consent.
+//!
+//! Owns: the question and the screen it is asked on. Never: takes silence for a yes, or hides a reason.
+
+use std::io::{self, BufRead, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use agentos_host::Decision;
+use agentos_landing::Change;
+use agentos_pager::Pager;
+
+use crate::escape;
+use crate::printer::{paint, style};
+use crate::render;
+use crate::terminal::screen::{self, Size};
+
+/// What a person is shown who has to agree.
+pub struct Screen<'a> {
+    /// The change.
+    pub change: &'a Change,
+    /// What policy says of it.
+    pub decision: &'a Decision,
+    /// The ref it goes to.
+    pub target: &'a str,
+    /// What is written there.
+    pub writes: &'a str,
+    /// How much the screen shows.
+    pub size: Size,
+    /// Set while a pager has the terminal.
+    pub is_paging: &'a AtomicBool,
+    /// What shows more than that; without one, this screen does.
+    pub pager: Option<Pager>,
+}
+
+/// Asks the person on standard input. What cannot be asked is a no.
+pub fn asked(screen: &Screen<'_>) -> bool {
+    let asked = screen.ask(&mut io::stdin().lock(), &mut anstream::stderr().lock());
+    asked.unwrap_or(false)
+}
+
+impl Screen<'_> {
+    /// Asks until there is an answer. The end of the input is a no.
+    fn ask(&self, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<bool> {
+        out.write_all(self.summary().as_bytes())?;
+        loop {
+            out.write_all(b"land it? [y]es, [n]o, [s]how the diff, [e]xplain: ")?;
+            out.flush()?;
+            let Some(word) = line(input)? else {
+                return Ok(false);
+            };
+            match word.as_str() {
+                "y" | "yes" => return Ok(true),
+                "n" | "no" | "" => return Ok(false),
+                "s" | "show" => {
+                    let diff = String::from_utf8_lossy(self.change.canonical_diff());
+                    let text = render::diff::diff(&diff, self.size.width, None);
+                    self.page(&text, input, out)?;
+                }
+                "e" | "explain" => {
+                    let text = format!("{}\n", escape::block(&self.decision.explanation()));
+                    self.page(&text, input, out)?;
+                }
+                _ => out.write_all(b"answer y, n, s or e\n")?,
+            }
+        }
+    }
+
+    /// What would happen, where, and which rules ask.
+    pub fn summary(&self) -> String {
+        let stats = self.change.stats();
+        let files = self.change.files().len();
+        let place = escape::line(self.target.strip_prefix("refs/heads/").unwrap_or(self.target));
+        let what = match self.writes {
+            "work-tree-only" => "in the work tree, without a commit".to_owned(),
+            _ => format!("as a commit on {place}"),
+        };
+        let mut text = format!(
+            "{} {files} {}, +{} -{}, {what}\n",
+            paint(style::WARN, "policy asks for your consent:"),
+            if files == 1 { "file" } else { "files" },
+            stats.added,
+            stats.removed
+        );
+        for file in self.change.files().iter().take(20) {
+            let path = escape::line(file.path.as_str());
+            text.push_str(&format!(
+                "  {path} +{} -{}\n",
+                file.stats.added, file.stats.removed
+            ));
+        }
+        if files > 20 {
+            text.push_str(&format!("  and {} more\n", files - 20));
+        }
+        text.push_str(&render::outcome::groups(self.decision));
+        text
+    }
+
+    /// Shows text in the pager if it is longer than the screen, or itself a screen at a time.
+    fn page(&self, text: &str, input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<()> {
+        let lines: Vec<&str> = text.lines().collect();
+        let screen = self.size.height.saturating_sub(1).max(1);
+        let pager = self.pager.as_ref().filter(|_| lines.len() > screen);
+        if let Some(pager) = pager {
+            self.is_paging.store(true, Ordering::SeqCst);
+            let shown = screen::show(pager, text);
+            self.is_paging.store(false, Ordering::SeqCst);
+            if shown.is_ok() {
+                return Ok(());
+            }
+        }
+        let mut shown = 0;
+        for chunk in lines.chunks(screen) {
+            for line in chunk {
+                out.write_all(line.as_bytes())?;
+                out.write_all(b"\n")?;
+            }
+            shown += chunk.len();
+            if shown < lines.len() {
+                let more = format!("-- {shown} of {} lines; enter: more, q: back -- ", lines.len());
+                out.write_all(paint(style::DIM, &more).as_bytes())?;
+                out.flush()?;
+                if line(input)?.is_none_or(|word| word.starts_with('q')) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A line in lower case; none at the end of the input.
+fn line(input: &mut dyn BufRead) -> io::Result<Option<String>> {
+    let mut line = String::new();
+    let read = input.read_line(&mut line)?;
+    Ok((read > 0).then(|| line.trim().to_ascii_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_host::{PolicySet, ToolFacts, now};
+    use agentos_landing::{FileState, RepoPath, ResultFacts};
+
+    use agentos_tool::{Enforcement, ExecutionMode};
+
+    use super::*;
+
+    /// What a person sees who types these lines, without colours, and whether it is a yes.
+    fn typed(lines: &str) -> (bool, String) {
+        let file = |path: &str, new: &str| {
+            let path = RepoPath::new(path).unwrap();
+            (path, None, Some(FileState::regular(new.as_bytes())))
+        };
+        let workflow: String = (1..=6).map(|n| format!("step {n}\n")).collect();
+        let files = vec![
+            file(".github/workflows/ci.yml", &workflow),
+            file("src/a.rs", "fn a() {}\n"),
+        ];
+        let change = Change::new(files).unwrap();
+        let facts = ResultFacts::default();
+        let tool = ToolFacts {
+            provider: "patch".to_owned(),
+            model: None,
+            execution_mode: ExecutionMode::Local,
+            enforcement: Enforcement::Observed,
+            attempt: 1,
+            at: now(),
+            context_bytes: 0,
+            target_ref: None,
+            checked: false,
+        };
+        let decision = PolicySet::builtin().unwrap().decide(&change, &facts, &tool);
+        let screen = Screen {
+            change: &change,
+            decision: &decision,
+            target: "refs/heads/main",
+            writes: "commit-and-work-tree",
+            size: Size {
+                height: 10,
+                width: 80,
+            },
+            is_paging: &AtomicBool::new(false),
+            pager: None,
+        };
+        let mut out = Vec::new();
+        let yes = screen.ask(&mut lines.as_bytes(), &mut out).unwrap();
+        (
+            yes,
+            anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string(),
+        )
+    }
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        for (lines, expected) in [
+            ("y\n", true),
+            ("YES\n", true),
+            ("s\n\n\ny\n", true),
+            ("what\ny\n", true),
+            ("n\n", false),
+            ("\n", false),
+            ("", false),
+            ("s\n", false),
+            ("maybe\n", false),
+        ] {
+            assert_eq!(typed(lines).0, expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn the_screen_says_what_where_and_which_rule_asks() {
+        insta::assert_snapshot!(typed("s\nq\ne\nn\n").1, @r"
+        policy asks for your consent: 2 files, +7 -0, as a commit on main
+          .github/workflows/ci.yml +6 -0
+          src/a.rs +1 -0
+          ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci)
+        land it? [y]es, [n]o, [s]how the diff, [e]xplain: .github/workflows/ci.yml
+        new file mode 100644
+        index 0000000000000000000000000000000000000000..79c57697129782419ceb789b8057389f6117fe76
+        --- /dev/null
+        +++ b/.github/workflows/ci.yml
+        @@ -0,0 +1,6 @@
+              1 +step 1
+              2 +step 2
+              3 +step 3
+        -- 9 of 19 lines; enter: more, q: back -- land it? [y]es, [n]o, [s]how the diff, [e]xplain: ask
+          ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:104)
+          allow the change: a change whose paths are allowed may land (default.land, built-in/default.toml:16)
+          allow .github/workflows/ci.yml and 1 more: ordinary files may be edited (default.edit, built-in/default.toml:7)
+        land it? [y]es, [n]o, [s]how the diff, [e]xplain:
+        ");
+    }
+}

@@ -1,0 +1,160 @@
+//! A run, followed on the terminal from its first event to its end.
+//!
+//! Owns: which event is shown how, and Ctrl-C while it goes on. Never: does anything of the run's work.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use agentos_host::{
+    Activity, ConsentAnswer, ConsentMode, ConsentRequested, EffectError, Notice, RunEnd, RunEvent, RunHandle,
+    RunSpec, RunWork, block_on, block_on_local,
+};
+
+use super::consent::{self, Screen};
+use super::interrupt::{interrupted, on_interrupt};
+use super::progress::Display;
+use super::working::Working;
+use super::{progress, screen};
+use crate::app::App;
+use crate::escape;
+use crate::printer::Printer;
+use crate::render;
+
+/// Starts a run and follows it to its end.
+///
+/// # Errors
+/// If the run cannot begin.
+pub fn follow(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
+    let display = progress::display(app);
+    let asks_tool = matches!(spec.work, RunWork::Task(_) | RunWork::Question(_));
+    let asks_person = spec.consent == ConsentMode::Person;
+    let handle = app.host.start_run(spec)?;
+    // A landing on a pipe is over in milliseconds: it needs no timers, and Ctrl-C may end it as any program until a signing program
+    // is started.
+    if asks_tool || asks_person || matches!(display, Display::Terminal(_)) {
+        block_on(shown(app, handle, &display, true))?
+    } else {
+        block_on_local(shown(app, handle, &display, false))?
+    }
+}
+
+/// Says who consents: whoever said yes beforehand, a person at the terminal, or nobody.
+pub fn consent_mode(app: &App, said_yes: bool) -> ConsentMode {
+    let can_ask = app.streams.can_ask && !app.printer.json;
+    match (said_yes, can_ask) {
+        (true, _) => ConsentMode::Beforehand {
+            who: app.host.environment().user(),
+            how: "--yes".to_owned(),
+        },
+        (false, true) => ConsentMode::Person,
+        (false, false) => ConsentMode::Nobody,
+    }
+}
+
+async fn shown(
+    app: &App,
+    mut handle: RunHandle,
+    display: &Display,
+    watches_keys: bool,
+) -> Result<RunEnd, EffectError> {
+    let control = handle.control();
+    let mut searching = None;
+    let mut is_stopped = false;
+    loop {
+        let event = tokio::select! {
+            biased;
+            () = interrupted(), if watches_keys && !is_stopped => {
+                is_stopped = true;
+                control.cancel();
+                continue;
+            }
+            event = display.during(handle.events().next()) => event,
+        };
+        let Some(event) = event else { break };
+        searching = searching.filter(|_| matches!(event, RunEvent::Record(_)));
+        match event {
+            RunEvent::Began(Activity::SearchingContext) => {
+                searching = Some(Working::on(app, "searching the repository", None));
+            }
+            RunEvent::Began(Activity::AskingTool) => display.begin(),
+            RunEvent::Began(Activity::SigningCommit) if !watches_keys => {
+                let control = control.clone();
+                on_interrupt(move || control.cancel());
+            }
+            RunEvent::Began(Activity::SigningCommit) => {}
+            RunEvent::Notice(notice) => {
+                display.pause();
+                note(app.printer, &notice);
+            }
+            RunEvent::ContextFound(found) => app.printer.note(&render::context::note(&found)),
+            RunEvent::Progress(progress) => display.sink().progress(progress),
+            RunEvent::Record(_) => {}
+            RunEvent::ConsentRequested(requested) => {
+                display.end();
+                match put_question(app, requested).await {
+                    Some(answer) => control.answer(answer),
+                    None => {
+                        is_stopped = true;
+                        control.cancel();
+                    }
+                }
+            }
+        }
+    }
+    display.end();
+    handle.outcome().await
+}
+
+/// Asks the person at the terminal. `None` if they pressed Ctrl-C instead of answering; in a pager the key is the pager's.
+async fn put_question(app: &App, requested: Arc<ConsentRequested>) -> Option<ConsentAnswer> {
+    let is_paging = Arc::new(AtomicBool::new(false));
+    let (asker, paging) = (app.clone(), Arc::clone(&is_paging));
+    // Standard input cannot be polled: a thread waits for the line, and is left behind when the process ends.
+    let mut answer = tokio::task::spawn_blocking(move || ask(&asker, &requested, &paging));
+    loop {
+        tokio::select! {
+            answered = &mut answer => return answered.ok(),
+            () = interrupted() => if !is_paging.load(Ordering::SeqCst) {
+                // The terminal has shown `^C` in the middle of the question.
+                app.printer.error("");
+                return None;
+            }
+        }
+    }
+}
+
+fn ask(app: &App, requested: &ConsentRequested, is_paging: &AtomicBool) -> ConsentAnswer {
+    let screen = Screen {
+        is_paging,
+        change: &requested.change,
+        decision: &requested.decision,
+        target: &requested.hashes.target_ref,
+        writes: &requested.hashes.writes,
+        size: screen::size(app.host.environment()),
+        // A pager that is not there is reported when a text is to be shown in it; here the screen does without.
+        pager: screen::pager(app).ok().flatten(),
+    };
+    let hashes = Box::new(requested.hashes.clone());
+    if consent::asked(&screen) {
+        ConsentAnswer::Yes {
+            hashes,
+            who: app.host.environment().user(),
+            how: "terminal".to_owned(),
+        }
+    } else {
+        ConsentAnswer::No { hashes }
+    }
+}
+
+/// Shows a notice, unless the caller wants quiet.
+pub fn note(printer: Printer, notice: &Notice) {
+    let word = match notice.code {
+        agentos_host::RECOVERED => "recovered",
+        _ => "note",
+    };
+    let mut text = format!("{word}: {}", escape::line(&notice.message));
+    for detail in &notice.details {
+        text.push_str(&format!("\n  {}", escape::line(detail)));
+    }
+    printer.note(&text);
+}

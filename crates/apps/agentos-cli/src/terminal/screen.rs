@@ -1,0 +1,140 @@
+//! The terminal that a person looks at: its size, and the pager for what is longer.
+//!
+//! Owns: when a pager is started. Never: starts one where nobody looks, where the text fits, or for a program; takes one
+//! from a repository.
+
+use std::io;
+
+use agentos_host::Environment;
+use agentos_pager::{Pager, PagerError, Surroundings};
+use anstream::{AutoStream, ColorChoice};
+
+use crate::app::App;
+use crate::escape;
+use crate::terminal::interrupt::on_interrupt;
+
+/// Lines and columns where the terminal does not say.
+const USUAL: Size = Size {
+    height: 40,
+    width: 80,
+};
+
+/// How much a terminal shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Lines.
+    pub height: usize,
+    /// Columns.
+    pub width: usize,
+}
+
+/// The size of the terminal: what `LINES` and `COLUMNS` say, else what it says itself.
+pub fn size(environment: &Environment) -> Size {
+    let told = |name: &str| {
+        let number = environment.get(name)?.parse().ok()?;
+        (number > 0).then_some(number)
+    };
+    let own = terminal_size::terminal_size();
+    let (width, height) = own.map_or((USUAL.width, USUAL.height), |(width, height)| {
+        (usize::from(width.0), usize::from(height.0))
+    });
+    Size {
+        height: told("LINES").unwrap_or(height).max(2),
+        width: told("COLUMNS").unwrap_or(width).max(1),
+    }
+}
+
+/// Columns for a text on standard output; what is read by a program is never laid out for a wide screen.
+pub fn width(app: &App) -> usize {
+    if app.streams.stdout_is_terminal {
+        size(app.host.environment()).width
+    } else {
+        USUAL.width
+    }
+}
+
+/// Lines of the screen that a text takes, colours aside.
+fn rows(text: &str, width: usize) -> usize {
+    let plain = anstream::adapter::strip_str(text).to_string();
+    let of_line = |line: &str| line.chars().count().div_ceil(width).max(1);
+    plain.lines().map(of_line).sum()
+}
+
+/// The user's pager, where there is one and a person looks.
+///
+/// # Errors
+/// When the one that the user named is not there.
+pub fn pager(app: &App) -> Result<Option<Pager>, PagerError> {
+    if app.common.no_pager || app.printer.json || app.printer.quiet || !app.streams.stdout_is_terminal {
+        return Ok(None);
+    }
+    let vars = app.host.environment().vars();
+    let set = |name: &str| vars.get(name).map(String::as_str);
+    Pager::chosen(&Surroundings {
+        own: set("AGENTOS_PAGER"),
+        usual: set("PAGER"),
+        less: set("LESS"),
+        path: set("PATH").unwrap_or_default(),
+    })
+}
+
+/// Shows a text in a pager, with colours where standard output takes them.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn show(pager: &Pager, text: &str) -> Result<(), PagerError> {
+    // In a pager the key is the pager's: it must not end us and leave the pager alone with the terminal.
+    on_interrupt(|| {});
+    match AutoStream::choice(&io::stdout()) {
+        ColorChoice::Never => pager.show(anstream::adapter::strip_str(text).to_string().as_bytes()),
+        ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => pager.show(text.as_bytes()),
+    }
+}
+
+impl App {
+    /// Shows data that may be long: in a pager where a person looks and it is longer than the screen.
+    ///
+    /// # Errors
+    /// When standard output cannot be written.
+    pub fn page(&self, text: &str) -> io::Result<()> {
+        let screen = size(self.host.environment());
+        if rows(text, screen.width) < screen.height {
+            return self.printer.data(text);
+        }
+        let shown = pager(self).and_then(|pager| match pager {
+            Some(pager) => show(&pager, text).map(|()| true),
+            None => Ok(false),
+        });
+        match shown {
+            Ok(true) => Ok(()),
+            Ok(false) => self.printer.data(text),
+            Err(error) => {
+                let done = self.printer.data(text);
+                let error_text = escape::line(&error.to_string());
+                self.printer
+                    .note(&format!("note: {error_text}\n  next: {}", error.hint()));
+                done
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_takes_as_many_rows_as_it_needs() {
+        let cases = [
+            ("", 10, 0),
+            ("a\n", 10, 1),
+            ("a\n\nb\n", 10, 3),
+            ("0123456789", 10, 1),
+            ("0123456789x", 10, 2),
+            ("\u{1b}[31m0123456789\u{1b}[0m", 10, 1),
+        ];
+        for (text, width, expected) in cases {
+            assert_eq!(rows(text, width), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! `run --check`: the user's command on a copy with the candidate in it.
+//!
+//! Owns: what the command may see, and the change as files. Never: lands anything, or runs the command where the kernel
+//! does not hold it.
+
+use std::time::Duration;
+
+use agentos_engine::ports::{Check, EffectError, TargetInfo};
+use agentos_engine::{Cause, Tried};
+use agentos_landing::{Change, FileMode};
+use agentos_programs::{Trial, Verdict, Written};
+use agentos_tool::{BoxFuture, ProgressSink, ToolError, ToolFailure};
+
+use crate::host::Host;
+use crate::options::{CheckOptions, ProgramOptions};
+use crate::programs::{self, ExecutorCopies};
+use crate::session::Session;
+use crate::tools::Tool;
+
+/// A command that candidates are tried with.
+pub struct Checker {
+    trial: Trial,
+    copies: ExecutorCopies,
+    command: String,
+    run: String,
+}
+
+impl Checker {
+    /// The check of a call, where one is asked for. It sees what policy lets the tool see, since the tool is told its output.
+    ///
+    /// # Errors
+    /// When the kernel cannot hold it, or what it shall see cannot be shown.
+    pub fn asked(
+        host: &Host,
+        asked: Option<&CheckOptions>,
+        flags: &ProgramOptions,
+        tool: &Tool,
+        session: &Session,
+        run: &str,
+    ) -> Result<Option<Self>, EffectError> {
+        let Some(CheckOptions {
+            command,
+            timeout_seconds,
+        }) = asked
+        else {
+            return Ok(None);
+        };
+        let (sandbox, held) = programs::sandbox(host)?;
+        let why = match held.get() {
+            Ok(report) if report.is_whole() => None,
+            Ok(report) => {
+                let missing: Vec<&str> = report.missing().iter().map(|layer| layer.as_str()).collect();
+                Some(format!("the kernel does not give it {}", missing.join(", ")))
+            }
+            Err(why) => Some(why.clone()),
+        };
+        if let Some(why) = why {
+            let message = format!("`{command}` cannot be run in a sandbox here: {why}");
+            return Err(EffectError::new(Cause::Tool, "not-confined", message)
+                .hint("leave `--check` out, and try the change yourself after `--branch NAME`"));
+        }
+        let mut program = Trial::program();
+        program.provider = tool.adapter.provider().to_owned();
+        program.mode = tool.adapter.supports().execution_mode;
+        program.readable = programs::readable(host, flags);
+        program.shared = programs::shared(host, flags, session)?;
+        let copies = ExecutorCopies::new(session, &program, held.clone())?;
+        let time = Duration::from_secs(*timeout_seconds);
+        Ok(Some(Self {
+            trial: Trial::new(program, programs::places(host), sandbox, command, time),
+            copies,
+            command: command.clone(),
+            run: run.to_owned(),
+        }))
+    }
+
+    fn told(&self, verdict: Verdict) -> Tried {
+        Tried {
+            command: self.command.clone(),
+            passed: verdict.code == Some(0),
+            code: verdict.code,
+            said: verdict.said,
+            elapsed_ms: verdict.elapsed_ms,
+            layers: verdict.layers,
+        }
+    }
+}
+
+impl Check for Checker {
+    fn check<'a>(
+        &'a self,
+        target: &'a TargetInfo,
+        change: &'a Change,
+        attempt: u32,
+        progress: &'a dyn ProgressSink,
+    ) -> BoxFuture<'a, Result<Tried, EffectError>> {
+        let name = format!("{}.{attempt}.check", self.run);
+        let copies = Box::new(self.copies.at(target));
+        Box::pin(async move {
+            let verdict = self.trial.run(&name, copies, files(change), progress).await;
+            verdict
+                .map(|verdict| self.told(verdict))
+                .map_err(|error| failed(&error))
+        })
+    }
+}
+
+/// What the change leaves at each of its paths.
+fn files(change: &Change) -> Vec<Written> {
+    let written = |file: &agentos_landing::FileChange| {
+        let new = file.new.as_ref();
+        Written {
+            path: file.path.as_str().to_owned(),
+            content: new.map(|new| new.content.to_vec()),
+            executable: new.is_some_and(|new| new.mode == FileMode::Executable),
+        }
+    };
+    change.files().iter().map(written).collect()
+}
+
+fn failed(error: &ToolError) -> EffectError {
+    let cause = match error.failure {
+        ToolFailure::Timeout => Cause::Limit,
+        ToolFailure::Failed => Cause::Tool,
+    };
+    let message = format!("the change could not be checked: {}", error.message);
+    let effect = EffectError::new(cause, &error.detail, message);
+    match &error.fix {
+        Some(fix) => effect.hint(fix),
+        None => effect,
+    }
+}

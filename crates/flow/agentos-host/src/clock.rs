@@ -1,0 +1,41 @@
+//! The clock and the dice.
+//!
+//! Owns: reading the time and drawing a run's random part. Never: used below the host; both go down as values.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::time::{Duration, SystemTime};
+
+use agentos_engine::ports::Clock;
+use agentos_tool::{RunId, Timestamp};
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_system(SystemTime::now())
+    }
+}
+
+/// Returns the time now.
+#[must_use]
+pub fn now() -> Timestamp {
+    SystemClock.now()
+}
+
+/// So long ago.
+pub fn before_now(ago: Duration) -> Timestamp {
+    let now = SystemTime::now();
+    Timestamp::from_system(now.checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH))
+}
+
+/// A new run's id. The random part only keeps runs of the same second apart; the hasher's seed, which comes
+/// from the operating system, is enough for that.
+pub fn new_run() -> RunId {
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    let [a, b, c, d, ..] = hasher.finish().to_le_bytes();
+    RunId::new(&SystemClock.now(), u32::from_le_bytes([a, b, c, d]))
+}

@@ -1,0 +1,222 @@
+//! The checks of `doctor` that concern the machine: keys, sandbox, profiles, providers.
+//!
+//! Owns: these checks. Never: shows a key, or sends anything but what a health check sends.
+
+use agentos_engine::ports::EffectError;
+use agentos_executor::Repository;
+use agentos_sandbox::{Report, RunLimit, Sandbox};
+use agentos_tool::{HealthStatus, ToolHealth};
+
+use super::Check;
+use crate::evidence_key;
+use crate::health;
+use crate::host::Host;
+use crate::keys::{self, Keyring};
+use crate::options::ProviderOverrides;
+use crate::tools::Tools;
+
+/// The checks of the machine, as a repository sees it where there is one.
+///
+/// # Errors
+/// When a profile folder cannot be read, or the system refuses to wait for providers.
+pub fn checks(
+    host: &Host,
+    repo: Option<&Repository>,
+    is_offline: bool,
+    checks: &mut Vec<Check>,
+) -> Result<(), EffectError> {
+    checks.push(keyring(host));
+    checks.push(signing_key(host));
+    checks.push(sandbox());
+    let tools = Tools::read(host, repo.and_then(|repo| repo.work_dir()))?;
+    let names: Vec<String> = tools.profiled().map(str::to_owned).collect();
+    checks.push(profiles(host, &tools, &names));
+    if is_offline {
+        checks.push(Check::skipped("providers", "left out by `--offline`"));
+    } else {
+        providers(
+            &health::asked(host, &tools, &names, &ProviderOverrides::default())?,
+            checks,
+        );
+    }
+    Ok(())
+}
+
+fn keyring(host: &Host) -> Check {
+    match keys::keyring(host) {
+        Keyring::Usable => Check::fine("keyring", "the system's keyring answers"),
+        Keyring::None => Check::attention(
+            "keyring",
+            "no-keyring",
+            "there is no keyring in this session",
+            "keep keys in the environment, or in a file with `agentos tool auth set --store file`",
+        ),
+        Keyring::Failed(why) => Check::attention(
+            "keyring",
+            "keyring-failed",
+            why,
+            "unlock the keyring, or keep keys in the environment",
+        ),
+    }
+}
+
+fn signing_key(host: &Host) -> Check {
+    let fix = "run `agentos evidence key rotate --store file`, or open a keyring";
+    match evidence_key::existing(host) {
+        Ok(Some(kept)) => Check::fine(
+            "evidence key",
+            format!("{}, in the {}", kept.key.public().id(), kept.store),
+        ),
+        Ok(None) => Check::attention("evidence key", "no-key", "the ends of runs are not signed", fix),
+        Err(why) => Check::attention("evidence key", "key-failed", why, fix),
+    }
+}
+
+/// Which limits hold for all processes of a run together, as the end of a sentence.
+fn run_limits(report: &Report) -> String {
+    // That of the disk is kept by watching a run's folders, which needs a system that tells what is free.
+    let is_watched = cfg!(unix);
+    let holds =
+        |limit: &RunLimit| (is_watched && *limit == RunLimit::Disk) || report.run_limits.contains(limit);
+    let (held, missing): (Vec<RunLimit>, Vec<RunLimit>) = RunLimit::ALL.into_iter().partition(holds);
+    let named = |limits: &[RunLimit]| {
+        let names: Vec<&str> = limits.iter().map(|limit| limit.as_str()).collect();
+        names.join(" and ")
+    };
+    if missing.is_empty() {
+        return "; disk, memory and processes of a whole run are limited".to_owned();
+    }
+    format!(
+        "; {} of a whole run limited, {} of each process only (no control group v2 is delegated to us)",
+        named(&held),
+        named(&missing)
+    )
+}
+
+/// Puts every layer up around nothing.
+fn sandbox() -> Check {
+    let helper = match std::env::current_exe() {
+        Ok(helper) => helper,
+        Err(error) => {
+            return Check::skipped(
+                "sandbox",
+                format!("this program's own file is not known: {error}"),
+            );
+        }
+    };
+    let lost = "programs (`-p command`) do not start here; models and diffs are not concerned";
+    match Sandbox::new(helper).probe() {
+        Ok(report) if report.is_whole() => {
+            let abi = report
+                .landlock_abi
+                .map_or_else(String::new, |abi| format!(", Landlock ABI {abi}"));
+            let layers = report.layers.len();
+            Check::fine(
+                "sandbox",
+                format!("{layers} layers in force{abi}{}", run_limits(&report)),
+            )
+        }
+        Ok(report) => {
+            let missing: Vec<&str> = report
+                .missing()
+                .into_iter()
+                .map(agentos_sandbox::Layer::as_str)
+                .collect();
+            let fix = if report.lacking().is_empty() {
+                "this system has no such layer: programs run and are observed; `--require-sandbox` refuses them"
+            } else {
+                lost
+            };
+            Check::attention(
+                "sandbox",
+                "not-confined",
+                format!("missing: {}", missing.join(", ")),
+                fix,
+            )
+        }
+        Err(error) => {
+            let fix = error
+                .hint()
+                .map_or_else(|| lost.to_owned(), |hint| format!("{hint}; {lost}"));
+            Check::attention("sandbox", "not-confined", error.to_string(), fix)
+        }
+    }
+}
+
+/// Every profile, own ones included, must resolve: one that does not is a tool that cannot be asked.
+fn profiles(host: &Host, tools: &Tools, names: &[String]) -> Check {
+    for name in names {
+        if let Err(error) = tools.resolved(host, name, &ProviderOverrides::default()) {
+            return Check::wrong("profiles", &error);
+        }
+    }
+    Check::fine("profiles", format!("{} providers are known", names.len()))
+}
+
+/// One line for all, and one for each that is half set up. A provider that nobody set up is no fault.
+fn providers(found: &[ToolHealth], checks: &mut Vec<Check>) {
+    let connected: Vec<&str> = found
+        .iter()
+        .filter(|tool| tool.is_connected())
+        .map(|tool| tool.provider.as_str())
+        .collect();
+    checks.push(match connected.as_slice() {
+        [] => Check::attention(
+            "providers",
+            "no-provider",
+            format!("none of {} is connected", found.len()),
+            "start a local server or set a key; `agentos tool health` says what each one needs",
+        ),
+        some => Check::fine("providers", format!("connected: {}", some.join(", "))),
+    });
+    for tool in found {
+        let half = match tool.status {
+            HealthStatus::InvalidToken | HealthStatus::ModelMissing | HealthStatus::SchemaMismatch => true,
+            HealthStatus::Connected | HealthStatus::NotConfigured | HealthStatus::Unreachable => false,
+        };
+        if half {
+            let fix = tool
+                .fix
+                .clone()
+                .unwrap_or_else(|| "see `agentos tool health`".to_owned());
+            let name = format!("provider {}", tool.provider);
+            checks.push(Check::attention(&name, tool.status.as_str(), &tool.details, fix));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_engine::Cause;
+
+    use super::*;
+    use crate::doctor::CheckStatus;
+
+    fn health(provider: &str, status: HealthStatus) -> ToolHealth {
+        let now = agentos_tool::Timestamp::from_unix_seconds(0);
+        ToolHealth::new(provider, status, "seen".to_owned(), now)
+    }
+
+    #[test]
+    fn a_provider_that_nobody_set_up_is_no_fault_and_a_wrong_key_wants_attention() {
+        let found = [
+            health("openai", HealthStatus::NotConfigured),
+            health("ollama", HealthStatus::Unreachable),
+            health("anthropic", HealthStatus::InvalidToken),
+        ];
+        let mut checks = Vec::new();
+        providers(&found, &mut checks);
+        let seen: Vec<(&str, CheckStatus)> = checks
+            .iter()
+            .map(|check| (check.name.as_str(), check.status))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("providers", CheckStatus::Attention),
+                ("provider anthropic", CheckStatus::Attention)
+            ]
+        );
+        assert_eq!(checks.iter().find_map(|check| check.cause), None::<Cause>);
+    }
+}

@@ -1,0 +1,274 @@
+//! The checks of `doctor` that concern a repository: its state, its rules and its evidence.
+//!
+//! Owns: these checks. Never: finishes a landing or writes a record.
+
+use agentos_engine::Cause;
+use agentos_engine::ports::{Clock, EffectError};
+use agentos_evidence::{BROKEN_HINT, Checks, Room, Store};
+use agentos_executor::{Identity, Repository, TargetSpec};
+use agentos_sandbox::find_leftovers;
+
+use super::Check;
+use crate::clock::SystemClock;
+use crate::history::History;
+use crate::host::Host;
+use crate::repository::{self, failed, unusable};
+use crate::status;
+use crate::tape::broken;
+use crate::words::counted;
+use crate::{commit_signing, evidence_key};
+
+/// With less room than this a run with a large context may not be recorded.
+const LITTLE_ROOM: u64 = 256 << 20;
+
+/// Opens the repository, which is the first check.
+pub fn open(host: &Host, checks: &mut Vec<Check>) -> Option<Repository> {
+    match repository::open(host) {
+        Ok(repo) => {
+            checks.push(Check::fine("repository", status::place(&repo)));
+            Some(repo)
+        }
+        // Without `--repo` nobody said that there is one.
+        Err(error) if error.code == "not-a-repository" && host.named_repository().is_none() => {
+            checks.push(Check::skipped("repository", "not in a git repository"));
+            None
+        }
+        Err(error) => {
+            checks.push(Check::wrong("repository", &error));
+            None
+        }
+    }
+}
+
+/// The checks of a repository that is open.
+///
+/// # Errors
+/// When the repository cannot be opened a second time.
+pub fn checks(host: &Host, repo: &Repository, checks: &mut Vec<Check>) -> Result<(), EffectError> {
+    checks.push(unfinished(repo));
+    checks.extend(leftovers(host, repo));
+    checks.push(state(repo));
+    checks.extend(identity(host, repo));
+    checks.push(policy(host, repository::open(host)?));
+    checks.extend(copies(repo));
+    match Store::open(&repo.state_dir()) {
+        Ok(store) => {
+            let room = store.room();
+            checks.push(writable(&store, room));
+            checks.extend(disk(room));
+            checks.push(clock(&store));
+            checks.push(tape(host, repo, &store)?);
+        }
+        Err(error) => checks.push(Check::wrong("evidence", &broken(&error))),
+    }
+    Ok(())
+}
+
+fn unfinished(repo: &Repository) -> Check {
+    match repo.unfinished() {
+        Ok(None) => Check::fine("landing", "no landing is left half done"),
+        Ok(Some(run)) => Check::attention(
+            "landing",
+            "unfinished",
+            format!("the landing of run `{run}` has not come to its end, or is under way"),
+            "run `agentos recover`, or land something: that does the same first",
+        ),
+        Err(error) => Check::wrong("landing", &failed(&error)),
+    }
+}
+
+/// Reports folders of tools whose run has ended. `None` if there are none.
+fn leftovers(host: &Host, repo: &Repository) -> Option<Check> {
+    const NAME: &str = "tools' folders";
+    let mut left = Vec::new();
+    for place in repo.run_places(host.environment().cache_dir().as_deref()) {
+        match find_leftovers(&place) {
+            Ok(found) => left.extend(found),
+            Err(error) => {
+                let hint = error.hint().unwrap_or_default();
+                return Some(Check::attention(NAME, "unsafe-folder", error.to_string(), hint));
+            }
+        }
+    }
+    // One that may hold sign-in files is named first.
+    let named = left.iter().find(|one| one.holds_home).or(left.first())?;
+    let may_hold = if named.holds_home {
+        ", which may hold copies of your sign-in files"
+    } else {
+        ""
+    };
+    Some(Check::attention(
+        NAME,
+        "leftovers",
+        format!(
+            "{} of runs that have ended: `{}`{may_hold}",
+            counted(left.len() as u64, "folder"),
+            named.path.display()
+        ),
+        "the next `agentos run` removes them; where it cannot, remove them yourself",
+    ))
+}
+
+/// Reports what lies where earlier versions kept copies. `None` if that is nothing, or a folder that the next run removes.
+fn copies(repo: &Repository) -> Option<Check> {
+    let place = repo.foreign_copies()?;
+    Some(Check::attention(
+        "copies",
+        "foreign-copies",
+        format!(
+            "`{}` is no folder of yours: it is neither used nor removed",
+            place.display()
+        ),
+        "look at what it is, and remove it",
+    ))
+}
+
+/// Whether a landing on the branch that is checked out would be taken.
+fn state(repo: &Repository) -> Check {
+    match repo.resolve(&TargetSpec::CurrentBranch) {
+        Ok(target) => {
+            let branch = target.refname.trim_start_matches("refs/heads/");
+            Check::fine("branch", format!("`{branch}` can be landed on"))
+        }
+        // Every landing on a bare repository names its branch.
+        Err(error) if repo.is_bare() && error.code() == "bare-without-branch" => Check::attention(
+            "branch",
+            error.code(),
+            error.to_string(),
+            error.hint().unwrap_or_default(),
+        ),
+        Err(error) => Check::wrong("branch", &unusable(&error)),
+    }
+}
+
+fn identity(host: &Host, repo: &Repository) -> Vec<Check> {
+    let by = match repo.authorship(&host.environment().identity()) {
+        Ok(by) => by,
+        Err(error) => return vec![Check::wrong("identity", &unusable(&error))],
+    };
+    let shown = |who: &Identity| format!("{} <{}>", who.name, who.email);
+    let mut who = shown(&by.author);
+    if by.committer != by.author {
+        who.push_str(&format!("; committed by {}", shown(&by.committer)));
+    }
+    let who = Check::fine("identity", who);
+    let signing = match commit_signing::wish(repo, &by.committer, &commit_signing::surroundings(host, repo)) {
+        Ok(wish) => match (wish.signer(), wish.note()) {
+            (Some(_), _) => Check::fine(
+                "commit signing",
+                "commits are signed, as your git configuration asks",
+            ),
+            (None, Some(note)) => Check::fine("commit signing", note.trim_start_matches("note: ")),
+            (None, None) => Check::fine("commit signing", "not asked for"),
+        },
+        Err(error) => Check::wrong("commit signing", &error),
+    };
+    vec![who, signing]
+}
+
+fn policy(host: &Host, repo: Repository) -> Check {
+    let found = status::of_policy(host, repo);
+    match found.obstacle {
+        Some(obstacle) => {
+            let mut error = EffectError::new(Cause::Policy, &obstacle.code, obstacle.message);
+            error.hint = obstacle.hint;
+            Check::wrong("policy", &error)
+        }
+        None => Check::fine(
+            "policy",
+            format!(
+                "{} in force, {} beside the built-in",
+                counted(found.rules as u64, "rule"),
+                counted(found.files.len() as u64, "file")
+            ),
+        ),
+    }
+}
+
+fn writable(store: &Store, room: Room) -> Check {
+    let place = store.dir().display();
+    if room.writable {
+        return Check::fine("evidence folder", format!("{place} can be written"));
+    }
+    let error = EffectError::new(
+        Cause::Evidence,
+        "evidence-not-writable",
+        format!("`{place}` cannot be written, and nothing lands without evidence"),
+    );
+    Check::wrong(
+        "evidence folder",
+        &error.hint("give your user the right to write there"),
+    )
+}
+
+fn disk(room: Room) -> Option<Check> {
+    let free = room.free_bytes?;
+    let words = format!("{} MB are free where evidence and objects are kept", free >> 20);
+    Some(if free < LITTLE_ROOM {
+        Check::attention(
+            "disk",
+            "little-room",
+            words,
+            "make room; a landing that does not fit is taken back",
+        )
+    } else {
+        Check::fine("disk", words)
+    })
+}
+
+/// A clock that went back would make the evidence hard to read; it cannot break the chain.
+fn clock(store: &Store) -> Check {
+    let now = SystemClock.now();
+    let last = store
+        .runs()
+        .ok()
+        .and_then(|mut runs| runs.pop())
+        .map(|run| run.ended);
+    match last {
+        Some(last) if last.as_str() > now.as_str() => Check::attention(
+            "clock",
+            "clock-behind",
+            format!("it is {now} here, and the last record was made at {last}"),
+            "set the clock; records are kept in their order all the same",
+        ),
+        Some(_) | None => Check::fine("clock", format!("{now}, not before the last record")),
+    }
+}
+
+fn tape(host: &Host, repo: &Repository, store: &Store) -> Result<Check, EffectError> {
+    if !store.dir().is_dir() {
+        return Ok(Check::fine("evidence", "no run has left any yet"));
+    }
+    let history = History::read(repo)?;
+    let checks = Checks {
+        history: Some(&history),
+        keys: evidence_key::trusted(host)?
+            .iter()
+            .map(|known| known.key)
+            .collect(),
+        ..Checks::default()
+    };
+    Ok(match store.verify(&checks) {
+        Ok(report) if report.ok => Check::fine(
+            "evidence",
+            format!(
+                "{} whole, {} signed",
+                counted(report.records, "record"),
+                counted(report.signed, "run")
+            ),
+        ),
+        Ok(report) => {
+            let first = report
+                .first()
+                .map_or_else(String::new, |finding| finding.detail.clone());
+            let error = EffectError::new(Cause::Evidence, "evidence-broken", first);
+            let hint = if report.findings.iter().any(|found| found.tampering.is_of_tape()) {
+                BROKEN_HINT
+            } else {
+                "`agentos evidence verify` lists everything that is wrong"
+            };
+            Check::wrong("evidence", &error.hint(hint))
+        }
+        Err(error) => Check::wrong("evidence", &broken(&error)),
+    })
+}

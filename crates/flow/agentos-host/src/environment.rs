@@ -1,0 +1,217 @@
+//! The environment, read once.
+//!
+//! Owns: every variable name and place on disk that the host looks at. Never: writes the environment.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use agentos_executor::{ConfigEnv, FailPoints, IdentityEnv};
+
+const MACHINE_POLICY: &str = "/etc/agentos/policy";
+
+/// What the process was started in.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    vars: BTreeMap<String, String>,
+    /// The folder it was started in.
+    pub cwd: PathBuf,
+}
+
+impl Environment {
+    /// Reads the process's environment.
+    ///
+    /// # Errors
+    /// When the current folder is gone.
+    pub fn read() -> std::io::Result<Self> {
+        let vars = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        Ok(Self {
+            vars,
+            cwd: std::env::current_dir()?,
+        })
+    }
+
+    /// A variable; an empty one counts as unset.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.vars
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    /// All variables, for the profile's own lookups.
+    pub fn vars(&self) -> &BTreeMap<String, String> {
+        &self.vars
+    }
+
+    /// Names author and committer, as git's variables would. Only this value changes, not the process.
+    pub fn with_identity(&mut self, name: &str, email: &str) {
+        for role in ["AUTHOR", "COMMITTER"] {
+            self.vars.insert(format!("GIT_{role}_NAME"), name.to_owned());
+            self.vars.insert(format!("GIT_{role}_EMAIL"), email.to_owned());
+        }
+    }
+
+    /// Who git's variables name.
+    pub fn identity(&self) -> IdentityEnv {
+        let named = |name: &str| self.get(name).map(str::to_owned);
+        IdentityEnv {
+            author_name: named("GIT_AUTHOR_NAME"),
+            author_email: named("GIT_AUTHOR_EMAIL"),
+            committer_name: named("GIT_COMMITTER_NAME"),
+            committer_email: named("GIT_COMMITTER_EMAIL"),
+            email: named("EMAIL"),
+        }
+    }
+
+    /// Where git's variables say that its configuration is. An empty name is one: of no file.
+    pub fn git_config(&self) -> ConfigEnv {
+        let file = |name: &str| match self.vars.get(name).map(String::as_str) {
+            None => None,
+            Some("") => Some(PathBuf::new()),
+            Some(path) => Some(self.cwd.join(path)),
+        };
+        let is_on = |value: &str| !["0", "false", "no", "off"].contains(&value.to_ascii_lowercase().as_str());
+        // As libgit2 finds it, which does not mind a relative path.
+        let home = || self.get("HOME").map(|home| Path::new(home).join(".config"));
+        let base = self.get("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home);
+        ConfigEnv {
+            global: file("GIT_CONFIG_GLOBAL"),
+            system: file("GIT_CONFIG_SYSTEM"),
+            no_system: self.get("GIT_CONFIG_NOSYSTEM").is_some_and(is_on),
+            attributes: base
+                .map(|base| base.join("git/attributes"))
+                .filter(|path| path.is_absolute()),
+        }
+    }
+
+    /// A place as a person would name it: below the folder they are in, below their home, or in full. What is shown or kept
+    /// says no more of a machine than it must.
+    pub fn shown(&self, place: &Path) -> String {
+        match place.strip_prefix(&self.cwd) {
+            Ok(below) if below != Path::new("") => below.display().to_string(),
+            Ok(_) | Err(_) => self.homely(place),
+        }
+    }
+
+    /// The same wherever a person is: a place below their home, or in full.
+    pub fn homely(&self, place: &Path) -> String {
+        let below = self
+            .home()
+            .and_then(|home| Some(place.strip_prefix(home).ok()?.to_owned()));
+        match below {
+            Some(below) if below != Path::new("") => format!("~/{}", below.display()),
+            Some(_) | None => place.display().to_string(),
+        }
+    }
+
+    /// The user's home folder.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.get("HOME")
+            .or_else(|| self.get("USERPROFILE"))
+            .map(PathBuf::from)
+    }
+
+    /// The user's settings: `$XDG_CONFIG_HOME/agentos`, else `~/.config/agentos`.
+    pub fn config_dir(&self) -> Option<PathBuf> {
+        let base = match self.get("XDG_CONFIG_HOME") {
+            Some(dir) if Path::new(dir).is_absolute() => PathBuf::from(dir),
+            Some(_) | None => self.home()?.join(".config"),
+        };
+        Some(base.join("agentos"))
+    }
+
+    /// What may be thrown away at any time: `$XDG_CACHE_HOME/agentos`, else `~/.cache/agentos`.
+    pub fn cache_dir(&self) -> Option<PathBuf> {
+        let base = match self.get("XDG_CACHE_HOME") {
+            Some(dir) if Path::new(dir).is_absolute() => PathBuf::from(dir),
+            Some(_) | None => self.home()?.join(".cache"),
+        };
+        Some(base.join("agentos"))
+    }
+
+    /// The socket of the session's bus, through which a keyring is reached, as far as no variable gives it another address:
+    /// `$XDG_RUNTIME_DIR/bus`, which is `/run/user/UID/bus` where that is not set.
+    #[cfg(target_os = "linux")]
+    pub fn bus_socket(&self) -> Option<PathBuf> {
+        use std::os::unix::fs::MetadataExt;
+        if self.vars.contains_key("DBUS_SESSION_BUS_ADDRESS") {
+            return None;
+        }
+        let folder = match self.vars.get("XDG_RUNTIME_DIR") {
+            Some(dir) => PathBuf::from(dir),
+            None => {
+                let user = std::fs::metadata("/proc/self").ok()?.uid();
+                PathBuf::from(format!("/run/user/{user}"))
+            }
+        };
+        Some(folder.join("bus"))
+    }
+
+    /// Elsewhere a keyring is reached through no socket.
+    #[cfg(not(target_os = "linux"))]
+    pub fn bus_socket(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// The key file of the file store.
+    pub fn credentials_file(&self) -> Option<PathBuf> {
+        Some(self.home()?.join(".agentos").join("credentials.json"))
+    }
+
+    /// Where whole-machine policy is. A test may name another place.
+    #[cfg(debug_assertions)]
+    pub fn machine_policy_dir(&self) -> PathBuf {
+        PathBuf::from(self.get("AGENTOS_TEST_MACHINE_POLICY").unwrap_or(MACHINE_POLICY))
+    }
+
+    /// Where whole-machine policy is. Nothing in the environment moves it.
+    #[cfg(not(debug_assertions))]
+    pub fn machine_policy_dir(&self) -> PathBuf {
+        PathBuf::from(MACHINE_POLICY)
+    }
+
+    /// The program that confines tools: this one. The test of the rogue gate names one that confines nothing.
+    ///
+    /// # Errors
+    /// When this program's own file cannot be found.
+    #[cfg(debug_assertions)]
+    pub fn helper(&self) -> std::io::Result<PathBuf> {
+        match self.get("AGENTOS_TEST_HELPER") {
+            Some(named) => Ok(named.into()),
+            None => std::env::current_exe(),
+        }
+    }
+
+    /// The program that confines tools: this one. Nothing in the environment names another.
+    ///
+    /// # Errors
+    /// When this program's own file cannot be found.
+    #[cfg(not(debug_assertions))]
+    pub fn helper(&self) -> std::io::Result<PathBuf> {
+        std::env::current_exe()
+    }
+
+    /// Where a process waits for a kill test to end it: `AGENTOS_FAIL_POINT` holds the number of the place.
+    #[cfg(debug_assertions)]
+    pub fn fail_points(&self) -> FailPoints {
+        let number = self.get("AGENTOS_FAIL_POINT").and_then(|text| text.parse().ok());
+        number.map_or_else(FailPoints::default, FailPoints::at)
+    }
+
+    /// A release build has no such places.
+    #[cfg(not(debug_assertions))]
+    pub fn fail_points(&self) -> FailPoints {
+        FailPoints::default()
+    }
+
+    /// A name for the person at the terminal, for consent records.
+    pub fn user(&self) -> String {
+        self.get("USER")
+            .or_else(|| self.get("LOGNAME"))
+            .or_else(|| self.get("USERNAME"))
+            .unwrap_or("unknown")
+            .to_owned()
+    }
+}

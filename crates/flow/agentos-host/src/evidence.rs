@@ -1,0 +1,220 @@
+//! The evidence of a repository or of an exported copy, for reading.
+//!
+//! Owns: which tape is opened, and by which keys and commits it is verified. Never: writes a record.
+
+use std::path::{Path, PathBuf};
+
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_evidence::{
+    Checks, CommitLookup, ProviderStats, PublicKey, Record, RunSummary, Store, VerifyReport, is_own_evidence,
+    trusted_keys,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::usage;
+use crate::history::History;
+use crate::host::Host;
+use crate::tape::broken;
+use crate::{evidence_key, files, repository};
+
+/// `agentos evidence list --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct RunList<'a> {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The runs, newest last.
+    pub runs: &'a [RunSummary],
+}
+
+/// `agentos evidence stats --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct StatsReport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// Each provider with each model.
+    pub providers: Vec<ProviderStats>,
+}
+
+/// `agentos evidence show --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct RunRecords<'a> {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The run.
+    pub run: &'a str,
+    /// Its records, in order.
+    pub records: &'a [Record],
+}
+
+/// What is verified, and how strictly.
+#[derive(Debug, Clone, Default)]
+pub struct VerifySpec {
+    /// An exported folder; the repository's own evidence if there is none.
+    pub dir: Option<PathBuf>,
+    /// One commit or a range that must have evidence.
+    pub commits: Option<String>,
+    /// A file of keys, instead of those that the user trusts.
+    pub keys: Option<PathBuf>,
+    /// Missing signatures and missing evidence are faults.
+    pub require: bool,
+}
+
+impl Host {
+    /// Lists the runs on the repository's tape, the newest last.
+    ///
+    /// # Errors
+    /// If there is no repository, or its tape cannot be read.
+    pub fn runs(&self) -> Result<Vec<RunSummary>, EffectError> {
+        open_store(self)?.runs().map_err(|error| broken(&error))
+    }
+
+    /// Lists the ids of the newest runs, the newest first; none where they cannot be read. No folder is made.
+    #[must_use]
+    pub fn newest_runs(&self, most: usize) -> Vec<String> {
+        let Ok(repo) = repository::open(self) else {
+            return Vec::new();
+        };
+        let dir = repo.state_dir();
+        if !dir.is_dir() {
+            return Vec::new();
+        }
+        let runs = Store::open(&dir)
+            .and_then(|store| store.runs())
+            .unwrap_or_default();
+        runs.into_iter().rev().take(most).map(|run| run.run).collect()
+    }
+
+    /// Reads the records of a run, of the newest if none is named. Returns its id with them.
+    ///
+    /// # Errors
+    /// If there is no such run, or the tape cannot be read.
+    pub fn run_records(&self, run: Option<&str>) -> Result<(String, Vec<Record>), EffectError> {
+        let store = open_store(self)?;
+        let run = match run {
+            Some(run) => run.to_owned(),
+            None => newest(&store)?,
+        };
+        let records = store.run(&run).map_err(|error| broken(&error))?;
+        if records.is_empty() {
+            return Err(unknown(&run));
+        }
+        Ok((run, records))
+    }
+
+    /// Counts runs by provider and model.
+    ///
+    /// # Errors
+    /// If there is no repository, or its tape cannot be read.
+    pub fn run_stats(&self) -> Result<Vec<ProviderStats>, EffectError> {
+        open_store(self)?.stats().map_err(|error| broken(&error))
+    }
+
+    /// Verifies the tape, its blobs, its signatures and the commits that name it.
+    ///
+    /// # Errors
+    /// If there is nothing to verify, or it cannot be read. What is wrong with the evidence is in the report.
+    pub fn verify_evidence(&self, spec: &VerifySpec) -> Result<VerifyReport, EffectError> {
+        // An export can be verified where there is no repository at all.
+        let repo = match (&spec.dir, self.named_repository(), &spec.commits) {
+            (Some(_), None, None) => None,
+            (Some(_) | None, _, _) => Some(repository::open(self)?),
+        };
+        let history = match (&repo, &spec.commits) {
+            (Some(repo), Some(range)) => Some(History::of(repo, range)?),
+            (Some(repo), None) => Some(History::read(repo)?),
+            (None, _) => None,
+        };
+        let dir = match (&spec.dir, &repo) {
+            (Some(dir), _) => exported(self, &self.environment().cwd.join(dir))?,
+            (None, Some(repo)) => repo.state_dir(),
+            (None, None) => return Err(usage("there is no evidence to verify")),
+        };
+        let store = Store::open(&dir).map_err(|error| broken(&error))?;
+        let checks = Checks {
+            history: history.as_ref().map(|history| history as &dyn CommitLookup),
+            keys: trusted(self, spec.keys.as_deref())?,
+            require: spec.require,
+            // Only a copy may leave something out, and only a copy has a signed end.
+            export: spec.dir.is_some() && !is_own(&dir, repo.as_ref().map(|repo| repo.state_dir())),
+        };
+        store.verify(&checks).map_err(|error| broken(&error))
+    }
+}
+
+/// True if a folder that was named is the evidence of a repository itself.
+fn is_own(dir: &Path, of_repository: Option<PathBuf>) -> bool {
+    let same = |other: PathBuf| match (dir.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        (_, _) => false,
+    };
+    is_own_evidence(dir) || of_repository.is_some_and(same)
+}
+
+fn exported(host: &Host, dir: &Path) -> Result<PathBuf, EffectError> {
+    if dir.is_dir() {
+        return Ok(dir.to_owned());
+    }
+    Err(
+        usage(format!("there is no folder `{}`", host.environment().shown(dir)))
+            .hint("name a folder that `agentos evidence export --out` made"),
+    )
+}
+
+/// Returns the keys whose signatures count.
+fn trusted(host: &Host, file: Option<&Path>) -> Result<Vec<PublicKey>, EffectError> {
+    let known = match file {
+        Some(file) => {
+            let file = host.environment().cwd.join(file);
+            let name = host.environment().shown(&file);
+            if let Err(error) = std::fs::metadata(&file) {
+                return Err(files::unreadable(&name, &error));
+            }
+            let known = trusted_keys(&file).map_err(|error| broken(&error))?;
+            if known.is_empty() {
+                return Err(usage(format!("there is no Ed25519 key in `{name}`")).hint(
+                    "write lines as `NAME ssh-ed25519 AAAA…`, as OpenSSH's `allowed_signers` has them",
+                ));
+            }
+            known
+        }
+        None => evidence_key::trusted(host)?,
+    };
+    Ok(known.iter().map(|known| known.key).collect())
+}
+
+/// Opens the evidence of the repository that is meant.
+///
+/// # Errors
+/// If there is no repository, or its evidence cannot be opened.
+pub(crate) fn open_store(host: &Host) -> Result<Store, EffectError> {
+    let repo = repository::open(host)?;
+    Store::open(&repo.state_dir()).map_err(|error| broken(&error))
+}
+
+/// Makes the error of a run that is not on the tape.
+pub(crate) fn unknown(run: &str) -> EffectError {
+    usage(format!("there is no run `{run}` on the tape")).hint("`agentos evidence list` shows the runs")
+}
+
+/// Says why a verb cannot work on a run: there is none of that name, or `other`.
+///
+/// # Errors
+/// If the tape cannot be read.
+pub(crate) fn unfit(store: &Store, run: &str, other: EffectError) -> Result<EffectError, EffectError> {
+    let records = store.run(run).map_err(|error| broken(&error))?;
+    Ok(if records.is_empty() { unknown(run) } else { other })
+}
+
+/// Returns the run that began last.
+///
+/// # Errors
+/// If there is none, or the tape cannot be read.
+pub(crate) fn newest(store: &Store) -> Result<String, EffectError> {
+    let runs = store.runs().map_err(|error| broken(&error))?;
+    runs.last().map(|run| run.run.clone()).ok_or_else(|| {
+        EffectError::new(Cause::Usage, "no-runs", "there are no runs on the tape yet")
+            .hint("`agentos apply` and `agentos run` leave evidence here")
+    })
+}

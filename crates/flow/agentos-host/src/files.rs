@@ -1,0 +1,96 @@
+//! Files that come in, with a limit.
+//!
+//! Owns: reading a recording, a policy, a profile file, a key. Never: reads without a bound.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use agentos_durable::{Links, open_plain_file};
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+
+use crate::environment::Environment;
+use crate::error::usage;
+
+/// An answer larger than this is not even read. Landing has the finer limits.
+pub const LARGEST_ANSWER: u64 = 64 << 20;
+
+/// Reads a file of at most `limit` bytes.
+///
+/// # Errors
+/// When it cannot be read or is larger.
+pub fn file(environment: &Environment, path: &Path, limit: u64) -> Result<Vec<u8>, EffectError> {
+    let path = environment.cwd.join(path);
+    let name = environment.shown(&path);
+    let open = File::open(path).map_err(|error| unreadable(&name, &error))?;
+    bounded(open, &name, limit)
+}
+
+/// Reads a text file of at most `limit` bytes.
+///
+/// # Errors
+/// As [`file`], and when it is not UTF-8.
+pub fn text_file(environment: &Environment, path: &Path, limit: u64) -> Result<String, EffectError> {
+    let bytes = file(environment, path, limit)?;
+    String::from_utf8(bytes).map_err(|_| {
+        let name = environment.shown(&environment.cwd.join(path));
+        usage(format!("`{name}` is not UTF-8 text")).hint("save it as UTF-8")
+    })
+}
+
+/// Reads a text file that configures the program and that nobody named in this call: a file of the repository or the
+/// user. A FIFO or a device is refused, which a file named in the call may be, as in `<(...)`.
+///
+/// # Errors
+/// As [`text_file`], and when it is not a regular file or a link that is refused.
+pub fn settings_file(
+    environment: &Environment,
+    path: &Path,
+    links: Links,
+    limit: u64,
+) -> Result<String, EffectError> {
+    let path = environment.cwd.join(path);
+    let name = environment.shown(&path);
+    let open = open_plain_file(&path, links).map_err(|error| unreadable(&name, &error))?;
+    let bytes = bounded(open, &name, limit)?;
+    String::from_utf8(bytes)
+        .map_err(|_| usage(format!("`{name}` is not UTF-8 text")).hint("save it as UTF-8"))
+}
+
+/// Something that is named cannot be read.
+pub fn unreadable(name: &str, error: &io::Error) -> EffectError {
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound => "look at the name; a relative one is looked for in the folder you are in",
+        io::ErrorKind::PermissionDenied => "make it readable for you",
+        io::ErrorKind::IsADirectory => "name a file",
+        io::ErrorKind::InvalidInput => "put a regular file there, or take away what is there",
+        _ => "look at the disk and at what the name leads to",
+    };
+    usage(format!("cannot read `{name}`: {}", describe_cause(error))).hint(hint)
+}
+
+/// The system's words, without its number for them.
+pub fn describe_cause(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}
+
+/// Reads from `from` to its end.
+///
+/// # Errors
+/// When it cannot be read or holds more than `limit` bytes.
+pub fn bounded(from: impl Read, name: &str, limit: u64) -> Result<Vec<u8>, EffectError> {
+    let mut bytes = Vec::new();
+    from.take(limit + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| unreadable(name, &error))?;
+    if bytes.len() as u64 > limit {
+        let message = format!("`{name}` is larger than {limit} bytes");
+        return Err(EffectError::new(Cause::Landing, "too-large", message));
+    }
+    Ok(bytes)
+}

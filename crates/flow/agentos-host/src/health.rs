@@ -1,0 +1,296 @@
+//! How providers are: every one asked at once.
+//!
+//! Owns: which are asked, what is offered to them, and what their keys' checks say. Never: waits for one before asking the next.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use agentos_engine::Cause;
+use agentos_engine::ports::{Clock, EffectError};
+use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, ToolHealth};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clock::SystemClock;
+use crate::host::Host;
+use crate::keys::{self, Keyring};
+use crate::options::ProviderOverrides;
+use crate::probe::{self, Probe};
+use crate::profile_file::save_edit_format;
+use crate::tool_calls::{self, ToolCallProbe};
+use crate::tools::{Tool, Tools};
+use crate::{key_checks, repository, runtime};
+
+/// Which providers are looked at, and what they are offered.
+#[derive(Debug, Clone, Default)]
+pub struct HealthSpec {
+    /// These providers; every one that has a profile if there is none.
+    pub providers: Vec<String>,
+    /// Settings that win over the profile.
+    pub overrides: ProviderOverrides,
+    /// Have each connected tool make one tiny edit in each form.
+    pub probes_edits: bool,
+    /// Offer each connected model one tool.
+    pub probes_tools: bool,
+    /// Keep the best form in the user's profile.
+    pub saves: bool,
+}
+
+/// `agentos tool health --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct HealthReport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// One for each provider asked.
+    pub tools: Vec<ToolHealth>,
+    /// What connected ones made of a tiny edit, with `--probe`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probe>,
+    /// What connected ones made of a tool that they were offered, with `--probe-tools`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCallProbe>,
+}
+
+impl HealthReport {
+    /// True if what was asked for is there: every provider that was named, or one of all. A tool whose probe got no answer that can be
+    /// used is as good as none, and so is one whose tool calls do not work where that was asked.
+    #[must_use]
+    pub fn is_good(&self, spec: &HealthSpec) -> bool {
+        let no_use = |tool: &ToolHealth| {
+            let mut probes = self.probes.iter();
+            let mut calls = self.tool_calls.iter();
+            probes.any(|probe| probe.provider == tool.provider && probe.best.is_none())
+                || calls.any(|probe| probe.provider == tool.provider && probe.is_bad())
+        };
+        let mut good = self.tools.iter().map(|tool| tool.is_connected() && !no_use(tool));
+        if spec.providers.is_empty() {
+            good.any(|good| good)
+        } else {
+            good.all(|good| good)
+        }
+    }
+}
+
+/// Providers that can be looked at, again and again.
+pub struct HealthWatch {
+    host: Host,
+    tools: Tools,
+    names: Vec<String>,
+    spec: HealthSpec,
+}
+
+impl Host {
+    /// Finds the providers that are meant; nothing is asked yet.
+    ///
+    /// # Errors
+    /// If there is no such provider, or a profile folder cannot be read.
+    pub fn health(&self, spec: HealthSpec) -> Result<HealthWatch, EffectError> {
+        let tools = tools(self)?;
+        let names = named(&tools, &spec.providers)?;
+        Ok(HealthWatch {
+            host: self.clone(),
+            tools,
+            names,
+            spec,
+        })
+    }
+}
+
+impl HealthWatch {
+    /// Looks once. Must be awaited on a thread with a runtime that has timers and sockets; see [`crate::block_on`].
+    ///
+    /// # Errors
+    /// If a form was to be saved and cannot be.
+    pub async fn look(&self) -> Result<HealthReport, EffectError> {
+        look(&self.host, &self.spec, &self.tools, &self.names).await
+    }
+}
+
+/// The providers that are meant, each once.
+fn named(tools: &Tools, given: &[String]) -> Result<Vec<String>, EffectError> {
+    let mut names: Vec<String> = Vec::new();
+    for name in given {
+        tools.known(name)?;
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    if names.is_empty() {
+        names = tools.profiled().map(str::to_owned).collect();
+    }
+    Ok(names)
+}
+
+/// One look at all of them.
+async fn look(
+    host: &Host,
+    spec: &HealthSpec,
+    tools: &Tools,
+    names: &[String],
+) -> Result<HealthReport, EffectError> {
+    let ready = ready(host, tools, names, &spec.overrides);
+    let found: Vec<ToolHealth> = probe_all(names, &ready)
+        .await
+        .into_iter()
+        .zip(&ready)
+        .map(|(health, tool)| with_key_remarks(health, tool))
+        .collect();
+    let found = where_to_keep(host, found);
+    let answered = found.iter().zip(&ready);
+    let answered: Vec<(&ToolHealth, &Tool)> = answered
+        .filter_map(|(health, tool)| Some((health, tool.as_ref().ok()?)))
+        .collect();
+    key_checks::remember(host, &answered);
+    let connected = answered.iter().filter(|(health, _)| health.is_connected());
+    let mut probes = Vec::new();
+    if spec.probes_edits {
+        let edits = connected.clone();
+        let edits = edits.map(|(_, tool)| -> BoxFuture<'_, Probe> { Box::pin(probe::probe(tool)) });
+        probes = together(edits.collect()).await;
+    }
+    let mut calls = Vec::new();
+    if spec.probes_tools {
+        let offers =
+            connected.map(|(_, tool)| -> BoxFuture<'_, ToolCallProbe> { Box::pin(tool_calls::probe(tool)) });
+        calls = together(offers.collect()).await;
+    }
+    if spec.saves {
+        for probe in &mut probes {
+            let Some(best) = probe.best else { continue };
+            let user = tools.user_file(&probe.provider)?;
+            let path = save_edit_format(host, &probe.provider, user, best)?;
+            probe.saved = Some(path.display().to_string());
+        }
+    }
+    Ok(HealthReport {
+        version: 1,
+        tools: found,
+        probes,
+        tool_calls: calls,
+    })
+}
+
+/// Looks at these providers, all asked at once.
+///
+/// # Errors
+/// If the system refuses to wait for them.
+pub(crate) fn asked(
+    host: &Host,
+    tools: &Tools,
+    names: &[String],
+    over: &ProviderOverrides,
+) -> Result<Vec<ToolHealth>, EffectError> {
+    let ready = ready(host, tools, names, over);
+    let found = runtime::block_on(probe_all(names, &ready))?;
+    let found = found.into_iter().zip(&ready);
+    let found = found.map(|(health, tool)| with_key_remarks(health, tool));
+    Ok(where_to_keep(host, found.collect()))
+}
+
+/// Where there is no keyring, what proposes to keep a key names the store that is there.
+fn where_to_keep(host: &Host, mut found: Vec<ToolHealth>) -> Vec<ToolHealth> {
+    const KEEP: &str = "agentos tool auth set ";
+    let proposed = |tool: &ToolHealth| tool.fix.as_ref().is_some_and(|fix| fix.contains(KEEP));
+    if !found.iter().any(proposed) || keys::keyring(host) != Keyring::None {
+        return found;
+    }
+    for fix in found.iter_mut().filter_map(|tool| tool.fix.as_mut()) {
+        *fix = fix.replace(KEEP, &format!("{KEEP}--store file "));
+    }
+    found
+}
+
+/// The tools known here: a repository's profiles count where there is one.
+pub(crate) fn tools(host: &Host) -> Result<Tools, EffectError> {
+    let repo = repository::open(host).ok();
+    Tools::read(host, repo.as_ref().and_then(|repo| repo.work_dir()))
+}
+
+/// The tools of these providers, all looked up at once: a keyring that does not answer holds up one limit, not one
+/// for each provider.
+fn ready(
+    host: &Host,
+    tools: &Tools,
+    names: &[String],
+    over: &ProviderOverrides,
+) -> Vec<Result<Tool, EffectError>> {
+    std::thread::scope(|scope| {
+        let lookups: Vec<_> = names
+            .iter()
+            .map(|name| scope.spawn(move || tools.probe(host, name, over)))
+            .collect();
+        let lost = || {
+            EffectError::new(
+                Cause::Internal,
+                "lookup",
+                "looking up the profile and the key failed",
+            )
+        };
+        lookups
+            .into_iter()
+            .map(|lookup| lookup.join().unwrap_or_else(|_| Err(lost())))
+            .collect()
+    })
+}
+
+async fn probe_all(names: &[String], ready: &[Result<Tool, EffectError>]) -> Vec<ToolHealth> {
+    let probes = names
+        .iter()
+        .zip(ready)
+        .map(|(name, tool)| -> BoxFuture<'_, ToolHealth> {
+            match tool {
+                Ok(tool) => tool.adapter.health_check(SystemClock.now()),
+                Err(error) => Box::pin(std::future::ready(misconfigured(name, error))),
+            }
+        });
+    together(probes.collect()).await
+}
+
+/// Says what only we know of a key that is refused: that the environment decides it.
+fn with_key_remarks(mut health: ToolHealth, tool: &Result<Tool, EffectError>) -> ToolHealth {
+    let key = tool.as_ref().ok().and_then(|tool| tool.key.as_ref());
+    let variable = key.and_then(|key| key.variable.as_ref());
+    if let (HealthStatus::InvalidToken, Some(variable)) = (health.status, variable) {
+        health.fix = Some(format!(
+            "set the right key in `{variable}`; it wins over any stored key"
+        ));
+    }
+    health
+}
+
+fn misconfigured(provider: &str, error: &EffectError) -> ToolHealth {
+    let health = ToolHealth::new(
+        provider,
+        HealthStatus::NotConfigured,
+        error.message.clone(),
+        SystemClock.now(),
+    )
+    .with_detail(&error.code)
+    .with_category(match error.cause {
+        Cause::Internal => ErrorCategory::Runtime,
+        _ => ErrorCategory::Config,
+    });
+    match &error.hint {
+        Some(hint) => health.with_fix(hint),
+        None => health.with_fix("see `agentos profile show`, and mend the value that is named"),
+    }
+}
+
+/// All futures at once, on this thread; results in the order given.
+async fn together<T>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    let mut done: Vec<Option<T>> = futures.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        let mut waiting = false;
+        for (future, slot) in futures.iter_mut().zip(&mut done) {
+            if slot.is_none() {
+                match future.as_mut().poll(context) {
+                    Poll::Ready(value) => *slot = Some(value),
+                    Poll::Pending => waiting = true,
+                }
+            }
+        }
+        if waiting { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    done.into_iter().flatten().collect()
+}

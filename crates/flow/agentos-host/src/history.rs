@@ -1,0 +1,129 @@
+//! The commits of a repository, as the verification of its evidence asks for them.
+//!
+//! Owns: which commits are read, and when. Never: writes.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentos_engine::ports::EffectError;
+use agentos_evidence::{CommitInfo, CommitLookup, Standing};
+use agentos_executor::{EVIDENCE_TRAILER, Repository};
+
+use crate::repository::unusable;
+
+/// The commits of a repository, for the verification of its evidence.
+pub struct History<'a> {
+    repo: &'a Repository,
+    pinned: Vec<CommitInfo>,
+    bare: Vec<String>,
+    /// Everything that is reached; read when somebody asks for it, which is rare.
+    reached: OnceCell<Reached>,
+}
+
+/// The commits that a branch or HEAD leads to.
+#[derive(Default)]
+struct Reached {
+    ids: BTreeSet<String>,
+    /// Those without evidence, by each of their marks.
+    bare: BTreeMap<String, String>,
+}
+
+/// What an amended or rebased commit has in common with what it was.
+fn marks(commit: &agentos_executor::CommitInfo) -> [String; 3] {
+    let (author, parents) = (&commit.author, commit.parents.join(" "));
+    [
+        format!("{} on {parents}", commit.tree),
+        format!("{author} on {parents}"),
+        format!("{author} says {}", commit.subject),
+    ]
+}
+
+/// Commits looked at when evidence is verified; far above what a repository of ours holds.
+const MOST_COMMITS: usize = 1_000_000;
+
+impl<'a> History<'a> {
+    /// Reads the commits that name evidence.
+    ///
+    /// # Errors
+    /// When the history cannot be read: then nothing can be said about it.
+    pub fn read(repo: &'a Repository) -> Result<Self, EffectError> {
+        let commits = repo
+            .agentos_commits(MOST_COMMITS)
+            .map_err(|error| unusable(&error))?;
+        Ok(Self {
+            repo,
+            pinned: commits.into_iter().map(told).collect(),
+            bare: Vec::new(),
+            reached: OnceCell::new(),
+        })
+    }
+
+    /// Reads one commit or a range, with those that name no evidence.
+    ///
+    /// # Errors
+    /// When it means no commits, or the history cannot be read.
+    pub fn of(repo: &'a Repository, range: &str) -> Result<Self, EffectError> {
+        let commits = repo
+            .commits_in(range, MOST_COMMITS)
+            .map_err(|error| unusable(&error))?;
+        let (pinned, bare): (Vec<_>, Vec<_>) = commits
+            .into_iter()
+            .partition(|commit| commit.trailer(EVIDENCE_TRAILER).is_some());
+        Ok(Self {
+            repo,
+            pinned: pinned.into_iter().map(told).collect(),
+            bare: bare.into_iter().map(|commit| commit.id).collect(),
+            reached: OnceCell::new(),
+        })
+    }
+
+    fn reached(&self) -> &Reached {
+        self.reached.get_or_init(|| {
+            let mut reached = Reached::default();
+            // What cannot be read was said when the history was read first.
+            for commit in self.repo.all_commits(MOST_COMMITS).unwrap_or_default() {
+                if commit.trailer(EVIDENCE_TRAILER).is_none() {
+                    let marks = marks(&commit).map(|mark| (mark, commit.id.clone()));
+                    reached.bare.extend(marks);
+                }
+                reached.ids.insert(commit.id);
+            }
+            reached
+        })
+    }
+}
+
+impl CommitLookup for History<'_> {
+    fn commit(&self, id: &str) -> Option<CommitInfo> {
+        self.repo.commit(id).map(told)
+    }
+
+    fn standing(&self, id: &str) -> Standing {
+        let reached = self.reached();
+        if reached.ids.contains(id) {
+            return Standing::Held;
+        }
+        let commit = self.repo.commit(id);
+        let other = commit.and_then(|commit| marks(&commit).iter().find_map(|mark| reached.bare.get(mark)));
+        match other {
+            Some(other) => Standing::Replaced(other.clone()),
+            None => Standing::Gone,
+        }
+    }
+
+    fn pinned(&self) -> Vec<CommitInfo> {
+        self.pinned.clone()
+    }
+
+    fn bare(&self) -> Vec<String> {
+        self.bare.clone()
+    }
+}
+
+fn told(commit: agentos_executor::CommitInfo) -> CommitInfo {
+    CommitInfo {
+        id: commit.id,
+        tree: commit.tree,
+        trailers: commit.trailers,
+    }
+}

@@ -1,0 +1,160 @@
+//! The built-in adapters in the sandbox: this program as their host, and as the hosted.
+//!
+//! Owns: the hidden verb, what is written down for it and what it writes. Never: puts a key on a command line or into a
+//! variable; it goes over the pipe, with the task.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_net::{HttpUrl, Names};
+use agentos_profile::Profile;
+use agentos_programs::{Found, Host as HostProgram, Hosted, HostedLine};
+use agentos_tool::{Progress, ProgressSink, Secret, ToolTask};
+use serde::{Deserialize, Serialize};
+
+use crate::host::Host;
+use crate::session::Session;
+use crate::tools::{Hosting, Tool};
+use crate::{programs, runtime};
+
+/// The hidden verb. Not for people: it reads a job on standard input.
+const VERB: &str = "__tool";
+/// For the first connection to be made, as long as the adapters wait themselves.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Where a user's own certificate authorities are, for servers that have a certificate of their own.
+const AUTHORITIES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+
+/// What a hosted adapter reads; no `Debug`, for it holds the key.
+#[derive(Serialize, Deserialize)]
+struct Job {
+    profile: Profile,
+    key: Option<String>,
+    key_obstacle: Option<String>,
+    found: Found,
+    task: ToolTask,
+}
+
+/// The same tool, hosted in the sandbox where it speaks to a server and the kernel can hold it.
+///
+/// # Errors
+/// When this program's own file cannot be found.
+pub fn hosted(caller: &Host, mut tool: Tool, session: &Session) -> Result<Tool, EffectError> {
+    let Some(hosting) = tool.hosting.take() else {
+        return Ok(tool);
+    };
+    let url = hosting.profile.base_url.as_ref().map(ToString::to_string);
+    let Some(url) = url.and_then(|url| HttpUrl::parse(&url).ok()) else {
+        // Nothing can be sent; the adapter says so.
+        return Ok(tool);
+    };
+    let (sandbox, held) = programs::sandbox(caller)?;
+    if let Err(why) = held.get() {
+        let told = format!(
+            "the kernel cannot hold this tool here ({why}): it runs in this process, and the boundary is observed"
+        );
+        tool.notices.push(told);
+    }
+    let program = std::env::current_exe().map_err(|error| {
+        let message = format!("cannot find this program's own file: {error}");
+        EffectError::new(Cause::Internal, "helper", message)
+    })?;
+    let named = AUTHORITIES.iter().filter_map(|name| {
+        let place = caller.environment().cwd.join(caller.environment().get(name)?);
+        place.exists().then(|| ((*name).to_owned(), place))
+    });
+    let named: Vec<_> = named.collect();
+    let program_host = HostProgram {
+        program,
+        args: vec![VERB.to_owned()],
+        env: named
+            .iter()
+            .map(|(name, place)| (name.clone(), place.display().to_string()))
+            .collect(),
+        readable: named.into_iter().map(|(_, place)| place).collect(),
+        folder: session.open_copies()?.path().to_owned(),
+        host: url.host().to_owned(),
+        port: url.port(),
+        patience: PATIENCE,
+        job: Box::new(move |task, found| written(&hosting, task, found)),
+    };
+    tool.adapter = Box::new(Hosted::new(tool.adapter, program_host, sandbox, held));
+    Ok(tool)
+}
+
+fn written(hosting: &Hosting, task: &ToolTask, found: Found) -> Result<Vec<u8>, String> {
+    let job = Job {
+        profile: hosting.profile.clone(),
+        key: hosting.key.as_ref().map(|key| key.expose().to_owned()),
+        key_obstacle: hosting.key_obstacle.clone(),
+        found,
+        task: task.clone(),
+    };
+    serde_json::to_vec(&job).map_err(|error| format!("its task cannot be written down: {error}"))
+}
+
+/// Runs as a hosted adapter if these arguments (without the program's name) ask for it; gives the exit code.
+pub fn serve(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    if args.next()? != VERB || args.next().is_some() {
+        return None;
+    }
+    Some(match answered() {
+        Ok(line) => {
+            say(&line);
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            let _ = writeln!(std::io::stderr(), "{why}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn answered() -> Result<HostedLine, String> {
+    let mut text = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut text)
+        .map_err(|error| format!("the job cannot be read: {error}"))?;
+    let job: Job =
+        serde_json::from_slice(&text).map_err(|error| format!("the job cannot be read: {error}"))?;
+    let hosting = Hosting {
+        profile: job.profile,
+        key: job.key.as_deref().map(Secret::new),
+        key_obstacle: job.key_obstacle,
+    };
+    let names = match job.found {
+        Found::Host => Names::Loopback,
+        Found::Nothing => Names::Unknown,
+        Found::Silence => Names::Silent,
+    };
+    let adapter = hosting.adapter(names).map_err(|error| error.message)?;
+    let done = runtime::block_on(adapter.run(&job.task, &Lines)).map_err(|error| error.message)?;
+    Ok(match done {
+        Ok(output) => HostedLine::Output { output },
+        Err(error) => HostedLine::Error { error },
+    })
+}
+
+/// What the adapter says on its way, as lines.
+struct Lines;
+
+impl ProgressSink for Lines {
+    fn progress(&self, progress: Progress) {
+        match progress {
+            Progress::Text(text) => say(&HostedLine::Text { text }),
+            Progress::Note(note) => say(&HostedLine::Note { note }),
+            // Servers have no streams beside their answer.
+            Progress::Transcript(_) => {}
+        }
+    }
+}
+
+/// Writes one line. If nobody reads it, this process is about to be ended.
+fn say(line: &HostedLine) {
+    let text = serde_json::to_string(line).unwrap_or_default();
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}

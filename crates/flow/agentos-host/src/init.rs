@@ -1,0 +1,285 @@
+//! `agentos init`: what a repository begins with: a policy, and the profile of a provider that is there.
+//!
+//! Owns: what is looked for and what is proposed. Never: writes by itself (the proposal goes the way of every change,
+//! so policy asks about it), overwrites a file, or reads a key: only the names of variables.
+
+use std::path::Path;
+
+use agentos_engine::ports::EffectError;
+use agentos_engine::{Cause, Outcome};
+use agentos_executor::{Repository, TargetSpec};
+use agentos_landing::Base;
+use agentos_net::HttpUrl;
+use agentos_policy::Preset;
+use agentos_tool::{HealthStatus, ToolHealth};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::environment::Environment;
+use crate::host::Host;
+use crate::options::{ProviderOverrides, SessionOptions};
+use crate::repository::{self, unusable};
+use crate::rules::preset_file;
+use crate::run::{ConsentMode, RunSpec, RunWork};
+use crate::tasks::AnswerSpec;
+use crate::tools::Tools;
+use crate::{health, keys, policy};
+
+/// The folder of a repository's rules.
+pub const POLICY_DIR: &str = ".agentos/policy";
+const PROFILE_DIR: &str = ".agentos/profiles";
+
+/// `agentos init --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct InitReport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// Servers on this machine that answer.
+    pub servers: Vec<FoundServer>,
+    /// Keys in the environment, by the names of their variables.
+    pub keys: Vec<FoundKey>,
+    /// What is to be written.
+    pub files: Vec<ProposedFile>,
+    /// What is there already, and stays as it is.
+    pub kept: Vec<String>,
+    /// What became of it; none when nothing was to be written, or it was only to be printed.
+    pub outcome: Option<Outcome>,
+}
+
+/// A server that answers.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FoundServer {
+    /// The provider whose profile leads there.
+    pub provider: String,
+    /// `host:port`.
+    pub endpoint: Option<String>,
+    /// The models it lists.
+    pub models: Vec<String>,
+}
+
+/// A key that is in the environment.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FoundKey {
+    /// The provider that would use it.
+    pub provider: String,
+    /// The variable.
+    pub variable: String,
+}
+
+/// A new file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ProposedFile {
+    /// Its path in the repository.
+    pub path: String,
+    /// What it holds.
+    pub content: String,
+}
+
+/// What a repository is to begin with.
+#[derive(Debug, Clone)]
+pub struct InitSpec {
+    /// The policy that is proposed.
+    pub preset: Preset,
+    /// The provider whose profile is proposed; found on the machine if there is none.
+    pub provider: Option<String>,
+    /// Ask no server.
+    pub is_offline: bool,
+}
+
+impl Host {
+    /// Looks at the machine and proposes a policy and a profile. Nothing is written.
+    ///
+    /// # Errors
+    /// If there is no repository, or no such provider.
+    pub fn propose_init(&self, spec: &InitSpec) -> Result<InitReport, EffectError> {
+        let repo = repository::open(self)?;
+        propose(self, spec, &repo)
+    }
+}
+
+/// Makes the run that writes proposed files into index and working tree, as a diff: they go the way of every change.
+#[must_use]
+pub fn init_run(files: &[ProposedFile], consent: ConsentMode) -> RunSpec {
+    let instruction = "Begin with a policy and a provider's profile".to_owned();
+    let session = SessionOptions {
+        no_commit: true,
+        ..SessionOptions::default()
+    };
+    let answer = AnswerSpec {
+        verb: "init".to_owned(),
+        answer: files.iter().map(new_file).collect::<String>().into_bytes(),
+        message: instruction.clone(),
+        instruction,
+        partial: false,
+    };
+    RunSpec {
+        consent,
+        ..RunSpec::new(session, RunWork::Answer(answer))
+    }
+}
+
+fn propose(host: &Host, spec: &InitSpec, repo: &Repository) -> Result<InitReport, EffectError> {
+    let target = repo
+        .resolve(&TargetSpec::AtHead)
+        .map_err(|error| unusable(&error))?;
+    let base = repo.base(&target).map_err(|error| unusable(&error))?;
+    let there = There {
+        base: &base,
+        work_dir: repo.work_dir(),
+    };
+    let tools = Tools::read(host, repo.work_dir())?;
+    if let Some(provider) = &spec.provider {
+        tools.known(provider)?;
+    }
+    let servers = match spec.is_offline {
+        true => Vec::new(),
+        false => servers(host, &tools)?,
+    };
+    let mut report = InitReport {
+        version: 1,
+        servers,
+        keys: keys_found(host, &tools),
+        files: Vec::new(),
+        kept: Vec::new(),
+        outcome: None,
+    };
+    if there.has_policy(host.environment())? {
+        report.kept.push(POLICY_DIR.to_owned());
+    } else {
+        report.files.push(preset_file(spec.preset));
+    }
+    if let Some(provider) = chosen(spec, &report) {
+        let file = profile_file(host, &tools, &provider, &report.servers)?;
+        if there.has(&file.path)? {
+            report.kept.push(file.path);
+        } else {
+            report.files.push(file);
+        }
+    }
+    Ok(report)
+}
+
+/// What is committed or lies in the work tree.
+struct There<'a> {
+    base: &'a dyn Base,
+    work_dir: Option<&'a Path>,
+}
+
+impl There<'_> {
+    fn has(&self, path: &str) -> Result<bool, EffectError> {
+        let entry = self.base.entry(path);
+        let committed = entry.map_err(|error| unreadable(&error))?.is_some();
+        let in_work_tree = self
+            .work_dir
+            .is_some_and(|dir| std::fs::symlink_metadata(dir.join(path)).is_ok());
+        Ok(committed || in_work_tree)
+    }
+
+    fn has_policy(&self, env: &Environment) -> Result<bool, EffectError> {
+        let committed = self.base.list(POLICY_DIR).map_err(|error| unreadable(&error))?;
+        let in_work_tree = match self.work_dir {
+            Some(dir) => policy::rule_files(env, &dir.join(POLICY_DIR))?,
+            None => None,
+        };
+        let is_rules = |name: &[u8]| name.ends_with(b".toml");
+        Ok(committed.iter().any(|found| is_rules(&found.name))
+            || in_work_tree.is_some_and(|files| !files.is_empty()))
+    }
+}
+
+fn unreadable(error: &agentos_landing::BaseError) -> EffectError {
+    EffectError::new(Cause::Repository, "unreadable-base", error.to_string())
+}
+
+/// The profiles that lead to this machine, all asked at once; each takes at most 5 seconds.
+fn servers(host: &Host, tools: &Tools) -> Result<Vec<FoundServer>, EffectError> {
+    let local = |name: &&str| {
+        let resolved = tools.resolved(host, name, &ProviderOverrides::default());
+        let url = resolved.ok().and_then(|resolved| resolved.profile.base_url);
+        url.is_some_and(|url| HttpUrl::parse(url.as_str()).is_ok_and(|url| url.is_loopback()))
+    };
+    let names: Vec<String> = tools.profiled().filter(local).map(str::to_owned).collect();
+    let found = health::asked(host, tools, &names, &ProviderOverrides::default())?;
+    Ok(found.into_iter().filter_map(answering).collect())
+}
+
+/// A server that lists models is there, whichever model its profile names.
+fn answering(tool: ToolHealth) -> Option<FoundServer> {
+    let there = match tool.status {
+        HealthStatus::Connected | HealthStatus::ModelMissing => true,
+        HealthStatus::NotConfigured
+        | HealthStatus::InvalidToken
+        | HealthStatus::Unreachable
+        | HealthStatus::SchemaMismatch => false,
+    };
+    there.then(|| FoundServer {
+        provider: tool.provider,
+        endpoint: tool.endpoint.map(|endpoint| endpoint.to_string()),
+        models: match (tool.status, tool.model) {
+            // The configured one first: it is loaded.
+            (HealthStatus::Connected, Some(model)) => {
+                let others = tool.models.into_iter().filter(|other| *other != model);
+                std::iter::once(model.clone()).chain(others).collect()
+            }
+            (_, _) => tool.models,
+        },
+    })
+}
+
+fn keys_found(host: &Host, tools: &Tools) -> Vec<FoundKey> {
+    let found = tools.providers().filter_map(|provider| {
+        Some(FoundKey {
+            provider: provider.to_owned(),
+            variable: keys::variable(host, provider)?,
+        })
+    });
+    found.collect()
+}
+
+/// The one that was named, else the first local server, else the first key.
+fn chosen(spec: &InitSpec, report: &InitReport) -> Option<String> {
+    let server = report.servers.first().map(|server| server.provider.clone());
+    let key = report.keys.first().map(|key| key.provider.clone());
+    spec.provider.clone().or(server).or(key)
+}
+
+#[derive(Serialize)]
+struct NewProfile<'a> {
+    provider: &'a str,
+    model: Option<String>,
+}
+
+/// No more than what differs from the built-in profile: no address, so that the repository sends nothing anywhere.
+fn profile_file(
+    host: &Host,
+    tools: &Tools,
+    provider: &str,
+    servers: &[FoundServer],
+) -> Result<ProposedFile, EffectError> {
+    let server = servers.iter().find(|server| server.provider == provider);
+    let listed = server.and_then(|server| server.models.first().cloned());
+    let model = match listed {
+        Some(model) => Some(model),
+        None => {
+            tools
+                .resolved(host, provider, &ProviderOverrides::default())?
+                .profile
+                .model
+        }
+    };
+    let text = serde_json::to_string_pretty(&NewProfile { provider, model }).unwrap_or_default();
+    Ok(ProposedFile {
+        path: format!("{PROFILE_DIR}/{provider}.json"),
+        content: text + "\n",
+    })
+}
+
+/// Writes a new file as a diff.
+pub(crate) fn new_file(file: &ProposedFile) -> String {
+    let count = file.content.lines().count();
+    let lines: String = file.content.lines().map(|line| format!("+{line}\n")).collect();
+    format!(
+        "--- /dev/null\n+++ b/{}\n@@ -0,0 +1,{count} @@\n{lines}",
+        file.path
+    )
+}

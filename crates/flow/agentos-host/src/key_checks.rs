@@ -1,0 +1,104 @@
+//! What became of each provider's key at its last health check.
+//!
+//! Owns: the small file that remembers it. Never: holds more of a key than its last four characters, or is believed for
+//! another key than the one it was written for.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use agentos_credentials::replace_own_file;
+use agentos_durable::Links;
+use agentos_tool::{HealthStatus, ToolHealth};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::files;
+use crate::host::Host;
+use crate::tools::Tool;
+
+/// A larger file is not ours.
+const LARGEST: u64 = 1 << 20;
+
+/// The last health check that said something of a key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeyCheck {
+    /// The service took it.
+    pub accepted: bool,
+    /// When.
+    pub at: String,
+    /// Which service, `host:port`.
+    pub endpoint: String,
+    /// The last four characters of the key, where it is long enough to show them.
+    pub ending: Option<String>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Checks {
+    version: u32,
+    keys: BTreeMap<String, KeyCheck>,
+}
+
+/// Remembers what these checks say of keys. It is a convenience: what goes wrong is logged and nothing more.
+pub fn remember(host: &Host, found: &[(&ToolHealth, &Tool)]) {
+    let news: Vec<(String, KeyCheck)> = found
+        .iter()
+        .filter_map(|(health, tool)| check(health, tool))
+        .collect();
+    let Some(path) = path(host).filter(|_| !news.is_empty()) else {
+        return;
+    };
+    let mut checks = read(host);
+    checks.version = 1;
+    checks.keys.extend(news);
+    let written = serde_json::to_string_pretty(&checks)
+        .map_err(|error| error.to_string())
+        .and_then(|text| replace_own_file(&path, &text).map_err(|error| error.to_string()));
+    if let Err(why) = written {
+        tracing::debug!(%why, "the checks of keys are not remembered");
+    }
+}
+
+/// The last check of a provider's key, if it was this one.
+pub fn last(host: &Host, provider: &str, ending: Option<&str>) -> Option<KeyCheck> {
+    let mut checks = read(host);
+    checks
+        .keys
+        .remove(provider)
+        .filter(|check| check.ending.as_deref() == ending)
+}
+
+fn check(health: &ToolHealth, tool: &Tool) -> Option<(String, KeyCheck)> {
+    let key = tool.key.as_ref()?;
+    let accepted = match health.status {
+        HealthStatus::Connected | HealthStatus::ModelMissing => true,
+        HealthStatus::InvalidToken => false,
+        // They say nothing of the key.
+        HealthStatus::NotConfigured | HealthStatus::Unreachable | HealthStatus::SchemaMismatch => {
+            return None;
+        }
+    };
+    let check = KeyCheck {
+        accepted,
+        at: health.checked_at.to_string(),
+        endpoint: health.endpoint.as_ref()?.to_string(),
+        ending: key.ending.clone(),
+    };
+    Some((health.provider.clone(), check))
+}
+
+fn read(host: &Host) -> Checks {
+    let text = path(host)
+        .filter(|path| path.exists())
+        .and_then(|path| files::settings_file(host.environment(), &path, Links::Followed, LARGEST).ok());
+    let checks = text.and_then(|text| serde_json::from_str::<Checks>(&text).ok());
+    checks.filter(|checks| checks.version == 1).unwrap_or_default()
+}
+
+fn path(host: &Host) -> Option<PathBuf> {
+    Some(
+        host.environment()
+            .home()?
+            .join(".agentos")
+            .join("key-checks.json"),
+    )
+}

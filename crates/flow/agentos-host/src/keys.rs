@@ -1,0 +1,238 @@
+//! Where a provider's key is looked for: flag, environment, keyring, file.
+//!
+//! Owns: that order, and how long the keyring may take. Never: shows a key, or asks a store for one that may not
+//! be sent anyway.
+
+use std::time::Duration;
+
+use agentos_credentials::{CredentialError, FileStore, KeyringStore, Lookup, Store, find};
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_profile::{KeyUse, Origin, Resolved};
+use agentos_tool::Secret;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::host::Host;
+use crate::key_checks::KeyCheck;
+use crate::options::KeyStore;
+
+/// For looking: a keyring that wants to be unlocked first must not hold up a health check.
+const LOOKING: Duration = Duration::from_secs(2);
+/// For storing: a person may have to unlock it.
+const STORING: Duration = Duration::from_secs(60);
+
+/// What may be shown of a provider's key.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KeyStatus {
+    /// Where it comes from; none when there is none.
+    pub source: Option<String>,
+    /// Its last four characters, where it is long enough to show them.
+    pub hint: Option<String>,
+    /// Why it is not sent, although there is one.
+    pub withheld: Option<String>,
+    /// What the last health check with it said; none when there was none since it was set.
+    pub last_check: Option<KeyCheck>,
+    /// Stores that could not be asked.
+    pub problems: Vec<String>,
+}
+
+impl KeyStatus {
+    /// A few words for a table.
+    pub fn words(&self) -> String {
+        match (&self.source, &self.withheld) {
+            (Some(source), None) => source.clone(),
+            (Some(source), Some(_)) => format!("{source}, not sent"),
+            (None, _) => "none".to_owned(),
+        }
+    }
+}
+
+/// The user's stores, in the order in which they are asked.
+fn stores(host: &Host) -> Vec<Store> {
+    let mut stores = vec![Store::Keyring(KeyringStore::system(
+        LOOKING,
+        host.environment().bus_socket(),
+    ))];
+    if let Some(path) = host.environment().credentials_file() {
+        stores.push(Store::File(FileStore::new(path)));
+    }
+    stores
+}
+
+/// The key that is sent, or why there is none.
+#[derive(Debug, Default)]
+pub struct Usable {
+    /// The key.
+    pub key: Option<Secret>,
+    /// The environment variable it came from, which wins over any store.
+    pub variable: Option<String>,
+    /// Why a key that may well be there is not sent.
+    pub obstacle: Option<String>,
+}
+
+/// The key that may be sent for this profile, if there is one.
+pub fn usable(host: &Host, resolved: &Resolved) -> Usable {
+    if let Some(given) = resolved
+        .given_keys
+        .iter()
+        .find(|given| given.key_use.is_allowed())
+    {
+        let variable = match &given.origin {
+            Origin::Environment(name) => Some(name.clone()),
+            Origin::Derived | Origin::BuiltIn | Origin::UserFile | Origin::ProjectFile | Origin::Flag => None,
+        };
+        return Usable {
+            key: Some(given.key.clone()),
+            variable,
+            ..Usable::default()
+        };
+    }
+    let kept_back = withheld(resolved).map(|why| format!("no key is sent: {why}"));
+    if !resolved.stored_key.is_allowed() {
+        return Usable {
+            obstacle: kept_back,
+            ..Usable::default()
+        };
+    }
+    let lookup = find(&stores(host), &resolved.profile.api_key_ref);
+    let obstacle = match &lookup.found {
+        Some(_) => None,
+        None => kept_back.or_else(|| problems(&lookup).into_iter().next()),
+    };
+    Usable {
+        key: lookup.found.map(|found| found.key),
+        variable: None,
+        obstacle,
+    }
+}
+
+/// Why a key is not sent: the one that is given, else one that may be stored.
+fn withheld(resolved: &Resolved) -> Option<String> {
+    let given = resolved.given_keys.iter().map(|given| &given.key_use);
+    given
+        .chain([&resolved.stored_key])
+        .find_map(|key_use| match key_use {
+            KeyUse::Allowed => None,
+            KeyUse::Forbidden(why) => Some(why.clone()),
+        })
+}
+
+/// Stores that may hold the key and could not be asked. No keyring at all is the usual state of a server; it is
+/// worth telling only to one who wants to use it.
+fn problems(lookup: &Lookup) -> Vec<String> {
+    let told = lookup
+        .problems
+        .iter()
+        .filter(|(_, problem)| !is_no_keyring(problem));
+    told.map(|(_, problem)| problem.to_string()).collect()
+}
+
+fn is_no_keyring(problem: &CredentialError) -> bool {
+    matches!(problem, CredentialError::NoKeyring { .. })
+}
+
+/// The environment variable that holds a provider's key, if one does.
+pub fn variable(host: &Host, provider: &str) -> Option<String> {
+    let mut names = agentos_profile::env_names(provider).api_key.into_iter();
+    names.find(|name| host.environment().get(name).is_some())
+}
+
+/// What may be shown of this profile's key.
+pub fn status(host: &Host, resolved: &Resolved) -> KeyStatus {
+    let given = &resolved.given_keys;
+    let sent = given.iter().find(|given| given.key_use.is_allowed());
+    if let Some(given) = sent {
+        return KeyStatus {
+            source: Some(given.origin.to_string()),
+            hint: given.key.hint(),
+            ..KeyStatus::default()
+        };
+    }
+    let lookup = find(&stores(host), &resolved.profile.api_key_ref);
+    let problems = problems(&lookup);
+    // A stored key that may be sent wins over a variable that may not.
+    let stored = lookup
+        .found
+        .as_ref()
+        .filter(|_| resolved.stored_key.is_allowed() || given.is_empty());
+    if let Some(found) = stored {
+        return KeyStatus {
+            source: Some(found.store.to_string()),
+            hint: found.key.hint(),
+            withheld: withheld(resolved).filter(|_| !resolved.stored_key.is_allowed()),
+            last_check: None,
+            problems,
+        };
+    }
+    KeyStatus {
+        source: given.first().map(|given| given.origin.to_string()),
+        hint: given.first().and_then(|given| given.key.hint()),
+        withheld: given.first().and(withheld(resolved)),
+        last_check: None,
+        problems,
+    }
+}
+
+/// How the system's keyring is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Keyring {
+    /// It answers.
+    Usable,
+    /// There is none in this session.
+    None,
+    /// It does not answer, in words.
+    Failed(String),
+}
+
+/// Asks the keyring for a name that nothing is kept under.
+pub fn keyring(host: &Host) -> Keyring {
+    match Store::Keyring(KeyringStore::system(LOOKING, host.environment().bus_socket())).get("agentos.doctor")
+    {
+        Ok(_) => Keyring::Usable,
+        Err(problem) if is_no_keyring(&problem) => Keyring::None,
+        Err(problem) => Keyring::Failed(problem.to_string()),
+    }
+}
+
+/// Keeps a key in the store that was named.
+///
+/// # Errors
+/// When the store cannot be used.
+pub fn keep(host: &Host, store: KeyStore, name: &str, key: &Secret) -> Result<(), EffectError> {
+    let store = match store {
+        KeyStore::Keyring => Store::Keyring(KeyringStore::system(STORING, host.environment().bus_socket())),
+        KeyStore::File => Store::File(FileStore::new(
+            host.environment().credentials_file().ok_or_else(no_home)?,
+        )),
+    };
+    store.set(name, key).map_err(|error| {
+        let mut effect = EffectError::new(Cause::Tool, "key-not-stored", error.to_string());
+        effect.hint = error.hint();
+        effect
+    })
+}
+
+/// Forgets a key in every store; true when there was one.
+///
+/// # Errors
+/// When a store cannot be asked: the key may still be there. No keyring is no error: there is nothing in it.
+pub fn forget(host: &Host, name: &str) -> Result<bool, EffectError> {
+    let mut gone = false;
+    for store in stores(host) {
+        match store.clear(name) {
+            Ok(was_there) => gone |= was_there,
+            Err(error) if !is_no_keyring(&error) => {
+                let mut effect = EffectError::new(Cause::Tool, "key-not-cleared", error.to_string());
+                effect.hint = error.hint();
+                return Err(effect);
+            }
+            Err(error) => tracing::debug!(%error, "there is no keyring to ask"),
+        }
+    }
+    Ok(gone)
+}
+
+fn no_home() -> EffectError {
+    EffectError::new(Cause::Usage, "no-home", "there is no home folder to keep keys in").hint("set `HOME`")
+}

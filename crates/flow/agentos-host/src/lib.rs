@@ -1,0 +1,113 @@
+//! The product without a screen: what every front end does, it does through this crate.
+//!
+//! Owns: the composition of executor, evidence, credentials, network, signer and adapters behind the engine's ports, and the logic of
+//! the verbs that is not layout. Never: prints, reads a terminal, parses arguments or chooses words for one front end.
+//!
+//! Start at [`Host`].
+
+mod approver;
+mod check;
+mod clock;
+mod commit_signing;
+mod conform;
+mod context;
+mod doctor;
+mod environment;
+mod error;
+mod evidence;
+mod evidence_key;
+mod export;
+mod files;
+mod health;
+mod history;
+mod host;
+mod hosted;
+mod init;
+mod key_checks;
+mod keys;
+mod models;
+mod normalize;
+mod notice;
+mod options;
+mod paths;
+mod policy;
+mod probe;
+mod profile_file;
+mod programs;
+mod providers;
+mod reexec;
+mod replay;
+mod repository;
+mod requests;
+mod rules;
+mod run;
+mod runtime;
+mod sample;
+mod schemas;
+mod session;
+mod status;
+mod tape;
+mod tasks;
+mod tool_calls;
+mod tools;
+mod undo;
+mod words;
+
+pub use agentos_engine::context::Withheld;
+pub use agentos_engine::ports::{EffectError, TargetInfo, Writes};
+pub use agentos_engine::run::{Proposed, was_interrupted};
+pub use agentos_engine::settle::ConsentRequest;
+pub use agentos_engine::{Cause, Outcome, OutcomeKind, Tried};
+pub use agentos_evidence::{
+    BROKEN_HINT, Finding, ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport,
+};
+pub use agentos_executor::{Recovered, RecoveryOutcome};
+pub use agentos_policy::{
+    Advice, Decision, Effect, Explained, Explanation, FACTS, Hashes, Layer, PolicySet, Preset, Reason,
+    RuleRef, Standing, ToolFacts,
+};
+pub use agentos_profile::{AdapterKind, KnownModel, known_model, known_models, nearest, nearest_model};
+
+pub use clock::{before_now, new_run, now};
+pub use conform::{ConformCheck, ToolConform};
+pub use context::{ContextFileReport, ContextReport};
+pub use doctor::{Check, CheckStatus, DoctorReport};
+pub use environment::Environment;
+pub use error::usage;
+pub use evidence::{RunList, RunRecords, StatsReport, VerifySpec};
+pub use evidence_key::{KeyReport, KnownKey, OwnKey};
+pub use export::{ExportReport, ExportedRun, PageLayout};
+pub use files::{LARGEST_ANSWER, bounded, describe_cause, file, text_file, unreadable};
+pub use health::{HealthReport, HealthSpec, HealthWatch};
+pub use host::Host;
+pub use init::{FoundKey, FoundServer, InitReport, InitSpec, POLICY_DIR, ProposedFile, init_run};
+pub use key_checks::KeyCheck;
+pub use keys::KeyStatus;
+pub use models::ModelList;
+pub use notice::{Activity, HostObserver, Notice, RECOVERED, SilentObserver};
+pub use options::{
+    CheckOptions, KeyStore, ProgramOptions, ProviderChoice, ProviderOverrides, Recording, SessionOptions,
+};
+pub use probe::{FormatProbe, Probe};
+pub use profile_file::{NewProfile, ProfileDefaults};
+pub use providers::{AuthStatus, Listed, Shown, ShownValue, ToolList, key_variables};
+pub use reexec::reexec_hook;
+pub use replay::{Difference, ReplayReport, ReplayStatus, ReplayedRun};
+pub use requests::{DeniedRequest, OpenRequest, OpenRequests};
+pub use rules::{
+    JudgeSpec, JudgeSubject, Judgement, PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest,
+    RulesSpec, ShownRule, TestedFile, count_examples, preset_file, preset_run, show_rules,
+};
+pub use run::{
+    ConsentAnswer, ConsentMode, ConsentRequested, RecordSeen, RunControl, RunEnd, RunEvent, RunEvents,
+    RunHandle, RunOutcome, RunSpec, RunWork,
+};
+pub use runtime::{block_on, block_on_local};
+pub use sample::{SAMPLE_EMAIL, SAMPLE_NAME, create_sample};
+pub use schemas::{nearest_schema, schema_names, schema_text};
+pub use session::RecoverReport;
+pub use status::{
+    Obstacle, PolicyFileStatus, PolicyStatus, ProviderStatus, RepositoryStatus, StatusReport, Step,
+};
+pub use tasks::{AnswerSpec, ContextMode, TaskSpec, describe_answer};
+pub use tool_calls::{ToolCallProbe, Verdict};

@@ -1,0 +1,34 @@
+//! Any dialect in, the canonical change out, without landing.
+//!
+//! Owns: which commit an answer is placed in. Never: writes anything, not even evidence.
+
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_landing::{LandError, LandOptions, Landed, LandingReport, land};
+
+use crate::host::Host;
+use crate::repository::{self, unusable};
+
+impl Host {
+    /// Places an answer in a commit. The inner error is the report of an answer that does not land.
+    ///
+    /// # Errors
+    /// If there is no repository or no such commit.
+    pub fn normalize(
+        &self,
+        answer: &[u8],
+        base: &str,
+    ) -> Result<Result<Box<Landed>, Box<LandingReport>>, EffectError> {
+        let repo = repository::open(self)?;
+        let base = repo.base_at(base).map_err(|error| unusable(&error))?;
+        match land(answer, &base, &LandOptions::default()) {
+            Ok(found) => Ok(Ok(Box::new(found))),
+            Err(LandError::Refused(report)) => Ok(Err(report)),
+            Err(LandError::Base(error)) => Err(EffectError::new(
+                Cause::Repository,
+                "unreadable-base",
+                error.to_string(),
+            )),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Paths as a person types them, turned into paths inside the repository.
+//!
+//! Owns: that translation. Never: looks at the files themselves.
+
+use std::path::{Component, Path, PathBuf};
+
+use agentos_engine::ports::EffectError;
+
+use crate::error::usage;
+
+/// Paths relative to `from`, made relative to the work tree.
+///
+/// # Errors
+/// When a path leaves the repository.
+pub fn inside(from: &Path, work_dir: &Path, typed: &[String]) -> Result<Vec<String>, EffectError> {
+    // The repository's own path is the real one; the folder a person is in may be known by a link.
+    let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
+    typed.iter().map(|path| one(&from, work_dir, path)).collect()
+}
+
+fn one(from: &Path, work_dir: &Path, typed: &str) -> Result<String, EffectError> {
+    let outside = || {
+        usage(format!("`{typed}` is outside the repository"))
+            .hint("name a path inside it; a relative one begins in the folder you are in")
+    };
+    let full = normal(&from.join(typed)).ok_or_else(outside)?;
+    let inside = full
+        .strip_prefix(normal(work_dir).ok_or_else(outside)?)
+        .map_err(|_| outside())?;
+    let parts: Option<Vec<&str>> = inside
+        .components()
+        .map(|part| part.as_os_str().to_str())
+        .collect();
+    let path = parts
+        .ok_or_else(|| usage(format!("`{typed}` is not UTF-8")).hint("give the file a name in UTF-8"))?
+        .join("/");
+    if path.is_empty() {
+        Err(usage(format!("`{typed}` is a folder")).hint("name a file"))
+    } else {
+        Ok(path)
+    }
+}
+
+/// Without `.` and `..`; none when it climbs above the root.
+fn normal(path: &Path) -> Option<PathBuf> {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !out.pop() {
+                    return None;
+                }
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typed_path_is_relative_to_where_the_person_is() {
+        let cases = [
+            ("/repo/src", "a.rs", Some("src/a.rs")),
+            ("/repo/src", "../b.rs", Some("b.rs")),
+            ("/repo", "./src/../c.rs", Some("c.rs")),
+            ("/repo", "/repo/d.rs", Some("d.rs")),
+            ("/repo", "../e.rs", None),
+            ("/repo", "/etc/passwd", None),
+            ("/repo", ".", None),
+        ];
+        for (from, typed, expected) in cases {
+            let got = inside(Path::new(from), Path::new("/repo"), &[typed.to_owned()]).ok();
+            assert_eq!(got, expected.map(|path| vec![path.to_owned()]), "{typed}");
+        }
+    }
+}

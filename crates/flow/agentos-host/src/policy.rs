@@ -1,0 +1,199 @@
+//! Policy from outside the repository: the machine's, the user's, and that of the command line.
+//!
+//! Owns: where these files are, and who may have written the machine's. Never: reads the repository's own; that comes
+//! from the base commit.
+
+use std::path::{Path, PathBuf};
+
+use agentos_durable::Links;
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_policy::{Layer, PolicyError, PolicySource};
+
+use crate::environment::Environment;
+use crate::files;
+use crate::host::Host;
+use crate::init::POLICY_DIR;
+use crate::repository;
+
+/// A policy file larger than this is not one.
+const LARGEST_POLICY: u64 = 1 << 20;
+
+/// The sources around the repository's own. `given` are the files of the command line.
+///
+/// # Errors
+/// When one cannot be read, or the machine's could have been written by somebody else than root.
+pub fn outer_layers(host: &Host, given: &[PathBuf]) -> Result<Vec<PolicySource>, EffectError> {
+    let mut layers = Vec::new();
+    let machine = rule_files(host.environment(), &host.environment().machine_policy_dir())?;
+    if let Some(files) = &machine {
+        trusted(&host.environment().machine_policy_dir(), files)?;
+    }
+    let user = match host.environment().config_dir() {
+        Some(dir) => rule_files(host.environment(), &dir.join("policy"))?,
+        None => None,
+    };
+    let given = given
+        .iter()
+        .map(|file| host.environment().cwd.join(file))
+        .collect();
+    for (layer, files) in [
+        (Layer::Machine, machine),
+        (Layer::User, user),
+        (Layer::CommandLine, Some(given)),
+    ] {
+        for file in files.into_iter().flatten() {
+            layers.push(source(host.environment(), layer, &file)?);
+        }
+    }
+    Ok(layers)
+}
+
+impl Host {
+    /// Lists the policy files of the repository and of the user, as far as they can be listed.
+    #[must_use]
+    pub fn policy_files(&self) -> Vec<PathBuf> {
+        let repo = repository::open(self).ok();
+        let of_repo = repo
+            .as_ref()
+            .and_then(|repo| repo.work_dir())
+            .map(|dir| dir.join(POLICY_DIR));
+        let of_user = self.environment().config_dir().map(|dir| dir.join("policy"));
+        let folders = of_repo.into_iter().chain(of_user);
+        let files = folders.filter_map(|folder| rule_files(self.environment(), &folder).ok().flatten());
+        files.flatten().collect()
+    }
+}
+
+/// Reads one file.
+///
+/// # Errors
+/// When it cannot be read, or is too large.
+pub fn source(environment: &Environment, layer: Layer, file: &Path) -> Result<PolicySource, EffectError> {
+    Ok(PolicySource {
+        layer,
+        // The name is part of the evidence, and the same in whatever folder the call is made.
+        name: environment.homely(file),
+        text: match layer {
+            Layer::CommandLine => files::text_file(environment, file, LARGEST_POLICY)?,
+            _ => files::settings_file(environment, file, Links::Followed, LARGEST_POLICY)?,
+        },
+    })
+}
+
+/// A policy that cannot be used.
+pub fn wrong(error: &PolicyError) -> EffectError {
+    let mend = "a policy that cannot be read allows nothing; mend the file or take it away";
+    let hint = error.hint().map_or_else(
+        || mend.to_owned(),
+        |hint| format!("{hint}{}{mend}", if hint.ends_with('?') { " " } else { "; " }),
+    );
+    EffectError::new(Cause::Policy, "policy-error", error.to_string()).hint(hint)
+}
+
+/// The rule files of a folder, sorted; none where there is no folder.
+///
+/// # Errors
+/// When it cannot be read to its end.
+pub fn rule_files(environment: &Environment, dir: &Path) -> Result<Option<Vec<PathBuf>>, EffectError> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            return Err(files::unreadable(&environment.shown(dir), &error));
+        }
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        // A folder that cannot be read to its end might hide a rule that denies.
+        let entry = entry.map_err(|error| files::unreadable(&environment.shown(dir), &error))?;
+        if entry
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(Some(files))
+}
+
+/// The machine's policy speaks for everybody: nobody but root may have written it, or be able to put another in its
+/// place.
+fn trusted(dir: &Path, files: &[PathBuf]) -> Result<(), EffectError> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let dir = real(dir);
+    let mut checked: Vec<PathBuf> = dir.ancestors().map(Path::to_owned).collect();
+    for file in files.iter().map(|file| real(file)) {
+        checked.extend(
+            file.parent()
+                .into_iter()
+                .flat_map(Path::ancestors)
+                .map(Path::to_owned),
+        );
+        checked.push(file);
+    }
+    checked.sort();
+    checked.dedup();
+    for path in checked {
+        if let Some(fault) = distrust(&path) {
+            let message = format!(
+                "the machine's policy is not to be trusted: `{}` {fault}",
+                path.display()
+            );
+            return Err(EffectError::new(Cause::Policy, "policy-untrusted", message).hint(
+                "as root: `chown root` and `chmod go-w` the folder, what is in it and what is above it",
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn distrust(path: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) => fault(metadata.uid(), metadata.mode()),
+        Err(error) => Some(format!("cannot be looked at: {error}")),
+    }
+}
+
+#[cfg(not(unix))]
+fn distrust(_: &Path) -> Option<String> {
+    Some("has an owner that cannot be told on this system".to_owned())
+}
+
+/// What is wrong with an owner and a mode.
+#[cfg(unix)]
+fn fault(owner: u32, mode: u32) -> Option<String> {
+    /// Writable by the group or by everybody.
+    const OTHERS_WRITE: u32 = 0o022;
+    /// In such a folder nobody can replace what is another's.
+    const STICKY: u32 = 0o1000;
+    if owner != 0 {
+        return Some(format!("belongs to user {owner}, not to root"));
+    }
+    (mode & OTHERS_WRITE != 0 && mode & STICKY == 0).then(|| "can be written by others than root".to_owned())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_root_may_write_the_machines_policy() {
+        let cases = [
+            (0, 0o100_644, None),
+            (0, 0o40_755, None),
+            (0, 0o41_777, None),
+            (0, 0o100_664, Some("can be written by others than root")),
+            (0, 0o100_646, Some("can be written by others than root")),
+            (1000, 0o100_600, Some("belongs to user 1000, not to root")),
+        ];
+        for (owner, mode, expected) in cases {
+            assert_eq!(fault(owner, mode).as_deref(), expected, "{owner} {mode:o}");
+        }
+    }
+}

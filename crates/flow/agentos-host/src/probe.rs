@@ -1,0 +1,306 @@
+//! `agentos tool health --probe`: one tiny edit in each form, to see which a model obeys.
+//!
+//! Owns: the edit that is asked for, and the ranking. Never: asks a tool that is not connected, or a repository: the
+//! one file is made up.
+
+use std::sync::Arc;
+
+use agentos_landing::{
+    Base, BaseError, Dialect, DirEntry, Entry, EntryKind, FileMode, HunkStatus, KnownBlob, LandOptions,
+    Landed, Rung, land,
+};
+use agentos_tool::{
+    ContextFile, EditFormat, FinishReason, NoProgress, TaskLimits, ToolOutput, ToolTask, Usage,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clock::new_run;
+use crate::tools::Tool;
+
+const PATH: &str = "fruit.txt";
+const BEFORE: &str = "apple\nbanana\ncherry\n";
+const AFTER: &str = "apple\norange\ncherry\n";
+/// Of [`BEFORE`], as git counts it.
+const BLOB: &str = "fde8dcd0a3dba218d00cccb07b292d2a4be7041d";
+const INSTRUCTION: &str = "In fruit.txt, replace the line `banana` with `orange`. Change nothing else.";
+/// Enough for every form, and for a model that thinks a little first.
+const MOST_TOKENS: u64 = 512;
+const MOST_SECONDS: u64 = 60;
+
+/// What a provider's model made of the tiny edit.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Probe {
+    /// The provider.
+    pub provider: String,
+    /// The forms that were tried, best first.
+    pub formats: Vec<FormatProbe>,
+    /// The first that was obeyed; none when none was.
+    pub best: Option<EditFormat>,
+    /// The profile file that says so from now on.
+    pub saved: Option<String>,
+}
+
+/// One generation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FormatProbe {
+    /// The form that was asked for.
+    pub edit_format: EditFormat,
+    /// The answer came in that form and means the change that was asked for.
+    pub obeyed: bool,
+    /// It means that change, in this form or another.
+    pub lands: bool,
+    /// Nothing had to be repaired.
+    pub clean: bool,
+    /// What was seen, in one sentence.
+    pub details: String,
+    /// Tokens, as far as reported.
+    pub usage: Option<Usage>,
+    /// What they cost by the profile's price, in millionths of a US dollar.
+    pub cost_micro_usd: Option<u64>,
+    /// From request to the last byte, in milliseconds.
+    pub latency_ms: u64,
+}
+
+/// Has the tool make the edit once in each form that its profile leaves open.
+pub async fn probe(tool: &Tool) -> Probe {
+    let all = [
+        EditFormat::SearchReplace,
+        EditFormat::UnifiedDiff,
+        EditFormat::JsonEdits,
+        EditFormat::WholeFile,
+    ];
+    let mut formats = Vec::new();
+    for edit_format in all {
+        if tool
+            .constrain
+            .edit_format()
+            .is_some_and(|held| held != edit_format)
+        {
+            continue;
+        }
+        let found = once(tool, edit_format).await;
+        let gave_answer = found.is_ok();
+        formats.push(found.unwrap_or_else(|failed| failed));
+        // A service that fails once is not paid for failing again.
+        if !gave_answer {
+            break;
+        }
+    }
+    formats.sort_by_key(|found| {
+        let tokens = found.usage.and_then(|usage| usage.output_tokens);
+        (
+            !found.obeyed,
+            !found.lands,
+            !found.clean,
+            tokens.unwrap_or(u64::MAX),
+        )
+    });
+    Probe {
+        provider: tool.adapter.provider().to_owned(),
+        best: formats
+            .iter()
+            .find(|found| found.obeyed)
+            .map(|found| found.edit_format),
+        formats,
+        saved: None,
+    }
+}
+
+/// One generation; the error is one that gave no answer.
+async fn once(tool: &Tool, edit_format: EditFormat) -> Result<FormatProbe, FormatProbe> {
+    let task = ToolTask {
+        task_id: new_run(),
+        instruction: INSTRUCTION.to_owned(),
+        context: vec![ContextFile {
+            path: PATH.to_owned(),
+            content: BEFORE.to_owned(),
+        }],
+        edit_format,
+        allowed_paths: vec![PATH.to_owned()],
+        forbidden_paths: Vec::new(),
+        limits: TaskLimits {
+            timeout_seconds: tool.timeout_seconds.min(MOST_SECONDS),
+            max_output_tokens: Some(MOST_TOKENS),
+        },
+        attempt: 1,
+        feedback: None,
+    };
+    match tool.adapter.run(&task, &NoProgress).await {
+        Ok(output) => {
+            let mut found = judged(edit_format, &output);
+            found.cost_micro_usd = output.usage.and_then(|usage| tool.price.cost(&usage));
+            Ok(found)
+        }
+        Err(error) => Err(FormatProbe {
+            latency_ms: error.latency_ms,
+            ..unseen(edit_format, error.message)
+        }),
+    }
+}
+
+fn judged(edit_format: EditFormat, output: &ToolOutput) -> FormatProbe {
+    let mut found = FormatProbe {
+        usage: output.usage,
+        latency_ms: output.latency_ms,
+        ..unseen(edit_format, String::new())
+    };
+    match output.finish {
+        FinishReason::Stop | FinishReason::Unknown => {}
+        FinishReason::Length | FinishReason::ContentFilter | FinishReason::ToolCalls => {
+            found.details = format!("the answer ends with `{}`", output.finish.as_str());
+            return found;
+        }
+    }
+    let landed = match land(output.text.as_bytes(), &OneFile, &LandOptions::default()) {
+        Ok(landed) => landed,
+        Err(error) => {
+            found.details = error.to_string();
+            return found;
+        }
+    };
+    found.lands = is_the_edit(&landed);
+    let dialects: Vec<Dialect> = landed.report.files.iter().map(|file| file.dialect).collect();
+    found.obeyed = found.lands && dialects.iter().all(|dialect| is_form(*dialect, edit_format));
+    found.clean = found.obeyed && is_clean(&landed);
+    found.details = match (found.lands, found.obeyed, found.clean) {
+        (false, _, _) => "it means another change than was asked for",
+        (true, false, _) => "the right change, in another form than was asked for",
+        (true, true, false) => "obeyed, after repairs",
+        (true, true, true) => "obeyed",
+    }
+    .to_owned();
+    found
+}
+
+fn unseen(edit_format: EditFormat, details: String) -> FormatProbe {
+    FormatProbe {
+        edit_format,
+        obeyed: false,
+        lands: false,
+        clean: false,
+        details,
+        usage: None,
+        cost_micro_usd: None,
+        latency_ms: 0,
+    }
+}
+
+fn is_the_edit(landed: &Landed) -> bool {
+    let files = landed.change.files();
+    let after = files.iter().map(|file| {
+        let new = file.new.as_ref().map(|state| state.content.as_ref());
+        (file.path.to_string(), new.map(<[u8]>::to_vec))
+    });
+    after.eq([(PATH.to_owned(), Some(AFTER.as_bytes().to_vec()))])
+}
+
+fn is_form(dialect: Dialect, edit_format: EditFormat) -> bool {
+    match dialect {
+        Dialect::UnifiedDiff => edit_format == EditFormat::UnifiedDiff,
+        Dialect::SearchReplace => edit_format == EditFormat::SearchReplace,
+        Dialect::WholeFile => edit_format == EditFormat::WholeFile,
+        Dialect::JsonEdits => edit_format == EditFormat::JsonEdits,
+        Dialect::PatchEnvelope => false,
+    }
+}
+
+/// Every edit where it says it is, with nothing put right.
+fn is_clean(landed: &Landed) -> bool {
+    landed.report.files.iter().all(|file| {
+        let hunks = file.hunks.iter().all(|hunk| {
+            let exact = matches!(
+                hunk.rung,
+                Some(Rung::ExactStated | Rung::ExactMoved | Rung::WholeFile) | None
+            );
+            hunk.status == HunkStatus::Landed && exact && hunk.repairs.is_empty()
+        });
+        file.repairs.is_empty() && hunks
+    })
+}
+
+/// A state of one made-up file.
+struct OneFile;
+
+impl OneFile {
+    fn file() -> Entry {
+        Entry {
+            kind: EntryKind::File(FileMode::Regular),
+            id: BLOB.to_owned(),
+        }
+    }
+}
+
+impl Base for OneFile {
+    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
+        Ok((path == PATH).then(Self::file))
+    }
+
+    fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError> {
+        if id == BLOB {
+            Ok(Arc::from(BEFORE.as_bytes()))
+        } else {
+            Err(BaseError("there is no such object".to_owned()))
+        }
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {
+        let root = dir.is_empty().then(|| DirEntry {
+            name: PATH.as_bytes().to_vec(),
+            entry: Self::file(),
+        });
+        Ok(root.into_iter().collect())
+    }
+
+    fn blob_by_prefix(&self, prefix: &str) -> Result<Option<KnownBlob>, BaseError> {
+        let is_it = BLOB.starts_with(prefix);
+        Ok(is_it.then(|| (BLOB.to_owned(), Arc::from(BEFORE.as_bytes()))))
+    }
+
+    fn paths_ending_with(&self, suffix: &str, limit: usize) -> Result<Vec<String>, BaseError> {
+        let fits = limit > 0 && suffix.trim_start_matches('/') == PATH;
+        Ok(fits.then(|| PATH.to_owned()).into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_held_to_the_form_and_to_the_edit() {
+        use EditFormat::{JsonEdits, SearchReplace, UnifiedDiff, WholeFile};
+        let blocks = "fruit.txt\n<<<<<<< SEARCH\nbanana\n=======\norange\n>>>>>>> REPLACE\n";
+        let diff = "diff --git a/fruit.txt b/fruit.txt\n--- a/fruit.txt\n+++ b/fruit.txt\n@@ -1,3 +1,3 @@\n apple\n-banana\n+orange\n cherry\n";
+        let sloppy = "--- fruit.txt\n+++ fruit.txt\n@@ -7 +7 @@\n-banana\n+orange\n";
+        let json = r#"{"edits":[{"path":"fruit.txt","search":"banana","replace":"orange"}]}"#;
+        let other = "fruit.txt\n<<<<<<< SEARCH\nbanana\n=======\nlemon\n>>>>>>> REPLACE\n";
+        let cases = [
+            (SearchReplace, blocks, (true, true, true)),
+            (UnifiedDiff, diff, (true, true, true)),
+            (UnifiedDiff, sloppy, (true, true, false)),
+            (JsonEdits, json, (true, true, true)),
+            (WholeFile, diff, (false, true, false)),
+            (UnifiedDiff, blocks, (false, true, false)),
+            (SearchReplace, other, (false, false, false)),
+            (SearchReplace, "I would replace it.", (false, false, false)),
+        ];
+        for (edit_format, text, (obeyed, lands, clean)) in cases {
+            let output = ToolOutput {
+                text: text.to_owned(),
+                finish: FinishReason::Stop,
+                model_id: None,
+                endpoint: None,
+                usage: None,
+                latency_ms: 0,
+                warnings: Vec::new(),
+            };
+            let found = judged(edit_format, &output);
+            assert_eq!(
+                (found.obeyed, found.lands, found.clean),
+                (obeyed, lands, clean),
+                "{text} {found:?}"
+            );
+        }
+    }
+}

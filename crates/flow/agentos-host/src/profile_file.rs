@@ -1,0 +1,163 @@
+//! Profile files in the user's settings.
+//!
+//! Owns: what they hold and where they lie. Never: asks a person or a server, or writes a key.
+
+use std::path::{Path, PathBuf};
+
+use agentos_credentials::replace_own_file;
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_profile::{AdapterKind, BaseUrl, Layers, ProfileFile, builtin, resolve};
+
+use crate::error::usage;
+use crate::host::Host;
+use crate::schemas;
+use crate::tools::bad_profile;
+
+/// The schema next to the profiles, for editors.
+const SCHEMA: &str = "profile.schema.json";
+
+/// A profile that is to be made.
+#[derive(Debug, Clone, Default)]
+pub struct NewProfile {
+    /// The provider: small letters, digits and `-`.
+    pub provider: String,
+    /// Address of the service.
+    pub base_url: Option<String>,
+    /// Model to use.
+    pub model: Option<String>,
+    /// The wire it speaks; the provider's own where there is none, `openai` for a new provider.
+    pub adapter: Option<AdapterKind>,
+    /// The name of a stored key that it shares with another profile.
+    pub api_key_ref: Option<String>,
+}
+
+/// What is built in for a provider.
+#[derive(Debug, Clone, Default)]
+pub struct ProfileDefaults {
+    /// Address of the service.
+    pub base_url: Option<String>,
+    /// Model to use.
+    pub model: Option<String>,
+}
+
+impl Host {
+    /// Returns what is built in for a provider; nothing for a new one.
+    ///
+    /// # Errors
+    /// If the built-in profiles cannot be read.
+    pub fn profile_defaults(&self, provider: &str) -> Result<ProfileDefaults, EffectError> {
+        let known = builtin().map_err(|error| bad_profile(&error))?;
+        let usual = known.get(provider);
+        Ok(ProfileDefaults {
+            base_url: usual.and_then(|profile| profile.base_url.clone()),
+            model: usual.and_then(|profile| profile.model.clone()),
+        })
+    }
+
+    /// Returns where a provider's profile is to be made.
+    ///
+    /// # Errors
+    /// If the name cannot be a provider's, there is no home folder, or a profile is there and `may_replace` is false.
+    pub fn new_profile_path(&self, provider: &str, may_replace: bool) -> Result<PathBuf, EffectError> {
+        let is_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        if provider.is_empty() || !provider.bytes().all(is_name) {
+            return Err(usage(format!("`{provider}` cannot name a provider"))
+                .hint("use small letters, digits and `-`"));
+        }
+        let folder = self.environment().config_dir().ok_or_else(|| {
+            EffectError::new(Cause::Usage, "no-home", "there is no home folder for settings")
+                .hint("set `HOME`")
+        })?;
+        let path = folder.join("profiles").join(format!("{provider}.json"));
+        if path.exists() && !may_replace {
+            let shown = self.environment().shown(&path);
+            return Err(usage(format!("there is a profile already: `{shown}`"))
+                .hint("edit it, or give `--force` to write over it"));
+        }
+        Ok(path)
+    }
+
+    /// Writes down a profile. What is returned can be read again.
+    ///
+    /// # Errors
+    /// If it has no address, or a value is wrong.
+    pub fn compose_profile(&self, new: &NewProfile) -> Result<String, EffectError> {
+        let usual = self.profile_defaults(&new.provider)?;
+        if new.base_url.is_none() && usual.base_url.is_none() {
+            return Err(usage(format!("`{}` needs an address", new.provider))
+                .hint("give one with `--base-url`, as in `--base-url http://localhost:8000/v1`"));
+        }
+        let is_new = !builtin()
+            .map_err(|error| bad_profile(&error))?
+            .contains_key(&new.provider);
+        let own_key = new
+            .base_url
+            .as_deref()
+            .and_then(|url| own_key_name(&new.provider, url, usual.base_url.as_deref()));
+        let profile = ProfileFile {
+            schema: Some(format!("../{SCHEMA}")),
+            provider: new.provider.clone(),
+            adapter: new.adapter.or_else(|| is_new.then_some(AdapterKind::Openai)),
+            base_url: new.base_url.clone(),
+            api_key_ref: new.api_key_ref.clone().or(own_key),
+            model: new.model.clone(),
+            ..ProfileFile::default()
+        };
+        let layers = Layers {
+            user: Some(profile.clone()),
+            ..Layers::default()
+        };
+        resolve(&new.provider, &layers).map_err(|error| bad_profile(&error))?;
+        Ok(serde_json::to_string_pretty(&profile).unwrap_or_default() + "\n")
+    }
+
+    /// Writes a profile's text to its place, and the schema next to it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save_profile(&self, path: &Path, text: &str) -> Result<(), EffectError> {
+        if let Some(folder) = self.environment().config_dir() {
+            let schema = schemas::schema_text("profile").unwrap_or_default();
+            write(&folder.join(SCHEMA), &schema)?;
+        }
+        write(path, text)
+    }
+}
+
+/// Keeps the form that a model obeys best, in the user's own profile.
+pub(crate) fn save_edit_format(
+    host: &Host,
+    provider: &str,
+    user: Option<ProfileFile>,
+    format: agentos_tool::EditFormat,
+) -> Result<PathBuf, EffectError> {
+    let folder = host
+        .environment()
+        .config_dir()
+        .ok_or_else(|| usage("there is no home folder for settings"))?;
+    let path = folder.join("profiles").join(format!("{provider}.json"));
+    let profile = ProfileFile {
+        provider: provider.to_owned(),
+        edit_format: Some(format),
+        ..user.unwrap_or_default()
+    };
+    let text = serde_json::to_string_pretty(&profile).unwrap_or_default() + "\n";
+    write(&path, &text)?;
+    Ok(path)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), EffectError> {
+    replace_own_file(path, text)
+        .map_err(|error| EffectError::new(Cause::Usage, "profile-not-written", error.to_string()))
+}
+
+/// The name of a key for another place than the built-in profile's: the vendor's own key must not go there.
+fn own_key_name(provider: &str, url: &str, usual: Option<&str>) -> Option<String> {
+    let (url, usual) = (BaseUrl::parse(url).ok()?, BaseUrl::parse(usual?).ok()?);
+    let place = url
+        .endpoint()
+        .as_str()
+        .replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
+    (!url.same_place(&usual)).then(|| format!("{provider}.{place}.api_key"))
+}

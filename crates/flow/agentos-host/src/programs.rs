@@ -1,0 +1,412 @@
+//! Programs as tools: which one is meant, where it gets its copy, what holds it.
+//!
+//! Owns: the providers `command` and `tool`, and programs of profiles. Never: starts a program by itself.
+
+use std::path::{Path, PathBuf};
+
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_net::HttpUrl;
+use agentos_profile::{AdapterKind, ProgramFile, Resolved, address};
+use agentos_programs::{Agent, Hears, Places, Program, Speaker};
+use agentos_sandbox::{Held, Sandbox};
+use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Price, Secret};
+
+use crate::error::usage;
+use crate::host::Host;
+use crate::options::ProgramOptions;
+use crate::options::ProviderChoice;
+use crate::session::Session;
+use crate::tools::{self, KeySent, REPLAY, Tool, Tools};
+use crate::{keys, paths};
+
+mod copies;
+
+pub(crate) use copies::ExecutorCopies;
+use copies::NoCopies;
+
+/// A provider that is any program, and has no profile.
+pub const COMMAND: &str = "command";
+/// A provider that is any program which speaks the tool protocol, and has no profile.
+pub const TOOL: &str = "tool";
+
+/// Stands for the model in a profile's arguments, and for `model_args` among them.
+const MODEL: &str = "{model}";
+/// Stands for the server's address, as the program sees it, in a profile's variables.
+const BASE_URL: &str = "{base_url}";
+
+/// Seconds that a program may take when nothing else is said.
+const TIMEOUT: u64 = 600;
+
+/// The tool, if a program is asked for: by the command line, or by a profile.
+///
+/// # Errors
+/// When the flags do not fit together, or the profile is wrong.
+pub fn asked(
+    host: &Host,
+    tools: &Tools,
+    provider: &ProviderChoice,
+    flags: &ProgramOptions,
+    session: &Session,
+) -> Result<Option<Tool>, EffectError> {
+    let name = provider.provider.as_str();
+    if matches!(name, COMMAND | TOOL) {
+        let mut program = typed(host, name, flags)?;
+        let timeout = provider.overrides.timeout_seconds.unwrap_or(TIMEOUT);
+        if name == TOOL {
+            name_files(host, &mut program);
+            let folder = session.open_copies()?.path().to_owned();
+            return speaker(host, program, folder).map(|tool| Some(timed(tool, timeout)));
+        }
+        program.shared = shared(host, flags, session)?;
+        return in_copy(host, program, session).map(|tool| Some(timed(tool, timeout)));
+    }
+    if !flags.command.is_empty() {
+        return Err(usage(
+            "a command after `--` belongs to the providers `command` and `tool`",
+        ));
+    }
+    let kind = match name {
+        REPLAY => None,
+        _ => Some(tools.resolved(host, name, &provider.overrides)?).filter(is_program),
+    };
+    let Some(resolved) = kind else {
+        if !flags.for_check && (!flags.readable.is_empty() || !flags.shared.is_empty()) {
+            return Err(usage(
+                "`--read` and `--share` belong to providers that are programs, and to `--check`",
+            ));
+        }
+        return Ok(None);
+    };
+    let (mut program, tool) = profiled(host, &resolved)?;
+    program.readable = readable(host, flags);
+    if resolved.profile.adapter == AdapterKind::Tool {
+        let made = speaker(host, program, session.open_copies()?.path().to_owned())?;
+        return Ok(Some(told(made, tool)));
+    }
+    program.shared = shared(host, flags, session)?;
+    let made = in_copy(host, program, session)?;
+    Ok(Some(told(made, tool)))
+}
+
+/// The tool of a profile that names a program, for health: it cannot be given a task.
+///
+/// # Errors
+/// When the profile is wrong.
+pub fn probed(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
+    let (program, tool) = profiled(host, resolved)?;
+    let (places, sandbox) = (places(host), helper(host)?);
+    // What would hold a program that is not there need not be found out.
+    let held = match program.installed(&places) {
+        Some(_) => sandbox.held(),
+        None => Held::known(Err("it is not installed".to_owned())),
+    };
+    let agent = Agent::new(program, places, sandbox, held, Box::new(NoCopies));
+    Ok(told(bare(Box::new(agent), false), tool))
+}
+
+/// The providers `command` and `tool` without a program: what would hold one.
+///
+/// # Errors
+/// When this program's own file cannot be found.
+pub fn any_program(host: &Host, provider: &str) -> Result<Tool, EffectError> {
+    let (sandbox, held) = sandbox(host)?;
+    // A program that is there wherever one can be confined at all.
+    let program = Program::new(provider, "sh", &[]);
+    let agent = Agent::new(program, places(host), sandbox, held, Box::new(NoCopies));
+    Ok(bare(Box::new(agent), false))
+}
+
+/// The tool of `tool conform`, which needs no repository.
+///
+/// # Errors
+/// When this program's own file cannot be found, or there is no place for the tool's folders.
+pub fn conforming(host: &Host, flags: &ProgramOptions) -> Result<Tool, EffectError> {
+    let mut program = typed(host, TOOL, flags)?;
+    name_files(host, &mut program);
+    let cache = host
+        .environment()
+        .cache_dir()
+        .ok_or_else(|| usage("there is no home folder to run the tool in").hint("set `HOME`"))?;
+    speaker(host, program, cache.join("tools"))
+}
+
+fn is_program(resolved: &Resolved) -> bool {
+    matches!(
+        resolved.profile.adapter,
+        AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool
+    )
+}
+
+/// The program of the command line.
+fn typed(host: &Host, provider: &str, flags: &ProgramOptions) -> Result<Program, EffectError> {
+    let Some((name, args)) = flags.command.split_first() else {
+        let example = match provider {
+            TOOL => "agentos run -p tool \"fix the typo\" -- python3 my_tool.py",
+            _ => "agentos run -p command -- COMMAND",
+        };
+        return Err(usage(format!("the provider `{provider}` needs a program"))
+            .hint(format!("give the program after --: {example}")));
+    };
+    let mut program = Program::new(provider, name, args);
+    program.readable = readable(host, flags);
+    Ok(program)
+}
+
+pub(crate) fn readable(host: &Host, flags: &ProgramOptions) -> Vec<PathBuf> {
+    flags
+        .readable
+        .iter()
+        .map(|path| host.environment().cwd.join(path))
+        .collect()
+}
+
+/// A tool has no copy to find its files in: those that its command line names it may read where they are.
+fn name_files(host: &Host, program: &mut Program) {
+    let mut named = Vec::new();
+    for word in program.args.iter_mut().chain([&mut program.name]) {
+        let place = host.environment().cwd.join(&*word);
+        if place.is_file() && (word.contains('/') || !is_on_path(host, word)) {
+            *word = place.display().to_string();
+            named.push(place);
+        }
+    }
+    program.readable.extend(named);
+}
+
+fn is_on_path(host: &Host, word: &str) -> bool {
+    places(host).find(word).is_some()
+}
+
+/// Folders that are shown read-only: where they lie, and their name in the work tree.
+pub(crate) fn shared(
+    host: &Host,
+    flags: &ProgramOptions,
+    session: &Session,
+) -> Result<Vec<(PathBuf, String)>, EffectError> {
+    let mut all = Vec::new();
+    for path in &flags.shared {
+        let typed = [path.display().to_string()];
+        let names = paths::inside(&host.repository_dir(), session.work_dir(), &typed)?;
+        for name in names {
+            let place = session.work_dir().join(&name);
+            if !place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                return Err(usage(format!("`{name}` is no folder that could be shared"))
+                    .hint("name one that git ignores, as `target`"));
+            }
+            all.push((place, name));
+        }
+    }
+    Ok(all)
+}
+
+/// The program of a profile, and the tool's other settings.
+fn profiled(host: &Host, resolved: &Resolved) -> Result<(Program, Settings), EffectError> {
+    let profile = &resolved.profile;
+    let file = profile
+        .program
+        .as_ref()
+        .ok_or_else(|| usage("the profile names no program"))?;
+    let usable = keys::usable(host, resolved);
+    let mut program = Program::new(&profile.provider, &file.command, &[]);
+    program.args = arguments(file, profile.model.as_deref());
+    program.version_args.clone_from(&file.version_args);
+    program.model.clone_from(&profile.model);
+    if profile.adapter == AdapterKind::Acp {
+        program.hears = Hears::Acp;
+    }
+    program.own_files.clone_from(&file.own_files);
+    program.env = file.env.clone().into_iter().collect();
+    program.mode = profile.execution_mode();
+    let needs_sign_in = !file.sign_in.is_empty() || file.key_variable.is_some();
+    let mut key = usable.key.clone();
+    match &profile.base_url {
+        None => {
+            program.home_files = file.home_files.iter().map(PathBuf::from).collect();
+            let files = || file.sign_in.iter().map(PathBuf::from).collect();
+            program.sign_in = needs_sign_in.then(files);
+            let hosts = file.hosts.iter().filter_map(|host| address(host));
+            program.hosts = hosts.map(|(host, port)| (host.to_owned(), port)).collect();
+        }
+        // A server of the user's own: nothing of the vendor's is shown to the program, and nothing else reached.
+        Some(url) => {
+            let inside = reach(&mut program, &url.to_string())?;
+            let model = profile.model.as_deref().unwrap_or_default();
+            let filled = |value: &String| value.replace(BASE_URL, &inside).replace(MODEL, model);
+            let told = file.base_url_env.iter();
+            program
+                .env
+                .extend(told.map(|(name, value)| (name.clone(), filled(value))));
+            let variable = file.base_url_variable.iter();
+            program
+                .env
+                .extend(variable.map(|name| (name.clone(), inside.clone())));
+            // Local servers want any key, and the programs do not start without one.
+            key = key.or_else(|| Some(Secret::new("none")));
+        }
+    }
+    program.key = file.key_variable.clone().zip(key);
+    let settings = Settings {
+        model: profile.model.clone(),
+        timeout_seconds: profile.timeout_seconds,
+        notices: tools::notices(resolved, &usable),
+        key: usable.key.as_ref().map(|key| KeySent {
+            variable: usable.variable.clone(),
+            ending: key.hint(),
+        }),
+    };
+    Ok((program, settings))
+}
+
+/// Gives a program the way to one server; gives the server's address as the program sees it.
+fn reach(program: &mut Program, text: &str) -> Result<String, EffectError> {
+    let wrong = |_| usage(format!("`{text}` is no address of a server"));
+    let url = HttpUrl::parse(text).map_err(wrong)?;
+    let (host, port) = (url.host(), url.port());
+    if url.is_tls() {
+        program.hosts = vec![(host.to_owned(), port)];
+        return Ok(text.to_owned());
+    }
+    program.server = Some((host.trim_matches(['[', ']']).to_owned(), port));
+    let (_, place) = text.split_once("://").unwrap_or_default();
+    let path = place.split_once('/').map(|(_, path)| format!("/{path}"));
+    Ok(format!("http://127.0.0.1:{port}{}", path.unwrap_or_default()))
+}
+
+fn arguments(file: &ProgramFile, model: Option<&str>) -> Vec<String> {
+    let mut all = Vec::new();
+    for arg in &file.args {
+        if arg != MODEL {
+            all.push(arg.clone());
+        } else if let Some(model) = model {
+            all.extend(file.model_args.iter().map(|arg| arg.replace(MODEL, model)));
+        }
+    }
+    all
+}
+
+/// What a profile says of a tool beside its program.
+struct Settings {
+    model: Option<String>,
+    timeout_seconds: u64,
+    notices: Vec<String>,
+    key: Option<KeySent>,
+}
+
+fn told(tool: Tool, settings: Settings) -> Tool {
+    Tool {
+        model: settings.model,
+        timeout_seconds: settings.timeout_seconds,
+        notices: settings.notices,
+        key: settings.key,
+        ..tool
+    }
+}
+
+fn timed(tool: Tool, timeout_seconds: u64) -> Tool {
+    Tool {
+        timeout_seconds,
+        ..tool
+    }
+}
+
+/// Refuses a tool that is not held, where that is demanded.
+///
+/// # Errors
+/// When the kernel does not hold it.
+pub fn held(tool: &Tool, flags: &ProgramOptions) -> Result<(), EffectError> {
+    if !flags.require_sandbox || tool.adapter.confinement().enforcement == Enforcement::Kernel {
+        return Ok(());
+    }
+    let provider = tool.adapter.provider();
+    Err(EffectError::new(
+        Cause::Tool,
+        "not-confined",
+        format!("`{provider}` is not held back by the kernel here, and `--require-sandbox` demands it"),
+    )
+    .hint("leave the flag out to have the boundary observed instead; the evidence says which it was"))
+}
+
+/// The task in words: the user's own, or the command line.
+pub fn task(words: Option<&str>, flags: &ProgramOptions) -> String {
+    match words {
+        Some(words) => words.to_owned(),
+        None => flags.command.join(" "),
+    }
+}
+
+/// This same program as the helper, and what would hold a program: policy may depend on it. Both are begun, and the caller
+/// need not wait before it wants to know.
+///
+/// # Errors
+/// When this program's own file cannot be found.
+pub fn sandbox(host: &Host) -> Result<(Sandbox, Held), EffectError> {
+    let sandbox = helper(host)?;
+    // Beside the probe; where nothing confines, it ends with `sandbox`.
+    sandbox.prepare();
+    let held = sandbox.held();
+    Ok((sandbox, held))
+}
+
+fn helper(host: &Host) -> Result<Sandbox, EffectError> {
+    let helper = host.environment().helper().map_err(|error| {
+        EffectError::new(
+            Cause::Internal,
+            "helper",
+            format!("cannot find this program's own file: {error}"),
+        )
+    })?;
+    Ok(Sandbox::new(helper))
+}
+
+fn in_copy(host: &Host, program: Program, session: &Session) -> Result<Tool, EffectError> {
+    let (sandbox, held) = sandbox(host)?;
+    let copies = ExecutorCopies::new(session, &program, held.clone())?;
+    let agent = Agent::new(program, places(host), sandbox, held, Box::new(copies));
+    Ok(bare(Box::new(agent), true))
+}
+
+/// A program that speaks the tool protocol; `folder` is where its runs may have folders of their own.
+fn speaker(host: &Host, program: Program, folder: PathBuf) -> Result<Tool, EffectError> {
+    let (sandbox, held) = sandbox(host)?;
+    let speaker = Speaker::new(program, places(host), sandbox, held, folder);
+    Ok(bare(Box::new(speaker), false))
+}
+
+fn bare(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
+    Tool {
+        adapter,
+        model: None,
+        price: Price::default(),
+        timeout_seconds: TIMEOUT,
+        edit_format: EditFormat::default(),
+        constrain: Constrain::Off,
+        notices: Vec::new(),
+        key: None,
+        in_copy,
+        hosting: None,
+    }
+}
+
+/// Where programs lie, as the user's environment says.
+pub(crate) fn places(host: &Host) -> Places {
+    let path = host.environment().get("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path);
+    let from = host.repository_dir();
+    let from = from.canonicalize().unwrap_or(from);
+    let top = from.ancestors().find(|folder| folder.join(".git").exists());
+    Places {
+        repository: top.map(Path::to_owned),
+        path: folders.filter(|folder| folder.is_absolute()).collect(),
+        home: host.environment().home(),
+        rustup_home: host.environment().get("RUSTUP_HOME").map(PathBuf::from),
+        system_root: host
+            .environment()
+            .get("SystemRoot")
+            .filter(|_| cfg!(windows))
+            .map(PathBuf::from),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! The copies that programs work in, as the executor makes them.
+//!
+//! Owns: which commit, which folder and which files. Never: shows what policy keeps from the tool.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentos_engine::ports::{Clock, EffectError, Repository as _, TargetInfo};
+use agentos_executor::{BaseCopy, CopyFolder, Repository, Shown, Target};
+use agentos_policy::{Effect, PolicySet, ToolFacts};
+use agentos_programs::{Checkout, Copies, Program};
+use agentos_sandbox::Held;
+use agentos_tool::Enforcement;
+
+use crate::clock::SystemClock;
+use crate::repository::back;
+use crate::session::Session;
+
+/// Where there is no repository: a program can be looked at, and not be run.
+pub(crate) struct NoCopies;
+
+impl Copies for NoCopies {
+    fn folder(&self) -> PathBuf {
+        PathBuf::new()
+    }
+
+    fn take(&self, _owner: Option<u32>) -> Result<Box<dyn Checkout>, String> {
+        Err("it was only asked how it is".to_owned())
+    }
+}
+
+/// Copies made by the executor, without the files that policy keeps from the tool.
+#[derive(Clone)]
+pub(crate) struct ExecutorCopies {
+    place: PathBuf,
+    target: Target,
+    folder: Arc<CopyFolder>,
+    policy: PolicySet,
+    /// All but how the tool is held.
+    tool: ToolFacts,
+    held: Held,
+}
+
+impl ExecutorCopies {
+    pub(crate) fn new(session: &Session, program: &Program, held: Held) -> Result<Self, EffectError> {
+        let target = session.port().target()?;
+        let policy = session.port().policy(&target)?;
+        Ok(Self {
+            place: session.work_dir().to_owned(),
+            target: back(&target),
+            folder: session.open_copies()?,
+            policy: policy.set.clone(),
+            tool: ToolFacts {
+                provider: program.provider.clone(),
+                model: None,
+                execution_mode: program.mode,
+                enforcement: Enforcement::Observed,
+                attempt: 1,
+                at: SystemClock.now(),
+                // How much of the copy a program reads is not known.
+                context_bytes: 0,
+                target_ref: Some(target.refname),
+                checked: false,
+            },
+            held,
+        })
+    }
+}
+
+impl ExecutorCopies {
+    /// The same of another commit.
+    pub(crate) fn at(&self, target: &TargetInfo) -> Self {
+        Self {
+            target: back(target),
+            ..self.clone()
+        }
+    }
+}
+
+impl Copies for ExecutorCopies {
+    fn folder(&self) -> PathBuf {
+        self.folder.path().to_owned()
+    }
+
+    fn take(&self, owner: Option<u32>) -> Result<Box<dyn Checkout>, String> {
+        let repo = Repository::discover(&self.place).map_err(|error| error.to_string())?;
+        let enforcement = if self.held.is_whole() {
+            Enforcement::Kernel
+        } else {
+            Enforcement::Observed
+        };
+        let tool = ToolFacts {
+            enforcement,
+            ..self.tool.clone()
+        };
+        let reading = self.policy.reading(&tool);
+        let shown = Shown {
+            key: &reading.key(),
+            may: &|path, content| reading.effect(path, content) == Effect::Allow,
+        };
+        let copy = repo
+            .copy(&self.folder, &self.target, owner, &shown)
+            .map_err(|error| error.to_string())?;
+        Ok(Box::new(Lent(copy)))
+    }
+}
+
+/// The executor's copy as the port of programs.
+struct Lent(BaseCopy);
+
+impl Checkout for Lent {
+    fn files(&self) -> PathBuf {
+        self.0.files()
+    }
+
+    fn withheld(&self) -> usize {
+        self.0.withheld().len()
+    }
+
+    fn is_ignored(&self, path: &str) -> bool {
+        self.0.is_ignored(path)
+    }
+
+    fn give_history(&self, folder: &Path) -> Result<Vec<PathBuf>, String> {
+        self.0.give_history(folder).map_err(|error| error.to_string())?;
+        Ok(vec![self.0.objects()])
+    }
+}

@@ -1,0 +1,293 @@
+//! The providers known here: their addresses, their keys as far as those may be shown, and their profiles.
+//!
+//! Owns: these lists. Never: asks a provider anything, or shows a key.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use agentos_engine::ports::EffectError;
+use agentos_profile::{Resolved, env_names, parse};
+use agentos_tool::{ExecutionMode, Secret};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::usage;
+use crate::health::tools;
+use crate::host::Host;
+use crate::keys::KeyStatus;
+use crate::notice::Notice;
+use crate::options::{KeyStore, ProviderOverrides};
+use crate::programs::{COMMAND, TOOL};
+use crate::tools::{REPLAY, Tools, bad_profile, ignored_program};
+use crate::{files, key_checks, keys};
+
+/// One provider.
+#[derive(Serialize, JsonSchema)]
+pub struct Listed {
+    /// Its name.
+    pub provider: String,
+    /// Where its work is done.
+    pub execution_mode: Option<ExecutionMode>,
+    /// Its address.
+    pub base_url: Option<String>,
+    /// The program that it is, where it is one.
+    pub program: Option<String>,
+    /// Its model.
+    pub model: Option<String>,
+    /// Where its key comes from, in words.
+    pub key: String,
+    /// Why its profile cannot be used.
+    pub problem: Option<String>,
+}
+
+/// `agentos tool list --json` and `agentos profile list --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct ToolList {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The providers.
+    pub tools: Vec<Listed>,
+}
+
+/// `agentos tool auth status --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct AuthStatus {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// What may be shown of each provider's key.
+    pub keys: BTreeMap<String, KeyStatus>,
+}
+
+/// `agentos profile show --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct Shown {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The provider.
+    pub provider: String,
+    /// Every value there is, by its name in the file (`params.temperature`).
+    pub values: BTreeMap<&'static str, ShownValue>,
+}
+
+/// One value.
+#[derive(Serialize, JsonSchema)]
+pub struct ShownValue {
+    /// As it stands in a file.
+    pub value: Value,
+    /// Where it comes from: `flag`, `environment NAME`, `project file`, `user file`, `built-in` or `derived`.
+    pub origin: String,
+}
+
+impl Host {
+    /// Lists the providers known here.
+    ///
+    /// # Errors
+    /// If a profile folder cannot be read.
+    pub fn providers(&self) -> Result<ToolList, EffectError> {
+        let tools = tools(self)?;
+        let listed = tools.providers().map(|provider| listed(self, &tools, provider));
+        Ok(ToolList {
+            version: 1,
+            tools: listed.collect(),
+        })
+    }
+
+    /// Lists the names of the providers known here, sorted.
+    ///
+    /// # Errors
+    /// If a profile folder cannot be read.
+    pub fn provider_names(&self) -> Result<Vec<String>, EffectError> {
+        Ok(tools(self)?.providers().map(str::to_owned).collect())
+    }
+
+    /// Says where each provider's key comes from.
+    ///
+    /// # Errors
+    /// If a profile folder cannot be read.
+    pub fn key_status(&self) -> Result<AuthStatus, EffectError> {
+        let tools = tools(self)?;
+        let mut report = AuthStatus {
+            version: 1,
+            keys: BTreeMap::new(),
+        };
+        for provider in tools.profiled() {
+            let status = match tools.resolved(self, provider, &ProviderOverrides::default()) {
+                Ok(resolved) => {
+                    let mut status = keys::status(self, &resolved);
+                    let has_key = status.source.is_some();
+                    status.last_check =
+                        key_checks::last(self, provider, status.hint.as_deref()).filter(|_| has_key);
+                    status
+                }
+                Err(error) => KeyStatus {
+                    problems: vec![error.message],
+                    ..KeyStatus::default()
+                },
+            };
+            report.keys.insert(provider.to_owned(), status);
+        }
+        Ok(report)
+    }
+
+    /// Checks that a provider can have a key.
+    ///
+    /// # Errors
+    /// If there is no such provider, or it has no profile.
+    pub fn check_key_owner(&self, provider: &str) -> Result<(), EffectError> {
+        key_name(self, &tools(self)?, provider).map(drop)
+    }
+
+    /// Keeps a provider's key. Returns where, in words.
+    ///
+    /// # Errors
+    /// If there is no such provider, the key is empty, or the store cannot be used.
+    pub fn set_key(&self, provider: &str, key: &Secret, store: KeyStore) -> Result<String, EffectError> {
+        let name = key_name(self, &tools(self)?, provider)?;
+        if key.is_empty() {
+            return Err(usage("the key is empty").hint("pipe it in, or type it when asked"));
+        }
+        keys::keep(self, store, &name, key)?;
+        Ok(match store {
+            KeyStore::Keyring => "the system's keyring".to_owned(),
+            KeyStore::File => self
+                .environment()
+                .credentials_file()
+                .map(|path| path.display().to_string())
+                .unwrap_or_default(),
+        })
+    }
+
+    /// Forgets a provider's key in every store. False if there was none.
+    ///
+    /// # Errors
+    /// If there is no such provider, or a store cannot be asked.
+    pub fn clear_key(&self, provider: &str) -> Result<bool, EffectError> {
+        let name = key_name(self, &tools(self)?, provider)?;
+        keys::forget(self, &name)
+    }
+
+    /// Shows every value of a provider's profile with its origin.
+    ///
+    /// # Errors
+    /// If there is no such provider, or a layer of its profile is wrong.
+    pub fn show_profile(&self, provider: &str) -> Result<Shown, EffectError> {
+        let resolved = tools(self)?.resolved(self, provider, &ProviderOverrides::default())?;
+        if let Some(notice) = ignored_program(&resolved) {
+            self.notify(Notice::new("profile", notice));
+        }
+        Ok(shown(provider, &resolved))
+    }
+
+    /// Checks a profile: a file, or all that is known of a provider. Returns the provider's name and whether it was a file.
+    ///
+    /// # Errors
+    /// If it is wrong, or not there.
+    pub fn validate_profile(&self, file: &Path) -> Result<(String, bool), EffectError> {
+        let name = file.display().to_string();
+        let is_there = self.environment().cwd.join(file).exists();
+        if !is_there && tools(self)?.profiled().any(|known| known == name) {
+            tools(self)?.resolved(self, &name, &ProviderOverrides::default())?;
+            return Ok((name, false));
+        }
+        let text = files::text_file(self.environment(), file, 1 << 20)?;
+        let profile = parse(&name, &text).map_err(|error| bad_profile(&error))?;
+        Ok((profile.provider, true))
+    }
+}
+
+/// Returns the variables in which a provider's key is looked for first.
+#[must_use]
+pub fn key_variables(provider: &str) -> Vec<String> {
+    env_names(provider).api_key
+}
+
+/// Returns the name under which a provider's key is kept.
+fn key_name(host: &Host, tools: &Tools, provider: &str) -> Result<String, EffectError> {
+    tools.known(provider)?;
+    if !tools.profiled().any(|known| known == provider) {
+        return Err(usage(format!("`{provider}` has no profile and no key")));
+    }
+    Ok(tools
+        .resolved(host, provider, &ProviderOverrides::default())?
+        .profile
+        .api_key_ref)
+}
+
+fn listed(host: &Host, tools: &Tools, provider: &str) -> Listed {
+    let mut listed = Listed {
+        provider: provider.to_owned(),
+        execution_mode: None,
+        base_url: None,
+        program: None,
+        model: None,
+        key: "none".to_owned(),
+        problem: None,
+    };
+    if matches!(provider, COMMAND | REPLAY | TOOL) {
+        listed.execution_mode = Some(ExecutionMode::Local);
+        return listed;
+    }
+    match tools.resolved(host, provider, &ProviderOverrides::default()) {
+        Ok(resolved) => {
+            listed.execution_mode = Some(resolved.profile.execution_mode());
+            listed.base_url = resolved.profile.base_url.as_ref().map(ToString::to_string);
+            listed.program = resolved
+                .profile
+                .program
+                .as_ref()
+                .map(|program| program.command.clone());
+            listed.model.clone_from(&resolved.profile.model);
+            listed.key = keys::status(host, &resolved).words();
+        }
+        Err(error) => listed.problem = Some(error.message),
+    }
+    listed
+}
+
+fn shown(provider: &str, resolved: &Resolved) -> Shown {
+    let profile = &resolved.profile;
+    let capabilities = serde_json::to_value(&profile.capabilities).unwrap_or_default();
+    let mut values = BTreeMap::new();
+    for (field, origin) in &resolved.origins {
+        let value = match *field {
+            "name" => profile.name.clone().into(),
+            "adapter" => serde_json::to_value(profile.adapter).unwrap_or_default(),
+            "base_url" => profile.base_url.as_ref().map(ToString::to_string).into(),
+            "api_key_ref" => profile.api_key_ref.clone().into(),
+            "requires_key" => profile.requires_key.into(),
+            "model" => profile.model.clone().into(),
+            "mode" => serde_json::to_value(profile.mode).unwrap_or_default(),
+            "edit_format" => profile.edit_format.as_str().into(),
+            "constrain" => profile.constrain.as_str().into(),
+            "limit_field" => serde_json::to_value(profile.limit_field).unwrap_or_default(),
+            "organization" => profile.organization.clone().into(),
+            "http" => serde_json::to_value(&profile.http).unwrap_or_default(),
+            "price.input" => profile.price.input.into(),
+            "price.cached" => profile.price.cached.into(),
+            "price.output" => profile.price.output.into(),
+            "timeout_seconds" => profile.timeout_seconds.into(),
+            "params.temperature" => profile.params.temperature.into(),
+            "params.top_p" => profile.params.top_p.into(),
+            "params.max_tokens" => profile.params.max_tokens.into(),
+            "params.seed" => profile.params.seed.into(),
+            "params.stop" => profile.params.stop.clone().into(),
+            other => match other.strip_prefix("capabilities.") {
+                Some(ability) => capabilities.get(ability).cloned().unwrap_or_default(),
+                None => Value::Null,
+            },
+        };
+        values.insert(
+            *field,
+            ShownValue {
+                value,
+                origin: origin.to_string(),
+            },
+        );
+    }
+    Shown {
+        version: 1,
+        provider: provider.to_owned(),
+        values,
+    }
+}

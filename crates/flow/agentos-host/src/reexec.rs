@@ -1,0 +1,20 @@
+//! The first line of every `main`: this program as a helper that confines another, or as a confined adapter.
+//!
+//! Owns: the order in which both are looked for. Never: returns once it was one of them.
+
+use std::process::ExitCode;
+
+use crate::hosted;
+
+/// Runs this process as a confined child, if it was started as one, and returns its exit code.
+///
+/// A process can only confine itself, so the host starts the running program again under a hidden verb: once to put up the sandbox around
+/// a tool, and once as the adapter that talks to a server inside it. Every `main` that uses this crate calls this function before anything
+/// else, while the process has one thread and has read no settings. `None` means that this is an ordinary start.
+#[must_use]
+pub fn reexec_hook() -> Option<ExitCode> {
+    if let Some(code) = agentos_sandbox::stage::run(std::env::args_os().skip(1)) {
+        return Some(ExitCode::from(code));
+    }
+    hosted::serve(std::env::args_os().skip(1))
+}

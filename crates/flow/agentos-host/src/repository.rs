@@ -1,0 +1,339 @@
+//! The executor as the engine's port.
+//!
+//! Owns: the translation of targets, errors and receipts, and the layers of policy. Never: writes by itself.
+
+use agentos_evidence::SyncFile;
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use agentos_engine::Cause;
+use agentos_engine::ports::{
+    self, EffectError, LandOrder, Landed, LandingRecords, Measured, PolicyInForce, TargetInfo, Writes,
+};
+use agentos_executor::{
+    ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, Receipt, RepoError, Repository,
+    Target, TargetSpec,
+};
+use agentos_landing::{Base, Change};
+use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
+use agentos_signer::Surroundings;
+use agentos_tool::StateMeasurement;
+
+use crate::commit_signing::{self, Wish};
+use crate::host::Host;
+use crate::notice::{Activity, Notice};
+use crate::run::StopFlag;
+
+/// Finds the repository that is meant.
+pub fn open(host: &Host) -> Result<Repository, EffectError> {
+    let found = Repository::discover(&host.repository_dir()).map_err(|error| unusable(&error))?;
+    let found = found
+        .with_config(host.environment().git_config())
+        .map_err(|error| unusable(&error))?
+        .with_fail_points(host.environment().fail_points());
+    Ok(if host.is_attended() {
+        found
+    } else {
+        found.queueing()
+    })
+}
+
+/// A repository that cannot be read or landed on.
+pub fn unusable(error: &RepoError) -> EffectError {
+    let cause = match error {
+        RepoError::BadBranchName(_) | RepoError::UnknownRevision(_) => Cause::Usage,
+        // What cannot be read denies.
+        RepoError::UnreadablePolicy { .. } => Cause::Policy,
+        _ => Cause::Repository,
+    };
+    let effect = EffectError::new(cause, error.code(), error.to_string());
+    match error.hint() {
+        Some(hint) => effect.hint(hint),
+        None => effect,
+    }
+}
+
+/// The repository with one target, for one run.
+pub struct RepositoryPort {
+    repo: Repository,
+    spec: TargetSpec,
+    identity: IdentityEnv,
+    /// Where a signing program would be started.
+    surroundings: Surroundings,
+    host: Host,
+    /// Set when the run is asked to stop.
+    stop: StopFlag,
+    layers: Vec<PolicySource>,
+    /// The last policy loaded, with the base commit it belongs to.
+    policy: RefCell<Option<(String, Rc<PolicyInForce>)>>,
+}
+
+impl RepositoryPort {
+    /// A port for this target, with the policy of these layers around the repository's own.
+    pub fn new(host: &Host, repo: Repository, spec: TargetSpec, layers: Vec<PolicySource>) -> Self {
+        Self {
+            surroundings: commit_signing::surroundings(host, &repo),
+            host: host.clone(),
+            stop: StopFlag::default(),
+            repo,
+            spec,
+            identity: host.environment().identity(),
+            layers,
+            policy: RefCell::new(None),
+        }
+    }
+
+    /// Ends a signing program when this flag is set.
+    pub(crate) fn stopped_by(mut self, stop: StopFlag) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// Lands somewhere else.
+    pub fn aim(&mut self, spec: TargetSpec) {
+        self.spec = spec;
+    }
+
+    /// The repository behind it.
+    pub fn repo(&self) -> &Repository {
+        &self.repo
+    }
+}
+
+impl ports::Repository for RepositoryPort {
+    fn target(&self) -> Result<TargetInfo, EffectError> {
+        let target = self.repo.resolve(&self.spec).map_err(|error| unusable(&error))?;
+        let info = info(&target);
+        if self.spec.commits() {
+            // Said now, before a model is asked for nothing.
+            let by = self
+                .repo
+                .authorship(&self.identity)
+                .map_err(|error| unusable(&error))?;
+            commit_signing::wish(&self.repo, &by.committer, &self.surroundings)?;
+        }
+        Ok(info)
+    }
+
+    fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {
+        let base = self.repo.base(&back(target)).map_err(|error| unusable(&error))?;
+        Ok(Box::new(base))
+    }
+
+    fn policy(&self, target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError> {
+        // Compiling the rules costs more than landing a small change, and one base has one policy.
+        if let Some((base, policy)) = &*self.policy.borrow()
+            && *base == target.base_commit
+        {
+            return Ok(Rc::clone(policy));
+        }
+        let mut sources = self.layers.clone();
+        for (name, text) in self
+            .repo
+            .policy_files(&back(target))
+            .map_err(|error| unusable(&error))?
+        {
+            sources.push(PolicySource {
+                layer: Layer::Repository,
+                name,
+                text,
+            });
+        }
+        let set = PolicySet::load(&sources).map_err(|error| crate::policy::wrong(&error))?;
+        let set = set.with_hooks_path(self.repo.hooks_path().as_deref());
+        let told = sources.iter().map(|source| {
+            serde_json::json!({ "layer": source.layer.as_str(), "name": source.name, "text": source.text })
+        });
+        let policy = Rc::new(PolicyInForce {
+            set,
+            sources: told.collect(),
+        });
+        *self.policy.borrow_mut() = Some((target.base_commit.clone(), Rc::clone(&policy)));
+        Ok(policy)
+    }
+
+    fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
+        let measured = self.repo.measure().map_err(|error| unusable(&error))?;
+        Ok(Box::new(MeasuredState(measured)))
+    }
+
+    fn land(
+        &self,
+        approved: Approved<Change>,
+        target: &TargetInfo,
+        order: &LandOrder,
+        records: &mut dyn LandingRecords,
+    ) -> Result<Landed, EffectError> {
+        // The policy in force now, not the one the approval names: the executor compares the two.
+        let policy_sha256 = self.policy(target)?.set.sha256().to_owned();
+        let target = back(target);
+        let mut wish = Wish::default();
+        let authorship = match target.writes.commits() {
+            true => {
+                let by = self
+                    .repo
+                    .authorship(&self.identity)
+                    .map_err(|error| unusable(&error))?;
+                wish = commit_signing::wish(&self.repo, &by.committer, &self.surroundings)?;
+                wish.stop_by(&self.stop);
+                if wish.signer().is_some() {
+                    self.host.observer().began(Activity::SigningCommit);
+                }
+                Some(by)
+            }
+            false => None,
+        };
+        let plan = LandPlan {
+            run: order.run.clone(),
+            message: order.message.clone(),
+            trailers: order.trailers.clone(),
+            authorship,
+            time_unix: order.now.unix_seconds(),
+            utc_offset_minutes: 0,
+            policy_sha256,
+            target,
+        };
+        let mut sink = Sink {
+            records,
+            failed: None,
+        };
+        let receipt = self.repo.land_signed(approved, &plan, &mut sink, wish.signer());
+        let receipt = match (receipt, sink.failed) {
+            (Ok(receipt), _) => receipt,
+            (Err(error), from_sink) => {
+                // The record fails as well where its file waits for the disk with those that cannot be written.
+                let from_sink = from_sink.filter(|_| matches!(error, ExecError::EvidenceNotDurable(_)));
+                let mut error = from_sink.unwrap_or_else(|| failed(&error));
+                error.recovered = self
+                    .repo
+                    .take_recovered()
+                    .as_ref()
+                    .map(told_as_json)
+                    .transpose()?;
+                return Err(error);
+            }
+        };
+        if let Some(note) = wish.note() {
+            self.host.notify(Notice::new("commit-unsigned", note));
+        }
+        let json = told_as_json(&receipt)?;
+        let recovered = receipt.recovered.as_ref().map(told_as_json).transpose()?;
+        Ok(Landed {
+            commit: receipt.commit,
+            tree: receipt.tree,
+            kept: receipt.kept,
+            recovered,
+            receipt: json,
+        })
+    }
+}
+
+/// Nothing was written, and why.
+pub fn failed(error: &ExecError) -> EffectError {
+    let cause = match error {
+        ExecError::EvidenceNotDurable(_) => Cause::Evidence,
+        ExecError::Interrupted => Cause::Interrupted,
+        other if other.is_internal() => Cause::Internal,
+        _ => Cause::Repository,
+    };
+    let mut effect = EffectError::new(cause, error.code(), error.to_string());
+    effect.hint = error.hint().map(str::to_owned);
+    effect.base_moved = matches!(error, ExecError::BaseMoved { .. });
+    effect.written = matches!(error, ExecError::Unfinished(_));
+    effect
+}
+
+struct Sink<'a> {
+    records: &'a mut dyn LandingRecords,
+    failed: Option<EffectError>,
+}
+
+impl Sink<'_> {
+    /// In words for the executor; whole for the flow.
+    fn told<T>(&mut self, result: Result<T, EffectError>) -> Result<T, String> {
+        result.map_err(|error| {
+            let message = error.message.clone();
+            self.failed = Some(error);
+            message
+        })
+    }
+}
+
+impl IntentSink for Sink<'_> {
+    fn intent(&mut self, intent: &Intent) -> Result<String, String> {
+        let json = serde_json::to_value(intent).map_err(|error| error.to_string())?;
+        let recorded = self.records.intent(json);
+        self.told(recorded)
+    }
+
+    fn durable(&mut self, sync: &mut SyncFile<'_>) -> Result<(), String> {
+        let durable = self.records.durable(sync);
+        self.told(durable)
+    }
+
+    fn receipt(&mut self, receipt: &Receipt, sync: &mut SyncFile<'_>) {
+        let recovered = receipt.recovered.as_ref().map(told_as_json).transpose();
+        // What is no JSON is told by the landing's own answer.
+        if let (Ok(json), Ok(recovered)) = (told_as_json(receipt), recovered) {
+            self.records.receipt(json, recovered, sync);
+        }
+    }
+}
+
+struct MeasuredState(Measurement);
+
+impl Measured for MeasuredState {
+    fn state(&self) -> StateMeasurement {
+        self.0.state().clone()
+    }
+
+    fn changed_paths(&self, later: &dyn Measured, limit: usize) -> Vec<String> {
+        later
+            .as_any()
+            .downcast_ref::<Self>()
+            .map(|later| self.0.changed_paths(&later.0, limit))
+            .unwrap_or_default()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn told_as_json<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, EffectError> {
+    serde_json::to_value(value)
+        .map_err(|error| EffectError::new(Cause::Internal, "receipt", error.to_string()))
+}
+
+/// A target in the flow's words.
+pub fn info(target: &Target) -> TargetInfo {
+    TargetInfo {
+        refname: target.refname.clone(),
+        base_commit: target.base_commit.clone(),
+        base_tree: target.base_tree.clone(),
+        creates_branch: target.creates_branch,
+        writes: match target.writes {
+            agentos_executor::Writes::CommitAndWorkTree => Writes::CommitAndWorkTree,
+            agentos_executor::Writes::CommitOnly => Writes::CommitOnly,
+            agentos_executor::Writes::WorkTreeOnly => Writes::WorkTreeOnly,
+            agentos_executor::Writes::Nothing => Writes::Nothing,
+        },
+    }
+}
+
+/// A target as the executor knows it.
+pub fn back(target: &TargetInfo) -> Target {
+    Target {
+        refname: target.refname.clone(),
+        base_commit: target.base_commit.clone(),
+        base_tree: target.base_tree.clone(),
+        creates_branch: target.creates_branch,
+        writes: match target.writes {
+            Writes::CommitAndWorkTree => agentos_executor::Writes::CommitAndWorkTree,
+            Writes::CommitOnly => agentos_executor::Writes::CommitOnly,
+            Writes::WorkTreeOnly => agentos_executor::Writes::WorkTreeOnly,
+            Writes::Nothing => agentos_executor::Writes::Nothing,
+        },
+    }
+}

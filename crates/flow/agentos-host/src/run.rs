@@ -1,0 +1,222 @@
+//! Runs as objects: a run is started, heard, asked, stopped and waited for through one handle.
+//!
+//! Owns: the thread of a run, what its caller can send it, and its end. Never: what a run does; see `run/worker.rs`.
+//!
+//! | the caller | the run's own thread |
+//! |---|---|
+//! | [`Host::start_run`] returns a [`RunHandle`] | opens repository and tape, finishes what a killed run left |
+//! | [`RunEvents::next`] | sends [`RunEvent`]s: notices, progress, records as they go on the tape |
+//! | [`RunControl::answer`] | waits where policy asks for a person: an answer counts for exactly what was asked |
+//! | [`RunControl::cancel`] | closes the connection or ends the program; an open question stays open in the queue of requests |
+//! | [`RunHandle::outcome`] | records the end, signs it, and sends the outcome |
+//!
+//! Git's objects, the tape and confined children block the thread that uses them, so each run has a thread of its own, and everything
+//! that the caller holds is `Send`. A run whose handle is dropped goes on to its end: nobody answers its question then, and its request
+//! waits with the others.
+
+use std::sync::Arc;
+use std::thread;
+
+use agentos_engine::ports::EffectError;
+use agentos_engine::run::Proposed;
+use agentos_engine::{Cause, Outcome};
+use agentos_tool::RunId;
+use tokio::sync::oneshot;
+
+use crate::clock;
+use crate::host::Host;
+use crate::options::SessionOptions;
+use crate::tasks::{AnswerSpec, TaskSpec};
+
+mod consent;
+mod control;
+mod events;
+mod worker;
+
+pub use consent::{ConsentAnswer, ConsentRequested, PersonAsker};
+pub use control::RunControl;
+pub(crate) use control::{StopFlag, Stopping};
+pub(crate) use events::EventSender;
+pub use events::{RecordSeen, RunEvent, RunEvents};
+
+/// What a run is asked to do, and by whose consent.
+#[derive(Debug, Clone)]
+pub struct RunSpec {
+    /// The run's id; a new one if there is none.
+    pub id: Option<RunId>,
+    /// Where it lands.
+    pub session: SessionOptions,
+    /// Who consents where policy asks.
+    pub consent: ConsentMode,
+    /// The work.
+    pub work: RunWork,
+    /// Send every record as an event, too.
+    pub sends_records: bool,
+}
+
+impl RunSpec {
+    /// Makes a run without consent and without records among its events.
+    #[must_use]
+    pub fn new(session: SessionOptions, work: RunWork) -> Self {
+        Self {
+            id: None,
+            session,
+            consent: ConsentMode::Nobody,
+            work,
+            sends_records: false,
+        }
+    }
+}
+
+/// Who consents where policy asks for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConsentMode {
+    /// The caller, beforehand, to whatever is asked.
+    Beforehand {
+        /// Who that is.
+        who: String,
+        /// How, for the record, as in `--yes`.
+        how: String,
+    },
+    /// A person, through [`RunEvent::ConsentRequested`] and [`RunControl::answer`].
+    Person,
+    /// Nobody: what is asked waits in the queue of open requests.
+    Nobody,
+}
+
+/// The work of a run.
+#[derive(Debug, Clone)]
+pub enum RunWork {
+    /// Ask a tool, and land its answer.
+    Task(TaskSpec),
+    /// Ask a tool once, and land nothing.
+    Question(TaskSpec),
+    /// Land an answer that the caller brings.
+    Answer(AnswerSpec),
+    /// Land what an earlier run asked for.
+    Approval {
+        /// The run that asked.
+        request: String,
+        /// The caller has seen the change: naming the request is the consent.
+        consents: bool,
+    },
+    /// Take back what an earlier run landed.
+    Undo {
+        /// That run; the last one that landed if there is none.
+        run: Option<String>,
+    },
+}
+
+/// The end of a run.
+#[derive(Debug)]
+pub enum RunEnd {
+    /// What became of a change.
+    Outcome(Box<RunOutcome>),
+    /// The answer to a question and the verdict on it.
+    Verdict(Box<Proposed>),
+}
+
+/// What became of a change.
+#[derive(Debug)]
+pub struct RunOutcome {
+    /// The outcome, as it is published.
+    pub outcome: Outcome,
+    /// The canonical diff of an answer that lands. `None` if none was found, or a tool made it.
+    pub diff: Option<Vec<u8>>,
+}
+
+impl From<Outcome> for RunEnd {
+    fn from(outcome: Outcome) -> Self {
+        Self::Outcome(Box::new(RunOutcome { outcome, diff: None }))
+    }
+}
+
+/// A run that was started.
+#[derive(Debug)]
+pub struct RunHandle {
+    id: RunId,
+    events: RunEvents,
+    control: RunControl,
+    end: oneshot::Receiver<Result<RunEnd, EffectError>>,
+}
+
+impl RunHandle {
+    /// Returns the run's id, under which its records stand on the tape.
+    #[must_use]
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// Returns the run's events; they end when the run has ended.
+    pub fn events(&mut self) -> &mut RunEvents {
+        &mut self.events
+    }
+
+    /// Returns what stops the run and answers it. It can be cloned and sent elsewhere.
+    #[must_use]
+    pub fn control(&self) -> RunControl {
+        self.control.clone()
+    }
+
+    /// Waits for the end of the run.
+    ///
+    /// # Errors
+    /// If the run could not begin: no repository, a wrong profile, a policy that cannot be read.
+    pub async fn outcome(self) -> Result<RunEnd, EffectError> {
+        self.end.await.unwrap_or_else(|_| Err(lost()))
+    }
+}
+
+impl Host {
+    /// Starts a run on a thread of its own.
+    ///
+    /// # Errors
+    /// If the system refuses a thread.
+    pub fn start_run(&self, spec: RunSpec) -> Result<RunHandle, EffectError> {
+        let id = spec.id.clone().unwrap_or_else(clock::new_run);
+        let (sender, events) = events::channel(spec.sends_records);
+        let (control, stopping, answers) = control::channel();
+        let (end, ended) = oneshot::channel();
+        let host = self.clone().with_observer(Arc::new(sender.clone()));
+        let run = id.clone();
+        let work = move || {
+            let done = worker::work(&host, &run, spec, &sender, stopping, answers);
+            // Whoever waits for the end has read every event before it.
+            drop((host, sender));
+            // A caller that does not wait for the end need not be told.
+            let _ = end.send(done);
+        };
+        let started = thread::Builder::new().name("agentos-run".to_owned()).spawn(work);
+        started.map_err(|error| {
+            let message = format!("cannot start a thread for the run: {error}");
+            EffectError::new(Cause::Internal, "runtime", message)
+        })?;
+        Ok(RunHandle {
+            id,
+            events,
+            control,
+            end: ended,
+        })
+    }
+}
+
+/// The run's thread ended without an outcome, which only a panic can do.
+fn lost() -> EffectError {
+    EffectError::new(Cause::Internal, "run-lost", "the run ended without an outcome")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_send<T: Send>() {}
+
+    #[test]
+    fn what_a_caller_holds_can_be_sent_to_another_thread() {
+        is_send::<RunHandle>();
+        is_send::<RunEvent>();
+        is_send::<RunControl>();
+        is_send::<RunEnd>();
+        is_send::<Host>();
+    }
+}

@@ -1,0 +1,95 @@
+//! A person's consent as a question and an answer between a run and its front end.
+//!
+//! Owns: both as values, and the wait between them. Never: takes an answer to another question for one to this.
+
+use std::sync::Arc;
+
+use agentos_engine::ports::{Answer, ConsentFuture, ConsentPort, ConsentQuestion};
+use agentos_landing::Change;
+use agentos_policy::{Decision, Hashes};
+use tokio::sync::mpsc;
+
+use super::events::{EventSender, RunEvent};
+use crate::approver::consent_of;
+
+/// What a person is asked to consent to.
+#[derive(Debug, Clone)]
+pub struct ConsentRequested {
+    /// The change.
+    pub change: Change,
+    /// Which rules ask, and why.
+    pub decision: Decision,
+    /// What an answer is bound to.
+    pub hashes: Hashes,
+}
+
+/// A person's answer to one question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConsentAnswer {
+    /// Yes, to exactly these hashes.
+    Yes {
+        /// The question's hashes.
+        hashes: Box<Hashes>,
+        /// Who says so.
+        who: String,
+        /// How, for the record, as in `terminal`.
+        how: String,
+    },
+    /// No.
+    No {
+        /// The question's hashes.
+        hashes: Box<Hashes>,
+    },
+}
+
+impl ConsentAnswer {
+    /// Returns the hashes that the answer is bound to.
+    fn hashes(&self) -> &Hashes {
+        match self {
+            Self::Yes { hashes, .. } | Self::No { hashes } => hashes,
+        }
+    }
+}
+
+/// Asks the person behind a run's handle.
+pub struct PersonAsker {
+    events: EventSender,
+    answers: mpsc::UnboundedReceiver<ConsentAnswer>,
+}
+
+impl PersonAsker {
+    pub(super) fn new(events: EventSender, answers: mpsc::UnboundedReceiver<ConsentAnswer>) -> Self {
+        Self { events, answers }
+    }
+}
+
+impl ConsentPort for PersonAsker {
+    fn ask<'a>(&'a mut self, question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
+        Box::pin(async move {
+            let requested = Arc::new(ConsentRequested {
+                change: question.change.clone(),
+                decision: question.decision.clone(),
+                hashes: question.hashes.clone(),
+            });
+            if !self.events.send(RunEvent::ConsentRequested(requested)) {
+                return Answer::Nobody;
+            }
+            loop {
+                let answer = match self.answers.recv().await {
+                    // Nobody is left who could answer.
+                    None => return Answer::Nobody,
+                    Some(answer) => answer,
+                };
+                if answer.hashes() != question.hashes {
+                    continue;
+                }
+                return match answer {
+                    ConsentAnswer::No { .. } => Answer::No,
+                    ConsentAnswer::Yes { who, how, .. } => {
+                        Answer::Yes(consent_of(&who, &how, question.hashes))
+                    }
+                };
+            }
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! What a caller can send to a run: stop, and a person's answer.
+//!
+//! Owns: these two channels. Never: waits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use agentos_engine::ports::Cancel;
+use tokio::sync::{mpsc, watch};
+
+use super::consent::ConsentAnswer;
+
+/// Stops a run and answers its questions, from any thread.
+#[derive(Debug, Clone)]
+pub struct RunControl {
+    stop: StopFlag,
+    stopped: Arc<watch::Sender<bool>>,
+    answers: mpsc::UnboundedSender<ConsentAnswer>,
+}
+
+impl RunControl {
+    /// Asks the run to stop. It ends at its next safe point: a landing that has begun to write is finished.
+    pub fn cancel(&self) {
+        self.stop.0.store(true, Ordering::SeqCst);
+        self.stopped.send_replace(true);
+    }
+
+    /// Sends a person's answer. It counts if its hashes are those of the question that is open; any other is ignored.
+    pub fn answer(&self, answer: ConsentAnswer) {
+        // A run that has ended has no question any more.
+        let _ = self.answers.send(answer);
+    }
+}
+
+/// True once the run was asked to stop; read by work that cannot be awaited, as a signing program.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StopFlag(pub(crate) Arc<AtomicBool>);
+
+/// The run's side of stopping.
+pub(crate) struct Stopping {
+    /// For work that polls.
+    pub(crate) flag: StopFlag,
+    receiver: watch::Receiver<bool>,
+}
+
+impl Stopping {
+    /// Becomes ready when the run is asked to stop. A caller that has dropped its control never asks.
+    pub(crate) fn cancel(&self) -> Cancel<'static> {
+        let mut receiver = self.receiver.clone();
+        Box::pin(async move {
+            if receiver.wait_for(|is_stopped| *is_stopped).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+}
+
+/// Makes both sides.
+pub(super) fn channel() -> (RunControl, Stopping, mpsc::UnboundedReceiver<ConsentAnswer>) {
+    let flag = StopFlag::default();
+    let (stopped, receiver) = watch::channel(false);
+    let (answers, answered) = mpsc::unbounded_channel();
+    let control = RunControl {
+        stop: flag.clone(),
+        stopped: Arc::new(stopped),
+        answers,
+    };
+    (control, Stopping { flag, receiver }, answered)
+}

@@ -1,0 +1,102 @@
+//! What a run tells its caller while it works.
+//!
+//! Owns: the events and their channel. Never: tells something of the record that is not on the tape.
+
+use std::sync::Arc;
+
+use agentos_evidence::RecordKind;
+use agentos_tool::{Progress, ProgressSink, Timestamp};
+use tokio::sync::mpsc;
+
+use super::consent::ConsentRequested;
+use crate::context::ContextReport;
+use crate::notice::{Activity, HostObserver, Notice};
+
+/// One thing that happened in a run, in the order in which it happened.
+#[derive(Debug, Clone)]
+pub enum RunEvent {
+    /// Something that takes a while has begun.
+    Began(Activity),
+    /// Something worth telling, though nothing failed.
+    Notice(Notice),
+    /// The files that were found for the task.
+    ContextFound(Arc<ContextReport>),
+    /// A piece of the answer, or a note on the way to it.
+    Progress(Progress),
+    /// A record, as it goes on the tape.
+    Record(Arc<RecordSeen>),
+    /// A person is asked; [`RunControl::answer`](super::RunControl::answer) answers.
+    ConsentRequested(Arc<ConsentRequested>),
+}
+
+/// A record as it goes on the tape.
+#[derive(Debug, Clone)]
+pub struct RecordSeen {
+    /// Its kind.
+    pub kind: RecordKind,
+    /// When it was made.
+    pub at: Timestamp,
+    /// Its body, without secrets; of a long one, what stands for it on the tape.
+    pub body: serde_json::Value,
+}
+
+/// The events of one run. Without a bound: a run never waits for somebody who does not listen.
+#[derive(Debug)]
+pub struct RunEvents(mpsc::UnboundedReceiver<RunEvent>);
+
+impl RunEvents {
+    /// Waits for the next event. `None` once the run has ended and every event was read.
+    pub async fn next(&mut self) -> Option<RunEvent> {
+        self.0.recv().await
+    }
+}
+
+/// The run's side of its events.
+#[derive(Clone)]
+pub(crate) struct EventSender {
+    sender: mpsc::UnboundedSender<RunEvent>,
+    sends_records: bool,
+}
+
+impl EventSender {
+    /// Sends an event. False if nobody listens any more.
+    pub(crate) fn send(&self, event: RunEvent) -> bool {
+        self.sender.send(event).is_ok()
+    }
+}
+
+impl HostObserver for EventSender {
+    fn notice(&self, notice: Notice) {
+        self.send(RunEvent::Notice(notice));
+    }
+
+    fn began(&self, activity: Activity) {
+        self.send(RunEvent::Began(activity));
+    }
+
+    fn record(&self, kind: RecordKind, at: &Timestamp, body: &serde_json::Value) {
+        if self.sends_records {
+            self.send(RunEvent::Record(Arc::new(RecordSeen {
+                kind,
+                at: at.clone(),
+                body: body.clone(),
+            })));
+        }
+    }
+}
+
+impl ProgressSink for EventSender {
+    fn progress(&self, progress: Progress) {
+        self.send(RunEvent::Progress(progress));
+    }
+}
+
+/// Makes both sides.
+pub(super) fn channel(sends_records: bool) -> (EventSender, RunEvents) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let sender = EventSender {
+        sender,
+        sends_records,
+    };
+    (sender, RunEvents(receiver))
+}

@@ -1,0 +1,59 @@
+//! The thread of a run, from opening the repository to the signed end.
+//!
+//! Owns: the order of these steps, the same for every kind of work. Never: decides what lands.
+
+use agentos_engine::ports::EffectError;
+use agentos_tool::RunId;
+use tokio::sync::mpsc;
+
+use super::consent::{ConsentAnswer, PersonAsker};
+use super::{ConsentMode, EventSender, RunEnd, RunSpec, RunWork, Stopping};
+use crate::approver::Approver;
+use crate::host::Host;
+use crate::session::Session;
+use crate::{requests, runtime, tasks, undo};
+
+/// Does the work of a run.
+///
+/// # Errors
+/// If the run cannot begin.
+pub(super) fn work(
+    host: &Host,
+    run: &RunId,
+    spec: RunSpec,
+    events: &EventSender,
+    stopping: Stopping,
+    answers: mpsc::UnboundedReceiver<ConsentAnswer>,
+) -> Result<RunEnd, EffectError> {
+    let approver = match spec.consent {
+        ConsentMode::Beforehand { who, how } => Approver::Consenting { who, how },
+        ConsentMode::Person => Approver::Person(PersonAsker::new(events.clone(), answers)),
+        ConsentMode::Nobody => Approver::Nobody,
+    };
+    let mut session = Session::open(host, &spec.session, approver, stopping.flag.clone(), run)?;
+    let mut cancel = stopping.cancel();
+    let end = match spec.work {
+        RunWork::Task(task) => {
+            let work = tasks::run_task(host, &mut session, run, &task, events, &mut cancel);
+            runtime::block_on(work)??
+        }
+        RunWork::Question(task) => {
+            let work = tasks::ask_tool(host, &mut session, run, &task, events, &mut cancel);
+            runtime::block_on(work)??
+        }
+        RunWork::Answer(answer) => {
+            runtime::block_on_local(tasks::land_answer(&mut session, run, &answer, &mut cancel))?
+        }
+        RunWork::Approval { request, consents } => {
+            let work = requests::approve_request(host, &mut session, run, &request, consents, &mut cancel);
+            runtime::block_on_local(work)??
+        }
+        RunWork::Undo { run: named } => {
+            let is_dry = spec.session.dry_run;
+            let work = undo::undo_run(&mut session, run, named.as_deref(), is_dry, &mut cancel);
+            runtime::block_on_local(work)??
+        }
+    };
+    session.seal(host);
+    Ok(end)
+}

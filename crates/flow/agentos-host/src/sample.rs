@@ -1,0 +1,59 @@
+//! A small repository made on the spot, for a demonstration.
+//!
+//! Owns: making it, and a drill on a copy of its evidence. Never: touches a folder that is there already.
+
+use std::path::Path;
+
+use agentos_engine::ports::{Clock as _, EffectError};
+use agentos_evidence::{Checks, Store, VerifyReport};
+use agentos_executor::{Identity, Repository};
+
+use crate::clock::SystemClock;
+use crate::evidence_key;
+use crate::history::History;
+use crate::host::Host;
+use crate::repository::{self, failed};
+use crate::tape::broken;
+
+/// Who a sample repository's commits are by.
+pub const SAMPLE_NAME: &str = "AgentOS demo";
+/// The address of [`SAMPLE_NAME`].
+pub const SAMPLE_EMAIL: &str = "demo@agentos.invalid";
+
+/// Makes a repository with one commit of these files.
+///
+/// # Errors
+/// If the folder cannot be made or written.
+pub fn create_sample(dir: &Path, files: &[(&str, &[u8])], message: &str) -> Result<(), EffectError> {
+    let identity = Identity {
+        name: SAMPLE_NAME.to_owned(),
+        email: SAMPLE_EMAIL.to_owned(),
+    };
+    let now = SystemClock.now().unix_seconds();
+    let made = Repository::create(dir, files, &identity, message, now);
+    made.map(drop).map_err(|error| failed(&error))
+}
+
+impl Host {
+    /// Verifies the evidence, then flips one bit of a byte in a copy and verifies that. Returns both reports.
+    ///
+    /// # Errors
+    /// If the evidence cannot be read, or the copy not be made.
+    pub fn drill_evidence(&self, byte: usize) -> Result<[VerifyReport; 2], EffectError> {
+        let repo = repository::open(self)?;
+        let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
+        let whole = store.verify(&Checks {
+            history: Some(&History::read(&repo)?),
+            keys: evidence_key::trusted(self)?
+                .iter()
+                .map(|known| known.key)
+                .collect(),
+            ..Checks::default()
+        });
+        let spoiled = store.drill(&repo.state_dir().join("drill"), byte);
+        Ok([
+            whole.map_err(|error| broken(&error))?,
+            spoiled.map_err(|error| broken(&error))?,
+        ])
+    }
+}

@@ -1,0 +1,134 @@
+//! The JSON Schemas of the published shapes, generated from the types themselves.
+//!
+//! Owns: the list of published shapes. Never: reads the committed copies; they are made from this.
+
+use agentos_engine::{FlowBody, Kept, Outcome};
+use agentos_evidence::{Checkpoint, Record, VerifyReport};
+use agentos_executor::{Intent, Receipt, Recovered};
+use agentos_landing::LandingReport;
+use agentos_policy::Hashes;
+use agentos_profile::nearest;
+use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+
+use crate::conform::ToolConform;
+use crate::context::ContextReport;
+use crate::doctor::DoctorReport;
+use crate::evidence::{RunList, RunRecords, StatsReport};
+use crate::evidence_key::KeyReport;
+use crate::export::ExportReport;
+use crate::health::HealthReport;
+use crate::init::InitReport;
+use crate::models::ModelList;
+use crate::providers::{AuthStatus, Shown, ToolList};
+use crate::replay::ReplayReport;
+use crate::requests::{DeniedRequest, OpenRequests};
+use crate::rules::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest};
+use crate::session::RecoverReport;
+use crate::status::StatusReport;
+
+/// The body of a record under the name of the record's kind.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it is there for its schema alone")]
+enum RecordBody {
+    /// Of what the flow says.
+    Flow(FlowBody),
+    /// Of what the executor did, and of a run's end.
+    Effect(EffectBody),
+}
+
+/// The bodies of records that say what was written.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "it is there for its schema alone")]
+enum EffectBody {
+    /// What is about to be written; its hash is in the commit.
+    Intent(Kept<IntentBody>),
+    /// What was written.
+    Receipt(Kept<Receipt>),
+    /// What a crash left behind, and what became of it.
+    Recovered(Kept<Recovered>),
+    /// The head of the tape at the end of a run, signed.
+    Checkpoint(Checkpoint),
+}
+
+/// What is about to be written, and what consent to it is bound to.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it is there for its schema alone")]
+struct IntentBody {
+    plan: Intent,
+    hashes: Hashes,
+}
+
+type Generator = fn() -> Schema;
+
+/// Every published shape, by the name of its file.
+const SHAPES: &[(&str, Generator)] = &[
+    ("auth-status", generate::<AuthStatus>),
+    ("context", generate::<ContextReport>),
+    ("denied-request", generate::<DeniedRequest>),
+    ("doctor", generate::<DoctorReport>),
+    ("evidence-body", generate::<RecordBody>),
+    ("evidence-export", generate::<ExportReport>),
+    ("evidence-keys", generate::<KeyReport>),
+    ("evidence-list", generate::<RunList<'static>>),
+    ("evidence-record", generate::<Record>),
+    ("evidence-replay", generate::<ReplayReport>),
+    ("evidence-run", generate::<RunRecords<'static>>),
+    ("evidence-stats", generate::<StatsReport>),
+    ("evidence-verify", generate::<VerifyReport>),
+    ("init", generate::<InitReport>),
+    ("landing-report", generate::<LandingReport>),
+    ("models", generate::<ModelList>),
+    ("open-requests", generate::<OpenRequests>),
+    ("outcome", generate::<Outcome>),
+    ("policy", generate::<agentos_policy::PolicyFile>),
+    ("policy-check", generate::<PolicyCheck>),
+    ("policy-explain", generate::<PolicyExplain>),
+    ("policy-lint", generate::<PolicyLint>),
+    ("policy-show", generate::<PolicyShow>),
+    ("policy-test", generate::<PolicyTest>),
+    ("profile", generate::<agentos_profile::ProfileFile>),
+    ("profile-show", generate::<Shown>),
+    ("receipt", generate::<Receipt>),
+    ("recover", generate::<RecoverReport>),
+    ("status", generate::<StatusReport>),
+    ("tool-conform", generate::<ToolConform>),
+    ("tool-health", generate::<HealthReport>),
+    ("tool-list", generate::<ToolList>),
+    ("tool-message", generate::<ToolMessage>),
+    ("tool-request", generate::<ToolRequest>),
+    ("tool-result", generate::<ToolResult>),
+    ("tool-task", generate::<ToolTask>),
+];
+
+/// Lists the names of the published shapes, sorted.
+#[must_use]
+pub fn schema_names() -> Vec<&'static str> {
+    SHAPES.iter().map(|(name, _)| *name).collect()
+}
+
+/// Returns the schema of a published shape as text. `None` if there is none of this name.
+#[must_use]
+pub fn schema_text(name: &str) -> Option<String> {
+    let shape = SHAPES.iter().find(|(known, _)| *known == name);
+    shape.map(|(_, generator)| printed(*generator))
+}
+
+/// Returns the name of a published shape that is nearly this one.
+#[must_use]
+pub fn nearest_schema(name: &str) -> Option<String> {
+    nearest(name, SHAPES.iter().map(|(known, _)| *known)).map(Into::into)
+}
+
+fn printed(generator: Generator) -> String {
+    serde_json::to_string_pretty(&generator()).unwrap_or_default() + "\n"
+}
+
+fn generate<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12()
+        .into_generator()
+        .into_root_schema_for::<T>()
+}

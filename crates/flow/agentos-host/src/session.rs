@@ -1,0 +1,174 @@
+//! One run with its repository, tape, person and clock.
+//!
+//! Owns: opening them in the right order, and taking up what a killed process left. Never: outlives the verb.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentos_engine::ports::EffectError;
+use agentos_engine::ports::{Clock, Evidence};
+use agentos_engine::settle::Deps;
+use agentos_evidence::{RecordKind, Store};
+use agentos_executor::{CopyFolder, Recovered, Repository, TargetSpec};
+use agentos_tool::RunId;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::approver::Approver;
+use crate::clock::{self, SystemClock};
+use crate::host::Host;
+use crate::notice::Notice;
+use crate::options::SessionOptions;
+use crate::policy;
+use crate::repository::{self, RepositoryPort};
+use crate::run::StopFlag;
+use crate::tape::{Tape, broken};
+
+/// One run's effects.
+pub struct Session {
+    port: RepositoryPort,
+    work_dir: PathBuf,
+    cache: Option<PathBuf>,
+    /// Opened when the first run needs it, and kept until the last has ended.
+    copies: OnceCell<Arc<CopyFolder>>,
+    tape: Tape,
+    approver: Approver,
+}
+
+impl Session {
+    /// Opens the repository and its tape.
+    ///
+    /// # Errors
+    /// When there is no repository, or its evidence cannot be opened.
+    pub fn open(
+        host: &Host,
+        options: &SessionOptions,
+        approver: Approver,
+        stop: StopFlag,
+        run: &RunId,
+    ) -> Result<Self, EffectError> {
+        let repo = repository::open(host)?;
+        let layers = policy::outer_layers(host, &options.policies)?;
+        let dir = repo.state_dir();
+        let work_dir = repo
+            .work_dir()
+            .map_or_else(|| repo.common_dir().to_owned(), Path::to_owned);
+        let store = Store::open(&dir).map_err(|error| broken(&error))?;
+        let mut tape = Tape::new(host, store, run);
+        match recover(host, &repo, &mut tape) {
+            Ok(_) => {}
+            // A look changes nothing, and need not wait for what stands in the way.
+            Err(error) if options.look_only => host.notify(Notice::new("recovery-postponed", error.message)),
+            Err(error) => return Err(error),
+        }
+        Ok(Self {
+            port: RepositoryPort::new(host, repo, options.target_spec(), layers).stopped_by(stop),
+            work_dir,
+            cache: host.environment().cache_dir(),
+            copies: OnceCell::new(),
+            tape,
+            approver,
+        })
+    }
+
+    /// The effects, for the engine.
+    pub fn deps(&mut self) -> Deps<'_> {
+        Deps {
+            repo: &self.port,
+            evidence: &mut self.tape,
+            consent: &mut self.approver,
+            clock: &SystemClock,
+        }
+    }
+
+    /// Ends the run on the tape, signed, unless its last record did. What cannot be ended so is told and stands: what was
+    /// done is recorded.
+    pub fn seal(&mut self, host: &Host) {
+        self.tape.end();
+        if let Err(error) = self.tape.sync() {
+            let message = format!("the end of this run is not signed: {}", error.message);
+            host.notify(Notice::new("evidence-unsigned", message));
+        }
+    }
+
+    /// Has somebody else asked than the session was opened with.
+    pub fn consent_by(&mut self, approver: Approver) {
+        self.approver = approver;
+    }
+
+    /// Lands somewhere else than the flags said.
+    pub fn aim(&mut self, spec: TargetSpec) {
+        self.port.aim(spec);
+    }
+
+    /// The evidence, for reading.
+    pub fn store(&self) -> &Store {
+        self.tape.store()
+    }
+
+    /// The repository with its target.
+    pub fn port(&self) -> &RepositoryPort {
+        &self.port
+    }
+
+    /// The repository.
+    pub fn repo(&self) -> &Repository {
+        self.port.repo()
+    }
+
+    /// Opens the folder of the repository's copies and of its runs.
+    ///
+    /// # Errors
+    /// When there is none and none can be made.
+    pub fn open_copies(&self) -> Result<Arc<CopyFolder>, EffectError> {
+        if let Some(opened) = self.copies.get() {
+            return Ok(Arc::clone(opened));
+        }
+        let opened = self.repo().open_copies(self.cache.as_deref());
+        let opened = opened.map_err(|error| repository::failed(&error))?;
+        Ok(Arc::clone(self.copies.get_or_init(|| Arc::new(opened))))
+    }
+
+    /// The work tree; of a bare repository, its own folder.
+    pub fn work_dir(&self) -> &Path {
+        &self.work_dir
+    }
+}
+
+/// `agentos recover --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RecoverReport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// What was finished or taken back; none when there was nothing to do.
+    pub recovered: Option<Recovered>,
+}
+
+impl Host {
+    /// Brings a landing that was cut short to its end, as every run does at its start.
+    ///
+    /// # Errors
+    /// If there is no repository, its evidence cannot be opened, or the landing cannot be finished now.
+    pub fn recover(&self) -> Result<RecoverReport, EffectError> {
+        let repo = repository::open(self)?;
+        let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
+        let mut tape = Tape::new(self, store, &clock::new_run());
+        Ok(RecoverReport {
+            version: 1,
+            recovered: recover(self, &repo, &mut tape)?,
+        })
+    }
+}
+
+/// Finishes or rolls back what a killed process left, says so, and records it.
+fn recover(host: &Host, repo: &Repository, tape: &mut Tape) -> Result<Option<Recovered>, EffectError> {
+    let Some(recovered) = repo.recover().map_err(|error| repository::failed(&error))? else {
+        return Ok(None);
+    };
+    host.notify(Notice::recovered(&recovered));
+    let body = serde_json::to_value(&recovered).unwrap_or_default();
+    tape.append(RecordKind::Recovered, body)?;
+    tracing::debug!(at = %SystemClock.now(), run = %recovered.run, "recovered");
+    Ok(Some(recovered))
+}

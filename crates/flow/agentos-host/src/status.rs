@@ -1,0 +1,337 @@
+//! `agentos` without a verb: where you are, what is in force, what you can do next.
+//!
+//! Owns: what is looked at, all of it at hand: no network, no keyring. Never: writes, finishes a landing, or makes the
+//! folder of evidence.
+
+use agentos_engine::ports::{EffectError, Repository as _};
+use agentos_evidence::{RunSummary, Store};
+use agentos_executor::{Repository, TargetSpec};
+use agentos_policy::Standing;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::host::Host;
+use crate::options::ProviderOverrides;
+use crate::repository::{self, RepositoryPort, failed, unusable};
+use crate::tape::broken;
+use crate::tools::Tools;
+use crate::{keys, policy, requests};
+
+/// `agentos --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StatusReport {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The repository you are in; none outside of one.
+    pub repository: Option<RepositoryStatus>,
+    /// The rules in force there.
+    pub policy: Option<PolicyStatus>,
+    /// The providers that something is known of here: a profile of your own or of the repository, or a key in the
+    /// environment.
+    pub providers: Vec<ProviderStatus>,
+    /// The newest run.
+    pub last_run: Option<RunSummary>,
+    /// Runs that wait for a person.
+    pub waiting: usize,
+    /// What can be done next, the most useful first.
+    pub next: Vec<Step>,
+}
+
+/// A repository at a glance.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RepositoryStatus {
+    /// The work tree; of a bare repository, its own folder.
+    pub path: String,
+    /// It has no work tree.
+    pub bare: bool,
+    /// The branch that is checked out, without `refs/heads/`; none where there is none.
+    pub branch: Option<String>,
+    /// The commit that is checked out.
+    pub commit: Option<String>,
+    /// Why nothing can land on the branch that is checked out; none when something can.
+    pub obstacle: Option<Obstacle>,
+    /// The run whose landing has not come to its end.
+    pub unfinished: Option<String>,
+}
+
+/// Something that is in the way.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Obstacle {
+    /// Stable code, as in `detached-head`.
+    pub code: String,
+    /// What is in the way.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+}
+
+/// The rules in force.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PolicyStatus {
+    /// How many rules; 0 when they cannot be read.
+    pub rules: usize,
+    /// The layers that must allow a change, and the preset each stands on.
+    pub stands: Vec<Standing>,
+    /// The files that hold them, beside what is built in.
+    pub files: Vec<PolicyFileStatus>,
+    /// Rules lie in the work tree that are in force once they are committed.
+    pub uncommitted: bool,
+    /// Why they cannot be used: then nothing may land.
+    pub obstacle: Option<Obstacle>,
+}
+
+/// One file of rules.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PolicyFileStatus {
+    /// Its layer, as in `repository`.
+    pub layer: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// A provider that something is known of.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ProviderStatus {
+    /// The provider.
+    pub provider: String,
+    /// `host:port`.
+    pub endpoint: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// Where that is known from, as in `environment OPENAI_API_KEY` or `project file`.
+    pub known_from: String,
+    /// Why its profile cannot be used.
+    pub problem: Option<String>,
+}
+
+/// Something that can be done.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Step {
+    /// The command.
+    pub command: String,
+    /// What it is for.
+    pub why: String,
+}
+
+impl Host {
+    /// Looks where the caller is, what is in force there and what can be done next. Nothing is asked of a server or a keyring, and nothing
+    /// is written.
+    ///
+    /// # Errors
+    /// If the named repository cannot be used, or its evidence cannot be read.
+    pub fn status(&self) -> Result<StatusReport, EffectError> {
+        let repo = match repository::open(self) {
+            Ok(repo) => Some(repo),
+            // Where nobody said that there is a repository, not being in one is no failure.
+            Err(error) if error.code == "not-a-repository" && self.named_repository().is_none() => None,
+            Err(error) => return Err(error),
+        };
+        let mut report = StatusReport {
+            version: 1,
+            repository: None,
+            policy: None,
+            providers: providers(self, repo.as_ref())?,
+            last_run: None,
+            waiting: 0,
+            next: Vec::new(),
+        };
+        if let Some(repo) = repo {
+            report.repository = Some(of_repository(&repo));
+            let dir = repo.state_dir();
+            if dir.is_dir() {
+                let store = Store::open(&dir).map_err(|error| broken(&error))?;
+                report.last_run = store.runs().map_err(|error| broken(&error))?.pop();
+                report.waiting = requests::waiting(&store)?.len();
+            }
+            report.policy = Some(of_policy(self, repo));
+        }
+        report.next = next(&report);
+        Ok(report)
+    }
+}
+
+/// A repository at a glance.
+fn of_repository(repo: &Repository) -> RepositoryStatus {
+    let head = repo.resolve(&TargetSpec::AtHead);
+    let landing = repo.resolve(&TargetSpec::CurrentBranch);
+    let unfinished = repo.unfinished();
+    let obstacle = match (&unfinished, &landing) {
+        (Err(error), _) => Some(Obstacle::of(&failed(error))),
+        (Ok(_), Err(error)) => Some(Obstacle::of(&unusable(error))),
+        (Ok(_), Ok(_)) => None,
+    };
+    let branch = head.as_ref().ok().and_then(|target| {
+        let name = target.refname.strip_prefix("refs/heads/")?;
+        Some(name.to_owned())
+    });
+    RepositoryStatus {
+        path: place(repo),
+        bare: repo.is_bare(),
+        branch,
+        commit: head.ok().map(|target| target.base_commit),
+        obstacle,
+        unfinished: unfinished.ok().flatten(),
+    }
+}
+
+/// The work tree, or the folder of a bare repository, without the last slash.
+pub(crate) fn place(repo: &Repository) -> String {
+    let place = repo
+        .work_dir()
+        .unwrap_or_else(|| repo.common_dir())
+        .display()
+        .to_string();
+    match place.trim_end_matches('/') {
+        "" => place,
+        trimmed => trimmed.to_owned(),
+    }
+}
+
+impl Obstacle {
+    /// What is in the way, from the failure that it would be.
+    pub(crate) fn of(error: &EffectError) -> Self {
+        Self {
+            code: error.code.clone(),
+            message: error.message.clone(),
+            hint: error.hint.clone(),
+        }
+    }
+}
+
+/// The rules that a landing on HEAD would be judged by.
+pub(crate) fn of_policy(host: &Host, repo: Repository) -> PolicyStatus {
+    let mut status = PolicyStatus {
+        rules: 0,
+        stands: Vec::new(),
+        files: Vec::new(),
+        uncommitted: false,
+        obstacle: None,
+    };
+    if let Err(error) = fill(host, repo, &mut status) {
+        status.obstacle = Some(Obstacle::of(&error));
+    }
+    status
+}
+
+fn fill(host: &Host, repo: Repository, status: &mut PolicyStatus) -> Result<(), EffectError> {
+    let layers = policy::outer_layers(host, &[])?;
+    let mut files: Vec<PolicyFileStatus> = layers
+        .iter()
+        .map(|source| PolicyFileStatus {
+            layer: source.layer.as_str().to_owned(),
+            name: source.name.clone(),
+        })
+        .collect();
+    let target = repo
+        .resolve(&TargetSpec::AtHead)
+        .map_err(|error| unusable(&error))?;
+    let own = repo.policy_files(&target).map_err(|error| unusable(&error))?;
+    files.extend(own.into_iter().map(|(name, _)| PolicyFileStatus {
+        layer: agentos_policy::Layer::Repository.as_str().to_owned(),
+        name,
+    }));
+    let in_work_tree = match repo.work_dir() {
+        Some(dir) => {
+            policy::rule_files(host.environment(), &dir.join(".agentos/policy"))?.unwrap_or_default()
+        }
+        None => Vec::new(),
+    };
+    let is_committed = |file: &std::path::PathBuf| {
+        let known = files.iter().map(|known| std::path::Path::new(&known.name));
+        known.into_iter().any(|known| file.ends_with(known))
+    };
+    status.uncommitted = !in_work_tree.iter().all(is_committed);
+    status.files = files;
+    let port = RepositoryPort::new(host, repo, TargetSpec::AtHead, layers);
+    let policy = port.policy(&repository::info(&target))?;
+    status.rules = policy.set.rules().len();
+    status.stands = policy.set.standings().to_vec();
+    Ok(())
+}
+
+/// What is known without asking anybody: the keyring could take seconds, and a server even longer.
+fn providers(host: &Host, repo: Option<&Repository>) -> Result<Vec<ProviderStatus>, EffectError> {
+    let tools = Tools::read(host, repo.and_then(|repo| repo.work_dir()))?;
+    let mut known = Vec::new();
+    for provider in tools.profiled() {
+        let from = match (tools.own_layer(provider), keys::variable(host, provider)) {
+            (Some(layer), _) => layer.to_owned(),
+            (None, Some(variable)) => format!("environment {variable}"),
+            (None, None) => continue,
+        };
+        let resolved = tools.resolved(host, provider, &ProviderOverrides::default());
+        let profile = resolved.as_ref().ok().map(|resolved| &resolved.profile);
+        known.push(ProviderStatus {
+            provider: provider.to_owned(),
+            endpoint: profile
+                .and_then(|profile| profile.base_url.as_ref())
+                .map(|url| url.endpoint().to_string()),
+            model: profile.and_then(|profile| profile.model.clone()),
+            known_from: from,
+            problem: resolved.as_ref().err().map(|error| error.message.clone()),
+        });
+    }
+    Ok(known)
+}
+
+/// What is in the way comes first, then what was begun, then what is new.
+fn next(report: &StatusReport) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut step = |command: &str, why: &str| {
+        steps.push(Step {
+            command: command.to_owned(),
+            why: why.to_owned(),
+        });
+    };
+    let Some(repository) = &report.repository else {
+        step(
+            "agentos demo",
+            "see the whole way of a change, without model, key or network",
+        );
+        step("agentos tool health", "see which providers answer");
+        return steps;
+    };
+    if repository.unfinished.is_some() {
+        step(
+            "agentos recover",
+            "finish or take back the landing that was cut short",
+        );
+    }
+    if repository.obstacle.is_some()
+        || report
+            .policy
+            .as_ref()
+            .is_some_and(|policy| policy.obstacle.is_some())
+    {
+        step("agentos doctor", "see what is in the way, and how to mend it");
+    }
+    if report.waiting > 0 {
+        step("agentos approve", "see what waits for a person");
+    }
+    let begun = report.policy.as_ref().is_some_and(|policy| {
+        let mut files = policy.files.iter();
+        policy.uncommitted || files.any(|file| file.layer == "repository")
+    });
+    if report.policy.as_ref().is_some_and(|policy| policy.uncommitted) {
+        step("git commit .agentos", "put the rules of the work tree in force");
+    }
+    if !begun {
+        step("agentos init", "begin with a policy and a provider's profile");
+    }
+    let mut usable = report.providers.iter().filter(|known| known.problem.is_none());
+    match usable.next() {
+        Some(known) => step(
+            &format!("agentos run -p {} \"TASK\"", known.provider),
+            "ask for a change and land it",
+        ),
+        None => step("agentos tool health", "see which providers answer"),
+    }
+    step("agentos apply fix.patch", "land a diff, or a model's whole reply");
+    if report.last_run.is_some() {
+        step("agentos evidence show", "read the last run as a story");
+    }
+    if report.last_run.as_ref().is_some_and(|run| run.commit.is_some()) {
+        step("agentos undo", "take the last landed run back");
+    }
+    steps
+}

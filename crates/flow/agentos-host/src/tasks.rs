@@ -1,0 +1,360 @@
+//! A task's way to a tool and back, and an answer's way to a commit.
+//!
+//! Owns: which tool, which files and which limits a task gets, and the commit message. Never: picks a model or a provider, or looks
+//! inside an answer.
+
+use std::path::Path;
+
+use agentos_engine::Outcome;
+use agentos_engine::ports::{Cancel, Check, Clock as _, EffectError};
+use agentos_engine::run::{self as flow, Request};
+use agentos_engine::settle::{self, Proposal};
+use agentos_policy::ToolFacts;
+use agentos_tool::{EditFormat, Enforcement, ExecutionMode, RunId, TaskLimits};
+
+use crate::approver::Approver;
+use crate::check::Checker;
+use crate::clock::{self, SystemClock};
+use crate::context::{self, ContextReport};
+use crate::error::usage;
+use crate::host::Host;
+use crate::notice::{Activity, Notice};
+use crate::options::{CheckOptions, ProgramOptions, ProviderChoice, SessionOptions};
+use crate::run::{EventSender, RunEnd, RunEvent, RunOutcome, StopFlag};
+use crate::session::Session;
+use crate::tools::{REPLAY, Tool, Tools};
+use crate::{hosted, paths, programs};
+
+/// A task, the tool that shall do it, and what the tool is given.
+#[derive(Debug, Clone, Default)]
+pub struct TaskSpec {
+    /// What to do, in the user's words. `None` for a program whose command line is its task.
+    pub task: Option<String>,
+    /// The provider and its settings.
+    pub provider: ProviderChoice,
+    /// What a program is given, and what it must be confined by.
+    pub program: ProgramOptions,
+    /// Files to show, as a person types them: relative to the repository folder of the host.
+    pub files: Vec<String>,
+    /// How files to show are found beside those.
+    pub context: Option<ContextMode>,
+    /// The command that a change must pass.
+    pub check: Option<CheckOptions>,
+    /// How often the tool may try; 0 counts as 1.
+    pub attempts: u32,
+    /// The commit message; made from the task if there is none.
+    pub message: Option<String>,
+    /// Land what has one place although other parts have none.
+    pub partial: bool,
+}
+
+/// How files to show to a tool are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextMode {
+    /// Those the task names, then those its words lead to, as many as fit.
+    Auto,
+    /// No others than those that are named.
+    Named,
+}
+
+/// An answer that the caller brings.
+#[derive(Debug, Clone)]
+pub struct AnswerSpec {
+    /// The verb that the record names, as in `apply`.
+    pub verb: String,
+    /// The answer's bytes.
+    pub answer: Vec<u8>,
+    /// What the answer is, for the record: never more than a file name.
+    pub instruction: String,
+    /// The commit message.
+    pub message: String,
+    /// Land what has one place although other parts have none.
+    pub partial: bool,
+}
+
+/// Takes a task to a commit, or to one clear reason why not.
+///
+/// # Errors
+/// If the run cannot begin: the provider, a file or the sandbox is not there.
+pub(crate) async fn run_task(
+    host: &Host,
+    session: &mut Session,
+    run: &RunId,
+    spec: &TaskSpec,
+    events: &EventSender,
+    cancel: &mut Cancel<'_>,
+) -> Result<RunEnd, EffectError> {
+    let (tool, task) = prepare_tool(host, session, spec)?;
+    let checker = Checker::asked(
+        host,
+        spec.check.as_ref(),
+        &spec.program,
+        &tool,
+        session,
+        run.as_str(),
+    )?;
+    let mut files = paths::inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
+    if wants_context(spec, &tool)? {
+        events.send(RunEvent::Began(Activity::SearchingContext));
+        let found = context::find(session, &tool, &task, spec.provider.max_output_tokens)?;
+        let others: Vec<String> = found
+            .paths()
+            .filter(|path| !files.contains(path))
+            .cloned()
+            .collect();
+        files.extend(others);
+        events.send(RunEvent::ContextFound(found.into()));
+    }
+    let message = spec.message.clone().unwrap_or_else(|| commit_message(&task));
+    let request = Request {
+        partial: spec.partial,
+        attempts: spec.attempts.max(1),
+        answers_once: answers_once(spec),
+        check: checker.as_ref().map(|checker| checker as &dyn Check),
+        ..request(run, spec, &tool, &task, &files)?
+    };
+    events.send(RunEvent::Began(Activity::AskingTool));
+    let outcome = flow::run(&mut session.deps(), &request, &message, events, cancel).await;
+    Ok(name_empty_difference(outcome, &tool).into())
+}
+
+/// Asks a tool once and lands nothing.
+///
+/// # Errors
+/// As [`run_task`].
+pub(crate) async fn ask_tool(
+    host: &Host,
+    session: &mut Session,
+    run: &RunId,
+    spec: &TaskSpec,
+    events: &EventSender,
+    cancel: &mut Cancel<'_>,
+) -> Result<RunEnd, EffectError> {
+    let (tool, task) = prepare_tool(host, session, spec)?;
+    let files = paths::inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
+    let request = request(run, spec, &tool, &task, &files)?;
+    events.send(RunEvent::Began(Activity::AskingTool));
+    Ok(
+        match flow::ask(&mut session.deps(), &request, events, cancel).await {
+            Ok(proposed) => RunEnd::Verdict(Box::new(proposed)),
+            Err(outcome) => (*outcome).into(),
+        },
+    )
+}
+
+/// Lands an answer that the caller brings.
+pub(crate) async fn land_answer(
+    session: &mut Session,
+    run: &RunId,
+    spec: &AnswerSpec,
+    cancel: &mut Cancel<'_>,
+) -> RunEnd {
+    let proposal = Proposal {
+        run,
+        answer: &spec.answer,
+        seen: Vec::new(),
+        tool: patch_facts(),
+        reported_model: None,
+        message: spec.message.clone(),
+        trailers: Vec::new(),
+        attempt: 1,
+        partial: spec.partial,
+        answers: None,
+        proved: None,
+    };
+    let outcome = settle::apply(
+        &mut session.deps(),
+        &spec.verb,
+        &spec.instruction,
+        &proposal,
+        cancel,
+    )
+    .await;
+    // Where it lands, its diff was recorded before anything else.
+    let landed = outcome
+        .diff_sha256
+        .as_ref()
+        .map(|sha256| format!("sha256:{sha256}"));
+    let diff = landed.and_then(|id| session.store().get_blob(&id).ok());
+    RunEnd::Outcome(Box::new(RunOutcome { outcome, diff }))
+}
+
+impl Host {
+    /// Finds the files that a task's tool would be shown beside those that are named, and sends nothing.
+    ///
+    /// # Errors
+    /// If the provider or the repository cannot be used, or the provider is a program, which sees a copy of all files.
+    pub fn find_context(&self, spec: &TaskSpec) -> Result<ContextReport, EffectError> {
+        let options = SessionOptions::looking();
+        let run = clock::new_run();
+        let session = Session::open(self, &options, Approver::Nobody, StopFlag::default(), &run)?;
+        let (tool, task) = prepare_tool(self, &session, spec)?;
+        refuse_program(&tool)?;
+        paths::inside(&self.repository_dir(), session.work_dir(), &spec.files)?;
+        context::find(&session, &tool, &task, spec.provider.max_output_tokens)
+    }
+}
+
+/// Returns what policy is told of an answer that a person brought: nobody's model, on this machine.
+pub(crate) fn patch_facts() -> ToolFacts {
+    ToolFacts {
+        provider: "patch".to_owned(),
+        model: None,
+        execution_mode: ExecutionMode::Local,
+        enforcement: Enforcement::Observed,
+        attempt: 1,
+        at: SystemClock.now(),
+        context_bytes: 0,
+        target_ref: None,
+        checked: false,
+    }
+}
+
+/// Finds the tool and the task in words, and tells what is worth knowing before anything is sent.
+fn prepare_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<(Tool, String), EffectError> {
+    let tools = Tools::read(host, Some(session.work_dir()))?;
+    let flags = ProgramOptions {
+        for_check: spec.check.is_some(),
+        ..spec.program.clone()
+    };
+    let tool = match programs::asked(host, &tools, &spec.provider, &flags, session)? {
+        Some(tool) => tool,
+        None => hosted::hosted(host, tools.tool(host, &spec.provider)?, session)?,
+    };
+    programs::held(&tool, &spec.program)?;
+    for notice in &tool.notices {
+        host.notify(Notice::new("tool", notice));
+    }
+    Ok((tool, programs::task(spec.task.as_deref(), &spec.program)))
+}
+
+fn request<'a>(
+    run: &'a RunId,
+    spec: &'a TaskSpec,
+    tool: &'a Tool,
+    task: &'a str,
+    files: &'a [String],
+) -> Result<Request<'a>, EffectError> {
+    Ok(Request {
+        run,
+        adapter: tool.adapter.as_ref(),
+        model: tool.model.clone(),
+        instruction: task,
+        files,
+        edit_format: choose_format(spec.provider.edit_format, tool)?,
+        limits: TaskLimits {
+            timeout_seconds: tool.timeout_seconds,
+            max_output_tokens: spec.provider.max_output_tokens,
+        },
+        partial: false,
+        attempts: 1,
+        price: tool.price,
+        mock: None,
+        answers_once: false,
+        check: None,
+    })
+}
+
+/// Files are searched for a model that was given none. A program has a copy of all files, and a recording was made already.
+fn wants_context(spec: &TaskSpec, tool: &Tool) -> Result<bool, EffectError> {
+    match spec.context {
+        Some(ContextMode::Auto) => refuse_program(tool).map(|()| true),
+        Some(ContextMode::Named) => Ok(false),
+        None => Ok(spec.files.is_empty() && !tool.in_copy && spec.provider.provider != REPLAY),
+    }
+}
+
+fn refuse_program(tool: &Tool) -> Result<(), EffectError> {
+    if tool.in_copy {
+        let message = "a program sees a copy of all files: `--context` does not concern it";
+        return Err(usage(message));
+    }
+    Ok(())
+}
+
+/// A recording is what it is, and a program without a task of its own has no words that a failure could be added to.
+fn answers_once(spec: &TaskSpec) -> bool {
+    let provider = spec.provider.provider.as_str();
+    provider == REPLAY || (provider == programs::COMMAND && spec.task.is_none())
+}
+
+/// Names an answer without an edit as what it is where the answer is a difference of trees.
+fn name_empty_difference(mut outcome: Outcome, tool: &Tool) -> Outcome {
+    if tool.in_copy && matches!(outcome.code.as_deref(), Some("no-diff" | "empty")) {
+        outcome.message = "the program changed nothing".to_owned();
+        outcome.hint = Some("`agentos evidence show` has what it said; look at what it wants".to_owned());
+    }
+    outcome
+}
+
+/// Chooses the form of edits: the one that was asked for, else the profile's.
+///
+/// # Errors
+/// If the profile holds answers to another form.
+fn choose_format(asked: Option<EditFormat>, tool: &Tool) -> Result<EditFormat, EffectError> {
+    let Some(format) = asked else {
+        return Ok(tool.edit_format);
+    };
+    if tool.constrain.edit_format().is_none_or(|held| held == format) {
+        return Ok(format);
+    }
+    Err(usage(format!(
+        "the profile's `constrain` is `{}`, which holds answers to another form than `--edit-format` asks for",
+        tool.constrain.as_str()
+    ))
+    .hint("leave `--edit-format` out, or set `constrain` to `off` in the profile"))
+}
+
+/// Makes a commit message from a task: its first line, cut at a word if it is long, and the rest below.
+fn commit_message(task: &str) -> String {
+    let task = task.trim();
+    let first = task.lines().next().unwrap_or_default().trim();
+    if first.is_empty() {
+        return "Apply a tool's change".to_owned();
+    }
+    if first.chars().count() <= 72 {
+        return task.to_owned();
+    }
+    let mut subject = String::new();
+    for word in first.split_whitespace() {
+        if !subject.is_empty() && subject.chars().count() + word.chars().count() >= 70 {
+            break;
+        }
+        if !subject.is_empty() {
+            subject.push(' ');
+        }
+        subject.extend(word.chars().take(70));
+    }
+    format!("{subject}…\n\n{task}")
+}
+
+/// Names an answer that lies in a file, for the commit message and the record: never more than a file name.
+#[must_use]
+pub fn describe_answer(file: &Path) -> String {
+    match file.file_name() {
+        Some(name) if file != Path::new("-") => name
+            .to_string_lossy()
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(60)
+            .collect(),
+        Some(_) | None => "a change from standard input".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_task_becomes_a_short_subject_and_a_whole_body() {
+        assert_eq!(commit_message("  fix the typo\n"), "fix the typo");
+        assert_eq!(commit_message("  \n"), "Apply a tool's change");
+        let long =
+            "rename the function so that its name says what it does and mend every place that calls it";
+        let message = commit_message(long);
+        let subject = message.lines().next().unwrap();
+        assert!(subject.chars().count() <= 72, "{subject}");
+        assert!(message.ends_with(long));
+    }
+}

@@ -1,0 +1,495 @@
+//! Adapters made from profiles and keys.
+//!
+//! Owns: which layers a profile has, where a key is looked for, and the one place that turns an adapter kind
+//! into an adapter. Never: sends anything by itself, or gives a key to an address the user did not choose.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentos_anthropic::Anthropic;
+use agentos_durable::Links;
+use agentos_engine::ports::EffectError;
+use agentos_engine::{Cause, Replay};
+use agentos_gemini::Gemini;
+use agentos_generic_http::{HttpAdapter, PlainServer, ServerSettings, TemplateWire, ToolCaller};
+use agentos_llamacpp::{LlamaCpp, LlamaCppMode};
+use agentos_lmstudio::LmStudio;
+use agentos_net::{HttpClient, HttpUrl, Names, NetConfig};
+use agentos_ollama::Ollama;
+use agentos_openai::OpenAi;
+use agentos_profile::{
+    AdapterKind, Flags, HttpFile, Layers, LimitField, Mode, Origin, Profile, ProfileError, ProfileFile,
+    Resolved, builtin, known_model, nearest, parse, resolve,
+};
+use agentos_tool::{Adapter, Constrain, EditFormat, ExecutionMode, Price, Secret};
+
+use crate::environment::Environment;
+use crate::error::usage;
+use crate::files;
+use crate::host::Host;
+use crate::keys::{self, Usable};
+use crate::options::{ProviderChoice, ProviderOverrides, Recording};
+use crate::programs::{self, COMMAND, TOOL};
+
+/// A provider that plays back a file and has no profile.
+pub const REPLAY: &str = "replay";
+
+/// A profile file larger than this is not one.
+const LARGEST_PROFILE: u64 = 1 << 20;
+
+/// A tool that is ready to be asked.
+pub struct Tool {
+    /// The adapter.
+    pub adapter: Box<dyn Adapter>,
+    /// The model that is configured.
+    pub model: Option<String>,
+    /// What its tokens cost.
+    pub price: Price,
+    /// Seconds for one answer.
+    pub timeout_seconds: u64,
+    /// The form in which edits are asked for.
+    pub edit_format: EditFormat,
+    /// What an answer is held to.
+    pub constrain: Constrain,
+    /// Worth telling before anything is sent.
+    pub notices: Vec<String>,
+    /// What may be known of the key that is sent; none when none is.
+    pub key: Option<KeySent>,
+    /// It works on a copy of all files, and needs none of them in its task.
+    pub in_copy: bool,
+    /// What it is made of, where it speaks to a server.
+    pub hosting: Option<Hosting>,
+}
+
+/// What may be known of a key.
+#[derive(Debug, Clone)]
+pub struct KeySent {
+    /// The environment variable it came from.
+    pub variable: Option<String>,
+    /// Its last four characters, where it is long enough to show them.
+    pub ending: Option<String>,
+}
+
+/// Every provider that is known here.
+pub struct Tools {
+    user_dir: Option<PathBuf>,
+    project_dir: Option<PathBuf>,
+    providers: BTreeSet<String>,
+    /// To name files as a person would.
+    environment: Environment,
+}
+
+impl Tools {
+    /// Looks which profiles there are.
+    ///
+    /// # Errors
+    /// When a profile folder cannot be read.
+    pub fn read(host: &Host, work_dir: Option<&Path>) -> Result<Self, EffectError> {
+        let mut providers: BTreeSet<String> = builtin()
+            .map_err(|error| bad_profile(&error))?
+            .into_keys()
+            .collect();
+        providers.extend([COMMAND, REPLAY, TOOL].map(str::to_owned));
+        let user_dir = host.environment().config_dir().map(|dir| dir.join("profiles"));
+        let project_dir = work_dir.map(|dir| dir.join(".agentos").join("profiles"));
+        for dir in [&user_dir, &project_dir].into_iter().flatten() {
+            providers.extend(profile_names(dir)?);
+        }
+        Ok(Self {
+            user_dir,
+            project_dir,
+            providers,
+            environment: host.environment().clone(),
+        })
+    }
+
+    /// The providers, sorted.
+    pub fn providers(&self) -> impl Iterator<Item = &str> {
+        self.providers.iter().map(String::as_str)
+    }
+
+    /// The providers that have a profile, sorted: all but a recording, which is named with the task that it answers, and
+    /// the programs that a command line names.
+    pub fn profiled(&self) -> impl Iterator<Item = &str> {
+        self.providers()
+            .filter(|name| !matches!(*name, COMMAND | REPLAY | TOOL))
+    }
+
+    /// The tool that the flags of `run` name.
+    ///
+    /// # Errors
+    /// When there is no such provider, its profile is wrong, or its recording cannot be read.
+    pub fn tool(&self, host: &Host, flags: &ProviderChoice) -> Result<Tool, EffectError> {
+        if flags.provider == REPLAY {
+            return replay(host, flags.replay.as_ref());
+        }
+        if flags.replay.is_some() {
+            return Err(usage("`--replay` belongs to the provider `replay`"));
+        }
+        let resolved = self.resolved(host, &flags.provider, &flags.overrides)?;
+        self.made(host, &resolved)
+    }
+
+    /// The tool of a provider, for health.
+    ///
+    /// # Errors
+    /// As [`Tools::tool`].
+    pub fn probe(&self, host: &Host, provider: &str, over: &ProviderOverrides) -> Result<Tool, EffectError> {
+        match provider {
+            REPLAY => return replay(host, None),
+            COMMAND | TOOL => return programs::any_program(host, provider),
+            _ => {}
+        }
+        let resolved = self.resolved(host, provider, over)?;
+        self.made(host, &resolved)
+    }
+
+    /// The profile of a provider, with where each value came from.
+    ///
+    /// # Errors
+    /// When there is no such provider, or a layer of its profile is wrong.
+    pub fn resolved(
+        &self,
+        host: &Host,
+        provider: &str,
+        over: &ProviderOverrides,
+    ) -> Result<Resolved, EffectError> {
+        self.known(provider)?;
+        let layers = Layers {
+            user: layer(
+                &self.environment,
+                self.user_dir.as_deref(),
+                Links::Followed,
+                provider,
+            )?,
+            project: layer(
+                &self.environment,
+                self.project_dir.as_deref(),
+                Links::Refused,
+                provider,
+            )?,
+            env: host.environment().vars().clone(),
+            flags: Flags {
+                base_url: over.base_url.clone(),
+                model: over.model.clone(),
+                timeout_seconds: over.timeout_seconds,
+                api_key: None,
+                send_key: over.send_key,
+            },
+        };
+        resolve(provider, &layers).map_err(|error| bad_profile(&error))
+    }
+
+    /// Which own file says something of a provider, in words; none where only what is built in does.
+    pub fn own_layer(&self, provider: &str) -> Option<&'static str> {
+        let has = |dir: &Option<PathBuf>| {
+            let file = dir.as_ref().map(|dir| dir.join(format!("{provider}.json")));
+            file.is_some_and(|file| file.is_file())
+        };
+        match (has(&self.project_dir), has(&self.user_dir)) {
+            (true, _) => Some("profile of the repository"),
+            (false, true) => Some("profile of yours"),
+            (false, false) => None,
+        }
+    }
+
+    /// The user's own file for a provider.
+    ///
+    /// # Errors
+    /// When it is wrong.
+    pub fn user_file(&self, provider: &str) -> Result<Option<ProfileFile>, EffectError> {
+        layer(
+            &self.environment,
+            self.user_dir.as_deref(),
+            Links::Followed,
+            provider,
+        )
+    }
+
+    /// Checks that a provider is known.
+    ///
+    /// # Errors
+    /// When it is not; the known ones are named.
+    pub fn known(&self, provider: &str) -> Result<(), EffectError> {
+        if self.providers.contains(provider) {
+            return Ok(());
+        }
+        let known: Vec<&str> = self.providers().collect();
+        let meant = nearest(provider, self.providers())
+            .map(|name| format!("did you mean `{name}`? "))
+            .unwrap_or_default();
+        Err(usage(format!("there is no provider `{provider}`")).hint(format!(
+            "{meant}known are: {}; a new one is made with `agentos profile init {provider}`",
+            known.join(", ")
+        )))
+    }
+
+    fn made(&self, host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
+        let profile = &resolved.profile;
+        if matches!(
+            profile.adapter,
+            AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool
+        ) {
+            return programs::probed(host, resolved);
+        }
+        let usable = keys::usable(host, resolved);
+        let notices = notices(resolved, &usable);
+        let key = usable.key.as_ref().map(|key| KeySent {
+            variable: usable.variable.clone(),
+            ending: key.hint(),
+        });
+        let hosting = Hosting {
+            profile: profile.clone(),
+            key: usable.key,
+            key_obstacle: usable.obstacle,
+        };
+        Ok(Tool {
+            adapter: hosting.adapter(Names::System)?,
+            model: profile.model.clone(),
+            price: Price {
+                input: profile.price.input,
+                cached: profile.price.cached,
+                output: profile.price.output,
+            },
+            timeout_seconds: profile.timeout_seconds,
+            edit_format: profile.edit_format,
+            constrain: profile.constrain,
+            notices,
+            key,
+            in_copy: false,
+            hosting: Some(hosting),
+        })
+    }
+}
+
+/// What an adapter is made of, here or where it is hosted.
+#[derive(Clone)]
+pub struct Hosting {
+    /// The profile.
+    pub profile: Profile,
+    /// The key.
+    pub key: Option<Secret>,
+    /// Why no key is sent although there may be one.
+    pub key_obstacle: Option<String>,
+}
+
+impl Hosting {
+    /// The adapter. A new wire is one crate and one line here.
+    ///
+    /// # Errors
+    /// When the profile is of no server, or its wire is wrong.
+    pub fn adapter(&self, names: Names) -> Result<Box<dyn ToolCaller>, EffectError> {
+        let config = NetConfig {
+            names,
+            ..NetConfig::default()
+        };
+        let http = HttpClient::new(config)
+            .map_err(|error| EffectError::new(Cause::Internal, "http", error.to_string()))?;
+        let profile = &self.profile;
+        let settings = settings(profile, self.key.clone(), self.key_obstacle.clone());
+        Ok(match profile.adapter {
+            AdapterKind::Openai => Box::new(HttpAdapter::new(settings, openai(profile), http)),
+            AdapterKind::Lmstudio => Box::new(LmStudio::adapter(settings, http)),
+            AdapterKind::Llamacpp => Box::new(LlamaCpp::adapter(settings, llamacpp_mode(profile.mode), http)),
+            AdapterKind::Ollama => Box::new(Ollama::adapter(settings, http)),
+            AdapterKind::Anthropic => Box::new(Anthropic::adapter(settings, http)),
+            AdapterKind::Gemini => Box::new(Gemini::adapter(settings, http)),
+            AdapterKind::GenericHttp => generic(settings, profile, http)?,
+            AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool => {
+                return Err(EffectError::new(
+                    Cause::Internal,
+                    "adapter",
+                    "a program is no server",
+                ));
+            }
+        })
+    }
+}
+
+/// What a person should see before a task leaves: a repository that says where it goes, a key in clear text.
+pub fn notices(resolved: &Resolved, usable: &Usable) -> Vec<String> {
+    let mut notices: Vec<String> = ignored_program(resolved).into_iter().collect();
+    let Some(base_url) = &resolved.profile.base_url else {
+        return notices;
+    };
+    if resolved.origin("base_url") == Some(&Origin::ProjectFile) {
+        notices.push(format!(
+            "this repository's profile sends the task to {}",
+            base_url.endpoint()
+        ));
+    }
+    let kept_back = resolved
+        .given_keys
+        .iter()
+        .any(|given| !given.key_use.is_allowed());
+    notices.extend(usable.obstacle.clone().filter(|_| kept_back));
+    let url = base_url.to_string();
+    let on_this_machine = HttpUrl::parse(&url).is_ok_and(|url| url.is_loopback() || url.is_tls());
+    if usable.key.is_some() && !on_this_machine {
+        notices.push(format!("the key goes to {} unencrypted", base_url.endpoint()));
+    }
+    notices
+}
+
+/// What a person should see where a repository names a program to start.
+pub fn ignored_program(resolved: &Resolved) -> Option<String> {
+    resolved.ignores_program.then(|| {
+        "this repository's profile names a program, and that is ignored: only your own profile may".to_owned()
+    })
+}
+
+fn openai(profile: &Profile) -> OpenAi {
+    let base_url = profile.base_url.as_ref().map(ToString::to_string);
+    let service = OpenAi::at(base_url.as_deref()).of_organization(profile.organization.clone());
+    match profile.limit_field {
+        Some(LimitField::MaxTokens) => service.with_limit(agentos_openai::LimitField::MaxTokens),
+        Some(LimitField::MaxCompletionTokens) => {
+            service.with_limit(agentos_openai::LimitField::MaxCompletionTokens)
+        }
+        None => service,
+    }
+}
+
+fn generic(
+    settings: ServerSettings,
+    profile: &Profile,
+    http: HttpClient,
+) -> Result<Box<dyn ToolCaller>, EffectError> {
+    let HttpFile {
+        path,
+        request,
+        answer,
+        finish,
+        whole,
+    } = profile
+        .http
+        .clone()
+        .ok_or_else(|| usage("the adapter `generic-http` needs `http` in its profile"))?;
+    let wire = TemplateWire {
+        request,
+        answer,
+        finish,
+        whole: whole.unwrap_or_default(),
+    };
+    Ok(Box::new(PlainServer::adapter(
+        settings,
+        &path,
+        Arc::new(wire),
+        http,
+    )))
+}
+
+fn llamacpp_mode(mode: Mode) -> LlamaCppMode {
+    match mode {
+        Mode::LlamacppCompletion => LlamaCppMode::Completion,
+        Mode::OpenaiCompatible => LlamaCppMode::OpenAi,
+    }
+}
+
+fn settings(profile: &Profile, key: Option<Secret>, key_obstacle: Option<String>) -> ServerSettings {
+    ServerSettings {
+        base_url: profile.base_url.as_ref().map(ToString::to_string),
+        model: profile.model.clone(),
+        key,
+        key_obstacle,
+        requires_key: profile.requires_key,
+        diff_quality: profile.capabilities.diff_quality,
+        max_tokens: profile.params.max_tokens,
+        temperature: profile.params.temperature,
+        top_p: profile.params.top_p,
+        seed: profile.params.seed,
+        stop: profile.params.stop.clone(),
+        constrain: profile.constrain,
+        context_window: profile
+            .capabilities
+            .context_window
+            .or_else(|| known_window(profile)),
+        probe_timeout: Duration::from_secs(profile.timeout_seconds.min(5)),
+        ..ServerSettings::new(&profile.provider, profile.execution_mode())
+    }
+}
+
+fn replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, EffectError> {
+    let recording = match recording {
+        Some(Recording::File(file)) => {
+            Some(files::text_file(host.environment(), file, files::LARGEST_ANSWER)?)
+        }
+        Some(Recording::Text(text)) => Some(text.clone()),
+        None => None,
+    };
+    Ok(Tool {
+        adapter: Box::new(Replay::new(recording)),
+        model: Some("recorded".to_owned()),
+        price: Price::default(),
+        timeout_seconds: 60,
+        edit_format: EditFormat::default(),
+        constrain: Constrain::Off,
+        notices: Vec::new(),
+        key: None,
+        in_copy: false,
+        hosting: None,
+    })
+}
+
+/// The window of a vendor's own model. A local server decides by itself how much of a model's window it loads.
+fn known_window(profile: &Profile) -> Option<u64> {
+    let model = known_model(profile.model.as_deref()?)?;
+    let is_its_own = model.provider == profile.provider && profile.execution_mode() == ExecutionMode::Cloud;
+    is_its_own.then_some(model.context_window)
+}
+
+/// Reads one layer of a provider's profile; `None` if there is no file. A user's own file may be a link, as those who keep
+/// their settings in one place have it. A link in the repository is whoever wrote the repository's, and could lead to any
+/// file of the user's.
+fn layer(
+    environment: &Environment,
+    dir: Option<&Path>,
+    links: Links,
+    provider: &str,
+) -> Result<Option<ProfileFile>, EffectError> {
+    let Some(dir) = dir else { return Ok(None) };
+    let path = dir.join(format!("{provider}.json"));
+    if path.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    let text = files::settings_file(environment, &path, links, LARGEST_PROFILE)?;
+    let name = environment.shown(&path);
+    parse(&name, &text).map(Some).map_err(|error| bad_profile(&error))
+}
+
+fn profile_names(dir: &Path) -> Result<Vec<String>, EffectError> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => {
+            return Err(usage(format!(
+                "cannot read the profile folder `{}`: {error}",
+                dir.display()
+            )));
+        }
+    };
+    let names = entries.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let is_profile = path.extension().is_some_and(|extension| extension == "json");
+        is_profile.then(|| path.file_stem()?.to_str().map(str::to_owned))?
+    });
+    // A file name that no provider can have is not offered; naming it says why.
+    Ok(names
+        .filter(|name| {
+            name.bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        })
+        .collect())
+}
+
+/// A profile that cannot be used.
+pub fn bad_profile(error: &ProfileError) -> EffectError {
+    let mut effect = match error {
+        ProfileError::BaseUrl { .. } => EffectError::new(Cause::Tool, "bad_url", error.to_string()),
+        _ => EffectError::new(Cause::Usage, "bad-profile", error.to_string()),
+    };
+    effect.hint = error.hint().map(str::to_owned);
+    effect
+}

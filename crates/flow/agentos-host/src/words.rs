@@ -1,0 +1,13 @@
+//! Words that several sentences need.
+//!
+//! Owns: numbers with their nouns. Never: layout.
+
+/// Writes a number and what it counts, as in `1 file` and `2 files`.
+#[must_use]
+pub fn counted(count: u64, noun: &str) -> String {
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
+}
