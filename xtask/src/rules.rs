@@ -103,6 +103,7 @@ pub const PURE: &[&str] = &[
     "agentos-profile",
     "agentos-executor",
     "agentos-evidence",
+    "agentos-lookup",
     "agentos-pager",
     "agentos-signer",
 ];

@@ -16,9 +16,11 @@ pub const SAME_LAYER: &[(&str, &str)] = &[
     ("agentos-lmstudio", "agentos-openai"),
     ("agentos-ollama", "agentos-generic-http"),
     ("agentos-openai", "agentos-generic-http"),
+    ("agentos-pager", "agentos-lookup"),
     ("agentos-sandbox", "agentos-beneath"),
     ("agentos-sandbox", "agentos-notify"),
     ("agentos-sandbox", "agentos-winbox"),
+    ("agentos-signer", "agentos-lookup"),
 ];
 
 /// The layer of the adapters.

@@ -5,15 +5,14 @@
 use std::io;
 use std::path::PathBuf;
 
+use agentos_lookup::LookupError;
+
 /// A text cannot be paged.
 #[derive(Debug, thiserror::Error)]
 pub enum PagerError {
-    /// It is nowhere.
-    #[error("the pager `{0}` is not there")]
-    NoProgram(String),
-    /// A program that would be looked up in whatever folder the call is made in.
-    #[error("the pager `{0}` is a relative path")]
-    RelativeProgram(String),
+    /// The program was not found.
+    #[error("the pager {0}")]
+    Program(#[source] LookupError),
     /// The command line cannot be read.
     #[error("the quotes in `{0}` do not close")]
     Quotes(String),
@@ -32,7 +31,7 @@ impl PagerError {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NoProgram(_) | Self::RelativeProgram(_) | Self::Quotes(_) | Self::Start { .. } => {
+            Self::Program(_) | Self::Quotes(_) | Self::Start { .. } => {
                 "name a program in `AGENTOS_PAGER` or `PAGER`, or switch paging off with `--no-pager`"
             }
         }

@@ -1,15 +1,17 @@
 //! Shows a long text in the pager that the user chose.
 //!
 //! Owns: which program that is, and starting it. Never: takes a program out of a repository's configuration, looks one
-//! up in a relative folder, runs a shell, or shows a byte that the caller has not made inert. Start at [`Pager::chosen`].
+//! up by another rule than `agentos-lookup`'s, runs a shell, or shows a byte that the caller has not made inert. Start at
+//! [`Pager::chosen`].
 
 mod error;
-mod program;
 mod words;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use agentos_lookup::ProgramSearch;
 
 pub use error::PagerError;
 
@@ -32,6 +34,10 @@ pub struct Surroundings<'a> {
     pub less: Option<&'a str>,
     /// `PATH`.
     pub path: &'a str,
+    /// The user's home folder, for `~/`.
+    pub home: Option<&'a Path>,
+    /// Top of the repository's working tree, whose programs are not started. `None` outside of a repository.
+    pub repository: Option<&'a Path>,
 }
 
 /// A program that shows text a screen at a time.
@@ -49,9 +55,12 @@ impl Pager {
     /// # Errors
     /// When the one that was chosen is not there.
     pub fn chosen(around: &Surroundings<'_>) -> Result<Option<Self>, PagerError> {
+        let search = ProgramSearch::in_variable(around.path)
+            .with_home(around.home)
+            .outside_repository(around.repository);
         let less = around.less.is_none().then_some(USUAL_FLAGS);
         let Some(line) = around.own.or(around.usual) else {
-            let found = program::find(USUAL, around.path).ok();
+            let found = search.find_program(USUAL).ok();
             return Ok(found.map(|program| Self {
                 program,
                 args: Vec::new(),
@@ -63,7 +72,7 @@ impl Pager {
             return Ok(None);
         };
         Ok(Some(Self {
-            program: program::find(name, around.path)?,
+            program: search.find_program(name).map_err(PagerError::Program)?,
             args: args.to_vec(),
             less,
         }))
@@ -106,6 +115,8 @@ mod tests {
             usual,
             less: None,
             path,
+            home: Some(Path::new("/bin/..")),
+            repository: Some(Path::new("/usr/repo")),
         };
         match Pager::chosen(&around) {
             Ok(None) => "none".to_owned(),
@@ -121,6 +132,7 @@ mod tests {
             (Some("sh -R"), Some("more"), "/bin", "/bin/sh [\"-R\"]"),
             (None, Some("sh 'a b'"), "/bin", "/bin/sh [\"a b\"]"),
             (None, Some("/bin/sh"), "", "/bin/sh []"),
+            (Some("~/bin/sh"), None, "", "/bin/../bin/sh []"),
             (Some(""), Some("sh"), "/bin", "none"),
             (None, Some(""), "/bin", "none"),
             (None, Some("cat"), "/bin", "none"),
@@ -148,6 +160,8 @@ mod tests {
             usual: Some(if cfg!(windows) { "cmd" } else { "/bin/sh" }),
             less,
             path: "",
+            home: None,
+            repository: None,
         };
         if cfg!(unix) {
             let flags = |less| Pager::chosen(&around(less)).unwrap().unwrap().less;

@@ -5,6 +5,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use agentos_lookup::LookupError;
+
 /// There is no signature.
 #[derive(Debug, thiserror::Error)]
 pub enum SignError {
@@ -14,12 +16,9 @@ pub enum SignError {
     /// A key file that would be looked up in the repository.
     #[error("the signing key `{0}` is a relative path")]
     RelativeKey(String),
-    /// A program that would be looked up in the repository.
-    #[error("the signing program `{0}` is a relative path")]
-    RelativeProgram(String),
-    /// It is nowhere.
-    #[error("the signing program `{0}` is not there")]
-    NoProgram(String),
+    /// The program was not found.
+    #[error("the signing program {0}")]
+    Program(#[source] LookupError),
     /// The key could not be put into a file for the program.
     #[error("cannot write the public key to `{}`: {source}", path.display())]
     KeyFile {
@@ -75,7 +74,7 @@ impl SignError {
                 "set `user.signingkey` to the path of the key; `gpg.ssh.defaultKeyCommand` is not run"
             }
             Self::RelativeKey(_) => "name it by its full path, or as `~/…`",
-            Self::RelativeProgram(_) | Self::NoProgram(_) => {
+            Self::Program(_) => {
                 "name it by its full path in `gpg.program`, `gpg.ssh.program` or `gpg.x509.program`"
             }
             Self::KeyFile { .. } => "make the repository's `agentos` folder writable",

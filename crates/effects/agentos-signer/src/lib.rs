@@ -1,12 +1,11 @@
 //! Starts the user's own signing program.
 //!
 //! Owns: finding `gpg`, `gpgsm` or `ssh-keygen`, its arguments, its small environment, and the bounds of its time and
-//! output. Never: decides whether to sign, reads a configuration, looks a program up in a relative folder, or holds a
-//! private key. Start at [`Signer::new`].
+//! output. Never: decides whether to sign, reads a configuration, looks a program up by another rule than
+//! `agentos-lookup`'s, or holds a private key. Start at [`Signer::new`].
 
 mod error;
 mod process;
-mod program;
 mod signer;
 
 pub use error::SignError;

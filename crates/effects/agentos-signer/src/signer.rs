@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use agentos_lookup::{ProgramSearch, absolute_path};
+
+use crate::SignError;
 use crate::process::{self, End};
-use crate::{SignError, program};
 
 /// What a signing program needs: where the user's keys, agents and terminal are, and in which language to ask.
 const PASSED_ON: &[&str] = &[
@@ -76,6 +78,8 @@ pub struct Surroundings {
     pub vars: BTreeMap<String, String>,
     /// The user's home folder, for `~/`.
     pub home: Option<PathBuf>,
+    /// Top of the repository's working tree, whose programs are not started. `None` outside of a repository.
+    pub repository: Option<PathBuf>,
     /// A file that may be made for a public key that is not in one, and is removed again.
     pub key_file: PathBuf,
 }
@@ -104,7 +108,6 @@ impl Signer {
     /// # Errors
     /// When the program is nowhere, or no key is named where one must be.
     pub fn new(request: &Request, surroundings: &Surroundings) -> Result<Self, SignError> {
-        let home = surroundings.home.as_deref();
         let named = request.program.as_deref().unwrap_or(match request.format {
             Format::Openpgp => "gpg",
             Format::Ssh => "ssh-keygen",
@@ -115,11 +118,14 @@ impl Signer {
             .get("PATH")
             .map(String::as_str)
             .unwrap_or_default();
+        let search = ProgramSearch::in_variable(path)
+            .with_home(surroundings.home.as_deref())
+            .outside_repository(surroundings.repository.as_deref());
         let passed_on = |name: &&String| PASSED_ON.contains(&name.as_str());
         let vars = surroundings.vars.iter().filter(|(name, _)| passed_on(name));
         Ok(Self {
             format: request.format,
-            program: program::find(named, home, path)?,
+            program: search.find_program(named).map_err(SignError::Program)?,
             key: key(request, surroundings)?,
             vars: vars.map(|(name, value)| (name.clone(), value.clone())).collect(),
             limit: LIMIT,
@@ -225,7 +231,7 @@ fn key(request: &Request, surroundings: &Surroundings) -> Result<Key, SignError>
                     file: surroundings.key_file.clone(),
                 });
             }
-            let path = program::full(key, surroundings.home.as_deref())
+            let path = absolute_path(key, surroundings.home.as_deref())
                 .ok_or_else(|| SignError::RelativeKey(key.to_owned()))?;
             Ok(Key::Named(path.display().to_string()))
         }

@@ -3,6 +3,7 @@
 //! Owns: what the wish for signed commits comes to here, and what is said when it is not followed. Never: reads git's
 //! configuration or starts a program by itself.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -46,6 +47,7 @@ pub fn surroundings(host: &Host, repo: &Repository) -> Surroundings {
     Surroundings {
         vars: host.environment().vars().clone(),
         home: host.environment().home(),
+        repository: repo.work_dir().map(Path::to_owned),
         key_file: repo.state_dir().join("signing-key.pub"),
     }
 }

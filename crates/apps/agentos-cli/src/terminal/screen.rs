@@ -69,12 +69,15 @@ pub fn pager(app: &App) -> Result<Option<Pager>, PagerError> {
         return Ok(None);
     }
     let vars = app.host.environment().vars();
+    let (home, here) = (app.host.environment().home(), app.host.repository_dir());
     let set = |name: &str| vars.get(name).map(String::as_str);
     Pager::chosen(&Surroundings {
         own: set("AGENTOS_PAGER"),
         usual: set("PAGER"),
         less: set("LESS"),
         path: set("PATH").unwrap_or_default(),
+        home: home.as_deref(),
+        repository: Some(&here),
     })
 }
 

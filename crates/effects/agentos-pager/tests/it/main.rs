@@ -10,6 +10,7 @@
 #![cfg(unix)]
 
 use agentos_pager::{Pager, PagerError, Surroundings};
+use agentos_testkit::repo::{set_mode, write_file};
 
 fn pager(line: &str) -> Pager {
     let around = Surroundings {
@@ -17,6 +18,8 @@ fn pager(line: &str) -> Pager {
         usual: None,
         less: None,
         path: "/usr/bin:/bin",
+        home: None,
+        repository: None,
     };
     Pager::chosen(&around).unwrap().unwrap()
 }
@@ -44,4 +47,35 @@ fn what_cannot_be_started_is_named() {
     let error = pager(no_program).show(b"text").unwrap_err();
     assert!(matches!(error, PagerError::Start { .. }), "{error}");
     assert!(error.hint().contains("--no-pager"));
+}
+
+#[test]
+fn a_pager_that_a_package_of_the_repository_brought_is_not_started() {
+    let repository = tempfile::tempdir().unwrap();
+    let planted = repository.path().join("sh");
+    write_file(&planted, "#!/bin/sh\n");
+    set_mode(&planted, 0o755);
+    let chosen = |path: &str| {
+        let around = Surroundings {
+            own: Some("sh"),
+            usual: None,
+            less: None,
+            path,
+            home: None,
+            repository: Some(repository.path()),
+        };
+        Pager::chosen(&around)
+    };
+    let entry = repository.path().display();
+    let error = chosen(&entry.to_string()).unwrap_err();
+    let expected = format!(
+        "the pager `sh` is only in the repository, at `{}`",
+        planted.display()
+    );
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(
+        chosen(&format!("{entry}:/bin")).unwrap(),
+        chosen("/bin").unwrap(),
+        "the planted one stands first"
+    );
 }

@@ -32,6 +32,7 @@ fn signer(format: Format, program: &str, key: Option<&str>, folder: &Path) -> Re
     let surroundings = Surroundings {
         vars: BTreeMap::from(vars.map(|(name, value)| (name.to_owned(), value.to_owned()))),
         home: Some("/home".into()),
+        repository: None,
         key_file: folder.join("key.pub"),
     };
     Signer::new(&request, &surroundings)
@@ -121,6 +122,39 @@ fn a_program_that_does_not_end_is_ended() {
         .sign(b"x", &|| false)
         .unwrap_err();
     assert!(matches!(error, SignError::TooSlow { .. }), "{error}");
+}
+
+#[test]
+fn a_signing_program_that_a_package_of_the_repository_brought_is_not_started() {
+    let folder = TestRepo::new();
+    let planted = folder.outside().join("ssh-keygen");
+    write_file(&planted, "#!/bin/sh\n");
+    set_mode(&planted, 0o755);
+    let path = folder.outside().display().to_string();
+    let find = |repository: Option<&Path>| {
+        let request = Request {
+            format: Format::Ssh,
+            program: None,
+            key: Some("/home/key".to_owned()),
+            committer: String::new(),
+        };
+        let surroundings = Surroundings {
+            vars: BTreeMap::from([("PATH".to_owned(), path.clone())]),
+            home: None,
+            repository: repository.map(Path::to_owned),
+            key_file: folder.outside().join("key.pub"),
+        };
+        Signer::new(&request, &surroundings)
+    };
+    assert!(find(None).is_ok());
+    let error = find(Some(folder.outside())).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "the signing program `ssh-keygen` is only in the repository, at `{}`",
+            planted.display()
+        )
+    );
 }
 
 #[test]

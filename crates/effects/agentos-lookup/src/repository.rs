@@ -1,0 +1,70 @@
+//! Folders whose programs may have come with a repository.
+//!
+//! Owns: which folders those are. Never: reads git's objects or configuration.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Git directory of a working tree, or the file that names it.
+const GIT: &str = ".git";
+/// Before the git directory in such a file (gitrepository-layout(5)).
+const GIT_FILE: &str = "gitdir:";
+/// Longest path of common systems, and room for the word before it.
+const LONGEST_GIT_FILE: u64 = 4096 + 16;
+
+/// Folders of one repository, links resolved: its working tree and, for a linked working tree, its git directory and
+/// its main working tree.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RepositoryFolders {
+    folders: Vec<PathBuf>,
+}
+
+impl RepositoryFolders {
+    /// Lists the folders of the repository whose working tree has this top.
+    ///
+    /// A folder that also holds the home is left out: people keep their settings in a repository at `~` or `/`, and with
+    /// it would go every folder of programs below it.
+    pub(crate) fn of_worktree(top: &Path, home: Option<&Path>) -> Self {
+        let home = home.map(resolve);
+        let mut folders = vec![resolve(top)];
+        if let Some(git) = linked_git_dir(top) {
+            // The main working tree is around `.git/worktrees/NAME`; for a submodule it is the project around it.
+            let main = git.ancestors().find(|above| above.ends_with(GIT));
+            folders.extend(main.and_then(Path::parent).map(resolve));
+            folders.push(resolve(&git));
+        }
+        folders.retain(|folder| !home.as_ref().is_some_and(|home| home.starts_with(folder)));
+        Self { folders }
+    }
+
+    /// Returns true if `folder` lies in one of them, or cannot be resolved, so that nobody knows.
+    pub(crate) fn contains(&self, folder: &Path) -> bool {
+        if self.folders.is_empty() {
+            return false;
+        }
+        match folder.canonicalize() {
+            Ok(real) => self.folders.iter().any(|own| real.starts_with(own)),
+            Err(_) => true,
+        }
+    }
+}
+
+/// Resolves links; a folder that is not there stays as it was named.
+fn resolve(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
+}
+
+/// Reads the git directory that a `.git` file names. `None` if `.git` is a folder or no such file.
+fn linked_git_dir(top: &Path) -> Option<PathBuf> {
+    let place = top.join(GIT);
+    // Anything else than a file, such as a FIFO, could keep us waiting.
+    if !place.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    let file = File::open(&place).ok()?;
+    file.take(LONGEST_GIT_FILE).read_to_string(&mut text).ok()?;
+    let named = text.strip_prefix(GIT_FILE)?.trim();
+    (!named.is_empty()).then(|| resolve(&top.join(named)))
+}
