@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use agentos_lookup::{ProgramSearch, is_executable};
+
 /// What is known of the user's surroundings.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
@@ -59,19 +61,19 @@ const GIT: &str = ".git";
 const LONGEST_FIRST_LINE: u64 = 256;
 
 impl Places {
-    /// The program of this name, by its absolute path. A name with a `/` in it is taken as it is.
+    /// Returns the absolute path of the program of this name. `None` if there is no such program.
+    ///
+    /// A name with a `/` in it is a path of the copy, or of this machine, and is taken as it stands. A name is looked up by
+    /// the rule of `agentos-lookup`, in the repository too: what is found runs in the sandbox, and `.venv/bin` on the search
+    /// path is there to be used.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<PathBuf> {
         if name.contains('/') {
             return Some(PathBuf::from(name));
         }
-        let name = if cfg!(windows) && Path::new(name).extension().is_none() {
-            format!("{name}.exe")
-        } else {
-            name.to_owned()
-        };
-        let mut found = self.path.iter().map(|folder| folder.join(&name));
-        found.find(|place| is_program(place))
+        ProgramSearch::in_folders(self.path.iter().cloned())
+            .find_program(name)
+            .ok()
     }
 
     /// Lists what to show read-only so that `program` and what it starts can run: the folders of the search path and of the
@@ -197,7 +199,7 @@ fn interpreter(program: &Path) -> Option<PathBuf> {
     let named = std::str::from_utf8(line).ok()?.split_whitespace().next()?;
     let place = PathBuf::from(named);
     // A script names it, and a script may be anybody's: it must not have a file shown that is no program.
-    (place.is_absolute() && !place.ends_with("env") && is_program(&place)).then_some(place)
+    (place.is_absolute() && !place.ends_with("env") && is_executable(&place)).then_some(place)
 }
 
 /// Returns true if a folder is a virtual environment of Python: it holds `pyvenv.cfg` (PEP 405) and an interpreter.
@@ -209,18 +211,6 @@ fn is_python_environment(prefix: &Path) -> bool {
 fn is_packages(real: &Path) -> bool {
     let is_npm = real.ancestors().any(|above| above.ends_with(PACKAGES));
     is_npm || real.ancestors().take(2).any(is_python_environment)
-}
-
-fn is_program(place: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        place
-            .metadata()
-            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    }
-    #[cfg(not(unix))]
-    place.is_file()
 }
 
 #[cfg(test)]
