@@ -78,7 +78,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("toml", &["agentos-policy", "xtask"]),
     ("tracing-subscriber", &["agentos"]),
     ("unicode-normalization", &["agentos-landing"]),
-    ("url", &["agentos-net", "agentos-profile"]),
+    ("url", &["agentos-net", "agentos-tool"]),
     ("windows-sys", &["agentos-winbox"]),
 ];
 

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use agentos_tool::{Ability, DiffQuality, ExecutionMode, ToolCapabilities};
+use agentos_tool::{Ability, BaseUrl, DiffQuality, ExecutionMode, ToolCapabilities};
 
 use crate::stack::{Stack, Value, derived, note};
-use crate::{BaseUrl, CapabilitiesFile, Origin};
+use crate::{CapabilitiesFile, Origin};
 
 /// Abilities as declared.
 pub(crate) fn capabilities(

@@ -2,7 +2,9 @@
 //!
 //! Owns: the errors and their hints. Never: repeats a URL's user part or a key.
 
-use crate::{BaseUrlFault, Origin};
+use agentos_tool::BaseUrlFault;
+
+use crate::Origin;
 
 /// A profile that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

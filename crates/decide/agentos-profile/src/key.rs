@@ -3,10 +3,23 @@
 //! Owns: the rule that a key goes only to the place it was stored for, unless the user says otherwise. Never: asks a
 //! store.
 
-use agentos_tool::{ExecutionMode, Secret};
+use agentos_tool::{BaseUrl, ExecutionMode, Secret};
 
 use crate::stack::{Stack, Value, set_variables};
-use crate::{BaseUrl, KeyUse, Layers, Origin, ProvidedKey, env_names};
+use crate::{KeyUse, Layers, Origin, ProvidedKey, env_names};
+
+/// Hosts of vendors, which never answer without a key.
+const VENDORS: [&str; 4] = [
+    "api.anthropic.com",
+    "api.openai.com",
+    "generativelanguage.googleapis.com",
+    "openrouter.ai",
+];
+
+/// Returns true if the server is a vendor's own, which never answers without a key.
+pub(crate) fn always_wants_key(url: &BaseUrl) -> bool {
+    VENDORS.contains(&url.host())
+}
 
 /// Whose key it is, which decides where it may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,6 @@ mod error;
 mod file;
 mod key;
 mod models;
-mod place;
 mod profile;
 mod program;
 mod resolve;
@@ -26,7 +25,6 @@ pub use file::{
     parse,
 };
 pub use models::{KnownModel, known_model, known_models, nearest_model};
-pub use place::{BaseUrl, BaseUrlFault};
 pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, Resolved};
 pub use program::{ProgramFile, address};
 pub use resolve::{Flags, Layers, resolve};

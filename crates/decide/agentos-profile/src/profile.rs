@@ -7,9 +7,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use agentos_tool::{Constrain, EditFormat, ExecutionMode, Secret, ToolCapabilities};
+use agentos_tool::{BaseUrl, Constrain, EditFormat, ExecutionMode, Secret, ToolCapabilities};
 
-use crate::{AdapterKind, BaseUrl, HttpFile, LimitField, Mode, PriceFile, ProgramFile};
+use crate::{AdapterKind, HttpFile, LimitField, Mode, PriceFile, ProgramFile};
 
 /// Where a value came from, weakest first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use agentos_tool::{Constrain, EditFormat, ExecutionMode, Secret};
+use agentos_tool::{BaseUrl, Constrain, EditFormat, ExecutionMode, Secret};
 
 use crate::abilities::capabilities;
-use crate::key::keys;
+use crate::key::{always_wants_key, keys};
 use crate::stack::{Stack, Value, check, note};
 use crate::{
-    AdapterKind, BaseUrl, HttpFile, Mode, Origin, Params, ParamsFile, PriceFile, Profile, ProfileError,
-    ProfileFile, ProgramFile, Resolved, program, template,
+    AdapterKind, HttpFile, Mode, Origin, Params, ParamsFile, PriceFile, Profile, ProfileError, ProfileFile,
+    ProgramFile, Resolved, program, template,
 };
 
 /// What the command line says.
@@ -57,7 +57,7 @@ pub fn resolve(provider: &str, layers: &Layers) -> Result<Resolved, ProfileError
     let http = http(&stack, adapter.value)?;
     let program = program(&stack, adapter.value)?;
     let mode = stack.pick_or(|file| file.mode, usual_mode(adapter.value));
-    let wants_key = base_url.as_ref().is_some_and(|url| url.value.always_wants_key());
+    let wants_key = base_url.as_ref().is_some_and(|url| always_wants_key(&url.value));
     let requires_key = stack.pick_or(|file| file.requires_key, wants_key);
     let profile = Profile {
         provider: provider.to_owned(),

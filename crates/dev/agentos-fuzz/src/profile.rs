@@ -3,9 +3,9 @@
 //! Owns: the claims about reading and layering. Never: reads a file or the environment.
 
 use agentos_profile::{
-    BaseUrl, Flags, KeyUse, Layers, Origin, ProfileError, ProfileFile, Resolved, env_names, parse, resolve,
+    Flags, KeyUse, Layers, Origin, ProfileError, ProfileFile, Resolved, env_names, parse, resolve,
 };
-use agentos_tool::{ExecutionMode, Secret};
+use agentos_tool::{BaseUrl, ExecutionMode, Secret};
 
 use crate::bytes::{Bytes, read_text, split_parts};
 

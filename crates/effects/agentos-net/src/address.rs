@@ -1,12 +1,11 @@
 //! An address that may be called.
 //!
 //! Owns: the joining of paths to a base URL. Never: resolves a name, or has rules of its own for what a base URL may
-//! hold; the profile's are taken.
+//! hold; [`BaseUrl`]'s are taken.
 
 use std::fmt;
 
-use agentos_profile::BaseUrl;
-use agentos_tool::Endpoint;
+use agentos_tool::{BaseUrl, Endpoint};
 use url::{Host, Url};
 
 use crate::error::{NetError, NetErrorKind};

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use agentos_credentials::replace_own_file;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_profile::{AdapterKind, BaseUrl, Layers, ProfileFile, builtin, resolve};
+use agentos_profile::{AdapterKind, Layers, ProfileFile, builtin, resolve};
+use agentos_tool::BaseUrl;
 
 use crate::error::usage;
 use crate::host::Host;

@@ -1,9 +1,10 @@
-//! The words of AgentOS: ids, health, task, output, result, capabilities and the adapter trait.
+//! The words of AgentOS: ids, addresses, health, task, output, result, capabilities and the adapter trait.
 //!
 //! Owns: the types that every other crate speaks in, and their JSON shapes. Never: does I/O, reads a clock,
 //! names a provider's wire format, or knows that a repository exists. Start at [`Adapter`].
 
 mod adapter;
+mod base_url;
 mod capabilities;
 mod constrain;
 mod forms;
@@ -18,6 +19,7 @@ mod secret;
 mod task;
 
 pub use adapter::{Adapter, BoxFuture, NoProgress, Progress, ProgressSink};
+pub use base_url::{BaseUrl, BaseUrlFault};
 pub use capabilities::{Ability, DiffQuality, ExecutionMode, ToolCapabilities};
 pub use constrain::{Constrain, edits_schema};
 pub use forms::{SecretForms, SecretStream};

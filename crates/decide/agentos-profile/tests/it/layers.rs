@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentos_profile::{
-    AdapterKind, BaseUrl, Flags, Layers, Mode, Origin, ProfileFile, Resolved, env_names, parse, resolve,
+    AdapterKind, Flags, Layers, Mode, Origin, ProfileFile, Resolved, env_names, parse, resolve,
 };
 use agentos_tool::{Ability, ExecutionMode};
 
@@ -173,31 +173,6 @@ fn a_provider_without_a_file_needs_only_an_address() {
     let error = resolve("lmstduio", &Layers::default()).unwrap_err();
     assert_eq!(error.to_string(), "there is no profile for `lmstduio`");
     assert_eq!(error.hint(), Some("did you mean `lmstudio`?"));
-}
-
-#[test]
-fn where_the_work_is_done_follows_from_the_address() {
-    let cases = [
-        ("http://localhost:1/v1", ExecutionMode::Local),
-        ("http://LOCALHOST.:1", ExecutionMode::Local),
-        ("http://127.9.9.9", ExecutionMode::Local),
-        ("http://0x7f000001", ExecutionMode::Local),
-        ("http://[::1]:8080", ExecutionMode::Local),
-        ("http://[::ffff:10.0.0.1]", ExecutionMode::Local),
-        ("http://[fd00::1]", ExecutionMode::Local),
-        ("http://192.168.1.4", ExecutionMode::Local),
-        ("http://gpu.local:1234", ExecutionMode::Local),
-        ("http://172.32.0.1", ExecutionMode::Cloud),
-        ("http://8.8.8.8", ExecutionMode::Cloud),
-        ("http://[2001:db8::1]", ExecutionMode::Cloud),
-        ("http://localhost.example.com", ExecutionMode::Cloud),
-        ("http://127.0.0.1.example.com", ExecutionMode::Cloud),
-        ("https://api.openai.com/v1", ExecutionMode::Cloud),
-        ("http://ollama:11434", ExecutionMode::Cloud),
-    ];
-    for (url, expected) in cases {
-        assert_eq!(BaseUrl::parse(url).unwrap().execution_mode(), expected, "{url}");
-    }
 }
 
 #[test]
