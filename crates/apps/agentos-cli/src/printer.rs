@@ -18,12 +18,6 @@ pub mod style {
     pub const WARN: &str = "\u{1b}[33m";
     /// Less important.
     pub const DIM: &str = "\u{1b}[2m";
-    /// A word of a language.
-    pub const KEYWORD: &str = "\u{1b}[35m";
-    /// A text in code.
-    pub const TEXT: &str = "\u{1b}[33m";
-    /// A number in code.
-    pub const NUMBER: &str = "\u{1b}[36m";
     /// A heading.
     pub const BOLD: &str = "\u{1b}[1m";
     /// Back to normal.

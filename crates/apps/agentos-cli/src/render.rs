@@ -15,7 +15,6 @@ pub mod reference;
 pub mod report;
 pub mod result;
 pub mod status;
-pub mod syntax;
 
 /// A number and what it counts, as in `1 file` and `2 files`.
 pub fn counted(count: u64, noun: &str) -> String {

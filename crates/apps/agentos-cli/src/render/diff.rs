@@ -1,5 +1,5 @@
-//! A diff for people: line numbers, colours of the language, side by side where there is room, and in the margin how
-//! each hunk of the answer was placed.
+//! A diff for people: line numbers, added and removed lines in colour, side by side where there is room, and in the
+//! margin how each hunk of the answer was placed.
 //!
 //! Owns: reading our own canonical form back into rows, and their layout. Never: leaves a line of a diff out or cuts it,
 //! or lets untrusted text through unescaped. A line that is not understood is shown as it stands.
@@ -12,7 +12,6 @@ use agentos_landing::LandingReport;
 
 use self::rows::{Kind, Line, Row, rows};
 use self::rungs::Rungs;
-use super::syntax::{Lexer, Token, language};
 use crate::escape;
 use crate::printer::{paint, style};
 
@@ -41,11 +40,9 @@ pub fn diff(text: &str, width: usize, report: Option<&LandingReport>) -> String 
     out
 }
 
-/// What a line is painted with, and what was left open above it.
+/// Layout of the rows of one diff.
 struct Painter<'a> {
-    old: Lexer,
-    new: Lexer,
-    /// Columns of a line number; none on a narrow screen.
+    /// Columns of a line number. `None` on a narrow screen.
     digits: Option<usize>,
     rungs: Rungs<'a>,
 }
@@ -58,28 +55,19 @@ impl<'a> Painter<'a> {
         });
         let most = numbers.max().unwrap_or(0).to_string().len().max(3);
         Self {
-            old: Lexer::new(None),
-            new: Lexer::new(None),
             digits: (width >= NARROW).then_some(most),
             rungs: Rungs::new(report),
         }
     }
 
-    /// A line that holds no code.
+    /// Writes a line that is no line of a file.
     fn heading(&mut self, out: &mut String, row: &Row<'_>) {
         let (style, text) = match row {
             Row::File(path) => {
-                let language = language(path);
-                (self.old, self.new) = (Lexer::new(language), Lexer::new(language));
                 self.rungs.file(path);
                 (style::BOLD, *path)
             }
-            Row::Hunk(text) => {
-                let begin = |lexer: &Lexer| Lexer::new(lexer.language());
-                (self.old, self.new) = (begin(&self.old), begin(&self.new));
-                (style::DIM, *text)
-            }
-            Row::About(text) => (style::DIM, *text),
+            Row::Hunk(text) | Row::About(text) => (style::DIM, *text),
             Row::Line(line) => ("", line.text),
         };
         out.push_str(&self.rungs.margin(None));
@@ -87,7 +75,7 @@ impl<'a> Painter<'a> {
         out.push('\n');
     }
 
-    /// A line of code, below the others.
+    /// Writes a line of a file below the others.
     fn line(&mut self, out: &mut String, line: &Line<'_>) {
         out.push_str(&self.rungs.margin(Some(line)));
         if let Some(digits) = self.digits {
@@ -95,59 +83,19 @@ impl<'a> Painter<'a> {
             let numbers = format!("{:>digits$} {:>digits$} ", number(line.old), number(line.new));
             out.push_str(&paint(style::DIM, &numbers));
         }
-        out.push_str(&self.code(line));
-        out.push('\n');
-    }
-
-    /// The mark and the code, painted.
-    fn code(&mut self, line: &Line<'_>) -> String {
         let (mark, own) = mark(line.kind);
-        let mut out = painted(own, mark);
-        for (style, run) in joined(&self.pieces(line), own) {
-            out.push_str(&painted(style, &run));
-        }
-        out
-    }
-
-    /// The line as its language reads it. One that stays is a line of both sides.
-    fn pieces<'l>(&mut self, line: &Line<'l>) -> Vec<(Token, &'l str)> {
-        match line.kind {
-            Kind::Removed => self.old.line(line.text),
-            Kind::Added => self.new.line(line.text),
-            Kind::Same => {
-                self.old.line(line.text);
-                self.new.line(line.text)
-            }
-        }
+        out.push_str(&painted(own, &format!("{mark}{}", line.text)));
+        out.push('\n');
     }
 }
 
-/// What stands before a line, and the line's own style.
+/// Returns the mark before a line, and the style of both.
 fn mark(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Same => (" ", ""),
         Kind::Added => ("+", style::GOOD),
         Kind::Removed => ("-", style::BAD),
     }
-}
-
-/// The style of each run of text; plain text has the line's own.
-fn joined<'s>(pieces: &[(Token, &str)], own: &'s str) -> Vec<(&'s str, String)> {
-    let mut runs: Vec<(&str, String)> = Vec::new();
-    for (token, piece) in pieces {
-        let style = match token {
-            Token::Plain => own,
-            Token::Keyword => style::KEYWORD,
-            Token::String => style::TEXT,
-            Token::Number => style::NUMBER,
-            Token::Comment => style::DIM,
-        };
-        match runs.last_mut() {
-            Some((last, run)) if *last == style => run.push_str(piece),
-            Some(_) | None => runs.push((style, (*piece).to_owned())),
-        }
-    }
-    runs
 }
 
 fn painted(style: &str, text: &str) -> String {

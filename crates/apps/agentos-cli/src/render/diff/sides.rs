@@ -70,13 +70,8 @@ fn beside(
     let margin = painter
         .rungs
         .margin(new.filter(|line| line.kind != Kind::Same).or(old).as_ref());
-    let same = old.is_some_and(|line| line.kind == Kind::Same);
-    let left = side(painter, old, |line| line.old, digits, room);
-    // A line that stays is read once for both sides.
-    let right = match (same, new) {
-        (true, Some(line)) => renumbered(&left, line, digits),
-        (_, new) => side(painter, new, |line| line.new, digits, room),
-    };
+    let left = side(old, |line| line.old, digits, room);
+    let right = side(new, |line| line.new, digits, room);
     let empty = || Cell::empty(digits, room);
     for at in 0..left.len().max(right.len()) {
         let cell = |cells: &[Cell]| cells.get(at).cloned().unwrap_or_else(empty);
@@ -120,7 +115,6 @@ impl Cell {
 }
 
 fn side(
-    painter: &mut Painter<'_>,
     line: Option<Line<'_>>,
     number: fn(&Line<'_>) -> Option<u64>,
     digits: usize,
@@ -130,28 +124,21 @@ fn side(
         return Vec::new();
     };
     let wide = line.text.replace('\t', TAB);
-    let line = Line { text: &wide, ..line };
     let (mark, own) = super::mark(line.kind);
     let mut cells = Vec::new();
-    let mut text = painted(own, mark);
+    let mut part = mark.to_owned();
     let mut width = 1;
-    for (style, run) in super::joined(&painter.pieces(&line), own) {
-        let mut part = String::new();
-        for c in run.chars() {
-            if width >= room {
-                text.push_str(&painted(style, &part));
-                part.clear();
-                cells.push(cell(&text, width));
-                // What goes on below stands under the code, not under the mark.
-                text = " ".to_owned();
-                width = 1;
-            }
-            part.push(c);
-            width += 1;
+    for c in wide.chars() {
+        if width >= room {
+            cells.push(cell(own, &part, width));
+            // What goes on below stands under the code, not under the mark.
+            part = " ".to_owned();
+            width = 1;
         }
-        text.push_str(&painted(style, &part));
+        part.push(c);
+        width += 1;
     }
-    cells.push(cell(&text, width));
+    cells.push(cell(own, &part, width));
     let number = number(&line).map(|number| number.to_string()).unwrap_or_default();
     for (at, cell) in cells.iter_mut().enumerate() {
         let number = if at == 0 { number.as_str() } else { "" };
@@ -160,20 +147,10 @@ fn side(
     cells
 }
 
-fn cell(text: &str, width: usize) -> Cell {
+fn cell(style: &str, text: &str, width: usize) -> Cell {
     Cell {
         number: String::new(),
-        text: text.to_owned(),
+        text: painted(style, text),
         width,
     }
-}
-
-/// The same row with the number it has afterwards.
-fn renumbered(cells: &[Cell], line: Line<'_>, digits: usize) -> Vec<Cell> {
-    let mut cells = cells.to_vec();
-    if let Some(first) = cells.first_mut() {
-        let number = line.new.map(|number| number.to_string()).unwrap_or_default();
-        first.number = format!("{number:>digits$} ");
-    }
-    cells
 }

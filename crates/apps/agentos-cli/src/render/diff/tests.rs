@@ -129,14 +129,29 @@ fn no_line_of_a_diff_is_lost_or_cut() {
 }
 
 #[test]
-fn code_is_painted_by_its_language_and_the_rest_by_what_becomes_of_it() {
-    let painted = super::diff(DIFF, 100, None);
-    for piece in [
-        "\u{1b}[31m-\u{1b}[0m\u{1b}[35mpub\u{1b}[0m",
-        "\u{1b}[32m+\u{1b}[0m\u{1b}[35mpub\u{1b}[0m\u{1b}[32m ",
-        "\u{1b}[2m// why\u{1b}[0m",
-        "\u{1b}[36m1\u{1b}[0m",
-    ] {
+fn a_line_is_painted_by_what_becomes_of_it_and_its_code_is_not() {
+    let cases = [
+        (100, "\u{1b}[1msrc/a.rs\u{1b}[0m\n"),
+        (100, "\u{1b}[2m@@ -8,4 +8,5 @@\u{1b}[0m\n"),
+        (100, "\u{1b}[2m  8   8 \u{1b}[0m /// What it does.\n"),
+        (
+            100,
+            "\u{1b}[2m  9     \u{1b}[0m\u{1b}[31m-pub fn old(a: u64) -> u64 {\u{1b}[0m\n",
+        ),
+        (100, "\u{1b}[2m     10 \u{1b}[0m\u{1b}[32m+    // why\u{1b}[0m\n"),
+        (40, "\u{1b}[32m+    a + 1\u{1b}[0m\n"),
+        (
+            160,
+            "\u{1b}[2m  9 \u{1b}[0m\u{1b}[31m-pub fn old(a: u64) -> u64 {\u{1b}[0m",
+        ),
+        (
+            160,
+            "\u{1b}[2m │ \u{1b}[0m\u{1b}[2m  9 \u{1b}[0m\u{1b}[32m+pub fn new(a: u64) -> u64 {\u{1b}[0m\n",
+        ),
+        (160, "\u{1b}[2m 12 \u{1b}[0m }\n"),
+    ];
+    for (width, piece) in cases {
+        let painted = super::diff(DIFF, width, None);
         assert!(painted.contains(piece), "{piece:?} in {painted:?}");
     }
 }
