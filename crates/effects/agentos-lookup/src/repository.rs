@@ -21,13 +21,18 @@ pub(crate) struct RepositoryFolders {
 }
 
 impl RepositoryFolders {
-    /// Lists the folders of the repository whose working tree has this top.
+    /// Lists the folders of the repository that `place` lies in. They are none if it lies in no working tree.
     ///
     /// A folder that also holds the home is left out: people keep their settings in a repository at `~` or `/`, and with
     /// it would go every folder of programs below it.
-    pub(crate) fn of_worktree(top: &Path, home: Option<&Path>) -> Self {
+    pub(crate) fn around(place: &Path, home: Option<&Path>) -> Self {
+        let place = resolve(place);
+        let is_top = |folder: &&Path| folder.join(GIT).symlink_metadata().is_ok();
+        let Some(top) = place.ancestors().find(is_top) else {
+            return Self::default();
+        };
         let home = home.map(resolve);
-        let mut folders = vec![resolve(top)];
+        let mut folders = vec![top.to_owned()];
         if let Some(git) = linked_git_dir(top) {
             // The main working tree is around `.git/worktrees/NAME`; for a submodule it is the project around it.
             let main = git.ancestors().find(|above| above.ends_with(GIT));

@@ -41,12 +41,12 @@ impl ProgramSearch {
         }
     }
 
-    /// Skips folders that lie in the repository whose working tree has this top. Call it after [`Self::with_home`]: a
-    /// repository that holds the whole home skips nothing.
+    /// Skips folders of the repository that `place` lies in: any folder of its working tree. Call it after
+    /// [`Self::with_home`]: a repository that holds the whole home skips nothing.
     #[must_use]
-    pub fn outside_repository(self, top: Option<&Path>) -> Self {
-        let repository = top
-            .map(|top| RepositoryFolders::of_worktree(top, self.home.as_deref()))
+    pub fn outside_repository(self, place: Option<&Path>) -> Self {
+        let repository = place
+            .map(|place| RepositoryFolders::around(place, self.home.as_deref()))
             .unwrap_or_default();
         Self { repository, ..self }
     }

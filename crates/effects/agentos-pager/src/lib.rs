@@ -36,7 +36,8 @@ pub struct Surroundings<'a> {
     pub path: &'a str,
     /// The user's home folder, for `~/`.
     pub home: Option<&'a Path>,
-    /// Top of the repository's working tree, whose programs are not started. `None` outside of a repository.
+    /// Folder of the repository's working tree, whose programs are not started. A folder outside of every repository, and
+    /// `None`, keep nothing from being started.
     pub repository: Option<&'a Path>,
 }
 

@@ -78,7 +78,8 @@ pub struct Surroundings {
     pub vars: BTreeMap<String, String>,
     /// The user's home folder, for `~/`.
     pub home: Option<PathBuf>,
-    /// Top of the repository's working tree, whose programs are not started. `None` outside of a repository.
+    /// Folder of the repository's working tree, whose programs are not started. A folder outside of every repository, and
+    /// `None`, keep nothing from being started.
     pub repository: Option<PathBuf>,
     /// A file that may be made for a public key that is not in one, and is removed again.
     pub key_file: PathBuf,

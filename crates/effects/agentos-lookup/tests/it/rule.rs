@@ -42,11 +42,11 @@ impl Ground {
         words.iter().map(entry).collect::<Vec<_>>().join(":")
     }
 
-    /// The place found, or the error; paths begin at the top.
-    fn found(&self, named: &str, path: &[&str], repository: Option<&str>) -> String {
+    /// The place found, or the error, for a call made in `place`; paths begin at the top.
+    fn found(&self, named: &str, path: &[&str], place: Option<&str>) -> String {
         let search = ProgramSearch::in_variable(&self.variable(path))
             .with_home(Some(&self.at("home")))
-            .outside_repository(repository.map(|top| self.at(top)).as_deref());
+            .outside_repository(place.map(|place| self.at(place)).as_deref());
         let told = match search.find_program(named) {
             Ok(place) => place.display().to_string(),
             Err(error) => error.to_string(),
@@ -138,7 +138,9 @@ fn folders_of_the_repository_are_skipped_wherever_they_stand_in_the_path() {
     make_link(&ground.at("home/linked"), "repo");
     let repository = Some("home/repo");
     let planted = "`gpg` is only in the repository, at `home/repo/node_modules/.bin/gpg`";
-    let cases: [(&[&str], Option<&str>, &str); 9] = [
+    make_dir(&ground.at("home/.git"));
+    make_dir(&ground.at("other"));
+    let cases: [(&[&str], Option<&str>, &str); 11] = [
         (&["home/repo/node_modules/.bin", "bin"], repository, "bin/gpg"),
         (&["home/repo/.git/hooks", "bin"], repository, "bin/gpg"),
         (&["alias", "bin"], repository, "bin/gpg"),
@@ -153,6 +155,17 @@ fn folders_of_the_repository_are_skipped_wherever_they_stand_in_the_path() {
             "bin/gpg",
         ),
         (&["home/repo/node_modules/.bin"], repository, planted),
+        // The call may be made deep in the repository, or outside of every one.
+        (
+            &["home/repo/node_modules/.bin", "bin"],
+            Some("home/repo/node_modules"),
+            "bin/gpg",
+        ),
+        (
+            &["home/repo/node_modules/.bin", "bin"],
+            Some("other"),
+            "home/repo/node_modules/.bin/gpg",
+        ),
         // A name that begins alike is another folder.
         (&["home/repo-tools", "bin"], repository, "home/repo-tools/gpg"),
         (

@@ -10,7 +10,7 @@
 #![cfg(unix)]
 
 use agentos_pager::{Pager, PagerError, Surroundings};
-use agentos_testkit::repo::{set_mode, write_file};
+use agentos_testkit::repo::{make_dir, set_mode, write_file};
 
 fn pager(line: &str) -> Pager {
     let around = Surroundings {
@@ -52,6 +52,7 @@ fn what_cannot_be_started_is_named() {
 #[test]
 fn a_pager_that_a_package_of_the_repository_brought_is_not_started() {
     let repository = tempfile::tempdir().unwrap();
+    make_dir(&repository.path().join(".git"));
     let planted = repository.path().join("sh");
     write_file(&planted, "#!/bin/sh\n");
     set_mode(&planted, 0o755);

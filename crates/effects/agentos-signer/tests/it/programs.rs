@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use agentos_signer::{Format, Request, SignError, Signer, Surroundings};
-use agentos_testkit::repo::{TestRepo, set_mode, write_file};
+use agentos_testkit::repo::{TestRepo, make_dir, set_mode, write_file};
 
 /// A program that does this, in a folder that is gone with the first value.
 fn program(script: &str) -> (TestRepo, String) {
@@ -127,6 +127,7 @@ fn a_program_that_does_not_end_is_ended() {
 #[test]
 fn a_signing_program_that_a_package_of_the_repository_brought_is_not_started() {
     let folder = TestRepo::new();
+    make_dir(&folder.outside().join(".git"));
     let planted = folder.outside().join("ssh-keygen");
     write_file(&planted, "#!/bin/sh\n");
     set_mode(&planted, 0o755);
