@@ -10,9 +10,8 @@ use std::ops::Range;
 
 use sha1::{Digest, Sha1};
 
-use crate::change::hex;
 use crate::compare::{Edit, edits};
-use crate::plan::States;
+use crate::file_change::States;
 use crate::{FileChange, FileMode, FileState, LineStats, RepoPath};
 
 /// Context lines around an edit, as git has them.
@@ -92,6 +91,11 @@ pub(crate) fn blob_id(content: &[u8]) -> String {
     hash.update(format!("blob {}\0", content.len()));
     hash.update(content);
     hex(&hash.finalize())
+}
+
+/// Writes bytes as lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn lines(state: Option<&FileState>) -> Vec<&[u8]> {

@@ -3,109 +3,11 @@
 //! Owns: `Change` and its SHA-256. Never: remembers how the answer was written.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::plan::States;
-use crate::{RepoPath, canonical};
-
-/// The modes a file can have in git. A submodule cannot be expressed, and of a symbolic link only its deletion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FileMode {
-    /// 100644.
-    Regular,
-    /// 100755.
-    Executable,
-    /// 120000: a symbolic link, whose content is where it leads. Only as the old state of a deletion.
-    Symlink,
-}
-
-impl FileMode {
-    /// As git prints it.
-    #[must_use]
-    pub fn as_git(self) -> &'static str {
-        match self {
-            Self::Regular => "100644",
-            Self::Executable => "100755",
-            Self::Symlink => "120000",
-        }
-    }
-}
-
-/// A file's mode and bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileState {
-    /// The mode.
-    pub mode: FileMode,
-    /// Every byte.
-    pub content: Arc<[u8]>,
-}
-
-impl FileState {
-    /// A regular file.
-    #[must_use]
-    pub fn regular(content: &[u8]) -> Self {
-        Self {
-            mode: FileMode::Regular,
-            content: Arc::from(content),
-        }
-    }
-}
-
-/// What happens to a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ChangeKind {
-    /// There is none before.
-    Create,
-    /// The bytes differ (the mode may, too).
-    Modify,
-    /// There is none after.
-    Delete,
-    /// The mode alone differs.
-    Chmod,
-}
-
-/// Lines, as the canonical diff counts them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LineStats {
-    /// Lines added.
-    pub added: u64,
-    /// Lines removed.
-    pub removed: u64,
-}
-
-/// One path of a change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileChange {
-    /// The path.
-    pub path: RepoPath,
-    /// Before; none for a new file.
-    pub old: Option<FileState>,
-    /// After; none for a deleted file.
-    pub new: Option<FileState>,
-    /// Lines added and removed.
-    pub stats: LineStats,
-    /// The deleted path of the same change whose content this new file carries on, by content alone.
-    pub renamed_from: Option<RepoPath>,
-}
-
-impl FileChange {
-    /// What happens to the path.
-    #[must_use]
-    pub fn kind(&self) -> ChangeKind {
-        match (&self.old, &self.new) {
-            (None, _) => ChangeKind::Create,
-            (Some(_), None) => ChangeKind::Delete,
-            (Some(old), Some(new)) if old.content == new.content => ChangeKind::Chmod,
-            (Some(_), Some(_)) => ChangeKind::Modify,
-        }
-    }
-}
+use crate::file_change::States;
+use crate::{FileChange, FileMode, FileState, LineStats, RepoPath, canonical};
 
 /// A change cannot be made of these files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -160,7 +62,7 @@ impl Change {
         states.retain(|(_, old, new)| old != new);
         check_directories(&states)?;
         let (files, diff) = canonical::render(states);
-        let sha256 = hex(&Sha256::digest(&diff));
+        let sha256 = canonical::hex(&Sha256::digest(&diff));
         Ok(Self { files, diff, sha256 })
     }
 
@@ -238,13 +140,10 @@ fn check_directories(states: &States) -> Result<(), ChangeError> {
     Ok(())
 }
 
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn link(to: &str) -> Option<FileState> {

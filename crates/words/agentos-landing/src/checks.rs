@@ -4,8 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::file_change::States;
 use crate::path::{ShortName, folded, skeleton};
-use crate::plan::States;
 use crate::{Base, BaseError, DirEntry, EntryKind, Refusal, RefusalCode, RepoPath};
 
 /// The first reason why these states cannot stand in the base.

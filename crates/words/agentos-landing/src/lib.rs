@@ -12,6 +12,7 @@ mod checks;
 mod compare;
 mod elided;
 mod feedback;
+mod file_change;
 mod findings;
 mod inline;
 mod land;
@@ -32,7 +33,8 @@ mod text;
 mod whole;
 
 pub use base::{Base, BaseError, DirEntry, Entry, EntryKind, KnownBlob};
-pub use change::{Change, ChangeError, ChangeKind, FileChange, FileMode, FileState, LineStats};
+pub use change::{Change, ChangeError};
+pub use file_change::{ChangeKind, FileChange, FileMode, FileState, LineStats};
 pub use findings::{Finding, Findings, findings, findings_in};
 pub use land::{LandError, LandOptions, Landed, Limits, SeenFile, land};
 pub use parse::{JsonEdit, JsonEdits};

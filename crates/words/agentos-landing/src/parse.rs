@@ -12,6 +12,7 @@ mod hunk;
 mod json;
 mod model;
 mod name;
+mod owner;
 mod owners;
 mod pair;
 mod thoughts;

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::budget::Budget;
+use crate::file_change::States;
 use crate::parse::{Body, FileEdit, HunkLine, Name, Parsed, without_prefix};
 use crate::resolve::{Action, Resolved, Stop, resolve};
 use crate::text::{excerpt, trim_end};
@@ -18,9 +19,6 @@ use crate::{
 
 /// Characters of a name in a report.
 const SHOWN_NAME: usize = 200;
-
-/// Old and new state of one path.
-pub(crate) type States = Vec<(RepoPath, Option<FileState>, Option<FileState>)>;
 
 /// What the parts come to.
 pub(crate) struct Outcome {

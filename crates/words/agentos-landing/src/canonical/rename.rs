@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::plan::States;
+use crate::file_change::States;
 use crate::{FileMode, FileState, RepoPath};
 
 /// More pairs than this are not compared line by line.

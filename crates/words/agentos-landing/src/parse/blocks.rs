@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::cursor::fence;
 use super::model::{Body, FileEdit, Hunk, Name, Parsed, Stated};
-use super::owners::Owner;
+use super::owner::Owner;
 use super::pair::paired;
 use super::title::{Title, fence_title, title};
 use crate::text::{Eol, Line, trim, trim_end};

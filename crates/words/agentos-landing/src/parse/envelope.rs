@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::cursor::{Cursor, fence, split_margin};
 use super::hunk::header;
 use super::model::{Body, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, repair};
-use super::owners::Owner;
+use super::owner::Owner;
 use crate::text::{Eol, Line, trim};
 use crate::{Dialect, Refusal, RefusalCode};
 

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 
 use super::cursor::{closes, fence};
 use super::model::{Body, FileEdit, HunkLine, Mark, Name, Parsed};
-use super::owners::{Owner, patch_file};
+use super::owner::Owner;
 use crate::budget::Budget;
 use crate::text::{Eol, Line, trim};
-use crate::{Dialect, Refusal};
+use crate::{Dialect, Refusal, RefusalCode};
 
 /// The lines of an answer that are commands which apply patch files.
 #[derive(Debug)]
@@ -64,6 +64,15 @@ pub(super) fn patches(lines: &mut [Line<'_>], owners: &[Owner], budget: &mut Bud
         }
     }
     Ok(())
+}
+
+/// Returns the refusal of a patch that may be a file, or the change itself.
+pub(super) fn patch_file(path: &[u8]) -> Refusal {
+    let path = crate::text::excerpt(path, 200);
+    let message = format!("the patch below `{path}` could be that file, or the change itself");
+    Refusal::new(RefusalCode::Ambiguous, message).hint(
+        "give a patch that is a file as a diff that adds it; give the change itself without a file's name",
+    )
 }
 
 /// The lines of the files that the script in the fence at `open` writes.

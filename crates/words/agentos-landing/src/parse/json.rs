@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cursor::{Fence, closes, fence};
 use super::model::{Body, FileEdit, Hunk, Inline, Name, Parsed};
-use super::owners::Owner;
+use super::owner::Owner;
 use super::pair::paired;
 use crate::text::{Eol, Line, is_blank, lines};
 use crate::{Dialect, Refusal, RefusalCode};

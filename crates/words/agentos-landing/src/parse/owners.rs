@@ -6,27 +6,11 @@
 use std::collections::HashMap;
 
 use super::cursor::{Cursor, Fence, closes, fence, split_margin};
+use super::owner::Owner;
 use super::{blocks, envelope, heredoc, hunk, json, unified, whole};
 use crate::budget::Budget;
 use crate::text::{Line, trim, trim_end};
 use crate::{Refusal, RefusalCode};
-
-/// What a line belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
-    /// Nothing that is known: any dialect may begin here.
-    Free,
-    /// A marked line of a hunk.
-    Hunk,
-    /// A search/replace block.
-    Block,
-    /// An envelope.
-    Envelope,
-    /// A file that is given whole: in a titled fence or in a here-document.
-    File,
-    /// The message of a mail or of a commit.
-    Message,
-}
 
 /// The owner of each line.
 pub(super) fn owners(
@@ -156,7 +140,7 @@ impl<'a> Walk<'_, 'a> {
         if !patch || !edits || of_itself || self.commands.apply(&path, self.budget)? {
             return Ok(());
         }
-        Err(patch_file(&path))
+        Err(heredoc::patch_file(&path))
     }
 
     fn raw(&self, at: usize) -> Option<&'a [u8]> {
@@ -285,15 +269,6 @@ fn message(lines: &[Line<'_>], at: usize) -> Option<usize> {
 fn begins_diff(lines: &[Line<'_>], at: usize) -> bool {
     let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
     starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
-}
-
-/// The refusal of a patch that is a file, or is applied.
-pub(super) fn patch_file(path: &[u8]) -> Refusal {
-    let path = crate::text::excerpt(path, 200);
-    let message = format!("the patch below `{path}` could be that file, or the change itself");
-    Refusal::new(RefusalCode::Ambiguous, message).hint(
-        "give a patch that is a file as a diff that adds it; give the change itself without a file's name",
-    )
 }
 
 /// A block of JSON below the path of a JSON file is that file, unless it can be read as edits.

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use super::cursor::{Fence, closes, fence, split_margin};
 use super::model::{Aside, AsidePlace, Body, FileEdit, HunkLine, Mark, Name, Parsed};
 use super::name::strip_marks;
-use super::owners::Owner;
+use super::owner::Owner;
 use super::title::{Title, fence_title, title, without_bullet};
 use crate::text::{Line, is_page};
 use crate::{Dialect, Refusal, RefusalCode};

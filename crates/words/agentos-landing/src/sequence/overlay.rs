@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::plan::States;
+use crate::file_change::States;
 use crate::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode, FileState, KnownBlob, RepoPath};
 
 /// Before the ids of contents that no object store has. No object id begins so.
