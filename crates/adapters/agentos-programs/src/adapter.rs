@@ -25,6 +25,7 @@ use crate::handed::{Handed, Teller};
 use crate::health;
 use crate::lines::NoAnswer;
 use crate::program::Hears;
+use crate::quote::last_line;
 use crate::refusals::LastRun;
 use crate::{AgentError, Checkout, Copies, Places, Program};
 
@@ -32,8 +33,6 @@ use crate::{AgentError, Checkout, Copies, Places, Program};
 const MOST_OUTPUT: usize = 64 << 20;
 /// How long an agent may take to leave off its turn when it is told that the turn is cancelled.
 const TO_LEAVE_OFF: Duration = Duration::from_secs(1);
-/// Of the last line of output that an error quotes.
-const LONGEST_QUOTE: usize = 200;
 
 /// A program as a tool.
 pub struct Agent {
@@ -385,30 +384,5 @@ fn words(task: &ToolTask) -> String {
     match &task.feedback {
         Some(feedback) => format!("{}\n\n{feedback}", task.instruction),
         None => task.instruction.clone(),
-    }
-}
-
-/// The last line that says anything, cut.
-pub(crate) fn last_line(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
-    let kept = line.unwrap_or_default().chars().filter(|c| !c.is_control());
-    kept.take(LONGEST_QUOTE).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_error_quotes_the_last_line_that_says_anything() {
-        let cases = [
-            ("", ""),
-            ("one\ntwo\n\n  \n", "two"),
-            ("a\x1b[31mred\n", "a[31mred"),
-        ];
-        for (text, line) in cases {
-            assert_eq!(last_line(text.as_bytes()), line);
-        }
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use agentos_sandbox::{Caps, Held, Input, Order, Sandbox, Stop};
 use agentos_tool::{BoxFuture, ErrorCategory, HealthStatus, NoProgress, Timestamp, ToolHealth};
 
-use crate::adapter::last_line;
 use crate::background::{Voice, begin};
+use crate::quote::last_line;
 use crate::{Places, Program};
 
 /// A check takes at most this long: agents in Python and JavaScript load for seconds before they say anything.

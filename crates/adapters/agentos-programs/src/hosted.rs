@@ -15,10 +15,11 @@ use agentos_tool::{
 use serde::{Deserialize, Serialize};
 
 use crate::AgentError;
-use crate::adapter::{confinement, last_line, whole};
+use crate::adapter::{confinement, whole};
 use crate::background::Voice;
 use crate::calling::{Answered, called};
 use crate::lines::Cutter;
+use crate::quote::last_line;
 use crate::refusals::LastRun;
 
 /// Bytes that it may write.

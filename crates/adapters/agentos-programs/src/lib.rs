@@ -23,6 +23,7 @@ mod lines;
 )]
 mod places;
 mod program;
+mod quote;
 mod refusals;
 mod speaker;
 mod trial;

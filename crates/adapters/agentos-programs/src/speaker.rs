@@ -13,12 +13,13 @@ use agentos_tool::{
     ToolError, ToolHealth, ToolOutput, ToolRequest, ToolTask,
 };
 
-use crate::adapter::{confinement, last_line, outlets, refused, unheld, whole};
+use crate::adapter::{confinement, outlets, refused, unheld, whole};
 use crate::background::Voice;
 use crate::calling::{Answered, called_if_held};
 use crate::handed::{Handed, Teller};
 use crate::health;
 use crate::lines::{Answer, Lines, NoAnswer};
+use crate::quote::last_line;
 use crate::refusals::LastRun;
 use crate::{AgentError, Places, Program};
 
