@@ -28,8 +28,9 @@ pub(crate) fn nesting(value: &Value) -> usize {
     }
 }
 
-/// Nested deeper than this, the quick look gives up.
-const DEEPEST: usize = crate::record::MAX_NESTING;
+/// Containers that may lie in each other in a body; the quick look gives up below them. Writers allow fewer (`guard`);
+/// with one limit for all readers, no two of them disagree about a line.
+pub(crate) const MAX_NESTING: usize = 64;
 /// So many digits are an integer that every reader keeps exactly.
 const EXACT_DIGITS: usize = 15;
 
@@ -37,7 +38,7 @@ const EXACT_DIGITS: usize = 15;
 /// names beyond plain ASCII, `\u` escapes and numbers that are no small integers are left to the slow way. The
 /// caller has checked that the bytes are UTF-8.
 pub(crate) fn after_value(bytes: &[u8]) -> Option<&[u8]> {
-    value(bytes, DEEPEST)
+    value(bytes, MAX_NESTING)
 }
 
 fn value(bytes: &[u8], depth: usize) -> Option<&[u8]> {

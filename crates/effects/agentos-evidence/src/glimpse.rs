@@ -4,9 +4,7 @@
 
 use serde_json::Value;
 
-use crate::record::{
-    MAX_LINE, MAX_NESTING, RecordForm, digest_body, digest_of, fields_fit, hex_of, is_plain, is_salt,
-};
+use crate::record::{MAX_LINE, RecordForm, digest_body, digest_of, fields_fit, hex_of, is_plain, is_salt};
 use crate::{EvidenceError, Record, RecordKind, canonical};
 
 /// The members of a genuine line, borrowed from it.
@@ -239,7 +237,7 @@ fn after_any_value(text: &str) -> Option<usize> {
     let value = values.next()?.ok()?;
     let end = values.byte_offset();
     let canonical = canonical::text(&value).ok()?;
-    let genuine = text.get(..end)? == canonical && canonical::nesting(&value) <= MAX_NESTING;
+    let genuine = text.get(..end)? == canonical && canonical::nesting(&value) <= canonical::MAX_NESTING;
     genuine.then_some(text.len() - end)
 }
 

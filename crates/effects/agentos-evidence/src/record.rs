@@ -34,9 +34,6 @@ pub(crate) const GENESIS: &str = "sha256:000000000000000000000000000000000000000
 
 /// Hexadecimal digits of a salt: 128 bits.
 const SALT_DIGITS: usize = 32;
-/// Containers that may lie in each other in a body. Writers allow fewer (`guard`); with one limit for all readers, no
-/// two of them disagree about a line.
-pub(crate) const MAX_NESTING: usize = 64;
 
 /// What the hash of a record covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -249,7 +246,7 @@ impl Record {
             && plain
             && form_fits
             && record.seq < 1 << 53
-            && canonical::nesting(&record.body) <= MAX_NESTING
+            && canonical::nesting(&record.body) <= canonical::MAX_NESTING
             && digest_of(&[&canonical::text(&whole).ok()?]) == record.hash;
         genuine.then_some(record)
     }
