@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::ports::{Cancel, Check, EffectError, TargetInfo};
 use crate::records::{self, CheckBody};
-use crate::run::{Request, race};
+use crate::request::{Request, race};
 use crate::settle::{Deps, Proved};
 use crate::{Cause, Outcome, OutcomeKind};
 

@@ -13,6 +13,7 @@ pub mod settle;
 mod checking;
 mod outcome;
 mod records;
+mod request;
 mod transcript;
 mod verdict;
 

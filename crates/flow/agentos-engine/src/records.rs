@@ -5,15 +5,14 @@
 
 use agentos_evidence::RecordKind;
 use agentos_landing::{LandingReport, Refusal};
-use agentos_policy::{Consent, Decision, Hashes};
-use agentos_tool::{ExecutionMode, ToolResult};
+use agentos_policy::{Consent, Decision, Hashes, ToolFacts};
+use agentos_tool::{ExecutionMode, Timestamp, ToolResult};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::context::Withheld;
 use crate::ports::{EffectError, Evidence, TargetInfo};
-use crate::settle::ConsentRequest;
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// The body of a record by the record's kind, for the published schema alone.
@@ -128,6 +127,27 @@ pub struct DecisionBody<'a> {
     /// The rules beside the built-in ones, as a blob.
     pub policy_blob_sha256: &'a str,
     pub decision: &'a Decision,
+}
+
+/// A change that waits for a person. Everything that is needed to land it is on the tape.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConsentRequest {
+    /// What a consent will be bound to.
+    pub hashes: Hashes,
+    /// Where the change goes.
+    pub target: TargetInfo,
+    /// The canonical diff, as a blob of the tape.
+    pub diff_blob_sha256: String,
+    /// Who made it.
+    pub tool: ToolFacts,
+    /// The model that the answer itself names.
+    pub reported_model: Option<String>,
+    /// Commit message without trailers.
+    pub message: String,
+    /// Trailers besides run and evidence.
+    pub trailers: Vec<(String, String)>,
+    /// After this it cannot be answered.
+    pub expires: Timestamp,
 }
 
 /// What a person said.

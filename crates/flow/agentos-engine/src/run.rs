@@ -3,57 +3,27 @@
 //! Owns: when a tool is asked, again or not at all, and what is measured around it. Never: shows a tool where
 //! the repository is, or lands an answer when the repository changed while the tool ran.
 
-use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, LandingReport, RepoPath, SeenFile, land};
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Adapter, Boundary, EditFormat, ErrorCategory, Price, ProgressSink, ResultStatus, RunId, TaskLimits,
-    Timestamp, ToolError, ToolFailure, ToolOutput, ToolResult, ToolTask,
+    Boundary, ErrorCategory, ProgressSink, ResultStatus, Timestamp, ToolError, ToolFailure, ToolOutput,
+    ToolResult, ToolTask,
 };
 
 use crate::checking;
 use crate::context::{Context, gather};
-use crate::ports::{Cancel, Check, EffectError, TargetInfo};
+use crate::ports::{Cancel, EffectError, TargetInfo};
 use crate::records::{self, Called, Prompted};
+use crate::request::race;
 use crate::settle::{Deps, Proposal, begin, close, record_answer, settle};
 use crate::transcript::Recorder;
 use crate::verdict::{Call, Judged, verdict};
 use crate::{Cause, Outcome, OutcomeKind};
 
-/// A task and the tool that shall do it.
-pub struct Request<'a> {
-    /// The run.
-    pub run: &'a RunId,
-    /// The tool.
-    pub adapter: &'a dyn Adapter,
-    /// The model that is configured, if one is.
-    pub model: Option<String>,
-    /// What to do, in the user's words.
-    pub instruction: &'a str,
-    /// Files to show, paths inside the repository.
-    pub files: &'a [String],
-    /// The form to ask for.
-    pub edit_format: EditFormat,
-    /// Bounds on one call.
-    pub limits: TaskLimits,
-    /// Land what has one place although other parts have none.
-    pub partial: bool,
-    /// How often the tool may try; at least 1.
-    pub attempts: u32,
-    /// What tokens cost.
-    pub price: Price,
-    /// Set when the answer is not a model's, with the reason.
-    pub mock: Option<String>,
-    /// The tool answers the same however often it is asked, so that it is asked once.
-    pub answers_once: bool,
-    /// What a candidate must pass before anybody is asked about it.
-    pub check: Option<&'a dyn Check>,
-}
+pub use crate::request::Request;
 
 /// One call of a tool, judged but not landed.
 #[derive(Debug)]
@@ -483,18 +453,4 @@ fn interrupted() -> ToolError {
         endpoint: None,
         latency_ms: 0,
     }
-}
-
-/// Waits for the work. `None` if the user stopped it first: the work is dropped, which closes its connection.
-pub(crate) async fn race<T>(mut work: impl Future<Output = T> + Unpin, cancel: &mut Cancel<'_>) -> Option<T> {
-    poll_fn(|context| {
-        if let Poll::Ready(done) = Pin::new(&mut work).poll(context) {
-            return Poll::Ready(Some(done));
-        }
-        match cancel.as_mut().poll(context) {
-            Poll::Ready(()) => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
-        }
-    })
-    .await
 }

@@ -4,68 +4,15 @@
 //! executor without `Approved`, or lets anything be written before its intent is durable.
 
 use agentos_evidence::RecordKind;
-use agentos_landing::{
-    Change, LandError, LandOptions, Landed as Found, LandingReport, RefusalCode, SeenFile, land,
-};
+use agentos_landing::{Change, LandError, LandOptions, Landed as Found, LandingReport, RefusalCode, land};
 use agentos_policy::{Decision, NotApproved, PolicySet, ToolFacts, approve};
-use agentos_tool::RunId;
 
-use crate::ports::{
-    Cancel, Clock, ConsentPort, EffectError, Evidence, PolicyInForce, Repository, TargetInfo,
-};
+use crate::ports::{Cancel, EffectError, PolicyInForce, TargetInfo};
 use crate::records::{self, Answered, Begin, DecisionBody, LandingBody, RefusalBody};
 use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
 
 /// How often an answer is landed again because the branch moved.
 const MAX_MOVES: u32 = 64;
-
-/// The effects a flow needs.
-pub struct Deps<'a> {
-    /// The repository and its target.
-    pub repo: &'a dyn Repository,
-    /// The tape.
-    pub evidence: &'a mut dyn Evidence,
-    /// A person, or nobody.
-    pub consent: &'a mut dyn ConsentPort,
-    /// The time.
-    pub clock: &'a dyn Clock,
-}
-
-/// An untrusted answer and what is known about where it came from.
-#[derive(Debug, Clone)]
-pub struct Proposal<'a> {
-    /// The run.
-    pub run: &'a RunId,
-    /// The answer's bytes.
-    pub answer: &'a [u8],
-    /// What the tool was shown.
-    pub seen: Vec<SeenFile>,
-    /// Who made it.
-    pub tool: ToolFacts,
-    /// The model that the answer itself names.
-    pub reported_model: Option<String>,
-    /// Commit message without trailers.
-    pub message: String,
-    /// Trailers besides run and evidence, which the executor adds.
-    pub trailers: Vec<(String, String)>,
-    /// 1 for the first answer of a run.
-    pub attempt: u32,
-    /// Land what has one place although other parts have none; reported, never silent.
-    pub partial: bool,
-    /// The run whose request for consent this answers.
-    pub answers: Option<String>,
-    /// The change that passed the check which was asked for: no other may land then.
-    pub proved: Option<Proved>,
-}
-
-/// Which change was tried, on which commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proved {
-    /// The commit it was tried on.
-    pub base_commit: String,
-    /// SHA-256 of its canonical diff.
-    pub diff_sha256: String,
-}
 
 /// Takes an answer to its end, on the branch that the run began with. Never fails: what goes wrong is the outcome, and
 /// it is recorded.
@@ -453,13 +400,6 @@ pub fn judged(
     }
 }
 
-/// How a person answers later.
-pub(crate) fn way_on(run: &RunId) -> String {
-    format!(
-        "look at it with `agentos approve --show {run}`; `agentos approve {run}` lands it, `agentos deny {run}` closes it"
-    )
-}
-
 fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
     let reason = decision.deciding().next();
     outcome.message = match reason {
@@ -485,9 +425,13 @@ fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
 
 mod consent;
 mod landing;
+mod proposal;
 
-pub use consent::{ConsentRequest, deny};
-use consent::{Consented, consent, declined, stopped};
+pub use crate::records::ConsentRequest;
+pub use consent::deny;
+pub use proposal::{Deps, Proposal, Proved};
+
+use consent::{Consented, consent, declined, stopped, way_on};
 
 #[cfg(test)]
 mod tests;

@@ -5,40 +5,17 @@
 
 use agentos_evidence::RecordKind;
 use agentos_landing::Change;
-use agentos_policy::{Consent, Decision, Effect, Hashes, ToolFacts};
+use agentos_policy::{Consent, Decision, Effect, Hashes};
 use agentos_tool::{RunId, Timestamp};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::{Deps, Proposal, way_on};
+use super::proposal::{Deps, Proposal};
 use crate::ports::{Answer, Cancel, ConsentQuestion, EffectError, TargetInfo, Writes};
-use crate::records::{self, ConsentBody};
-use crate::run::race;
+use crate::records::{self, ConsentBody, ConsentRequest};
+use crate::request::race;
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// How long a request stays open: a working week.
 const OPEN_SECONDS: i64 = 7 * 24 * 3600;
-
-/// A change that waits for a person. Everything that is needed to land it is on the tape.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ConsentRequest {
-    /// What a consent will be bound to.
-    pub hashes: Hashes,
-    /// Where the change goes.
-    pub target: TargetInfo,
-    /// The canonical diff, as a blob of the tape.
-    pub diff_blob_sha256: String,
-    /// Who made it.
-    pub tool: ToolFacts,
-    /// The model that the answer itself names.
-    pub reported_model: Option<String>,
-    /// Commit message without trailers.
-    pub message: String,
-    /// Trailers besides run and evidence.
-    pub trailers: Vec<(String, String)>,
-    /// After this it cannot be answered.
-    pub expires: Timestamp,
-}
 
 /// What came of asking.
 pub(super) enum Consented {
@@ -111,6 +88,13 @@ pub(super) fn declined(mut outcome: Outcome, decision: Decision) -> Outcome {
     outcome.message = "declined; nothing was landed".to_owned();
     outcome.decision = Some(decision);
     outcome
+}
+
+/// Says how a person answers later.
+pub(super) fn way_on(run: &RunId) -> String {
+    format!(
+        "look at it with `agentos approve --show {run}`; `agentos approve {run}` lands it, `agentos deny {run}` closes it"
+    )
 }
 
 /// Ends a run that was stopped while a person was asked. Its request stays open.

@@ -7,7 +7,7 @@ use agentos_landing::Change;
 use agentos_policy::{Approved, Hashes};
 use serde_json::Value;
 
-use super::{Deps, Proposal};
+use super::proposal::{Deps, Proposal};
 use crate::ports::{EffectError, Evidence, LandOrder, Landed, LandingRecords, TargetInfo, Writes};
 use crate::records::{self, IntentBody};
 
