@@ -14,7 +14,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Repository;
-use crate::index_lock::no_links;
 
 /// How an exchange ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,6 +78,14 @@ pub(crate) fn move_to_free_name(repository: &Repository, from: &Path, to: &Path)
         },
         Err(error) => Err(error),
     }
+}
+
+/// Returns true if a call failed because the file system has no second names.
+pub(crate) fn no_links(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied | io::ErrorKind::CrossesDevices
+    )
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ use std::time::SystemTime;
 use agentos_landing::FileMode;
 
 use crate::journal::JournalFile;
-use crate::preflight::{Content, is_base_content, is_checked_out, link_is, look_at, mode_fits};
+use crate::preflight::{
+    Content, is_base_content, is_checked_out, is_executable, link_is, look_at, mode_fits,
+};
 use crate::{ExecError, FileId, Repository};
 
 /// One side of a change that a file of the working tree equals.
@@ -89,18 +91,6 @@ fn holds(
         }
         (None | Some(_), Some(_)) => Ok(false),
     }
-}
-
-/// Returns the owner's executable bit; `None` if the system has none.
-#[cfg(unix)]
-pub(crate) fn is_executable(found: &Metadata) -> Option<bool> {
-    use std::os::unix::fs::PermissionsExt;
-    Some(found.permissions().mode() & 0o100 != 0)
-}
-
-#[cfg(not(unix))]
-pub(crate) fn is_executable(_found: &Metadata) -> Option<bool> {
-    None
 }
 
 /// Identity, size and time of last write of a file: a later write changes one of them. The time of last status change

@@ -1,7 +1,7 @@
 //! What the attributes of the resulting tree say about a change's files.
 //!
 //! Owns: the refusal of content that a filter makes, as that of Git LFS is, whatever is written to; and the line ends
-//! that a work tree gets. Never: runs a filter, or looks at the work tree; `preflight` does that.
+//! that a work tree gets. Never: runs a filter, or looks at the work tree; `overlap` does that.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use git2::{AttrCheckFlags, Index, IndexEntry, IndexTime, ObjectType};
 
 use crate::base::lookup;
 use crate::conversion::{Attributes, Conversion, NAMES};
-use crate::land::Prepared;
 use crate::line_ends::{Ends, LineEnds, Settings};
 use crate::mentions::Mentions;
 use crate::preflight::{ancestors, attributes_in};
+use crate::prepare::Prepared;
 use crate::splice::oid;
 use crate::{ExecError, FileId, ReceiptFile, RepoError, Repository};
 

@@ -7,6 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::exchange::no_links;
 use crate::index::{self, IndexFile};
 use crate::journal::remove_if_there;
 use crate::{ExecError, Repository};
@@ -130,14 +131,6 @@ impl Repository {
     fn index_lock_path(&self) -> PathBuf {
         self.git.path().join("index.lock")
     }
-}
-
-/// Did it fail because the file system has no second names?
-pub(crate) fn no_links(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied | io::ErrorKind::CrossesDevices
-    )
 }
 
 /// Replaces what an earlier process left under this name of ours.

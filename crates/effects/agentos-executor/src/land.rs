@@ -4,8 +4,6 @@
 //! the result compared with a second opinion, and the intent recorded; `publish` does the rest. Never: decides
 //! whether a change may land.
 
-use std::path::PathBuf;
-
 use agentos_landing::{Change, FileChange, FileMode, FileState};
 use agentos_policy::{Approved, Hashes};
 use git2::{ObjectType, Oid, Signature, Time, Tree};
@@ -14,14 +12,14 @@ use sha2::{Digest, Sha256};
 use crate::base::lookup;
 use crate::disk;
 use crate::history::{EVIDENCE_TRAILER, RUN_TRAILER};
-use crate::line_ends::Ends;
 use crate::measure::hex;
+use crate::preflight::ancestors;
+use crate::prepare::{Prepared, prepare};
 use crate::repository::Queue;
-use crate::splice::{mode_bits, oid, splice};
+use crate::splice::{mode_bits, oid};
 use crate::{
-    Authorship, CommitSigner, ExecError, FailPoints, FileId, Identity, Intent, IntentSink, Receipt,
-    ReceiptFile, RepoError, Repository, Signed, Target, Writes, blob_id, embedded, filters, opinion, pack,
-    preflight,
+    Authorship, CommitSigner, ExecError, FileId, Identity, Intent, IntentSink, Receipt, ReceiptFile,
+    RepoError, Repository, Signed, Target, Writes, blob_id, embedded, filters, opinion, overlap, pack,
 };
 
 /// How a change shall land.
@@ -43,18 +41,6 @@ pub struct LandPlan {
     pub utc_offset_minutes: i32,
     /// The run.
     pub run: String,
-}
-
-/// What is computed before anything visible is written.
-pub(crate) struct Prepared {
-    pub files: Vec<ReceiptFile>,
-    pub tree: Oid,
-    /// Every object made.
-    pub objects: Vec<Oid>,
-    /// What is to be synced for them to be on the disk.
-    pub unsynced: Vec<PathBuf>,
-    /// Of each file, where the work tree is written.
-    pub ends: Vec<Ends>,
 }
 
 impl Repository {
@@ -124,7 +110,7 @@ impl Repository {
             let index = held.insert(self.hold_index(&plan.run)?);
             self.check_again(&plan.target)?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
-            before = preflight::check(self, &index.index, root, &files)?;
+            before = overlap::check(self, &index.index, root, &files)?;
             embedded::check(root, change)?;
         }
         self.reach("checked");
@@ -178,7 +164,7 @@ impl Repository {
             self.check_head_is_free()?;
             let index = crate::index::read(&self.index_path())?;
             let root = self.work_dir().ok_or(RepoError::NoWorkTree)?;
-            before = preflight::check(self, &index, root, &files)?;
+            before = overlap::check(self, &index, root, &files)?;
         }
         self.check_ref_is_free(&plan.target.refname)?;
         let prepared = prepare(&git, &git, &base, change, files, self.fail_points())?;
@@ -335,7 +321,7 @@ fn receipt_files(base: &Tree<'_>, change: &Change) -> Result<Vec<ReceiptFile>, E
 
 fn receipt_file(base: &Tree<'_>, file: &FileChange) -> Result<ReceiptFile, ExecError> {
     let path = file.path.as_str();
-    for above in preflight::ancestors(path) {
+    for above in ancestors(path) {
         match lookup(base, above)
             .map_err(RepoError::git("read the base"))?
             .map(|entry| entry.filemode())
@@ -372,42 +358,6 @@ fn file_id(state: &FileState) -> Result<FileId, ExecError> {
     Ok(FileId {
         oid: blob_id::of(&state.content)?.to_string(),
         mode: FileMode::clone(&state.mode),
-    })
-}
-
-/// Writes blobs and trees, which nothing refers to yet, and has the result checked, in `memory`.
-pub(crate) fn prepare(
-    git: &git2::Repository,
-    memory: &git2::Repository,
-    base: &Tree<'_>,
-    change: &Change,
-    files: Vec<ReceiptFile>,
-    fail: &FailPoints,
-) -> Result<Prepared, ExecError> {
-    let mut objects = Vec::new();
-    for (file, told) in change.files().iter().zip(&files) {
-        let (Some(state), Some(told)) = (&file.new, &told.new) else {
-            continue;
-        };
-        let id = git
-            .blob(&state.content)
-            .map_err(ExecError::git("write a file's content"))?;
-        if id != oid(&told.oid)? {
-            return Err(opinion::disagree("a file's content is stored under another name"));
-        }
-        objects.push(id);
-        fail.reach("content written");
-    }
-    let tree = splice(git, base, &files, &mut objects)?;
-    fail.reach("trees written");
-    opinion::check(git, memory, base, tree, change, &files)?;
-    fail.reach("second opinion agreed");
-    Ok(Prepared {
-        files,
-        tree,
-        objects,
-        unsynced: Vec::new(),
-        ends: Vec::new(),
     })
 }
 

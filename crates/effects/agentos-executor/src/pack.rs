@@ -10,7 +10,7 @@ use agentos_landing::Change;
 use git2::{Config, PackBuilder, Tree};
 
 use crate::journal::remove_if_there;
-use crate::land::{Prepared, prepare};
+use crate::prepare::{Prepared, prepare};
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
 
 /// Files of a change from which on its objects become a pack: git keeps what it fetches as a pack from 100 objects on
