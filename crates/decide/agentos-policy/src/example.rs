@@ -6,11 +6,11 @@ use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 
 use crate::fault::Fault;
 use crate::file::{Action, Example, RuleText};
-use crate::question::{Bits, Question};
-use crate::set::source_of;
+use crate::question::{AskedPath, Bits, Question};
+use crate::rule::source_of;
 use crate::time::{self, Weekday};
 use crate::touch::Touches;
-use crate::{PolicyError, PolicySet, PolicySource, Rule, ToolFacts};
+use crate::{PolicyError, PolicySource, Rule, ToolFacts};
 
 /// Wednesday, 1970-01-07, at midnight.
 const WEDNESDAY: u64 = 6 * 24 * 3600;
@@ -22,20 +22,20 @@ pub(crate) struct Counted {
     pub(crate) other: usize,
 }
 
-/// Asks rules their examples, those that are marked in `asked`; counts them all.
-pub(crate) fn check(
-    set: &PolicySet,
+/// Asks rules their examples, those that are marked; counts them all. `ask_path` answers for the globs of all rules.
+pub(crate) fn check<'r>(
+    rules: impl Iterator<Item = ((&'r Rule, &'r RuleText), bool)>,
     sources: &[PolicySource],
-    asked: &[bool],
+    ask_path: &dyn Fn(&str) -> AskedPath,
 ) -> Result<Vec<Counted>, PolicyError> {
-    let mut counts = Vec::with_capacity(set.texts.len());
-    for (index, ((rule, text), asked)) in set.rules().iter().zip(&set.texts).zip(asked).enumerate() {
+    let mut counts = Vec::new();
+    for (index, ((rule, text), is_asked)) in rules.enumerate() {
         let examples = &text.examples;
         let lists = [
             (false, "match", &examples.matching),
             (true, "no_match", &examples.other),
         ];
-        for (matched, name, list) in lists.into_iter().filter(|_| *asked) {
+        for (matched, name, list) in lists.into_iter().filter(|_| is_asked) {
             for (at, example) in list.iter().enumerate() {
                 let fault = |message: String| Fault::new("examples", message).field(name).number(at);
                 let Some(when) = when(example) else {
@@ -44,7 +44,7 @@ pub(crate) fn check(
                     let fault = fault.field("hour").hint("write it as `23:30`, in UTC");
                     return Err(fault.of(&source_of(rule, sources), rule.line, &rule.id));
                 };
-                if matches(set, index, (rule, text), example, when) == matched {
+                if matches(ask_path, index, (rule, text), example, when) == matched {
                     let (line, column) = fault(String::new()).place(&source_of(rule, sources), rule.line);
                     return Err(PolicyError::Example {
                         source_name: rule.source.clone(),
@@ -65,9 +65,9 @@ pub(crate) fn check(
     Ok(counts)
 }
 
-/// Whether a rule matches an example.
+/// Returns true if a rule matches an example.
 fn matches(
-    set: &PolicySet,
+    ask_path: &dyn Fn(&str) -> AskedPath,
     index: usize,
     (rule, text): (&Rule, &RuleText),
     example: &Example,
@@ -96,7 +96,7 @@ fn matches(
         Action::Land
     };
     let action = example.action.or(first).unwrap_or(usual);
-    let asked = example.path.as_deref().map(|path| set.ask_path(path));
+    let asked = example.path.as_deref().map(ask_path);
     let stated: Touches = example.touches.iter().copied().collect();
     let ecosystems: Touches = example.ecosystems.iter().copied().collect();
     let by_path = asked.as_ref().map(|asked| asked.touches).unwrap_or_default();
@@ -134,7 +134,7 @@ fn when(example: &Example) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Layer, PolicySource, Preset};
+    use crate::{Layer, PolicySet, PolicySource, Preset};
 
     #[test]
     fn every_rule_that_comes_with_the_program_matches_its_examples() {
@@ -145,7 +145,8 @@ mod tests {
                 text: format!("version = 1\npreset = \"{}\"\n", preset.as_str()),
             };
             let set = PolicySet::load(&[source]).unwrap();
-            let counted = check(&set, &[], &vec![true; set.texts.len()]).unwrap();
+            let rules = set.rules().iter().zip(&set.texts).zip(std::iter::repeat(true));
+            let counted = check(rules, &[], &|path| set.ask_path(path)).unwrap();
             let all: usize = counted.iter().map(|rule| rule.matching + rule.other).sum();
             assert!(all > 20, "{}: {all}", preset.as_str());
         }

@@ -15,6 +15,12 @@ use crate::file::{Action, FindingKind, Kind};
 use crate::time::Moment;
 use crate::touch::Touches;
 
+/// Answer of the globs for a path: for each rule whether its path condition holds, and what the path belongs to.
+pub(crate) struct AskedPath {
+    pub(crate) hits: Vec<bool>,
+    pub(crate) touches: Touches,
+}
+
 /// Who made the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolFacts {

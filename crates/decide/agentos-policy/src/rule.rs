@@ -315,3 +315,16 @@ fn names(field: &'static str, patterns: Option<&[String]>) -> Result<Option<Glob
         .map(Some)
         .map_err(|error| Fault::new(field, format!("`{field}` cannot be compiled: {}", error.kind())))
 }
+/// Returns the file that holds a rule; its text is empty if it is not among the sources.
+pub(crate) fn source_of(rule: &Rule, sources: &[PolicySource]) -> PolicySource {
+    let holds = |source: &&PolicySource| source.layer == rule.layer && source.name == rule.source;
+    sources
+        .iter()
+        .find(holds)
+        .cloned()
+        .unwrap_or_else(|| PolicySource {
+            layer: rule.layer,
+            name: rule.source.clone(),
+            text: String::new(),
+        })
+}

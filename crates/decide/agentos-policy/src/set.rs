@@ -15,8 +15,9 @@ use crate::file::{Action, FindingKind, RuleText};
 use crate::globs::Globs;
 use crate::hooks_path::HooksPath;
 use crate::load::{Loaded, Standing};
-use crate::question::{self, Bits, Question};
+use crate::question::{self, AskedPath, Bits, Question};
 use crate::reasons::Reasons;
+use crate::rule::source_of;
 use crate::touch::{self, Touches};
 use crate::{
     Decision, Effect, FactsSummary, Layer, PolicyError, PolicySource, Reason, Rule, ToolFacts, Touch,
@@ -59,7 +60,8 @@ impl PolicySet {
         // The examples of what comes with the program are asked by a test, once, not by every call.
         let asked: Vec<bool> = loaded.built_in.iter().map(|built_in| !built_in).collect();
         let mut set = Self::compile(loaded)?;
-        set.examples = example::check(&set, sources, &asked)?;
+        let rules = set.rules.iter().zip(&set.texts).zip(asked);
+        set.examples = example::check(rules, sources, &|path| set.ask_path(path))?;
         Ok(set)
     }
 
@@ -395,12 +397,6 @@ impl<'a> Found<'a> {
 /// Takes a question, with the path and the rules whose path condition holds, or with none for the whole change.
 pub(crate) type Put<'p, 't> = &'p mut dyn FnMut(&Question<'t>, Option<(&str, &[bool])>);
 
-/// What the globs say of a path: for each rule whether its path condition holds, and what the path belongs to.
-pub(crate) struct AskedPath {
-    pub(crate) hits: Vec<bool>,
-    pub(crate) touches: Touches,
-}
-
 /// What is asked about a file that is to be read: what its name says, and what is found in all its lines.
 pub(crate) fn read_question<'t>(
     path: &RepoPath,
@@ -429,20 +425,6 @@ fn set(list: &mut [bool], index: usize, value: bool) {
     if let Some(slot) = list.get_mut(index) {
         *slot = value;
     }
-}
-
-/// The file that holds a rule; without a text where it is not among the sources.
-pub(crate) fn source_of(rule: &Rule, sources: &[PolicySource]) -> PolicySource {
-    let holds = |source: &&PolicySource| source.layer == rule.layer && source.name == rule.source;
-    sources
-        .iter()
-        .find(holds)
-        .cloned()
-        .unwrap_or_else(|| PolicySource {
-            layer: rule.layer,
-            name: rule.source.clone(),
-            text: String::new(),
-        })
 }
 
 fn path_globs(list: PathList, pattern: &str) -> Result<Vec<globset::Glob>, Fault> {
