@@ -66,7 +66,15 @@ pub const OWNED: &[(&str, &[&str])] = &[
         "serde_json_canonicalizer",
         &["agentos-evidence", "agentos-gates", "xtask"],
     ),
-    ("sha1", &["agentos-landing", "agentos-executor", "agentos-fuzz"]),
+    (
+        "sha1",
+        &[
+            "agentos-landing",
+            "agentos-index",
+            "agentos-executor",
+            "agentos-fuzz",
+        ],
+    ),
     ("similar", &["agentos-landing"]),
     ("strsim", &["agentos-policy", "agentos-profile"]),
     ("tempfile", &["agentos-fuzz", "agentos-gates", "agentos-testkit"]),
@@ -96,6 +104,7 @@ pub const NO_DEFAULTS: &[&str] = &["jsonschema", "reqwest"];
 /// Members whose whole closure of dependencies must stay free of [`NEVER_REACHED`].
 pub const PURE: &[&str] = &[
     "agentos-tool",
+    "agentos-index",
     "agentos-landing",
     "agentos-beneath",
     "agentos-durable",

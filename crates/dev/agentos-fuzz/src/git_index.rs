@@ -2,12 +2,21 @@
 //!
 //! Owns: the claims about the file as bytes. Never: asks git; a test of the suite does.
 
-use agentos_executor::fuzzing::{IndexEntry, ParsedIndex};
+use agentos_index::{EntryStat, IndexFile, NewEntry};
 
 /// Stands where an index says that it was written without a checksum (`index.skipHash` of git-config(1)).
 const NO_CHECKSUM: [u8; 20] = [0; 20];
 /// The id of the blob that an edit sets.
 const BLOB: [u8; 20] = [0xab; 20];
+
+/// Fields of an entry that an edit must not change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct EntryFields {
+    path: Vec<u8>,
+    stage: u16,
+    mode: u32,
+    blob_id: String,
+}
 
 /// Reads the bytes as an index without its checksum.
 ///
@@ -15,10 +24,10 @@ const BLOB: [u8; 20] = [0xab; 20];
 /// When a claim does not hold.
 pub fn check_git_index(data: &[u8]) {
     let bytes = [data, &NO_CHECKSUM].concat();
-    let Ok(index) = ParsedIndex::parse(&bytes) else {
+    let Ok(index) = IndexFile::parse(bytes) else {
         return;
     };
-    let entries = index.entries();
+    let entries = list_fields(&index);
     for pair in entries.windows(2) {
         if let [first, second] = pair {
             assert!(
@@ -29,7 +38,7 @@ pub fn check_git_index(data: &[u8]) {
     }
     let written = write(&index);
     let again = parse(&written);
-    assert_eq!(again.entries(), entries, "what is written has other entries");
+    assert_eq!(list_fields(&again), entries, "what is written has other entries");
     assert!(
         write(&again) == written,
         "what is written and read is written otherwise"
@@ -38,20 +47,28 @@ pub fn check_git_index(data: &[u8]) {
 }
 
 /// Takes the first entry away and sets two paths: everything that can stand beside them stays.
-fn check_edit(written: &[u8], before: &[IndexEntry]) {
+fn check_edit(written: &[u8], before: &[EntryFields]) {
     let gone = before
         .iter()
         .find(|entry| entry.stage == 0)
         .and_then(|entry| std::str::from_utf8(&entry.path).ok());
     let removed: Vec<&str> = gone.into_iter().filter(|path| !SET.contains(path)).collect();
     let mut index = parse(written);
-    index.edit(&removed, &SET, BLOB);
-    let after = parse(&write(&index)).entries();
+    let added = SET.map(|path| NewEntry {
+        path,
+        mode: 0o100_755,
+        id: BLOB,
+        stat: EntryStat::default(),
+    });
+    index.replace_entries(removed.iter().copied(), &[]);
+    index.replace_entries(std::iter::empty(), &added);
+    index.invalidate_trees(removed.iter().copied().chain(SET));
+    let after = list_fields(&parse(&write(&index)));
     let expected = before.iter().filter(|entry| {
         let is_removed = entry.stage == 0 && removed.iter().any(|path| path.as_bytes() == entry.path);
         !is_removed && !SET.iter().any(|path| is_in_the_way(entry, path))
     });
-    let kept: Vec<&IndexEntry> = after
+    let kept: Vec<&EntryFields> = after
         .iter()
         .filter(|entry| !SET.iter().any(|path| path.as_bytes() == entry.path))
         .collect();
@@ -67,7 +84,7 @@ fn check_edit(written: &[u8], before: &[IndexEntry]) {
         assert!(
             set.is_some_and(|entry| entry.stage == 0
                 && entry.mode == 0o100_755
-                && entry.id == "ab".repeat(20)),
+                && entry.blob_id == "ab".repeat(20)),
             "`{path}` is not what was set: {set:?}"
         );
     }
@@ -77,7 +94,7 @@ fn check_edit(written: &[u8], before: &[IndexEntry]) {
 const SET: [&str; 2] = ["dir/b", "m"];
 
 /// Is it the same path, a file where a folder of it must be, or below it as if it were a folder?
-fn is_in_the_way(entry: &IndexEntry, path: &str) -> bool {
+fn is_in_the_way(entry: &EntryFields, path: &str) -> bool {
     let below = |folder: &[u8], inner: &[u8]| {
         inner
             .strip_prefix(folder)
@@ -87,16 +104,27 @@ fn is_in_the_way(entry: &IndexEntry, path: &str) -> bool {
     path.as_bytes() == entry.path || is_above || below(path.as_bytes(), &entry.path)
 }
 
-fn write(index: &ParsedIndex) -> Vec<u8> {
-    match index.write() {
-        Ok(bytes) => bytes,
+fn list_fields(index: &IndexFile) -> Vec<EntryFields> {
+    let fields = index.list_entries().map(|entry| EntryFields {
+        path: entry.path().to_vec(),
+        stage: entry.stage(),
+        mode: entry.mode(),
+        blob_id: entry.blob_id(),
+    });
+    fields.collect()
+}
+
+fn write(index: &IndexFile) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    match index.write_to(&mut bytes) {
+        Ok(()) => bytes,
         Err(error) => panic!("what was read cannot be written: {error}"),
     }
 }
 
-fn parse(bytes: &[u8]) -> ParsedIndex {
-    match ParsedIndex::parse(bytes) {
+fn parse(bytes: &[u8]) -> IndexFile {
+    match IndexFile::parse(bytes.to_vec()) {
         Ok(index) => index,
-        Err(fault) => panic!("what was written cannot be read: {fault}"),
+        Err(error) => panic!("what was written cannot be read: {error}"),
     }
 }

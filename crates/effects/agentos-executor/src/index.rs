@@ -1,4 +1,4 @@
-//! Brings the index up to a landed change: the touched paths, and nothing else.
+//! Brings the index up to a landed change: the touched paths, and nothing else. The file format is `agentos-index`'s.
 //!
 //! Owns: whether an index can be read, the new one, made under another name and then renamed, and entries with the stat data that keeps `git
 //! status` quick and clean. Never: refreshes or drops what the user has staged elsewhere.
@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use agentos_durable::{Links, open_plain_file, read_plain_file};
+use agentos_index::{EntryStat, IndexEntry, IndexError, IndexFile, NewEntry};
 use agentos_landing::RepoPath;
 use git2::AttrCheckFlags;
 
@@ -23,32 +24,26 @@ use crate::splice::{mode_bits, oid};
 use crate::worktree::Placed;
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
 
-use file::Entry;
-
-pub(crate) use file::{Fault, IndexFile, NewEntry, Stat};
-
-mod cache_tree;
-mod compressed;
-mod file;
-#[cfg(test)]
-mod tests;
-
 /// Reads an index; where none is, nothing is staged.
 pub(crate) fn read(place: &Path) -> Result<IndexFile, RepoError> {
     let bytes = match read_plain_file(place, Links::Followed, u64::MAX) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(IndexFile::empty()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(IndexFile::new()),
         Err(error) => return Err(RepoError::io(place)(error)),
     };
-    IndexFile::parse(bytes).map_err(|fault| match fault {
-        Fault::Needs([b'l', b'i', b'n', b'k']) => RepoError::Unsupported(Unsupported::SplitIndex),
-        Fault::Needs([b's', b'd', b'i', b'r']) => RepoError::Unsupported(Unsupported::SparseIndex),
-        Fault::Needs(_) | Fault::Version | Fault::Short | Fault::Checksum | Fault::Name | Fault::Order => {
-            RepoError::Git {
-                action: "read the index",
-                why: fault.to_string(),
-            }
-        }
+    IndexFile::parse(bytes).map_err(|error| match error {
+        IndexError::SplitIndex => RepoError::Unsupported(Unsupported::SplitIndex),
+        IndexError::SparseIndex => RepoError::Unsupported(Unsupported::SparseIndex),
+        IndexError::ChecksumMismatch
+        | IndexError::InvalidName
+        | IndexError::NamesTooLarge
+        | IndexError::Truncated
+        | IndexError::UnknownExtension(_)
+        | IndexError::UnsupportedVersion
+        | IndexError::WrongOrder => RepoError::Git {
+            action: "read the index",
+            why: error.to_string(),
+        },
     })
 }
 
@@ -79,7 +74,7 @@ pub(crate) fn update(
 }
 
 fn write(index: &IndexFile, next: &Path) -> io::Result<()> {
-    index.write(&mut OpenOptions::new().write(true).create_new(true).open(next)?)
+    index.write_to(&mut OpenOptions::new().write(true).create_new(true).open(next)?)
 }
 
 /// Changes the index in memory.
@@ -106,11 +101,11 @@ fn change(
             });
         }
     }
-    index.edit(paths(), &[]);
+    index.replace_entries(paths(), &[]);
     // The entries of the change are new ones, and their files need no second look.
     look_again(repository, root, index);
-    index.edit(std::iter::empty(), &new);
-    index.forget_trees_of(paths());
+    index.replace_entries(std::iter::empty(), &new);
+    index.invalidate_trees(paths());
     Ok(())
 }
 
@@ -118,11 +113,11 @@ fn change(
 /// before, so that whatever else it holds now is a user's.
 pub(crate) fn is_brought_up(index: &IndexFile, files: &[JournalFile]) -> bool {
     files.iter().all(|JournalFile { file, .. }| {
-        let entry = index.get(file.path.as_str(), 0);
+        let entry = index.find_entry(file.path.as_str(), 0);
         let is_old = match (&entry, &file.old) {
             (None, None) => true,
             (Some(entry), Some(old)) => {
-                entry.id() == old.oid && i64::from(entry.mode()) == i64::from(mode_bits(old.mode))
+                entry.blob_id() == old.oid && i64::from(entry.mode()) == i64::from(mode_bits(old.mode))
             }
             (None, Some(_)) | (Some(_), None) => false,
         };
@@ -168,21 +163,21 @@ fn look_again(repository: &Repository, root: &Path, index: &mut IndexFile) {
     };
     let since = modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let written = u32::try_from(since.as_secs()).unwrap_or(u32::MAX);
-    let is_young = |entry: &Entry<'_>| entry.modified() >= written && entry.stage() == 0;
-    let is_plain = |entry: &Entry<'_>| !entry.is_special() && entry.size() != 0;
-    index.distrust(|entry| is_young(entry) && is_plain(entry) && !is_unedited(repository, root, entry));
+    let is_young = |entry: &IndexEntry<'_>| entry.modified_seconds() >= written && entry.stage() == 0;
+    let is_plain = |entry: &IndexEntry<'_>| !entry.has_extended_flags() && entry.file_size() != 0;
+    index.smudge_entries(|entry| is_young(entry) && is_plain(entry) && !is_unedited(repository, root, entry));
 }
 
 /// Does the work tree hold what this entry names? Where that is not certain, git shall look itself.
-fn is_unedited(repository: &Repository, root: &Path, entry: &Entry<'_>) -> bool {
+fn is_unedited(repository: &Repository, root: &Path, entry: &IndexEntry<'_>) -> bool {
     // An index can name anything; only what can be a file of the work tree is looked at.
-    let path = std::str::from_utf8(entry.path).ok();
+    let path = std::str::from_utf8(entry.path()).ok();
     let Some(path) = path.filter(|path| RepoPath::new(path).is_ok()) else {
         return false;
     };
     let place = root.join(path);
     let is_file = fs::symlink_metadata(&place).is_ok_and(|found| found.is_file());
-    let id = entry.id();
+    let id = entry.blob_id();
     let content = Content::of(&place);
     let same = is_file && content.is(&id).unwrap_or(false);
     let is_odd = |folder: &str| mentions::is_odd(&root.join(attributes_in(folder)));
@@ -205,7 +200,7 @@ fn is_unedited(repository: &Repository, root: &Path, entry: &Entry<'_>) -> bool 
 
 /// The index keeps the low 32 bits of each number.
 #[cfg(unix)]
-fn stat_of(found: &Metadata) -> Stat {
+fn stat_of(found: &Metadata) -> EntryStat {
     use std::os::unix::fs::MetadataExt;
     let low = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
     let time = |seconds: i64, nanos: i64| {
@@ -214,7 +209,7 @@ fn stat_of(found: &Metadata) -> Stat {
             u32::try_from(nanos).unwrap_or_default(),
         )
     };
-    Stat {
+    EntryStat {
         changed: time(found.ctime(), found.ctime_nsec()),
         modified: time(found.mtime(), found.mtime_nsec()),
         device: low(found.dev()),
@@ -226,9 +221,9 @@ fn stat_of(found: &Metadata) -> Stat {
 }
 
 #[cfg(not(unix))]
-fn stat_of(found: &Metadata) -> Stat {
-    Stat {
+fn stat_of(found: &Metadata) -> EntryStat {
+    EntryStat {
         size: u32::try_from(found.len()).unwrap_or_default(),
-        ..Stat::default()
+        ..EntryStat::default()
     }
 }

@@ -7,8 +7,10 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use agentos_index::IndexFile;
+
 use crate::exchange::no_links;
-use crate::index::{self, IndexFile};
+use crate::index;
 use crate::journal::remove_if_there;
 use crate::{ExecError, Repository};
 

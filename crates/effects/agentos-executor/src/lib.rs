@@ -20,8 +20,6 @@ mod exchange;
 mod fail;
 mod file_state;
 mod filters;
-#[doc(hidden)]
-pub mod fuzzing;
 mod git_dir;
 mod history;
 mod identity;

@@ -9,12 +9,12 @@ use std::fs::{self, Metadata};
 use std::path::Path;
 
 use agentos_durable::Links;
+use agentos_index::IndexFile;
 use agentos_landing::FileMode;
 use git2::{AttrCheckFlags, Index};
 
 use crate::conversion::{Attributes, Conversion, NAMES};
 use crate::error::Unsupported;
-use crate::index::IndexFile;
 use crate::line_ends::LineEnds;
 use crate::mentions::{Mentions, is_odd, refused};
 use crate::preflight::{Content, ancestors, attributes_in, is_base_content, link_is, look_at, mode_fits};
@@ -111,7 +111,7 @@ fn asked(
         } else if place.is_file() {
             mentions.add_file(&place, Links::Refused);
         } else {
-            is_staged = is_staged || index.get(&path, 0).is_some();
+            is_staged = is_staged || index.find_entry(&path, 0).is_some();
         }
     }
     if !is_staged && !NAMES.iter().any(|name| mentions.hold(name)) {
@@ -143,20 +143,20 @@ impl Look<'_> {
     fn staged(&self, file: &ReceiptFile) -> Result<Option<String>, ExecError> {
         let path = file.path.as_str();
         let dirty = Ok(Some(path.to_owned()));
-        if (1..=3).any(|stage| self.index.get(path, stage).is_some()) {
+        if (1..=3).any(|stage| self.index.find_entry(path, stage).is_some()) {
             return dirty;
         }
-        let Some(entry) = self.index.get(path, 0) else {
+        let Some(entry) = self.index.find_entry(path, 0) else {
             if file.old.is_some() {
                 return dirty;
             }
             return Ok(self.staged_around(path));
         };
-        if entry.is_skipped() {
+        if entry.is_skip_worktree() {
             return Err(RepoError::Unsupported(Unsupported::SparseCheckout).into());
         }
         let same = file.old.as_ref().is_some_and(|old| {
-            entry.id() == old.oid && i64::from(entry.mode()) == i64::from(mode_bits(old.mode))
+            entry.blob_id() == old.oid && i64::from(entry.mode()) == i64::from(mode_bits(old.mode))
         });
         if same && !entry.is_intent_to_add() {
             Ok(None)
@@ -168,13 +168,13 @@ impl Look<'_> {
     /// For a new path: a staged file above it, or staged files below it, that this change does not delete.
     fn staged_around(&self, path: &str) -> Option<String> {
         let stays = |path: &str| !self.deleted.contains(path);
-        let above = ancestors(path).find(|above| self.index.get(above, 0).is_some() && stays(above));
+        let above = ancestors(path).find(|above| self.index.find_entry(above, 0).is_some() && stays(above));
         if let Some(above) = above {
             return Some(above.to_owned());
         }
         let prefix = format!("{path}/");
-        let below = self.index.below(&prefix);
-        let mut below = below.map(|entry| String::from_utf8_lossy(entry.path).into_owned());
+        let below = self.index.list_entries_below(&prefix);
+        let mut below = below.map(|entry| String::from_utf8_lossy(entry.path()).into_owned());
         below.find(|found| stays(found))
     }
 

@@ -1,45 +1,48 @@
-//! What git remembers in an index of folders that are as a tree has them: the extension `TREE`.
+//! The extension `TREE`: for each folder of the index the id of the tree object that it equals, if that is known.
 //!
-//! Owns: forgetting the folders above touched paths. Never: makes up what is not there.
+//! Owns: invalidating the folders above touched paths. Never: computes an id.
 
 use std::collections::BTreeSet;
 
-use crate::preflight::ancestors;
+use crate::entry::list_parents;
 
-/// Folders in folders; git itself ends far below.
-const MOST_DEEP: usize = 4096;
+/// Limit on nested folders; git itself stops far below.
+const MAX_DEPTH: usize = 4096;
 const ID: usize = 20;
 
-/// The same without what the paths make untrue. None if that is all, or what is there is not understood: git makes it
-/// again.
-pub(super) fn without<'a>(extension: &[u8], paths: impl Iterator<Item = &'a str>) -> Option<Vec<u8>> {
-    let mut untrue = BTreeSet::from([&b""[..]]);
+/// Returns the extension with the folders above `paths` invalidated. `None` if it cannot be parsed, or a path is now a
+/// file where it has a folder: git rebuilds it.
+pub(crate) fn invalidate_parents<'a>(
+    extension: &[u8],
+    paths: impl Iterator<Item = &'a str>,
+) -> Option<Vec<u8>> {
+    let mut stale = BTreeSet::from([&b""[..]]);
     let mut touched = BTreeSet::new();
     for path in paths {
-        untrue.extend(ancestors(path).map(str::as_bytes));
+        stale.extend(list_parents(path).map(str::as_bytes));
         touched.insert(path.as_bytes());
     }
     let mut out = Vec::with_capacity(extension.len());
     let mut rest = extension;
     let mut folder: Vec<u8> = Vec::new();
-    // For each open folder: how many are still to come in it, and how long the name of the folder above is.
+    // For each open folder: how many subfolders are still to come, and the length of its parent's path.
     let mut open: Vec<(u32, usize)> = Vec::new();
     while !rest.is_empty() {
-        let (name, after) = cut(rest, 0)?;
-        let (numbers, after) = cut(after, b'\n')?;
+        let (name, after) = split_at_byte(rest, 0)?;
+        let (numbers, after) = split_at_byte(after, b'\n')?;
         let (count, below) = std::str::from_utf8(numbers).ok()?.split_once(' ')?;
         let (count, below) = (count.parse::<i64>().ok()?, below.parse::<u32>().ok()?);
         let above = folder.len();
-        enter(&mut folder, name, open.is_empty())?;
-        // A file came where a folder was.
-        if touched.contains(folder.as_slice()) || open.len() > MOST_DEEP {
+        enter_folder(&mut folder, name, open.is_empty())?;
+        // A file is now where a folder was.
+        if touched.contains(folder.as_slice()) || open.len() > MAX_DEPTH {
             return None;
         }
         let id = if count < 0 { 0 } else { ID };
         let (id, after) = after.split_at_checked(id)?;
         out.extend_from_slice(name);
         out.push(0);
-        if untrue.contains(folder.as_slice()) {
+        if stale.contains(folder.as_slice()) {
             out.extend_from_slice(format!("-1 {below}\n").as_bytes());
         } else {
             out.extend_from_slice(numbers);
@@ -62,8 +65,8 @@ pub(super) fn without<'a>(extension: &[u8], paths: impl Iterator<Item = &'a str>
     open.is_empty().then_some(out)
 }
 
-/// Goes into a folder; the outermost has no name.
-fn enter(folder: &mut Vec<u8>, name: &[u8], is_outermost: bool) -> Option<()> {
+/// Appends a name to the path of the current folder; only the outermost folder has none.
+fn enter_folder(folder: &mut Vec<u8>, name: &[u8], is_outermost: bool) -> Option<()> {
     if is_outermost {
         return name.is_empty().then_some(());
     }
@@ -74,7 +77,7 @@ fn enter(folder: &mut Vec<u8>, name: &[u8], is_outermost: bool) -> Option<()> {
     (!name.is_empty()).then_some(())
 }
 
-fn cut(bytes: &[u8], end: u8) -> Option<(&[u8], &[u8])> {
+fn split_at_byte(bytes: &[u8], end: u8) -> Option<(&[u8], &[u8])> {
     let at = bytes.iter().position(|byte| *byte == end)?;
     Some((bytes.get(..at)?, bytes.get(at + 1..)?))
 }
@@ -98,7 +101,7 @@ mod tests {
     }
 
     fn seen(paths: &[&str]) -> Option<String> {
-        let out = without(&example(), paths.iter().copied())?;
+        let out = invalidate_parents(&example(), paths.iter().copied())?;
         let text = String::from_utf8(out).unwrap();
         Some(
             text.replace(&"i".repeat(ID), "+ ")
@@ -108,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_above_a_path_are_forgotten_and_others_stay() {
+    fn folders_above_a_path_are_invalidated_and_others_stay() {
         for (paths, left) in [
             (&[][..], ":-1 2 a:2 1 + b:1 0 + c:3 0 + "),
             (&["x"], ":-1 2 a:2 1 + b:1 0 + c:3 0 + "),
@@ -121,16 +124,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_forgotten() {
+    fn an_extension_that_cannot_be_parsed_is_dropped() {
         assert_eq!(seen(&["a/b"]), None, "a file where a folder was");
         let whole = example();
         for end in 1..whole.len() {
-            assert_eq!(without(&whole[..end], std::iter::empty()), None, "cut at {end}");
+            assert_eq!(
+                invalidate_parents(&whole[..end], std::iter::empty()),
+                None,
+                "cut at {end}"
+            );
         }
         assert_eq!(
-            without(&[whole.clone(), whole].concat(), std::iter::empty()),
+            invalidate_parents(&[whole.clone(), whole].concat(), std::iter::empty()),
             None
         );
-        assert_eq!(without(b"", std::iter::empty()), Some(Vec::new()));
+        assert_eq!(invalidate_parents(b"", std::iter::empty()), Some(Vec::new()));
     }
 }
