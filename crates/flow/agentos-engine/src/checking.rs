@@ -51,7 +51,7 @@ pub(crate) async fn tried(
         return Ok(None);
     };
     let tried = once(check, target, change, attempt, progress, cancel).await?;
-    let output_sha256 = deps.evidence.blob(tried.said.as_bytes())?;
+    let output_sha256 = deps.evidence.store_blob(tried.said.as_bytes())?;
     let record = CheckBody {
         attempt,
         command: &tried.command,
@@ -63,7 +63,7 @@ pub(crate) async fn tried(
         elapsed_ms: tried.elapsed_ms,
         layers: &tried.layers,
     };
-    records::write(deps.evidence, RecordKind::Check, &record)?;
+    records::record_now(deps.evidence, RecordKind::Check, &record)?;
     Ok(Some(Proof {
         of: Proved {
             base_commit: target.base_commit.clone(),

@@ -223,50 +223,59 @@ pub trait Repository {
     ) -> Result<Landed, EffectError>;
 }
 
+/// What holds for a record when [`Evidence::record`] returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// The record has its place and its hash, but nothing of it is on the disk: a crash loses it until
+    /// [`Evidence::make_durable`] or a record with [`Durability::Now`] returns. Other writers of the tape wait until
+    /// then, so nothing slow may come in between.
+    AtSync,
+    /// The record is on the disk, after every blob it refers to and every record before it.
+    Now,
+    /// The record is valid and in memory, without a place or a hash. The next record that gets a place comes after it.
+    /// For steps on which nothing visible rests until that record is durable: it saves them a wait for the disk.
+    WithNext,
+}
+
+/// Whether more records of the run follow what is made durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunPhase {
+    /// More may follow.
+    Continues,
+    /// None follows: the run's checkpoint is made durable with what came before, in the same wait.
+    Ends,
+}
+
 /// The evidence tape of one run.
+///
+/// A keyring can take seconds to answer, so the key that signs the run's checkpoint is looked up before anything is locked:
+/// the first record that is not [`Durability::Now`] does it. A landing begins with one long before it locks the
+/// repository, and a run that only leaves records with `Now` holds no lock when it ends.
 pub trait Evidence {
-    /// Appends a record durably; gives its hash.
+    /// Records one step of the run. Returns the record's hash; `None` with [`Durability::WithNext`], where it has none yet.
     ///
     /// # Errors
-    /// When it cannot be made durable.
-    fn append(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError>;
+    /// If the body cannot be recorded, or `durability` cannot be had: then the record is not on the tape.
+    fn record(
+        &mut self,
+        kind: RecordKind,
+        body: serde_json::Value,
+        durability: Durability,
+    ) -> Result<Option<String>, EffectError>;
 
-    /// Appends a record that is durable once [`Evidence::sync`] or the next append returns; gives its hash.
+    /// Makes every record that has a place durable, after the blobs they refer to, in one wait. The tape's file is synced
+    /// by `sync`, which may flush other files in the same call; by itself if that is `None`.
     ///
     /// # Errors
-    /// When it cannot be written.
-    fn write(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError>;
+    /// If the records cannot be made durable: then they are not on the tape. A checkpoint that cannot be made is no error,
+    /// but reported to the user: what was done is recorded.
+    fn make_durable(&mut self, phase: RunPhase, sync: Option<&mut SyncFile<'_>>) -> Result<(), EffectError>;
 
-    /// Makes durable what was written.
+    /// Stores bytes by content and returns their SHA-256. They are on the disk before any record that is placed later.
     ///
     /// # Errors
-    /// When it cannot be made durable: then it is not on the tape.
-    fn sync(&mut self) -> Result<(), EffectError>;
-
-    /// The same, its file by `sync`, which may bring more to the disk with it.
-    ///
-    /// # Errors
-    /// As [`Evidence::sync`].
-    fn sync_with(&mut self, sync: &mut SyncFile<'_>) -> Result<(), EffectError>;
-
-    /// A landing may follow: what it needs is looked up now, while nobody waits for it.
-    fn prepare(&mut self);
-
-    /// Writes the run's checkpoint, where it can have one: it is durable with what was written before.
-    fn end(&mut self);
-
-    /// Notes a record that is made durable together with the next one that is appended: nothing is done in between
-    /// that rests on it.
-    ///
-    /// # Errors
-    /// When it cannot be recorded.
-    fn note(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<(), EffectError>;
-
-    /// Stores bytes by content; gives their SHA-256.
-    ///
-    /// # Errors
-    /// When they cannot be made durable.
-    fn blob(&mut self, bytes: &[u8]) -> Result<String, EffectError>;
+    /// If they cannot be stored.
+    fn store_blob(&mut self, bytes: &[u8]) -> Result<String, EffectError>;
 }
 
 /// Asks a person, or speaks for one who said yes beforehand.

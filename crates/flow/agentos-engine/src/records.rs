@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::context::Withheld;
-use crate::ports::{EffectError, Evidence, TargetInfo};
+use crate::ports::{Durability, EffectError, Evidence, TargetInfo};
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// The body of a record by the record's kind, for the published schema alone.
@@ -209,34 +209,44 @@ pub struct Spilled<'a> {
 /// A body longer than this goes into a blob. Well under the tape's limit for a line.
 const LONGEST_BODY: usize = 256 << 10;
 
-/// Appends a record; gives its hash.
-pub(crate) fn write<T: Serialize>(
+/// Records a step that is durable when this returns, and returns its hash.
+pub(crate) fn record_now<T: Serialize>(
     evidence: &mut dyn Evidence,
     kind: RecordKind,
     record: &T,
 ) -> Result<String, EffectError> {
-    let body = body(evidence, record)?;
-    evidence.append(kind, body)
+    place_record(evidence, kind, record, Durability::Now)
 }
 
-/// Appends a record that is made durable later; gives its hash.
-pub(crate) fn begin_to_write<T: Serialize>(
+/// Records a step that is durable once the evidence is synced, and returns its hash.
+pub(crate) fn record_at_sync<T: Serialize>(
     evidence: &mut dyn Evidence,
     kind: RecordKind,
     record: &T,
 ) -> Result<String, EffectError> {
-    let body = body(evidence, record)?;
-    evidence.write(kind, body)
+    place_record(evidence, kind, record, Durability::AtSync)
 }
 
-/// Notes a record that may wait for the next one to be appended.
-pub(crate) fn note<T: Serialize>(
+/// Records a step that becomes durable with the next one.
+pub(crate) fn record_with_next<T: Serialize>(
     evidence: &mut dyn Evidence,
     kind: RecordKind,
     record: &T,
 ) -> Result<(), EffectError> {
     let body = body(evidence, record)?;
-    evidence.note(kind, body)
+    evidence.record(kind, body, Durability::WithNext).map(drop)
+}
+
+fn place_record<T: Serialize>(
+    evidence: &mut dyn Evidence,
+    kind: RecordKind,
+    record: &T,
+    durability: Durability,
+) -> Result<String, EffectError> {
+    let body = body(evidence, record)?;
+    let hash = evidence.record(kind, body, durability)?;
+    let missing = || EffectError::new(Cause::Internal, "record", "a record was placed without a hash");
+    hash.ok_or_else(missing)
 }
 
 /// A record's body as it stands on the tape.
@@ -246,7 +256,7 @@ fn body<T: Serialize>(evidence: &mut dyn Evidence, record: &T) -> Result<Value, 
     if text.len() <= LONGEST_BODY {
         return Ok(whole);
     }
-    let body_sha256 = evidence.blob(text.as_bytes())?;
+    let body_sha256 = evidence.store_blob(text.as_bytes())?;
     let fact = |name: &str| {
         let parts = [Some(&whole), whole.get("plan")];
         parts

@@ -140,7 +140,7 @@ fn record_result(
     transcript: Option<&str>,
 ) -> Result<(), EffectError> {
     let transcript_sha256 = transcript
-        .map(|text| deps.evidence.blob(text.as_bytes()))
+        .map(|text| deps.evidence.store_blob(text.as_bytes()))
         .transpose()?;
     let slim = ToolResult {
         diff: None,
@@ -151,7 +151,7 @@ fn record_result(
         result: &slim,
         transcript_sha256: transcript_sha256.as_deref(),
     };
-    records::write(deps.evidence, RecordKind::ToolResult, &called)?;
+    records::record_now(deps.evidence, RecordKind::ToolResult, &called)?;
     Ok(())
 }
 
@@ -301,14 +301,14 @@ fn task(request: &Request<'_>, context: &Context, attempt: u32, feedback: Option
 }
 
 fn record_prompt(deps: &mut Deps<'_>, task: &ToolTask, context: &Context) -> Result<(), EffectError> {
-    let prompt_sha256 = deps.evidence.blob(records::clean_json(task)?.as_bytes())?;
+    let prompt_sha256 = deps.evidence.store_blob(records::clean_json(task)?.as_bytes())?;
     let record = Prompted {
         attempt: task.attempt,
         prompt_sha256: &prompt_sha256,
         context: task.context.iter().map(|file| file.path.as_str()).collect(),
         withheld: &context.withheld,
     };
-    records::write(deps.evidence, RecordKind::Attempt, &record).map(drop)
+    records::record_now(deps.evidence, RecordKind::Attempt, &record).map(drop)
 }
 
 fn judge(

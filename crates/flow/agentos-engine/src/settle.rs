@@ -45,7 +45,7 @@ pub(crate) fn close(deps: &mut Deps<'_>, mut outcome: Outcome) -> Outcome {
         return outcome;
     }
     let intent = outcome.evidence.take().and_then(|evidence| evidence.intent);
-    match records::write(deps.evidence, RecordKind::Refusal, &RefusalBody::of(&outcome)) {
+    match records::record_now(deps.evidence, RecordKind::Refusal, &RefusalBody::of(&outcome)) {
         Ok(head) => outcome.evidence = Some(EvidenceRef { head, intent }),
         Err(error) => unrecorded(&mut outcome, &error),
     }
@@ -85,7 +85,7 @@ pub fn begin(
         target: &target,
         policy_sha256: policy.set.sha256(),
     };
-    records::note(deps.evidence, RecordKind::Task, &record)?;
+    records::record_with_next(deps.evidence, RecordKind::Task, &record)?;
     Ok(target)
 }
 
@@ -94,13 +94,13 @@ pub fn begin(
 /// # Errors
 /// When it cannot be made durable.
 pub fn record_answer(deps: &mut Deps<'_>, answer: &[u8], attempt: u32) -> Result<(), EffectError> {
-    let answer_sha256 = deps.evidence.blob(answer)?;
+    let answer_sha256 = deps.evidence.store_blob(answer)?;
     let record = Answered {
         attempt,
         answer_sha256: &answer_sha256,
         bytes: answer.len(),
     };
-    records::note(deps.evidence, RecordKind::Answer, &record)?;
+    records::record_with_next(deps.evidence, RecordKind::Answer, &record)?;
     Ok(())
 }
 
@@ -184,7 +184,7 @@ fn locate(
     drop(base);
     let (diff_sha256, diff_blob, report) = match &found {
         Ok(found) => {
-            let blob = deps.evidence.blob(found.change.canonical_diff())?;
+            let blob = deps.evidence.store_blob(found.change.canonical_diff())?;
             (Some(found.change.sha256()), Some(blob), &found.report)
         }
         Err(report) => (None, None, report.as_ref()),
@@ -197,7 +197,7 @@ fn locate(
         diff_blob_sha256: diff_blob.as_deref(),
         report,
     };
-    records::note(deps.evidence, RecordKind::Landing, &record)?;
+    records::record_with_next(deps.evidence, RecordKind::Landing, &record)?;
     Ok(found)
 }
 
@@ -227,7 +227,7 @@ fn record_decision(
 ) -> Result<(), EffectError> {
     let policy_blob = deps
         .evidence
-        .blob(records::clean_json(&policy.sources)?.as_bytes())?;
+        .store_blob(records::clean_json(&policy.sources)?.as_bytes())?;
     let record = DecisionBody {
         diff_sha256: change.sha256(),
         base_commit: &target.base_commit,
@@ -235,7 +235,7 @@ fn record_decision(
         policy_blob_sha256: &policy_blob,
         decision,
     };
-    records::note(deps.evidence, RecordKind::Decision, &record)?;
+    records::record_with_next(deps.evidence, RecordKind::Decision, &record)?;
     Ok(())
 }
 
@@ -254,7 +254,6 @@ async fn decide_and_land(
     };
     let decision = judged(&policy.set, &found, &tool, proposal.reported_model.as_deref());
     record_decision(deps, &found.change, &decision, target, policy)?;
-    deps.evidence.prepare();
     let Found { change, report, .. } = found;
     let mut outcome = Outcome {
         report: Some(report),

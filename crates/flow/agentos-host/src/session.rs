@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentos_engine::ports::EffectError;
-use agentos_engine::ports::{Clock, Evidence};
+use agentos_engine::ports::{Clock, Durability, Evidence, RunPhase};
 use agentos_engine::settle::Deps;
 use agentos_evidence::{RecordKind, Store};
 use agentos_executor::{CopyFolder, Recovered, Repository, TargetSpec};
@@ -85,8 +85,7 @@ impl Session {
     /// Ends the run on the tape, signed, unless its last record did. What cannot be ended so is told and stands: what was
     /// done is recorded.
     pub fn seal(&mut self, host: &Host) {
-        self.tape.end();
-        if let Err(error) = self.tape.sync() {
+        if let Err(error) = self.tape.make_durable(RunPhase::Ends, None) {
             let message = format!("the end of this run is not signed: {}", error.message);
             host.notify(Notice::new("evidence-unsigned", message));
         }
@@ -168,7 +167,7 @@ fn recover(host: &Host, repo: &Repository, tape: &mut Tape) -> Result<Option<Rec
     };
     host.notify(Notice::recovered(&recovered));
     let body = serde_json::to_value(&recovered).unwrap_or_default();
-    tape.append(RecordKind::Recovered, body)?;
+    tape.record(RecordKind::Recovered, body, Durability::Now)?;
     tracing::debug!(at = %SystemClock.now(), run = %recovered.run, "recovered");
     Ok(Some(recovered))
 }

@@ -3,7 +3,7 @@
 //! Owns: one run's view of the tape. Never: goes on when a record is not durable.
 
 use agentos_engine::Cause;
-use agentos_engine::ports::{Clock, EffectError, Evidence};
+use agentos_engine::ports::{Clock, Durability, EffectError, Evidence, RunPhase};
 use agentos_evidence::SyncFile;
 use agentos_evidence::{EvidenceError, Record, RecordKind, RunFacts, Store};
 use agentos_tool::{RunId, Timestamp};
@@ -21,9 +21,9 @@ pub struct Tape {
     facts: RunFacts,
     /// The facts of what is durable, while something is not.
     durable: Option<RunFacts>,
-    /// A record of this run is written or noted.
+    /// Whether the run left a record since its last checkpoint.
     begun: bool,
-    /// The key that signs the run's end, once it was looked for.
+    /// The key that signs the run's end, once it was looked up.
     key: Option<Result<Kept, Unsigned>>,
 }
 
@@ -41,11 +41,45 @@ impl Tape {
         }
     }
 
-    /// The time of a record, and its body without secrets.
-    fn cleaned(&mut self, body: serde_json::Value) -> Result<(Timestamp, serde_json::Value), EffectError> {
+    /// Returns the time of a record and its body without secrets.
+    fn begin_record(
+        &mut self,
+        body: serde_json::Value,
+    ) -> Result<(Timestamp, serde_json::Value), EffectError> {
         let body = agentos_evidence::clean(body).map_err(|error| broken(&error))?;
         self.begun = true;
         Ok((SystemClock.now(), body))
+    }
+
+    /// Looks up the key that signs the run's end, while no lock is held yet.
+    fn look_up_key(&mut self) {
+        let host = &self.host;
+        self.key.get_or_insert_with(|| evidence_key::signer(host));
+    }
+
+    /// Gives a record its place on the tape and returns its hash.
+    fn place_record(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError> {
+        let (now, body) = self.begin_record(body)?;
+        let record = self
+            .store
+            .write(self.run.as_str(), kind, body.clone(), now.as_str())
+            .map_err(|error| broken(&error))?;
+        self.host.observer().record(kind, &now, &body);
+        // What could not be recorded is no fact: the checkpoint speaks of what is on the tape.
+        self.durable.get_or_insert_with(|| self.facts.clone());
+        self.facts.take(kind, &body, now.as_str());
+        Ok(record.hash)
+    }
+
+    /// Keeps a record until the next one is placed.
+    fn defer_record(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<(), EffectError> {
+        let (now, body) = self.begin_record(body)?;
+        self.store
+            .note(self.run.as_str(), kind, body.clone(), now.as_str())
+            .map_err(|error| broken(&error))?;
+        self.host.observer().record(kind, &now, &body);
+        self.facts.take(kind, &body, now.as_str());
+        Ok(())
     }
 
     /// A checkpoint, if the run left any record since the last. What could not be signed is told and stands: what was
@@ -73,8 +107,46 @@ impl Tape {
         }
     }
 
-    /// What is not on the tape is no fact.
-    fn told(&mut self, synced: Result<(), EvidenceError>) -> Result<(), EffectError> {
+    /// The store, for reading.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+}
+
+impl Evidence for Tape {
+    fn record(
+        &mut self,
+        kind: RecordKind,
+        body: serde_json::Value,
+        durability: Durability,
+    ) -> Result<Option<String>, EffectError> {
+        match durability {
+            Durability::AtSync => {
+                self.look_up_key();
+                self.place_record(kind, body).map(Some)
+            }
+            Durability::Now => {
+                let hash = self.place_record(kind, body)?;
+                self.make_durable(RunPhase::Continues, None)?;
+                Ok(Some(hash))
+            }
+            Durability::WithNext => {
+                self.look_up_key();
+                self.defer_record(kind, body).map(|()| None)
+            }
+        }
+    }
+
+    fn make_durable(&mut self, phase: RunPhase, sync: Option<&mut SyncFile<'_>>) -> Result<(), EffectError> {
+        match phase {
+            RunPhase::Continues => {}
+            RunPhase::Ends => self.write_checkpoint(),
+        }
+        let synced = match sync {
+            Some(sync) => self.store.sync_with(sync),
+            None => self.store.sync(),
+        };
+        // What is not on the tape is no fact.
         if let Some(facts) = self.durable.take()
             && synced.is_err()
         {
@@ -83,62 +155,7 @@ impl Tape {
         synced.map_err(|error| broken(&error))
     }
 
-    /// The store, for reading.
-    pub fn store(&self) -> &Store {
-        &self.store
-    }
-}
-
-impl Evidence for Tape {
-    fn append(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError> {
-        let hash = self.write(kind, body)?;
-        self.sync()?;
-        Ok(hash)
-    }
-
-    fn write(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<String, EffectError> {
-        let (now, body) = self.cleaned(body)?;
-        let record = self
-            .store
-            .write(self.run.as_str(), kind, body.clone(), now.as_str())
-            .map_err(|error| broken(&error))?;
-        self.host.observer().record(kind, &now, &body);
-        // What could not be recorded is no fact: the checkpoint speaks of what is on the tape.
-        self.durable.get_or_insert_with(|| self.facts.clone());
-        self.facts.take(kind, &body, now.as_str());
-        Ok(record.hash)
-    }
-
-    fn sync(&mut self) -> Result<(), EffectError> {
-        let synced = self.store.sync();
-        self.told(synced)
-    }
-
-    fn sync_with(&mut self, sync: &mut SyncFile<'_>) -> Result<(), EffectError> {
-        let synced = self.store.sync_with(sync);
-        self.told(synced)
-    }
-
-    fn prepare(&mut self) {
-        let host = &self.host;
-        self.key.get_or_insert_with(|| evidence_key::signer(host));
-    }
-
-    fn end(&mut self) {
-        self.write_checkpoint();
-    }
-
-    fn note(&mut self, kind: RecordKind, body: serde_json::Value) -> Result<(), EffectError> {
-        let (now, body) = self.cleaned(body)?;
-        self.store
-            .note(self.run.as_str(), kind, body.clone(), now.as_str())
-            .map_err(|error| broken(&error))?;
-        self.host.observer().record(kind, &now, &body);
-        self.facts.take(kind, &body, now.as_str());
-        Ok(())
-    }
-
-    fn blob(&mut self, bytes: &[u8]) -> Result<String, EffectError> {
+    fn store_blob(&mut self, bytes: &[u8]) -> Result<String, EffectError> {
         self.store.put_blob(bytes).map_err(|error| broken(&error))
     }
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use agentos_testkit::cli::Cli;
 use agentos_testkit::repo::{TestRepo, read_file, write_file};
 
+use crate::calls::can_trace;
+use crate::kill::{Kind, Place, everything};
 use crate::support::{SLOPPY_FIX, WORKFLOW_EDIT, agentos, pipe_in, run_in, seen, signing, small_repo};
 
 fn with_two_runs() -> TestRepo {
@@ -344,4 +346,28 @@ fn the_list_says_how_each_run_ended() {
             "nothing to do: empty"
         ]
     );
+}
+
+#[test]
+fn the_signing_key_is_looked_up_before_a_landing_locks_anything() {
+    if !can_trace() {
+        return;
+    }
+    let place = Place::new(Kind::Normal);
+    let tracer = place.tracer();
+    let trace = tracer.home().join("calls");
+    let args = ["-f", "-o", trace.to_str().unwrap(), "-e", "trace=%file"];
+    let agentos = [env!("CARGO_BIN_EXE_agentos"), "apply", "-", "--yes"];
+    let landed = tracer
+        .run_with_input(&[&args[..], &agentos].concat(), everything().as_bytes())
+        .unwrap();
+    assert_eq!(landed.code, Some(0), "{landed}");
+    let calls = String::from_utf8(read_file(&trace)).unwrap();
+    let lines = |name: &str| {
+        let found = calls.lines().enumerate().filter(|(_, call)| call.contains(name));
+        Vec::from_iter(found.map(|(at, _)| at))
+    };
+    let (looked_up, locked) = (lines("credentials.json"), lines("agentos/lock\""));
+    assert!(!looked_up.is_empty() && !locked.is_empty(), "{calls}");
+    assert!(looked_up.iter().max() < locked.iter().min(), "{calls}");
 }

@@ -69,7 +69,7 @@ pub(super) async fn consent(
         request: request.as_ref(),
         answers: proposal.answers.as_deref(),
     };
-    records::note(deps.evidence, RecordKind::Consent, &record)?;
+    records::record_with_next(deps.evidence, RecordKind::Consent, &record)?;
     Ok(match answer {
         Answer::Yes(consent) => Consented::Given(consent),
         Answer::No => Consented::Declined,
@@ -120,7 +120,7 @@ fn request(
     Ok(ConsentRequest {
         hashes: hashes.clone(),
         target: target.clone(),
-        diff_blob_sha256: deps.evidence.blob(change.canonical_diff())?,
+        diff_blob_sha256: deps.evidence.store_blob(change.canonical_diff())?,
         tool: proposal.tool.clone(),
         reported_model: proposal.reported_model.clone(),
         message: proposal.message.clone(),
@@ -146,6 +146,6 @@ pub fn deny(
         request: None,
         answers: Some(run),
     };
-    records::write(deps.evidence, RecordKind::Consent, &record)?;
+    records::record_now(deps.evidence, RecordKind::Consent, &record)?;
     Ok(())
 }

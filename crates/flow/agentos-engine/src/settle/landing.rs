@@ -8,7 +8,7 @@ use agentos_policy::{Approved, Hashes};
 use serde_json::Value;
 
 use super::proposal::{Deps, Proposal};
-use crate::ports::{EffectError, Evidence, LandOrder, Landed, LandingRecords, TargetInfo, Writes};
+use crate::ports::{EffectError, Evidence, LandOrder, Landed, LandingRecords, RunPhase, TargetInfo, Writes};
 use crate::records::{self, IntentBody};
 
 /// What the executor did.
@@ -42,19 +42,18 @@ pub(super) fn write(
     let (mut intent, receipt) = (recorder.intent, recorder.receipt);
     let landed = match landed {
         Ok(landed) => {
-            let receipt = receipt.unwrap_or_else(|| {
-                let head = ended(deps.evidence, &landed.receipt, landed.recovered.as_ref())?;
-                deps.evidence.sync().map(|()| head)
-            });
+            let receipt = receipt
+                .unwrap_or_else(|| end_run(deps.evidence, &landed.receipt, landed.recovered.as_ref(), None));
             Ok((landed, receipt))
         }
         Err(error) => {
             // Nobody shall wait for the tape while this one lands again.
-            if deps.evidence.sync().is_err() {
+            if deps.evidence.make_durable(RunPhase::Continues, None).is_err() {
                 intent = None;
             }
             let recovered = error.recovered.as_ref();
-            let recorded = recovered.map(|body| records::write(deps.evidence, RecordKind::Recovered, body));
+            let recorded =
+                recovered.map(|body| records::record_now(deps.evidence, RecordKind::Recovered, body));
             match recorded {
                 Some(Err(error)) => Err(error),
                 Some(Ok(_)) | None => Err(error),
@@ -78,13 +77,13 @@ impl LandingRecords for Recorder<'_> {
             plan,
             hashes: &self.hashes,
         };
-        let hash = records::begin_to_write(self.evidence, RecordKind::Intent, &body)?;
+        let hash = records::record_at_sync(self.evidence, RecordKind::Intent, &body)?;
         self.intent = Some(hash.clone());
         Ok(hash)
     }
 
     fn durable(&mut self, sync: &mut SyncFile<'_>) -> Result<(), EffectError> {
-        let durable = self.evidence.sync_with(sync);
+        let durable = self.evidence.make_durable(RunPhase::Continues, Some(sync));
         if durable.is_err() {
             self.intent = None;
         }
@@ -92,22 +91,22 @@ impl LandingRecords for Recorder<'_> {
     }
 
     fn receipt(&mut self, receipt: Value, recovered: Option<Value>, sync: &mut SyncFile<'_>) {
-        let head = ended(self.evidence, &receipt, recovered.as_ref());
-        self.receipt = Some(head.and_then(|head| self.evidence.sync_with(sync).map(|()| head)));
+        self.receipt = Some(end_run(self.evidence, &receipt, recovered.as_ref(), Some(sync)));
     }
 }
 
-/// Writes the last records of a landing; gives the receipt's hash.
-fn ended(
+/// Records the receipt and ends the run, in one wait for the disk; returns the receipt's hash.
+fn end_run(
     evidence: &mut dyn Evidence,
     receipt: &Value,
     recovered: Option<&Value>,
+    sync: Option<&mut SyncFile<'_>>,
 ) -> Result<String, EffectError> {
     if let Some(recovered) = recovered {
-        records::begin_to_write(evidence, RecordKind::Recovered, recovered)?;
+        records::record_at_sync(evidence, RecordKind::Recovered, recovered)?;
     }
-    let head = records::begin_to_write(evidence, RecordKind::Receipt, receipt)?;
-    evidence.end();
+    let head = records::record_at_sync(evidence, RecordKind::Receipt, receipt)?;
+    evidence.make_durable(RunPhase::Ends, sync)?;
     Ok(head)
 }
 

@@ -1,12 +1,13 @@
 //! What the flow says when an effect fails at each station: never more, and never less, than what happened.
 
-use agentos_evidence::SyncFile;
 use std::any::Any;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use agentos_evidence::RecordKind;
+use agentos_evidence::{RecordKind, SyncFile};
 use agentos_landing::{Base, BaseError, Change, DirEntry, Entry, EntryKind, FileMode, KnownBlob};
 use agentos_policy::{Approved, PolicySet, ToolFacts};
 use agentos_tool::{Enforcement, ExecutionMode, RunId, StateMeasurement, Timestamp};
@@ -14,8 +15,8 @@ use serde_json::{Value, json};
 
 use super::{Deps, Proposal, apply};
 use crate::ports::{
-    Answer, Cancel, Clock, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, Evidence, LandOrder,
-    Landed, LandingRecords, Measured, PolicyInForce, Repository, TargetInfo, Writes,
+    Answer, Cancel, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability, EffectError, Evidence,
+    LandOrder, Landed, LandingRecords, Measured, PolicyInForce, Repository, RunPhase, TargetInfo, Writes,
 };
 use crate::{Cause, Outcome, OutcomeKind};
 
@@ -66,11 +67,16 @@ impl Base for Files {
 /// How the executor behaves.
 enum Behaviour {
     Lands,
+    /// Lands what brings nothing else to the disk, so that the receipt is recorded afterwards.
+    LandsWithoutReceipt,
     Refuses,
     Unfinished,
 }
 
-struct Repo(Behaviour);
+/// Everything that the effects were asked to do, in order.
+type Log = Rc<RefCell<Vec<String>>>;
+
+struct Repo(Behaviour, Log);
 
 struct Nothing;
 
@@ -131,16 +137,26 @@ impl Repository for Repo {
         records: &mut dyn LandingRecords,
     ) -> Result<Landed, EffectError> {
         records.intent(json!({ "tree": "4" }))?;
-        records.durable(&mut |_| Ok(()))?;
+        let wait_for_disk = |_: &Path| {
+            self.1.borrow_mut().push("the executor syncs".to_owned());
+            Ok(())
+        };
+        records.durable(&mut { wait_for_disk })?;
+        self.1.borrow_mut().push("the executor moves the ref".to_owned());
         let failed = |code: &str| EffectError::new(Cause::Repository, code, "the reason");
+        let landed = Landed {
+            commit: Some("5".repeat(40)),
+            tree: "4".repeat(40),
+            kept: Vec::new(),
+            recovered: None,
+            receipt: json!({}),
+        };
         match self.0 {
-            Behaviour::Lands => Ok(Landed {
-                commit: Some("5".repeat(40)),
-                tree: "4".repeat(40),
-                kept: Vec::new(),
-                recovered: None,
-                receipt: json!({}),
-            }),
+            Behaviour::Lands => {
+                records.receipt(json!({}), None, &mut { wait_for_disk });
+                Ok(landed)
+            }
+            Behaviour::LandsWithoutReceipt => Ok(landed),
             Behaviour::Refuses => Err(failed("dirty-overlap")),
             Behaviour::Unfinished => Err(EffectError {
                 written: true,
@@ -150,16 +166,22 @@ impl Repository for Repo {
     }
 }
 
-/// A tape that fails on one kind of record.
+/// A tape that fails on one kind of record, and keeps what it was asked in order.
 #[derive(Default)]
 struct Tape {
     fails_on: Option<RecordKind>,
     kinds: Vec<RecordKind>,
+    log: Log,
     blobs: BTreeMap<String, Vec<u8>>,
 }
 
 impl Evidence for Tape {
-    fn append(&mut self, kind: RecordKind, _body: Value) -> Result<String, EffectError> {
+    fn record(
+        &mut self,
+        kind: RecordKind,
+        _body: Value,
+        durability: Durability,
+    ) -> Result<Option<String>, EffectError> {
         if self.fails_on == Some(kind) {
             return Err(EffectError::new(
                 Cause::Evidence,
@@ -168,30 +190,20 @@ impl Evidence for Tape {
             ));
         }
         self.kinds.push(kind);
-        Ok(format!("sha256:{}", self.kinds.len()))
+        self.log.borrow_mut().push(format!("{kind:?}: {durability:?}"));
+        let hash = format!("sha256:{}", self.kinds.len());
+        Ok((durability != Durability::WithNext).then_some(hash))
     }
 
-    fn write(&mut self, kind: RecordKind, body: Value) -> Result<String, EffectError> {
-        self.append(kind, body)
+    fn make_durable(&mut self, phase: RunPhase, sync: Option<&mut SyncFile<'_>>) -> Result<(), EffectError> {
+        self.log
+            .borrow_mut()
+            .push(format!("make durable, the run {phase:?}"));
+        sync.map_or(Ok(()), |sync| sync(Path::new("tape")))
+            .map_err(|error| EffectError::new(Cause::Evidence, "x", error.to_string()))
     }
 
-    fn sync(&mut self) -> Result<(), EffectError> {
-        Ok(())
-    }
-
-    fn sync_with(&mut self, _sync: &mut SyncFile<'_>) -> Result<(), EffectError> {
-        Ok(())
-    }
-
-    fn prepare(&mut self) {}
-
-    fn end(&mut self) {}
-
-    fn note(&mut self, kind: RecordKind, body: Value) -> Result<(), EffectError> {
-        self.append(kind, body).map(drop)
-    }
-
-    fn blob(&mut self, bytes: &[u8]) -> Result<String, EffectError> {
+    fn store_blob(&mut self, bytes: &[u8]) -> Result<String, EffectError> {
         let id = format!("sha256:{:064}", self.blobs.len());
         self.blobs.insert(id.clone(), bytes.to_vec());
         Ok(id)
@@ -224,6 +236,11 @@ impl Clock for Noon {
 }
 
 fn applied(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Vec<RecordKind>) {
+    let (outcome, tape) = apply_logged(behaviour, fails_on);
+    (outcome, tape.kinds)
+}
+
+fn apply_logged(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Tape) {
     let never = Box::pin(std::future::pending());
     asked(behaviour, fails_on, DIFF, &mut Nobody, never)
 }
@@ -235,13 +252,13 @@ fn asked(
     answer: &[u8],
     consent: &mut dyn ConsentPort,
     mut cancel: Cancel<'_>,
-) -> (Outcome, Vec<RecordKind>) {
+) -> (Outcome, Tape) {
     let run = RunId::parse("run-1").unwrap();
-    let repo = Repo(behaviour);
     let mut tape = Tape {
         fails_on,
         ..Tape::default()
     };
+    let repo = Repo(behaviour, Rc::clone(&tape.log));
     let mut deps = Deps {
         repo: &repo,
         evidence: &mut tape,
@@ -273,13 +290,13 @@ fn asked(
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let outcome = runtime.block_on(apply(&mut deps, "apply", "x", &proposal, &mut cancel));
-    (outcome, tape.kinds)
+    (outcome, tape)
 }
 
 #[test]
 fn a_run_that_is_stopped_at_its_question_leaves_the_request_open() {
     let stopped = Box::pin(std::future::ready(()));
-    let (outcome, kinds) = asked(Behaviour::Lands, None, WORKFLOW, &mut Silent, stopped);
+    let (outcome, tape) = asked(Behaviour::Lands, None, WORKFLOW, &mut Silent, stopped);
     assert_eq!(
         (outcome.outcome, outcome.cause, outcome.code.as_deref()),
         (
@@ -291,7 +308,7 @@ fn a_run_that_is_stopped_at_its_question_leaves_the_request_open() {
         outcome.message
     );
     use RecordKind::{Answer, Consent, Decision, Landing, Refusal, Task};
-    assert_eq!(kinds, [Task, Answer, Landing, Decision, Consent, Refusal]);
+    assert_eq!(tape.kinds, [Task, Answer, Landing, Decision, Consent, Refusal]);
 }
 
 #[test]
@@ -305,6 +322,37 @@ fn a_landing_leaves_every_station_on_the_tape_in_order() {
     );
     use RecordKind::{Answer, Decision, Intent, Landing, Receipt, Task};
     assert_eq!(kinds, [Task, Answer, Landing, Decision, Intent, Receipt]);
+}
+
+#[test]
+fn the_intent_is_durable_before_anything_is_visible_and_receipt_and_end_share_one_wait() {
+    let (_, tape) = apply_logged(Behaviour::Lands, None);
+    insta::assert_snapshot!(tape.log.borrow().join("\n"), @r"
+    Task: WithNext
+    Answer: WithNext
+    Landing: WithNext
+    Decision: WithNext
+    Intent: AtSync
+    make durable, the run Continues
+    the executor syncs
+    the executor moves the ref
+    Receipt: AtSync
+    make durable, the run Ends
+    the executor syncs
+    ");
+    let (_, tape) = apply_logged(Behaviour::LandsWithoutReceipt, None);
+    insta::assert_snapshot!(tape.log.borrow().join("\n"), @r"
+    Task: WithNext
+    Answer: WithNext
+    Landing: WithNext
+    Decision: WithNext
+    Intent: AtSync
+    make durable, the run Continues
+    the executor syncs
+    the executor moves the ref
+    Receipt: AtSync
+    make durable, the run Ends
+    ");
 }
 
 #[test]
@@ -324,18 +372,20 @@ fn without_a_durable_record_nothing_goes_on() {
 
 #[test]
 fn a_commit_whose_receipt_is_lost_is_named_and_is_no_refusal() {
-    let (outcome, kinds) = applied(Behaviour::Lands, Some(RecordKind::Receipt));
-    assert_eq!(
-        (outcome.outcome, outcome.cause),
-        (OutcomeKind::Failed, Cause::Evidence)
-    );
-    assert_eq!(outcome.commit, Some("5".repeat(40)));
-    assert!(
-        outcome.message.contains("landed") && outcome.message.contains("the disk is full"),
-        "{}",
-        outcome.message
-    );
-    assert!(!kinds.contains(&RecordKind::Refusal));
+    for behaviour in [Behaviour::Lands, Behaviour::LandsWithoutReceipt] {
+        let (outcome, kinds) = applied(behaviour, Some(RecordKind::Receipt));
+        assert_eq!(
+            (outcome.outcome, outcome.cause),
+            (OutcomeKind::Failed, Cause::Evidence)
+        );
+        assert_eq!(outcome.commit, Some("5".repeat(40)));
+        assert!(
+            outcome.message.contains("landed") && outcome.message.contains("the disk is full"),
+            "{}",
+            outcome.message
+        );
+        assert!(!kinds.contains(&RecordKind::Refusal));
+    }
 }
 
 #[test]
