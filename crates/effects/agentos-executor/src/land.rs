@@ -141,7 +141,7 @@ impl Repository {
         let mut receipt = receipt_of(plan, change, &prepared);
         receipt.commit = commit.map(|id| id.to_string());
         receipt.signed = commit.map(|_| signer.map_or(Signed::No, CommitSigner::format));
-        self.publish(plan, change, &prepared, &mut receipt, held.as_mut(), intents)?;
+        self.publish(plan, change, &prepared, &mut receipt, held, intents)?;
         Ok(receipt)
     }
 

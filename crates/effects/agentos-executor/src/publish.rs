@@ -28,7 +28,7 @@ impl Repository {
         change: &Change,
         prepared: &Prepared,
         receipt: &mut Receipt,
-        held: Option<&mut HeldIndex>,
+        held: Option<HeldIndex>,
         records: &mut dyn IntentSink,
     ) -> Result<(), ExecError> {
         let target = &plan.target;
@@ -105,7 +105,7 @@ impl Repository {
         &self,
         journal: &Journal,
         root: &Path,
-        held: &mut HeldIndex,
+        mut held: HeldIndex,
         receipt: &mut Receipt,
         records: &mut dyn IntentSink,
     ) -> Result<(), ExecError> {
@@ -117,12 +117,15 @@ impl Repository {
             kept,
             unsynced,
             replaced,
-        } = worktree::settle_unless_edited(self, held, root, &journal.files, branch)?;
+        } = worktree::settle_unless_edited(self, &mut held, root, &journal.files, branch)?;
         receipt.kept = kept;
         receipt.work_tree_updated = true;
         self.reach("settled");
         disk::beside(replaced, || self.tell(unsynced, receipt, records))?;
         self.reach("receipt durable");
+        // Before the journal: a lock of ours without a journal tells the next call that nothing was made.
+        drop(held);
+        self.reach("index let go");
         self.remove_journal()?;
         self.reach("journal cleared");
         Ok(())

@@ -65,6 +65,15 @@ fn killed_at(wanted: &str) -> agentos_testkit::repo::TestRepo {
 }
 
 #[test]
+fn a_landing_that_was_killed_after_its_last_step_is_not_reported_as_taken_back() {
+    let repo = killed_at("journal cleared");
+    assert_eq!(repo.read("src/lib.rs"), LIB_FIXED.as_bytes());
+    let json = run_in(&repo, &["recover", "--json"]).json().unwrap();
+    assert_eq!(json["recovered"], serde_json::Value::Null, "{json}");
+    assert!(!repo.has(".git/index.lock"));
+}
+
+#[test]
 fn what_cannot_be_finished_now_stops_every_verb_that_lands_and_is_named() {
     let repo = killed_at("branch moved");
     // The lock is another program's by now.
