@@ -173,6 +173,9 @@ impl Repository {
         if now == Some(commit) || head == Some(commit) {
             return Ok(RecoveryOutcome::Finished);
         }
+        if self.is_only_logged(journal, owner, now, commit)? {
+            return Ok(RecoveryOutcome::RolledBack);
+        }
         if self.was_made(journal, owner, commit) {
             return Ok(RecoveryOutcome::Superseded);
         }
@@ -300,6 +303,27 @@ impl Repository {
         let holds_any =
             || Ok::<_, ExecError>(find_others(owner, root, &journal.files)?.len() < journal.files.len());
         Ok(may_be && (is_told || holds_any()?))
+    }
+
+    /// Returns whether the log says that the branch moved, and nothing else does. libgit2 writes the log before the ref, so
+    /// a landing can die in between. Whoever moves a branch back adds to its log, and who deletes one deletes its log.
+    fn is_only_logged(
+        &self,
+        journal: &Journal,
+        owner: Option<&Repository>,
+        now: Option<Oid>,
+        commit: Oid,
+    ) -> Result<bool, ExecError> {
+        let parent = oid(&journal.parent)?;
+        if now.is_some_and(|now| now != parent) || self.last_move(&journal.refname) != Some(commit) {
+            return Ok(false);
+        }
+        match (owner, owner.and_then(Repository::work_dir)) {
+            (Some(owner), Some(root)) if journal.writes.touches_work_tree() => {
+                Ok(find_others(owner, root, &journal.files)?.len() == journal.files.len())
+            }
+            (Some(_) | None, Some(_) | None) => Ok(true),
+        }
     }
 
     /// Did the branch ever lead to this commit? It may have been renamed, amended or reset since.

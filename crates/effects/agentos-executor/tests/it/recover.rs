@@ -318,6 +318,26 @@ fn a_branch_is_not_moved_again_where_nothing_or_somebody_says_that_it_was_moved(
 }
 
 #[test]
+fn a_branch_whose_move_was_only_logged_was_not_moved() {
+    let repo = example();
+    let before = repo.git(&["rev-parse", "HEAD"]);
+    cut_short(&repo, &TargetSpec::CurrentBranch);
+    remove_file(&repo.path().join("z"));
+    lose_the_work_tree(&repo, &before);
+    lose_the_branch(&repo, &format!("{before}\n"), false);
+    let recovered = open(&repo).recover().unwrap().unwrap();
+    assert_eq!(
+        (recovered.outcome, recovered.commit),
+        (RecoveryOutcome::RolledBack, None)
+    );
+    assert_eq!(
+        (repo.git(&["rev-parse", "main"]), repo.status()),
+        (before, String::new())
+    );
+    assert_sound(&repo);
+}
+
+#[test]
 fn a_change_that_was_not_made_is_taken_back() {
     let repo = example();
     let head = repo.git(&["rev-parse", "HEAD"]);
