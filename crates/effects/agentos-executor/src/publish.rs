@@ -2,6 +2,8 @@
 //!
 //! Owns: journal, staged files, ref, index and work tree, journal cleared. Before the ref moves, nothing is visible;
 //! after it, everything can be redone from the journal. Never: checks whether a change may land.
+//!
+//! The states that a crash can leave are a table in the documentation of `recover`.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
-//! Finishing or taking back what a killed landing left.
+//! Finishing or rolling back what a killed landing left.
 //!
-//! Owns: the decision, from the journal and where the ref stands, and letting go of locks that a dead process of ours
+//! Owns: the decision, from the journal and where the ref stands, and removing locks that a dead process of ours
 //! holds. Never: overwrites what somebody edited since, writes where
 //! another branch is checked out by now, or removes a lock that may be another program's.
+#![doc = include_str!("crash-states.md")]
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -111,6 +112,7 @@ impl Repository {
         }
         self.reach("recovered");
         self.clear_journal()?;
+        self.reach("journal cleared");
         Ok((outcome, kept))
     }
 

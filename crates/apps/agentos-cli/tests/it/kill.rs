@@ -1,14 +1,16 @@
 //! Killed at any step, a landing is wholly made or wholly not, and the next command sees to it.
 //!
 //! Owns: every place where a debug build can be ended, for each kind of change, repository and target. The normal
-//! run takes a sample; `AGENTOS_KILL_ALL=1` takes every place and every place of the recovery as well.
+//! run takes a sample; `AGENTOS_KILL_ALL=1` takes every place and every place of the recovery as well. Each state that
+//! is left must be a row of the executor's table, and recovery must do what that row says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use agentos_testkit::cli::{Cli, CliOutput};
 use agentos_testkit::repo::TestRepo;
 
+use crate::kill_states::{Contents, CrashState, CrashTable, WatchedLanding};
 use crate::support::agentos;
 
 /// In the normal run: every so many places, each scenario beginning at another one.
@@ -53,6 +55,8 @@ fn scenarios() -> Vec<Scenario> {
     for diff in [MODIFY, ADD, DELETE, RENAME, MODE] {
         found.push((Kind::Normal, diff.to_owned(), &[][..]));
     }
+    // Nothing is staged: only so the intent is on the tape while the working tree has no temporary name.
+    found.push((Kind::Normal, DELETE.to_owned(), &["--no-commit"]));
     let targets: [(Kind, &[&[&str]]); 3] = [
         (
             Kind::Normal,
@@ -78,7 +82,10 @@ fn scenarios() -> Vec<Scenario> {
 /// A repository of one kind, with work of the user's own in its work tree.
 pub struct Place {
     repo: TestRepo,
+    kind: Kind,
     dir: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
     cli: Cli,
 }
 
@@ -115,7 +122,19 @@ impl Place {
             agentos_testkit::repo::write_file(&dir.join("mine/own.txt"), "mine\n");
         }
         let cli = agentos().in_dir(&dir);
-        Self { repo, dir, cli }
+        let [git_dir, common_dir] = ["--absolute-git-dir", "--git-common-dir"].map(|which| {
+            dir.join(repo.git_in(&dir, &["rev-parse", which]))
+                .canonicalize()
+                .unwrap()
+        });
+        Self {
+            repo,
+            kind,
+            dir,
+            git_dir,
+            common_dir,
+            cli,
+        }
     }
 
     fn git(&self, args: &[&str]) -> String {
@@ -140,32 +159,48 @@ impl Place {
         output
     }
 
-    /// Everything that must be wholly before or wholly after: commits by their trees, since ids hold the time.
-    pub fn state(&self) -> BTreeMap<String, String> {
-        let mut state = BTreeMap::new();
+    /// Everything that must be wholly before or wholly after, with what git says of it.
+    pub fn state(&self) -> Contents {
+        let mut state = self.contents();
+        if self.kind != Kind::Bare {
+            let status = ["status", "--porcelain", "--untracked-files=all"];
+            state.insert("status".to_owned(), self.git(&status));
+        }
+        state
+    }
+
+    /// Returns refs, index and files, and changes nothing: `git status` may write the index. Commits are told by their
+    /// trees, since ids hold the time.
+    pub fn contents(&self) -> Contents {
+        let mut state = Contents::new();
         let format = "--format=%(refname) %(tree)";
         state.insert(
             "refs".to_owned(),
             self.git(&["for-each-ref", format, "refs/heads"]),
         );
-        if self.git(&["rev-parse", "--is-bare-repository"]) == "true" {
-            return state;
+        if self.kind != Kind::Bare {
+            state.insert("index".to_owned(), self.git(&["ls-files", "--stage"]));
+            files(&self.dir, &self.dir, &mut state);
         }
-        state.insert("index".to_owned(), self.git(&["ls-files", "--stage"]));
-        let status = ["status", "--porcelain", "--untracked-files=all"];
-        state.insert("status".to_owned(), self.git(&status));
-        files(&self.dir, &self.dir, &mut state);
         state
+    }
+
+    /// Returns the text in the lock of the index; `None` if it is not locked.
+    pub fn index_lock(&self) -> Option<String> {
+        std::fs::read_to_string(self.git_dir.join("index.lock")).ok()
+    }
+
+    /// Returns the folder of journal and tape.
+    pub fn state_dir(&self) -> PathBuf {
+        self.common_dir.join("agentos")
     }
 
     /// What must hold whatever happened.
     pub fn assert_sound(&self, what: &str) {
         self.git(&["fsck", "--strict", "--full", "--no-dangling"]);
-        let git_dir = PathBuf::from(self.git(&["rev-parse", "--absolute-git-dir"]));
-        let common = self.dir.join(self.git(&["rev-parse", "--git-common-dir"]));
         let mut left = Vec::new();
-        for dir in BTreeSet::from([git_dir, common.canonicalize().unwrap()]) {
-            leftovers(&dir, &mut left);
+        for dir in BTreeSet::from([&self.git_dir, &self.common_dir]) {
+            leftovers(dir, &mut left);
         }
         leftovers(&self.dir, &mut left);
         assert_eq!(left, Vec::<PathBuf>::new(), "{what}");
@@ -175,7 +210,7 @@ impl Place {
 }
 
 /// Content and mode of everything in a work tree but git's own.
-fn files(root: &Path, dir: &Path, state: &mut BTreeMap<String, String>) {
+fn files(root: &Path, dir: &Path, state: &mut Contents) {
     use std::os::unix::fs::PermissionsExt;
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -208,8 +243,13 @@ pub fn leftovers(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Kills a landing at the chosen places; gives how many there were to choose from.
-fn kill(scenario: &Scenario, chosen: &dyn Fn(u64) -> bool, recoveries: bool) -> (u64, u64) {
+/// Kills a landing at the chosen places; returns how often it was killed, and how many places there were to choose from.
+fn kill(
+    scenario: &Scenario,
+    chosen: &dyn Fn(u64) -> bool,
+    recoveries: bool,
+    table: &mut CrashTable,
+) -> (u64, u64) {
     let mut place = Place::new(scenario.kind);
     let before = place.state();
     let landed = place.apply(scenario, 0);
@@ -222,6 +262,7 @@ fn kill(scenario: &Scenario, chosen: &dyn Fn(u64) -> bool, recoveries: bool) -> 
         if !chosen(number) && number > 1 {
             continue;
         }
+        let landing = WatchedLanding::new(&place, scenario.target, &before, &after);
         let output = place.apply(scenario, number);
         if let Some(code) = output.code {
             assert_eq!(code, 0, "{scenario:?} at {number}: {output}");
@@ -229,30 +270,41 @@ fn kill(scenario: &Scenario, chosen: &dyn Fn(u64) -> bool, recoveries: bool) -> 
         }
         killed += 1;
         let what = format!("{scenario:?} at {number}");
+        let mut left = landing.observe(&place);
+        table.meet(&left, &what);
         if recoveries {
-            killed += kill_recovery(&place);
+            killed += kill_recovery(&place, &landing, &mut left, table);
         }
         let recovered = place.run(&["recover", "--json"], "", 0);
         assert_eq!(recovered.code, Some(0), "{what}: {recovered}");
+        let is_made = table.check_recovery(&left, &recovered, &what);
         let state = place.state();
-        assert!(
-            state == before || state == after,
-            "{what}: {recovered}\n{state:#?}"
-        );
+        let wanted = if is_made { &after } else { &before };
+        assert!(state == *wanted, "{what}: {left:?} {recovered}\n{state:#?}");
         place.assert_sound(&what);
-        if state == after {
+        if is_made {
             place = Place::new(scenario.kind);
         }
     }
     panic!("{scenario:?} never comes to its end");
 }
 
-/// Kills the recovery at each of its places.
-fn kill_recovery(place: &Place) -> u64 {
+/// Kills the recovery at each of its places; `left` is what the last kill left.
+fn kill_recovery(
+    place: &Place,
+    landing: &WatchedLanding<'_>,
+    left: &mut CrashState,
+    table: &mut CrashTable,
+) -> u64 {
     for number in 1..MOST_PLACES {
-        if place.run(&["recover"], "", number).code.is_some() {
+        let recovered = place.run(&["recover", "--json"], "", number);
+        if recovered.code.is_some() {
+            table.check_recovery(left, &recovered, "recovered");
+            *left = landing.observe(place);
             return number - 1;
         }
+        *left = landing.observe(place);
+        table.meet(left, "in a recovery");
     }
     panic!("the recovery never comes to its end");
 }
@@ -260,16 +312,20 @@ fn kill_recovery(place: &Place) -> u64 {
 #[test]
 fn killed_at_any_place_a_landing_is_wholly_made_or_wholly_not() {
     let every = every();
+    let mut table = CrashTable::read();
     let (mut killed, mut places) = (0, 0);
     for (at, scenario) in (0..).zip(scenarios()) {
         let chosen = |number: u64| every || (number + 5 * at).is_multiple_of(SAMPLE);
-        let (some, all) = kill(&scenario, &chosen, every);
+        let (some, all) = kill(&scenario, &chosen, every, &mut table);
         killed += some;
         places += all;
     }
+    let (met, states) = table.count_met();
+    eprintln!("{met} of the {states} states were met that a kill can leave");
     if every {
         eprintln!("killed {killed} times, at each of {places} places and in the recoveries");
         assert!(places >= 200, "{places}");
+        table.assert_all_met();
     } else {
         eprintln!("killed at {killed} places, a sample; AGENTOS_KILL_ALL=1 takes every one");
         assert!(killed >= 20, "{killed}");

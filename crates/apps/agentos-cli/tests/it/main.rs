@@ -47,6 +47,7 @@ mod kill;
 mod kill_calls;
 mod kill_random;
 mod kill_release;
+mod kill_states;
 mod last_moment;
 mod llama;
 mod newcomer;
