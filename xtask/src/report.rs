@@ -3,15 +3,15 @@
 //! Owns: the shape of `gate_results.json` and of the hash-chained tape, and rotating an older tape away. Never:
 //! rewrites a line that was written.
 //!
-//! The gate binaries have a writer of their own for the same shape: the automation links no crate of the product, so
-//! that it can judge a tree whose product does not build. Names of kept tapes follow one pattern in both.
+//! The gate binaries have a writer of their own for the same files: the automation links of the product only
+//! `agentos-chain`, so that it can judge a tree whose product does not build. Names of kept tapes follow one pattern in both.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use agentos_chain::ChainWriter;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 /// How a check, or a whole gate, ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,31 +152,13 @@ impl GateResults {
         }
         let verdict = json!({"gate": self.gate, "status": self.status, "counts": self.counts});
         events.push(("gate-finished", verdict));
-        let mut tape = String::new();
-        let mut before = "0".repeat(64);
-        for (seq, (kind, body)) in events.into_iter().enumerate() {
-            let mut record = json!({
-                "v": 1, "seq": seq, "ts": self.started_at, "run": self.gate, "kind": kind, "body": body,
-                "prev": before,
-            });
-            before = hash(&record)?;
-            if let Value::Object(fields) = &mut record {
-                fields.insert("hash".to_owned(), Value::String(before.clone()));
-            }
-            tape.push_str(&canonical(&record)?);
-            tape.push('\n');
-        }
-        Ok(tape)
+        let mut chain = ChainWriter::new(&self.gate);
+        let lines = events.into_iter().map(|(kind, body)| {
+            let line = chain.append_record(&self.started_at, kind, body);
+            line.map_err(|error| error.to_string())
+        });
+        lines.collect()
     }
-}
-
-fn canonical(record: &Value) -> Result<String, String> {
-    serde_json_canonicalizer::to_string(record).map_err(|error| error.to_string())
-}
-
-fn hash(record: &Value) -> Result<String, String> {
-    let digest = Sha256::digest(canonical(record)?.as_bytes());
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn said(file: &Path, error: &dyn std::error::Error) -> String {
@@ -217,6 +199,8 @@ pub fn timestamp(at: SystemTime) -> String {
 
 #[cfg(test)]
 mod tests {
+    use agentos_chain::LinkForm;
+
     use super::*;
 
     fn check(status: Status) -> Check {
@@ -270,13 +254,10 @@ mod tests {
         assert_eq!(GateResults::read(folder.path()).unwrap(), results);
 
         let tape = std::fs::read_to_string(folder.path().join("audit/run_tape.jsonl")).unwrap();
-        let mut before = Value::String("0".repeat(64));
+        let mut previous = LinkForm::PlainRecord.genesis().to_owned();
         for line in tape.lines() {
-            let mut record: Value = serde_json::from_str(line).unwrap();
-            let stated = record.as_object_mut().unwrap().remove("hash").unwrap();
-            assert_eq!(record["prev"], before);
-            assert_eq!(Value::String(hash(&record).unwrap()), stated);
-            before = stated;
+            let record = LinkForm::PlainRecord.verify_link(line.as_bytes(), &previous);
+            previous = record.unwrap()["hash"].as_str().unwrap().to_owned();
         }
         assert_eq!(tape.lines().count(), 3);
     }

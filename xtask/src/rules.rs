@@ -62,10 +62,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ),
     ("rustls", &["agentos-net", "agentos-testkit"]),
     ("secrecy", &["agentos-tool"]),
-    (
-        "serde_json_canonicalizer",
-        &["agentos-evidence", "agentos-gates", "xtask"],
-    ),
+    ("serde_json_canonicalizer", &["agentos-chain", "agentos-evidence"]),
     (
         "sha1",
         &[
@@ -104,6 +101,7 @@ pub const NO_DEFAULTS: &[&str] = &["jsonschema", "reqwest"];
 /// Members whose whole closure of dependencies must stay free of [`NEVER_REACHED`].
 pub const PURE: &[&str] = &[
     "agentos-tool",
+    "agentos-chain",
     "agentos-index",
     "agentos-landing",
     "agentos-beneath",

@@ -117,6 +117,8 @@ fn judge((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<String> {
         (Layer::Product(low), Layer::Product(high)) => {
             Some(format!("`{from}` (layer {low}) depends on `{to}` (layer {high})"))
         }
+        // The row of `ONLY` was asked above: without one, automation links nothing.
+        (Layer::Automation, Layer::Product(0)) if rules::ONLY.iter().any(|(owner, _)| *owner == from) => None,
         (Layer::Automation, _) => Some(format!(
             "`{from}` is automation and links no product crate, but depends on `{to}`"
         )),
@@ -183,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_arrow_that_points_up_or_aside_is_found() {
-        let cases: [(&str, &[super::super::doctored::Member<'_>]); 7] = [
+        let cases: [(&str, &[super::super::doctored::Member<'_>]); 9] = [
             (
                 "(layer 1) depends on `b` (layer 2)",
                 &[("a", json!(1), &[("b", None)]), ("b", json!(2), &[])],
@@ -210,6 +212,20 @@ mod tests {
                 &[
                     ("agentos-gates", json!(5), &[("agentos-engine", None)]),
                     ("agentos-engine", json!(4), &[]),
+                ],
+            ),
+            (
+                "judges from outside",
+                &[
+                    ("xtask", json!("automation"), &[("agentos-tool", None)]),
+                    ("agentos-tool", json!(0), &[]),
+                ],
+            ),
+            (
+                "links no product crate",
+                &[
+                    ("xtask", json!("automation"), &[("agentos-chain", None)]),
+                    ("agentos-chain", json!(1), &[]),
                 ],
             ),
         ];
@@ -252,6 +268,15 @@ mod tests {
                 "{kind} on layer {layer}: {problems:?}"
             );
         }
+    }
+
+    #[test]
+    fn automation_links_the_chain_of_a_tape() {
+        let problems = arrows(&workspace(&[
+            ("xtask", json!("automation"), &[("agentos-chain", None)]),
+            ("agentos-chain", json!(0), &[]),
+        ]));
+        assert!(!says(&problems, "agentos-chain"), "{problems:?}");
     }
 
     #[test]

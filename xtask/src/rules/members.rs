@@ -91,8 +91,16 @@ pub const UNREACHABLE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Members that may use nothing of the product but these: what judges from outside must not link what it judges.
-pub const ONLY: &[(&str, &[&str])] = &[("agentos-gates", &["agentos-schema", "agentos-tool"])];
+/// Members that may use nothing of the product but these: what judges from outside must not link what it judges. The chain of
+/// a tape depends on no other member and knows nothing of the product: whoever links it can still judge a tree whose
+/// product does not build.
+pub const ONLY: &[(&str, &[&str])] = &[
+    (
+        "agentos-gates",
+        &["agentos-chain", "agentos-schema", "agentos-tool"],
+    ),
+    ("xtask", &["agentos-chain"]),
+];
 
 /// The layer of words, which every member may name.
 pub const WORDS: u64 = 0;

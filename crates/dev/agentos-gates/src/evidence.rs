@@ -7,9 +7,10 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use agentos_chain::ChainWriter;
 use agentos_tool::Timestamp;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::error::GateError;
@@ -18,9 +19,7 @@ use crate::error::GateError;
 pub(crate) struct Tape {
     file: File,
     path: PathBuf,
-    run: String,
-    seq: u64,
-    prev: String,
+    chain: ChainWriter,
 }
 
 impl Tape {
@@ -39,28 +38,17 @@ impl Tape {
         Ok(Self {
             file,
             path,
-            run: run.to_owned(),
-            seq: 0,
-            prev: "0".repeat(64),
+            chain: ChainWriter::new(run),
         })
     }
 
     /// Adds one record.
     pub(crate) fn add(&mut self, ts: &Timestamp, kind: &str, body: impl Serialize) -> Result<(), GateError> {
-        let mut record = json!({
-            "v": 1, "seq": self.seq, "ts": ts, "run": self.run, "kind": kind,
-            "body": serde_json::to_value(body)?, "prev": self.prev,
-        });
-        let hash = sha256(&canonical(&record)?);
-        if let Value::Object(fields) = &mut record {
-            fields.insert("hash".to_owned(), Value::String(hash.clone()));
-        }
-        let mut line = canonical(&record)?;
-        line.push(b'\n');
-        self.file.write_all(&line).map_err(GateError::file(&self.path))?;
-        self.prev = hash;
-        self.seq += 1;
-        Ok(())
+        let body = serde_json::to_value(body)?;
+        let line = self.chain.append_record(ts.as_str(), kind, body)?;
+        self.file
+            .write_all(line.as_bytes())
+            .map_err(GateError::file(&self.path))
     }
 }
 
@@ -79,10 +67,6 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
-}
-
-fn canonical(record: &Value) -> Result<Vec<u8>, GateError> {
-    Ok(serde_json_canonicalizer::to_vec(record)?)
 }
 
 fn rotate(tape: &Path) -> Result<(), GateError> {
@@ -112,6 +96,9 @@ fn rotate(tape: &Path) -> Result<(), GateError> {
 
 #[cfg(test)]
 mod tests {
+    use agentos_chain::LinkForm;
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -137,16 +124,13 @@ mod tests {
                 "run_tape.jsonl"
             ]
         );
-        let mut before = Value::String("0".repeat(64));
+        let mut previous = LinkForm::PlainRecord.genesis().to_owned();
         for line in std::fs::read_to_string(audit.join("run_tape.jsonl"))
             .unwrap()
             .lines()
         {
-            let mut record: Value = serde_json::from_str(line).unwrap();
-            let stated = record.as_object_mut().unwrap().remove("hash").unwrap();
-            assert_eq!(record["prev"], before);
-            assert_eq!(stated, Value::String(sha256(&canonical(&record).unwrap())));
-            before = stated;
+            let record = LinkForm::PlainRecord.verify_link(line.as_bytes(), &previous);
+            previous = record.unwrap()["hash"].as_str().unwrap().to_owned();
         }
     }
 }

@@ -8,10 +8,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use agentos_chain::{hash_bytes, parse_hash};
 use agentos_durable::SyncError;
 use serde_json::Value;
 
-use crate::record::{digest, hex_of};
 use crate::{EvidenceError, plain_file};
 
 /// Bytes of the largest blob. Answers, outputs and differences end at 64 MiB each.
@@ -31,7 +31,7 @@ pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
             limit: usize::try_from(MOST_BYTES).unwrap_or(usize::MAX),
         });
     }
-    let id = digest(bytes);
+    let id = hash_bytes(bytes);
     let path = path_of(dir, &id)?;
     let folder = dir.join("blobs");
     let mut unsynced = vec![path.clone()];
@@ -81,7 +81,7 @@ pub(crate) fn copy(dir: &Path, id: &str, bytes: &[u8]) -> Result<bool, EvidenceE
 /// Reads a blob back, checked against its name.
 pub(crate) fn get(dir: &Path, id: &str) -> Result<Vec<u8>, EvidenceError> {
     let bytes = opened(dir, id, |file| plain_file::read_limited(file, MOST_BYTES))?;
-    if digest(&bytes) == id {
+    if hash_bytes(&bytes) == id {
         Ok(bytes)
     } else {
         Err(EvidenceError::BlobChanged { id: id.to_owned() })
@@ -137,7 +137,7 @@ fn collect(value: &Value, found: &mut Vec<String>) {
         Value::Object(members) => {
             for (name, value) in members {
                 match value.as_str() {
-                    Some(id) if name.ends_with("_sha256") && hex_of(id).is_some() => {
+                    Some(id) if name.ends_with("_sha256") && parse_hash(id).is_some() => {
                         found.push(id.to_owned())
                     }
                     Some(_) => {}
@@ -153,7 +153,7 @@ fn path_of(dir: &Path, id: &str) -> Result<PathBuf, EvidenceError> {
 }
 
 fn digits_of(id: &str) -> Result<&str, EvidenceError> {
-    hex_of(id).ok_or_else(|| EvidenceError::NoBlob {
+    parse_hash(id).ok_or_else(|| EvidenceError::NoBlob {
         id: id.chars().take(80).collect(),
     })
 }

@@ -5,15 +5,15 @@
 
 use std::borrow::Cow;
 
+use agentos_chain::{hash_texts, write_canonical};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::record::digest_of;
+use crate::EvidenceError;
 use crate::sign::{PublicKey, SigningKey};
-use crate::{EvidenceError, canonical};
 
 /// What every payload of ours is.
 pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -48,7 +48,7 @@ impl Envelope {
     /// # Errors
     /// When it cannot be expressed as canonical JSON.
     pub fn seal(statement: &Value, key: &SigningKey) -> Result<Self, EvidenceError> {
-        let payload = canonical::text(statement)?;
+        let payload = write_canonical(statement)?;
         let signature = Signature {
             keyid: key.public().id(),
             sig: STANDARD.encode(key.sign(&covered(PAYLOAD_TYPE, payload.as_bytes()))),
@@ -145,10 +145,10 @@ impl EnvelopeRef<'_> {
                 .fold(true, |plain, b| plain & (b >= b' ') & (b != b'"') & (b != b'\\'))
         };
         if texts.all(|text| is_plain(text)) {
-            return Ok(digest_of(&parts));
+            return Ok(hash_texts(&parts));
         }
         let json = serde_json::to_value(self).map_err(|error| EvidenceError::Json(error.to_string()))?;
-        Ok(digest_of(&[&canonical::text(&json)?]))
+        Ok(hash_texts(&[&write_canonical(&json)?]))
     }
 }
 
@@ -180,8 +180,8 @@ mod tests {
             envelope.payload_type.push_str(text);
             let again = std::iter::repeat_n(good.signatures[0].clone(), more);
             envelope.signatures.extend(again);
-            let json = canonical::text(&serde_json::to_value(&envelope).unwrap()).unwrap();
-            assert_eq!(envelope.digest().unwrap(), digest_of(&[&json]), "{text}");
+            let json = write_canonical(&serde_json::to_value(&envelope).unwrap()).unwrap();
+            assert_eq!(envelope.digest().unwrap(), hash_texts(&[&json]), "{text}");
         }
     }
 

@@ -93,6 +93,12 @@ pub enum EvidenceError {
     Json(String),
 }
 
+impl From<serde_json::Error> for EvidenceError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json(error.to_string())
+    }
+}
+
 impl EvidenceError {
     /// The stable code.
     #[must_use]

@@ -7,11 +7,11 @@
 //! that policy allowed it, and two of our own for what no vetted predicate can say: the head of the tape at a run's
 //! end, and a decision with three values and a person's consent.
 
+use agentos_chain::parse_hash;
 use serde_json::{Value, json};
 
 use crate::checkpoint::Statements;
 use crate::dsse::STATEMENT_TYPE;
-use crate::record::hex_of;
 use crate::runs::fact_of;
 use crate::{RecordKind, RecordRef};
 
@@ -119,7 +119,7 @@ impl RunFacts {
     fn statement(&self, head: &RecordRef, predicate_type: &str, predicate: Value) -> Value {
         let subject = match &self.commit {
             Some(commit) => json!({ "name": self.refname, "digest": { "gitCommit": commit } }),
-            None => json!({ "name": "tape.jsonl", "digest": { "sha256": hex_of(&head.hash) } }),
+            None => json!({ "name": "tape.jsonl", "digest": { "sha256": parse_hash(&head.hash) } }),
         };
         without_nulls(json!({
             "_type": STATEMENT_TYPE,
@@ -162,7 +162,7 @@ impl RunFacts {
         .collect();
         let tape = json!({
             "name": "tape.jsonl",
-            "digest": { "sha256": hex_of(&head.hash) },
+            "digest": { "sha256": parse_hash(&head.hash) },
         });
         json!({
             "buildDefinition": {

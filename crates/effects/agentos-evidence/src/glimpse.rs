@@ -2,10 +2,13 @@
 //!
 //! Owns: checking a line without building its body. Never: accepts what [`Record::parse`] would not.
 
+use agentos_chain::{
+    MAX_NESTING, hash_body, hash_texts, measure_nesting, parse_hash, skip_canonical, write_canonical,
+};
 use serde_json::Value;
 
-use crate::record::{MAX_LINE, RecordForm, digest_body, digest_of, fields_fit, hex_of, is_plain, is_salt};
-use crate::{EvidenceError, Record, RecordKind, canonical};
+use crate::record::{MAX_LINE, RecordForm, fields_fit, is_plain, is_salt};
+use crate::{EvidenceError, Record, RecordKind};
 
 /// The members of a genuine line, borrowed from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +41,7 @@ impl<'a> Glimpse<'a> {
     pub fn of(line: &'a [u8]) -> Option<Self> {
         let text = text_of(line)?;
         let inside = text.strip_prefix("{\"body\":")?;
-        let rest = match canonical::after_value(inside.as_bytes()) {
+        let rest = match skip_canonical(inside.as_bytes()) {
             Some(after) => after.len(),
             None => after_any_value(inside)?,
         };
@@ -48,7 +51,7 @@ impl<'a> Glimpse<'a> {
         };
         let (salt, rest) = until(rest, "\",\"body_sha256\":\"")?;
         let (stated, rest) = until(rest, "\",\"hash\":\"")?;
-        let genuine = is_salt(salt) && digest_body(body, salt) == stated;
+        let genuine = is_salt(salt) && hash_body(body, salt) == stated;
         let found = Self::of_second_form(stated, rest).filter(|_| genuine)?;
         Some(Self {
             body,
@@ -61,19 +64,19 @@ impl<'a> Glimpse<'a> {
     fn of_first_form(body: &'a str, rest: &'a str) -> Option<Self> {
         let (hash, rest) = until(rest, "\",\"kind\":\"")?;
         let members = Members::read(rest, RecordForm::CoversBody)?;
-        hex_of(hash)?;
+        parse_hash(hash)?;
         let covered = ["{\"body\":", body, ",\"kind\":\"", rest];
-        (digest_of(&covered) == hash).then(|| members.glimpse(RecordForm::CoversBody, hash, body))
+        (hash_texts(&covered) == hash).then(|| members.glimpse(RecordForm::CoversBody, hash, body))
     }
 
     /// Reads the members from the hash on of a record whose body has this digest.
     fn of_second_form(body_sha256: &'a str, rest: &'a str) -> Option<Self> {
         let (hash, rest) = until(rest, "\",\"kind\":\"")?;
         let members = Members::read(rest, RecordForm::CoversBodyDigest)?;
-        hex_of(hash)?;
-        hex_of(body_sha256)?;
+        parse_hash(hash)?;
+        parse_hash(body_sha256)?;
         let covered = ["{\"body_sha256\":\"", body_sha256, "\",\"kind\":\"", rest];
-        let genuine = digest_of(&covered) == hash && fields_fit(members.run, members.ts);
+        let genuine = hash_texts(&covered) == hash && fields_fit(members.run, members.ts);
         genuine.then(|| Self {
             sealed: Some(("", body_sha256)),
             withheld: true,
@@ -110,7 +113,7 @@ impl<'a> Glimpse<'a> {
             seq: number_of(seq)?,
             ts: ts.strip_suffix("\",\"v\":1}")?,
         };
-        hex_of(hash)?;
+        parse_hash(hash)?;
         let plain = [prev, run, members.ts].into_iter().all(is_plain);
         plain.then(|| Self {
             withheld: true,
@@ -236,8 +239,8 @@ fn after_any_value(text: &str) -> Option<usize> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let value = values.next()?.ok()?;
     let end = values.byte_offset();
-    let canonical = canonical::text(&value).ok()?;
-    let genuine = text.get(..end)? == canonical && canonical::nesting(&value) <= canonical::MAX_NESTING;
+    let canonical = write_canonical(&value).ok()?;
+    let genuine = text.get(..end)? == canonical && measure_nesting(&value) <= MAX_NESTING;
     genuine.then_some(text.len() - end)
 }
 
@@ -252,7 +255,7 @@ mod tests {
     fn line() -> String {
         let body = json!({ "b": [1, 2.5, null], "é": "x\u{1}\n", "c": { "d_sha256": GENESIS } });
         let ts = "2026-11-21T09:14:00.000Z";
-        let body = canonical::text(&body).unwrap();
+        let body = write_canonical(&body).unwrap();
         Record::sealed(
             7,
             GENESIS,
@@ -267,7 +270,7 @@ mod tests {
     /// A record that earlier versions wrote.
     fn old_line() -> String {
         let rest = format!(r#""kind":"task","prev":"{GENESIS}","run":"r","seq":1,"ts":"t","v":1}}"#);
-        let hash = digest_of(&[r#"{"body":{"b":[1,2.5,null]},"#, &rest]);
+        let hash = hash_texts(&[r#"{"body":{"b":[1,2.5,null]},"#, &rest]);
         format!(r#"{{"body":{{"b":[1,2.5,null]}},"hash":"{hash}",{rest}"#)
     }
 
@@ -295,7 +298,7 @@ mod tests {
         let rest = format!(
             "\"kind\":\"task\",\"prev\":\"{GENESIS}\",\"run\":\"r\",\"seq\":1,\"ts\":\"t\",\"v\":1}}"
         );
-        let hash = digest_of(&["{\"body\":", inside, ",", &rest]);
+        let hash = hash_texts(&["{\"body\":", inside, ",", &rest]);
         let line = format!("{{\"body\":{inside},\"hash\":\"{hash}\",{rest}");
         assert_eq!(Glimpse::of(line.as_bytes()), None);
         assert_eq!(Record::parse(line.as_bytes()), None);

@@ -5,7 +5,6 @@
 //! repairs in silence, or keeps a secret. Start at [`Store`].
 
 mod blob;
-mod canonical;
 mod checkpoint;
 mod drill;
 mod dsse;

@@ -4,10 +4,11 @@
 
 use std::fs::File;
 
+use agentos_chain::write_canonical;
 use serde_json::Value;
 
 use crate::record::{MAX_LINE, new_salt};
-use crate::{EvidenceError, Record, RecordKind, RecordRef, canonical, guard};
+use crate::{EvidenceError, Record, RecordKind, RecordRef, guard};
 
 /// The tape while records with a place on it are not on the disk. Other writers wait until this is dropped.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl Entry {
     /// Without secrets, and surely recordable.
     pub fn new(run: &str, kind: RecordKind, body: Value, ts: &str) -> Result<Self, EvidenceError> {
         Record::check_plain(run, ts)?;
-        let body = canonical::text(&guard::clean(body)?)?;
+        let body = write_canonical(&guard::clean(body)?)?;
         let bytes = body.len() + BESIDE_BODY;
         if bytes > MAX_LINE {
             return Err(EvidenceError::RecordTooLarge {

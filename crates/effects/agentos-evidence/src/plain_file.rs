@@ -12,9 +12,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use agentos_chain::name_hash;
 use sha2::{Digest as _, Sha256};
-
-use crate::record::named;
 
 /// Bytes that are read and hashed at a time.
 const CHUNK: usize = 1 << 16;
@@ -95,7 +94,7 @@ pub(crate) fn digest_file(mut file: File, limit: u64) -> io::Result<(String, u64
     let (mut hasher, mut chunk, mut left) = (Sha256::new(), vec![0; size], limit);
     loop {
         let read = match file.read(&mut chunk) {
-            Ok(0) => return Ok((named(&hasher.finalize()), left)),
+            Ok(0) => return Ok((name_hash(&hasher.finalize()), left)),
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
@@ -288,7 +287,7 @@ mod tests {
         write_file(&path, "12345");
         let open = || open_regular(&path).unwrap();
         assert_eq!(read_limited(open(), 5).unwrap(), b"12345");
-        let digest = crate::record::digest(b"12345");
+        let digest = agentos_chain::hash_bytes(b"12345");
         assert_eq!(digest_file(open(), 7).unwrap(), (digest, 2));
         for error in [
             read_limited(open(), 4).map(drop).unwrap_err(),

@@ -10,11 +10,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use agentos_chain::name_hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::record::named;
 use crate::{EvidenceError, plain_file};
 
 /// The file.
@@ -190,7 +190,7 @@ pub(crate) fn list_attestations(dir: &Path, tape: u64) -> Result<Option<Attestat
     }
     Ok(Some(Attestations {
         files: u64::try_from(names.len()).unwrap_or(u64::MAX),
-        sha256: named(&hasher.finalize()),
+        sha256: name_hash(&hasher.finalize()),
     }))
 }
 

@@ -3,6 +3,7 @@
 //! Owns: one pass over the tape, and a name for what is broken. Never: stops at the first fault: the rest of the
 //! tape is checked from the next genuine record on.
 
+use agentos_chain::parse_hash;
 use serde_json::Value;
 
 use super::bounds::{Findings, push_note};
@@ -11,7 +12,7 @@ use super::signed::Signed;
 use super::{Checks, Finding, Tampering};
 use crate::glimpse::Glimpse;
 use crate::head::{self, HeadFile};
-use crate::record::{GENESIS, RecordForm, hex_of};
+use crate::record::{GENESIS, RecordForm};
 use crate::runs::{LineEnd, Lines, fact_of};
 use crate::{EvidenceError, RecordKind, Store, blob};
 
@@ -246,7 +247,7 @@ impl Default for Recent {
 
 impl Recent {
     fn is_new(&mut self, id: &str) -> bool {
-        let first = hex_of(id).and_then(|hex| usize::from_str_radix(hex.get(..3)?, 16).ok());
+        let first = parse_hash(id).and_then(|hex| usize::from_str_radix(hex.get(..3)?, 16).ok());
         let Some(slot) = first.and_then(|at| self.0.get_mut(at)) else {
             return true;
         };

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentos_chain::parse_hash;
 use serde_json::Value;
 
 use super::bounds::{Budget, Findings};
@@ -11,7 +12,6 @@ use super::{Checks, Finding, KeyUse, Tampering};
 use crate::checkpoint::CheckpointRef;
 use crate::facts::CHECKPOINT;
 use crate::glimpse::Glimpse;
-use crate::record::hex_of;
 use crate::runs::fact_of;
 use crate::{EvidenceError, PublicKey, RecordKind};
 
@@ -175,7 +175,7 @@ fn speaks_of(record: &Glimpse<'_>, commit: Option<&str>, statements: &[Value]) -
     let text = |pointer: &str| first.pointer(pointer).and_then(Value::as_str);
     let subject = match commit {
         Some(commit) => text("/subject/0/digest/gitCommit") == Some(commit),
-        None => text("/subject/0/digest/sha256") == hex_of(record.prev),
+        None => text("/subject/0/digest/sha256") == parse_hash(record.prev),
     };
     let one_subject = statements
         .iter()

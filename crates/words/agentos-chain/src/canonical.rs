@@ -1,73 +1,72 @@
-//! Canonical JSON (RFC 8785): making it, and seeing in one pass that bytes already are it.
+//! Canonical JSON (RFC 8785): writing it, and recognizing in one pass that bytes already are it.
 //!
-//! Owns: both. Never: guesses; where the quick look is not sure, the slow way decides.
+//! Owns: both. Never: guesses; where the quick pass is not sure, the general writer decides.
 
 use serde_json::Value;
 
-use crate::EvidenceError;
+/// Limit on arrays and objects that lie in each other; the quick pass gives up beyond it.
+pub const MAX_NESTING: usize = 64;
 
-/// The canonical text of a value.
-pub(crate) fn text(value: &Value) -> Result<String, EvidenceError> {
+/// Writes a value as canonical JSON.
+///
+/// # Errors
+/// If a number cannot be written so.
+pub fn write_canonical(value: &Value) -> Result<String, serde_json::Error> {
     let plain = value.to_string();
-    if after_value(plain.as_bytes()).is_some_and(<[u8]>::is_empty) {
+    if skip_canonical(plain.as_bytes()).is_some_and(<[u8]>::is_empty) {
         return Ok(plain);
     }
-    slowly(value)
-}
-
-fn slowly(value: &Value) -> Result<String, EvidenceError> {
-    serde_json_canonicalizer::to_string(value).map_err(|error| EvidenceError::Json(error.to_string()))
+    serde_json_canonicalizer::to_string(value)
 }
 
 /// Counts how many arrays and objects of a value lie in each other; 0 for a value that is neither.
-pub(crate) fn nesting(value: &Value) -> usize {
+#[must_use]
+pub fn measure_nesting(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
-        Value::Array(items) => 1 + items.iter().map(nesting).max().unwrap_or(0),
-        Value::Object(members) => 1 + members.values().map(nesting).max().unwrap_or(0),
+        Value::Array(items) => 1 + items.iter().map(measure_nesting).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(measure_nesting).max().unwrap_or(0),
     }
 }
 
-/// Containers that may lie in each other in a body; the quick look gives up below them. Writers allow fewer (`guard`);
-/// with one limit for all readers, no two of them disagree about a line.
-pub(crate) const MAX_NESTING: usize = 64;
 /// So many digits are an integer that every reader keeps exactly.
 const EXACT_DIGITS: usize = 15;
 
-/// The bytes after the JSON value at the start of `bytes`, if that value is surely canonical. None says nothing:
-/// names beyond plain ASCII, `\u` escapes and numbers that are no small integers are left to the slow way. The
+/// Returns the bytes after the JSON value at the start of `bytes`, if that value is surely canonical. `None` says nothing:
+/// names beyond plain ASCII, `\u` escapes and numbers that are no small integers are left to [`write_canonical`]. The
 /// caller has checked that the bytes are UTF-8.
-pub(crate) fn after_value(bytes: &[u8]) -> Option<&[u8]> {
-    value(bytes, MAX_NESTING)
+#[must_use]
+pub fn skip_canonical(bytes: &[u8]) -> Option<&[u8]> {
+    skip_value(bytes, MAX_NESTING)
 }
 
-fn value(bytes: &[u8], depth: usize) -> Option<&[u8]> {
+fn skip_value(bytes: &[u8], depth: usize) -> Option<&[u8]> {
     match bytes.first()? {
-        b'"' => string(bytes).map(|(_, rest)| rest),
-        b'{' => object(bytes, depth.checked_sub(1)?),
-        b'[' => array(bytes, depth.checked_sub(1)?),
+        b'"' => read_string(bytes).map(|(_, rest)| rest),
+        b'{' => skip_object(bytes, depth.checked_sub(1)?),
+        b'[' => skip_array(bytes, depth.checked_sub(1)?),
         b't' => bytes.strip_prefix(b"true"),
         b'f' => bytes.strip_prefix(b"false"),
         b'n' => bytes.strip_prefix(b"null"),
-        _ => integer(bytes),
+        _ => skip_integer(bytes),
     }
 }
 
-fn object(bytes: &[u8], depth: usize) -> Option<&[u8]> {
+fn skip_object(bytes: &[u8], depth: usize) -> Option<&[u8]> {
     let mut rest = bytes.strip_prefix(b"{")?;
     if let Some(after) = rest.strip_prefix(b"}") {
         return Some(after);
     }
-    let mut before: Option<&[u8]> = None;
+    let mut previous: Option<&[u8]> = None;
     loop {
-        let (name, after) = string(rest)?;
+        let (name, after) = read_string(rest)?;
         // Plain ASCII names sort by bytes as they do by UTF-16 units.
         let plain = name.iter().all(|b| b.is_ascii() && *b != b'\\');
-        if !plain || before.is_some_and(|before| before >= name) {
+        if !plain || previous.is_some_and(|previous| previous >= name) {
             return None;
         }
-        before = Some(name);
-        rest = value(after.strip_prefix(b":")?, depth)?;
+        previous = Some(name);
+        rest = skip_value(after.strip_prefix(b":")?, depth)?;
         match rest.split_first()? {
             (b',', after) => rest = after,
             (b'}', after) => return Some(after),
@@ -76,13 +75,13 @@ fn object(bytes: &[u8], depth: usize) -> Option<&[u8]> {
     }
 }
 
-fn array(bytes: &[u8], depth: usize) -> Option<&[u8]> {
+fn skip_array(bytes: &[u8], depth: usize) -> Option<&[u8]> {
     let mut rest = bytes.strip_prefix(b"[")?;
     if let Some(after) = rest.strip_prefix(b"]") {
         return Some(after);
     }
     loop {
-        rest = value(rest, depth)?;
+        rest = skip_value(rest, depth)?;
         match rest.split_first()? {
             (b',', after) => rest = after,
             (b']', after) => return Some(after),
@@ -91,12 +90,12 @@ fn array(bytes: &[u8], depth: usize) -> Option<&[u8]> {
     }
 }
 
-/// The inside of a string, escapes as they stand, and what follows it.
-fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Returns the inside of a string, escapes as they stand, and what follows it.
+fn read_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let inside = bytes.strip_prefix(b"\"")?;
     let mut at = 0;
     loop {
-        at += plain_length(inside.get(at..)?)?;
+        at += count_plain(inside.get(at..)?)?;
         match inside.get(at)? {
             b'"' => return Some((inside.get(..at)?, inside.get(at + 1..)?)),
             b'\\' => {
@@ -111,9 +110,9 @@ fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// Bytes before the first that ends a string or is written in another way in one. Nearly all of a tape goes through here,
+/// Counts the bytes before the first that ends a string or is written in another way in one. Nearly all of a tape goes through here,
 /// so it is taken a block at a time, which the compiler turns into a few instructions.
-fn plain_length(bytes: &[u8]) -> Option<usize> {
+fn count_plain(bytes: &[u8]) -> Option<usize> {
     const BLOCK: usize = 32;
     let special = |b: &u8| *b < b' ' || *b == b'"' || *b == b'\\';
     let is_plain = |block: &&[u8]| !block.iter().fold(false, |found, b| found | special(b));
@@ -121,7 +120,7 @@ fn plain_length(bytes: &[u8]) -> Option<usize> {
     Some(plain + bytes.get(plain..)?.iter().position(special)?)
 }
 
-fn integer(bytes: &[u8]) -> Option<&[u8]> {
+fn skip_integer(bytes: &[u8]) -> Option<&[u8]> {
     let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
     let count = digits.iter().take_while(|b| b.is_ascii_digit()).count();
     let rest = digits.get(count..)?;
@@ -142,11 +141,11 @@ mod tests {
     use super::*;
 
     fn quick(text: &str) -> bool {
-        after_value(text.as_bytes()).is_some_and(<[u8]>::is_empty)
+        skip_canonical(text.as_bytes()).is_some_and(<[u8]>::is_empty)
     }
 
     #[test]
-    fn the_quick_look_is_sure_of_plain_canonical_text_alone() {
+    fn the_quick_pass_is_sure_of_plain_canonical_text_alone() {
         let cases = [
             (r#"{"a":1,"b":[true,null,-5],"c":{}}"#, true),
             (r#"{"a":"é \"x\" \n\\"}"#, true),
@@ -191,7 +190,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
 
-        /// Whatever the quick look is sure of, the slow way writes the same; spoiled texts included.
+        /// Whatever the quick pass is sure of, the general writer writes the same; spoiled texts included.
         #[test]
         fn what_it_is_sure_of_is_canonical(value in json(), at in any::<prop::sample::Index>(), byte in 0x20_u8..0x7f) {
             let mut spoiled = serde_json::to_vec(&value).unwrap();
@@ -200,7 +199,7 @@ mod tests {
                 let Ok(text) = String::from_utf8(text) else { continue };
                 if quick(&text) {
                     let read: Value = serde_json::from_str(&text).unwrap();
-                    prop_assert_eq!(slowly(&read).unwrap(), text);
+                    prop_assert_eq!(serde_json_canonicalizer::to_string(&read).unwrap(), text);
                 }
             }
         }
