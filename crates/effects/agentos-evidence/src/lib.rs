@@ -37,7 +37,7 @@ pub use facts::RunFacts;
 pub use guard::clean;
 pub use record::{Record, RecordKind, RecordRef};
 pub use room::Room;
-pub use runs::{Records, RunSummary};
+pub use runs::{Records, RunSummary, TapeEnd};
 pub use sign::{PublicKey, SigningKey};
 pub use stats::ProviderStats;
 pub use store::Store;

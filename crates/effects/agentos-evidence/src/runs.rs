@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::glimpse::Glimpse;
+use crate::head::{self, HeadFile};
 use crate::record::MAX_LINE;
 use crate::{EvidenceError, Record, RecordKind, Store, plain_file, segments};
 
@@ -19,6 +20,17 @@ use crate::{EvidenceError, Record, RecordKind, Store, plain_file, segments};
 #[derive(Debug)]
 pub struct Records {
     lines: Option<Lines>,
+}
+
+/// Where a tape ends at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TapeEnd {
+    /// There is no record yet.
+    Empty,
+    /// After the record of this number.
+    After(u64),
+    /// It cannot be told.
+    Unknown,
 }
 
 /// One run in short.
@@ -79,6 +91,16 @@ impl Store {
         Ok(Records {
             lines: Lines::open(self)?,
         })
+    }
+
+    /// Returns where the tape ends, as `head.json` has it.
+    #[must_use]
+    pub fn tape_end(&self) -> TapeEnd {
+        match head::read(&self.dir().join("head.json")) {
+            Ok(HeadFile::Says(head)) => TapeEnd::After(head.seq),
+            Ok(HeadFile::Missing) => TapeEnd::Empty,
+            Ok(HeadFile::Unreadable) | Err(_) => TapeEnd::Unknown,
+        }
     }
 
     /// The records of one run.

@@ -17,6 +17,8 @@ use sha2::{Digest, Sha256};
 
 use crate::{RepoError, Repository};
 
+mod account;
+
 /// `info/refs`, and the names it has before it is in place.
 const SERVER_LIST: &[u8] = b"refs";
 
@@ -24,6 +26,10 @@ const SERVER_LIST: &[u8] = b"refs";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measurement {
     state: StateMeasurement,
+    /// Each ref as one line, sorted: name, target, symbolic target.
+    refs: Vec<String>,
+    /// The index file. `None` if there is none.
+    index: Option<Vec<u8>>,
     /// In the order of the walk, which is the same for the same paths.
     seen: Vec<Seen>,
 }
@@ -104,14 +110,21 @@ impl Repository {
             let root = root.canonicalize().map_err(RepoError::io(root))?;
             seen = walk_wide(&root, &inside);
         }
+        let refs = self.ref_lines()?;
+        let index = read_if_there(&self.git.path().join("index"))?;
         let state = StateMeasurement {
             head: self.head_line(),
-            refs: self.refs_digest()?,
-            index: file_digest(&self.git.path().join("index"))?,
+            refs: hex(&Sha256::digest(refs.join("\n").as_bytes())),
+            index: digest_of(index.as_deref()),
             worktree: worktree_digest(&seen),
             git_files: self.git_files_digest()?,
         };
-        Ok(Measurement { state, seen })
+        Ok(Measurement {
+            state,
+            refs,
+            index,
+            seen,
+        })
     }
 
     fn head_line(&self) -> String {
@@ -123,7 +136,7 @@ impl Repository {
         }
     }
 
-    fn refs_digest(&self) -> Result<String, RepoError> {
+    fn ref_lines(&self) -> Result<Vec<String>, RepoError> {
         let mut lines = Vec::new();
         for reference in self.git.references().map_err(RepoError::git("read the refs"))? {
             lines.push(match reference {
@@ -141,7 +154,7 @@ impl Repository {
             });
         }
         lines.sort();
-        Ok(hex(&Sha256::digest(lines.join("\n").as_bytes())))
+        Ok(lines)
     }
 
     /// Configuration, hooks and `info/`: what git runs or obeys.
@@ -320,9 +333,18 @@ fn worktree_digest(seen: &[Seen]) -> String {
 }
 
 fn file_digest(path: &Path) -> Result<String, RepoError> {
+    Ok(digest_of(read_if_there(path)?.as_deref()))
+}
+
+fn digest_of(content: Option<&[u8]>) -> String {
+    content.map_or_else(|| "none".to_owned(), |bytes| hex(&Sha256::digest(bytes)))
+}
+
+/// Reads a file. `None` if it is not there.
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, RepoError> {
     match fs::read(path) {
-        Ok(bytes) => Ok(hex(&Sha256::digest(&bytes))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok("none".to_owned()),
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(RepoError::Io {
             path: path.to_owned(),
             source,

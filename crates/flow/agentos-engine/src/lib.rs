@@ -11,6 +11,7 @@ pub mod run;
 pub mod settle;
 
 mod checking;
+mod measuring;
 mod outcome;
 mod records;
 mod request;

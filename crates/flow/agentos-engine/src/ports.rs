@@ -183,6 +183,15 @@ pub trait Measured {
     fn as_any(&self) -> &dyn std::any::Any;
 }
 
+/// Runs that account for what differs between two measurements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountedRuns {
+    /// The state now.
+    pub after: StateMeasurement,
+    /// The runs, in the order in which they landed.
+    pub runs: Vec<String>,
+}
+
 /// The repository as the flow sees it: one target, read and written through the executor.
 pub trait Repository {
     /// Resolves the target again: where the branch stands now.
@@ -208,6 +217,13 @@ pub trait Repository {
     /// # Errors
     /// When something cannot be read.
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError>;
+
+    /// Measures again while no landing is under way, and returns the runs whose landings account for every difference from an earlier
+    /// measurement. `None` if something differs that no landing accounts for.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    fn account_for(&self, before: &dyn Measured) -> Result<Option<AccountedRuns>, EffectError>;
 
     /// Writes an approved change: everything or nothing. The receipt may have been recorded when this returns; it is in
     /// the answer as well.

@@ -15,10 +15,11 @@ use agentos_tool::{
 
 use crate::checking;
 use crate::context::{Context, gather};
+use crate::measuring::measure_boundary;
 use crate::ports::{Cancel, EffectError, TargetInfo};
 use crate::records::{self, Called, Prompted};
 use crate::request::race;
-use crate::settle::{Deps, Proposal, begin, close, record_answer, settle};
+use crate::settle::{CHECK_STALE, Deps, Proposal, begin, close, record_answer, settle};
 use crate::transcript::Recorder;
 use crate::verdict::{Call, Judged, verdict};
 use crate::{Cause, Outcome, OutcomeKind};
@@ -122,12 +123,9 @@ async fn hear(
     let before = deps.repo.measure()?;
     let recorder = Recorder::new(progress);
     let outcome = race(request.adapter.run(task, &recorder), cancel).await;
-    let after = deps.repo.measure()?;
-    let paths = before.changed_paths(after.as_ref(), 20);
-    let confinement = request.adapter.confinement();
     Ok(Heard {
         answer: outcome.unwrap_or_else(|| Err(interrupted())),
-        boundary: Boundary::between(&confinement, before.state(), after.state(), &paths),
+        boundary: measure_boundary(deps, &request.adapter.confinement(), before.as_ref())?,
         transcript: recorder.transcript(),
     })
 }
@@ -242,32 +240,71 @@ async fn conclude(
     if let Some(outcome) = unusable(request, proposed) {
         return close(deps, outcome);
     }
-    let candidate = proposed
-        .candidate
-        .as_ref()
-        .map(|(target, change)| (target, change));
-    let proof = match checking::tried(deps, request, candidate, attempt, progress, cancel).await {
-        Ok(proof) => proof,
-        Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
-    };
-    let (of, tried) = proof.map(|proof| (proof.of, proof.tried)).unzip();
-    let mut outcome = match tried.as_ref().filter(|tried| !tried.passed) {
-        Some(tried) => close(deps, checking::refused(request, tried)),
-        None => {
-            let tool = ToolFacts {
-                context_bytes: proposed.context.bytes(),
-                checked: tried.is_some(),
-                ..facts(request, attempt, deps.clock.now())
+    let mut moved = None;
+    let mut trial = 1;
+    loop {
+        let candidate = moved.as_ref().or(proposed.candidate.as_ref());
+        let candidate = candidate.map(|(target, change)| (target, change));
+        let proof = match checking::tried(deps, request, candidate, attempt, progress, cancel).await {
+            Ok(proof) => proof,
+            Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
+        };
+        let (of, tried) = proof.map(|proof| (proof.of, proof.tried)).unzip();
+        if let Some(failed) = tried.as_ref().filter(|tried| !tried.passed) {
+            let outcome = close(deps, checking::refused(request, failed));
+            return Outcome {
+                check: tried,
+                ..outcome
             };
-            let proposal = Proposal {
-                proved: of,
-                ..proposal(request, proposed, tool, message)
-            };
-            settle(deps, &proposal, begun, cancel).await
         }
+        let tool = ToolFacts {
+            context_bytes: proposed.context.bytes(),
+            checked: tried.is_some(),
+            ..facts(request, attempt, deps.clock.now())
+        };
+        let proposal = Proposal {
+            proved: of,
+            ..proposal(request, proposed, tool, message)
+        };
+        let outcome = settle(deps, &proposal, begun, cancel).await;
+        let is_stale = outcome.code.as_deref() == Some(CHECK_STALE);
+        if !is_stale || trial == MAX_TRIALS {
+            return Outcome {
+                check: tried,
+                ..outcome
+            };
+        }
+        // Another run landed while the check ran: the change is placed on the branch as it is now, and checked there.
+        moved = match place_again(deps, &proposal) {
+            Ok(Some(candidate)) => Some(candidate),
+            Ok(None) => {
+                return Outcome {
+                    check: tried,
+                    ..outcome
+                };
+            }
+            Err(error) => return close(deps, Outcome::from_effect(request.run, &error)),
+        };
+        trial += 1;
+    }
+}
+
+/// How often a change is checked because the branch moved while its check ran.
+const MAX_TRIALS: u32 = 5;
+
+/// Places an answer on the target as it is now. `None` if it does not land there.
+fn place_again(
+    deps: &Deps<'_>,
+    proposal: &Proposal<'_>,
+) -> Result<Option<(TargetInfo, Change)>, EffectError> {
+    let target = deps.repo.target()?;
+    let options = LandOptions {
+        seen: proposal.seen.clone(),
+        partial: proposal.partial,
+        ..LandOptions::default()
     };
-    outcome.check = tried;
-    outcome
+    let landed = land(proposal.answer, deps.repo.base(&target)?.as_ref(), &options);
+    Ok(landed.ok().map(|found| (target, found.change)))
 }
 
 /// What policy is told of a call.

@@ -11,6 +11,9 @@ use crate::ports::{Cancel, EffectError, PolicyInForce, TargetInfo};
 use crate::records::{self, Answered, Begin, DecisionBody, LandingBody, RefusalBody};
 use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
 
+/// The code of a change that was checked on another commit than the branch has now.
+pub(crate) const CHECK_STALE: &str = "check-stale";
+
 /// How often an answer is landed again because the branch moved.
 const MAX_MOVES: u32 = 64;
 
@@ -323,7 +326,7 @@ fn proved(proposal: &Proposal<'_>, target: &TargetInfo, change: &Change) -> Resu
     }
     let message = "the branch moved after the change was checked, and on the new commit it was not";
     let hint = "nothing was landed: run it again, and it is checked on the branch as it is now";
-    Err(EffectError::new(Cause::Repository, "check-stale", message).hint(hint))
+    Err(EffectError::new(Cause::Repository, CHECK_STALE, message).hint(hint))
 }
 
 /// The executor's part, and what is said of it.

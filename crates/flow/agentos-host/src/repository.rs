@@ -9,8 +9,10 @@ use std::rc::Rc;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{
-    self, EffectError, LandOrder, Landed, LandingRecords, Measured, PolicyInForce, TargetInfo, Writes,
+    self, AccountedRuns, EffectError, LandOrder, Landed, LandingRecords, Measured, PolicyInForce, TargetInfo,
+    Writes,
 };
+use agentos_evidence::{Record, RecordKind, Store, TapeEnd};
 use agentos_executor::{
     ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, Receipt, RepoError, Repository,
     Target, TargetSpec,
@@ -24,6 +26,7 @@ use crate::commit_signing::{self, Wish};
 use crate::host::Host;
 use crate::notice::{Activity, Notice};
 use crate::run::StopFlag;
+use crate::tape::{broken, read_record};
 
 /// Finds the repository that is meant.
 pub fn open(host: &Host) -> Result<Repository, EffectError> {
@@ -101,6 +104,13 @@ impl RepositoryPort {
     }
 }
 
+impl RepositoryPort {
+    /// Opens the evidence, for reading.
+    fn store(&self) -> Result<Store, EffectError> {
+        Store::open(&self.repo.state_dir()).map_err(|error| broken(&error))
+    }
+}
+
 impl ports::Repository for RepositoryPort {
     fn target(&self) -> Result<TargetInfo, EffectError> {
         let target = self.repo.resolve(&self.spec).map_err(|error| unusable(&error))?;
@@ -154,8 +164,23 @@ impl ports::Repository for RepositoryPort {
     }
 
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
+        // Read before anything is measured: a landing that ends meanwhile is looked at, and one too many does no harm.
+        let tape_end = self.store()?.tape_end();
         let measured = self.repo.measure().map_err(|error| unusable(&error))?;
-        Ok(Box::new(MeasuredState(measured)))
+        Ok(Box::new(MeasuredState { measured, tape_end }))
+    }
+
+    fn account_for(&self, before: &dyn Measured) -> Result<Option<AccountedRuns>, EffectError> {
+        let Some(before) = before.as_any().downcast_ref::<MeasuredState>() else {
+            return Ok(None);
+        };
+        let after = self.repo.measure_settled().map_err(|error| failed(&error))?;
+        let receipts = receipts_since(&self.store()?, before.tape_end)?;
+        let is_accounted = self.repo.accounts_for(&before.measured, &after, &receipts);
+        Ok(is_accounted.then(|| AccountedRuns {
+            after: after.state().clone(),
+            runs: receipts.into_iter().map(|receipt| receipt.run).collect(),
+        }))
     }
 
     fn land(
@@ -281,18 +306,39 @@ impl IntentSink for Sink<'_> {
     }
 }
 
-struct MeasuredState(Measurement);
+struct MeasuredState {
+    measured: Measurement,
+    /// Where the tape ended before.
+    tape_end: TapeEnd,
+}
+
+/// Reads the receipts of landings that were recorded after this place on the tape; none where the place is not known.
+fn receipts_since(store: &Store, tape_end: TapeEnd) -> Result<Vec<Receipt>, EffectError> {
+    let is_later = |record: &Record| match tape_end {
+        TapeEnd::Empty => true,
+        TapeEnd::After(end) => record.seq > end,
+        TapeEnd::Unknown => false,
+    };
+    let mut receipts = Vec::new();
+    for record in store.records().map_err(|error| broken(&error))? {
+        let record = record.map_err(|error| broken(&error))?;
+        if record.kind == RecordKind::Receipt && is_later(&record) {
+            receipts.push(read_record(store, &record)?);
+        }
+    }
+    Ok(receipts)
+}
 
 impl Measured for MeasuredState {
     fn state(&self) -> StateMeasurement {
-        self.0.state().clone()
+        self.measured.state().clone()
     }
 
     fn changed_paths(&self, later: &dyn Measured, limit: usize) -> Vec<String> {
         later
             .as_any()
             .downcast_ref::<Self>()
-            .map(|later| self.0.changed_paths(&later.0, limit))
+            .map(|later| self.measured.changed_paths(&later.measured, limit))
             .unwrap_or_default()
     }
 

@@ -139,6 +139,9 @@ pub struct Boundary {
     /// State after the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<StateMeasurement>,
+    /// Runs of ours that landed while the tool worked, and account for every difference between the two states.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub landed_meanwhile: Vec<String>,
     /// What changed, in words a person understands: `work tree: src/a.rs`, `HEAD`. Empty when it held.
     pub violations: Vec<String>,
     /// Files or the index changed.
@@ -148,6 +151,22 @@ pub struct Boundary {
 }
 
 impl Boundary {
+    /// Compares two measurements whose every difference is what these runs of ours landed meanwhile: the tool wrote nothing.
+    #[must_use]
+    pub fn with_landings(
+        confinement: &Confinement,
+        before: StateMeasurement,
+        after: StateMeasurement,
+        runs: Vec<String>,
+    ) -> Self {
+        let untouched = Self::between(confinement, after.clone(), after, &[]);
+        Self {
+            before: Some(before),
+            landed_meanwhile: runs,
+            ..untouched
+        }
+    }
+
     /// Compares two measurements. `paths` names work-tree paths that differ, as many as are worth showing.
     #[must_use]
     pub fn between(
@@ -187,6 +206,7 @@ impl Boundary {
             committed: before.head != after.head || before.refs != after.refs,
             before: Some(before),
             after: Some(after),
+            landed_meanwhile: Vec::new(),
             violations,
         }
     }

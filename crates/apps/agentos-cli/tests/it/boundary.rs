@@ -1,6 +1,6 @@
 //! A tool that does more than propose is caught: measured, recorded, and nothing lands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentos_testkit::cli::CliOutput;
 use agentos_testkit::repo::{TestRepo, remove_file, write_file};
@@ -17,7 +17,17 @@ fn run_against(repo: &TestRepo, misdeed: impl Fn() + Send + Sync + 'static) -> C
 }
 
 fn last_result(repo: &TestRepo) -> Value {
-    let json = run_in(repo, &["evidence", "show", "--json"]).json().unwrap();
+    result_in(&run_in(repo, &["evidence", "show", "--json"]))
+}
+
+/// The result of the run that this is the outcome of, whatever other runs there are.
+fn result_of(repo: &TestRepo, outcome: &CliOutput) -> Value {
+    let run = outcome.json().unwrap()["run"].as_str().unwrap().to_owned();
+    result_in(&run_in(repo, &["evidence", "show", &run, "--json"]))
+}
+
+fn result_in(shown: &CliOutput) -> Value {
+    let json = shown.json().unwrap();
     let records = json["records"].as_array().unwrap();
     records
         .iter()
@@ -111,4 +121,42 @@ fn a_tool_that_only_proposes_lands() {
     let enforcement = if sandbox_holds() { "kernel" } else { "observed" };
     assert_eq!(result["boundary"]["enforcement"], enforcement);
     assert_eq!(result["boundary"]["before"], result["boundary"]["after"]);
+}
+
+/// Lands a change of its own in the repository, as another run does at the same time.
+fn land_beside(path: &Path) {
+    let diff = "--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-# small\n+# smaller\n";
+    let apply = agentos().in_dir(path);
+    let output = apply.run_with_input(&["apply", "-", "--yes"], diff.as_bytes());
+    let output = output.unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
+}
+
+#[test]
+fn what_another_run_lands_meanwhile_is_no_write_of_the_tool() {
+    let (repo, path, _) = small();
+    let output = run_against(&repo, move || land_beside(&path));
+    assert_eq!(output.code, Some(0), "{output}");
+    let boundary = result_of(&repo, &output)["boundary"].clone();
+    assert_eq!(boundary["violations"], Value::Array(Vec::new()), "{boundary}");
+    assert_eq!(boundary["landed_meanwhile"].as_array().unwrap().len(), 1);
+    assert_ne!(boundary["before"], boundary["after"]);
+    let commits = repo.git(&["log", "--format=%s"]);
+    assert_eq!(commits.lines().count(), 3, "{commits}");
+    assert_eq!(repo.status(), "");
+    assert_eq!(repo.read("README.md"), b"# smaller\n");
+    let verified = run_in(&repo, &["evidence", "verify"]);
+    assert_eq!(verified.code, Some(0), "{verified}");
+}
+
+#[test]
+fn a_landing_of_another_run_hides_no_write_of_the_tool() {
+    let (repo, path, _) = small();
+    let output = run_against(&repo, move || {
+        land_beside(&path);
+        write_file(&path.join("src/planted.rs"), "fn planted() {}\n");
+    });
+    assert_eq!(output.code, Some(3), "{output}");
+    let violations = result_of(&repo, &output)["boundary"]["violations"].to_string();
+    assert!(violations.contains("src/planted.rs"), "{violations}");
 }

@@ -1,8 +1,9 @@
 //! A boundary that is crossed is seen, and named.
 
-use agentos_testkit::repo::{TestRepo, set_mode};
+use agentos_executor::{ExecError, Receipt, TargetSpec};
+use agentos_testkit::repo::{TestRepo, remove_file, set_mode};
 
-use crate::support::{example, open};
+use crate::support::{example, land, open, program, text};
 
 #[test]
 fn reading_changes_nothing() {
@@ -161,4 +162,96 @@ fn a_bare_repository_can_be_measured() {
     let repo = TestRepo::bare();
     let state = open(&repo).measure().unwrap();
     assert_eq!(state.state().head, "refs/heads/main no commit");
+}
+
+/// Lands three files on the branch that is checked out, and removes one.
+fn landed(repo: &TestRepo) -> Result<Receipt, ExecError> {
+    let edits = [
+        ("a.txt", text("other\n")),
+        ("new/deep.txt", text("n\n")),
+        ("run.sh", program("#!/bin/sh\n")),
+        ("dir/b.txt", None),
+    ];
+    land(repo, &TargetSpec::CurrentBranch, &edits)
+}
+
+#[test]
+fn a_landing_of_our_own_accounts_for_what_it_did_and_for_nothing_else() {
+    type Write = fn(&TestRepo);
+    let cases: [(&str, Write, bool); 12] = [
+        ("nothing else", |_| {}, true),
+        ("the same file, edited", |r| r.write("a.txt", "mine\n"), false),
+        ("another file", |r| r.write("c.txt", "x"), false),
+        (
+            "a file in its new folder",
+            |r| r.write("new/other.txt", "x"),
+            false,
+        ),
+        (
+            "its new file is gone",
+            |r| remove_file(&r.path().join("run.sh")),
+            false,
+        ),
+        ("its mode", |r| set_mode(&r.path().join("a.txt"), 0o755), false),
+        ("a removed file is back", |r| r.write("dir/b.txt", "b\n"), false),
+        ("a branch", |r| drop(r.git(&["branch", "side"])), false),
+        (
+            "a commit on top",
+            |r| drop(r.git(&["commit", "--allow-empty", "-qm", "theirs"])),
+            false,
+        ),
+        (
+            "staged content",
+            |r| {
+                let id = r.git(&["hash-object", "-w", "new/deep.txt"]);
+                let entry = format!("100644,{},a.txt", id.trim());
+                r.git(&["update-index", "--cacheinfo", &entry]);
+            },
+            false,
+        ),
+        (
+            "a setting",
+            |r| drop(r.git(&["config", "core.pager", "x"])),
+            false,
+        ),
+        ("a hook", |r| r.write(".git/hooks/post-commit", "x"), false),
+    ];
+    for (what, write, expected) in cases {
+        let repo = example();
+        let repository = open(&repo);
+        let before = repository.measure().unwrap();
+        let receipt = landed(&repo).unwrap();
+        write(&repo);
+        let after = repository.measure_settled().unwrap();
+        assert_ne!(before.state(), after.state(), "{what}");
+        let receipts = [receipt];
+        assert_eq!(
+            repository.accounts_for(&before, &after, &receipts),
+            expected,
+            "{what}"
+        );
+        assert!(!repository.accounts_for(&before, &after, &[]), "{what}");
+    }
+}
+
+#[test]
+fn landings_on_each_other_account_for_their_sum_in_their_order_alone() {
+    let repo = example();
+    let repository = open(&repo);
+    let before = repository.measure().unwrap();
+    let first = landed(&repo).unwrap();
+    let edits = [("a.txt", text("again\n"))];
+    let second = land(&repo, &TargetSpec::CurrentBranch, &edits).unwrap();
+    let side = TargetSpec::Branch("side".to_owned());
+    let third = land(&repo, &side, &[("b", text("b\n"))]).unwrap();
+    let after = repository.measure_settled().unwrap();
+    let accounted = |receipts: &[&Receipt]| {
+        let receipts: Vec<Receipt> = receipts.iter().map(|receipt| (*receipt).clone()).collect();
+        repository.accounts_for(&before, &after, &receipts)
+    };
+    assert!(accounted(&[&first, &second, &third]));
+    assert!(accounted(&[&third, &first, &second]));
+    assert!(!accounted(&[&second, &first, &third]));
+    assert!(!accounted(&[&first, &third]));
+    assert!(!accounted(&[&first, &second]));
 }

@@ -15,8 +15,9 @@ use serde_json::{Value, json};
 
 use super::{Deps, Proposal, apply};
 use crate::ports::{
-    Answer, Cancel, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability, EffectError, Evidence,
-    LandOrder, Landed, LandingRecords, Measured, PolicyInForce, Repository, RunPhase, TargetInfo, Writes,
+    AccountedRuns, Answer, Cancel, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability,
+    EffectError, Evidence, LandOrder, Landed, LandingRecords, Measured, PolicyInForce, Repository, RunPhase,
+    TargetInfo, Writes,
 };
 use crate::{Cause, Outcome, OutcomeKind};
 
@@ -127,6 +128,10 @@ impl Repository for Repo {
 
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
         Ok(Box::new(Nothing))
+    }
+
+    fn account_for(&self, _before: &dyn Measured) -> Result<Option<AccountedRuns>, EffectError> {
+        Ok(None)
     }
 
     fn land(

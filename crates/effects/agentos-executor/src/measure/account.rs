@@ -1,0 +1,247 @@
+//! Which differences between two measurements are landings of our own.
+//!
+//! Owns: holding every difference against the receipts of other runs. Never: takes a receipt's word for what lies on the disk: content is
+//! read and named again.
+//!
+//! Two runs may work on one working tree at once. While the tool of one works, the other may land, and the repository is then another
+//! than before, though no tool wrote to it. A landing says in its receipt which ref it moved from where to where, and which content it
+//! left at which path. A difference is accounted for in these cases alone:
+//!
+//! | what differs | accounted for if |
+//! |---|---|
+//! | a ref | receipts lead from its target before to its target now, each from the one before it |
+//! | HEAD | it names the same branch, which is accounted for |
+//! | an entry of the index | a receipt names its path, and the entry is what the last such receipt left |
+//! | a file of the working tree | a receipt names its path; at each path that one names lies what the last such receipt left |
+//! | a folder of the working tree | something in it is accounted for |
+//! | configuration, hooks, attributes | never |
+//!
+//! With one difference that is not, nothing is accounted for: the boundary counts as crossed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::Bound;
+use std::path::Path;
+
+use agentos_index::{IndexEntry, IndexFile};
+use agentos_landing::FileMode;
+
+use super::{Measurement, Seen};
+use crate::blob_id::is_blob;
+use crate::splice::mode_bits;
+use crate::{ExecError, FileId, Receipt, Repository};
+
+/// What one path holds since the last of several landings. `None` if it was deleted.
+type LastContent<'a> = BTreeMap<&'a str, Option<&'a FileId>>;
+
+impl Repository {
+    /// Measures while no landing is under way, so that a landing is seen whole or not at all.
+    ///
+    /// # Errors
+    /// If the lock of landings cannot be taken, or git's files cannot be read.
+    pub fn measure_settled(&self) -> Result<Measurement, ExecError> {
+        let _lock = self.lock()?;
+        Ok(self.measure()?)
+    }
+
+    /// True if every difference between two measurements is what these landings did, in the order in which they were made.
+    #[must_use]
+    pub fn accounts_for(&self, before: &Measurement, after: &Measurement, landed: &[Receipt]) -> bool {
+        if before.state.git_files != after.state.git_files {
+            return false;
+        }
+        let contents = last_contents(landed);
+        refs_follow(before, after, landed)
+            && head_follows(before, after)
+            && index_follows(before, after, &contents)
+            && self.files_follow(before, after, &contents)
+    }
+
+    fn files_follow(&self, before: &Measurement, after: &Measurement, contents: &LastContent<'_>) -> bool {
+        let Some(root) = self.work_dir() else {
+            return true;
+        };
+        // A new file that is gone again differs in no measurement: each path is looked at.
+        let mut stated = contents.iter();
+        let changed = changed_paths(&before.seen, &after.seen);
+        let mut changed = changed.into_iter().map(std::str::from_utf8);
+        stated.all(|(path, content)| holds(&root.join(path), *content))
+            && changed
+                .all(|path| path.is_ok_and(|path| contents.contains_key(path) || is_above(path, contents)))
+    }
+}
+
+/// Collects what the landings left at each path of the working tree. Paths that a landing left alone are somebody else's.
+fn last_contents(landed: &[Receipt]) -> LastContent<'_> {
+    let mut contents = LastContent::new();
+    for receipt in landed.iter().filter(|receipt| receipt.work_tree_updated) {
+        let kept: BTreeSet<&str> = receipt.kept.iter().map(String::as_str).collect();
+        for file in &receipt.files {
+            let path = file.path.as_str();
+            if kept.contains(path) {
+                contents.remove(path);
+            } else {
+                contents.insert(path, file.new.as_ref());
+            }
+        }
+    }
+    contents
+}
+
+/// True if receipts lead from each ref's target before to its target after.
+fn refs_follow(before: &Measurement, after: &Measurement, landed: &[Receipt]) -> bool {
+    let (old, new) = (by_name(&before.refs), by_name(&after.refs));
+    let names: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
+    names.into_iter().all(|name| {
+        let (old, new) = (old.get(name), new.get(name));
+        if old == new {
+            return true;
+        }
+        // A line holds the target and, for a symbolic ref, the name that it stands for: no landing makes one.
+        let (old, Some(new)) = (old.map(|old| old.trim_end()), new.map(|new| new.trim_end())) else {
+            return false;
+        };
+        let mut at = old;
+        for receipt in landed.iter().filter(|receipt| receipt.refname == name) {
+            if let Some(commit) = &receipt.commit
+                && at.is_none_or(|at| at == receipt.parent)
+            {
+                at = Some(commit);
+            }
+        }
+        at == Some(new)
+    })
+}
+
+/// Each line of a ref by its name.
+fn by_name(refs: &[String]) -> BTreeMap<&str, &str> {
+    refs.iter().filter_map(|line| line.split_once(' ')).collect()
+}
+
+/// True if HEAD names the same branch as before. Where that points is the branch's own matter.
+fn head_follows(before: &Measurement, after: &Measurement) -> bool {
+    let (old, new) = (&before.state.head, &after.state.head);
+    let branch = |head: &str| {
+        let (name, _) = head.split_once(' ')?;
+        name.starts_with("refs/").then(|| name.to_owned())
+    };
+    old == new || (branch(old).is_some() && branch(old) == branch(new))
+}
+
+fn index_follows(before: &Measurement, after: &Measurement, contents: &LastContent<'_>) -> bool {
+    if before.index == after.index {
+        return true;
+    }
+    let parsed = |index: &Option<Vec<u8>>| match index {
+        Some(bytes) => IndexFile::parse(bytes.clone()).ok(),
+        None => Some(IndexFile::new()),
+    };
+    let (Some(old), Some(new)) = (parsed(&before.index), parsed(&after.index)) else {
+        return false;
+    };
+    let (old, new) = (entries(&old), entries(&new));
+    let keys: BTreeSet<&(Vec<u8>, u16)> = old.keys().chain(new.keys()).collect();
+    keys.into_iter().all(|key| {
+        let (old, new) = (old.get(key), new.get(key));
+        if old == new {
+            return true;
+        }
+        let (path, stage) = key;
+        let content = std::str::from_utf8(path).ok().and_then(|path| contents.get(path));
+        match (stage, content, new) {
+            (0, Some(Some(id)), Some((oid, mode, flags))) => {
+                *oid == id.oid
+                    && i64::from(*mode) == i64::from(mode_bits(id.mode))
+                    && *flags == (false, false)
+            }
+            (0, Some(None), None) => true,
+            (_, _, _) => false,
+        }
+    })
+}
+
+/// What an entry says, its stamps aside: id, mode, and whether it is skipped or only intended.
+type Stated = (String, u32, (bool, bool));
+
+fn entries(index: &IndexFile) -> BTreeMap<(Vec<u8>, u16), Stated> {
+    let stated = |entry: IndexEntry<'_>| {
+        let flags = (entry.is_skip_worktree(), entry.is_intent_to_add());
+        let key = (entry.path().to_vec(), entry.stage());
+        (key, (entry.blob_id(), entry.mode(), flags))
+    };
+    index.list_entries().map(stated).collect()
+}
+
+/// Lists the paths that are not the same in both.
+fn changed_paths<'a>(before: &'a [Seen], after: &'a [Seen]) -> Vec<&'a [u8]> {
+    let by_path = |seen: &'a [Seen]| -> BTreeMap<&'a [u8], &'a Seen> {
+        seen.iter().map(|seen| (seen.path.as_slice(), seen)).collect()
+    };
+    let (old, new) = (by_path(before), by_path(after));
+    let paths: BTreeSet<&[u8]> = old.keys().chain(new.keys()).copied().collect();
+    let differs = |path: &&[u8]| old.get(*path) != new.get(*path);
+    paths.into_iter().filter(differs).collect()
+}
+
+/// True if some path of the landings lies below this one.
+fn is_above(folder: &str, contents: &LastContent<'_>) -> bool {
+    let prefix = format!("{folder}/");
+    let mut below = contents.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
+    below.next().is_some_and(|(path, _)| path.starts_with(&prefix))
+}
+
+/// True if a path holds exactly this content. Lines may end in CRLF where git checks them out so.
+fn holds(place: &Path, content: Option<&FileId>) -> bool {
+    let found = fs::symlink_metadata(place);
+    let Some(id) = content else {
+        return found.is_err();
+    };
+    let Ok(found) = found else { return false };
+    if id.mode == FileMode::Symlink {
+        return found.is_symlink() && link_target(place).is_some_and(|target| is(&target, id));
+    }
+    if !found.is_file() || !mode_fits(&found, id.mode) {
+        return false;
+    }
+    let Ok(bytes) = fs::read(place) else {
+        return false;
+    };
+    is(&bytes, id) || is(&without_returns(&bytes), id)
+}
+
+fn is(content: &[u8], id: &FileId) -> bool {
+    is_blob(content, &id.oid).unwrap_or(false)
+}
+
+fn without_returns(bytes: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(bytes.len());
+    let mut rest = bytes.iter().peekable();
+    while let Some(byte) = rest.next() {
+        if *byte != b'\r' || rest.peek() != Some(&&b'\n') {
+            kept.push(*byte);
+        }
+    }
+    kept
+}
+
+#[cfg(unix)]
+fn link_target(place: &Path) -> Option<Vec<u8>> {
+    use std::os::unix::ffi::OsStringExt;
+    Some(fs::read_link(place).ok()?.into_os_string().into_vec())
+}
+
+#[cfg(not(unix))]
+fn link_target(place: &Path) -> Option<Vec<u8>> {
+    Some(fs::read_link(place).ok()?.to_str()?.as_bytes().to_vec())
+}
+
+#[cfg(unix)]
+fn mode_fits(found: &fs::Metadata, mode: FileMode) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (found.mode() & 0o100 != 0) == (mode == FileMode::Executable)
+}
+
+#[cfg(not(unix))]
+fn mode_fits(_: &fs::Metadata, _: FileMode) -> bool {
+    true
+}

@@ -1,0 +1,26 @@
+//! What changed in the repository while a tool worked.
+//!
+//! Owns: telling a tool's write from another run's landing. Never: takes a tool's word for either.
+
+use agentos_tool::{Boundary, Confinement};
+
+use crate::ports::{AccountedRuns, EffectError, Measured};
+use crate::settle::Deps;
+
+/// Measures the repository after a call. What another run landed meanwhile is no write of the tool.
+pub(crate) fn measure_boundary(
+    deps: &Deps<'_>,
+    confinement: &Confinement,
+    before: &dyn Measured,
+) -> Result<Boundary, EffectError> {
+    let after = deps.repo.measure()?;
+    let state = before.state();
+    if state == after.state() {
+        return Ok(Boundary::between(confinement, state, after.state(), &[]));
+    }
+    if let Some(AccountedRuns { after, runs }) = deps.repo.account_for(before)? {
+        return Ok(Boundary::with_landings(confinement, state, after, runs));
+    }
+    let paths = before.changed_paths(after.as_ref(), 20);
+    Ok(Boundary::between(confinement, state, after.state(), &paths))
+}
