@@ -63,15 +63,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("rustls", &["agentos-net", "agentos-testkit"]),
     ("secrecy", &["agentos-tool"]),
     ("serde_json_canonicalizer", &["agentos-chain", "agentos-evidence"]),
-    (
-        "sha1",
-        &[
-            "agentos-landing",
-            "agentos-index",
-            "agentos-executor",
-            "agentos-fuzz",
-        ],
-    ),
+    ("sha1", &["agentos-landing", "agentos-index", "agentos-executor"]),
     ("similar", &["agentos-landing"]),
     ("strsim", &["agentos-policy", "agentos-profile"]),
     ("tempfile", &["agentos-fuzz", "agentos-gates", "agentos-testkit"]),

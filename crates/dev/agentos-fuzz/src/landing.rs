@@ -3,7 +3,6 @@
 //! Owns: the three claims about landing. Never: what is no answer of a tool.
 
 mod any_answer;
-mod base;
 mod damage;
 mod dialect;
 mod roundtrip;

@@ -4,9 +4,7 @@
 
 use std::sync::Arc;
 
-use agentos_landing::{LandError, LandOptions, RepoPath, land};
-
-use super::base::MemoryBase;
+use agentos_landing::{LandError, LandOptions, MemoryBase, RepoPath, land};
 
 /// More than this is no text for a reader.
 const FEEDBACK_BYTES: usize = 1 << 20;

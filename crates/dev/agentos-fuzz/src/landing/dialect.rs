@@ -128,9 +128,8 @@ fn quoted(text: &str) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use agentos_landing::{FileMode, LandOptions, RepoPath, land};
+    use agentos_landing::{FileMode, LandOptions, MemoryBase, RepoPath, land};
 
-    use super::super::base::MemoryBase;
     use super::super::damage::damage;
     use super::*;
 

@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
-use agentos_landing::{Change, FileChange, FileMode, FileState, LandError, LandOptions, RepoPath, land};
+use agentos_landing::{
+    Change, FileChange, FileMode, FileState, LandError, LandOptions, MemoryBase, RepoPath, land,
+};
 
-use super::base::MemoryBase;
 use super::damage;
 use super::dialect::{self, Dialect};
 use crate::bytes::Bytes;

@@ -4,9 +4,8 @@
 
 use std::sync::Arc;
 
-use agentos_landing::{Change, FileMode, FileState, LandError, LandOptions, RepoPath, land};
+use agentos_landing::{Change, FileMode, FileState, LandError, LandOptions, MemoryBase, RepoPath, land};
 
-use super::base::MemoryBase;
 use super::damage;
 use super::roundtrip::{LINES, shown};
 use crate::bytes::Bytes;

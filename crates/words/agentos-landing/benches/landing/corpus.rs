@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::base::MemoryBase;
 use crate::edits::Case;
+use agentos_landing::MemoryBase;
 
 /// Every input of the corpus with its base. Empty when the corpus cannot be read.
 pub fn cases() -> Vec<Case> {

@@ -4,9 +4,7 @@
 
 use std::sync::Arc;
 
-use agentos_landing::{Change, FileMode, FileState, RepoPath};
-
-use crate::base::MemoryBase;
+use agentos_landing::{Change, FileMode, FileState, MemoryBase, RepoPath};
 
 /// How large a case is.
 #[derive(Clone, Copy)]

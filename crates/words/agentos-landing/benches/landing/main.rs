@@ -4,7 +4,6 @@
 //!
 //! Owns: what is measured and at which sizes. Never: judges a time; the numbers are for people.
 
-mod base;
 mod corpus;
 mod edits;
 

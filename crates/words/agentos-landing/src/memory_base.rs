@@ -1,15 +1,15 @@
-//! A base in memory that answers at once, so that only landing is measured.
+//! A [`Base`] in memory, so that a benchmark or a fuzzer has nothing but landing at work.
 //!
-//! Owns: blob ids, worked out once. Never: walks a disk.
+//! Owns: blob ids, computed once. Never: walks a disk; the executor's base reads a repository.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentos_landing::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode, KnownBlob};
-use sha1::{Digest, Sha1};
+use crate::canonical::blob_id;
+use crate::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode, KnownBlob};
 
-/// Regular files.
-#[derive(Default)]
+/// Regular files by path, answered at once.
+#[derive(Debug, Default)]
 pub struct MemoryBase {
     /// Object id by path.
     ids: BTreeMap<String, String>,
@@ -18,7 +18,7 @@ pub struct MemoryBase {
 }
 
 impl MemoryBase {
-    /// Adds a file.
+    /// Adds a file and the directories above it.
     pub fn put(&mut self, path: &str, content: Arc<[u8]>) {
         let id = blob_id(&content);
         self.ids.insert(path.to_owned(), id.clone());
@@ -37,13 +37,6 @@ impl MemoryBase {
             (rest, kind, id) = (dir, EntryKind::Directory, String::new());
         }
     }
-}
-
-fn blob_id(content: &[u8]) -> String {
-    let mut hash = Sha1::new();
-    hash.update(format!("blob {}\0", content.len()));
-    hash.update(content);
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Base for MemoryBase {
