@@ -15,8 +15,8 @@ const BOUNDARY: &str = "boundary";
 const LMSTUDIO: &str = "tl_r2_lmstudio";
 const LLAMACPP: &str = "tl_r2_llamacpp";
 const ROGUE: &str = "rogue";
-/// The binary that holds every gate which needs no server; it is told which.
-const KERNEL: &str = "kernel";
+/// The program that holds every gate but the first; it is told which.
+const PROGRAM: &str = "gate";
 const IN_KERNEL: &[&str] = &[
     "tl_r1_end_to_end",
     "tl_r1_negative_diffs",
@@ -31,8 +31,6 @@ const IN_KERNEL: &[&str] = &[
     "secrets_canary",
     "kill_points",
 ];
-/// The binary that holds the connectivity gates of the other providers.
-const CONNECT: &str = "tl_r2";
 const IN_CONNECT: &[&str] = &[
     "tl_r2_ollama",
     "tl_r2_vllm",
@@ -49,17 +47,6 @@ fn all() -> impl Iterator<Item = &'static str> {
     own.into_iter()
         .chain(IN_KERNEL.iter().copied())
         .chain(IN_CONNECT.iter().copied())
-}
-
-/// The program of a gate, and what it is told before its other arguments.
-fn program(gate: &'static str) -> (&'static str, Option<&'static str>) {
-    if IN_KERNEL.contains(&gate) {
-        (KERNEL, Some(gate))
-    } else if IN_CONNECT.contains(&gate) {
-        (CONNECT, Some(gate))
-    } else {
-        (gate, None)
-    }
 }
 
 /// What was asked for.
@@ -199,10 +186,9 @@ pub fn build_product(root: &Path) -> Result<(), String> {
 /// Runs one gate binary, with a server of our own where that is possible, and reads its verdict.
 fn judge(root: &Path, binaries: &Path, gate: &'static str) -> Result<GateResults, String> {
     let folder = evidence(root, gate);
-    let (program, told) = program(gate);
-    let mut command = Command::new(binaries.join(program));
+    let mut command = Command::new(binaries.join(PROGRAM));
     command
-        .args(told)
+        .arg(gate)
         .arg("--agentos")
         .arg(binaries.join("agentos"))
         .arg("--out")

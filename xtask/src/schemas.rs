@@ -15,7 +15,7 @@ const FOLDER: &str = "crates/words/agentos-schema/schemas";
 const REFERENCE: &str = "crates/apps/agentos-cli/REFERENCE.md";
 /// The shapes that gates write; every gate prints them.
 const OF_GATES: &[&str] = &["gate-results", "health-summary"];
-const GATE: &str = "tl_r2_lmstudio";
+const GATE: &str = "gate";
 
 /// Builds the product, then writes or compares. True when nothing differs, or all was written.
 ///

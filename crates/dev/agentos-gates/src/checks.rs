@@ -7,7 +7,7 @@ use agentos_tool::{ErrorCategory, HealthStatus, OutputKind, ResultStatus, ToolHe
 use serde_json::Value;
 
 use crate::evidence::sha256;
-use crate::gate::GateSpec;
+use crate::list::ProviderSpec;
 use crate::results::{Check, CheckStatus};
 use crate::structure;
 
@@ -35,8 +35,8 @@ pub(crate) struct Run {
 
 /// Everything that was seen.
 pub(crate) struct Facts<'a> {
-    /// The gate.
-    pub(crate) spec: &'a GateSpec,
+    /// The provider.
+    pub(crate) spec: &'a ProviderSpec,
     /// What the program said of the server.
     pub(crate) health: &'a Health,
     /// The smallest task and the task for a diff; empty when the server was not connected.
@@ -49,35 +49,46 @@ pub(crate) struct Facts<'a> {
 type Outcome = (CheckStatus, Vec<String>);
 type Decision = fn(&Facts<'_>) -> Outcome;
 
-/// All five, in order.
+const NAMES: [(char, &str, Decision); 5] = [
+    ('A', "the server is up and takes work", |facts| {
+        health(facts.health)
+    }),
+    ('B', "the smallest task is answered", minimal_run),
+    ('C', "a diff that lands comes back", diff_valid),
+    ('D', "nothing was written or committed", power_boundary),
+    (
+        'E',
+        "the result is complete and holds no secret",
+        result_structure,
+    ),
+];
+
+/// All five, in order. Where A did not pass there is nothing to judge by the others.
 pub(crate) fn all(facts: &Facts<'_>) -> Vec<Check> {
-    let (healthy, health_details) = health(facts.health);
-    let blocked = format!("{}-A did not pass", facts.spec.prefix);
-    let mut checks = vec![('A', "the server is up and takes work", (healthy, health_details))];
-    let rest: [(char, &str, Decision); 4] = [
-        ('B', "the smallest task is answered", minimal_run),
-        ('C', "a diff that lands comes back", diff_valid),
-        ('D', "nothing was written or committed", power_boundary),
-        (
-            'E',
-            "the result is complete and holds no secret",
-            result_structure,
-        ),
-    ];
-    for (letter, name, check) in rest {
-        let outcome = match healthy {
-            CheckStatus::Passed => check(facts),
-            CheckStatus::Failed | CheckStatus::Skipped => (CheckStatus::Skipped, vec![blocked.clone()]),
+    let healthy = health(facts.health).0 == CheckStatus::Passed;
+    let prefix = &facts.spec.prefix;
+    let check = |(letter, name, decide): &(char, &str, Decision)| {
+        let (status, details) = match *letter {
+            'B'..='E' if !healthy => (CheckStatus::Skipped, vec![format!("{prefix}-A did not pass")]),
+            _ => decide(facts),
         };
-        checks.push((letter, name, outcome));
-    }
-    let named = |(letter, name, (status, details)): (char, &str, Outcome)| Check {
-        id: format!("{}-{letter}", facts.spec.prefix),
-        name: name.to_owned(),
-        status,
-        details,
+        Check {
+            id: format!("{prefix}-{letter}"),
+            name: (*name).to_owned(),
+            status,
+            details,
+        }
     };
-    checks.into_iter().map(named).collect()
+    NAMES.iter().map(check).collect()
+}
+
+/// What was not as it must be, in one sentence.
+fn failed(why: impl Into<String>) -> Outcome {
+    (CheckStatus::Failed, vec![why.into()])
+}
+
+fn skipped(why: impl Into<String>) -> Outcome {
+    (CheckStatus::Skipped, vec![why.into()])
 }
 
 fn outcome(problems: Vec<String>, seen: String) -> Outcome {
@@ -93,7 +104,7 @@ fn outcome(problems: Vec<String>, seen: String) -> Outcome {
 fn health(health: &Health) -> Outcome {
     let (said, code) = match health {
         Health::Said(said, code) => (said, *code),
-        Health::Unreadable(reason) => return (CheckStatus::Failed, vec![reason.clone()]),
+        Health::Unreadable(reason) => return failed(reason.clone()),
     };
     let place = said
         .endpoint
@@ -102,13 +113,10 @@ fn health(health: &Health) -> Outcome {
     let mut details = vec![format!("{} at {place}: {}", said.status, said.details)];
     details.extend(said.fix.iter().map(|fix| format!("next: {fix}")));
     if !said.is_connected() && said.error_category.is_none() {
-        return (
-            CheckStatus::Failed,
-            vec![format!("{}, but no error category is given", said.status)],
-        );
+        return failed(format!("{}, but no error category is given", said.status));
     }
     if let Some(problem) = untrue_code(code, said.is_connected(), said.status.to_string().as_str()) {
-        return (CheckStatus::Failed, vec![problem]);
+        return failed(problem);
     }
     match said.status {
         HealthStatus::Connected => (CheckStatus::Passed, details),
@@ -149,7 +157,7 @@ fn answered(result: &ToolResult) -> bool {
 fn minimal_run(facts: &Facts<'_>) -> Outcome {
     let result = match typed(facts.runs.first()) {
         Ok(result) => result,
-        Err(reason) => return (CheckStatus::Failed, vec![reason]),
+        Err(reason) => return failed(reason),
     };
     let mut problems = Vec::new();
     if !answered(&result) {
@@ -165,39 +173,28 @@ fn minimal_run(facts: &Facts<'_>) -> Outcome {
 
 fn diff_valid(facts: &Facts<'_>) -> Outcome {
     let Some(run) = facts.runs.get(1) else {
-        return (
-            CheckStatus::Skipped,
-            vec!["the task for a diff was not run".to_owned()],
-        );
+        return skipped("the task for a diff was not run");
     };
     let result = match typed(Some(run)) {
         Ok(result) => result,
-        Err(reason) => return (CheckStatus::Failed, vec![reason]),
+        Err(reason) => return failed(reason),
     };
     let judged = &result.diff_validation;
     if !answered(&result) {
         let said = result.error_message.as_deref().unwrap_or("no reason was given");
-        return (
-            CheckStatus::Skipped,
-            vec![format!("there was no answer to judge: {said}")],
-        );
+        return skipped(format!("there was no answer to judge: {said}"));
     }
     if !judged.is_valid {
         let code = judged.code.as_deref().unwrap_or("no code");
-        return (
-            CheckStatus::Failed,
-            vec![format!(
-                "the diff does not land ({code}): {}",
-                judged.errors.join("; ")
-            )],
-        );
+        return failed(format!(
+            "the diff does not land ({code}): {}",
+            judged.errors.join("; ")
+        ));
     }
     // A crossed boundary takes the diff out of the result; that is D's finding, not this check's.
     if result.status == ResultStatus::Failed && (result.wrote_files || result.committed) {
-        return (
-            CheckStatus::Passed,
-            vec!["the diff lands; it was withheld because the boundary was crossed".to_owned()],
-        );
+        let seen = "the diff lands; it was withheld because the boundary was crossed";
+        return (CheckStatus::Passed, vec![seen.to_owned()]);
     }
     let diff = result.diff.as_deref().unwrap_or_default();
     let mut problems: Vec<String> = run
@@ -271,10 +268,7 @@ fn result_structure(facts: &Facts<'_>) -> Outcome {
         }
     }
     if judged == 0 && problems.is_empty() {
-        return (
-            CheckStatus::Skipped,
-            vec!["there is no result to judge".to_owned()],
-        );
+        return skipped("there is no result to judge");
     }
     let mut seen = format!("{judged} results follow the schema and their exit codes are true");
     match facts.leaks {

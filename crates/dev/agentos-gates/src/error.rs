@@ -37,6 +37,9 @@ pub enum GateError {
     /// A record cannot be written as JSON.
     #[error("a record cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
+    /// A table of the gates is not understood.
+    #[error("a table of the gates is not understood: {0}")]
+    Table(#[from] toml::de::Error),
 }
 
 impl GateError {

@@ -1,99 +1,97 @@
 //! Gates: judge the shipped program from outside and write evidence of the judgement.
 //!
-//! Owns: the five checks of a connectivity gate, the gate's own measurement of a repository, and the files under
-//! `outputs/gates/`. Never: links what it judges, uses a mock, or counts a check that could not run as passed.
+//! Owns: the order of a gate, the gate's own measurement of a repository, and the files under `outputs/gates/`. Never:
+//! links what it judges, uses a mock, or counts a check that could not run as passed.
 //! Start at [`main`].
 
 mod checks;
+mod child;
 mod error;
 mod evidence;
-mod gate;
-pub mod kernel;
+mod kernel;
+mod list;
 mod options;
 mod product;
+mod provider;
 mod results;
 #[cfg(unix)]
-pub mod rogue;
-mod shapes;
+mod rogue;
 mod structure;
 mod witness;
 
 pub use error::GateError;
-pub use gate::{GateSpec, LLAMACPP, LMSTUDIO, OTHERS};
+pub use list::{GateSpec, ProviderSpec, all};
 pub use results::{Check, CheckStatus, Counts, GateResults, HealthSummary, Mode};
 
-use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::SystemTime;
+
+use agentos_tool::Timestamp;
+use clap::Parser;
+use serde_json::json;
+
+use evidence::Tape;
+use options::{Asked, Options};
+use results::Judged;
 
 /// Runs one gate as a program: 0 passed, or skipped without `--require-live`; 1 failed, or skipped with it; 2 the
 /// gate itself broke or was used wrongly.
 #[must_use]
-pub fn main(spec: &GateSpec, args: impl Iterator<Item = OsString>) -> ExitCode {
-    let environment = options::Environment::of_process(spec);
-    match options::Options::parse(spec, args, environment) {
-        Ok(options::Request::Help(text)) => {
+pub fn main() -> ExitCode {
+    let options = Options::parse();
+    let done = match &options.schema {
+        Some(schema) => schema.text().map(|text| {
             write!(std::io::stdout(), "{text}").ok();
             ExitCode::SUCCESS
-        }
-        Ok(options::Request::Schema(name)) => match shapes::schema(name) {
-            Ok(text) => {
-                write!(std::io::stdout(), "{text}").ok();
-                ExitCode::SUCCESS
-            }
-            Err(error) => broke(spec, &error),
-        },
-        Ok(options::Request::Run(options)) => match gate::run(spec, &options) {
-            Ok(results) => show(&results, options.require_live),
-            Err(error) => broke(spec, &error),
-        },
-        Err(error) => broke(spec, &error),
-    }
+        }),
+        None => options
+            .asked()
+            .and_then(|asked| Ok(show(&run(&asked)?, options.require_live))),
+    };
+    done.unwrap_or_else(|error| {
+        let gate = options.gate.as_ref().map_or("", |gate| gate.name.as_str());
+        // A closed pipe changes nothing: the exit code tells.
+        writeln!(std::io::stderr(), "error: the gate `{gate}` broke: {error}").ok();
+        ExitCode::from(2)
+    })
 }
 
-/// Runs one of the gates that share a binary, named by the first argument.
-#[must_use]
-pub fn main_of_others(mut args: impl Iterator<Item = OsString>) -> ExitCode {
-    let name = args.next().unwrap_or_default();
-    match OTHERS.iter().find(|spec| name.to_str() == Some(spec.name)) {
-        Some(spec) => main(spec, args),
-        None => {
-            let known: Vec<&str> = OTHERS.iter().map(|spec| spec.name).collect();
-            // A closed pipe changes nothing: the exit code tells.
-            writeln!(
-                std::io::stderr(),
-                "error: the first argument names one of `{}`",
-                known.join("`, `")
-            )
-            .ok();
-            ExitCode::from(2)
-        }
+/// Runs a gate and leaves its evidence.
+fn run(asked: &Asked) -> Result<GateResults, GateError> {
+    let (name, mode, out) = (asked.gate.name.as_str(), asked.mode, &asked.out);
+    let began = now();
+    let mut tape = Tape::begin(out, &format!("{name}-{}", began.as_str()))?;
+    tape.add(&began, "gate-started", json!({"gate": name, "mode": mode}))?;
+    let Judged { checks, summary } = match &asked.gate.provider {
+        Some(provider) => provider::judge(asked, provider, &mut tape)?,
+        #[cfg(unix)]
+        None if name == rogue::NAME => rogue::judge(&asked.agentos, &mut tape)?.into(),
+        None => kernel::judge(asked, &mut tape)?.into(),
+    };
+    for check in &checks {
+        tape.add(&now(), "check", check)?;
     }
+    let results = GateResults::new(name, began, mode, checks);
+    let verdict = json!({"gate": name, "status": results.status, "counts": results.counts});
+    tape.add(&now(), "gate-finished", verdict)?;
+    if let Some(mut summary) = summary {
+        summary.gate_passed = results.status == CheckStatus::Passed;
+        evidence::report(out, "health_summary.json", &summary)?;
+    }
+    evidence::report(out, "gate_results.json", &results)?;
+    Ok(results)
 }
 
-fn broke(spec: &GateSpec, error: &GateError) -> ExitCode {
-    // A closed pipe changes nothing: the exit code tells.
-    writeln!(
-        std::io::stderr(),
-        "error: the gate `{}` broke: {error}",
-        spec.name
-    )
-    .ok();
-    ExitCode::from(2)
+fn now() -> Timestamp {
+    Timestamp::from_system(SystemTime::now())
 }
 
 fn show(results: &GateResults, require_live: bool) -> ExitCode {
     let mut out = std::io::stdout();
     for check in &results.checks {
-        let details = check.details.join("; ");
-        writeln!(
-            out,
-            "{} {} {}: {details}",
-            check.status.word(),
-            check.id,
-            check.name
-        )
-        .ok();
+        let (word, details) = (check.status.word(), check.details.join("; "));
+        writeln!(out, "{word} {} {}: {details}", check.id, check.name).ok();
     }
     writeln!(out, "{} {}", results.status.word(), results.gate).ok();
     match results.status {

@@ -144,25 +144,23 @@ pub struct HealthSummary {
 }
 
 impl HealthSummary {
-    /// The summary of what the program said.
-    #[must_use]
-    pub fn new(health: &ToolHealth, gate_passed: bool) -> Self {
+    /// Returns the summary of what the program said; the gate has not passed yet.
+    pub(crate) fn new(health: &ToolHealth) -> Self {
         Self {
-            version: 1,
-            provider: health.provider.clone(),
             status: Some(health.status),
             error_category: health.error_category,
-            checked_at: health.checked_at.clone(),
-            details: health.details.clone(),
             fix: health.fix.clone(),
             endpoint: health.endpoint.clone(),
-            gate_passed,
+            ..Self::unreadable(
+                &health.provider,
+                health.checked_at.clone(),
+                health.details.clone(),
+            )
         }
     }
 
-    /// The summary when the program said nothing that can be read.
-    #[must_use]
-    pub fn unreadable(provider: &str, checked_at: Timestamp, details: String) -> Self {
+    /// Returns the summary when the program said nothing that can be read.
+    pub(crate) fn unreadable(provider: &str, checked_at: Timestamp, details: String) -> Self {
         Self {
             version: 1,
             provider: provider.to_owned(),
@@ -173,6 +171,48 @@ impl HealthSummary {
             fix: None,
             endpoint: None,
             gate_passed: false,
+        }
+    }
+}
+
+/// What a gate found.
+pub(crate) struct Judged {
+    pub(crate) checks: Vec<Check>,
+    /// What a connectivity gate heard of the server.
+    pub(crate) summary: Option<HealthSummary>,
+}
+
+impl From<Vec<Check>> for Judged {
+    fn from(checks: Vec<Check>) -> Self {
+        Self {
+            checks,
+            summary: None,
+        }
+    }
+}
+
+impl Check {
+    /// Returns a check that held, or did not.
+    pub(crate) fn new(id: impl Into<String>, name: &str, held: bool, said: impl Into<String>) -> Self {
+        let status = if held {
+            CheckStatus::Passed
+        } else {
+            CheckStatus::Failed
+        };
+        Self::ended(id, name, status, said)
+    }
+
+    /// Returns a check that could not be made.
+    pub(crate) fn skipped(id: impl Into<String>, name: &str, why: impl Into<String>) -> Self {
+        Self::ended(id, name, CheckStatus::Skipped, why)
+    }
+
+    fn ended(id: impl Into<String>, name: &str, status: CheckStatus, said: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            name: name.to_owned(),
+            status,
+            details: vec![said.into()],
         }
     }
 }

@@ -6,10 +6,10 @@ use agentos_schema::SchemaName;
 use agentos_tool::{OutputKind, ResultStatus, ToolResult};
 use serde_json::Value;
 
-use crate::gate::GateSpec;
+use crate::list::ProviderSpec;
 
 /// Everything that is wrong with it.
-pub(crate) fn problems(spec: &GateSpec, value: &Value) -> Vec<String> {
+pub(crate) fn problems(spec: &ProviderSpec, value: &Value) -> Vec<String> {
     let mut problems = against_schema(value);
     match serde_json::from_value::<ToolResult>(value.clone()) {
         Ok(result) => problems.extend(beyond_schema(spec, &result)),
@@ -25,7 +25,7 @@ fn against_schema(value: &Value) -> Vec<String> {
     }
 }
 
-fn beyond_schema(spec: &GateSpec, result: &ToolResult) -> Vec<String> {
+fn beyond_schema(spec: &ProviderSpec, result: &ToolResult) -> Vec<String> {
     let worked = matches!(
         result.status,
         ResultStatus::Success | ResultStatus::PartialSuccess
@@ -38,7 +38,7 @@ fn beyond_schema(spec: &GateSpec, result: &ToolResult) -> Vec<String> {
         .map(|endpoint| is_host_and_port(endpoint.as_str()));
     let rules = [
         (
-            result.tool == spec.provider,
+            result.tool == spec.id,
             "`tool` is not the provider that was asked",
         ),
         (

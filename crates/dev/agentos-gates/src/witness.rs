@@ -3,12 +3,16 @@
 //! Owns: what counts as the state of a repository, seen by `git` and by reading the files. Never: asks the
 //! program that is judged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use crate::child::Ended;
 use crate::error::GateError;
 use crate::evidence::sha256;
+
+/// What was seen of files, by path: kind, size, SHA-256 and permissions.
+pub(crate) type Files = BTreeMap<PathBuf, String>;
 
 /// The state of a repository at one moment. Two equal states mean that nothing was written or committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,10 +23,10 @@ pub(crate) struct State {
     refs: String,
     /// SHA-256 of the index file.
     index: String,
-    /// Every file of the work tree: path to kind, size, SHA-256 and permissions.
-    worktree: BTreeMap<PathBuf, String>,
-    /// The same for the repository's own folder, but for the evidence that the program keeps there.
-    internals: BTreeMap<PathBuf, String>,
+    /// Every file of the work tree.
+    worktree: Files,
+    /// Every file of the repository's own folder, but for the evidence that the program keeps there.
+    internals: Files,
 }
 
 /// Makes a repository with one commit in `<scratch>/repository`.
@@ -42,12 +46,7 @@ pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, GateError> {
         std::fs::write(&file, text).map_err(GateError::file(&file))?;
     }
     git(&repository, &["init", "--quiet", "--initial-branch=main"], None)?;
-    git(&repository, &["add", "--all"], None)?;
-    git(
-        &repository,
-        &["commit", "--quiet", "--message", "an adder that subtracts"],
-        None,
-    )?;
+    commit_all(&repository, "an adder that subtracts")?;
     Ok(repository)
 }
 
@@ -63,14 +62,13 @@ impl State {
         let name = git(repository, &["symbolic-ref", "--quiet", "HEAD"], None)?;
         let own = repository.join(".git");
         let index = own.join("index");
-        let mut worktree = BTreeMap::new();
+        let (mut worktree, mut internals) = (Files::new(), Files::new());
         list(
             repository,
             repository,
             &|path| path == Path::new(".git"),
             &mut worktree,
         )?;
-        let mut internals = BTreeMap::new();
         list(&own, &own, &|path| path == Path::new("agentos"), &mut internals)?;
         Ok(Self {
             head: format!("{} {}", name.trim_end(), commit.trim_end()),
@@ -81,38 +79,33 @@ impl State {
         })
     }
 
-    /// What is different afterwards, in words; empty when nothing is.
+    /// Returns what is different afterwards, in words; empty when nothing is.
     pub(crate) fn differences(&self, after: &Self) -> Vec<String> {
-        let mut found = Vec::new();
         let parts = [
             ("HEAD", &self.head, &after.head),
             ("refs", &self.refs, &after.refs),
             ("index", &self.index, &after.index),
         ];
-        found.extend(
-            parts
-                .iter()
-                .filter(|(_, a, b)| a != b)
-                .map(|(name, ..)| (*name).to_owned()),
-        );
-        found.extend(changed(&self.worktree, &after.worktree).map(|path| format!("work tree: {path}")));
-        found.extend(
-            changed(&self.internals, &after.internals).map(|path| format!("repository folder: {path}")),
-        );
-        found
+        let parts = parts
+            .iter()
+            .filter(|(_, a, b)| a != b)
+            .map(|(name, ..)| (*name).to_owned());
+        let shown = |what: &'static str| move |path: PathBuf| format!("{what}: {}", path.display());
+        let worktree = changed(&self.worktree, &after.worktree)
+            .into_iter()
+            .map(shown("work tree"));
+        let internals = changed(&self.internals, &after.internals)
+            .into_iter()
+            .map(shown("repository folder"));
+        parts.chain(worktree).chain(internals).collect()
     }
 }
 
-fn changed(
-    before: &BTreeMap<PathBuf, String>,
-    after: &BTreeMap<PathBuf, String>,
-) -> impl Iterator<Item = String> {
-    let mut paths: Vec<&PathBuf> = before.keys().chain(after.keys()).collect();
-    paths.sort();
-    paths.dedup();
-    paths.retain(|path| before.get(*path) != after.get(*path));
-    let paths: Vec<String> = paths.into_iter().map(|path| path.display().to_string()).collect();
-    paths.into_iter()
+/// Returns the paths of which one listing says something else than the other.
+pub(crate) fn changed(before: &Files, after: &Files) -> Vec<PathBuf> {
+    let paths: BTreeSet<&PathBuf> = before.keys().chain(after.keys()).collect();
+    let is_changed = |path: &&PathBuf| before.get(*path) != after.get(*path);
+    paths.into_iter().filter(is_changed).cloned().collect()
 }
 
 /// The files below a folder that hold these bytes; empty where there is no such folder.
@@ -120,14 +113,10 @@ pub(crate) fn containing(folder: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>, Ga
     if !folder.is_dir() || bytes.is_empty() {
         return Ok(Vec::new());
     }
-    let mut all = BTreeMap::new();
+    let mut all = Files::new();
     list(folder, folder, &|_| false, &mut all)?;
     let mut found = Vec::new();
-    for path in all
-        .into_iter()
-        .filter(|(_, seen)| seen.starts_with("file"))
-        .map(|(path, _)| path)
-    {
+    for (path, _) in all.into_iter().filter(|(_, seen)| seen.starts_with("file")) {
         let file = folder.join(&path);
         let text = std::fs::read(&file).map_err(GateError::file(&file))?;
         if text.windows(bytes.len()).any(|window| window == bytes) {
@@ -148,7 +137,7 @@ pub(crate) fn list(
     top: &Path,
     folder: &Path,
     leave_out: &dyn Fn(&Path) -> bool,
-    found: &mut BTreeMap<PathBuf, String>,
+    found: &mut Files,
 ) -> Result<(), GateError> {
     for entry in std::fs::read_dir(folder).map_err(GateError::file(folder))? {
         let path = entry.map_err(GateError::file(folder))?.path();
@@ -189,59 +178,42 @@ fn mode(about: &std::fs::Metadata) -> String {
     if readonly { "read-only" } else { "writable" }.to_owned()
 }
 
+/// In whose name the gates commit.
+pub(crate) const IDENTITY: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "Gate"),
+    ("GIT_AUTHOR_EMAIL", "gate@example.com"),
+    ("GIT_COMMITTER_NAME", "Gate"),
+    ("GIT_COMMITTER_EMAIL", "gate@example.com"),
+];
+
 /// Runs git with a fixed identity and without anybody's configuration.
 pub(crate) fn git(repository: &Path, args: &[&str], input: Option<&str>) -> Result<String, GateError> {
-    let start = |source| GateError::Start {
-        program: PathBuf::from("git"),
-        source,
-    };
-    let mut child = Command::new("git")
-        // The repository may be another user's, for whom the product is started.
-        .args([
-            "-c",
-            "core.fsync=none",
-            "-c",
-            "gc.auto=0",
-            "-c",
-            "safe.directory=*",
-        ])
-        .args(args)
-        .current_dir(repository)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .envs([
-            ("GIT_AUTHOR_NAME", "Gate"),
-            ("GIT_AUTHOR_EMAIL", "gate@example.com"),
-        ])
-        .envs([
-            ("GIT_COMMITTER_NAME", "Gate"),
-            ("GIT_COMMITTER_EMAIL", "gate@example.com"),
-        ])
-        .env_remove("GIT_DIR")
+    let mut git = Command::new("git");
+    // The repository may be another user's, for whom the product is started.
+    git.args([
+        "-c",
+        "core.fsync=none",
+        "-c",
+        "gc.auto=0",
+        "-c",
+        "safe.directory=*",
+    ])
+    .args(args);
+    git.current_dir(repository)
+        .envs(IDENTITY)
+        .env("GIT_OPTIONAL_LOCKS", "0");
+    git.env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null");
+    git.env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
-        .env_remove("GIT_INDEX_FILE")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(start)?;
-    let pipe = child.stdin.take();
-    let output = std::thread::scope(|scope| {
-        scope.spawn(move || {
-            use std::io::Write;
-            // Git judges what arrived; a pipe that closed early shows in its exit code.
-            pipe.map(|mut pipe| pipe.write_all(input.unwrap_or_default().as_bytes()))
-        });
-        child.wait_with_output()
-    })
-    .map_err(start)?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        .env_remove("GIT_INDEX_FILE");
+    let ended = Ended::run(&mut git, input.unwrap_or_default(), None)?;
+    if ended.code == Some(0) {
+        return Ok(ended.stdout);
     }
     Err(GateError::Git {
         command: args.first().copied().unwrap_or_default().to_owned(),
-        said: String::from_utf8_lossy(&output.stderr).trim_end().to_owned(),
+        said: ended.stderr.trim_end().to_owned(),
     })
 }
 

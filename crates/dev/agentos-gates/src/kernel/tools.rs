@@ -8,193 +8,149 @@ use std::path::Path;
 use agentos_schema::{SchemaName, validate};
 use serde_json::Value;
 
-use super::ground::{FIX, Ground, Said};
-use super::{check, skipped};
+use super::Checks;
+use super::ground::{FIX, Ground};
+use crate::child::Ended;
 use crate::error::GateError;
-use crate::results::Check;
 
 /// A port on loopback where nobody listens: the one for discarding.
 const NOBODY: &str = "http://127.0.0.1:9/v1";
+/// Flags that would offer a choice of who is asked.
+const CHOICES: [&str; 6] = [
+    "--fallback",
+    "--auto",
+    "--cheapest",
+    "--best",
+    "--route",
+    "--compare",
+];
 
 /// A kind is bound to what is there: a diff to `diff`, and no diff to everything else.
-pub(super) fn output_kinds(ground: &Ground) -> Result<Vec<Check>, GateError> {
+pub(super) fn output_kinds(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
     let stale = FIX.replace("    a - b", "    a * b");
-    let cases = [
-        ("diff", "a good diff is of kind `diff`", FIX, "success", true),
-        (
-            "words",
-            "words are of another kind",
-            "The function subtracts.\n",
-            "success",
-            false,
-        ),
-        (
-            "stale",
-            "a diff that does not land is no diff",
-            &stale,
-            "failed",
-            false,
-        ),
-        (
-            "junk",
-            "a diff in name only is no diff",
-            "--- hi\n+++ there\n",
-            "failed",
-            false,
-        ),
-        ("empty", "nothing is no diff", "", "failed", false),
-    ];
-    let mut checks = Vec::new();
-    for (id, name, answer, status, is_diff) in cases {
-        let said = asked(ground, &repository, answer)?;
-        let problems = binding(&said, status, is_diff);
-        let seen = if problems.is_empty() {
-            said.short()
-        } else {
-            problems.join("; ")
-        };
-        checks.push(check(format!("OKIND-{id}"), name, problems.is_empty(), seen));
+    for (id, answer, status, is_diff) in [
+        ("OKIND-diff", FIX, "success", true),
+        ("OKIND-words", "The function subtracts.\n", "success", false),
+        ("OKIND-stale", &stale, "failed", false),
+        ("OKIND-junk", "--- hi\n+++ there\n", "failed", false),
+        ("OKIND-empty", "", "failed", false),
+    ] {
+        let file = ground.put_scratch("answer.md", answer)?;
+        let run = ["tool", "run", "-p", "replay", "--replay", &file, "x", "--json"];
+        let ended = ground.call(&repository, &run)?;
+        let problems = binding(&ended, status, is_diff);
+        checks.add(
+            id,
+            problems.is_empty(),
+            format!("{}; {}", ended.short(), problems.join("; ")),
+        );
     }
-    Ok(checks)
+    Ok(())
 }
 
-fn asked(ground: &Ground, repository: &Path, answer: &str) -> Result<Said, GateError> {
-    let file = ground.put(ground.scratch(), "answer.md", answer)?;
-    let file = file.to_string_lossy();
-    ground.call(
-        repository,
-        &["tool", "run", "-p", "replay", "--replay", &file, "x", "--json"],
-    )
-}
-
-fn binding(said: &Said, status: &str, is_diff: bool) -> Vec<String> {
-    let json = said.json();
-    let mut problems: Vec<String> = match validate(SchemaName::ToolResult, &json) {
-        Ok(()) => Vec::new(),
-        Err(violations) => violations.iter().map(ToString::to_string).collect(),
-    };
-    let diff = json.get("diff").and_then(Value::as_str).unwrap_or_default();
+fn binding(ended: &Ended, status: &str, is_diff: bool) -> Vec<String> {
+    let json = &ended.json;
+    let violations = validate(SchemaName::ToolResult, json).err().unwrap_or_default();
+    let mut problems: Vec<String> = violations.iter().map(ToString::to_string).collect();
     let valid = json.pointer("/diff_validation/is_valid").and_then(Value::as_bool) == Some(true);
-    let failed = said.text("/status") == "failed";
+    let failed = ended.text("status") == "failed";
     let rules = [
         (
-            (said.text("/output_kind") == "diff") == is_diff,
+            (ended.text("output_kind") == "diff") == is_diff,
             "`output_kind` does not fit",
         ),
         (
-            diff.is_empty() != is_diff,
+            ended.text("diff").is_empty() != is_diff,
             "there is a diff where none may be, or none where one must",
         ),
         (valid == is_diff, "`diff_validation` does not fit"),
-        (said.text("/status") == status, "`status` is another"),
+        (ended.text("status") == status, "`status` is another"),
         (
             failed == json.get("error_category").is_some(),
             "`error_category` does not fit",
         ),
-        ((said.code == Some(0)) != failed, "the exit code does not fit"),
+        ((ended.code == Some(0)) != failed, "the exit code does not fit"),
     ];
-    problems.extend(
-        rules
-            .iter()
-            .filter(|(holds, _)| !holds)
-            .map(|(_, what)| (*what).to_owned()),
-    );
+    let broken = rules.iter().filter(|(holds, _)| !holds);
+    problems.extend(broken.map(|(_, what)| (*what).to_owned()));
     problems
 }
 
 /// Each ability that a provider declares is probed where its server can be asked.
-pub(super) fn capabilities(ground: &Ground) -> Result<Vec<Check>, GateError> {
+pub(super) fn capabilities(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
-    let list = ground.call(&repository, &["tool", "list", "--json"])?.json();
-    let tools = list.get("tools").and_then(Value::as_array);
-    let names: Vec<&str> = tools
-        .into_iter()
-        .flatten()
-        .filter_map(|tool| tool.get("provider")?.as_str())
-        .collect();
-    let mut checks = vec![check(
-        "CAP-list",
-        "the providers can be listed",
-        names.len() > 1,
-        names.join(", "),
-    )];
-    for provider in names {
-        checks.extend(abilities(ground, &repository, provider)?);
-    }
-    Ok(checks)
+    let list = ground.call(&repository, &["tool", "list", "--json"])?;
+    let names = list.texts("tools", "/provider");
+    checks.add("CAP-list", names.len() > 1, names.join(", "));
+    names
+        .iter()
+        .try_for_each(|provider| abilities(ground, &repository, provider, checks))
 }
 
-fn abilities(ground: &Ground, repository: &Path, provider: &str) -> Result<Vec<Check>, GateError> {
-    let profile = ground
-        .call(repository, &["profile", "show", provider, "--json"])?
-        .json();
-    let declared = |ability: &str| {
-        let values = profile.get("values")?;
-        values
-            .get(format!("capabilities.{ability}"))?
-            .get("value")?
-            .as_str()
+fn abilities(
+    ground: &Ground,
+    repository: &Path,
+    provider: &str,
+    checks: &mut Checks<'_>,
+) -> Result<(), GateError> {
+    let profile = ground.call(repository, &["profile", "show", provider, "--json"])?;
+    let declares = |ability: &str| {
+        let values = profile.json.get("values");
+        let value = values.and_then(|values| {
+            values
+                .get(format!("capabilities.{ability}"))?
+                .get("value")?
+                .as_str()
+        });
+        value == Some("yes")
     };
-    let mut checks = Vec::new();
-    let (id, name) = (
-        format!("CAP-{provider}-health"),
-        "a declared health check answers",
-    );
     let health = ground.call(repository, &["tool", "health", "-p", provider, "--json"])?;
-    let answer = health.json().pointer("/tools/0").cloned().unwrap_or_default();
-    let fits = validate(SchemaName::ToolHealth, &health.json()).is_ok()
-        && answer.get("provider").and_then(Value::as_str) == Some(provider);
-    let connected = answer.get("status").and_then(Value::as_str) == Some("connected");
-    checks.push(match declared("supports_health_check") {
-        Some("yes") => check(
-            id,
-            name,
-            fits && connected == (health.code == Some(0)),
-            health.short(),
-        ),
-        Some(_) | None => skipped(id, name, "not declared"),
-    });
-    let (id, name) = (format!("CAP-{provider}-diff"), "a declared diff comes back");
-    checks.push(match (declared("supports_diff"), connected) {
-        (Some("yes"), true) => {
-            let task = "Make `add` in src/lib.rs add. Answer with one unified diff.";
-            let run = [
-                "tool",
-                "run",
-                "-p",
-                provider,
-                task,
-                "--file",
-                "src/lib.rs",
-                "--json",
-            ];
-            let said = ground.call(repository, &run)?;
-            check(id, name, said.text("/output_kind") == "diff", said.short())
+    let connected = health.text("tools/0/status") == "connected";
+    let id = format!("CAP-{provider}-health");
+    if declares("supports_health_check") {
+        let fits = validate(SchemaName::ToolHealth, &health.json).is_ok()
+            && health.text("tools/0/provider") == provider;
+        checks.add(&id, fits && connected == (health.code == Some(0)), health.short());
+    } else {
+        checks.skip(&id, "not declared");
+    }
+    let task = "Make `add` in src/lib.rs add. Answer with one unified diff.";
+    let run = [
+        "tool",
+        "run",
+        "-p",
+        provider,
+        task,
+        "--file",
+        "src/lib.rs",
+        "--json",
+    ];
+    let probe = ["tool", "health", "--probe-tools", "-p", provider, "--json"];
+    for (what, ability, args, path, wanted) in [
+        ("diff", "supports_diff", &run[..], "output_kind", "diff"),
+        ("tools", "tools", &probe, "tool_calls/0/verdict", "pass"),
+    ] {
+        let id = format!("CAP-{provider}-{what}");
+        if !declares(ability) {
+            checks.skip(&id, "not declared");
+        } else if !connected {
+            checks.skip(&id, "no server can be asked");
+        } else {
+            let ended = ground.call(repository, args)?;
+            let details = ended.text("tool_calls/0/details");
+            checks.add(
+                &id,
+                ended.text(path) == wanted,
+                format!("{} {details}", ended.short()),
+            );
         }
-        (Some("yes"), false) => skipped(id, name, "no server can be asked"),
-        (Some(_) | None, _) => skipped(id, name, "not declared"),
-    });
-    let (id, name) = (format!("CAP-{provider}-tools"), "declared tool calls work");
-    checks.push(match (declared("tools"), connected) {
-        (Some("yes"), true) => {
-            let probe = ["tool", "health", "--probe-tools", "-p", provider, "--json"];
-            let said = ground.call(repository, &probe)?;
-            check(
-                id,
-                name,
-                said.text("/tool_calls/0/verdict") == "pass",
-                said.text("/tool_calls/0/details"),
-            )
-        }
-        (Some("yes"), false) => skipped(id, name, "no server can be asked"),
-        (Some(_) | None, _) => skipped(id, name, "not declared"),
-    });
-    Ok(checks)
+    }
+    Ok(())
 }
 
 /// Who is named is asked, and nobody else: no choice, no fallback, no comparison of cost.
-pub(super) fn no_selection(ground: &Ground) -> Result<Vec<Check>, GateError> {
+pub(super) fn no_selection(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
     let repository = ground.repository()?;
     let task = [
         "run",
@@ -205,77 +161,40 @@ pub(super) fn no_selection(ground: &Ground) -> Result<Vec<Check>, GateError> {
         "mend add",
         "--json",
     ];
-    let (said, changed) = ground.changed_by(&repository, || ground.call(&repository, &task))?;
-    let held = said.code == Some(5) && changed.is_empty();
-    let mut checks = vec![check(
+    let (ended, changed) = ground.changed_by(&repository, || ground.call(&repository, &task))?;
+    checks.add(
         "SEL-A",
-        "a provider that is down is not replaced",
-        held,
-        said.short(),
-    )];
+        ended.code == Some(5) && changed.is_empty(),
+        ended.short(),
+    );
 
     let show = ground.call(&repository, &["evidence", "show", "--json"])?;
-    let records = show.json();
     let mut asked: Vec<&str> = Vec::new();
-    tools_in(&records, &mut asked);
+    tools_in(&show.json, &mut asked);
     asked.sort_unstable();
     asked.dedup();
-    let alone = asked == ["lmstudio"];
-    checks.push(check(
-        "SEL-B",
-        "the evidence names nobody else",
-        alone,
-        asked.join(", "),
-    ));
+    checks.add("SEL-B", asked == ["lmstudio"], asked.join(", "));
 
-    for (id, name, args) in [
-        (
-            "SEL-C",
-            "without a provider nobody is chosen",
-            &["run", "mend add"][..],
-        ),
-        (
-            "SEL-D",
-            "an unknown provider is no other one",
-            &["run", "-p", "lmstudioo", "mend add"],
-        ),
-    ] {
-        let said = ground.call(&repository, args)?;
-        checks.push(check(id, name, said.code == Some(2), said.short()));
+    let unknown = ["run", "-p", "lmstudioo", "mend add"];
+    for (id, args) in [("SEL-C", &["run", "mend add"][..]), ("SEL-D", &unknown)] {
+        let ended = ground.call(&repository, args)?;
+        checks.add(id, ended.code == Some(2), ended.short());
     }
     let help = ground.call(&repository, &["run", "--help"])?.stdout;
-    let offers: Vec<&str> = [
-        "--fallback",
-        "--auto",
-        "--cheapest",
-        "--best",
-        "--route",
-        "--compare",
-    ]
-    .into_iter()
-    .filter(|flag| help.contains(flag))
-    .collect();
-    checks.push(check(
-        "SEL-E",
-        "no flag offers a choice",
-        offers.is_empty() && !help.is_empty(),
-        offers.join(", "),
-    ));
-    Ok(checks)
+    let offers: Vec<&str> = CHOICES.into_iter().filter(|flag| help.contains(flag)).collect();
+    checks.add("SEL-E", offers.is_empty() && !help.is_empty(), offers.join(", "));
+    Ok(())
 }
 
-/// Every tool and provider that a document names.
+/// Collects every tool and provider that a document names.
 fn tools_in<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     match value {
         Value::Object(members) => {
             for (name, value) in members {
                 match value.as_str() {
                     // A result's `provider` is where it works: `local` or `cloud`.
-                    Some(text) if ["tool", "provider"].contains(&name.as_str()) => {
-                        if !["local", "cloud"].contains(&text) {
-                            found.push(text);
-                        }
-                    }
+                    Some("local" | "cloud") => {}
+                    Some(text) if ["tool", "provider"].contains(&name.as_str()) => found.push(text),
                     Some(_) => {}
                     None => tools_in(value, found),
                 }

@@ -5,10 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::answers::Seen;
-use super::forged::listed;
-use super::ground::{TOOL_USER, give_below, make_link, put, remove_below, set_mode, starter};
-use super::runs::{HARMLESS, Program};
+use super::forged::{LOOKED, listed};
+use super::ground::{TOOL_USER, give_below, make_folders, make_link, put, remove_below, set_mode, starter};
+use super::runs::{HARMLESS, Program, Seen, seen};
 use super::whole::{entries, is_named};
 use crate::error::GateError;
 
@@ -22,18 +21,24 @@ if read -r store <.git/objects/info/alternates && cat \"$store/notes.txt\"; then
 echo looked >found.txt",
 ];
 
-/// A folder of the cache, from the outermost.
-#[derive(Debug, Clone, Copy)]
-enum Level {
-    /// The user's cache folder.
-    Base,
-    /// `agentos` in it.
-    Top,
-    /// `copies` in that.
-    Copies,
-    /// The repository's own in that.
-    Repository,
-}
+/// Folders of the cache, from the outermost, and what makes each one that somebody else could have written to. In the place
+/// of `*` is the repository's own folder.
+const UNSAFE: [(&str, &str, Fault); 14] = [
+    ("cache-foreign-base", "", Fault::Foreign),
+    ("cache-foreign-top", "agentos", Fault::Foreign),
+    ("cache-foreign-copies", "agentos/copies", Fault::Foreign),
+    ("cache-foreign-repository", "*", Fault::Foreign),
+    ("cache-open-base", "", Fault::Mode(0o777)),
+    ("cache-open-top", "agentos", Fault::Mode(0o777)),
+    ("cache-open-copies", "agentos/copies", Fault::Mode(0o777)),
+    ("cache-open-repository", "*", Fault::Mode(0o777)),
+    ("cache-group-top", "agentos", Fault::Mode(0o770)),
+    ("cache-group-repository", "*", Fault::Mode(0o770)),
+    ("cache-readable-repository", "*", Fault::Mode(0o755)),
+    ("cache-link-top", "agentos", Fault::Link),
+    ("cache-link-copies", "agentos/copies", Fault::Link),
+    ("cache-link-repository", "*", Fault::Link),
+];
 
 /// What makes a cache one that somebody else could have written to.
 #[derive(Debug, Clone, Copy)]
@@ -45,24 +50,6 @@ enum Fault {
     /// It is a link.
     Link,
 }
-
-/// Caches that must not be used.
-const UNSAFE: [(&str, Level, Fault); 14] = [
-    ("cache-foreign-base", Level::Base, Fault::Foreign),
-    ("cache-foreign-top", Level::Top, Fault::Foreign),
-    ("cache-foreign-copies", Level::Copies, Fault::Foreign),
-    ("cache-foreign-repository", Level::Repository, Fault::Foreign),
-    ("cache-open-base", Level::Base, Fault::Mode(0o777)),
-    ("cache-open-top", Level::Top, Fault::Mode(0o777)),
-    ("cache-open-copies", Level::Copies, Fault::Mode(0o777)),
-    ("cache-open-repository", Level::Repository, Fault::Mode(0o777)),
-    ("cache-group-top", Level::Top, Fault::Mode(0o770)),
-    ("cache-group-repository", Level::Repository, Fault::Mode(0o770)),
-    ("cache-readable-repository", Level::Repository, Fault::Mode(0o755)),
-    ("cache-link-top", Level::Top, Fault::Link),
-    ("cache-link-copies", Level::Copies, Fault::Link),
-    ("cache-link-repository", Level::Repository, Fault::Link),
-];
 
 /// Where the copies of one repository lie.
 pub(super) struct Kept {
@@ -80,76 +67,73 @@ impl Kept {
 
     /// Returns the folders of kept bases.
     pub(super) fn bases(&self) -> Vec<PathBuf> {
-        let all = entries(&self.folder).into_iter();
-        all.filter(|place| is_named(place, "base-") && place.is_dir())
-            .collect()
+        let mut all = entries(&self.folder);
+        all.retain(|place| is_named(place, "base-") && place.is_dir());
+        all
+    }
+
+    /// Puts a link in the place of something in each base.
+    fn link_bases(&self, name: &str, to: &Path) -> Result<(), GateError> {
+        let place = |base: &PathBuf| {
+            if name.is_empty() {
+                base.clone()
+            } else {
+                base.join(name)
+            }
+        };
+        self.bases().iter().map(place).try_for_each(|place| {
+            remove_below(&place);
+            make_link(to, &place)
+        })
     }
 }
 
 impl<'a> Program<'a> {
-    /// Returns the product with another cache.
-    pub(super) fn with_cache(&self, cache: PathBuf) -> Program<'a> {
-        Program {
-            agentos: self.agentos,
-            python: self.python,
-            ground: self.ground,
-            cache,
-        }
-    }
-
     /// Runs a tool over each forged cache.
     pub(super) fn forged_caches(&self) -> Result<Vec<Seen>, GateError> {
-        let mut seen = Vec::new();
-        for (id, level, fault) in UNSAFE {
+        let mut all = Vec::new();
+        for (id, place, fault) in UNSAFE {
             // Only root can give a folder to somebody else.
             if matches!(fault, Fault::Foreign) && starter()? != 0 {
                 continue;
             }
-            seen.push(match self.with_filled_cache(id)? {
-                Ok((program, kept)) => self.unsafe_cache(&program, kept, (id, level, fault))?,
-                Err(why) => (id, false, why),
+            all.push(match self.with_filled_cache(id)? {
+                Ok((program, kept)) => self.unsafe_cache(&program, &kept, (id, place, fault))?,
+                Err(why) => seen(id, false, why),
             });
         }
         for (id, forge) in LINKS {
-            seen.push(match self.with_filled_cache(id)? {
+            all.push(match self.with_filled_cache(id)? {
                 Ok((program, kept)) => self.linked_cache(&program, &kept, (id, forge))?,
-                Err(why) => (id, false, why),
+                Err(why) => seen(id, false, why),
             });
         }
-        Ok(seen)
+        Ok(all)
     }
 
     /// Returns the product with a cache that one run has filled; inside, why there is nothing to forge.
     fn with_filled_cache(&self, id: &str) -> Result<Result<(Program<'a>, Kept), String>, GateError> {
         let program = self.with_cache(self.ground.make_cache(id)?);
         let ended = program.tool(&[], &HARMLESS)?;
-        Ok(match Kept::find(&program.cache) {
-            Some(kept) => Ok((program, kept)),
-            None => Err(format!(
-                "the product kept no copy: {} {}",
-                ended.summary(),
-                ended.stderr
-            )),
-        })
+        let none = || format!("the product kept no copy: {} {}", ended.summary(), ended.stderr);
+        Ok(Kept::find(&program.cache)
+            .ok_or_else(none)
+            .map(|kept| (program, kept)))
     }
 
     /// A cache that somebody else could write to, who forged the kept base.
     fn unsafe_cache(
         &self,
         program: &Program<'_>,
-        kept: Kept,
-        (id, level, fault): (&'static str, Level, Fault),
+        kept: &Kept,
+        (id, place, fault): (&str, &str, Fault),
     ) -> Result<Seen, GateError> {
         let elsewhere = self.ground.caches().join(format!("{id}-elsewhere"));
-        for base in kept.bases() {
-            remove_below(&base.join("files"));
-            make_link(&self.ground.outside().join("private"), &base.join("files"))?;
-        }
-        let place = match level {
-            Level::Base => program.cache.clone(),
-            Level::Top => program.cache.join("agentos"),
-            Level::Copies => kept.copies,
-            Level::Repository => kept.folder,
+        kept.link_bases("files", &self.ground.outside().join("private"))?;
+        let place = match place {
+            "*" => kept.folder.clone(),
+            "" => program.cache.clone(),
+            below => program.cache.join(below),
         };
         match fault {
             Fault::Foreign => give_below(&place, TOOL_USER)?,
@@ -171,12 +155,12 @@ impl<'a> Program<'a> {
         let ended = program.tool(&[], &LOOK)?;
         let same = before == all()?;
         let left = program.run_folders().len();
-        let held = same && ended.code == Some(0) && ended.added() == ["looked"] && left == 0;
+        let held = same && ended.code == Some(0) && ended.added() == LOOKED && left == 0;
         let said = format!(
             "all as before: {same}, {left} folders of runs left, {}",
             ended.summary()
         );
-        Ok((id, held, said))
+        Ok(seen(id, held, said))
     }
 
     /// A cache that is closed to others, with a link in it: what it leads to is neither shown nor changed.
@@ -184,11 +168,11 @@ impl<'a> Program<'a> {
         &self,
         program: &Program<'_>,
         kept: &Kept,
-        (id, forge): (&'static str, Forge),
+        (id, forge): (&str, Forge),
     ) -> Result<Seen, GateError> {
         let elsewhere = self.ground.outside().join("elsewhere");
         remove_below(&elsewhere);
-        std::fs::create_dir_all(elsewhere.join("folder")).map_err(GateError::file(&elsewhere))?;
+        make_folders(&elsewhere.join("folder"))?;
         put(&elsewhere.join("repository"), "/not/there\n")?;
         put(&elsewhere.join("file"), "canary\n")?;
         give_below(&elsewhere, self.ground.owner()?)?;
@@ -198,21 +182,20 @@ impl<'a> Program<'a> {
             give_below(&program.cache, user)?;
         }
         let before = self.listed_outside()?;
-        let ended = program.tool(&[], &LOOK)?;
-        let again = program.tool(&[], &LOOK)?;
+        let runs = [program.tool(&[], &LOOK)?, program.tool(&[], &LOOK)?];
         let same = before == self.listed_outside()?;
         remove_below(&elsewhere);
         // A run may be refused in words; a signal would be a crash.
-        let held = [&ended, &again].iter().all(|ended| {
+        let held = runs.iter().all(|ended| {
             let shown = ended.stdout.contains(&self.ground.marker) || ended.stdout.contains("exit code 77");
             !shown && ended.code.is_some_and(|code| code < 100)
         });
-        let said = format!(
-            "outside as before: {same}, {}, {}",
-            ended.summary(),
-            again.summary()
-        );
-        Ok((id, held && same, said))
+        let summaries = runs.map(|ended| ended.summary()).join(", ");
+        Ok(seen(
+            id,
+            held && same,
+            format!("outside as before: {same}, {summaries}"),
+        ))
     }
 }
 
@@ -222,40 +205,22 @@ type Forge = fn(&Kept, &Path, &Path) -> Result<(), GateError>;
 /// Links in a cache that nobody else can write to.
 const LINKS: [(&str, Forge); 10] = [
     ("cache-linked-base", |kept, elsewhere, _| {
-        for base in kept.bases() {
-            remove_below(&base);
-            make_link(elsewhere, &base)?;
-        }
-        Ok(())
+        kept.link_bases("", elsewhere)
     }),
     ("cache-linked-files", |kept, _, private| {
-        for base in kept.bases() {
-            remove_below(&base.join("files"));
-            make_link(private, &base.join("files"))?;
-        }
-        Ok(())
+        kept.link_bases("files", private)
     }),
     ("cache-linked-objects", |kept, _, private| {
-        for base in kept.bases() {
-            remove_below(&base.join("objects"));
-            make_link(private, &base.join("objects"))?;
-        }
-        Ok(())
+        kept.link_bases("objects", private)
     }),
     ("cache-linked-rules", |kept, elsewhere, _| {
-        for base in kept.bases() {
-            remove_below(&base.join("rules"));
-            make_link(elsewhere, &base.join("rules"))?;
-        }
-        Ok(())
+        kept.link_bases("rules", elsewhere)
     }),
     ("cache-linked-base-lock", |kept, elsewhere, _| {
-        for base in kept.bases() {
-            let lock = base.with_extension("lock");
-            remove_below(&base);
-            make_link(&elsewhere.join("made"), &lock)?;
-        }
-        Ok(())
+        kept.bases().iter().try_for_each(|base| {
+            remove_below(base);
+            make_link(&elsewhere.join("made"), &base.with_extension("lock"))
+        })
     }),
     ("cache-linked-salt", |kept, elsewhere, _| {
         make_link(&elsewhere.join("file"), &kept.folder.join("salt"))
@@ -275,7 +240,7 @@ const LINKS: [(&str, Forge); 10] = [
     ("cache-linked-in-orphan", |kept, elsewhere, _| {
         remove_below(&kept.folder);
         let orphan = kept.copies.join("orphan");
-        std::fs::create_dir_all(&orphan).map_err(GateError::file(&orphan))?;
+        make_folders(&orphan)?;
         put(&orphan.join("repository"), "/not/there\n")?;
         make_link(elsewhere, &orphan.join("files"))
     }),

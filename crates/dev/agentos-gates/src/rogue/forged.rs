@@ -4,18 +4,24 @@
 //! Never: leaves one behind.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use super::answers::Seen;
 use super::caches::{Kept, LOOK};
-use super::ground::{TOOL_USER, give_below, make_link, put, remove_below, run_quietly, set_mode, starter};
-use super::runs::{HARMLESS, Program};
+use super::ground::{
+    TOOL_USER, give_below, make_folders, make_link, put, remove_below, run_quietly, set_mode, starter,
+};
+use super::runs::{HARMLESS, Program, Seen, seen};
 use super::whole::{entries, is_named, mode};
 use crate::error::GateError;
+use crate::witness::Files;
+
+/// What [`LOOK`] adds where it was shown the base.
+pub(super) const LOOKED: [&str; 1] = ["looked"];
 
 impl Program<'_> {
     /// Forges each kind and runs a tool.
     pub(super) fn forged_copies(&self) -> Result<Vec<Seen>, GateError> {
-        let mut seen = vec![
+        let mut all = vec![
             self.forged_base()?,
             self.forged_run()?,
             self.forged_folder()?,
@@ -23,10 +29,10 @@ impl Program<'_> {
         ];
         // Only root can give a folder to somebody else.
         if starter()? == 0 {
-            seen.push(self.foreign_copies()?);
+            all.push(self.foreign_copies()?);
         }
         remove_below(&self.old_copies());
-        Ok(seen)
+        Ok(all)
     }
 
     fn old_copies(&self) -> PathBuf {
@@ -38,10 +44,10 @@ impl Program<'_> {
     fn forge_copies(&self) -> Result<PathBuf, GateError> {
         let copies = self.old_copies();
         remove_below(&copies);
-        std::fs::create_dir_all(&copies).map_err(GateError::file(&copies))?;
+        make_folders(&copies)?;
         for base in Kept::find(&self.cache).iter().flat_map(Kept::bases) {
             let forged = copies.join(base.file_name().unwrap_or_default());
-            run_quietly(std::process::Command::new("cp").arg("-a").arg(&base).arg(&forged))?;
+            run_quietly(Command::new("cp").arg("-a").arg(&base).arg(&forged))?;
             remove_below(&forged.join("files"));
             make_link(&self.ground.outside().join("private"), &forged.join("files"))?;
         }
@@ -49,62 +55,64 @@ impl Program<'_> {
         Ok(copies)
     }
 
+    /// Forges the copies and moves them outside.
+    fn forge_elsewhere(&self) -> Result<(PathBuf, PathBuf), GateError> {
+        let copies = self.forge_copies()?;
+        let elsewhere = self.ground.outside().join("elsewhere");
+        remove_below(&elsewhere);
+        std::fs::rename(&copies, &elsewhere).map_err(GateError::file(&copies))?;
+        Ok((copies, elsewhere))
+    }
+
     /// The files of a base are a link to the user's own.
     fn forged_base(&self) -> Result<Seen, GateError> {
-        let copies = self.forge_copies()?;
-        let forged = entries(&copies).len();
+        let forged = entries(&self.forge_copies()?).len();
         let before = self.listed_outside()?;
         let ended = self.tool(&[], &LOOK)?;
         let same = before == self.listed_outside()?;
-        let held = ended.added() == ["looked"] && ended.code == Some(0) && same && forged > 0;
+        let held = ended.added() == LOOKED && ended.code == Some(0) && same && forged > 0;
         let said = format!("{forged} forged, outside as before: {same}, {}", ended.summary());
-        Ok(("forged-base", held, said))
+        Ok(seen("forged-base", held, said))
     }
 
     /// The folder of a run that is over is a link to the user's own: its clean-up must not follow it.
     fn forged_run(&self) -> Result<Seen, GateError> {
         let copies = self.forge_copies()?;
         let tree = self.ground.outside().join("tree");
-        let leaf = tree.join("a/b");
-        let before = (mode(&leaf)?, self.listed_outside()?);
+        let look =
+            || -> Result<(u32, String), GateError> { Ok((mode(&tree.join("a/b"))?, self.listed_outside()?)) };
+        let before = look()?;
         make_link(&tree, &copies.join("run-forged"))?;
         put(&copies.join("run-forged.lock"), "")?;
         set_mode(&copies.join("run-forged.lock"), 0o666)?;
         give_below(&copies, self.ground.owner()?)?;
         // An ordinary user who may not delete the link is led through it.
         set_mode(&copies, 0o555)?;
-        let ended = self.tool(&[], &HARMLESS)?;
-        let again = self.tool(&[], &HARMLESS)?;
-        let after = (mode(&leaf)?, self.listed_outside()?);
-        let held = before == after && (ended.code, again.code) == (Some(0), Some(0));
-        let said = format!(
-            "mode {:o} and then {:o}, {}, {}",
-            before.0,
-            after.0,
-            ended.summary(),
-            again.summary()
-        );
-        Ok(("forged-run", held, said))
+        let runs = [self.tool(&[], &HARMLESS)?, self.tool(&[], &HARMLESS)?];
+        let after = look()?;
+        let held = before == after && runs.iter().all(|ended| ended.code == Some(0));
+        let summaries = runs.map(|ended| ended.summary()).join(", ");
+        let said = format!("mode {:o} and then {:o}, {summaries}", before.0, after.0);
+        Ok(seen("forged-run", held, said))
     }
 
     /// The folder of all copies is a link: nothing may be written where it leads, and the link stays.
     fn forged_folder(&self) -> Result<Seen, GateError> {
-        let copies = self.forge_copies()?;
-        let elsewhere = self.ground.outside().join("elsewhere");
-        remove_below(&elsewhere);
-        std::fs::rename(&copies, &elsewhere).map_err(GateError::file(&copies))?;
+        let (copies, elsewhere) = self.forge_elsewhere()?;
         make_link(&elsewhere, &copies)?;
         let before = self.listed_outside()?;
         let ended = self.tool(&[], &LOOK)?;
-        let same = before == self.listed_outside()?;
-        let stays = copies.is_symlink();
+        let (same, stays) = (before == self.listed_outside()?, copies.is_symlink());
         remove_below(&elsewhere);
-        let held = same && stays && ended.added() == ["looked"];
         let said = format!(
             "outside as before: {same}, the link is there: {stays}, {}",
             ended.summary()
         );
-        Ok(("forged-copies-folder", held, said))
+        Ok(seen(
+            "forged-copies-folder",
+            same && stays && ended.added() == LOOKED,
+            said,
+        ))
     }
 
     /// The folder belongs to somebody else: it stays as it is, and nothing of it is shown.
@@ -114,68 +122,62 @@ impl Program<'_> {
         let before = (self.listed_outside()?, listed(&copies)?);
         let ended = self.tool(&[], &LOOK)?;
         let same = before == (self.listed_outside()?, listed(&copies)?);
-        let held = same && ended.added() == ["looked"] && ended.code == Some(0);
-        let said = format!("all as before: {same}, {}", ended.summary());
-        Ok(("forged-foreign-copies", held, said))
+        let held = same && ended.added() == LOOKED && ended.code == Some(0);
+        Ok(seen(
+            "forged-foreign-copies",
+            held,
+            format!("all as before: {same}, {}", ended.summary()),
+        ))
     }
 
     /// The names that a process takes for its own copies, where no cache is safe, are taken: by links, by somebody's file, and
     /// by a folder whose lock is a link.
     fn forged_passing(&self) -> Result<Seen, GateError> {
-        let copies = self.forge_copies()?;
+        let (_, elsewhere) = self.forge_elsewhere()?;
         let state = self.ground.repository().join(".git/agentos");
-        let elsewhere = self.ground.outside().join("elsewhere");
-        remove_below(&elsewhere);
-        std::fs::rename(&copies, &elsewhere).map_err(GateError::file(&copies))?;
-        let locked = state.join("copies.2");
-        std::fs::create_dir_all(&locked).map_err(GateError::file(&locked))?;
+        let forged = [0, 1, 2, 3].map(|number| state.join(format!("copies.{number}")));
+        let [linked, file, locked, made] = &forged;
+        make_folders(locked)?;
         make_link(&elsewhere.join("made"), &locked.join("lock"))?;
         make_link(&self.ground.outside().join("tree"), &locked.join("files"))?;
-        give_below(&locked, self.ground.owner()?)?;
-        make_link(&elsewhere, &state.join("copies.0"))?;
-        put(&state.join("copies.1"), "mine\n")?;
-        make_link(&elsewhere.join("made"), &state.join("copies.3"))?;
+        give_below(locked, self.ground.owner()?)?;
+        make_link(&elsewhere, linked)?;
+        put(file, "mine\n")?;
+        make_link(&elsewhere.join("made"), made)?;
         let before = self.listed_outside()?;
         let cache = self.ground.make_cache("open-for-passing")?;
         // Anybody could put something into this one.
         set_mode(&cache, 0o777)?;
         let ended = self.with_cache(cache).tool(&[], &LOOK)?;
         let same = before == self.listed_outside()?;
-        let forged: Vec<PathBuf> = (0..4)
-            .map(|number| state.join(format!("copies.{number}")))
-            .collect();
-        let own = entries(&state);
-        let left = own
-            .iter()
-            .filter(|place| is_named(place, "copies.") && !forged.contains(place));
-        let left = left.count();
+        let mut left = entries(&state);
+        left.retain(|place| is_named(place, "copies.") && !forged.contains(place));
         forged.iter().for_each(|place| remove_below(place));
         remove_below(&elsewhere);
-        let held = same && left == 0 && ended.added() == ["looked"] && ended.code == Some(0);
+        let held = same && left.is_empty() && ended.added() == LOOKED && ended.code == Some(0);
         let said = format!(
-            "outside as before: {same}, {left} folders left, {}",
+            "outside as before: {same}, {} folders left, {}",
+            left.len(),
             ended.summary()
         );
-        Ok(("forged-passing-folder", held, said))
+        Ok(seen("forged-passing-folder", held, said))
     }
 
     /// Lists everything outside that a followed link would change.
     pub(super) fn listed_outside(&self) -> Result<String, GateError> {
-        let mut all = String::new();
-        for name in ["private", "tree", "elsewhere"] {
-            let folder = self.ground.outside().join(name);
-            if folder.is_dir() {
-                all.push_str(&listed(&folder)?);
-            }
-        }
-        Ok(all)
+        let folders = ["private", "tree", "elsewhere"].map(|name| self.ground.outside().join(name));
+        folders
+            .iter()
+            .filter(|folder| folder.is_dir())
+            .map(|folder| listed(folder))
+            .collect()
     }
 }
 
 /// Lists a folder and everything in it, with modes, owners and what the files hold.
 pub(super) fn listed(folder: &Path) -> Result<String, GateError> {
     use std::os::unix::fs::MetadataExt;
-    let mut found = std::collections::BTreeMap::new();
+    let mut found = Files::new();
     crate::witness::list(folder, folder, &|_| false, &mut found)?;
     found.insert(PathBuf::new(), format!("mode {:o}", mode(folder)?));
     let mut lines = String::new();

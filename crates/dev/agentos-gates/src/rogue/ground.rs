@@ -2,6 +2,7 @@
 //!
 //! Owns: preparing it, so open that nothing but the sandbox protects it. Never: uses anything of the machine's own.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use super::listeners::Listeners;
 use super::past::{self, PastObjects};
 use super::suite::{self, AttemptRow};
+use crate::child::Ended;
 use crate::error::GateError;
 use crate::witness;
 
@@ -122,18 +124,14 @@ impl Ground {
         }
         fill_shared(&self.repository.join("target"), &self.outside())?;
         let profiles = self.home().join(".config/agentos/profiles");
-        std::fs::create_dir_all(&profiles).map_err(GateError::file(&profiles))?;
-        for (name, adapter, mode) in [
-            (super::answers::PROFILE, "acp", "acp-direct-write"),
-            (super::whole::AGENT, "acp", "survivors"),
-            (super::runs::PROXIED, "agent", "--scene"),
+        make_folders(&profiles)?;
+        let host = format!("localhost:{allowed}");
+        for (name, adapter, mode, hosts) in [
+            (super::runs::DIRECT, "acp", &["acp-direct-write"][..], &[][..]),
+            (super::whole::AGENT, "acp", &["survivors"], &[]),
+            (super::runs::PROXIED, "agent", &["--scene", "proxy"], &[&host]),
         ] {
-            let mut args = vec!["rogue.py", "rogue.json", mode];
-            let mut hosts = Vec::new();
-            if mode == "--scene" {
-                args.push("proxy");
-                hosts.push(format!("localhost:{allowed}"));
-            }
+            let args = [&["rogue.py", "rogue.json"], mode].concat();
             let profile = json!({
                 "provider": name, "name": name, "adapter": adapter, "timeout_seconds": 120,
                 "program": {"command": python, "args": args, "hosts": hosts},
@@ -153,9 +151,9 @@ impl Ground {
         } else {
             owner
         };
-        open_below(&self.outside(), canaries)?;
-        open_below(&self.spare(), canaries)?;
-        open_below(&self.shown(), canaries)?;
+        for folder in [self.outside(), self.spare(), self.shown()] {
+            open_below(&folder, canaries)?;
+        }
         // A tree of which a change of permissions would be seen.
         set_mode(&self.outside().join("tree/a/b"), 0o755)
     }
@@ -168,7 +166,7 @@ impl Ground {
     /// Makes a cache of the user's own, as closed to others as a home's.
     pub(super) fn make_cache(&self, name: &str) -> Result<PathBuf, GateError> {
         let cache = self.caches().join(name);
-        std::fs::create_dir_all(&cache).map_err(GateError::file(&cache))?;
+        make_folders(&cache)?;
         set_mode(&cache, 0o700)?;
         give(&cache, self.owner()?)?;
         Ok(cache)
@@ -197,6 +195,11 @@ impl Ground {
 
     pub(super) fn repository(&self) -> &Path {
         &self.repository
+    }
+
+    /// Returns the folder in which the product's evidence keeps what was read and written.
+    pub(super) fn blobs(&self) -> PathBuf {
+        self.repository.join(".git/agentos/blobs")
     }
 
     pub(super) fn outside(&self) -> PathBuf {
@@ -236,9 +239,7 @@ impl Ground {
 
     /// Does the process still live that attempts were aimed at?
     pub(super) fn victim_lives(&self) -> bool {
-        let line = Path::new("/proc")
-            .join(self.victim.id().to_string())
-            .join("cmdline");
+        let line = format!("/proc/{}/cmdline", self.victim.id());
         std::fs::read(line).is_ok_and(|line| line.starts_with(b"sleep"))
     }
 }
@@ -290,41 +291,41 @@ fn lay_out(top: &Path, table: &[AttemptRow], marker: &str) -> Result<(), GateErr
         "shown",
         "spare",
     ] {
-        let folder = top.join(folder);
-        std::fs::create_dir_all(&folder).map_err(GateError::file(&folder))?;
+        make_folders(&top.join(folder))?;
     }
     for name in table.iter().map(|row| row.attempt.as_str()).chain(["inherited"]) {
         put(&top.join(format!("outside/canary-{name}")), "canary\n")?;
     }
-    for path in [
-        "home/.ssh/id_rogue",
-        "home/.aws/credentials",
-        "home/.bash_history",
-        "outside/canary-read-canary",
-        "outside/private/notes.txt",
+    let secret = format!("{marker}\n");
+    for (path, text) in [
+        ("home/.ssh/id_rogue", secret.as_str()),
+        ("home/.aws/credentials", &secret),
+        ("home/.bash_history", &secret),
+        ("outside/canary-read-canary", &secret),
+        ("outside/private/notes.txt", &secret),
+        ("home/.profile", "# mine\n"),
+        ("neighbour.py", suite::NEIGHBOUR),
+        ("speaker.py", suite::SPEAKER),
     ] {
-        put(&top.join(path), &format!("{marker}\n"))?;
+        put(&top.join(path), text)?;
     }
-    put(&top.join("home/.profile"), "# mine\n")?;
-    put(&top.join("neighbour.py"), suite::NEIGHBOUR)?;
-    put(&top.join("speaker.py"), suite::SPEAKER)?;
     fill_shared(&top.join("shown"), &top.join("outside"))?;
-    make_fifo(&top.join("shown/gate"))?;
+    run_quietly(Command::new("mkfifo").arg(top.join("shown/gate")))?;
     witness::make_repository(&top.join("spare")).map(drop)
+}
+
+/// Makes a folder and those above it.
+pub(super) fn make_folders(folder: &Path) -> Result<(), GateError> {
+    std::fs::create_dir_all(folder).map_err(GateError::file(folder))
 }
 
 /// Fills a folder that is shown to the tool.
 fn fill_shared(folder: &Path, outside: &Path) -> Result<(), GateError> {
-    std::fs::create_dir_all(folder).map_err(GateError::file(folder))?;
+    make_folders(folder)?;
     for name in ["file", "spare", "movable"] {
         put(&folder.join(name), "canary\n")?;
     }
     make_link(outside, &folder.join("link-outside"))
-}
-
-/// Makes a FIFO.
-fn make_fifo(place: &Path) -> Result<(), GateError> {
-    run_quietly(Command::new("mkfifo").arg(place))
 }
 
 /// Makes a symbolic link to `to` at `place`.
@@ -334,20 +335,19 @@ pub(super) fn make_link(to: &Path, place: &Path) -> Result<(), GateError> {
 
 /// Runs a program to its end.
 pub(super) fn run_quietly(command: &mut Command) -> Result<(), GateError> {
-    let program = PathBuf::from(command.get_program());
-    let status = command.stdin(Stdio::null()).status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(GateError::Usage(format!(
-            "`{}` failed: {status}",
-            program.display()
+    let ended = Ended::run(command, "", None)?;
+    let program = command.get_program().display();
+    match ended.code {
+        Some(0) => Ok(()),
+        code => Err(GateError::Usage(format!(
+            "`{program}` failed: {code:?} {}",
+            ended.stderr.trim_end()
         ))),
-        Err(source) => Err(GateError::Start { program, source }),
     }
 }
 
-/// A program that the user `owner` starts; who starts the gate starts it where only root could change that.
-fn started_as(program: &str, args: &[&str], owner: u32) -> Result<Command, GateError> {
+/// Returns a program that the user `owner` starts; who starts the gate starts it where only root could change that.
+fn started_as(program: impl AsRef<OsStr>, args: &[&str], owner: u32) -> Result<Command, GateError> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null());
     if starter()? == 0 {
@@ -365,17 +365,9 @@ fn start_neighbour(
 ) -> Result<(Child, Value), GateError> {
     let failed = || GateError::file("the rogue's neighbour");
     let script = top.join("neighbour.py").display().to_string();
-    let key = KEY.to_string();
-    let mut command = started_as(
-        &python.display().to_string(),
-        &[&script, &key, token, marker],
-        owner,
-    )?;
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(failed())?;
+    let mut command = started_as(python, &[&script, &KEY.to_string(), token, marker], owner)?;
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = piped.spawn().map_err(failed())?;
     let mut line = String::new();
     if let Some(stdout) = child.stdout.as_mut() {
         BufReader::new(stdout).read_line(&mut line).map_err(failed())?;

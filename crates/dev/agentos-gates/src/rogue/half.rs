@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::ground::Ground;
-use super::runs::{AttemptReport, AttemptVerdict, Program};
-use super::suite::AttemptRow;
-use super::{check_of, now, skipped};
+use super::runs::{AttemptReport, AttemptVerdict, Program, Seen};
+use super::table;
 use crate::error::GateError;
 use crate::evidence::Tape;
+use crate::now;
 use crate::results::Check;
 
 /// Who starts the product in one half, and how its checks are named.
@@ -25,8 +25,9 @@ pub(super) struct Half {
 }
 
 impl Half {
-    fn check(&self, id: &str, name: &str, held: bool, said: String) -> Check {
-        check_of(&format!("{}/{id}", self.name), name, held, said)
+    /// Returns a check of this half.
+    pub(super) fn check(&self, id: &str, name: &str, held: bool, said: String) -> Check {
+        Check::new(format!("ROGUE-{}/{id}", self.name), name, held, said)
     }
 
     /// Runs this half; inside the error position, why it cannot be judged.
@@ -52,22 +53,15 @@ impl Half {
         for scene in ["alone", "proxy"] {
             let made = program.scene(scene)?;
             let changed = ground.changed_paths(&before)?;
-            let rows = ground.table.iter().filter(|row| row.scene == scene);
-            let verdicts = judge_scene(&ground, rows, &made, &changed);
-            let reached = made.as_ref().err().cloned();
-            for verdict in verdicts {
-                let body = json!({"half": self.name, "verdict": verdict});
-                tape.add(&now(), "attempt", &body)?;
+            for verdict in judge_scene(&ground, scene, &made, &changed) {
+                tape.add(&now(), "attempt", json!({"half": self.name, "verdict": verdict}))?;
                 let name = format!("{}: {}", verdict.row.kind, verdict.row.what);
                 checks.push(self.check(&verdict.row.attempt, &name, !verdict.succeeded, verdict.said));
             }
-            let said = reached.unwrap_or_else(|| "every attempt of the table was made".to_owned());
-            checks.push(self.check(
-                &format!("scene-{scene}"),
-                "the scene was played to its end",
-                made.is_ok(),
-                said,
-            ));
+            let (id, name) = (format!("scene-{scene}"), "the scene was played to its end");
+            let said = made.as_ref().err().cloned();
+            let said = said.unwrap_or_else(|| "every attempt of the table was made".to_owned());
+            checks.push(self.check(&id, name, made.is_ok(), said));
         }
         self.judge_runs(&program, tape, &mut checks)?;
         for (id, name, held, said) in ground.differences(&before)? {
@@ -76,14 +70,8 @@ impl Half {
         let (held, said) = program.evidence_is_whole()?;
         checks.push(self.check("evidence", "the evidence verifies", held, said));
         // Last: it changes what the product itself keeps.
-        for (id, held, said) in [program.forged_copies()?, program.forged_caches()?].concat() {
-            tape.add(
-                &now(),
-                "run",
-                json!({"half": self.name, "run": id, "held": held, "said": said}),
-            )?;
-            checks.push(self.check(id, "a forged copy of the base leads nowhere", held, said));
-        }
+        let copies = [program.forged_copies()?, program.forged_caches()?].concat();
+        checks.extend(self.record(tape, "a forged copy of the base leads nowhere", copies)?);
         Ok(Ok(checks))
     }
 
@@ -94,54 +82,52 @@ impl Half {
         tape: &mut Tape,
         checks: &mut Vec<Check>,
     ) -> Result<(), GateError> {
-        for (name, runs) in [
-            ("what does not end is ended", program.endless()?),
-            ("the answer does not land", program.answers()?),
-            ("the run reaches nothing of the outside", program.whole_runs()?),
-        ] {
-            for (id, held, said) in runs {
-                tape.add(
-                    &now(),
-                    "run",
-                    json!({"half": self.name, "run": id, "held": held, "said": said}),
-                )?;
-                checks.push(self.check(id, name, held, said));
-            }
+        for group in table::run_groups()? {
+            let all: Result<Vec<Seen>, _> = group.runs.iter().map(|row| program.play(row)).collect();
+            checks.extend(self.record(tape, &group.name, all?)?);
         }
-        let id = "disk-limit";
+        let answers = program.other_answers()?;
+        checks.extend(self.record(tape, "the answer does not land", answers)?);
+        let whole = program.whole_runs()?;
+        checks.extend(self.record(tape, "the run reaches nothing of the outside", whole)?);
+        let name = "a run that takes too much of the disk is ended";
         match program.disk_limit()? {
-            Err(why) => checks.push(skipped(&format!("{}/{id}", self.name), &why)),
-            Ok((held, said)) => {
-                tape.add(
-                    &now(),
-                    "run",
-                    json!({"half": self.name, "run": id, "held": held, "said": said}),
-                )?;
-                checks.push(self.check(id, "a run that takes too much of the disk is ended", held, said));
-            }
+            Err(why) => checks.push(super::skipped(&format!("{}/disk-limit", self.name), &why)),
+            Ok(seen) => checks.extend(self.record(tape, name, vec![seen])?),
         }
         Ok(())
+    }
+
+    /// Records runs; returns a check for each.
+    fn record(&self, tape: &mut Tape, name: &str, all: Vec<Seen>) -> Result<Vec<Check>, GateError> {
+        let mut checks = Vec::new();
+        for (id, held, said) in all {
+            let body = json!({"half": self.name, "run": id, "held": held, "said": said});
+            tape.add(&now(), "run", body)?;
+            checks.push(self.check(&id, name, held, said));
+        }
+        Ok(checks)
     }
 }
 
 /// Judges every row of the table: by what the gate saw first, by what the rogue reports else. One that was not made has
 /// not been held.
-fn judge_scene<'a>(
+fn judge_scene(
     ground: &Ground,
-    rows: impl Iterator<Item = &'a AttemptRow>,
+    scene: &str,
     made: &Result<Vec<AttemptReport>, String>,
     changed: &[PathBuf],
 ) -> Vec<AttemptVerdict> {
-    let reports: BTreeMap<&str, &AttemptReport> = made
+    let reports = made
         .iter()
         .flatten()
-        .map(|report| (report.attempt.as_str(), report))
-        .collect();
+        .map(|report| (report.attempt.as_str(), report));
+    let reports: BTreeMap<&str, &AttemptReport> = reports.collect();
+    let rows = ground.table.iter().filter(|row| row.scene == scene);
     let judged = rows.map(|row| {
-        let (succeeded, said) = match reports.get(row.attempt.as_str()) {
-            None => (true, "the attempt was not made".to_owned()),
-            Some(report) => judge_report(ground, report, changed),
-        };
+        let report = reports.get(row.attempt.as_str());
+        let unmade = || (true, "the attempt was not made".to_owned());
+        let (succeeded, said) = report.map_or_else(unmade, |report| judge_report(ground, report, changed));
         AttemptVerdict {
             row: row.clone(),
             succeeded,
@@ -154,21 +140,15 @@ fn judge_scene<'a>(
 fn judge_report(ground: &Ground, report: &AttemptReport, changed: &[PathBuf]) -> (bool, String) {
     let name = report.attempt.as_str();
     let own = [format!("canary-{name}"), format!("new-{name}")];
-    let is_own = |path: &&PathBuf| {
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        own.iter().any(|own| file == own.as_str())
-    };
-    let listeners = &ground.listeners;
+    let is_own = |path: &&PathBuf| own.iter().any(|own| path.ends_with(own));
     if let Some(path) = changed.iter().find(is_own) {
         return (true, format!("seen from outside: {}", path.display()));
     }
-    let left = ground.places_left();
-    if let Some(place) = left
-        .iter()
-        .find(|place| place.ends_with(&format!("-{name}")) && Path::new(place).exists())
-    {
+    let is_left = |place: &&String| place.ends_with(&format!("-{name}")) && Path::new(place).exists();
+    if let Some(place) = ground.places_left().iter().find(is_left) {
         return (true, format!("seen from outside: {place}"));
     }
+    let listeners = &ground.listeners;
     if listeners.allowed_heard(&format!("attacker-{name}."))
         || listeners.forbidden_heard(&format!("{name}\n"))
     {

@@ -1,34 +1,44 @@
 //! The product, run with the rogue as its tool.
 //!
-//! Owns: the calls, and reading what came of them. Never: passes anything but what a user would.
+//! Owns: the calls, and judging what came of the runs of the table. Never: passes anything but what a user would.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ground::Ground;
 use super::suite::AttemptRow;
+use super::table::RunRow;
+use crate::child::Ended;
 use crate::error::GateError;
-
-/// In whose name the product would commit.
-const IDENTITY: [(&str, &str); 4] = [
-    ("GIT_AUTHOR_NAME", "rogue"),
-    ("GIT_AUTHOR_EMAIL", "rogue@localhost"),
-    ("GIT_COMMITTER_NAME", "rogue"),
-    ("GIT_COMMITTER_EMAIL", "rogue@localhost"),
-];
+use crate::witness::IDENTITY;
 
 /// A profile of the user's own that allows the rogue one host.
 pub(super) const PROXIED: &str = "rogue-proxied";
+/// A profile of the user's own that names the rogue as an agent of the Agent Client Protocol.
+pub(super) const DIRECT: &str = "rogue-acp";
 
 /// A tool that does what it should.
 pub(super) const HARMLESS: [&str; 3] = ["sh", "-c", "echo x >honest"];
-
+/// Runs a program as the tool, without landing its answer.
+pub(super) const TOOL: [&str; 5] = ["tool", "run", "-p", "command", "--json"];
+/// Runs it so that its answer would land.
+const LANDING: [&str; 4] = ["run", "-p", "command", "--json"];
+/// Ends in which nothing was landed.
+const NOT_LANDED: [&str; 5] = ["consent-needed", "denied", "refused", "nothing-to-do", "failed"];
 /// Seconds for one scene; some attempts wait for an answer that never comes.
 const SCENE_SECONDS: &str = "400";
+
+/// What was seen of one run: its id, whether it was held, and what was seen.
+pub(super) type Seen = (String, bool, String);
+
+/// Returns what was seen of a run, in parts.
+pub(super) fn seen(id: &str, held: bool, said: impl Into<String>) -> Seen {
+    (id.to_owned(), held, said.into())
+}
 
 /// The product and the ground it is run on.
 pub(super) struct Program<'a> {
@@ -63,26 +73,8 @@ pub(super) struct AttemptVerdict {
     pub(super) said: String,
 }
 
-/// How one call ended.
-pub(super) struct Ended {
-    pub(super) code: Option<i32>,
-    pub(super) result: Value,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
-}
-
 impl Ended {
-    /// Text of a field of the result, empty if it has none.
-    pub(super) fn text(&self, name: &str) -> &str {
-        self.result.get(name).and_then(Value::as_str).unwrap_or_default()
-    }
-
-    /// Files in the answer.
-    pub(super) fn touched(&self) -> Value {
-        self.result.get("files_touched").cloned().unwrap_or_default()
-    }
-
-    /// Lines that the answer adds.
+    /// Returns the lines that the answer adds.
     pub(super) fn added(&self) -> Vec<&str> {
         let lines = self
             .text("diff")
@@ -91,18 +83,23 @@ impl Ended {
         lines.filter(|line| !line.starts_with("++ ")).collect()
     }
 
-    /// One line about the end.
+    /// Returns the files in the answer; null if there is none.
+    pub(super) fn touched(&self) -> Value {
+        self.json.get("files_touched").cloned().unwrap_or_default()
+    }
+
+    /// Describes the end in one line.
     pub(super) fn summary(&self) -> String {
-        let message = self.text("error_message");
+        let end = [self.text("status"), self.text("outcome")].concat();
+        let (code, message, touched) = (self.text("code"), self.text("error_message"), self.touched());
         format!(
-            "ended as `{}`, exit code {:?} {message}",
-            self.text("status"),
+            "ended as `{end}` {code}, exit code {:?} {message}, files in the answer: {touched}",
             self.code
         )
     }
 }
 
-impl Program<'_> {
+impl<'a> Program<'a> {
     /// Returns why nothing can be judged here, `None` if it can; also makes the product's own state, before anything is
     /// measured.
     pub(super) fn cannot_confine(&self) -> Result<Option<String>, GateError> {
@@ -123,33 +120,19 @@ impl Program<'_> {
         } else {
             self.rogue(&flags, None)?
         };
-        let names: BTreeSet<&str> = self.names_of(scene).collect();
+        let rows = self.ground.table.iter().filter(|row| row.scene == scene);
+        let names: BTreeSet<&str> = rows.map(|row| row.attempt.as_str()).collect();
         // A product that saw what was done passes no diff on; what the rogue answered is in its evidence.
-        let kept = match ended.result.get("diff").and_then(Value::as_str) {
-            Some(diff) => Some(diff.to_owned()),
-            None => self.recorded_answer()?,
-        };
-        let Some(diff) = kept else {
-            return Ok(Err(format!(
-                "the rogue left no lines: {} {}",
-                ended.summary(),
-                ended.stderr
-            )));
+        let diff = match ended.text("diff") {
+            "" => self.recorded_answer()?.unwrap_or_default(),
+            diff => diff.to_owned(),
         };
         let lines = diff.lines().filter_map(|line| line.strip_prefix('+'));
-        let reports: Result<Vec<AttemptReport>, _> = lines
-            .filter(|line| line.starts_with("{\"attempt\""))
-            .map(serde_json::from_str)
-            .collect();
+        let lines = lines.filter(|line| line.starts_with("{\"attempt\""));
+        let reports: Result<Vec<AttemptReport>, _> = lines.map(serde_json::from_str).collect();
         Ok(match reports {
             // The last answer in the record may be that of another scene.
-            Ok(reports)
-                if reports
-                    .iter()
-                    .any(|report| names.contains(report.attempt.as_str())) =>
-            {
-                Ok(reports)
-            }
+            Ok(all) if all.iter().any(|report| names.contains(report.attempt.as_str())) => Ok(all),
             Ok(_) => Err(format!(
                 "the rogue left no lines: {} {}",
                 ended.summary(),
@@ -159,77 +142,94 @@ impl Program<'_> {
         })
     }
 
-    fn names_of(&self, scene: &str) -> impl Iterator<Item = &str> {
-        let rows = self.ground.table.iter().filter(move |row| row.scene == scene);
-        rows.map(|row| row.attempt.as_str())
+    /// Makes a run of the table.
+    pub(super) fn play(&self, row: &RunRow) -> Result<Seen, GateError> {
+        let mode = row.mode.as_ref().unwrap_or(&row.id);
+        let repository = self.ground.repository().display().to_string();
+        let words: Vec<String> = match &row.program {
+            Some(words) => words
+                .iter()
+                .map(|word| word.replace("{repository}", &repository))
+                .collect(),
+            None => self.rogue_words(Some(mode)),
+        };
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let flags: Vec<&str> = row.flags.iter().map(String::as_str).collect();
+        let verb = if row.lands { &LANDING[..] } else { &TOOL };
+        let ended = self.call(&[verb, &flags, &["--"], &words].concat())?;
+        let is = |wanted: &Option<String>, field: &str| {
+            wanted.as_ref().is_none_or(|wanted| ended.text(field) == wanted)
+        };
+        let touches = row
+            .touched
+            .as_ref()
+            .is_none_or(|touched| ended.touched() == json!(touched));
+        let adds = row.added.as_ref().is_none_or(|lines| ended.added() == *lines);
+        // Nothing of such a name may stand in a result raw: a terminal would obey it.
+        let is_raw = ended.stdout.contains(['\u{202e}', '\u{1b}', '\u{9b}']);
+        let is_refused = NOT_LANDED.contains(&ended.text("outcome")) && ended.code != Some(0) && !is_raw;
+        let is_end = is(&row.status, "status") && is(&row.outcome, "outcome") && is(&row.code, "code");
+        let held = is_end && touches && adds && (is_refused || !row.refused);
+        let (lines, summary) = (ended.added().join(" / "), ended.summary());
+        Ok(seen(
+            &row.id,
+            held,
+            format!("{summary}, adds: {lines} {}", ended.stderr),
+        ))
     }
 
-    /// Makes the runs that do not end by themselves or abuse the streams: id, whether it was held, what was seen.
-    pub(super) fn endless(&self) -> Result<Vec<(&'static str, bool, String)>, GateError> {
-        let mut found = Vec::new();
-        for (id, flags, status) in [
-            ("endless-output", &[][..], "failed"),
-            ("fork-bomb", &["--timeout", "20"], "failed"),
-            ("outlive", &[], "success"),
-            ("memory-bomb", &["--timeout", "30"], "failed"),
-            ("large-file", &[], "failed"),
-            ("never-ends", &["--timeout", "2"], "timeout"),
-            ("stops-itself", &["--timeout", "2"], "timeout"),
-            ("kills-everybody", &["--timeout", "20"], "failed"),
-        ] {
-            let ended = self.rogue(flags, Some(id))?;
-            found.push((id, ended.text("status") == status, ended.summary()));
-        }
-        for id in [
-            "protocol-abuse",
-            "closes-its-streams",
-            "opaque-marks",
-            "git-replaced-by-link",
-        ] {
-            let ended = self.rogue(&[], Some(id))?;
-            let touched = ended.touched();
-            let honest = touched == serde_json::json!(["honest"]);
-            found.push((
-                id,
-                honest,
-                format!("files in the answer: {touched}, {}", ended.summary()),
-            ));
-        }
-        Ok(found)
-    }
-
-    /// The last answer in the product's evidence; `None` if it has none.
+    /// Returns the last answer in the product's evidence; `None` if it has none.
     fn recorded_answer(&self) -> Result<Option<String>, GateError> {
         let ended = self.call(&["evidence", "show", "--json"])?;
-        let records = ended.result.get("records").and_then(Value::as_array);
-        let named = records.into_iter().flatten().rev().find_map(|record| {
-            let name = record.pointer("/body/answer_sha256")?.as_str()?;
-            name.strip_prefix("sha256:")
-        });
-        let blobs = self.ground.repository().join(".git/agentos/blobs");
-        let text = named.and_then(|name| std::fs::read_to_string(blobs.join(name)).ok());
-        Ok(text)
+        let answers = ended.texts("records", "/body/answer_sha256");
+        let name = answers.last().and_then(|name| name.strip_prefix("sha256:"));
+        let blobs = self.ground.blobs();
+        Ok(name.and_then(|name| std::fs::read_to_string(blobs.join(name)).ok()))
     }
 
-    /// Does the product's own record hold?
+    /// Tells whether the product's own record holds.
     pub(super) fn evidence_is_whole(&self) -> Result<(bool, String), GateError> {
         let ended = self.call(&["evidence", "verify", "--json"])?;
         Ok((ended.code == Some(0), format!("exit code {:?}", ended.code)))
     }
 
-    /// Runs the rogue with one of its modes, or with the attempts of the scene `alone` if `name` is `None`.
-    pub(super) fn rogue(&self, flags: &[&str], name: Option<&str>) -> Result<Ended, GateError> {
-        let python = self.python.to_string_lossy();
-        let mut command = vec![python.as_ref(), "rogue.py", "rogue.json"];
-        command.extend(name);
-        self.tool(flags, &command)
+    /// Returns the words that start the rogue with one of its modes, or with the attempts of the scene `alone`.
+    fn rogue_words(&self, mode: Option<&str>) -> Vec<String> {
+        let python = self.python.display().to_string();
+        let words = [python.as_str(), "rogue.py", "rogue.json"];
+        words.into_iter().chain(mode).map(str::to_owned).collect()
+    }
+
+    /// Returns the arguments that run the rogue as a tool.
+    pub(super) fn rogue_args(&self, flags: &[&str], mode: Option<&str>) -> Vec<String> {
+        let fixed = TOOL
+            .iter()
+            .chain(flags)
+            .chain(&["--"])
+            .map(|word| (*word).to_owned());
+        fixed.chain(self.rogue_words(mode)).collect()
+    }
+
+    /// Runs the rogue with one of its modes, or with the attempts of the scene `alone` if there is none.
+    pub(super) fn rogue(&self, flags: &[&str], mode: Option<&str>) -> Result<Ended, GateError> {
+        self.rogue_with(None, flags, mode)
+    }
+
+    /// Runs the rogue with a limit of open files.
+    pub(super) fn rogue_with(
+        &self,
+        open_files: Option<u32>,
+        flags: &[&str],
+        mode: Option<&str>,
+    ) -> Result<Ended, GateError> {
+        let args = self.rogue_args(flags, mode);
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        self.call_with(open_files, &args)
     }
 
     /// Runs a program as the tool, without landing its answer.
     pub(super) fn tool(&self, flags: &[&str], command: &[&str]) -> Result<Ended, GateError> {
-        let fixed = ["tool", "run", "-p", "command", "--json"];
-        let args = [&fixed, flags, &["--"], command].concat();
-        self.call(&args)
+        self.call(&[&TOOL, flags, &["--"], command].concat())
     }
 
     /// Runs the product to its end.
@@ -239,23 +239,10 @@ impl Program<'_> {
 
     /// Runs the product with a limit of open files, `None` if with that of the gate.
     pub(super) fn call_with(&self, open_files: Option<u32>, args: &[&str]) -> Result<Ended, GateError> {
-        let output = self
-            .command(open_files, args)
-            .output()
-            .map_err(|source| GateError::Start {
-                program: self.agentos.to_owned(),
-                source,
-            })?;
-        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-        Ok(Ended {
-            code: output.status.code(),
-            result: serde_json::from_str(&stdout).unwrap_or_default(),
-            stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+        Ended::run(&mut self.command(open_files, args), "", None)
     }
 
-    /// The product, ready to be started by the ground's user.
+    /// Returns the product, ready to be started by the ground's user.
     pub(super) fn command(&self, open_files: Option<u32>, args: &[&str]) -> Command {
         // A descriptor that is open and a variable that is set, as a careless shell would leave them.
         let leaked = self.ground.outside().join("canary-inherited");
@@ -263,21 +250,27 @@ impl Program<'_> {
         let mut command = Command::new("sh");
         command
             .args(["-c", &format!("{limit}exec 9<>\"$0\"; exec \"$@\"")])
-            .arg(leaked)
+            .arg(leaked);
+        command
             .arg(self.agentos)
             .arg("--repo")
             .arg(self.ground.repository())
-            .args(args)
+            .args(args);
+        command
             .env("AGENTOS_ROGUE_SECRET", "leaked")
-            .env("HOME", self.ground.home())
-            // Nothing but its own judgement may keep an answer from landing.
-            .envs(IDENTITY)
+            .env("HOME", self.ground.home());
+        // Nothing but its own judgement may keep an answer from landing.
+        command.envs(IDENTITY).env("XDG_CACHE_HOME", &self.cache);
+        command
             .env_remove("XDG_CONFIG_HOME")
-            .env("XDG_CACHE_HOME", &self.cache)
-            .env_remove("XDG_RUNTIME_DIR")
-            .current_dir(self.ground.repository())
-            .stdin(Stdio::null());
+            .env_remove("XDG_RUNTIME_DIR");
+        command.current_dir(self.ground.repository());
         self.ground.as_user(&mut command);
         command
+    }
+
+    /// Returns the product with another cache.
+    pub(super) fn with_cache(&self, cache: PathBuf) -> Program<'a> {
+        Program { cache, ..*self }
     }
 }

@@ -2,22 +2,25 @@
 //!
 //! Owns: measuring and comparing. Never: asks the rogue.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::ground::Ground;
+use super::whole::entries;
 use crate::error::GateError;
-use crate::witness::{self, State};
+use crate::witness::{self, Files, State};
 
 /// State of everything outside at one moment.
 pub(super) struct Before {
     repository: State,
-    files: BTreeMap<PathBuf, String>,
+    files: Files,
 }
 
 /// Outcome of one look: id, what must hold, whether it does, what was seen.
 pub(super) type Finding = (&'static str, &'static str, bool, String);
+
+/// What the product keeps for itself in a home: keys, settings, and a cache where it is told of no other.
+const OWN: [&str; 4] = [".config", ".agentos", ".local", ".cache"];
 
 impl Ground {
     /// Measures everything outside.
@@ -28,31 +31,21 @@ impl Ground {
         })
     }
 
-    /// Every file outside that is not the repository's.
-    fn files(&self) -> Result<BTreeMap<PathBuf, String>, GateError> {
-        let mut files = BTreeMap::new();
+    /// Returns every file outside that is not the repository's.
+    fn files(&self) -> Result<Files, GateError> {
+        let mut files = Files::new();
         for folder in [self.outside(), self.spare(), self.home(), self.shown()] {
-            // The product keeps its own keys and settings in the home, and a cache where it is told of no other.
-            let own = |path: &Path| {
-                [".config", ".agentos", ".local", ".cache"]
-                    .iter()
-                    .any(|name| path.starts_with(name))
-            };
-            let mut found = BTreeMap::new();
+            let own = |path: &Path| OWN.iter().any(|name| path.starts_with(name));
+            let mut found = Files::new();
             witness::list(&folder, &folder, &own, &mut found)?;
             files.extend(found.into_iter().map(|(path, seen)| (folder.join(path), seen)));
         }
         Ok(files)
     }
 
-    /// Paths outside that are not as they were.
+    /// Returns the paths outside that are not as they were.
     pub(super) fn changed_paths(&self, before: &Before) -> Result<Vec<PathBuf>, GateError> {
-        let after = self.files()?;
-        let mut changed: Vec<PathBuf> = before.files.keys().chain(after.keys()).cloned().collect();
-        changed.retain(|path| before.files.get(path) != after.get(path));
-        changed.sort();
-        changed.dedup();
-        Ok(changed)
+        Ok(witness::changed(&before.files, &self.files()?))
     }
 
     /// Compares everything outside with what it was.
@@ -61,106 +54,93 @@ impl Ground {
             Ok(after) => before.repository.differences(&after),
             Err(error) => vec![format!("it cannot be read any more: {error}")],
         };
-        let changed: Vec<String> = self
-            .changed_paths(before)?
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
         let memory = Path::new("/dev/shm").join(self.token());
         let shared = std::fs::read_to_string(memory).unwrap_or_default();
-        let left: Vec<String> = self
-            .places_left()
+        let shared: Vec<String> = (shared != "canary\n")
+            .then(|| format!("it is `{shared}`"))
             .into_iter()
-            .filter(|place| Path::new(place).exists())
             .collect();
-        let alive = self.victim_lives();
-        let heard = self.listeners.heard();
-        let processes = self.left_behind();
-        let kept = self.secrets_in_evidence()?;
+        let is_there = |place: &String| Path::new(place).exists();
+        let left = self.places_left().into_iter().filter(is_there).collect();
+        let victim = if self.victim_lives() {
+            Vec::new()
+        } else {
+            vec!["it is gone".to_owned()]
+        };
+        // Blobs of the product's evidence in which the marker stands.
+        let kept = witness::containing(&self.blobs(), self.marker.as_bytes())?;
+        let finding = |id, name, problems: Vec<String>| {
+            let said = match problems.is_empty() {
+                true => "as before".to_owned(),
+                false => problems.join("; "),
+            };
+            (id, name, problems.is_empty(), said)
+        };
         Ok(vec![
-            finding("repository", "the repository is byte-identical", &repository),
-            finding("outside", "every file outside is as before", &changed),
-            (
-                "shared-memory-outside",
-                "shared memory is as before",
-                shared == "canary\n",
-                shared.clone(),
+            finding("repository", "the repository is byte-identical", repository),
+            finding(
+                "outside",
+                "every file outside is as before",
+                shown(self.changed_paths(before)?),
             ),
-            finding("nothing-left-outside", "no run left a file for another", &left),
-            (
-                "victim",
-                "the other process lives",
-                alive,
-                format!("alive: {alive}"),
+            finding("shared-memory-outside", "shared memory is as before", shared),
+            finding("nothing-left-outside", "no run left a file for another", left),
+            finding("victim", "the other process lives", victim),
+            finding(
+                "silence",
+                "no socket outside heard anything",
+                self.listeners.heard(),
             ),
-            finding("silence", "no socket outside heard anything", &heard),
-            finding("processes-left", "no process of the rogue is left", &processes),
+            finding(
+                "processes-left",
+                "no process of the rogue is left",
+                self.left_behind(),
+            ),
             finding(
                 "secrets-in-evidence",
                 "no secret of the outside reached the record",
-                &kept,
+                shown(kept),
             ),
         ])
     }
 
-    /// Blobs of the product's evidence in which the marker stands.
-    fn secrets_in_evidence(&self) -> Result<Vec<String>, GateError> {
-        let blobs = self.repository().join(".git/agentos/blobs");
-        let found = witness::containing(&blobs, self.marker.as_bytes())?;
-        Ok(found.iter().map(|path| path.display().to_string()).collect())
-    }
-
-    /// Processes of this ground's tools that still live: their command line, their variables or their mounts name it. A
-    /// tool can change the first two, never the last.
+    /// Returns the processes of this ground's tools that still live: their command line, their variables or their mounts name
+    /// it. A tool can change the first two, never the last.
     pub(super) fn left_behind(&self) -> Vec<String> {
-        self.processes().iter().map(|(_, line)| line.clone()).collect()
+        self.processes().into_iter().map(|(_, line)| line).collect()
     }
 
     /// Ends what a run left behind, so that the next one is judged alone.
     pub(super) fn end_left_behind(&self) {
         for (number, _) in self.processes() {
             // It may have ended by itself meanwhile.
-            let _ = Command::new("kill").args(["-9", &number]).status();
+            let _ = Command::new("kill").args(["-9", &number.to_string()]).status();
         }
     }
 
-    fn processes(&self) -> Vec<(String, String)> {
+    fn processes(&self) -> Vec<(u32, String)> {
         let own = self.own_processes();
         let places = [self.top(), self.caches()].map(|place| place.as_os_str().as_encoded_bytes());
-        let Ok(entries) = std::fs::read_dir("/proc") else {
-            return Vec::new();
-        };
-        let names_us = |place: &Path, file: &str| {
-            let bytes = std::fs::read(place.join(file)).unwrap_or_default();
-            let has = |text: &&[u8]| bytes.windows(text.len()).any(|window| window == *text);
-            places.iter().any(has)
-        };
-        let mut found = Vec::new();
-        for entry in entries.flatten() {
-            let number = entry.file_name().to_string_lossy().into_owned();
-            let Ok(parsed) = number.parse::<u32>() else {
-                continue;
-            };
-            let place = entry.path();
-            if own.contains(&parsed)
-                || !["cmdline", "environ", "mountinfo"]
+        let process = |place: PathBuf| {
+            let number: u32 = place.file_name()?.to_str()?.parse().ok()?;
+            let read = |file: &str| std::fs::read(place.join(file)).unwrap_or_default();
+            let names_us = |file: &&str| {
+                let bytes = read(file);
+                places
                     .iter()
-                    .any(|file| names_us(&place, file))
-            {
-                continue;
-            }
-            let line = std::fs::read(place.join("cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            found.push((number.clone(), format!("process {number}: {}", line.trim_end())));
-        }
-        found
+                    .any(|text| bytes.windows(text.len()).any(|window| window == *text))
+            };
+            let is_ours = !own.contains(&number) && ["cmdline", "environ", "mountinfo"].iter().any(names_us);
+            let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+            is_ours.then(|| (number, format!("process {number}: {}", line.trim_end())))
+        };
+        entries(Path::new("/proc"))
+            .into_iter()
+            .filter_map(process)
+            .collect()
     }
 }
 
-fn finding(id: &'static str, name: &'static str, problems: &[String]) -> Finding {
-    let said = match problems.is_empty() {
-        true => "as before".to_owned(),
-        false => problems.join("; "),
-    };
-    (id, name, problems.is_empty(), said)
+fn shown(paths: Vec<PathBuf>) -> Vec<String> {
+    paths.iter().map(|path| path.display().to_string()).collect()
 }

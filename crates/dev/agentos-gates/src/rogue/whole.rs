@@ -1,17 +1,17 @@
-//! Whole runs: what a tool does around its end, beside another run, or to the record of what it was refused.
+//! Whole runs: what a tool does around its end, beside another run, to the record of what it was refused, or to land.
 //!
-//! Owns: one run for each finding of the review that needs a real tool. Never: lands what they answer.
+//! Owns: one run for each finding that needs more than a row of the table. Never: consents.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::answers::Seen;
 use super::ground::remove_below;
-use super::runs::{Ended, HARMLESS, Program};
+use super::runs::{DIRECT, HARMLESS, Program, Seen, TOOL, seen};
+use crate::child::Ended;
 use crate::error::GateError;
 use crate::witness;
 
@@ -20,8 +20,9 @@ pub(super) const AGENT: &str = "rogue-survivor";
 
 /// Calls that the tool is refused after it tried to blind the record.
 const REFUSED_CALLS: [&str; 4] = ["bpf", "keyctl", "ptrace", "socket"];
-
 const SETUID_BITS: u32 = 0o6000;
+/// Kibibytes that must be free for the run that would take 12 GB, where nothing ends it.
+const ROOM: u64 = 20_000_000;
 
 impl Program<'_> {
     /// Makes every run; each is judged by what is outside when the product has ended.
@@ -36,10 +37,55 @@ impl Program<'_> {
             self.deep_tree("deep-tree-in-copy")?,
             self.blinded_record()?,
             self.check_history()?,
-            self.setuid_in_answer()?,
-            self.program_by_path()?,
-            self.repository_path()?,
         ])
+    }
+
+    /// Makes the runs whose answer would land, given by something else than the rogue as a program.
+    pub(super) fn other_answers(&self) -> Result<Vec<Seen>, GateError> {
+        let python = self.python.display().to_string();
+        let (script, outside) = (self.ground.top().join("speaker.py"), self.ground.outside());
+        let (script, outside) = (script.display().to_string(), outside.display().to_string());
+        // A tool of the line protocol has no copy: it is started where it lies.
+        let speaking = [
+            "run",
+            "-p",
+            "tool",
+            "--json",
+            "write outside",
+            "--",
+            &python,
+            &script,
+            &outside,
+        ];
+        // The agent left its own folder as it was: what it wrote elsewhere is not there, and its client wrote nothing.
+        let direct = ["run", "-p", DIRECT, "--json", "write"];
+        let mut all = Vec::new();
+        for (id, args, wanted) in [
+            ("patch-outside", &speaking[..], ("refused", "path-escape")),
+            ("acp-direct-write", &direct, ("nothing-to-do", "empty")),
+        ] {
+            let ended = self.call(args)?;
+            let held = (ended.text("outcome"), ended.text("code")) == wanted;
+            all.push(seen(id, held, format!("{} {}", ended.summary(), ended.stderr)));
+        }
+        all.push(self.inside_itself()?);
+        Ok(all)
+    }
+
+    /// Inside the sandbox there is none to be had: the product refuses, and says which layer and what to do.
+    fn inside_itself(&self) -> Result<Seen, GateError> {
+        let agentos = self.agentos.display().to_string();
+        let script = "\"$0\" tool run -p command -- true >said 2>&1; echo \"code $?\" >>said";
+        let ended = self.tool(&["--read", &agentos], &["sh", "-c", script, &agentos])?;
+        let wanted = [
+            "+failed",
+            "could not be confined",
+            "namespaces",
+            "+  next: ",
+            "+code 5",
+        ];
+        let held = wanted.iter().all(|words| ended.text("diff").contains(words));
+        Ok(seen("sandbox-inside-itself", held, ended.added().join(" / ")))
     }
 
     /// A tool that ends with success and leaves spinning children (findings 1, 25).
@@ -47,52 +93,50 @@ impl Program<'_> {
         let ended = self.rogue(&["--timeout", "60"], Some("spinning-children"))?;
         let left = self.take_survivors();
         let honest = ended.touched() == json!(["honest"]);
-        let failed = ended.text("status") == "failed";
-        let said = format!("{}, left: {}", ended.summary(), list(&left));
-        Ok(("spinning-children", left.is_empty() && (honest || failed), said))
+        let held = left.is_empty() && (honest || ended.text("status") == "failed");
+        Ok(seen(
+            "spinning-children",
+            held,
+            format!("{}, left: {}", ended.summary(), list(&left)),
+        ))
     }
 
     /// An agent that answers `end_turn` and races the reader of its difference (finding 1).
     fn survivors(&self) -> Result<Seen, GateError> {
         let ended = self.call(&["tool", "run", "-p", AGENT, "--json", "--timeout", "60", "do it"])?;
         let left = self.take_survivors();
-        let leaked = ended.stdout.contains(&self.ground.marker) || self.recorded("survivors")?;
-        let held = left.is_empty() && !leaked;
+        // What only the race could have read.
+        let marker = &self.ground.marker;
+        let recorded = witness::containing(&self.ground.blobs(), format!("+{marker}\n").as_bytes())?;
+        let leaked = ended.stdout.contains(marker) || !recorded.is_empty();
         let said = format!(
             "{}, outside read: {leaked}, left: {}",
             ended.summary(),
             list(&left)
         );
-        Ok(("acp-survivors", held, said))
+        Ok(seen("acp-survivors", left.is_empty() && !leaked, said))
     }
 
     /// A tool that runs into its time-out and exchanges folders for links while they are cleaned up (finding 4).
     fn clean_up_race(&self) -> Result<Seen, GateError> {
         let tree = self.ground.outside().join("tree/a/b");
         let before = mode(&tree)?;
-        let python = self.python.display().to_string();
-        let fixed = ["tool", "run", "-p", "command", "--json", "--timeout", "5", "--"];
-        let command = [python.as_str(), "rogue.py", "rogue.json", "clean-up-race"];
         // With the usual limit of open files, a tree of 1,100 levels cannot be removed level by level.
-        let ended = self.call_with(Some(1024), &[&fixed[..], &command].concat())?;
-        let left = self.take_survivors();
-        let after = mode(&tree)?;
+        let ended = self.rogue_with(Some(1024), &["--timeout", "5"], Some("clean-up-race"))?;
+        let (left, after) = (self.take_survivors(), mode(&tree)?);
         let held = left.is_empty() && before == after && ended.text("status") == "timeout";
-        let said = format!(
-            "{}, mode outside {before:o} and then {after:o}, left: {}",
-            ended.summary(),
-            list(&left)
-        );
-        Ok(("clean-up-race", held, said))
+        let (summary, left) = (ended.summary(), list(&left));
+        Ok(seen(
+            "clean-up-race",
+            held,
+            format!("{summary}, mode outside {before:o} and then {after:o}, left: {left}"),
+        ))
     }
 
     /// A tool that leaves setuid files where another user may find them, looked for while it runs (finding 6).
     fn setuid_files(&self) -> Result<Seen, GateError> {
-        let folders = [
-            self.ground.repository().join(".git/agentos"),
-            self.ground.home(),
-            self.ground.caches().to_owned(),
-        ];
+        let state = self.ground.repository().join(".git/agentos");
+        let folders = [state, self.ground.home(), self.ground.caches().to_owned()];
         let mut found = None;
         let ended = self.while_running("setuid-visible", || {
             found = Some(
@@ -111,7 +155,7 @@ impl Program<'_> {
                 ended.stderr
             ),
         };
-        Ok(("setuid-visible-to-others", held, said))
+        Ok(seen("setuid-visible-to-others", held, said))
     }
 
     /// A second run while the first holds everything that it could share with it (findings 6, 25).
@@ -121,31 +165,20 @@ impl Program<'_> {
             second = Some(self.rogue(&["--timeout", "60"], Some("pair-second")));
         })?;
         let Some(second) = second.transpose()? else {
-            return Ok((
-                "two-runs-at-once",
-                false,
-                format!("the first did not start: {}", first.summary()),
-            ));
+            let said = format!("the first did not start: {}", first.summary());
+            return Ok(seen("two-runs-at-once", false, said));
         };
         let lines = second.added();
-        let said = format!(
-            "{} / {} / {}",
-            lines.join(" / "),
-            second.summary(),
-            first.added().join(" ")
-        );
-        Ok(("two-runs-at-once", lines == ["found nothing"], said))
+        let (summary, added) = (second.summary(), first.added().join(" "));
+        let said = format!("{} / {summary} / {added}", lines.join(" / "));
+        Ok(seen("two-runs-at-once", lines == ["found nothing"], said))
     }
 
     /// A tool that leaves more levels of folders than a recursion has room for (finding 7).
-    fn deep_tree(&self, id: &'static str) -> Result<Seen, GateError> {
-        let python = self.python.display().to_string();
-        let fixed = ["tool", "run", "-p", "command", "--json", "--timeout", "120", "--"];
-        let ended = self.call_with(
-            Some(20_000),
-            &[&fixed[..], &[&python, "rogue.py", "rogue.json", id]].concat(),
-        )?;
-        let next = self.call_with(Some(20_000), &[&fixed[..], &HARMLESS].concat())?;
+    fn deep_tree(&self, id: &str) -> Result<Seen, GateError> {
+        let ended = self.rogue_with(Some(20_000), &["--timeout", "120"], Some(id))?;
+        let harmless = [&TOOL[..], &["--timeout", "120", "--"], &HARMLESS].concat();
+        let next = self.call_with(Some(20_000), &harmless)?;
         let left = self.run_folders();
         // A signal would mean a crash. That much of an answer may be refused, in words.
         let held = ended.code.is_some_and(|code| code < 128) && next.code == Some(0) && left.is_empty();
@@ -155,26 +188,21 @@ impl Program<'_> {
             next.summary(),
             list(&left)
         );
-        if !left.is_empty() {
-            // What follows must be judged for itself.
-            self.remove_run_folders();
-        }
-        Ok((id, held, said))
+        // What follows must be judged for itself.
+        left.iter().for_each(|place| remove_below(Path::new(place)));
+        Ok(seen(id, held, said))
     }
 
     /// A tool that takes process 1's right to write before it is refused four calls (finding 8).
     fn blinded_record(&self) -> Result<Seen, GateError> {
         let ended = self.rogue(&["--timeout", "30"], Some("blinded-record"))?;
-        let refused = find_key(&ended.result, "refused").cloned().unwrap_or_default();
+        let refused = find_key(&ended.json, "refused").cloned().unwrap_or_default();
         let text = refused.to_string();
-        let missing: Vec<&str> = REFUSED_CALLS
-            .into_iter()
-            // The record adds what was asked, as in `socket (netlink, raw)`.
-            .filter(|call| !text.contains(&format!("\"{call}")))
-            .collect();
+        // The record adds what was asked, as in `socket (netlink, raw)`.
+        let is_recorded = |call: &&str| text.contains(&format!("\"{call}"));
         // A kernel that reports to nobody is said to: then nothing is known, and `refused` is absent.
-        let held = missing.is_empty() || refused.is_null();
-        Ok((
+        let held = REFUSED_CALLS.iter().all(is_recorded) || refused.is_null();
+        Ok(seen(
             "blinded-record",
             held,
             format!("{}, recorded: {text}", ended.summary()),
@@ -197,42 +225,42 @@ impl Program<'_> {
         ];
         let ended = self.call(&[&fixed[..], &["sh", "-c", "echo x > new.txt"]].concat())?;
         let text = format!("in-check:{}", self.ground.marker);
-        let blobs = self.ground.repository().join(".git/agentos/blobs");
-        let kept = witness::containing(&blobs, text.as_bytes())?;
+        let kept = witness::containing(&self.ground.blobs(), text.as_bytes())?;
         let leaked = !kept.is_empty() || ended.stdout.contains(&text);
-        let held = !leaked && ended.code != Some(0);
         let said = format!("printed a secret: {leaked}, ended as `{}`", ended.text("outcome"));
-        Ok(("check-history", held, said))
+        Ok(seen("check-history", !leaked && ended.code != Some(0), said))
     }
 
-    /// A tool whose answer has a setuid bit: nothing of it stands in the diff.
-    fn setuid_in_answer(&self) -> Result<Seen, GateError> {
-        let ended = self.rogue(&[], Some("setuid-bits-left"))?;
-        // The second file is only made where the bit could be set.
-        let touched = ended.touched();
-        let held = touched == json!(["tool.sh"]);
-        Ok((
-            "setuid-in-answer",
+    /// Runs a tool that takes 12 GB in files of 1 GB and then waits (finding 25). Inside, why it is not run here.
+    pub(super) fn disk_limit(&self) -> Result<Result<Seen, String>, GateError> {
+        let output = Ended::run(Command::new("df").arg("-Pk").arg(&self.cache), "", None)?;
+        // df(1p): the fourth field of the second line.
+        let field = output
+            .stdout
+            .lines()
+            .nth(1)
+            .and_then(|line| line.split_whitespace().nth(3));
+        let unknown = || {
+            GateError::Usage(format!(
+                "`df` does not tell what is free: {}",
+                output.stdout.trim_end()
+            ))
+        };
+        let free: u64 = field.and_then(|field| field.parse().ok()).ok_or_else(unknown)?;
+        if free < ROOM {
+            return Ok(Err(format!(
+                "not run: {free} KiB are free where the copies lie, and it needs {ROOM}"
+            )));
+        }
+        let ended = self.rogue(&["--timeout", "60"], Some("disk-limit"))?;
+        let left = self.run_folders().len();
+        let is_told = ended.text("error_message").contains("MiB to the disk");
+        let held = ended.text("status") == "failed" && is_told && left == 0;
+        Ok(Ok(seen(
+            "disk-limit",
             held,
-            format!("files in the answer: {touched}, {}", ended.summary()),
-        ))
-    }
-
-    /// A program that is started by its absolute path, at the top of the repository (finding 12).
-    fn program_by_path(&self) -> Result<Seen, GateError> {
-        let program = self.ground.repository().join("beside.sh").display().to_string();
-        let ended = self.tool(&[], &[&program])?;
-        let lines = ended.added();
-        let said = format!("{}, {}", lines.join(" / "), ended.summary());
-        Ok(("program-by-absolute-path", lines == ["looked"], said))
-    }
-
-    /// A tool that looks for the repository's real path in all that it can read (finding 26).
-    fn repository_path(&self) -> Result<Seen, GateError> {
-        let ended = self.rogue(&["--timeout", "60"], Some("repository-path"))?;
-        let lines = ended.added();
-        let said = format!("{}, {}", lines.join(" / "), ended.summary());
-        Ok(("repository-path", lines == ["found nothing"], said))
+            format!("{}, {left} folders left", ended.summary()),
+        )))
     }
 
     /// Names what is left of the ground's processes, and ends it.
@@ -244,67 +272,40 @@ impl Program<'_> {
         left
     }
 
-    /// Does the evidence hold what only the race could have read?
-    fn recorded(&self, _run: &str) -> Result<bool, GateError> {
-        let blobs = self.ground.repository().join(".git/agentos/blobs");
-        let text = format!("+{}\n", self.ground.marker);
-        Ok(!witness::containing(&blobs, text.as_bytes())?.is_empty())
-    }
-
     /// Runs one of the rogue's modes and calls `act` while it waits; `act` is not called where it ends before.
     fn while_running(&self, mode: &str, act: impl FnOnce()) -> Result<Ended, GateError> {
-        let shown = self.ground.shown().display().to_string();
-        let python = self.python.display().to_string();
-        let fixed = [
-            "tool",
-            "run",
-            "-p",
-            "command",
-            "--json",
-            "--timeout",
-            "60",
-            "--read",
-            &shown,
-            "--",
-        ];
-        let command = [python.as_str(), "rogue.py", "rogue.json", mode];
+        let shown = self.ground.shown();
+        let args = self.rogue_args(
+            &["--timeout", "60", "--read", &shown.display().to_string()],
+            Some(mode),
+        );
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let failed = || GateError::file(self.agentos);
-        let mut command = self.command(None, &[&fixed[..], &command].concat());
-        let child = command
+        let mut command = self.command(None, &args);
+        command
+            .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(failed())?;
-        let gate = self.ground.shown().join("gate");
+            .stderr(Stdio::piped());
+        let child = command.spawn().map_err(failed())?;
+        let gate = shown.join("gate");
         let output = std::thread::scope(|scope| {
-            let waiting = scope.spawn(move || {
+            let waiting = scope.spawn(|| {
                 let output = child.wait_with_output();
                 // Where the tool never came, nobody else opens the other end.
                 let other = OpenOptions::new().read(true).write(true).open(&gate);
                 (output, other)
             });
-            let gate = self.ground.shown().join("gate");
             // Opens when the tool has opened its end (fifo(7)), and closes after the look.
-            let open = OpenOptions::new().write(true).open(gate);
+            let open = OpenOptions::new().write(true).open(&gate);
             if open.is_ok() && !waiting.is_finished() {
                 act();
             }
             drop(open);
             waiting.join()
         });
-        let Ok((output, _)) = output else {
-            return Err(GateError::Usage(
-                "the thread that waits for a run is gone".to_owned(),
-            ));
-        };
-        let output = output.map_err(failed())?;
-        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-        Ok(Ended {
-            code: output.status.code(),
-            result: serde_json::from_str(&stdout).unwrap_or_default(),
-            stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+        let gone = |_| GateError::Usage("the thread that waits for a run is gone".to_owned());
+        let (output, _) = output.map_err(gone)?;
+        Ok(output.map_err(failed())?.into())
     }
 
     /// Returns the folders of runs that are over: below the cache, and below the git directory, where they lie if no cache is
@@ -313,17 +314,12 @@ impl Program<'_> {
         let copies = entries(&self.cache.join("agentos/copies"));
         let state = entries(&self.ground.repository().join(".git/agentos"));
         let passing = state.into_iter().filter(|place| is_named(place, "copies"));
-        let places = copies.into_iter().chain(passing);
-        let runs = places.flat_map(|place| entries(&place));
+        let runs = copies
+            .into_iter()
+            .chain(passing)
+            .flat_map(|place| entries(&place));
         let runs = runs.filter(|place| is_named(place, "run-"));
         runs.map(|place| place.display().to_string()).collect()
-    }
-
-    fn remove_run_folders(&self) {
-        for place in self.run_folders() {
-            // Judged already.
-            remove_below(Path::new(&place));
-        }
     }
 }
 
@@ -339,33 +335,30 @@ pub(super) fn is_named(place: &Path, beginning: &str) -> bool {
     name.to_string_lossy().starts_with(beginning)
 }
 
-/// What another user could use below a folder: files with setuid or setgid bits, and a run's folder that is open to them.
+/// Returns what another user could use below a folder: files with setuid or setgid bits, and a run's folder that is open to
+/// them.
 fn exposed(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    let mut rest = vec![folder.to_owned()];
-    while let Some(folder) = rest.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path: PathBuf = entry.path();
-            let Ok(about) = path.symlink_metadata() else {
-                continue;
-            };
-            let mode = about.permissions().mode();
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if !about.is_symlink() && mode & SETUID_BITS != 0 {
-                found.push(format!("{} has mode {mode:o}", path.display()));
+    let mut rest = entries(folder);
+    while let Some(path) = rest.pop() {
+        let Ok(about) = path.symlink_metadata() else {
+            continue;
+        };
+        let (mode, shown) = (about.permissions().mode(), path.display());
+        if !about.is_symlink() && mode & SETUID_BITS != 0 {
+            found.push(format!("{shown} has mode {mode:o}"));
+        }
+        if about.is_dir() {
+            if is_named(&path, "run-") && mode & 0o077 != 0 {
+                found.push(format!("{shown} is open to others, mode {mode:o}"));
             }
-            if about.is_dir() {
-                if name.starts_with("run-") && mode & 0o077 != 0 {
-                    found.push(format!("{} is open to others, mode {mode:o}", path.display()));
-                }
-                rest.push(path);
-            }
+            rest.extend(entries(&path));
         }
     }
     found
 }
 
-/// First value of this name anywhere in a document.
+/// Returns the first value of this name anywhere in a document.
 fn find_key<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     match value {
         Value::Object(fields) => fields

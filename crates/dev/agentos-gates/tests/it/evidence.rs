@@ -92,7 +92,7 @@ fn what_a_gate_writes_follows_its_published_schema_which_it_prints() {
         }
     }
     for schema in SchemaName::OF_GATES {
-        let output = Command::new(env!("CARGO_BIN_EXE_tl_r2_llamacpp"))
+        let output = Command::new(env!("CARGO_BIN_EXE_gate"))
             .args(["--schema", schema.as_str()])
             .output()
             .unwrap();

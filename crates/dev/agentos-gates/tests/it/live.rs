@@ -16,7 +16,7 @@ use crate::stand_in::{DIFF, letters, read};
 
 /// The program that was built together with the gates.
 pub fn agentos() -> Option<PathBuf> {
-    let program = Path::new(env!("CARGO_BIN_EXE_tl_r2_lmstudio")).with_file_name("agentos");
+    let program = Path::new(env!("CARGO_BIN_EXE_gate")).with_file_name("agentos");
     if program.exists() {
         return Some(program);
     }
@@ -31,7 +31,8 @@ pub fn agentos() -> Option<PathBuf> {
 /// Runs a gate against an address; its verdict.
 pub fn verdict(gate: &str, agentos: &Path, base_url: &str, scratch: &TempDir) -> Value {
     let out = scratch.path().join("out");
-    let output = Command::new(gate)
+    let output = Command::new(env!("CARGO_BIN_EXE_gate"))
+        .arg(gate)
         .arg("--agentos")
         .arg(agentos)
         .arg("--out")
@@ -88,7 +89,7 @@ fn good(request: &Recorded) -> Reply {
 
 fn judged(agentos: &Path, server: &FakeServer, scratch: &TempDir) -> Value {
     verdict(
-        env!("CARGO_BIN_EXE_tl_r2_lmstudio"),
+        "tl_r2_lmstudio",
         agentos,
         &format!("{}/v1", server.url()),
         scratch,
@@ -173,11 +174,6 @@ fn a_server_that_writes_into_the_repository_fails_the_power_boundary_alone() {
 fn nobody_on_the_port_skips() {
     let Some(agentos) = agentos() else { return };
     let scratch = TempDir::new().unwrap();
-    let verdict = verdict(
-        env!("CARGO_BIN_EXE_tl_r2_lmstudio"),
-        &agentos,
-        &closed_port().unwrap(),
-        &scratch,
-    );
+    let verdict = verdict("tl_r2_lmstudio", &agentos, &closed_port().unwrap(), &scratch);
     assert_eq!(letters(&verdict), "SSSSS", "{verdict:#}");
 }

@@ -21,11 +21,6 @@ fn a_real_llama_cpp_server_passes_all_five() {
         return;
     };
     let scratch = TempDir::new().unwrap();
-    let verdict = verdict(
-        env!("CARGO_BIN_EXE_tl_r2_llamacpp"),
-        &agentos,
-        server.url(),
-        &scratch,
-    );
+    let verdict = verdict("tl_r2_llamacpp", &agentos, server.url(), &scratch);
     assert_eq!(letters(&verdict), "PPPPP", "{verdict:#}");
 }

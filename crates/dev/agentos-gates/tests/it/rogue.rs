@@ -47,10 +47,12 @@ sys.exit(code if code >= 0 else 128 - code)
 "#;
 
 fn verdict(agentos: &Path, helper: &Path, out: &Path) -> (Option<i32>, Value) {
-    let gate = Cli::new(env!("CARGO_BIN_EXE_rogue")).unwrap();
+    let gate = Cli::new(env!("CARGO_BIN_EXE_gate")).unwrap();
     let gate = gate.env("AGENTOS_TEST_HELPER", helper);
     let (agentos, place) = (agentos.display().to_string(), out.display().to_string());
-    let output = gate.run(&["--agentos", &agentos, "--out", &place]).unwrap();
+    let output = gate
+        .run(&["rogue", "--agentos", &agentos, "--out", &place])
+        .unwrap();
     let results = std::fs::read_to_string(out.join("reports/gate_results.json")).unwrap_or_else(|_| {
         panic!("no verdict: {} {}", output.stdout, output.stderr);
     });

@@ -122,7 +122,8 @@ impl StandIn {
     /// Runs the gate.
     pub fn run(&self) -> Output {
         let program = self.program();
-        Command::new(env!("CARGO_BIN_EXE_tl_r2_lmstudio"))
+        Command::new(env!("CARGO_BIN_EXE_gate"))
+            .arg("tl_r2_lmstudio")
             .arg("--agentos")
             .arg(program)
             .arg("--out")

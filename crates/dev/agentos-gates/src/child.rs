@@ -1,0 +1,182 @@
+//! A child process run to its end: the judged program, git, and whatever a gate needs.
+//!
+//! Owns: giving it its input, reading both streams, ending it when it takes too long. Never: trusts what it prints.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::error::GateError;
+
+/// How one call ended.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ended {
+    /// The exit code; `None` when a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    /// It did not end by itself within the limit.
+    pub(crate) out_of_time: bool,
+    /// What it printed as JSON; null where that is none.
+    pub(crate) json: Value,
+}
+
+impl Ended {
+    /// Runs a command with an answer on its standard input, ended after `limit`; `None` if it may take for ever.
+    pub(crate) fn run(
+        command: &mut Command,
+        input: &str,
+        limit: Option<Duration>,
+    ) -> Result<Self, GateError> {
+        let program = PathBuf::from(command.get_program());
+        let start = |source| GateError::Start { program, source };
+        run(command, input, limit).map_err(start)
+    }
+
+    /// Returns a text of the printed JSON by its path, as in `result/diff`; empty where it is not there.
+    pub(crate) fn text(&self, path: &str) -> &str {
+        let value = self.json.pointer(&format!("/{path}"));
+        value.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Returns the printed texts of a list's members: `inner` of each in `list`.
+    pub(crate) fn texts(&self, list: &str, inner: &str) -> Vec<&str> {
+        let members = self.json.get(list).and_then(Value::as_array);
+        let text = |member: &'_ Value| member.pointer(inner).is_some();
+        let members = members.into_iter().flatten().filter(|member| text(member));
+        members
+            .filter_map(|member| member.pointer(inner)?.as_str())
+            .collect()
+    }
+
+    /// Returns the last line on standard error, cut where it is long.
+    fn last_line(&self) -> String {
+        let last = self.stderr.trim().lines().next_back().unwrap_or_default();
+        last.chars().take(200).collect()
+    }
+
+    /// Describes the end for the details of a check.
+    pub(crate) fn short(&self) -> String {
+        let find = |name: &str| match self.text(name) {
+            "" => self.text(&format!("error/{name}")).to_owned(),
+            text => text.to_owned(),
+        };
+        let mut said = vec![find("outcome"), find("code"), find("message"), self.last_line()];
+        said.retain(|part| !part.is_empty());
+        let shown: String = said.join(", ").chars().take(240).collect();
+        match self.code {
+            Some(code) => format!("exit code {code}: {shown}"),
+            None => format!("ended by a signal: {shown}"),
+        }
+    }
+
+    /// Tells whether it broke instead of answering.
+    pub(crate) fn broke(&self) -> bool {
+        !matches!(self.code, Some(0 | 2..=9)) || self.stderr.contains("panicked")
+    }
+
+    /// Says why nothing can be read of what it printed.
+    pub(crate) fn unreadable(&self, verb: &str, error: &serde_json::Error) -> String {
+        if self.out_of_time {
+            return format!("`{verb}` did not end within the time limit");
+        }
+        let code = self
+            .code
+            .map_or_else(|| "a signal".to_owned(), |code| format!("code {code}"));
+        let said = self.last_line();
+        format!("`{verb}` ended with {code} and printed no JSON that can be read ({error}): {said}")
+    }
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self {
+            code: output.status.code(),
+            json: serde_json::from_slice(&output.stdout).unwrap_or_default(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+            out_of_time: false,
+        }
+    }
+}
+
+fn run(command: &mut Command, input: &str, limit: Option<Duration>) -> io::Result<Ended> {
+    command.stdin(if input.is_empty() {
+        Stdio::null()
+    } else {
+        Stdio::piped()
+    });
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (input, stdin) = (input.to_owned(), child.stdin.take());
+    // The program judges what arrived; a pipe that it closed early shows in its exit code.
+    std::thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(input.as_bytes())));
+    let (done, closed) = mpsc::channel();
+    let out = child.stdout.take().map(|pipe| read_aside(pipe, done.clone()));
+    let err = child.stderr.take().map(|pipe| read_aside(pipe, done));
+    let mut out_of_time = false;
+    for _ in [&out, &err] {
+        let is_closed = limit.is_none_or(|limit| !out_of_time && closed.recv_timeout(limit).is_ok());
+        if !is_closed && !out_of_time {
+            out_of_time = true;
+            child.kill()?;
+        }
+    }
+    // After a kill, something the child started may hold a stream open: what was read by then is not waited for.
+    let bytes = |reader: Option<JoinHandle<Vec<u8>>>| match reader {
+        Some(reader) if !out_of_time => reader.join().unwrap_or_default(),
+        Some(_) | None => Vec::new(),
+    };
+    let (stdout, stderr) = (bytes(out), bytes(err));
+    let status = child.wait()?;
+    Ok(Ended {
+        out_of_time,
+        ..Ended::from(Output {
+            status,
+            stdout,
+            stderr,
+        })
+    })
+}
+
+fn read_aside(mut pipe: impl Read + Send + 'static, done: mpsc::Sender<()>) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A stream that breaks ends like one that closes; what arrived is judged.
+        pipe.read_to_end(&mut bytes).ok();
+        done.send(()).ok();
+        bytes
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(script: &str, limit: Duration) -> Ended {
+        Ended::run(Command::new("sh").args(["-c", script]), "in", Some(limit)).unwrap()
+    }
+
+    #[test]
+    fn a_child_is_given_its_input_and_read_to_its_end() {
+        let ended = ended("cat; echo; echo err >&2; exit 3", Duration::from_secs(600));
+        assert_eq!((ended.code, ended.out_of_time), (Some(3), false));
+        assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("in\n", "err\n"));
+    }
+
+    #[test]
+    fn a_child_that_never_ends_is_ended() {
+        let ended = ended("exec tail -f /dev/null", Duration::from_millis(20));
+        assert_eq!((ended.code, ended.out_of_time), (None, true));
+        let error = serde_json::from_str::<Value>("").unwrap_err();
+        assert_eq!(
+            ended.unreadable("tool run", &error),
+            "`tool run` did not end within the time limit"
+        );
+    }
+}

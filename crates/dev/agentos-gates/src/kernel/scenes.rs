@@ -1,0 +1,293 @@
+//! The cases of `cases.toml`: a call of the program in a repository, and what must come of it.
+//!
+//! Owns: making a scene, its texts, and judging each case. Never: holds a case.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::Checks;
+use super::ground::{FIX, Ground, WORKFLOW};
+use crate::error::GateError;
+use crate::results::Check;
+use crate::witness;
+
+const CASES: &str = include_str!("../../cases.toml");
+
+#[derive(Deserialize)]
+struct Table {
+    texts: BTreeMap<String, String>,
+    scene: Vec<Scene>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scene {
+    gate: String,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+    #[serde(default)]
+    commit: bool,
+    #[serde(default)]
+    dirty: BTreeMap<String, String>,
+    #[serde(default)]
+    fresh: bool,
+    #[serde(default)]
+    codes: Vec<i32>,
+    #[serde(default)]
+    lands: Lands,
+    cases: Vec<Case>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    id: String,
+    name: Option<String>,
+    #[serde(default)]
+    more: Vec<String>,
+    #[serde(default)]
+    input: String,
+    #[serde(default)]
+    inputs: Vec<String>,
+    file: Option<String>,
+    codes: Option<Vec<i32>>,
+    class: Option<String>,
+    lands: Option<Lands>,
+}
+
+/// Whether the change must be there.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Lands {
+    #[default]
+    No,
+    Yes,
+    /// A refusal is sound as well.
+    Either,
+}
+
+/// Plays every scene of the gate.
+pub(super) fn play(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
+    let Table { texts, scene } = toml::from_str(CASES)?;
+    let stage = Stage { ground, texts };
+    for scene in scene.iter().filter(|scene| scene.gate == checks.gate.name) {
+        let mut repository = stage.set_up(scene)?;
+        for case in scene.cases.iter().flat_map(each) {
+            if scene.fresh {
+                repository = stage.set_up(scene)?;
+            }
+            stage.play(scene, &case, &repository, checks)?;
+        }
+        let homes = scene.dirty.keys().filter(|file| file.starts_with("home/"));
+        homes
+            .map(|file| stage.place(file, &repository))
+            .try_for_each(|file| remove(&file))?;
+    }
+    Ok(())
+}
+
+/// Returns one case for each of its inputs, numbered.
+fn each(case: &Case) -> Vec<Case> {
+    if case.inputs.is_empty() {
+        return vec![case.clone()];
+    }
+    let numbered = |(number, input): (usize, &String)| Case {
+        id: format!("{}-{number}", case.id),
+        inputs: vec![input.clone()],
+        ..case.clone()
+    };
+    case.inputs.iter().enumerate().map(numbered).collect()
+}
+
+fn remove(file: &Path) -> Result<(), GateError> {
+    std::fs::remove_file(file).map_err(GateError::file(file))
+}
+
+struct Stage<'a> {
+    ground: &'a Ground,
+    texts: BTreeMap<String, String>,
+}
+
+impl Stage<'_> {
+    fn set_up(&self, scene: &Scene) -> Result<PathBuf, GateError> {
+        let repository = self.ground.repository()?;
+        self.write(&scene.files, &repository)?;
+        if scene.commit {
+            witness::commit_all(&repository, "what the scene needs")?;
+        }
+        self.write(&scene.dirty, &repository)?;
+        Ok(repository)
+    }
+
+    fn write(&self, files: &BTreeMap<String, String>, repository: &Path) -> Result<(), GateError> {
+        let mut files = files.iter();
+        files.try_for_each(|(file, text)| self.ground.put(&self.place(file, repository), self.text(text)))
+    }
+
+    fn play(
+        &self,
+        scene: &Scene,
+        case: &Case,
+        repository: &Path,
+        checks: &mut Checks<'_>,
+    ) -> Result<(), GateError> {
+        let ground = self.ground;
+        let numbered = case.inputs.first().map(|input| self.text(input));
+        let file = case.file.as_ref().map(|file| self.place(file, repository));
+        let input = match (&file, numbered) {
+            (Some(file), Some(text)) => {
+                ground.put(file, text)?;
+                self.text(&case.input)
+            }
+            (None, Some(text)) => text,
+            (_, None) => self.text(&case.input),
+        };
+        let args: Vec<String> = scene
+            .args
+            .iter()
+            .chain(&case.more)
+            .map(|arg| self.text(arg))
+            .collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let (ended, changed) = ground.changed_by(repository, || ground.give(repository, &args, &input))?;
+        file.as_deref().map_or(Ok(()), remove)?;
+        let codes = case.codes.as_ref().unwrap_or(&scene.codes);
+        let is_class = case
+            .class
+            .as_ref()
+            .is_none_or(|class| ended.text("code") == class);
+        let is_as_found = match case.lands.unwrap_or(scene.lands) {
+            Lands::No => changed.is_empty(),
+            Lands::Yes => !changed.is_empty() && ended.text("outcome") == "landed",
+            Lands::Either => changed.is_empty() == (ended.code != Some(0)),
+        };
+        let is_code = ended.code.is_some_and(|code| codes.contains(&code));
+        let held = is_code && is_class && is_as_found && !ended.broke();
+        let name = case.name.clone().unwrap_or_else(|| checks.name(&case.id));
+        let said = format!("{}; changed: {}", ended.short(), changed.join(", "));
+        checks.made.push(Check::new(&case.id, &name, held, said));
+        Ok(())
+    }
+
+    /// Returns where a file of a scene lies.
+    fn place(&self, file: &str, repository: &Path) -> PathBuf {
+        match file.split_once('/') {
+            Some(("repository", rest)) => repository.join(rest),
+            _ => self.ground.scratch().join(file.trim_start_matches("scratch/")),
+        }
+    }
+
+    /// Returns a text with what stands for something filled in.
+    fn text(&self, text: &str) -> String {
+        let token = ["ghp_", "A1b2C3d4E5f6G7h8J9k0L1m2N3o4P5q6R7s8"].concat();
+        let deep = "[".repeat(5_000) + &"]".repeat(5_000);
+        let scratch = self.ground.scratch().display().to_string();
+        let given = [
+            ("fix", FIX),
+            ("workflow", WORKFLOW),
+            ("token", &token),
+            ("deep", &deep),
+            ("scratch", &scratch),
+        ];
+        let written = self
+            .texts
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_str()));
+        let plain = given
+            .into_iter()
+            .chain(written)
+            .fold(text.to_owned(), |text, (name, meaning)| {
+                text.replace(&format!("{{{name}}}"), meaning.trim_start_matches('\n'))
+            });
+        let with_fixes = fill(&plain, "{fix ", |path| FIX.replace("src/lib.rs", path));
+        fill(&with_fixes, "{new ", new_file)
+    }
+}
+
+/// Replaces what begins so and ends with a brace.
+fn fill(text: &str, beginning: &str, meaning: impl Fn(&str) -> String) -> String {
+    match text
+        .split_once(beginning)
+        .and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        Some((before, (inner, after))) => format!("{before}{}{after}", meaning(inner)),
+        None => text.to_owned(),
+    }
+}
+
+/// Returns a diff that makes a file of one line: path, line, and the mode if it is no plain file.
+fn new_file(of: &str) -> String {
+    let mut parts = of.split('|');
+    let mut next = || parts.next().unwrap_or_default();
+    let (path, line, mode) = (next(), next(), next());
+    let mode = if mode.is_empty() { "100644" } else { mode };
+    format!(
+        "diff --git a/{path} b/{path}\nnew file mode {mode}\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{line}\n"
+    )
+}
+
+/// Checks that no hostile answer was written outside.
+pub(super) fn nothing_escaped(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
+    let places = [
+        ground.scratch().join("escaped.txt"),
+        "/tmp/agentos-gate-escaped.txt".into(),
+    ];
+    checks.add("HOSTILE-outside", places.iter().all(|place| !place.exists()), "");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_is_of_a_gate_and_named() {
+        let table: Table = toml::from_str(CASES).unwrap();
+        let gates = crate::list::all().unwrap();
+        for scene in &table.scene {
+            let gate = gates.iter().find(|gate| gate.name == scene.gate).unwrap();
+            let checks = Checks {
+                gate,
+                made: Vec::new(),
+            };
+            for case in scene.cases.iter().flat_map(each) {
+                let name = case.name.unwrap_or_else(|| checks.name(&case.id));
+                assert_ne!(name, case.id, "`{}` has no name", case.id);
+            }
+        }
+    }
+
+    #[test]
+    fn the_checks_of_the_tables_are_as_many_as_ever() {
+        let table: Table = toml::from_str(CASES).unwrap();
+        let count = |gate: &str| {
+            let scenes = table.scene.iter().filter(|scene| scene.gate == gate);
+            scenes.flat_map(|scene| &scene.cases).flat_map(each).count()
+        };
+        let gates = [
+            "tl_r1_negative_diffs",
+            "tl_r1_power_boundary",
+            "type_robustness",
+            "policy_not_widened",
+            "hostile_inputs",
+        ];
+        assert_eq!(gates.map(count), [9, 5, 25, 12, 25]);
+    }
+
+    #[test]
+    fn what_stands_for_something_is_filled_in() {
+        assert_eq!(
+            new_file("a|b|120000"),
+            "diff --git a/a b/a\nnew file mode 120000\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+b\n"
+        );
+        assert_eq!(fill("x{new a}y", "{new ", str::to_uppercase), "xAy");
+        assert_eq!(
+            fill("{\"edits\":[1]}", "{new ", str::to_uppercase),
+            "{\"edits\":[1]}"
+        );
+    }
+}

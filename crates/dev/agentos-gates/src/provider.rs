@@ -1,0 +1,135 @@
+//! One connectivity gate from its first call to its checks.
+//!
+//! Owns: the order of the calls and what is recorded of them. Never: decides a check; `checks` does.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::checks::{self, Facts, Health, Run};
+use crate::child::Ended;
+use crate::error::GateError;
+use crate::evidence::Tape;
+use crate::list::ProviderSpec;
+use crate::now;
+use crate::options::Asked;
+use crate::product::Product;
+use crate::results::{HealthSummary, Judged};
+use crate::witness::{self, State};
+
+/// The smallest task there is.
+const SAY_OK: &str = "Say 'ok'.";
+/// A task whose answer must be a diff of one line.
+const FIX_ADD: &str = "The function `add` in src/lib.rs subtracts. Make it add. Answer with one unified diff of src/lib.rs and \
+                       change nothing else.";
+
+/// Makes the calls and decides the five checks.
+pub(crate) fn judge(asked: &Asked, spec: &ProviderSpec, tape: &mut Tape) -> Result<Judged, GateError> {
+    let began = now();
+    let temporary = tempfile::TempDir::new().map_err(GateError::file("the temporary folder"))?;
+    let scratch = asked.scratch.as_deref().unwrap_or(temporary.path());
+    let home = scratch.join("home");
+    std::fs::create_dir_all(&home).map_err(GateError::file(&home))?;
+    let product = Product::new(spec, asked, scratch)?;
+    let mut ended = Vec::new();
+    let health = health(&product, scratch, tape, &mut ended)?;
+    let runs = match &health {
+        Health::Said(said, _) if said.is_connected() => runs(&product, scratch, tape, &mut ended)?,
+        Health::Said(..) | Health::Unreadable(_) => Vec::new(),
+    };
+    let leaks = leaks(&product, scratch, &ended)?;
+    let checks = checks::all(&Facts {
+        spec,
+        health: &health,
+        runs: &runs,
+        leaks: &leaks,
+    });
+    let summary = match health {
+        Health::Said(health, _) => HealthSummary::new(&health),
+        Health::Unreadable(reason) => HealthSummary::unreadable(&spec.id, began, reason),
+    };
+    Ok(Judged {
+        checks,
+        summary: Some(summary),
+    })
+}
+
+fn health(
+    product: &Product<'_>,
+    scratch: &Path,
+    tape: &mut Tape,
+    all: &mut Vec<Ended>,
+) -> Result<Health, GateError> {
+    let (ended, health) = product.health(scratch)?;
+    let code = ended.code;
+    all.push(ended);
+    let body = match &health {
+        Ok(health) => json!({"health": health, "exit_code": code}),
+        Err(reason) => json!({"provider": product.spec.id, "unreadable": reason, "exit_code": code}),
+    };
+    tape.add(&now(), "tool-health", body)?;
+    Ok(match health {
+        Ok(health) => Health::Said(Box::new(health), code),
+        Err(reason) => Health::Unreadable(reason),
+    })
+}
+
+/// Both tasks, each in the same repository, measured before and after by the gate itself.
+fn runs(
+    product: &Product<'_>,
+    scratch: &Path,
+    tape: &mut Tape,
+    all: &mut Vec<Ended>,
+) -> Result<Vec<Run>, GateError> {
+    let repository = witness::make_repository(scratch)?;
+    let mut runs = Vec::new();
+    for (task, file) in [(SAY_OK, None), (FIX_ADD, Some("src/lib.rs"))] {
+        let before = State::measure(&repository)?;
+        let (ended, result) = product.run(&repository, task, file)?;
+        let code = ended.code;
+        let written = before.differences(&State::measure(&repository)?);
+        all.push(ended);
+        let body = match &result {
+            Ok(value) => json!({"task": task, "exit_code": code, "measured": written, "result": value}),
+            Err(reason) => {
+                json!({"task": task, "exit_code": code, "measured": written, "unreadable": reason})
+            }
+        };
+        tape.add(&now(), "tool-result", body)?;
+        let diff = result.as_ref().ok().and_then(|value| value.get("diff")?.as_str());
+        let second_opinion = diff.and_then(|diff| witness::applies(&repository, diff).err());
+        runs.push(Run {
+            second_opinion: second_opinion.map(|error: GateError| error.to_string()),
+            result,
+            code,
+            written,
+        });
+    }
+    Ok(runs)
+}
+
+/// Every place where the key was found: on either stream, or in what the program stored in its home or in the
+/// repository. Inside: why it was not looked for.
+fn leaks(
+    product: &Product<'_>,
+    scratch: &Path,
+    all: &[Ended],
+) -> Result<Result<Vec<String>, String>, GateError> {
+    let key = match product.key() {
+        Ok(key) => key,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let on = |stream: fn(&Ended) -> &str| all.iter().any(|ended| stream(ended).contains(key));
+    let streams = [
+        ("standard output", on(|ended| &ended.stdout)),
+        ("standard error", on(|ended| &ended.stderr)),
+    ];
+    let mut found: Vec<String> = streams
+        .iter()
+        .filter(|(_, has)| *has)
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
+    let stored = witness::containing(scratch, key.as_bytes())?;
+    found.extend(stored.iter().map(|path| path.display().to_string()));
+    Ok(Ok(found))
+}

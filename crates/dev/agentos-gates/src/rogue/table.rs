@@ -1,0 +1,119 @@
+//! The tables of the rogue: kinds of holes with their cases, and runs with what must come of them.
+//!
+//! Owns: reading `classes.toml` and `runs.toml` in `scripts/rogue`. Never: judges a run.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::error::GateError;
+
+const CLASSES: &str = include_str!("../../../../../scripts/rogue/classes.toml");
+const RUNS: &str = include_str!("../../../../../scripts/rogue/runs.toml");
+
+/// A kind of hole, where it was reported, and its cases.
+#[derive(Debug, Deserialize)]
+pub(super) struct HoleClass {
+    name: String,
+    reported: String,
+    cases: Vec<String>,
+}
+
+impl HoleClass {
+    /// Names the cases that are not among those that were made.
+    pub(super) fn missing(&self, made: &BTreeSet<&str>) -> Vec<String> {
+        let (name, reported) = (&self.name, &self.reported);
+        let missing = self.cases.iter().filter(|case| !made.contains(case.as_str()));
+        missing
+            .map(|case| format!("{name} ({reported}): no case `{case}`"))
+            .collect()
+    }
+}
+
+/// Returns every kind of hole.
+pub(super) fn classes() -> Result<Vec<HoleClass>, GateError> {
+    #[derive(Deserialize)]
+    struct Table {
+        class: Vec<HoleClass>,
+    }
+    Ok(toml::from_str::<Table>(CLASSES)?.class)
+}
+
+/// Runs whose checks have one name.
+#[derive(Debug, Deserialize)]
+pub(super) struct RunGroup {
+    pub(super) name: String,
+    pub(super) runs: Vec<RunRow>,
+}
+
+/// One run, and what must come of it; what is not stated may be anything.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunRow {
+    pub(super) id: String,
+    pub(super) mode: Option<String>,
+    pub(super) program: Option<Vec<String>>,
+    #[serde(default)]
+    pub(super) flags: Vec<String>,
+    #[serde(default)]
+    pub(super) lands: bool,
+    #[serde(default)]
+    pub(super) refused: bool,
+    pub(super) status: Option<String>,
+    pub(super) outcome: Option<String>,
+    pub(super) code: Option<String>,
+    pub(super) touched: Option<Vec<String>>,
+    pub(super) added: Option<Vec<String>>,
+}
+
+/// Returns the groups of runs, in order.
+pub(super) fn run_groups() -> Result<Vec<RunGroup>, GateError> {
+    #[derive(Deserialize)]
+    struct Table {
+        group: Vec<RunGroup>,
+    }
+    Ok(toml::from_str::<Table>(RUNS)?.group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_as_long_as_ever_and_every_run_has_an_end() {
+        let classes = classes().unwrap();
+        let cases: usize = classes.iter().map(|class| class.cases.len()).sum();
+        assert_eq!((classes.len(), cases), (31, 118));
+        let groups = run_groups().unwrap();
+        let counts: Vec<usize> = groups.iter().map(|group| group.runs.len()).collect();
+        assert_eq!(counts, [12, 13, 3]);
+        for run in groups.iter().flat_map(|group| &group.runs) {
+            let stated = [
+                run.status.is_some(),
+                run.outcome.is_some(),
+                run.touched.is_some(),
+                run.added.is_some(),
+                run.refused,
+            ];
+            assert_eq!(
+                stated.iter().filter(|is_stated| **is_stated).count(),
+                1,
+                "{run:?}"
+            );
+            assert_eq!(run.outcome.is_some(), run.code.is_some(), "{run:?}");
+        }
+    }
+
+    #[test]
+    fn a_kind_whose_case_was_not_made_is_named() {
+        let class = HoleClass {
+            name: "a kind".to_owned(),
+            reported: "somewhere".to_owned(),
+            cases: vec!["made".to_owned(), "not".to_owned()],
+        };
+        assert_eq!(
+            class.missing(&BTreeSet::from(["made"])),
+            ["a kind (somewhere): no case `not`"]
+        );
+    }
+}
