@@ -12,8 +12,9 @@ mod tables;
 mod tidy;
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
+
+use anyhow::Result;
+use xshell::{Shell, cmd};
 
 use crate::metadata::Metadata;
 use crate::report::{Check, Status};
@@ -84,50 +85,61 @@ const CHECKS: &[(&str, &str, Rule)] = &[
     ),
 ];
 
+/// Returns the ids and names of the checks, in order.
+#[cfg(test)]
+pub fn checks() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CHECKS.iter().map(|(id, name, _)| (*id, *name))
+}
+
 /// Runs every check.
 ///
 /// # Errors
 /// When the tree cannot be read at all: then nothing was judged.
-pub fn run(root: &Path) -> Result<Vec<Check>, String> {
-    let tree = Tree::load(root)?;
-    Ok(CHECKS
-        .iter()
-        .map(|(id, name, rule)| {
-            let problems = rule(&tree);
-            let status = if problems.is_empty() {
+pub fn run(sh: &Shell) -> Result<Vec<Check>> {
+    let tree = Tree::load(sh)?;
+    let judged = CHECKS.iter().map(|(id, name, rule)| {
+        let details = rule(&tree);
+        Check {
+            id: (*id).to_owned(),
+            name: (*name).to_owned(),
+            status: if details.is_empty() {
                 Status::Passed
             } else {
                 Status::Failed
-            };
-            Check {
-                id: (*id).to_owned(),
-                name: (*name).to_owned(),
-                status,
-                details: problems,
-            }
-        })
-        .collect())
+            },
+            details,
+        }
+    });
+    Ok(judged.collect())
 }
 
 impl Tree {
-    fn load(root: &Path) -> Result<Self, String> {
-        let files = list_files(root)?;
-        let mut tree = Self {
-            metadata: Metadata::load(root)?,
-            texts: BTreeMap::new(),
-            files,
-            unreadable: Vec::new(),
-        };
-        for file in &tree.files {
-            if !(file.ends_with(".rs") || file.ends_with(".toml")) {
-                continue;
-            }
-            match std::fs::read_to_string(root.join(file)) {
-                Ok(text) => drop(tree.texts.insert(file.clone(), text)),
-                Err(error) => tree.unreadable.push(format!("`{file}` cannot be read: {error}")),
+    /// Reads what git tracks or would track; build products and evidence are ignored files.
+    fn load(sh: &Shell) -> Result<Self> {
+        let listed = cmd!(sh, "git ls-files -z --cached --others --exclude-standard")
+            .quiet()
+            .read()?;
+        let mut files: Vec<String> = listed.split('\0').map(str::to_owned).collect();
+        files.retain(|name| !name.is_empty());
+        files.sort();
+        files.dedup();
+        let (mut texts, mut unreadable) = (BTreeMap::new(), Vec::new());
+        for file in files
+            .iter()
+            .filter(|file| file.ends_with(".rs") || file.ends_with(".toml"))
+        {
+            match sh.read_file(file) {
+                Ok(text) => drop(texts.insert(file.clone(), text)),
+                Err(error) => unreadable.push(format!("`{file}` cannot be read: {error}")),
             }
         }
-        Ok(tree)
+        let metadata = Metadata::load(sh)?;
+        Ok(Self {
+            metadata,
+            texts,
+            files,
+            unreadable,
+        })
     }
 
     /// The Rust files of the house, all but recorded data.
@@ -149,30 +161,6 @@ impl Tree {
             .trim_end_matches('/')
             .to_owned()
     }
-}
-
-/// What git tracks or would track; build products and evidence are ignored files.
-fn list_files(root: &Path) -> Result<Vec<String>, String> {
-    let output = Command::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .current_dir(root)
-        .output()
-        .map_err(|error| format!("`git ls-files` cannot be run: {error}"))?;
-    if !output.status.success() {
-        return Err(format!(
-            "`git ls-files` failed: {}",
-            String::from_utf8_lossy(&output.stderr)
-        ));
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut files: Vec<String> = text
-        .split('\0')
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect();
-    files.sort();
-    files.dedup();
-    Ok(files)
 }
 
 #[cfg(test)]

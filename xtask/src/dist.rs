@@ -1,21 +1,18 @@
-//! `cargo xtask dist`: the archive that a release consists of.
+//! `cargo xtask dist`: the release archive, packed by cargo-dist.
 //!
-//! Owns: what is in it, its checksum, and a look at what was packed. Never: publishes anything, or asks the network for
-//! more than cargo does.
-
-mod licences;
+//! Owns: the pages that go into it, which the program and `cargo about` print. Never: packs, publishes or checks a sum;
+//! cargo-dist does, as `[workspace.metadata.dist]` says.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use sha2::{Digest, Sha256};
+use anyhow::{Context, Result};
+use xshell::{Shell, cmd};
 
 use crate::metadata::Metadata;
-use crate::say;
 
-/// Below cargo's own folder; `dist` there is the profile's.
-const FOLDER: &str = "distrib";
-/// What each shell calls its file.
+/// What the archive takes along; `include` of `[workspace.metadata.dist]` names it.
+const PAGES: &str = "target/pages";
+/// What each shell calls its completions.
 const COMPLETIONS: &[(&str, &str)] = &[
     ("bash", "agentos.bash"),
     ("elvish", "agentos.elv"),
@@ -23,197 +20,71 @@ const COMPLETIONS: &[(&str, &str)] = &[
     ("powershell", "_agentos.ps1"),
     ("zsh", "_agentos"),
 ];
-/// Files of the repository that go along.
-const TEXTS: &[&str] = &[
-    "README.md",
-    "LICENSE-APACHE",
-    "LICENSE-MIT",
-    "crates/apps/agentos-cli/CHANGELOG.md",
-    "crates/apps/agentos-cli/REFERENCE.md",
-];
-/// The texts of everything that is linked in.
-const LICENCES: &str = "THIRD-PARTY.md";
+/// The system's zlib would have to be there wherever the archive goes.
+const STATIC_ZLIB: (&str, &str) = ("LIBZ_SYS_STATIC", "1");
 
-/// Builds the product as it is released, packs it with its pages, and looks at what was packed.
+/// Has the product built as it is released and packed with its pages.
 ///
 /// # Errors
-/// When it does not build, a tool is missing, or the archive does not hold a program that runs.
-pub fn run(root: &Path) -> Result<bool, String> {
-    let metadata = Metadata::load(root)?;
-    let product = metadata
-        .members()
-        .into_iter()
-        .find(|member| member.name == "agentos");
-    let version = product.map(|product| product.version.clone()).unwrap_or_default();
-    let host = host()?;
-    build(root)?;
-    let target = PathBuf::from(&metadata.target_directory);
-    let folder = target.join(FOLDER);
-    let name = format!("agentos-{version}-{host}");
-    let stage = folder.join(&name);
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).map_err(at(&folder))?;
-    }
-    let program = target
-        .join("dist")
-        .join(format!("agentos{}", std::env::consts::EXE_SUFFIX));
-    fill(root, &metadata, &program, &stage)?;
-    let archive = pack(root, &folder, &name)?;
-    let sum = checksum(&archive)?;
-    look(&archive, &name, &version)?;
-    let mib = |path: &Path| {
-        let bytes = std::fs::metadata(path).map_or(0, |found| found.len());
-        format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
-    };
-    say(&format!("{}  {}", mib(&archive), archive.display()));
-    say(&format!("{sum}  SHA-256, beside it"));
-    say(&format!("{}  the program alone", mib(&program)));
+/// When it does not build or a tool is missing.
+pub fn run(sh: &Shell) -> Result<bool> {
+    cmd!(sh, "cargo build --quiet --package agentos --bins")
+        .quiet()
+        .run()?;
+    write_pages(sh, &Metadata::load(sh)?.debug().join("agentos"))?;
+    let (name, value) = STATIC_ZLIB;
+    let pack = cmd!(sh, "dist build --artifacts=host --allow-dirty").env(name, value);
+    pack.quiet()
+        .run()
+        .context("`cargo install --locked cargo-dist` installs what packs a release")?;
     Ok(true)
 }
 
-fn at(path: &Path) -> impl Fn(std::io::Error) -> String {
-    let path = path.display().to_string();
-    move |error| format!("`{path}`: {error}")
-}
-
-/// What a program prints, if it ends well.
-fn printed(program: &Path, args: &[&str], dir: &Path) -> Result<Vec<u8>, String> {
-    let call = format!("`{} {}`", program.display(), args.join(" "));
-    let output = Command::new(program).args(args).current_dir(dir).output();
-    let output = output.map_err(|error| format!("{call} cannot be run: {error}"))?;
-    if output.status.success() {
-        Ok(output.stdout)
-    } else {
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("{call} failed: {}", said.trim()))
-    }
-}
-
-fn text(program: impl AsRef<Path>, args: &[&str], dir: &Path) -> Result<String, String> {
-    let bytes = printed(program.as_ref(), args, dir)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The triple of this machine, as rustc names it.
-fn host() -> Result<String, String> {
-    let said = text("rustc", &["-vV"], Path::new("."))?;
-    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned)
-        .ok_or_else(|| "`rustc -vV` names no host".to_owned())
-}
-
-/// Builds the product as it is shipped, below the target folder's `dist`.
+/// Builds the product as its users have it, below the target folder's `dist`; returns the program.
 ///
 /// # Errors
 /// When it does not build.
-pub fn build(root: &Path) -> Result<(), String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args([
-            "build",
-            "--locked",
-            "--profile",
-            "dist",
-            "--package",
-            "agentos",
-            "--bins",
-        ])
-        // The system's zlib would have to be there wherever the archive goes.
-        .env("LIBZ_SYS_STATIC", "1")
-        .current_dir(root)
-        .status()
-        .map_err(|error| format!("`cargo build` cannot be run: {error}"))?;
-    match built.success() {
-        true => Ok(()),
-        false => Err("the product does not build".to_owned()),
-    }
+pub fn build(sh: &Shell) -> Result<PathBuf> {
+    let (name, value) = STATIC_ZLIB;
+    let build = cmd!(sh, "cargo build --locked --profile dist --package agentos --bins");
+    build
+        .env(name, value)
+        .quiet()
+        .run()
+        .context("the product does not build")?;
+    let target = Metadata::load(sh)?.target_directory;
+    Ok(Path::new(&target)
+        .join("dist")
+        .join(format!("agentos{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Puts everything where the archive has it.
-fn fill(root: &Path, metadata: &Metadata, program: &Path, stage: &Path) -> Result<(), String> {
-    let (completions, manual) = (stage.join("completions"), stage.join("man/man1"));
-    for folder in [&completions, &manual] {
-        std::fs::create_dir_all(folder).map_err(at(folder))?;
-    }
-    // With its mode, so that it can be run.
-    let (from, to) = (program.display().to_string(), stage.display().to_string());
-    printed(Path::new("cp"), &["-p", &from, &to], root)?;
-    for text in TEXTS {
-        let from = root.join(text);
-        let name = from.file_name().unwrap_or_default();
-        put(&stage.join(name), &std::fs::read(&from).map_err(at(&from))?)?;
-    }
+/// Writes completions, manual pages, and the licences of all that is linked in.
+fn write_pages(sh: &Shell, program: &Path) -> Result<()> {
+    sh.remove_path(PAGES)?;
     for (shell, file) in COMPLETIONS {
-        put(
-            &completions.join(file),
-            &printed(program, &["completions", shell], stage)?,
-        )?;
+        let text = cmd!(sh, "{program} completions {shell}").quiet().output()?.stdout;
+        sh.write_file(format!("{PAGES}/completions/{file}"), text)?;
     }
-    put(&manual.join("agentos.1"), &printed(program, &["man"], stage)?)?;
-    let verbs = printed(program, &["man", "--list"], stage)?;
-    for verb in String::from_utf8_lossy(&verbs).lines() {
-        let words: Vec<&str> = verb.split(' ').collect();
-        let page = printed(program, &[&["man"], words.as_slice()].concat(), stage)?;
-        put(&manual.join(format!("agentos-{}.1", words.join("-"))), &page)?;
+    let verbs = cmd!(sh, "{program} man --list").quiet().read()?;
+    for verb in std::iter::once("").chain(verbs.lines()) {
+        let words: Vec<&str> = verb.split_whitespace().collect();
+        let name = [&["agentos"], words.as_slice()].concat().join("-");
+        let page = cmd!(sh, "{program} man {words...}").quiet().output()?.stdout;
+
+        sh.write_file(format!("{PAGES}/man/man1/{name}.1"), page)?;
     }
-    put(&stage.join(LICENCES), licences::page(root, metadata)?.as_bytes())
-}
-
-fn put(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    std::fs::write(path, bytes).map_err(at(path))
-}
-
-/// The same bytes from the same commit: names in order, nobody's ownership, the time of the commit.
-fn pack(root: &Path, folder: &Path, name: &str) -> Result<PathBuf, String> {
-    let time = text("git", &["log", "-1", "--format=%ct"], root)?;
-    let time = format!("--mtime=@{}", time.trim());
-    let archive = format!("{name}.tar.gz");
-    let args = [
-        "--sort=name",
-        "--owner=0",
-        "--group=0",
-        "--numeric-owner",
-        "--mode=u+rw,go+r-w",
-        &time,
-        "--use-compress-program=gzip -9n",
-        "-cf",
-        &archive,
-        name,
-    ];
-    printed(Path::new("tar"), &args, folder)?;
-    Ok(folder.join(archive))
-}
-
-/// Writes the checksum as `sha256sum --check` reads it.
-fn checksum(archive: &Path) -> Result<String, String> {
-    let bytes = std::fs::read(archive).map_err(at(archive))?;
-    let sum: String = Sha256::digest(&bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    let name = archive.file_name().unwrap_or_default().to_string_lossy();
-    put(
-        &archive.with_extension("gz.sha256"),
-        format!("{sum}  {name}\n").as_bytes(),
-    )?;
-    Ok(sum)
-}
-
-/// Unpacks the archive elsewhere and runs what is in it.
-fn look(archive: &Path, name: &str, version: &str) -> Result<(), String> {
-    let elsewhere = archive.with_extension("look");
-    std::fs::create_dir_all(&elsewhere).map_err(at(&elsewhere))?;
-    let path = archive.display().to_string();
-    printed(Path::new("tar"), &["-xf", &path], &elsewhere)?;
-    let program = elsewhere.join(name).join("agentos");
-    let said = printed(&program, &["--version"], &elsewhere)?;
-    std::fs::remove_dir_all(&elsewhere).map_err(at(&elsewhere))?;
-    let (said, wanted) = (String::from_utf8_lossy(&said), format!("agentos {version}"));
-    match said.trim() == wanted {
-        true => Ok(()),
-        false => Err(format!(
-            "the packed program says `{}`, not `{wanted}`",
-            said.trim()
-        )),
-    }
+    let product = "crates/apps/agentos-cli/Cargo.toml";
+    let about = cmd!(
+        sh,
+        "cargo about generate --offline --config .cargo/about.toml --manifest-path {product} --fail"
+    );
+    let about = about.args([
+        "--output-file",
+        &format!("{PAGES}/THIRD-PARTY.md"),
+        ".cargo/about.hbs",
+    ]);
+    about
+        .quiet()
+        .run()
+        .context("`cargo install --locked cargo-about --features cli` installs what lists licences")
 }

@@ -1,204 +1,181 @@
 //! `cargo xtask gates`: every gate, one line each.
 //!
-//! Owns: which gates there are, building what they judge, and reading their verdict. Never: judges the product
-//! itself; the gate binaries do.
+//! Owns: building what is judged, running each gate of `gates.toml`, reading its verdict, and the page that names them.
+//! Never: judges the product itself; the program of the gates does.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Instant, SystemTime};
 
-use crate::metadata::Metadata;
-use crate::report::{Check, GateResults, Status, timestamp};
-use crate::{boundary, llama, say};
+use anyhow::{Context, Error, Result, bail, ensure};
+use clap::Args;
+use serde::Deserialize;
+use xshell::{Shell, cmd};
 
+use crate::metadata::Metadata;
+use crate::python::{LLAMA, Server};
+use crate::report::{Check, GateResults, Status, timestamp};
+use crate::{boundary, say};
+
+/// The one gate that judges the source tree: it needs nothing built.
 const BOUNDARY: &str = "boundary";
-const LMSTUDIO: &str = "tl_r2_lmstudio";
+/// The gate that a server of our own can be started for.
 const LLAMACPP: &str = "tl_r2_llamacpp";
-const ROGUE: &str = "rogue";
-/// The program that holds every gate but the first; it is told which.
-const PROGRAM: &str = "gate";
-const IN_KERNEL: &[&str] = &[
-    "tl_r1_end_to_end",
-    "tl_r1_negative_diffs",
-    "tl_r1_power_boundary",
-    "okind_n1",
-    "cap_sanity",
-    "no_selection",
-    "type_robustness",
-    "policy_not_widened",
-    "hostile_inputs",
-    "evidence_tampering",
-    "secrets_canary",
-    "kill_points",
-];
-const IN_CONNECT: &[&str] = &[
-    "tl_r2_ollama",
-    "tl_r2_vllm",
-    "tl_r2_litellm",
-    "tl_r2_openai",
-    "tl_r2_anthropic",
-    "tl_r2_gemini",
-    "tl_r2_openrouter",
-];
+const LIST: &str = include_str!("../../crates/dev/agentos-gates/gates.toml");
+/// Where each gate leaves its evidence, in a folder of its name.
+const EVIDENCE: &str = "outputs/gates";
+/// The page that says how to read it.
+pub const PAGE: &str = "outputs/gates/README.md";
+
+/// What a gate says of itself.
+#[derive(Debug, Deserialize)]
+struct Gate {
+    name: String,
+    about: String,
+    /// The ids of its checks with their names.
+    #[serde(default)]
+    checks: Vec<(String, String)>,
+    provider: Option<Provider>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Provider {
+    prefix: String,
+}
 
 /// Every gate, in the order they are run.
-fn all() -> impl Iterator<Item = &'static str> {
-    let own = [BOUNDARY, ROGUE, LMSTUDIO, LLAMACPP];
-    own.into_iter()
-        .chain(IN_KERNEL.iter().copied())
-        .chain(IN_CONNECT.iter().copied())
+fn all() -> Result<Vec<Gate>> {
+    #[derive(Deserialize)]
+    struct List {
+        gate: Vec<Gate>,
+    }
+    Ok(toml::from_str::<List>(LIST)
+        .context("`gates.toml` is not understood")?
+        .gate)
+}
+
+fn known(name: &str) -> Result<String> {
+    let names: Vec<String> = all()?.into_iter().map(|gate| gate.name).collect();
+    ensure!(
+        names.iter().any(|known| known == name),
+        "there are `{}`",
+        names.join("`, `")
+    );
+    Ok(name.to_owned())
 }
 
 /// What was asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct Options {
-    /// Which gates; none means all.
+    /// Which gates; all unless any is named.
+    #[arg(value_name = "NAME", value_parser = known)]
     pub names: Vec<String>,
-    /// A skipped gate fails.
+    /// A gate that had to be skipped, because no server answered, fails.
+    #[arg(long)]
     pub require_live: bool,
-    /// Only name the gates.
+    /// Only names the gates.
+    #[arg(long)]
     pub list: bool,
-    /// The binaries are built already.
-    pub built: bool,
-    /// Print one JSON document instead of lines.
+    /// Prints one JSON document instead of lines.
+    #[arg(long)]
     pub json: bool,
+    /// The binaries are built already.
+    #[arg(skip)]
+    pub built: bool,
 }
 
-impl Options {
-    /// Reads the arguments after `gates`.
-    ///
-    /// # Errors
-    /// What is not understood.
-    pub fn parse(args: &[&str]) -> Result<Self, String> {
-        let mut options = Self::default();
-        for arg in args {
-            match *arg {
-                "--require-live" => options.require_live = true,
-                "--list" => options.list = true,
-                "--json" => options.json = true,
-                name if all().any(|gate| gate == name) => options.names.push(name.to_owned()),
-                other => {
-                    let known: Vec<&str> = all().collect();
-                    return Err(format!(
-                        "`{other}` is no gate; there are `{}`",
-                        known.join("`, `")
-                    ));
-                }
-            }
-        }
-        Ok(options)
-    }
-
-    fn wants_live(&self) -> bool {
-        all().any(|gate| gate != BOUNDARY && self.wants(gate))
-    }
-
-    fn wants(&self, gate: &str) -> bool {
-        self.names.is_empty() || self.names.iter().any(|name| name == gate)
-    }
-}
-
-/// Runs them. True when none failed, and with `--require-live` none was skipped.
+/// Runs them. Returns true when none failed, and with `--require-live` none was skipped.
 ///
 /// A gate that cannot judge has failed, and the others still run.
-pub fn run(root: &Path, options: &Options) -> bool {
+///
+/// # Errors
+/// When the list of the gates cannot be read, or what they judge does not build.
+pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
+    let wanted = |gate: &Gate| options.names.is_empty() || options.names.contains(&gate.name);
+    let gates: Vec<Gate> = all()?.into_iter().filter(wanted).collect();
     if options.list {
-        all().for_each(say);
-        return true;
+        gates.iter().for_each(|gate| say(&gate.name));
+        return Ok(true);
     }
-    let binaries = options.wants_live().then(|| build(root, options.built));
+    let needs_build = !options.built && gates.iter().any(|gate| gate.name != BOUNDARY);
+    let built = if needs_build { build_product(sh) } else { Ok(()) };
     let mut verdicts = Vec::new();
-    for gate in all().filter(|gate| options.wants(gate)) {
+    for Gate { name, .. } in &gates {
         let started = Instant::now();
-        let results = match &binaries {
-            Some(Err(problem)) if gate != BOUNDARY => Err(problem.clone()),
-            Some(Ok(binaries)) if gate != BOUNDARY => judge(root, binaries, gate),
-            Some(_) | None => judge_tree(root),
+        let results = match &built {
+            _ if name == BOUNDARY => judge_tree(sh),
+            Ok(()) => judge(sh, name),
+            Err(problem) => Err(Error::msg(format!("{problem:#}"))),
         };
-        let results = results.unwrap_or_else(|problem| broken(gate, problem));
+        let results = results.unwrap_or_else(|problem| broken(name, &problem));
         if !options.json {
             show(&results, started);
         }
         verdicts.push(results);
     }
     if options.json {
-        summary(&verdicts);
+        let verdict = |results: &GateResults| serde_json::json!({"gate": results.gate, "status": results.status, "counts": results.counts});
+        let gates: Vec<_> = verdicts.iter().map(verdict).collect();
+        say(serde_json::json!({"version": 1, "gates": gates}));
     }
-    let accepted = |results: &GateResults| match results.status {
+    Ok(verdicts.iter().all(|results| match results.status {
         Status::Passed => true,
         Status::Failed => false,
         Status::Skipped => !options.require_live,
-    };
-    verdicts.iter().all(accepted)
+    }))
 }
 
-fn judge_tree(root: &Path) -> Result<GateResults, String> {
+fn judge_tree(sh: &Shell) -> Result<GateResults> {
     let began = timestamp(SystemTime::now());
-    let results = GateResults::new(BOUNDARY, &began, boundary::run(root)?);
-    results.write(&evidence(root, BOUNDARY))?;
+    let results = GateResults::new(BOUNDARY, &began, boundary::run(sh)?);
+    results.write(&evidence(sh, BOUNDARY)).map_err(Error::msg)?;
     Ok(results)
 }
 
-/// A gate that could not judge has failed; the others still run.
-fn broken(gate: &str, problem: String) -> GateResults {
+/// Returns the verdict of a gate that could not judge.
+fn broken(gate: &str, problem: &Error) -> GateResults {
     let check = Check {
         id: "gate".to_owned(),
         name: "the gate can judge".to_owned(),
         status: Status::Failed,
-        details: vec![problem],
+        details: vec![format!("{problem:#}")],
     };
     GateResults::new(gate, &timestamp(SystemTime::now()), vec![check])
 }
 
-/// The folder with the product and the gate binaries; they are built first unless they are.
-fn build(root: &Path, built: bool) -> Result<PathBuf, String> {
-    if !built {
-        build_product(root)?;
-    }
-    Ok(Path::new(&Metadata::load(root)?.target_directory).join("debug"))
-}
-
-/// Builds the product and the gate binaries.
+/// Builds the product and the program of the gates.
 ///
 /// # Errors
 /// When they do not build.
-pub fn build_product(root: &Path) -> Result<(), String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "agentos",
-            "--package",
-            "agentos-gates",
-            "--bins",
-        ])
-        .current_dir(root)
-        .status()
-        .map_err(|error| format!("`cargo build` cannot be run: {error}"))?;
-    if !status.success() {
-        return Err("the product or the gates do not build".to_owned());
-    }
-    Ok(())
+pub fn build_product(sh: &Shell) -> Result<()> {
+    let build = cmd!(
+        sh,
+        "cargo build --quiet --package agentos --package agentos-gates --bins"
+    );
+    build
+        .quiet()
+        .run()
+        .context("the product or the gates do not build")
 }
 
-/// Runs one gate binary, with a server of our own where that is possible, and reads its verdict.
-fn judge(root: &Path, binaries: &Path, gate: &'static str) -> Result<GateResults, String> {
-    let folder = evidence(root, gate);
-    let mut command = Command::new(binaries.join(PROGRAM));
+/// Runs one gate, with a server of our own where that is possible, and reads its verdict.
+fn judge(sh: &Shell, gate: &str) -> Result<GateResults> {
+    let binaries = Metadata::load(sh)?.debug();
+    let folder = evidence(sh, gate);
+    let mut command = Command::new(binaries.join("gate"));
     command
         .arg(gate)
         .arg("--agentos")
         .arg(binaries.join("agentos"))
         .arg("--out")
-        .arg(&folder)
-        .current_dir(root);
-    command.env("AGENTOS_GATE_MODE", "1");
-    let scratch = std::env::temp_dir().join(format!("agentos-gate-{}", std::process::id()));
-    let own_address = std::env::var_os("AGENTOS_LLAMACPP_BASE_URL").is_some();
-    let server = match llama::python(root).filter(|_| gate == LLAMACPP && !own_address) {
-        Some(python) => Some(llama::start(root, &python, &scratch)?),
+        .arg(&folder);
+    command
+        .current_dir(sh.current_dir())
+        .env("AGENTOS_GATE_MODE", "1");
+    let scratch = sh.create_temp_dir()?;
+    let is_ours = gate == LLAMACPP && sh.var_os("AGENTOS_LLAMACPP_BASE_URL").is_none();
+    let server = match LLAMA.find(sh).filter(|_| is_ours) {
+        Some(python) => Some(Server::start(sh, &python, scratch.path())?),
         None => None,
     };
     if let Some(server) = &server {
@@ -207,62 +184,50 @@ fn judge(root: &Path, binaries: &Path, gate: &'static str) -> Result<GateResults
     let before = SystemTime::now();
     let output = command
         .output()
-        .map_err(|error| format!("the gate `{gate}` cannot be run: {error}"));
+        .with_context(|| format!("the gate `{gate}` cannot be run"))?;
     drop(server);
-    // Scratch may be absent when no server was needed.
-    std::fs::remove_dir_all(&scratch).ok();
-    let output = output?;
     match output.status.code() {
         Some(0 | 1) => {
-            let results = GateResults::read(&folder)?;
-            fresh(&results, before)
-                .then_some(results)
-                .ok_or(format!("the gate `{gate}` left an old verdict"))
+            let results = GateResults::read(&folder).map_err(Error::msg)?;
+            ensure!(
+                is_fresh(&results, before),
+                "the gate `{gate}` left an old verdict"
+            );
+            Ok(results)
         }
-        _ => Err(format!(
+        _ => bail!(
             "the gate `{gate}` broke: {}",
             String::from_utf8_lossy(&output.stderr).trim_end()
-        )),
+        ),
     }
 }
 
-/// A verdict from before this run would say nothing about it.
-fn fresh(results: &GateResults, before: SystemTime) -> bool {
+/// Tells whether a verdict is of this run; one from before would say nothing about it.
+fn is_fresh(results: &GateResults, before: SystemTime) -> bool {
     results.started_at >= timestamp(before)
 }
 
-fn evidence(root: &Path, gate: &str) -> PathBuf {
-    root.join("outputs/gates").join(gate)
+fn evidence(sh: &Shell, gate: &str) -> PathBuf {
+    sh.current_dir().join(Path::new(EVIDENCE)).join(gate)
 }
 
-/// Every verdict as one document.
-fn summary(verdicts: &[GateResults]) {
-    let gates: Vec<_> = verdicts
-        .iter()
-        .map(|results| {
-            serde_json::json!({"gate": results.gate, "status": results.status, "counts": results.counts})
-        })
-        .collect();
-    say(&serde_json::json!({"version": 1, "gates": gates}).to_string());
-}
-
-/// One line for the gate, and one for each reason.
+/// Prints one line for the gate, and one for each reason.
 fn show(results: &GateResults, started: Instant) {
     let counts = results.counts;
-    let total = results.checks.len();
-    let seconds = started.elapsed().as_secs_f64();
-    say(&format!(
-        "{}  {:<20} {} of {total} checks passed, {} failed, {} skipped ({seconds:.1} s)",
+    say(format_args!(
+        "{}  {:<20} {} of {} checks passed, {} failed, {} skipped ({:.1} s)",
         results.status.word(),
         results.gate,
         counts.passed,
+        results.checks.len(),
         counts.failed,
-        counts.skipped
+        counts.skipped,
+        started.elapsed().as_secs_f64(),
     ));
-    reasons(&results.checks).iter().for_each(|line| say(line));
+    reasons(&results.checks).iter().for_each(say);
 }
 
-/// Why checks did not pass; checks that follow each other with the same reason share a line.
+/// Returns why checks did not pass; checks that follow each other with the same reason share a line.
 fn reasons(checks: &[Check]) -> Vec<String> {
     let mut grouped: Vec<(String, Status, &str)> = Vec::new();
     for check in checks.iter().filter(|check| check.status != Status::Passed) {
@@ -276,8 +241,37 @@ fn reasons(checks: &[Check]) -> Vec<String> {
         }
     }
     let line =
-        |(ids, status, reason): (String, Status, &str)| format!("      {} {ids}: {reason}", status.word());
-    grouped.into_iter().map(line).collect()
+        |(ids, status, reason): &(String, Status, &str)| format!("      {} {ids}: {reason}", status.word());
+    grouped.iter().map(line).collect()
+}
+
+/// Returns the page with its table made again from what each gate says of itself.
+///
+/// # Errors
+/// When the page has no place for the table.
+pub fn page(committed: &str) -> Result<String> {
+    let (before, rest) = committed
+        .split_once("-->\n")
+        .context("the page of the gates has no table")?;
+    let (_, after) = rest
+        .split_once("<!-- end -->")
+        .context("the table of the gates has no end")?;
+    let row = |Gate {
+                   name,
+                   about,
+                   checks,
+                   provider,
+               }: Gate| {
+        let of_provider =
+            provider.map(|Provider { prefix }| format!("`{prefix}-A` to `{prefix}-E`, as below"));
+        let checks = checks.iter().map(|(id, what)| format!("`{id}`: {what}"));
+        let checks: Vec<String> = checks.chain(of_provider).collect();
+        format!("| `{name}` | {about} | {} |\n", checks.join("<br>"))
+    };
+    let rows: String = all()?.into_iter().map(row).collect();
+    Ok(format!(
+        "{before}-->\n\n| gate | what it judges | its checks |\n| --- | --- | --- |\n{rows}\n<!-- end -->{after}"
+    ))
 }
 
 #[cfg(test)]
@@ -285,25 +279,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_name_gates_and_switches() {
-        let options = Options::parse(&["boundary", "--require-live"]).unwrap();
-        assert!(options.wants(BOUNDARY) && !options.wants(LMSTUDIO) && options.require_live);
-        assert!(all().all(|gate| Options::default().wants(gate)));
+    fn the_page_names_every_gate_and_nothing_that_is_gone() {
+        let page = page("# Gates\n\n<!-- made -->\n| `gone` |\n<!-- end -->\n\nMore.\n").unwrap();
         assert!(
-            Options::parse(&["nothing"])
-                .unwrap_err()
-                .contains("`nothing` is no gate")
+            page.starts_with("# Gates\n\n<!-- made -->\n\n| gate | what it judges | its checks |\n"),
+            "{page}"
         );
+        assert!(
+            page.ends_with("\n\n<!-- end -->\n\nMore.\n") && !page.contains("`gone`"),
+            "{page}"
+        );
+        for gate in all().unwrap() {
+            assert!(page.contains(&format!("| `{}` | {} |", gate.name, gate.about)));
+        }
+        assert_eq!(super::page(&page).unwrap(), page);
+    }
+
+    #[test]
+    fn only_a_known_gate_can_be_named() {
+        assert_eq!(known("boundary").unwrap(), BOUNDARY);
+        let problem = known("nothing").unwrap_err().to_string();
+        assert!(problem.contains("there are `boundary`, `rogue`"), "{problem}");
+    }
+
+    #[test]
+    fn the_checks_of_the_tree_are_those_of_the_list() {
+        let gates = all().unwrap();
+        let listed = gates.iter().find(|gate| gate.name == BOUNDARY).unwrap();
+        let judged: Vec<_> = boundary::checks()
+            .map(|(id, name)| (id.to_owned(), name.to_owned()))
+            .collect();
+        assert_eq!(listed.checks, judged);
     }
 
     #[test]
     fn an_old_verdict_does_not_count() {
-        let results = GateResults::new(LMSTUDIO, "2020-01-01T00:00:00.000Z", Vec::new());
-        assert!(!fresh(
+        let results = GateResults::new("tl_r2_lmstudio", "2020-01-01T00:00:00.000Z", Vec::new());
+        assert!(!is_fresh(
             &results,
             SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000)
         ));
-        assert!(fresh(&results, SystemTime::UNIX_EPOCH));
+        assert!(is_fresh(&results, SystemTime::UNIX_EPOCH));
     }
 
     #[test]

@@ -9,106 +9,150 @@ mod ci;
 mod dist;
 mod fuzz;
 mod gates;
-mod llama;
 mod metadata;
 mod picture;
+mod python;
 mod report;
 mod rules;
 mod schemas;
 mod source;
 mod tests_run;
-mod verifier;
 
+use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const HELP: &str = "\
-Automation of the AgentOS workspace
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use xshell::Shell;
 
-Usage: cargo xtask <COMMAND>
+/// Automation of the AgentOS workspace.
+///
+/// Exit codes: 0 all is well, 1 something is not, 2 wrong usage.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
 
-Commands:
-  ci                               everything a change must pass: format, lints, tests, generated files, gates
-  gates [NAME]... [--list] [--require-live] [--json]
-                                   run the gates, all or the named ones; evidence goes to outputs/gates/
-  schemas [--check]                write the JSON Schemas and the reference page, or compare them with what is committed
-  picture                          draw the terminal of the README from a real run
-  bench landing [--peers WHICH]    measure landing beside its peers; the report goes to outputs/bench/landing/
-        [--out DIR]                or there; WHICH is all, installed (the default) or none
-  bench evidence [--out DIR]       measure verifying tapes of 100,000 and a million records, and appending beside the
-                                   disk's own rate; the report goes to outputs/bench/evidence/ or there
-  bench executor [--out DIR]       measure landing in git beside `git apply --index && git commit`, at three sizes of
-                                   repository; the report goes to outputs/bench/executor/ or there
-  fuzz TARGET|all [--seconds N]    run a fuzz target, or all, for so long (300 seconds each unless stated); needs
-        [--jobs N]                 `cargo fuzz`; N run at a time; what is learned and found goes to outputs/fuzz/
-  fuzz --list                      name the fuzz targets
-  fuzz keep TARGET|all             make the committed corpus anew from what the last runs learned
-  dist                             build the product as it is released and pack it with completions, manual pages,
-                                   licences and a checksum; needs GNU tar and gzip
-
-Options:
-  --require-live  a gate that had to be skipped, because no server answered, fails
-  -h, --help      this text
-
-Exit codes: 0 all is well, 1 something is not, 2 wrong usage
-";
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Runs everything that a change must pass: format, lints, tests, generated files, gates.
+    Ci,
+    /// Runs the gates, all or the named ones; evidence goes to outputs/gates/.
+    Gates(gates::Options),
+    /// Writes the generated files: JSON Schemas, the reference page, the table of the gates.
+    Schemas {
+        /// Compares them with what is committed instead.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Draws the terminal of the README from a real run.
+    Picture,
+    /// Measures the product next to its peers.
+    #[command(subcommand)]
+    Bench(bench::Which),
+    /// Runs fuzz targets; needs `cargo fuzz`. What is learned and found goes to outputs/fuzz/.
+    Fuzz(fuzz::Options),
+    /// Builds the release archive by cargo-dist, with completions, manual pages and licences in it.
+    Dist,
+}
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let root = root();
-    let outcome = match args.as_slice() {
-        [] | ["-h" | "--help" | "help"] | [_, "-h" | "--help"] => {
-            say(HELP.trim_end());
-            Ok(true)
-        }
-        ["ci"] => Ok(ci::run(&root)),
-        ["schemas"] => schemas::run(&root, false),
-        ["schemas", "--check"] => schemas::run(&root, true),
-        ["picture"] => picture::run(&root),
-        ["dist"] => dist::run(&root),
-        ["bench", rest @ ..] => match bench::Options::parse(rest) {
-            Ok(options) => bench::run(&root, &options),
-            Err(problem) => return usage(&problem),
-        },
-        ["fuzz", rest @ ..] => match fuzz::Options::parse(rest) {
-            Ok(options) => fuzz::run(&root, &options),
-            Err(problem) => return usage(&problem),
-        },
-        ["gates", rest @ ..] => match gates::Options::parse(rest) {
-            Ok(options) => Ok(gates::run(&root, &options)),
-            Err(problem) => return usage(&problem),
-        },
-        [other, ..] => return usage(&format!("`{other}` is not understood here")),
-    };
-    match outcome {
+    match run(&Cli::parse().verb) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(problem) => {
-            complain(&format!("error: {problem}"));
+            // A closed pipe changes nothing: the exit code tells.
+            writeln!(std::io::stderr(), "error: {problem:#}").ok();
             ExitCode::FAILURE
         }
     }
 }
 
-fn usage(problem: &str) -> ExitCode {
-    complain(&format!("error: {problem}\n\n{HELP}"));
-    ExitCode::from(2)
+/// Returns true if all is well.
+fn run(verb: &Verb) -> Result<bool> {
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    match verb {
+        Verb::Ci => ci::run(&sh),
+        Verb::Gates(options) => gates::run(&sh, options),
+        Verb::Schemas { check } => schemas::run(&sh, *check),
+        Verb::Picture => picture::run(&sh),
+        Verb::Bench(which) => bench::run(&sh, which),
+        Verb::Fuzz(options) => fuzz::run(&sh, options),
+        Verb::Dist => dist::run(&sh),
+    }
 }
 
-/// The top of the repository: the folder above this package.
+/// Returns the top of the repository: the folder above this package.
 fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package).to_path_buf()
 }
 
 /// Prints a line of the answer. A closed pipe ends nothing: the exit code still tells.
-fn say(line: &str) {
+fn say(line: impl Display) {
     writeln!(std::io::stdout(), "{line}").ok();
 }
 
-/// Prints what went wrong.
-fn complain(line: &str) {
-    writeln!(std::io::stderr(), "{line}").ok();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read() {
+        let cases: [(&str, &str); 12] = [
+            (
+                "gates boundary --require-live",
+                "names: [\"boundary\"], require_live: true",
+            ),
+            ("gates --list", "list: true"),
+            ("schemas --check", "Schemas { check: true }"),
+            (
+                "bench landing",
+                "peers: Installed, out: \"outputs/bench/landing\"",
+            ),
+            ("bench landing --peers all --out x", "peers: All, out: \"x\""),
+            ("bench executor", "Executor { out: \"outputs/bench/executor\" }"),
+            ("bench evidence", "Evidence { out: \"outputs/bench/evidence\" }"),
+            ("fuzz --list", "list: true"),
+            ("fuzz keep all", "keep: Some(Keep { target: \"all\" })"),
+            (
+                "fuzz land",
+                "target: Some(\"land\"), list: false, seconds: 300, jobs: 1",
+            ),
+            ("fuzz all --seconds 9 --jobs 2", "seconds: 9, jobs: 2"),
+            ("dist", "Dist"),
+        ];
+        for (line, expected) in cases {
+            let cli = Cli::try_parse_from(["xtask"].into_iter().chain(line.split(' '))).expect(line);
+            let read = format!("{cli:?}");
+            assert!(read.contains(expected), "{line}: {read}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told() {
+        let cases = [
+            ("speed", "unrecognized subcommand 'speed'"),
+            ("gates nothing", "invalid value 'nothing'"),
+            ("bench speed", "unrecognized subcommand 'speed'"),
+            ("bench landing --peers some", "invalid value 'some'"),
+            ("bench executor --peers all", "unexpected argument '--peers'"),
+            ("bench landing --out", "a value is required for '--out <DIR>'"),
+            ("fuzz", "required arguments were not provided"),
+            ("fuzz keep", "required arguments were not provided"),
+            ("fuzz land --seconds soon", "invalid value 'soon'"),
+            ("fuzz land --jobs 0", "invalid value '0'"),
+            ("fuzz land --fast 1", "unexpected argument '--fast'"),
+        ];
+        for (line, expected) in cases {
+            let arguments = ["xtask"].into_iter().chain(line.split(' '));
+            let problem = Cli::try_parse_from(arguments).expect_err(line).to_string();
+            assert!(problem.contains(expected), "{line}: {problem}");
+        }
+    }
 }

@@ -3,10 +3,11 @@
 //! Owns: the few fields of `cargo metadata` that the gates read. Never: judges them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
 use serde::Deserialize;
+use xshell::{Shell, cmd};
 
 /// The resolved workspace.
 #[derive(Debug, Default, Deserialize)]
@@ -28,12 +29,6 @@ pub struct Metadata {
 pub struct Package {
     /// As in `agentos-tool`.
     pub name: String,
-    /// As in `0.1.0`.
-    #[serde(default)]
-    pub version: String,
-    /// Its licences, as an SPDX expression.
-    #[serde(default)]
-    pub license: Option<String>,
     /// Cargo's own id.
     pub id: String,
     /// Its `Cargo.toml`.
@@ -94,7 +89,6 @@ pub struct NodeDependencyKind {
 
 impl Dependency {
     /// True for one that only tests use.
-    #[must_use]
     pub fn is_dev(&self) -> bool {
         self.kind.as_deref() == Some("dev")
     }
@@ -105,25 +99,17 @@ impl Metadata {
     ///
     /// # Errors
     /// When cargo cannot be run or says something else than expected.
-    pub fn load(root: &Path) -> Result<Self, String> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let output = Command::new(cargo)
-            .args(["metadata", "--format-version", "1"])
-            .current_dir(root)
-            .output()
-            .map_err(|error| format!("`cargo metadata` cannot be run: {error}"))?;
-        if !output.status.success() {
-            return Err(format!(
-                "`cargo metadata` failed: {}",
-                String::from_utf8_lossy(&output.stderr)
-            ));
-        }
-        serde_json::from_slice(&output.stdout)
-            .map_err(|error| format!("`cargo metadata` is not understood: {error}"))
+    pub fn load(sh: &Shell) -> Result<Self> {
+        let text = cmd!(sh, "cargo metadata --format-version 1").quiet().read()?;
+        serde_json::from_str(&text).context("`cargo metadata` is not understood")
+    }
+
+    /// Returns the folder of debug builds.
+    pub fn debug(&self) -> PathBuf {
+        Path::new(&self.target_directory).join("debug")
     }
 
     /// The members, in the order of their names.
-    #[must_use]
     pub fn members(&self) -> Vec<&Package> {
         let mut members: Vec<&Package> = self
             .packages
@@ -135,7 +121,6 @@ impl Metadata {
     }
 
     /// Every package that building the member itself needs (tests aside), each with the way that leads there.
-    #[must_use]
     pub fn closure(&self, member: &str) -> BTreeMap<String, String> {
         let names: BTreeMap<&str, &str> = self
             .packages

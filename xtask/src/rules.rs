@@ -31,8 +31,10 @@ pub const COMMON_IN_TESTS: &[&str] = &["insta", "proptest", "tempfile", "tokio"]
 pub const OWNED: &[(&str, &[&str])] = &[
     ("aho-corasick", &["agentos-tool"]),
     ("anstream", &["agentos"]),
+    ("anstyle-svg", &["xtask"]),
+    ("anyhow", &["xtask"]),
     ("base64", &["agentos-evidence"]),
-    ("clap", &["agentos", "agentos-gates"]),
+    ("clap", &["agentos", "agentos-gates", "xtask"]),
     ("clap_complete", &["agentos"]),
     ("clap_mangen", &["agentos"]),
     ("divan", &["agentos-landing", "agentos-policy"]),
@@ -77,6 +79,7 @@ pub const OWNED: &[(&str, &[&str])] = &[
     ("unicode-normalization", &["agentos-landing"]),
     ("url", &["agentos-net", "agentos-tool"]),
     ("windows-sys", &["agentos-winbox"]),
+    ("xshell", &["xtask"]),
 ];
 
 /// Features of outside crates that would open a door: writing, processes, networks, proxies.
@@ -175,7 +178,12 @@ pub const SILENCERS: &[&str] = &[
 ];
 
 /// What may lie below `.cargo/`. Cargo reads more names than these, and each could switch a lint off.
-pub const CARGO_SETTINGS: &[&str] = &[".cargo/config.toml", ".cargo/deny.toml"];
+pub const CARGO_SETTINGS: &[&str] = &[
+    ".cargo/about.hbs",
+    ".cargo/about.toml",
+    ".cargo/config.toml",
+    ".cargo/deny.toml",
+];
 
 /// The only alias, with its value: others could stand before `clippy` or `fmt`.
 pub const ALIAS: (&str, &str) = ("xtask", "run --quiet --package xtask --");

@@ -15,68 +15,61 @@ pub enum Runner {
 }
 
 impl Runner {
-    /// The arguments of a run; `without_server` leaves out the tests that need a real one.
-    #[must_use]
+    /// Returns the arguments of a run; `without_server` leaves out the tests that need a real one.
     pub fn run_args(self, without_server: bool) -> Vec<String> {
-        let fixed: &[&str] = match self {
-            Self::Nextest => &[
-                "nextest",
-                "run",
-                "--workspace",
-                "--no-fail-fast",
-                "--status-level",
-                "fail",
-                "--final-status-level",
-                "fail",
-            ],
-            Self::Cargo => &["test", "--workspace", "--all-targets", "--no-fail-fast"],
-        };
-        let mut args: Vec<String> = fixed.iter().map(|arg| (*arg).to_owned()).collect();
-        match self {
-            _ if !without_server => {}
-            Self::Nextest => {
-                let modules = rules::REAL_SERVER_MODULES.join("|");
-                args.extend(["-E".to_owned(), format!("not test(/(^|::)({modules})::/)")]);
-            }
+        let (fixed, left_out) = match self {
+            Self::Nextest => (
+                "nextest run --workspace --no-fail-fast --status-level fail --final-status-level fail",
+                vec!["-E".to_owned(), format!("not {}", real_server_filter())],
+            ),
             Self::Cargo => {
-                args.push("--".to_owned());
-                for module in rules::REAL_SERVER_MODULES {
-                    args.extend(["--skip".to_owned(), format!("{module}::")]);
-                }
+                let skip = |module: &&str| ["--skip".to_owned(), format!("{module}::")];
+                let skips = rules::REAL_SERVER_MODULES.iter().flat_map(skip);
+                let left_out = std::iter::once("--".to_owned()).chain(skips).collect();
+                ("test --workspace --all-targets --no-fail-fast", left_out)
             }
-        }
-        args
+        };
+        let fixed = fixed.split(' ').map(str::to_owned);
+        fixed
+            .chain(left_out.into_iter().filter(|_| without_server))
+            .collect()
     }
 
-    /// The arguments that name every test.
-    #[must_use]
-    pub fn list_args(self) -> Vec<&'static str> {
-        match self {
-            Self::Nextest => vec!["nextest", "list", "--workspace", "--message-format", "oneline"],
-            Self::Cargo => vec!["test", "--quiet", "--workspace", "--all-targets", "--", "--list"],
-        }
+    /// Returns the arguments that name the tests which need a real server.
+    pub fn list_args(self) -> Vec<String> {
+        let (fixed, named) = match self {
+            Self::Nextest => (
+                "nextest list --workspace --message-format oneline -E",
+                vec![real_server_filter()],
+            ),
+            Self::Cargo => (
+                "test --quiet --workspace --all-targets -- --list",
+                rules::REAL_SERVER_MODULES
+                    .iter()
+                    .map(|module| format!("{module}::"))
+                    .collect(),
+            ),
+        };
+        fixed.split(' ').map(str::to_owned).chain(named).collect()
+    }
+
+    /// Returns the names in a list of tests.
+    pub fn listed(self, output: &str) -> Vec<&str> {
+        let name = |line| match self {
+            Self::Nextest => str::split_once(line, ' ').map(|(_, name)| name),
+            Self::Cargo => str::strip_suffix(line, ": test"),
+        };
+        output
+            .lines()
+            .filter_map(name)
+            .filter(|name| !name.contains(' '))
+            .collect()
     }
 }
 
-/// The tests that need a real server, from the list of all.
-#[must_use]
-pub fn real_server_tests(listed: &str) -> Vec<String> {
-    let tests = listed
-        .lines()
-        .filter_map(|line| match line.strip_suffix(": test") {
-            Some(test) => Some(test),
-            None => line.split_once(' ').map(|(_, test)| test),
-        });
-    tests
-        .filter(|test| !test.contains(' '))
-        .filter(|test| {
-            let modules = test.rsplit_once("::").map_or("", |(modules, _)| modules);
-            modules
-                .split("::")
-                .any(|module| rules::REAL_SERVER_MODULES.contains(&module))
-        })
-        .map(str::to_owned)
-        .collect()
+/// Returns nextest's filter for the tests that need a real server: those with one of the modules in their path.
+fn real_server_filter() -> String {
+    format!("test(/(^|::)({})::/)", rules::REAL_SERVER_MODULES.join("|"))
 }
 
 /// How many tests ended how.
@@ -91,37 +84,30 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds up every summary line in the output; none when there is no such line.
-    #[must_use]
+    /// Adds up every summary line in the output; `None` when there is no such line.
     pub fn read(output: &str) -> Option<Self> {
-        let mut found = None;
-        for line in output.lines() {
-            let counts = line
-                .trim_start()
-                .strip_prefix("test result: ")
-                .or_else(|| line.trim_start().starts_with("Summary [").then_some(line));
-            if let Some(counts) = counts {
-                found.get_or_insert_with(Self::default).add(counts);
+        let mut found: Option<Self> = None;
+        for line in output.lines().map(str::trim_start) {
+            if line.starts_with("test result: ") || line.starts_with("Summary [") {
+                found.get_or_insert_default().add(line);
             }
         }
         found
     }
 
     fn add(&mut self, line: &str) {
-        let words: Vec<&str> = line
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .collect();
+        let split = line.split(|c: char| !c.is_alphanumeric());
+        let words: Vec<&str> = split.filter(|word| !word.is_empty()).collect();
         for pair in words.windows(2) {
-            let [number, word] = pair else { continue };
-            let Ok(number) = number.parse::<u64>() else {
-                continue;
-            };
-            match *word {
-                "passed" => self.passed += number,
-                "failed" | "exec" | "timed" => self.failed += number,
-                "skipped" | "ignored" | "filtered" => self.skipped += number,
-                _ => {}
+            if let [number, word] = pair
+                && let Ok(number) = number.parse::<u64>()
+            {
+                match *word {
+                    "passed" => self.passed += number,
+                    "failed" | "exec" | "timed" => self.failed += number,
+                    "skipped" | "ignored" | "filtered" => self.skipped += number,
+                    _ => {}
+                }
             }
         }
     }
@@ -146,14 +132,23 @@ mod tests {
         let cargo = Runner::Cargo.run_args(true);
         assert!(cargo.ends_with(&["--", "--skip", "llama::", "--skip", "real::"].map(str::to_owned)));
 
-        let nextest = "agentos::it llama::a_task_lands\nagentos::it apply::llama\n\
-            agentos-llamacpp adapter::real::an_answer\nagentos-llamacpp adapter::surreal::x\n";
+        assert!(
+            Runner::Nextest
+                .list_args()
+                .ends_with(&["-E".to_owned(), "test(/(^|::)(llama|real)::/)".to_owned()])
+        );
+        let nextest = "agentos::it llama::a_task_lands\nagentos-llamacpp adapter::real::an_answer\n";
         assert_eq!(
-            real_server_tests(nextest),
+            Runner::Nextest.listed(nextest),
             ["llama::a_task_lands", "adapter::real::an_answer"]
         );
-        let cargo = "llama::tests::it_starts: test\nother::x: test\n\n2 tests, 0 benchmarks\n";
-        assert_eq!(real_server_tests(cargo), ["llama::tests::it_starts"]);
+        assert!(
+            Runner::Cargo
+                .list_args()
+                .ends_with(&["--list", "llama::", "real::"].map(str::to_owned))
+        );
+        let cargo = "llama::tests::it_starts: test\n\n1 test, 0 benchmarks\n";
+        assert_eq!(Runner::Cargo.listed(cargo), ["llama::tests::it_starts"]);
     }
 
     #[test]

@@ -1,85 +1,72 @@
-//! `cargo xtask bench evidence`: verifying long tapes, and appending beside what the disk itself takes.
+//! `cargo xtask bench evidence`: verifying long tapes, and appending next to what the disk itself takes.
 //!
 //! Owns: what is measured, in which order, and the report. Processor time counts for verifying, which is one thread
 //! and must hold on a machine that is busy; what waits for a disk is measured in turn with the disk. Never: judges;
 //! goals stand in the design.
 
-mod show;
+use std::fmt::Write as _;
+use std::path::Path;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::SystemTime;
-
+use anyhow::Result;
 use serde::Serialize;
+use xshell::{Shell, cmd};
 
-use super::clock::{Clock, Taken, machine, spread};
-use super::landing::{build, commit, store};
+use super::clock::{Clock, Head, Spread, Taken, mib};
+use super::store;
 use crate::metadata::Metadata;
-use crate::report::timestamp;
 use crate::say;
 
 /// A run of the tapes has so many records.
 const RECORDS: usize = 7;
 /// What a tape holds, and how many runs.
-const TAPES: [(&str, usize); 5] = [
-    ("plain", 14_300),
-    ("plain", 142_900),
-    ("signed", 14_300),
-    ("signed", 142_900),
-    ("blobs", 14_300),
+const TAPES: [(&str, &str, usize); 5] = [
+    ("plain", "runs without signatures", 14_300),
+    ("plain", "runs without signatures", 142_900),
+    ("signed", "each run signed", 14_300),
+    ("signed", "each run signed", 142_900),
+    ("blobs", "each run signed, three blobs each", 14_300),
 ];
 /// What is appended, and how many at a time: in turn, so that a disk that is slow for a while is slow for all.
-const APPENDS: [(&str, usize); 3] = [("disk", 300), ("append", 300), ("runs", 100)];
+const APPENDS: [(&str, &str, usize); 3] = [
+    ("disk", "the disk: one line", 300),
+    ("append", "one record", 300),
+    ("runs", "a run of seven records", 100),
+];
 const ROUNDS: usize = 3;
 /// A tape with more runs than this is verified once: what is of interest then is memory.
 const LONG: usize = 100_000;
 
 /// What verifying one tape took.
 #[derive(Debug, Clone, Serialize)]
-pub struct Verified {
-    /// `plain`, `signed` or `blobs`.
-    pub tape: &'static str,
-    /// Its records.
-    pub records: usize,
+struct Verified {
+    tape: &'static str,
+    #[serde(skip)]
+    name: &'static str,
+    records: usize,
     /// Its bytes, without blobs.
-    pub bytes: u64,
-    /// Median wall time in milliseconds.
-    pub median_ms: f64,
-    /// The shortest and the longest.
-    pub range_ms: [f64; 2],
+    bytes: u64,
+    #[serde(flatten)]
+    spread: Spread,
     /// Median processor time in milliseconds.
-    pub cpu_ms: f64,
+    cpu_ms: f64,
     /// The largest resident memory, in KiB.
-    pub peak_kib: u64,
-}
-
-impl Verified {
-    /// Records for each second of one core.
-    pub fn per_second(&self) -> f64 {
-        self.records as f64 * 1000.0 / self.cpu_ms.max(f64::MIN_POSITIVE)
-    }
+    peak_kib: u64,
 }
 
 /// What appending one took.
 #[derive(Debug, Clone, Serialize)]
-pub struct Appended {
-    /// `disk`, `append` or `runs`.
-    pub what: &'static str,
-    /// Median wall time of one, in milliseconds.
-    pub median_ms: f64,
-    /// The shortest and the longest of the rounds.
-    pub range_ms: [f64; 2],
+struct Appended {
+    what: &'static str,
+    #[serde(skip)]
+    name: &'static str,
+    #[serde(flatten)]
+    spread: Spread,
 }
 
-/// The report.
 #[derive(Debug, Serialize)]
-pub struct Report {
-    version: u32,
-    commit: String,
-    finished_at: String,
-    machine: String,
-    rounds: usize,
-    floor_kib: u64,
+struct Report {
+    #[serde(flatten)]
+    head: Head,
     verified: Vec<Verified>,
     appended: Vec<Appended>,
 }
@@ -88,145 +75,158 @@ pub struct Report {
 ///
 /// # Errors
 /// When something cannot be built, made or run.
-pub fn run(root: &Path, out: &Path) -> Result<(), String> {
-    let commit = commit(root);
-    let program = build(root)?;
-    let maker = maker(root)?;
-    let folder = Path::new("target/bench-evidence");
-    let home = root.join(folder);
-    cleared(&home)?;
-    std::fs::create_dir_all(&home).map_err(|error| format!("`{}`: {error}", folder.display()))?;
-    let bench = Bench {
-        program: program.display().to_string(),
-        maker: maker.display().to_string(),
-        clock: Clock::new(root, &home),
-        home: home.clone(),
-    };
-    let appended = bench.appends()?;
+pub fn run(sh: &Shell, program: &Path, commit: String, out: &Path) -> Result<()> {
+    cmd!(
+        sh,
+        "cargo build --quiet --release --package agentos-evidence --example tape"
+    )
+    .quiet()
+    .run()?;
+    let maker = Path::new(&Metadata::load(sh)?.target_directory).join("release/examples/tape");
+    let home = sh.current_dir().join("target/bench-evidence");
+    sh.remove_path(&home)?;
+    sh.create_dir(&home)?;
+    let clock = Clock { sh, home: &home };
+    let (program, maker) = (program.display().to_string(), maker.display().to_string());
+    let appended = appends(&clock, &maker)?;
     let mut verified = Vec::new();
-    for (tape, runs) in TAPES {
-        say(&format!("a tape, {tape}, of {} records", runs * RECORDS));
-        verified.push(bench.verify(tape, runs)?);
+    for tape in TAPES {
+        say(format_args!(
+            "a tape, {}, of {} records",
+            tape.0,
+            tape.2 * RECORDS
+        ));
+        verified.push(verify(&clock, (&program, &maker), tape)?);
     }
-    let floor = bench.clock.take(&home, &["true"])?;
-    cleared(&home)?;
+    let head = clock.head(commit, ROUNDS)?;
+    sh.remove_path(&home)?;
     let report = Report {
-        version: 1,
-        commit,
-        finished_at: timestamp(SystemTime::now()),
-        machine: machine(),
-        rounds: ROUNDS,
-        floor_kib: floor.kib,
+        head,
         verified,
         appended,
     };
-    let page = show::markdown(&report);
-    let json = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?;
-    let folder = root.join(out);
-    std::fs::create_dir_all(&folder).map_err(|error| format!("`{}`: {error}", out.display()))?;
-    store(&folder.join("report.md"), &page)?;
-    store(&folder.join("report.json"), &(json + "\n"))?;
-    say(&page);
-    say(&format!("stored in {}", out.display()));
-    Ok(())
+    store(sh, out, &page(&report), &report)
 }
 
-struct Bench {
-    program: String,
-    maker: String,
-    clock: Clock,
-    home: PathBuf,
-}
-
-impl Bench {
-    fn appends(&self) -> Result<Vec<Appended>, String> {
-        let mut taken = vec![Vec::new(); APPENDS.len()];
-        for round in 0..=ROUNDS {
-            for ((what, count), taken) in APPENDS.iter().zip(&mut taken) {
-                let at = self.home.join(format!("{what}-{round}")).display().to_string();
-                let once = self
-                    .clock
-                    .take(&self.home, &[&self.maker, what, &at, &count.to_string()])?;
-                // The first of each warms caches up.
-                if round > 0 {
-                    taken.push(once.ms / *count as f64);
-                }
+fn appends(clock: &Clock<'_>, maker: &str) -> Result<Vec<Appended>> {
+    let mut taken: [Vec<f64>; APPENDS.len()] = Default::default();
+    for round in 0..=ROUNDS {
+        for ((what, _, count), taken) in APPENDS.iter().zip(&mut taken) {
+            let at = clock.home.join(format!("{what}-{round}")).display().to_string();
+            let once = clock.take(clock.home, &[maker, what, &at, &count.to_string()])?;
+            // The first of each warms caches up.
+            if round > 0 {
+                taken.push(once.ms / *count as f64);
             }
         }
-        let rows = APPENDS.iter().zip(taken);
-        Ok(rows
-            .map(|((what, _), taken)| {
-                let (median_ms, range_ms) = spread(taken.into_iter());
-                Appended {
-                    what,
-                    median_ms,
-                    range_ms,
-                }
-            })
-            .collect())
     }
+    let rows = APPENDS.iter().zip(taken);
+    let row = |((what, name, _), taken): (&(&'static str, &'static str, usize), Vec<f64>)| Appended {
+        what,
+        name,
+        spread: Spread::of(taken.into_iter()),
+    };
+    Ok(rows.map(row).collect())
+}
 
-    fn verify(&self, tape: &'static str, runs: usize) -> Result<Verified, String> {
-        let dir = self.home.join("tape");
-        let at = dir.display().to_string();
-        self.clock
-            .take(&self.home, &[&self.maker, "write", &at, &runs.to_string(), tape])?;
-        let mut taken: Vec<Taken> = Vec::new();
-        let rounds = if runs > LONG { 1 } else { ROUNDS };
-        for _ in 0..rounds {
-            let verify = [&self.program, "evidence", "verify", "--dir", &at];
-            taken.push(self.clock.take(&self.home, &verify)?);
+fn verify(
+    clock: &Clock<'_>,
+    (program, maker): (&str, &str),
+    (tape, name, runs): (&'static str, &'static str, usize),
+) -> Result<Verified> {
+    let dir = clock.home.join("tape");
+    let at = dir.display().to_string();
+    clock.take(clock.home, &[maker, "write", &at, &runs.to_string(), tape])?;
+    let mut taken: Vec<Taken> = Vec::new();
+    for _ in 0..if runs > LONG { 1 } else { ROUNDS } {
+        taken.push(clock.take(clock.home, &[program, "evidence", "verify", "--dir", &at])?);
+    }
+    let mut bytes = 0;
+    for file in clock.sh.read_dir(&dir)? {
+        if file.extension().is_some_and(|end| end == "jsonl") {
+            bytes += file.metadata()?.len();
         }
-        let (median_ms, range_ms) = spread(taken.iter().map(|taken| taken.ms));
-        let (cpu_ms, _) = spread(taken.iter().map(|taken| taken.cpu_ms));
-        let row = Verified {
-            tape,
-            records: runs * RECORDS,
-            bytes: bytes(&dir)?,
+    }
+    clock.sh.remove_path(&dir)?;
+    Ok(Verified {
+        tape,
+        name,
+        records: runs * RECORDS,
+        bytes,
+        spread: Spread::of(taken.iter().map(|taken| taken.ms)),
+        cpu_ms: Spread::of(taken.iter().map(|taken| taken.cpu_ms)).median_ms,
+        peak_kib: taken.iter().map(|taken| taken.kib).max().unwrap_or_default(),
+    })
+}
+
+fn page(
+    Report {
+        head,
+        verified,
+        appended,
+    }: &Report,
+) -> String {
+    let mut page = format!(
+        "# Evidence: verifying and appending\n\n\
+         Made by `cargo xtask bench evidence` at {}, commit {}, on {}.\n\n\
+         Whole processes of the build that is shipped; the median of {} rounds, and the shortest and longest; a tape of a \
+         million records once. Each run has seven records as a landing leaves them. Records a second are those of processor time: verifying is one thread. Memory \
+         is the peak; what measures it holds {} MiB itself, so that nothing is below.\n\n\
+         ## `agentos evidence verify`\n\n\
+         | tape | records | MB | wall ms | range ms | processor ms | records/s of a core | peak MiB |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|\n",
+        head.finished_at,
+        head.commit,
+        head.machine,
+        head.rounds,
+        mib(head.floor_kib),
+    );
+    for Verified {
+        name,
+        records,
+        bytes,
+        spread,
+        cpu_ms,
+        peak_kib,
+        ..
+    } in verified
+    {
+        let Spread {
             median_ms,
-            range_ms,
-            cpu_ms,
-            peak_kib: taken.iter().map(|taken| taken.kib).max().unwrap_or_default(),
+            range_ms: [least, most],
+        } = spread;
+        let (megabytes, peak) = (bytes / 1_000_000, mib(*peak_kib));
+        let rate = *records as f64 * 1000.0 / cpu_ms.max(f64::MIN_POSITIVE);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            page,
+            "| {name} | {records} | {megabytes} | {median_ms:.0} | {least:.0} to {most:.0} | {cpu_ms:.0} | {rate:.0} | {peak} |"
+        );
+    }
+    page.push_str(
+        "\nThe goal is 100,000 records/s on one core and memory that does not grow with the tape. A signed run ends in a \
+         checkpoint of three envelopes. One Ed25519 signature is verified for it, that of the first, which names the \
+         digests of the others.\n\n## Appending\n\n\
+         | what | median ms | range ms | beyond the disk's own |\n|---|---:|---:|---:|\n",
+    );
+    let disk = appended.first().map_or(0.0, |disk| disk.spread.median_ms);
+    for Appended { what, name, spread } in appended {
+        let Spread {
+            median_ms,
+            range_ms: [least, most],
+        } = spread;
+        let beyond = match *what {
+            "disk" => "-".to_owned(),
+            _ => format!("{:+.2}", median_ms - disk),
         };
-        cleared(&dir)?;
-        Ok(row)
+        let _ = writeln!(
+            page,
+            "| {name} | {median_ms:.2} | {least:.2} to {most:.2} | {beyond} |"
+        );
     }
-}
-
-/// The program that makes tapes.
-fn maker(root: &Path) -> Result<PathBuf, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let words = ["build", "--quiet", "--release", "--package", "agentos-evidence"];
-    let status = Command::new(cargo)
-        .args(words)
-        .args(["--example", "tape"])
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .status()
-        .map_err(|error| format!("`cargo` cannot be run: {error}"))?;
-    if !status.success() {
-        return Err("the maker of tapes does not build".to_owned());
-    }
-    let target = Metadata::load(root)?.target_directory;
-    Ok(Path::new(&target).join("release/examples/tape"))
-}
-
-fn cleared(folder: &Path) -> Result<(), String> {
-    match folder.exists() {
-        true => std::fs::remove_dir_all(folder).map_err(|error| format!("`{}`: {error}", folder.display())),
-        false => Ok(()),
-    }
-}
-
-/// Bytes of the tape's files.
-fn bytes(dir: &Path) -> Result<u64, String> {
-    let failed = |error: std::io::Error| format!("`{}`: {error}", dir.display());
-    let mut sum = 0;
-    for entry in std::fs::read_dir(dir).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        if entry.path().extension().is_some_and(|end| end == "jsonl") {
-            sum += entry.metadata().map_err(failed)?.len();
-        }
-    }
-    Ok(sum)
+    page.push_str(
+        "\nThe disk's own: a line as long as the record, `write` and `fdatasync`, in turn with the others. The goal is at \
+         most 2 ms beyond it for a record. A run is brought to the disk at once, at its end or with its intent.\n",
+    );
+    page
 }

@@ -1,112 +1,38 @@
-//! The peers of landing: where each is found and what installs it.
+//! The peers of landing: where each is found and what installs it, as `scripts/landing/peers.toml` says.
 //!
-//! Owns: the table of peers and the folder `target/bench-peers`. Never: installs anything elsewhere, or anything
-//! at all unless all peers were asked for.
+//! Owns: looking for them, and the folder `target/bench-peers`. Never: installs anything elsewhere, or anything at all
+//! unless all peers were asked for.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use serde::Serialize;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use xshell::{Shell, cmd};
 
 use super::Peers;
+use crate::python::run_quietly;
 use crate::say;
 
-/// One program and the tools of `scripts/landing/tools.json` that it makes possible.
-struct Peer {
-    tools: &'static [&'static str],
-    /// The variable by which the runner is told of it; none where it is found by its name.
-    variable: Option<&'static str>,
-    place: Place,
-    /// Commands, run from the top of the repository one after the other.
-    install: &'static [&'static str],
-}
-
-enum Place {
-    /// A program on the search path. Belongs to the system, so it is never installed from here.
-    System(&'static str),
-    /// A file below `target/bench-peers`. `*` stands for any ending of a folder's name.
-    Below(&'static str),
-}
-
+const TABLE: &str = include_str!("../../../scripts/landing/peers.toml");
 const FOLDER: &str = "target/bench-peers";
 
-/// The folders carry the version, so that another version here is a peer that is not installed yet.
-const PEERS: &[Peer] = &[
-    Peer {
-        tools: &[
-            "git-apply",
-            "git-apply-loose",
-            "git-apply-recount",
-            "git-apply-3way",
-            "git-apply-check",
-        ],
-        variable: None,
-        place: Place::System("git"),
-        install: &["apt-get install git"],
-    },
-    Peer {
-        tools: &["patch-F3"],
-        variable: None,
-        place: Place::System("patch"),
-        install: &["apt-get install patch"],
-    },
-    Peer {
-        tools: &["libgit2"],
-        variable: Some("PEERS"),
-        place: Place::Below("libgit2/release/landing-peers"),
-        install: &[
-            "cargo build --release --locked --manifest-path scripts/landing/peers/Cargo.toml \
-             --target-dir target/bench-peers/libgit2",
-        ],
-    },
-    Peer {
-        tools: &["flickzeug"],
-        variable: Some("FLICKZEUG"),
-        place: Place::Below("flickzeug-0.6.0/bin/flickzeug"),
-        install: &[
-            "cargo install --locked --features cli --root target/bench-peers/flickzeug-0.6.0 flickzeug@0.6.0",
-        ],
-    },
-    Peer {
-        tools: &["mpatch"],
-        variable: Some("MPATCH"),
-        place: Place::Below("mpatch-1.8.1/bin/mpatch"),
-        install: &["cargo install --locked --root target/bench-peers/mpatch-1.8.1 mpatch@1.8.1"],
-    },
-    Peer {
-        tools: &["jsdiff"],
-        variable: Some("JSDIFF"),
-        place: Place::Below("jsdiff-9.0.0/node_modules/diff/libcjs/index.js"),
-        install: &["npm install --no-audit --no-fund --prefix target/bench-peers/jsdiff-9.0.0 diff@9.0.0"],
-    },
-    Peer {
-        tools: &["purepatch", "aider"],
-        variable: Some("PY_PEERS"),
-        place: Place::Below("python/bin/python"),
-        install: &[
-            "python3 -m venv target/bench-peers/python",
-            "target/bench-peers/python/bin/pip install --quiet --disable-pip-version-check \
-             -r scripts/landing/requirements.txt",
-        ],
-    },
-    Peer {
-        tools: &["codex"],
-        variable: Some("CODEX"),
-        place: Place::Below("codex-0.169.0/node_modules/@openai/codex-*/vendor/*/bin/codex"),
-        install: &[
-            "npm install --no-audit --no-fund --prefix target/bench-peers/codex-0.169.0 @openai/codex@0.169.0",
-        ],
-    },
-];
+/// One program and the tools of `scripts/landing/tools.json` that it makes possible.
+#[derive(Debug, Deserialize)]
+struct Peer {
+    tools: Vec<String>,
+    variable: Option<String>,
+    program: Option<String>,
+    file: Option<String>,
+    install: Vec<String>,
+}
 
-/// What there is to measure beside the product.
+/// What there is to measure next to the product.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Names of tools the runner can be given, in the order of the table.
-    pub tools: Vec<&'static str>,
+    pub tools: Vec<String>,
     /// What the runner must have in its environment.
-    pub environment: Vec<(&'static str, PathBuf)>,
+    pub environment: Vec<(String, PathBuf)>,
     /// The others.
     pub missing: Vec<Missing>,
 }
@@ -115,93 +41,96 @@ pub struct Found {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missing {
     /// The tools it stands for.
-    pub tools: Vec<&'static str>,
+    pub tools: Vec<String>,
     /// The commands that install it, from the top of the repository.
-    pub install: Vec<&'static str>,
+    pub install: Vec<String>,
     /// Why installing it did not help, where that was tried.
     pub problem: Option<String>,
 }
 
+fn table() -> Result<Vec<Peer>> {
+    #[derive(Deserialize)]
+    struct Table {
+        peer: Vec<Peer>,
+    }
+    Ok(toml::from_str::<Table>(TABLE)
+        .context("`peers.toml` is not understood")?
+        .peer)
+}
+
 /// Looks for the peers, and installs those that are missing where all were asked for.
-pub fn prepare(root: &Path, asked: Peers) -> Found {
+///
+/// # Errors
+/// When the table of the peers cannot be read.
+pub fn prepare(sh: &Shell, asked: Peers) -> Result<Found> {
     let mut found = Found::default();
     if asked == Peers::None {
-        return found;
+        return Ok(found);
     }
-    for peer in PEERS {
-        let mut place = locate(root, &peer.place);
+    for peer in table()? {
+        let mut place = locate(sh, &peer);
         let mut problem = None;
-        if let (None, Peers::All, Place::Below(_)) = (&place, asked, &peer.place) {
-            say(&format!("installing {}", peer.tools.join(", ")));
-            problem = install(root, peer.install).err();
-            place = locate(root, &peer.place);
+        if place.is_none() && peer.file.is_some() && asked == Peers::All {
+            say(format_args!("installing {}", peer.tools.join(", ")));
+            problem = install(sh, &peer.install).err().map(|error| error.to_string());
+            place = locate(sh, &peer);
         }
+        let Peer {
+            tools,
+            install,
+            variable,
+            ..
+        } = peer;
         match place {
             Some(place) => {
-                found.tools.extend(peer.tools);
+                found.tools.extend(tools);
                 found
                     .environment
-                    .extend(peer.variable.map(|variable| (variable, place)));
+                    .extend(variable.map(|variable| (variable, place)));
             }
             None => found.missing.push(Missing {
-                tools: peer.tools.to_vec(),
-                install: peer.install.to_vec(),
+                tools,
+                install,
                 problem,
             }),
         }
     }
-    found
+    Ok(found)
 }
 
-fn locate(root: &Path, place: &Place) -> Option<PathBuf> {
-    match place {
-        Place::System(name) => {
-            let path: OsString = std::env::var_os("PATH")?;
-            std::env::split_paths(&path)
-                .map(|folder| folder.join(name))
-                .find(|file| file.is_file())
-        }
-        Place::Below(pattern) => {
-            let parts: Vec<&str> = pattern.split('/').collect();
-            walk(&root.join(FOLDER), &parts)
-        }
+fn install(sh: &Shell, commands: &[String]) -> Result<()> {
+    commands.iter().try_for_each(|line| {
+        let (program, words) = line.split_once(' ').unwrap_or((line, ""));
+        let words = words.split(' ');
+        run_quietly(cmd!(sh, "{program} {words...}"))
+    })
+}
+
+fn locate(sh: &Shell, peer: &Peer) -> Option<PathBuf> {
+    if let Some(pattern) = &peer.file {
+        let parts: Vec<&str> = pattern.split('/').collect();
+        return walk(sh, &sh.current_dir().join(FOLDER), &parts);
     }
+    let (program, path) = (peer.program.as_ref()?, sh.var_os("PATH")?);
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
 }
 
-/// The first file that the parts of a pattern lead to.
-fn walk(at: &Path, parts: &[&str]) -> Option<PathBuf> {
+/// Returns the first file that the parts of a pattern lead to.
+fn walk(sh: &Shell, at: &Path, parts: &[&str]) -> Option<PathBuf> {
     let Some((part, rest)) = parts.split_first() else {
         return at.is_file().then(|| at.to_path_buf());
     };
     let Some(beginning) = part.strip_suffix('*') else {
-        return walk(&at.join(part), rest);
+        return walk(sh, &at.join(part), rest);
     };
-    let mut names: Vec<OsString> = std::fs::read_dir(at)
-        .ok()?
-        .filter_map(|entry| Some(entry.ok()?.file_name()))
-        .filter(|name| name.to_string_lossy().starts_with(beginning))
-        .collect();
-    names.sort();
-    names.iter().find_map(|name| walk(&at.join(name), rest))
-}
-
-fn install(root: &Path, commands: &[&str]) -> Result<(), String> {
-    for line in commands {
-        let mut words = line.split_whitespace();
-        let program = words.next().unwrap_or_default();
-        let output = Command::new(program)
-            .args(words)
-            .current_dir(root)
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| format!("`{program}` cannot be run: {error}"))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let last = said.lines().rev().find(|line| !line.trim().is_empty());
-            return Err(last.unwrap_or("it failed and said nothing").trim().to_owned());
-        }
-    }
-    Ok(())
+    let entries = sh.read_dir(at).ok()?;
+    let named = |path: &&PathBuf| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(beginning))
+    };
+    entries.iter().filter(named).find_map(|path| walk(sh, path, rest))
 }
 
 #[cfg(test)]
@@ -210,12 +139,13 @@ mod tests {
 
     #[test]
     fn a_place_is_found_by_the_beginnings_of_its_folders() {
-        let top = tempfile::tempdir().expect("a folder");
+        let sh = Shell::new().expect("a shell");
+        let top = sh.create_temp_dir().expect("a folder");
         let file = top.path().join("codex-1/vendor/some-system/bin/codex");
-        std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
-        std::fs::create_dir_all(top.path().join("codex-0/vendor")).expect("folders");
-        std::fs::write(&file, "").expect("a file");
-        let walk = |pattern: &str| walk(top.path(), &pattern.split('/').collect::<Vec<_>>());
+        sh.create_dir(top.path().join("codex-0/vendor"))
+            .expect("a folder");
+        sh.write_file(&file, "").expect("a file");
+        let walk = |pattern: &str| walk(&sh, top.path(), &pattern.split('/').collect::<Vec<_>>());
         assert_eq!(walk("codex-*/vendor/*/bin/codex"), Some(file));
         assert_eq!(walk("codex-*/vendor/*/bin/other"), None);
         assert_eq!(walk("codex-1/vendor"), None, "a folder is no program");
@@ -223,28 +153,28 @@ mod tests {
 
     #[test]
     fn nothing_is_installed_outside_the_folder_of_the_peers() {
-        for peer in PEERS {
-            if let Place::Below(_) = peer.place {
-                for command in peer.install {
-                    assert!(command.contains(FOLDER), "{command}");
-                }
+        for peer in table()
+            .expect("the table")
+            .iter()
+            .filter(|peer| peer.file.is_some())
+        {
+            for command in &peer.install {
+                assert!(command.contains(FOLDER), "{command}");
             }
         }
     }
 
     #[test]
     fn a_missing_peer_is_named_with_what_installs_it() {
-        let top = tempfile::tempdir().expect("a folder");
-        let found = prepare(top.path(), Peers::Installed);
-        let mpatch = found
-            .missing
-            .iter()
-            .find(|missing| missing.tools == ["mpatch"])
-            .expect("mpatch");
+        let sh = Shell::new().expect("a shell");
+        let top = sh.create_temp_dir().expect("a folder");
+        sh.change_dir(top.path());
+        let found = prepare(&sh, Peers::Installed).expect("peers");
+        let mpatch = found.missing.iter().find(|missing| missing.tools == ["mpatch"]);
         assert_eq!(
-            mpatch.install,
+            mpatch.expect("mpatch").install,
             ["cargo install --locked --root target/bench-peers/mpatch-1.8.1 mpatch@1.8.1"]
         );
-        assert!(prepare(top.path(), Peers::None).missing.is_empty());
+        assert!(prepare(&sh, Peers::None).expect("peers").missing.is_empty());
     }
 }

@@ -3,7 +3,6 @@
 //! Owns: counting and the look of the report. Never: runs anything, or leaves out a class or a tool.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,24 +17,8 @@ const LOOK_UNIT: &str = "git-apply-check";
 /// Tools that are libraries, called inside a process that runs already: their times hold no start of a process.
 const IN_PROCESS: &[&str] = &["aider", "jsdiff", "purepatch"];
 /// The damage, from none to the inputs that must be refused.
-const GROUPS: &[&str] = &[
-    "clean",
-    "numbers",
-    "counts",
-    "headers",
-    "paths",
-    "wrapping",
-    "context",
-    "whitespace",
-    "line-ends",
-    "characters",
-    "order",
-    "formats",
-    "mixes",
-    "ambiguous",
-    "stale",
-    "safety",
-];
+const GROUPS: &str = "clean numbers counts headers paths wrapping context whitespace line-ends characters order formats \
+                      mixes ambiguous stale safety";
 
 /// What is right for an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -75,25 +58,20 @@ pub enum Outcome {
     Look,
 }
 
-/// One line of the runner.
+/// One line of the runner: a tool on an input.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Run {
-    /// The input.
     #[serde(rename = "i")]
     pub input: String,
-    /// Its class of damage.
+    /// The class of damage, and its group.
     #[serde(rename = "c")]
     pub class: String,
-    /// The group of that class.
     #[serde(rename = "g")]
     pub group: String,
-    /// What is right.
     #[serde(rename = "e")]
     pub expect: Expect,
-    /// The tool.
     #[serde(rename = "t")]
     pub tool: String,
-    /// How it ended.
     #[serde(rename = "r")]
     pub outcome: Outcome,
     /// Milliseconds of wall time.
@@ -103,15 +81,10 @@ pub struct Run {
 /// How many runs ended how.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// All of them.
     pub cases: u32,
-    /// The right tree.
     pub exact: u32,
-    /// Untouched.
     pub refused: u32,
-    /// Another tree.
     pub wrong: u32,
-    /// Half applied.
     pub partial: u32,
 }
 
@@ -130,12 +103,19 @@ impl Counts {
         }
         counts
     }
+
+    /// Writes a share of the cases; a dash where there are none.
+    fn share(&self, part: u32) -> String {
+        match self.cases {
+            0 => "–".to_owned(),
+            cases => format!("{part} of {cases}"),
+        }
+    }
 }
 
-/// One tool over all inputs whose dialect it reads.
+/// One tool of `scripts/landing/tools.json` over all inputs whose dialect it reads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Totals {
-    /// Its name in `scripts/landing/tools.json`.
     pub tool: String,
     /// Undamaged diffs.
     pub clean: Counts,
@@ -147,11 +127,9 @@ pub struct Totals {
     pub ambiguous_or_stale: Counts,
     /// Everything else to be refused: invented lines, paths that lead outside.
     pub other_refusals: Counts,
-    /// All of these.
     pub all: Counts,
     /// Median milliseconds for one input.
     pub median_ms: f64,
-    /// The slowest.
     pub slowest_ms: f64,
     /// Median over that of `git apply`, on the inputs that both were given.
     pub times_git_apply: Option<f64>,
@@ -162,11 +140,8 @@ pub struct Totals {
 /// One class of damage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Class {
-    /// Its group.
     pub group: String,
-    /// Its name.
     pub class: String,
-    /// What is right for its inputs.
     pub expect: BTreeSet<Expect>,
     /// How many inputs it has.
     pub cases: usize,
@@ -179,20 +154,15 @@ pub struct Class {
 pub struct Look {
     /// The tool and its option, as in `scripts/landing/tools.json`.
     pub tool: String,
-    /// Median milliseconds for one input.
     pub median_ms: f64,
-    /// Median over that of `git apply --check`.
     pub times_git_apply_check: Option<f64>,
 }
 
 /// The whole report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// The version of this shape.
     pub version: u32,
-    /// The commit that was measured.
     pub commit: String,
-    /// When.
     pub finished_at: String,
     /// How many inputs there were.
     pub inputs: usize,
@@ -200,7 +170,6 @@ pub struct Report {
     pub tools: Vec<Totals>,
     /// Those that were only asked what they would do.
     pub looks: Vec<Look>,
-    /// Class by class.
     pub classes: Vec<Class>,
     /// Peers that were not measured.
     pub missing: Vec<Missing>,
@@ -208,17 +177,12 @@ pub struct Report {
 
 impl Report {
     /// Counts the runs.
-    #[must_use]
     pub fn new(runs: &[Run], commit: String, finished_at: String, missing: Vec<Missing>) -> Self {
         let (looks, runs): (Vec<Run>, Vec<Run>) =
             runs.iter().cloned().partition(|run| run.outcome == Outcome::Look);
-        let mut names: Vec<&str> = Vec::new();
-        for run in &runs {
-            if !names.contains(&run.tool.as_str()) {
-                names.push(&run.tool);
-            }
-        }
-        names.sort_by_key(|name| (*name != PRODUCT, *name != UNIT, *name));
+        let names: BTreeSet<&str> = runs.iter().map(|run| run.tool.as_str()).collect();
+        let mut names: Vec<&str> = names.into_iter().collect();
+        names.sort_by_key(|name| (*name != PRODUCT, *name != UNIT));
         let inputs: BTreeSet<&str> = runs.iter().map(|run| run.input.as_str()).collect();
         Self {
             version: 1,
@@ -286,8 +250,8 @@ fn median<'a>(runs: impl Iterator<Item = &'a Run>) -> Option<f64> {
 fn classes(runs: &[Run]) -> Vec<Class> {
     let mut names: BTreeSet<(usize, &str, &str)> = BTreeSet::new();
     for run in runs {
-        let rank = GROUPS.iter().position(|group| *group == run.group);
-        names.insert((rank.unwrap_or(GROUPS.len()), &run.group, &run.class));
+        let rank = GROUPS.split(' ').position(|group| group == run.group);
+        names.insert((rank.unwrap_or(usize::MAX), &run.group, &run.class));
     }
     let class = |(_, group, class): (usize, &str, &str)| {
         let own = || runs.iter().filter(|run| run.class == class);
@@ -307,111 +271,103 @@ fn classes(runs: &[Run]) -> Vec<Class> {
     names.into_iter().map(class).collect()
 }
 
-/// The report as a page for people.
-#[must_use]
+/// Returns the report as a page for people.
 pub fn markdown(report: &Report) -> String {
-    let mut page = format!(
-        "# Landing\n\n{} inputs, {} tools, commit {}, {}.\n",
-        report.inputs,
-        report.tools.len(),
-        report.commit,
-        report.finished_at
-    );
-    totals_table(&mut page, report);
-    looks_table(&mut page, report);
-    class_table(&mut page, report);
+    let Report {
+        inputs,
+        tools,
+        commit,
+        finished_at,
+        ..
+    } = report;
+    let mut page = vec![format!(
+        "# Landing\n\n{inputs} inputs, {} tools, commit {commit}, {finished_at}.",
+        tools.len()
+    )];
+    page.extend(totals_table(tools));
+    if !report.looks.is_empty() {
+        page.push(
+            "\n## To be told what would happen\n\nNothing is changed; over the inputs that are diffs.\n"
+                .to_owned(),
+        );
+        page.push("| tool | median ms | × git apply --check |\n|---|--:|--:|".to_owned());
+        page.extend(report.looks.iter().map(|look| {
+            let ratio = ratio(look.times_git_apply_check);
+            format!("| {} | {:.1} | {ratio} |", look.tool, look.median_ms)
+        }));
+    }
+    page.extend(class_table(report));
     if !report.missing.is_empty() {
-        line(&mut page, "\n## Not measured\n");
-        for missing in &report.missing {
-            let problem = missing.problem.as_ref();
-            let problem = problem.map_or(String::new(), |problem| format!(" It was tried: {problem}"));
-            let commands = missing.install.join("` and `");
-            line(
-                &mut page,
-                &format!(
-                    "- {}: install with `{commands}`.{problem}",
-                    missing.tools.join(", ")
-                ),
-            );
-        }
+        page.push("\n## Not measured\n".to_owned());
     }
-    page
+    page.extend(report.missing.iter().map(
+        |Missing {
+             tools,
+             install,
+             problem,
+         }| {
+            let problem = problem
+                .as_ref()
+                .map_or(String::new(), |problem| format!(" It was tried: {problem}"));
+            format!(
+                "- {}: install with `{}`.{problem}",
+                tools.join(", "),
+                install.join("` and `")
+            )
+        },
+    ));
+    page.join("\n") + "\n"
 }
 
-fn looks_table(page: &mut String, report: &Report) {
-    if report.looks.is_empty() {
-        return;
-    }
-    line(
-        page,
-        "\n## To be told what would happen\n\nNothing is changed; over the inputs that are diffs.\n",
-    );
-    line(page, "| tool | median ms | × git apply --check |\n|---|--:|--:|");
-    for look in &report.looks {
-        let ratio = look.times_git_apply_check;
-        let ratio = ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
-        line(
-            page,
-            &format!("| {} | {:.1} | {ratio} |", look.tool, look.median_ms),
-        );
-    }
+fn ratio(ratio: Option<f64>) -> String {
+    ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"))
 }
 
-fn totals_table(page: &mut String, report: &Report) {
-    line(
-        page,
+fn totals_table(tools: &[Totals]) -> Vec<String> {
+    let mut lines = vec![
         "\n## Totals\n\nEach over the inputs whose dialect the tool reads. `exact` is the right tree, `wrong` success with any other, \
-         `partial` failure with something changed.\n",
-    );
-    line(
-        page,
+         `partial` failure with something changed.\n"
+            .to_owned(),
         "| tool | clean: exact | damaged, one right result: exact | refusing is sound too: exact | ambiguous or stale: refused \
-         | other to refuse: refused | wrong | partial | median ms | slowest ms | × git apply |",
-    );
-    line(page, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
-    for tool in &report.tools {
-        let mark = if tool.in_process { " ¹" } else { "" };
-        let of = |part: u32, counts: &Counts| match counts.cases {
-            0 => "–".to_owned(),
-            cases => format!("{part} of {cases}"),
-        };
-        let ratio = tool.times_git_apply;
-        let ratio = ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
-        line(
-            page,
-            &format!(
-                "| {}{mark} | {} | {} | {} | {} | {} | {} | {} | {:.1} | {:.0} | {ratio} |",
-                tool.tool,
-                of(tool.clean.exact, &tool.clean),
-                of(tool.damaged.exact, &tool.damaged),
-                of(tool.either.exact, &tool.either),
-                of(tool.ambiguous_or_stale.refused, &tool.ambiguous_or_stale),
-                of(tool.other_refusals.refused, &tool.other_refusals),
-                tool.all.wrong,
-                tool.all.partial,
-                tool.median_ms,
-                tool.slowest_ms,
-            ),
+         | other to refuse: refused | wrong | partial | median ms | slowest ms | × git apply |"
+            .to_owned(),
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|".to_owned(),
+    ];
+    for tool in tools {
+        let cells = [
+            format!("{}{}", tool.tool, if tool.in_process { " ¹" } else { "" }),
+            tool.clean.share(tool.clean.exact),
+            tool.damaged.share(tool.damaged.exact),
+            tool.either.share(tool.either.exact),
+            tool.ambiguous_or_stale.share(tool.ambiguous_or_stale.refused),
+            tool.other_refusals.share(tool.other_refusals.refused),
+            tool.all.wrong.to_string(),
+            tool.all.partial.to_string(),
+            format!("{:.1}", tool.median_ms),
+            format!("{:.0}", tool.slowest_ms),
+            ratio(tool.times_git_apply),
+        ];
+        lines.push(format!("| {} |", cells.join(" | ")));
+    }
+    if tools.iter().any(|tool| tool.in_process) {
+        lines.push(
+            "\n¹ A library called in a process that runs already: no start of a process in its time."
+                .to_owned(),
         );
     }
-    if report.tools.iter().any(|tool| tool.in_process) {
-        line(
-            page,
-            "\n¹ A library called in a process that runs already: no start of a process in its time.",
-        );
-    }
+    lines
 }
 
-fn class_table(page: &mut String, report: &Report) {
-    line(
-        page,
-        "\n## By class\n\nagentos: exact · refused · wrong · partial. Peers: exact / wrong, where wrong counts partial too; `–` does not \
-         read the dialect.\n",
-    );
+fn class_table(report: &Report) -> Vec<String> {
     let names = report.tools.iter().map(|tool| tool.tool.as_str());
     let heads: Vec<&str> = ["class", "expected", "cases"].into_iter().chain(names).collect();
-    line(page, &format!("| {} |", heads.join(" | ")));
-    line(page, &format!("|---|---|{}", "--:|".repeat(heads.len() - 2)));
+    let mut lines = vec![
+        "\n## By class\n\nagentos: exact · refused · wrong · partial. Peers: exact / wrong, where wrong counts partial too; `–` does not \
+         read the dialect.\n"
+            .to_owned(),
+        format!("| {} |", heads.join(" | ")),
+        format!("|---|---|{}", "--:|".repeat(heads.len() - 2)),
+    ];
     for class in &report.classes {
         let expect: Vec<&str> = class.expect.iter().map(|expect| expect.word()).collect();
         let mut cells = vec![class.class.clone(), expect.join(" or "), class.cases.to_string()];
@@ -422,13 +378,9 @@ fn class_table(page: &mut String, report: &Report) {
             }
             Some(n) => format!("{} / {}", n.exact, n.wrong + n.partial),
         }));
-        line(page, &format!("| {} |", cells.join(" | ")));
+        lines.push(format!("| {} |", cells.join(" | ")));
     }
-}
-
-fn line(page: &mut String, text: &str) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(page, "{text}");
+    lines
 }
 
 #[cfg(test)]

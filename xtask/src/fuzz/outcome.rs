@@ -2,21 +2,22 @@
 //!
 //! Owns: those three forms. Never: counts anything by itself.
 
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use anyhow::Result;
 use serde::Serialize;
+use xshell::Shell;
+
+use super::OUTPUT;
 
 /// One run of one target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// The target.
     pub target: String,
     /// How long it ran.
     pub seconds: u64,
     /// Inputs that were tried.
     pub executions: u64,
-    /// Inputs that were tried each second.
     pub executions_per_second: u64,
     /// Inputs of the corpus at the end, each for something that no other one reaches.
     pub corpus: u64,
@@ -50,34 +51,33 @@ impl Outcome {
         }
     }
 
-    /// One line for people.
+    /// Returns one line for people.
     pub fn line(&self) -> String {
-        format!(
-            "{:<14} {:>12} {:>9} {:>7} {:>6} {:>8}",
-            self.target,
-            self.executions,
-            self.executions_per_second,
-            self.corpus,
-            self.peak_memory >> 20,
-            self.findings
-        )
+        let Self {
+            target,
+            executions,
+            executions_per_second,
+            corpus,
+            peak_memory,
+            findings,
+            ..
+        } = self;
+        let mib = peak_memory >> 20;
+        format!("{target:<14} {executions:>12} {executions_per_second:>9} {corpus:>7} {mib:>6} {findings:>8}")
     }
 }
 
-/// The table that closes a run.
+/// Returns the table that closes a run.
 pub fn table(outcomes: &[Outcome]) -> String {
-    let head = format!(
-        "\n{:<14} {:>12} {:>9} {:>7} {:>6} {:>8}",
-        "target", "executions", "each s", "corpus", "MiB", "findings"
-    );
-    let lines = outcomes.iter().map(Outcome::line);
+    let [a, b, c, d, e, f] = ["target", "executions", "each s", "corpus", "MiB", "findings"];
+    let mut all = vec![format!("\n{a:<14} {b:>12} {c:>9} {d:>7} {e:>6} {f:>8}")];
+    all.extend(outcomes.iter().map(Outcome::line));
     let total: u64 = outcomes.iter().map(|outcome| outcome.executions).sum();
     let findings: u64 = outcomes.iter().map(|outcome| outcome.findings).sum();
-    let foot = format!(
+    all.push(format!(
         "{} targets, {total} executions, {findings} findings",
         outcomes.len()
-    );
-    let all: Vec<String> = std::iter::once(head).chain(lines).chain([foot]).collect();
+    ));
     all.join("\n")
 }
 
@@ -85,7 +85,7 @@ pub fn table(outcomes: &[Outcome]) -> String {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(folder: &Path, outcomes: &[Outcome]) -> Result<(), String> {
+pub fn write(sh: &Shell, outcomes: &[Outcome]) -> Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
         /// Seconds since 1970.
@@ -93,21 +93,17 @@ pub fn write(folder: &Path, outcomes: &[Outcome]) -> Result<(), String> {
         #[serde(flatten)]
         outcome: &'a Outcome,
     }
-    let path = folder.join("runs.jsonl");
-    let failed = |error: std::io::Error| format!("`{}`: {error}", path.display());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let path = format!("{OUTPUT}/runs.jsonl");
+    let ended = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs();
     // Where there was no run before, there is no file.
-    let mut text = std::fs::read_to_string(&path).unwrap_or_default();
+    let mut text = sh.read_file(&path).unwrap_or_default();
     for outcome in outcomes {
-        let line = Line {
-            ended: now.as_secs(),
-            outcome,
-        };
-        let line = serde_json::to_string(&line).map_err(|error| error.to_string())?;
-        text.push_str(&line);
-        text.push('\n');
+        text.push_str(&(serde_json::to_string(&Line { ended, outcome })? + "\n"));
     }
-    std::fs::write(&path, text).map_err(failed)
+    Ok(sh.write_file(&path, text)?)
 }
 
 #[cfg(test)]

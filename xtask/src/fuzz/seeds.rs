@@ -5,8 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use xshell::Shell;
 
 const CORPUS: &str = "crates/dev/agentos-testkit/fixtures/landing";
 
@@ -31,38 +33,34 @@ struct Blob {
     text: String,
 }
 
-/// Writes the seeds into `folder`, which is made; gives it.
+/// Writes the seeds below `folder`; returns where they are.
 ///
 /// # Errors
 /// When the landing corpus cannot be read or a seed not be written.
-pub fn write(root: &Path, folder: &Path, most_bytes: usize) -> Result<PathBuf, String> {
-    let failed = |path: &Path, error: std::io::Error| format!("`{}`: {error}", path.display());
-    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-    for (name, seed) in seeds(root, most_bytes)? {
-        let file = folder.join(name);
-        std::fs::write(&file, seed).map_err(|error| failed(&file, error))?;
+pub fn write(sh: &Shell, folder: &Path, most_bytes: usize) -> Result<PathBuf> {
+    let folder = sh.create_dir(folder.join("seeds"))?;
+    for (name, seed) in seeds(sh, most_bytes)? {
+        sh.write_file(folder.join(name), seed)?;
     }
-    Ok(folder.to_owned())
+    Ok(folder)
 }
 
-/// Each input of the corpus with the files it speaks of, in the form that the target `land` reads.
-fn seeds(root: &Path, most_bytes: usize) -> Result<Vec<(String, Vec<u8>)>, String> {
-    let folder = root.join(CORPUS);
-    let blobs: BTreeMap<String, String> = rows::<Blob>(&folder.join("blobs.jsonl"))?
+/// Returns each input of the corpus with the files it speaks of, in the form that the target `land` reads.
+fn seeds(sh: &Shell, most_bytes: usize) -> Result<Vec<(String, Vec<u8>)>> {
+    let blobs = rows::<Blob>(sh, "blobs")?
         .into_iter()
         .map(|blob| (blob.sha, blob.text))
         .collect();
-    let bases: BTreeMap<String, Base> = rows::<Base>(&folder.join("bases.jsonl"))?
+    let bases = rows::<Base>(sh, "bases")?
         .into_iter()
-        .map(|base| (base.id.clone(), base))
-        .collect();
-    let inputs = rows::<Input>(&folder.join("inputs.jsonl"))?;
-    let seed = |input: &Input| Some((input.id.clone(), seed(input, bases.get(&input.base_id)?, &blobs)));
-    Ok(inputs
-        .iter()
-        .filter_map(seed)
-        .filter(|(_, seed)| seed.len() <= most_bytes)
-        .collect())
+        .map(|base| (base.id.clone(), base));
+    let bases: BTreeMap<String, Base> = bases.collect();
+    let inputs = rows::<Input>(sh, "inputs")?;
+    let seeds = inputs.iter().filter_map(|input| {
+        let seed = seed(input, bases.get(&input.base_id)?, &blobs);
+        Some((input.id.clone(), seed))
+    });
+    Ok(seeds.filter(|(_, seed)| seed.len() <= most_bytes).collect())
 }
 
 /// `path NUL content NUL … answer`.
@@ -70,8 +68,7 @@ fn seed(input: &Input, base: &Base, blobs: &BTreeMap<String, String>) -> Vec<u8>
     let mut seed = Vec::new();
     let touched: BTreeSet<&String> = input.delta.keys().chain(&input.chat_files).collect();
     for path in touched {
-        let content = base.base.get(path).and_then(|(_, sha)| blobs.get(sha));
-        if let Some(content) = content {
+        if let Some(content) = base.base.get(path).and_then(|(_, sha)| blobs.get(sha)) {
             for part in [path, content] {
                 seed.extend(part.bytes());
                 seed.push(0);
@@ -82,10 +79,11 @@ fn seed(input: &Input, base: &Base, blobs: &BTreeMap<String, String>) -> Vec<u8>
     seed
 }
 
-fn rows<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, String> {
-    let text = std::fs::read_to_string(file).map_err(|error| format!("`{}`: {error}", file.display()))?;
+fn rows<T: DeserializeOwned>(sh: &Shell, name: &str) -> Result<Vec<T>> {
+    let file = format!("{CORPUS}/{name}.jsonl");
+    let text = sh.read_file(&file)?;
     let rows: Result<Vec<T>, _> = text.lines().map(serde_json::from_str).collect();
-    rows.map_err(|error| format!("`{}`: {error}", file.display()))
+    rows.context(file)
 }
 
 #[cfg(test)]
@@ -107,7 +105,9 @@ mod tests {
 
     #[test]
     fn the_corpus_makes_seeds() {
-        let seeds = seeds(&crate::root(), 16 << 10).expect("seeds");
+        let sh = Shell::new().expect("a shell");
+        sh.change_dir(crate::root());
+        let seeds = seeds(&sh, 16 << 10).expect("seeds");
         assert!(seeds.len() > 100, "{}", seeds.len());
     }
 }

@@ -41,8 +41,8 @@ fn runs() -> Vec<Run> {
 
 fn report() -> Report {
     let missing = Missing {
-        tools: vec!["mpatch"],
-        install: vec!["cargo install mpatch"],
+        tools: vec!["mpatch".to_owned()],
+        install: vec!["cargo install mpatch".to_owned()],
         problem: Some("no compiler.".to_owned()),
     };
     Report::new(&runs(), "c0ffee".to_owned(), "now".to_owned(), vec![missing])

@@ -1,0 +1,180 @@
+//! Python beside the workspace: environments with what scripts need, and the real llama.cpp server for a gate.
+//!
+//! Owns: the folders `.venv-llama` and `.venv-evidence`, and the life of one server. Never: fetches model weights; the
+//! model is made on the spot.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use xshell::{Cmd, Shell, cmd};
+
+/// A virtual environment that is made where no Python with its packages is found.
+pub struct Environment {
+    folder: &'static str,
+    /// The modules that its packages bring.
+    modules: &'static str,
+    requirements: &'static str,
+    /// The variable by which a person names a Python that has them.
+    variable: Option<&'static str>,
+    /// The system's Python will do as well.
+    takes_system: bool,
+}
+
+/// The server of llama.cpp.
+pub const LLAMA: Environment = Environment {
+    folder: ".venv-llama",
+    modules: "xllamacpp",
+    requirements: "scripts/servers/requirements.txt",
+    variable: Some("AGENTOS_LLAMA_PYTHON"),
+    takes_system: false,
+};
+
+/// The scripts that judge evidence a second time.
+pub const EVIDENCE: Environment = Environment {
+    folder: ".venv-evidence",
+    modules: "cryptography, securesystemslib",
+    requirements: "scripts/evidence/requirements.txt",
+    variable: None,
+    takes_system: true,
+};
+
+impl Environment {
+    /// Returns the Python that has the modules, `None` if there is none yet.
+    pub fn find(&self, sh: &Shell) -> Option<PathBuf> {
+        let mut places = vec![self.named(sh).unwrap_or_else(|| self.own(sh))];
+        places.extend(self.takes_system.then(|| PathBuf::from("python3")));
+        let look = format!("import {}", self.modules);
+        let has = |python: &PathBuf| is_well(cmd!(sh, "{python} -c {look}"));
+        places.into_iter().find(has)
+    }
+
+    fn named(&self, sh: &Shell) -> Option<PathBuf> {
+        let value = sh.var_os(self.variable?)?;
+        (!value.is_empty()).then(|| value.into())
+    }
+
+    fn own(&self, sh: &Shell) -> PathBuf {
+        sh.current_dir().join(self.folder).join("bin/python")
+    }
+
+    /// Makes the environment where it is missing; returns which Python has the modules.
+    ///
+    /// # Errors
+    /// Why what needs it will be skipped.
+    pub fn prepare(&self, sh: &Shell) -> Result<PathBuf> {
+        if let Some(python) = self.find(sh) {
+            return Ok(python);
+        }
+        if let (Some(variable), Some(python)) = (self.variable, self.named(sh)) {
+            bail!(
+                "`{variable}` names `{}`, which cannot import `{}`",
+                python.display(),
+                self.modules
+            );
+        }
+        let recent = "import sys, venv; sys.exit(sys.version_info < (3, 11))";
+        let base = ["python3", "python3.13", "python3.12", "python3.11"]
+            .into_iter()
+            .find(|name| is_well(cmd!(sh, "{name} -c {recent}")))
+            .context("no Python 3.11 or later with `venv` was found")?;
+        let (folder, requirements, own) = (self.folder, self.requirements, self.own(sh));
+        run_quietly(cmd!(sh, "{base} -m venv {folder}"))?;
+        let pip = [
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "-r",
+            requirements,
+        ];
+        run_quietly(cmd!(sh, "{own} {pip...}"))?;
+        self.find(sh)
+            .context("the packages were installed but cannot be imported")
+    }
+}
+
+/// Tells whether it ends well; nothing of it is shown.
+fn is_well(command: Cmd<'_>) -> bool {
+    let output = command.quiet().ignore_status().output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+/// Runs a command whose output is shown only in an error: its last line.
+///
+/// # Errors
+/// When it cannot be run or does not end well.
+pub fn run_quietly(command: Cmd<'_>) -> Result<()> {
+    let shown = command.to_string();
+    let output = command.quiet().ignore_status().output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    ensure!(
+        output.status.success(),
+        "`{shown}` failed: {}",
+        last.unwrap_or("it said nothing")
+    );
+    Ok(())
+}
+
+/// What the made-up model answers to every prompt: a diff with wrong line numbers, inside prose.
+const ANSWER: &str = "Sure, this is the change:\n\n```diff\n--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -7,3 +7,3 @@\n \
+    pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n```\n";
+
+/// A running llama.cpp server with a made-up model, ended when dropped.
+pub struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    /// Makes the model and starts a server with it.
+    ///
+    /// # Errors
+    /// When the model cannot be made or the server does not start.
+    pub fn start(sh: &Shell, python: &Path, scratch: &Path) -> Result<Self> {
+        let (answer, model) = (scratch.join("answer.txt"), scratch.join("tiny.gguf"));
+        sh.write_file(&answer, ANSWER)?;
+        run_quietly(cmd!(
+            sh,
+            "{python} scripts/servers/make_tiny_gguf.py {model} --answer {answer}"
+        ))?;
+        let parent = std::process::id().to_string();
+        let child = Command::new(python)
+            .arg("scripts/servers/llama_server.py")
+            .arg("--model")
+            .arg(&model)
+            .args(["--alias", "tiny-coder", "--port", "0", "--parent-pid", &parent])
+            .current_dir(sh.current_dir())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut server = Self {
+            child,
+            url: String::new(),
+        };
+        let mut line = String::new();
+        let pipe = server.child.stdout.take();
+        BufReader::new(pipe.context("the server has no standard output")?).read_line(&mut line)?;
+        let url = line.trim_end().strip_prefix("READY ");
+        url.context("the llama.cpp server did not start")?
+            .clone_into(&mut server.url);
+        Ok(server)
+    }
+
+    /// Returns where it answers.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Both fail only when it is gone already.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
