@@ -3,7 +3,7 @@
 //! Owns: the arguments, leaving out the tests that need a real server, and reading the summary lines of nextest and
 //! of cargo's own runner. Never: runs anything.
 
-use crate::rules;
+use crate::rules::RULES;
 
 /// Who runs the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Runner {
             ),
             Self::Cargo => {
                 let skip = |module: &&str| ["--skip".to_owned(), format!("{module}::")];
-                let skips = rules::REAL_SERVER_MODULES.iter().flat_map(skip);
+                let skips = RULES.real_server_modules.iter().flat_map(skip);
                 let left_out = std::iter::once("--".to_owned()).chain(skips).collect();
                 ("test --workspace --all-targets --no-fail-fast", left_out)
             }
@@ -44,7 +44,8 @@ impl Runner {
             ),
             Self::Cargo => (
                 "test --quiet --workspace --all-targets -- --list",
-                rules::REAL_SERVER_MODULES
+                RULES
+                    .real_server_modules
                     .iter()
                     .map(|module| format!("{module}::"))
                     .collect(),
@@ -69,7 +70,7 @@ impl Runner {
 
 /// Returns nextest's filter for the tests that need a real server: those with one of the modules in their path.
 fn real_server_filter() -> String {
-    format!("test(/(^|::)({})::/)", rules::REAL_SERVER_MODULES.join("|"))
+    format!("test(/(^|::)({})::/)", RULES.real_server_modules.join("|"))
 }
 
 /// How many tests ended how.

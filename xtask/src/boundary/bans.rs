@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
 use super::Tree;
-use crate::{rules, source};
+use crate::rules::RULES;
+use crate::source;
 
 const LISTS: &[&str] = &["disallowed-methods", "disallowed-types", "disallowed-macros"];
 
@@ -27,25 +28,22 @@ pub fn grants(tree: &Tree) -> Vec<String> {
             }
             continue;
         };
-        let Some((folder, granted)) = rules::GRANTS.iter().find(|(name, _)| *name == folder) else {
+        let Some(granted) = RULES.grants.get(folder) else {
             problems.push(format!("`{file}` exists, but `{folder}` is granted nothing"));
             continue;
         };
-        judged.insert(*folder);
+        judged.insert(folder);
         match read(tree, file) {
             Ok(local) => {
                 problems.extend(compare(file, &root, &local, granted));
-                if rules::WALKERS.contains(folder) {
+                if RULES.walkers.contains(&folder) {
                     problems.extend(lacking_walk_bans(file, &local));
                 }
             }
             Err(problem) => problems.push(problem),
         }
     }
-    for (folder, _) in rules::GRANTS
-        .iter()
-        .filter(|(folder, _)| !judged.contains(folder))
-    {
+    for folder in RULES.grants.keys().filter(|folder| !judged.contains(**folder)) {
         problems.push(format!(
             "`{folder}` is granted calls but has no `.clippy.toml`: remove it from the table"
         ));
@@ -56,7 +54,7 @@ pub fn grants(tree: &Tree) -> Vec<String> {
 /// Names the bans of path-name walks that a file lacks.
 fn lacking_walk_bans(file: &str, local: &Table) -> Vec<String> {
     let local = bans(local);
-    let lacking = rules::WALK_BANS.iter().filter(|path| !local.contains_key(*path));
+    let lacking = RULES.walk_bans.iter().filter(|path| !local.contains_key(*path));
     lacking
         .map(|path| format!("`{file}` leaves out the ban of `{path}`"))
         .collect()
@@ -122,7 +120,8 @@ fn compare(file: &str, root: &Table, local: &Table, granted: &[&str]) -> Vec<Str
 pub fn silencers(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
     for (file, text) in tree.sources() {
-        let mut allowed = rules::PATH_LOOKS
+        let mut allowed = RULES
+            .path_looks
             .iter()
             .find(|(name, _, _)| *name == file)
             .map_or(0, |(_, times, _)| *times);
@@ -135,7 +134,7 @@ pub fn silencers(tree: &Tree) -> Vec<String> {
                 allowed -= 1;
                 continue;
             }
-            let named = rules::SILENCERS.iter().find(|lint| names(&attribute, lint));
+            let named = RULES.silencers.iter().find(|lint| names(&attribute, lint));
             if let Some(lint) = named {
                 problems.push(format!("`{file}` line {line}: `{lint}` is switched off"));
             } else if !attribute.contains("reason=") {
@@ -287,7 +286,7 @@ mod tests {
     #[test]
     fn path_looks_are_expected_where_the_table_says_and_nowhere_else() {
         let look = "#[expect(clippy::disallowed_methods, reason = \"r\")]\nfn f() {}\n";
-        let (file, times, _) = rules::PATH_LOOKS.first().unwrap();
+        let (file, times, _) = RULES.path_looks.first().unwrap();
         let exactly = look.repeat(*times);
         assert_eq!(silencers(&files(&[(file, &exactly)])), Vec::<String>::new());
         let cases = [
@@ -312,10 +311,7 @@ mod tests {
 
     #[test]
     fn a_walker_that_leaves_out_a_ban_of_path_walks_is_found() {
-        let bans: Vec<String> = rules::WALK_BANS
-            .iter()
-            .map(|path| format!("\"{path}\""))
-            .collect();
+        let bans: Vec<String> = RULES.walk_bans.iter().map(|path| format!("\"{path}\"")).collect();
         let whole = format!("disallowed-methods = [{}]", bans.join(", "));
         assert_eq!(
             lacking_walk_bans("x", &whole.parse().unwrap()),

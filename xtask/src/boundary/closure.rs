@@ -6,12 +6,12 @@
 use serde_json::Value;
 
 use super::Tree;
-use crate::rules;
+use crate::rules::RULES;
 
 /// Networks, runtimes and key stores in the closure of a pure crate, each with the way that leads there.
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
-    for member in rules::PURE {
+    for member in &RULES.pure {
         if !tree
             .metadata
             .members()
@@ -25,7 +25,8 @@ pub fn check(tree: &Tree) -> Vec<String> {
         }
         let closure = tree.metadata.closure(member);
         problems.extend(
-            rules::NEVER_REACHED
+            RULES
+                .never_reached
                 .iter()
                 .filter_map(|banned| closure.get(*banned))
                 .cloned(),
@@ -38,10 +39,11 @@ pub fn check(tree: &Tree) -> Vec<String> {
 pub fn reach(tree: &Tree) -> Vec<String> {
     let members = tree.metadata.members();
     let mut problems = Vec::new();
-    let named = rules::UNREACHABLE
+    let named = RULES
+        .unreachable
         .iter()
         .flat_map(|(from, never)| [*from].into_iter().chain(never.iter().copied()));
-    let lists = [rules::ADAPTERS_NEVER_REACH, rules::KERNEL, rules::USER_LAND];
+    let lists = [&RULES.adapters_never_reach, &RULES.kernel, &RULES.user_land];
     let listed = lists.into_iter().flatten().copied();
     let mut gone: Vec<&str> = named.chain(listed).collect();
     gone.sort_unstable();
@@ -53,12 +55,12 @@ pub fn reach(tree: &Tree) -> Vec<String> {
     );
     for member in &members {
         let adapter =
-            member.metadata.pointer("/agentos/layer").and_then(Value::as_u64) == Some(rules::ADAPTERS);
-        let row = rules::UNREACHABLE.iter().find(|(from, _)| *from == member.name);
-        let mut never: Vec<&str> = row.map(|(_, never)| never.to_vec()).unwrap_or_default();
-        never.extend(rules::ADAPTERS_NEVER_REACH.iter().filter(|_| adapter));
-        let in_kernel = rules::KERNEL.contains(&member.name.as_str());
-        never.extend(rules::USER_LAND.iter().filter(|_| in_kernel));
+            member.metadata.pointer("/agentos/layer").and_then(Value::as_u64) == Some(RULES.adapters);
+        let row = RULES.unreachable.get(member.name.as_str());
+        let mut never: Vec<&str> = row.cloned().unwrap_or_default();
+        never.extend(RULES.adapters_never_reach.iter().filter(|_| adapter));
+        let in_kernel = RULES.kernel.contains(&member.name.as_str());
+        never.extend(RULES.user_land.iter().filter(|_| in_kernel));
         let closure = tree.metadata.closure(&member.name);
         problems.extend(
             never
@@ -80,12 +82,12 @@ pub fn features(tree: &Tree) -> Vec<String> {
             .filter(|dependency| !dependency.is_dev())
         {
             let (from, to) = (&member.name, dependency.name.as_str());
-            let closed = rules::CLOSED_FEATURES.iter().find(|(name, _)| *name == to);
-            let asked = closed.iter().flat_map(|(_, closed)| *closed);
+            let closed = RULES.closed_features.get(to);
+            let asked = closed.into_iter().flatten();
             let open = asked.filter(|feature| dependency.features.iter().any(|on| on == *feature));
             problems
                 .extend(open.map(|feature| format!("`{from}` turns on the feature `{feature}` of `{to}`")));
-            if rules::NO_DEFAULTS.contains(&to) && dependency.uses_default_features {
+            if RULES.no_defaults.contains(&to) && dependency.uses_default_features {
                 problems.push(format!("`{from}` uses the default features of `{to}`"));
             }
         }
@@ -102,7 +104,7 @@ mod tests {
 
     fn with(extra: &[Member<'_>]) -> Vec<String> {
         let mut members: Vec<Member<'_>> = extra.to_vec();
-        for name in rules::PURE {
+        for name in &RULES.pure {
             if !extra.iter().any(|(member, ..)| member == name) {
                 members.push((name, json!(0), &[]));
             }
@@ -134,11 +136,12 @@ mod tests {
 
     /// What `reach` says of these members in a workspace where all that the tables name is there.
     fn reached(extra: &[Member<'_>]) -> Vec<String> {
-        let all = rules::UNREACHABLE
+        let all = RULES
+            .unreachable
             .iter()
             .flat_map(|(from, never)| [*from].into_iter().chain(never.iter().copied()))
             .chain(["agentos-credentials", "agentos-evidence", "agentos-executor"])
-            .chain(rules::KERNEL.iter().chain(rules::USER_LAND).copied());
+            .chain(RULES.kernel.iter().chain(&RULES.user_land).copied());
         let mut members: Vec<Member<'_>> = extra.to_vec();
         for name in all {
             if !members.iter().any(|(member, ..)| *member == name) {

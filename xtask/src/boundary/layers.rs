@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Tree;
 use crate::metadata::Package;
-use crate::rules;
+use crate::rules::RULES;
 
 /// Where a member stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,13 +47,13 @@ pub fn arrows(tree: &Tree) -> Vec<String> {
             let (Some(a), Some(b)) = (layers.get(from), layers.get(to)) else {
                 continue;
             };
-            if to == rules::DEV_ONLY {
+            if to == RULES.dev_only {
                 if !dependency.is_dev() {
                     problems.push(format!("`{from}` depends on `{to}` outside its tests"));
                 }
                 continue;
             }
-            if rules::SAME_LAYER.contains(&(from, to)) {
+            if is_listed(from, to) {
                 used.insert((from, to));
             }
             problems.extend(judge((from, *a), (to, *b)));
@@ -63,19 +63,27 @@ pub fn arrows(tree: &Tree) -> Vec<String> {
         }
     }
     problems.extend(unnamed_apps(&layers));
-    for entry in rules::SAME_LAYER.iter().filter(|entry| !used.contains(*entry)) {
+    let arrows = RULES
+        .same_layer
+        .iter()
+        .flat_map(|(from, all)| all.iter().map(|to| (*from, *to)));
+    for (from, to) in arrows.filter(|arrow| !used.contains(arrow)) {
         problems.push(format!(
-            "the exception `{}` -> `{}` is used by nobody: remove it from the table",
-            entry.0, entry.1
+            "the exception `{from}` -> `{to}` is used by nobody: remove it from the table"
         ));
     }
     problems
 }
 
+/// Tells whether an arrow inside one layer is in the table.
+fn is_listed(from: &str, to: &str) -> bool {
+    RULES.same_layer.get(from).is_some_and(|all| all.contains(&to))
+}
+
 /// Judges an arrow of a front end, which may name words, and of the other members those in its row.
 fn judge_front_end(from: &str, (to, b): (&str, Layer)) -> Option<String> {
-    let (_, named) = rules::FRONT_ENDS.iter().find(|(app, _)| *app == from)?;
-    let is_word = matches!(b, Layer::Product(rules::WORDS));
+    let named = RULES.front_ends.get(from)?;
+    let is_word = matches!(b, Layer::Product(layer) if layer == RULES.words);
     (!is_word && !named.contains(&to)).then(|| {
         let named = named.join("`, `");
         format!("`{from}` is a front end and names words and `{named}` only, but depends on `{to}`")
@@ -84,21 +92,21 @@ fn judge_front_end(from: &str, (to, b): (&str, Layer)) -> Option<String> {
 
 /// Finds programs without a row of their own, which nothing would hold to the host.
 fn unnamed_apps(layers: &BTreeMap<&str, Layer>) -> Vec<String> {
-    let is_named = |name: &str| rules::FRONT_ENDS.iter().any(|(app, _)| *app == name);
     let is_dev = |name: &str| {
-        let mut folders = rules::FOLDERS.iter();
-        folders.any(|(package, folder)| *package == name && folder.starts_with("crates/dev/"))
+        let folder = RULES.folders.get(name);
+        folder.is_some_and(|folder| folder.starts_with("crates/dev/"))
     };
     let apps = layers
         .iter()
-        .filter(|(_, layer)| matches!(layer, Layer::Product(rules::APPS)));
-    apps.filter(|(name, _)| !is_named(name) && !is_dev(name))
+        .filter(|(_, layer)| matches!(layer, Layer::Product(layer) if *layer == RULES.apps));
+    apps.filter(|(name, _)| !RULES.front_ends.contains_key(*name) && !is_dev(name))
         .map(|(name, _)| format!("`{name}` is a program without a row among the front ends"))
         .collect()
 }
 
 fn judge((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<String> {
-    if rules::ONLY
+    if RULES
+        .only
         .iter()
         .any(|(owner, only)| *owner == from && !only.contains(&to))
     {
@@ -109,7 +117,7 @@ fn judge((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<String> {
     match (a, b) {
         (Layer::Product(high), Layer::Product(low)) if high > low => None,
         (Layer::Product(same), Layer::Product(other)) if same == other => {
-            let listed = rules::SAME_LAYER.contains(&(from, to));
+            let listed = is_listed(from, to);
             (!listed).then(|| {
                 format!("`{from}` and `{to}` are both in layer {same}, and the arrow is not in the table")
             })
@@ -117,8 +125,8 @@ fn judge((from, a): (&str, Layer), (to, b): (&str, Layer)) -> Option<String> {
         (Layer::Product(low), Layer::Product(high)) => {
             Some(format!("`{from}` (layer {low}) depends on `{to}` (layer {high})"))
         }
-        // The row of `ONLY` was asked above: without one, automation links nothing.
-        (Layer::Automation, Layer::Product(0)) if rules::ONLY.iter().any(|(owner, _)| *owner == from) => None,
+        // The row of `only` was asked above: without one, automation links nothing.
+        (Layer::Automation, Layer::Product(0)) if RULES.only.contains_key(from) => None,
         (Layer::Automation, _) => Some(format!(
             "`{from}` is automation and links no product crate, but depends on `{to}`"
         )),
@@ -143,16 +151,13 @@ pub fn owners(tree: &Tree) -> Vec<String> {
             .filter(|dependency| !names.contains(dependency.name.as_str()))
         {
             let (from, to) = (member.name.as_str(), dependency.name.as_str());
-            let owners = rules::OWNED
-                .iter()
-                .find(|(name, _)| *name == to)
-                .map(|(_, owners)| *owners);
+            let owners = RULES.owned.get(to);
             let owned = owners.is_some_and(|owners| owners.contains(&from));
             if owned {
                 used.insert((to, from));
             }
             let common =
-                rules::COMMON.contains(&to) || (dependency.is_dev() && rules::COMMON_IN_TESTS.contains(&to));
+                RULES.common.contains(&to) || (dependency.is_dev() && RULES.common_in_tests.contains(&to));
             match owners {
                 _ if owned || common => {}
                 Some(owners) => problems.push(format!(
@@ -163,7 +168,7 @@ pub fn owners(tree: &Tree) -> Vec<String> {
             }
         }
     }
-    for (dependency, owners) in rules::OWNED {
+    for (dependency, owners) in &RULES.owned {
         for owner in owners
             .iter()
             .filter(|owner| !used.contains(&(*dependency, **owner)))
@@ -203,15 +208,8 @@ mod tests {
             (
                 "outside its tests",
                 &[
-                    ("a", json!(1), &[(rules::DEV_ONLY, None)]),
-                    (rules::DEV_ONLY, json!("dev"), &[]),
-                ],
-            ),
-            (
-                "judges from outside",
-                &[
-                    ("agentos-gates", json!(5), &[("agentos-engine", None)]),
-                    ("agentos-engine", json!(4), &[]),
+                    ("a", json!(1), &[(RULES.dev_only, None)]),
+                    (RULES.dev_only, json!("dev"), &[]),
                 ],
             ),
             (
@@ -226,6 +224,13 @@ mod tests {
                 &[
                     ("xtask", json!("automation"), &[("agentos-chain", None)]),
                     ("agentos-chain", json!(1), &[]),
+                ],
+            ),
+            (
+                "judges from outside",
+                &[
+                    ("agentos-gates", json!(5), &[("agentos-engine", None)]),
+                    ("agentos-engine", json!(4), &[]),
                 ],
             ),
         ];
@@ -256,6 +261,15 @@ mod tests {
     }
 
     #[test]
+    fn automation_links_the_chain_of_a_tape() {
+        let problems = arrows(&workspace(&[
+            ("xtask", json!("automation"), &[("agentos-chain", None)]),
+            ("agentos-chain", json!(0), &[]),
+        ]));
+        assert!(!says(&problems, "agentos-chain"), "{problems:?}");
+    }
+
+    #[test]
     fn automation_links_no_product_and_test_support_only_words() {
         for (kind, layer, accepted) in [("automation", 0, false), ("dev", 1, false), ("dev", 0, true)] {
             let problems = arrows(&workspace(&[
@@ -271,22 +285,17 @@ mod tests {
     }
 
     #[test]
-    fn automation_links_the_chain_of_a_tape() {
-        let problems = arrows(&workspace(&[
-            ("xtask", json!("automation"), &[("agentos-chain", None)]),
-            ("agentos-chain", json!(0), &[]),
-        ]));
-        assert!(!says(&problems, "agentos-chain"), "{problems:?}");
-    }
-
-    #[test]
     fn a_good_arrow_is_accepted_and_an_unused_exception_is_not() {
         let problems = arrows(&workspace(&[
-            ("a", json!(1), &[("b", None), (rules::DEV_ONLY, Some("dev"))]),
+            ("a", json!(1), &[("b", None), (RULES.dev_only, Some("dev"))]),
             ("b", json!(0), &[]),
-            (rules::DEV_ONLY, json!("dev"), &[]),
+            (RULES.dev_only, json!("dev"), &[]),
         ]));
-        assert_eq!(problems.len(), rules::SAME_LAYER.len(), "{problems:?}");
+        assert_eq!(
+            problems.len(),
+            RULES.same_layer.values().map(Vec::len).sum::<usize>(),
+            "{problems:?}"
+        );
         assert!(says(&problems, "is used by nobody"));
     }
 

@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 use super::Tree;
 use crate::metadata::Package;
-use crate::rules;
+use crate::rules::RULES;
 
 /// Every manifest, the workspace's lints, and cargo's own settings.
 pub fn check(tree: &Tree) -> Vec<String> {
@@ -40,7 +40,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
 
 /// An alias can stand before any command that cargo does not hold itself, such as `clippy`.
 fn alias(settings: &Table) -> Option<String> {
-    let (name, value) = rules::ALIAS;
+    let (name, value) = RULES.alias;
     let aliases = settings.get("alias").and_then(Value::as_table);
     let exact = aliases.is_some_and(|aliases| {
         aliases.len() == 1 && aliases.get(name).and_then(Value::as_str) == Some(value)
@@ -64,7 +64,7 @@ fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) 
     if folder != expected {
         problems.push(format!("`{name}` lives in `{folder}`, not in `{expected}`"));
     }
-    for field in rules::INHERITED {
+    for field in &RULES.inherited {
         let inherits = manifest
             .get("package")
             .and_then(|package| package.get(field))
@@ -73,7 +73,7 @@ fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) 
             problems.push(format!("`{name}` does not inherit `{field}` from the workspace"));
         }
     }
-    if rules::OWN_LINTS.iter().any(|(own, _)| *own == name) {
+    if RULES.own_lints.contains_key(name) {
         problems.extend(own_lints(name, manifest, workspace));
     } else if !manifest.get("lints").is_some_and(inherited) {
         problems.push(format!("`{name}` does not inherit the lints of the workspace"));
@@ -88,16 +88,17 @@ fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) 
 /// a layer is reported by `layers`; here it belongs nowhere.
 fn expected_folder(member: &Package) -> String {
     let name = member.name.as_str();
-    if let Some((_, folder)) = rules::FOLDERS.iter().find(|(package, _)| *package == name) {
+    if let Some(folder) = RULES.folders.get(name) {
         return (*folder).to_owned();
     }
-    let layer = member.metadata.pointer("/agentos/layer");
-    let of_layer = rules::LAYER_FOLDERS
-        .iter()
-        .find(|(declared, _)| layer.is_some_and(|layer| layer == *declared));
+    let layer = member
+        .metadata
+        .pointer("/agentos/layer")
+        .and_then(|layer| usize::try_from(layer.as_u64()?).ok());
+    let of_layer = layer.and_then(|layer| RULES.layer_folders.get(layer));
     of_layer.map_or_else(
         || format!("a folder of a layer, as `{name}`"),
-        |(_, folder)| format!("crates/{folder}/{name}"),
+        |folder| format!("crates/{folder}/{name}"),
     )
 }
 
@@ -108,7 +109,7 @@ fn own_lints(name: &str, manifest: &Table, workspace: &Table) -> Option<String> 
         .and_then(|all| all.get("lints"))
         .cloned();
     let mut wanted = wanted.unwrap_or_else(|| Value::Table(Table::new()));
-    for (tool, lint, level) in rules::OWN_LINT_LEVELS {
+    for (tool, lint, level) in &RULES.own_lint_levels {
         if let Some(tool) = wanted.get_mut(*tool).and_then(Value::as_table_mut) {
             tool.insert((*lint).to_owned(), Value::String((*level).to_owned()));
         }
@@ -125,7 +126,8 @@ fn lint_levels(manifest: &Table) -> Vec<String> {
     let lints = manifest
         .get("workspace")
         .and_then(|workspace| workspace.get("lints"));
-    rules::LINTS
+    RULES
+        .lints
         .iter()
         .filter_map(|(tool, lint, level)| {
             let set = lints
@@ -165,14 +167,14 @@ mod tests {
     }
 
     fn alias_line() -> String {
-        format!("[alias]\n{} = \"{}\"\n", rules::ALIAS.0, rules::ALIAS.1)
+        format!("[alias]\n{} = \"{}\"\n", RULES.alias.0, RULES.alias.1)
     }
 
     fn root(clippy_panic: &str) -> String {
         let mut text = "[workspace.lints.rust]\nunsafe_code = \"forbid\"\nmissing_docs = \"deny\"\n\
             [workspace.lints.clippy]\n"
             .to_owned();
-        for (tool, lint, level) in rules::LINTS.iter().filter(|(tool, ..)| *tool == "clippy") {
+        for (tool, lint, level) in RULES.lints.iter().filter(|(tool, ..)| *tool == "clippy") {
             let level = if (*tool, *lint) == ("clippy", "panic") {
                 clippy_panic
             } else {

@@ -7,7 +7,8 @@
 use toml::{Table, Value};
 
 use super::Tree;
-use crate::{rules, source};
+use crate::rules::RULES;
+use crate::source;
 
 /// Every rule about places.
 pub fn check(tree: &Tree) -> Vec<String> {
@@ -24,7 +25,7 @@ fn cargo_settings(tree: &Tree) -> Vec<String> {
     let files = tree.files.iter();
     files
         .filter(|file| file.split('/').any(|part| part == ".cargo"))
-        .filter(|file| !rules::CARGO_SETTINGS.contains(&file.as_str()))
+        .filter(|file| !RULES.cargo_settings.contains(&file.as_str()))
         .map(|file| {
             format!("`{file}` is not known: cargo may read it, and its settings can switch lints off")
         })
@@ -44,36 +45,27 @@ fn pulled_in(tree: &Tree) -> Vec<String> {
                 ));
             }
         }
-        for (number, line) in code.lines().enumerate() {
-            let words: Vec<&str> = line
-                .split_inclusive(|c: char| !c.is_alphanumeric() && c != '_')
-                .flat_map(|word| {
-                    let end = word
-                        .trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_')
-                        .len();
-                    [
-                        word.get(..end).unwrap_or_default(),
-                        word.get(end..).unwrap_or_default(),
-                    ]
-                })
-                .map(str::trim)
-                .filter(|word| !word.is_empty())
-                .collect();
-            let pulls = words
-                .windows(2)
-                .any(|pair| matches!(pair, ["include", "!" | "as" | ";" | "," | "}"]));
-            if pulls {
-                problems.push(format!("`{file}` line {}: `include!` pulls code in", number + 1));
-            }
-        }
+        let lines = code.lines().enumerate().filter(|(_, line)| pulls_in(line));
+        problems.extend(
+            lines.map(|(number, _)| format!("`{file}` line {}: `include!` pulls code in", number + 1)),
+        );
     }
     problems
 }
 
+/// Tells whether a line calls `include!` or takes it up under a name.
+fn pulls_in(line: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices("include").any(|(at, found)| {
+        let (before, after) = (line.get(..at), line.get(at + found.len()..).unwrap_or_default());
+        let is_whole = !before.is_some_and(|before| before.ends_with(is_word)) && !after.starts_with(is_word);
+        let after = after.trim_start();
+        is_whole && (after.starts_with(['!', ';', ',', '}']) || after == "as" || after.starts_with("as "))
+    })
+}
+
 fn beside_the_workspace(file: &str) -> bool {
-    rules::OWN_WORKSPACES
-        .iter()
-        .any(|(folder, _)| below(file, folder))
+    RULES.own_workspaces.keys().any(|folder| below(file, folder))
 }
 
 fn below(file: &str, folder: &str) -> bool {
@@ -94,13 +86,13 @@ fn own_workspaces(tree: &Tree) -> Vec<String> {
         .map(|list| list.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
     for folder in &excluded {
-        if !rules::OWN_WORKSPACES.iter().any(|(known, _)| known == folder) {
+        if !RULES.own_workspaces.contains_key(folder) {
             problems.push(format!(
                 "the workspace leaves out `{folder}`, and no table says why"
             ));
         }
     }
-    for (folder, _) in rules::OWN_WORKSPACES {
+    for folder in RULES.own_workspaces.keys() {
         if !excluded.contains(folder)
             || !tree
                 .files
@@ -122,9 +114,9 @@ fn own_workspaces(tree: &Tree) -> Vec<String> {
         let Some(folder) = file.strip_suffix("/Cargo.toml") else {
             continue;
         };
-        let known = members.iter().any(|member| member == folder)
-            || rules::OWN_WORKSPACES.iter().any(|(known, _)| *known == folder);
-        if !known && !file.starts_with(rules::FIXTURES) {
+        let known =
+            members.iter().any(|member| member == folder) || RULES.own_workspaces.contains_key(folder);
+        if !known && !file.starts_with(RULES.fixtures) {
             problems.push(format!(
                 "`{file}` is neither a member nor in the table of packages beside the workspace"
             ));
@@ -138,18 +130,13 @@ fn other_languages(tree: &Tree) -> Vec<String> {
     let programs: Vec<&String> = tree.files.iter().filter(|file| is_other_program(file)).collect();
     let homeless = programs
         .iter()
-        .filter(|file| {
-            !rules::OTHER_LANGUAGES
-                .iter()
-                .any(|(folder, _)| below(file, folder))
-        })
+        .filter(|file| !RULES.other_languages.keys().any(|folder| below(file, folder)))
         .map(|file| format!("`{file}` is not Rust, and no table says why it is here"));
-    let unused = rules::OTHER_LANGUAGES
-        .iter()
-        .filter(|(folder, _)| !programs.iter().any(|file| below(file, folder)))
-        .map(|(folder, _)| {
-            format!("`{folder}` holds no program in another language: remove it from the table")
-        });
+    let unused = RULES
+        .other_languages
+        .keys()
+        .filter(|folder| !programs.iter().any(|file| below(file, folder)))
+        .map(|folder| format!("`{folder}` holds no program in another language: remove it from the table"));
     homeless.chain(unused).collect()
 }
 
@@ -159,8 +146,8 @@ fn is_other_program(file: &str) -> bool {
         return false;
     };
     match name.rsplit_once('.') {
-        _ if file.starts_with(rules::FIXTURES) => false,
-        Some((_, ending)) => rules::OTHER_ENDINGS.contains(&ending),
+        _ if file.starts_with(RULES.fixtures) => false,
+        Some((_, ending)) => RULES.other_endings.contains(&ending),
         None => true,
     }
 }
@@ -170,12 +157,12 @@ fn real_servers(tree: &Tree) -> Vec<String> {
     let named = |file: &str| {
         let path = file.trim_end_matches(".rs");
         path.split('/')
-            .any(|part| rules::REAL_SERVER_MODULES.contains(&part))
+            .any(|part| RULES.real_server_modules.contains(&part))
     };
     tree.sources()
         .filter(|(file, text)| !named(file) && source::split(text).code.contains("LlamaServer"))
         .map(|(file, _)| {
-            let names = rules::REAL_SERVER_MODULES.join("` or `");
+            let names = RULES.real_server_modules.join("` or `");
             format!("`{file}` uses a real server: put it into a module named `{names}`")
         })
         .collect()
@@ -187,9 +174,10 @@ mod tests {
     use super::*;
 
     fn complete() -> Vec<(String, String)> {
-        let folders: Vec<String> = rules::OWN_WORKSPACES
-            .iter()
-            .map(|(folder, _)| format!("{folder:?}"))
+        let folders: Vec<String> = RULES
+            .own_workspaces
+            .keys()
+            .map(|folder| format!("{folder:?}"))
             .collect();
         let mut entries = vec![
             (
@@ -199,14 +187,16 @@ mod tests {
             (".cargo/config.toml".to_owned(), String::new()),
         ];
         entries.extend(
-            rules::OWN_WORKSPACES
-                .iter()
-                .map(|(folder, _)| (format!("{folder}/Cargo.toml"), String::new())),
+            RULES
+                .own_workspaces
+                .keys()
+                .map(|folder| (format!("{folder}/Cargo.toml"), String::new())),
         );
         entries.extend(
-            rules::OTHER_LANGUAGES
-                .iter()
-                .map(|(folder, _)| (format!("{folder}/run"), String::new())),
+            RULES
+                .other_languages
+                .keys()
+                .map(|folder| (format!("{folder}/run"), String::new())),
         );
         entries
     }

@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use super::Tree;
-use crate::{rules, source};
+use crate::rules::RULES;
+use crate::source;
 
 /// Every source file.
 pub fn files(tree: &Tree) -> Vec<String> {
@@ -13,10 +14,10 @@ pub fn files(tree: &Tree) -> Vec<String> {
     problems.extend(tree.files.iter().filter_map(|file| name(file)));
     problems.extend(tree.sources().flat_map(|(file, text)| content(file, text)));
     let scanned = tree.sources().count();
-    if scanned < rules::MIN_RUST_FILES {
+    if scanned < RULES.min_rust_files {
         problems.push(format!(
             "only {scanned} source files were found, at least {} are expected",
-            rules::MIN_RUST_FILES
+            RULES.min_rust_files
         ));
     }
     problems
@@ -38,9 +39,9 @@ fn content(file: &str, text: &str) -> Vec<String> {
     }
     let lines = text.lines().count();
     let most = if is_test(file) {
-        rules::MAX_TEST_LINES
+        RULES.max_test_lines
     } else {
-        rules::MAX_LINES
+        RULES.max_lines
     };
     if lines > most {
         problems.push(format!("`{file}` has {lines} lines, at most {most} are allowed"));
@@ -48,7 +49,7 @@ fn content(file: &str, text: &str) -> Vec<String> {
     let source = source::split(text);
     for (number, line) in source.comments.lines().enumerate() {
         let words = line.split(|c: char| !c.is_alphanumeric());
-        for word in words.filter(|word| rules::UNFINISHED.contains(word)) {
+        for word in words.filter(|word| RULES.unfinished.contains(word)) {
             problems.push(format!("`{file}` line {}: `{word}`", number + 1));
         }
     }
@@ -79,7 +80,7 @@ pub fn top_level(tree: &Tree) -> Vec<String> {
         .iter()
         .filter_map(|file| file.split('/').next())
         .collect();
-    let known: BTreeSet<&str> = rules::TOP_LEVEL.iter().copied().collect();
+    let known: BTreeSet<&str> = RULES.top_level.iter().copied().collect();
     let unknown = found.difference(&known).filter(|name| !name.starts_with('.'));
     let missing = known.difference(&found);
     unknown
@@ -95,7 +96,7 @@ mod tests {
 
     #[test]
     fn each_untidiness_is_found() {
-        let long = format!("//! header\n{}", "\n".repeat(rules::MAX_LINES));
+        let long = format!("//! header\n{}", "\n".repeat(RULES.max_lines));
         let cases = [
             ("crates/a/src/mod.rs", "//! header", "use `x.rs`"),
             ("crates/a/src/x.snap.new", "", "nobody accepted"),
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_test_file_may_be_longer() {
-        let text = format!("//! header\n{}", "\n".repeat(rules::MAX_LINES));
+        let text = format!("//! header\n{}", "\n".repeat(RULES.max_lines));
         assert_eq!(content("crates/a/src/x/tests.rs", &text), Vec::<String>::new());
         assert_eq!(content("crates/a/tests/it/main.rs", &text), Vec::<String>::new());
     }
@@ -138,7 +139,8 @@ mod tests {
 
     #[test]
     fn the_top_level_is_exact() {
-        let complete: Vec<(String, &str)> = rules::TOP_LEVEL
+        let complete: Vec<(String, &str)> = RULES
+            .top_level
             .iter()
             .map(|name| (format!("{name}/x"), ""))
             .collect();
