@@ -21,37 +21,27 @@ struct Table {
     scene: Vec<Scene>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Scene {
     gate: String,
-    #[serde(default)]
     args: Vec<String>,
-    #[serde(default)]
     files: BTreeMap<String, String>,
-    #[serde(default)]
     commit: bool,
-    #[serde(default)]
     dirty: BTreeMap<String, String>,
-    #[serde(default)]
     fresh: bool,
-    #[serde(default)]
     codes: Vec<i32>,
-    #[serde(default)]
     lands: Lands,
     cases: Vec<Case>,
 }
 
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Case {
     id: String,
     name: Option<String>,
-    #[serde(default)]
     more: Vec<String>,
-    #[serde(default)]
     input: String,
-    #[serde(default)]
     inputs: Vec<String>,
     file: Option<String>,
     codes: Option<Vec<i32>>,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::forged::{LOOKED, listed};
 use super::ground::{TOOL_USER, give_below, make_folders, make_link, put, remove_below, set_mode, starter};
 use super::runs::{HARMLESS, Program, Seen, seen};
+use super::table::{FolderFault, ForgedLink, UnsafeFolder, forged_caches};
 use super::whole::{entries, is_named};
 use crate::error::GateError;
 
@@ -20,36 +21,6 @@ pub(super) const LOOK: [&str; 3] = [
 if read -r store <.git/objects/info/alternates && cat \"$store/notes.txt\"; then exit 77; fi
 echo looked >found.txt",
 ];
-
-/// Folders of the cache, from the outermost, and what makes each one that somebody else could have written to. In the place
-/// of `*` is the repository's own folder.
-const UNSAFE: [(&str, &str, Fault); 14] = [
-    ("cache-foreign-base", "", Fault::Foreign),
-    ("cache-foreign-top", "agentos", Fault::Foreign),
-    ("cache-foreign-copies", "agentos/copies", Fault::Foreign),
-    ("cache-foreign-repository", "*", Fault::Foreign),
-    ("cache-open-base", "", Fault::Mode(0o777)),
-    ("cache-open-top", "agentos", Fault::Mode(0o777)),
-    ("cache-open-copies", "agentos/copies", Fault::Mode(0o777)),
-    ("cache-open-repository", "*", Fault::Mode(0o777)),
-    ("cache-group-top", "agentos", Fault::Mode(0o770)),
-    ("cache-group-repository", "*", Fault::Mode(0o770)),
-    ("cache-readable-repository", "*", Fault::Mode(0o755)),
-    ("cache-link-top", "agentos", Fault::Link),
-    ("cache-link-copies", "agentos/copies", Fault::Link),
-    ("cache-link-repository", "*", Fault::Link),
-];
-
-/// What makes a cache one that somebody else could have written to.
-#[derive(Debug, Clone, Copy)]
-enum Fault {
-    /// It belongs to somebody else.
-    Foreign,
-    /// It has this mode.
-    Mode(u32),
-    /// It is a link.
-    Link,
-}
 
 /// Where the copies of one repository lie.
 pub(super) struct Kept {
@@ -72,40 +43,51 @@ impl Kept {
         all
     }
 
-    /// Puts a link in the place of something in each base.
-    fn link_bases(&self, name: &str, to: &Path) -> Result<(), GateError> {
-        let place = |base: &PathBuf| {
-            if name.is_empty() {
-                base.clone()
-            } else {
-                base.join(name)
-            }
-        };
-        self.bases().iter().map(place).try_for_each(|place| {
-            remove_below(&place);
-            make_link(to, &place)
-        })
+    /// Returns the places that a pattern of the table stands for: one for each base, or one.
+    fn places(&self, pattern: &str) -> Vec<PathBuf> {
+        let folder = pattern.replace("{folder}", &self.folder.display().to_string());
+        let folder = folder.replace("{copies}", &self.copies.display().to_string());
+        if !folder.contains("{base}") {
+            return vec![folder.into()];
+        }
+        let place = |base: &PathBuf| folder.replace("{base}", &base.display().to_string()).into();
+        self.bases().iter().map(place).collect()
+    }
+
+    /// Forges a link: `elsewhere` must stay as it is, `private` not be shown.
+    fn forge(&self, link: &ForgedLink, elsewhere: &Path, private: &Path) -> Result<(), GateError> {
+        let to = link.to.replace("{elsewhere}", &elsewhere.display().to_string());
+        let to = PathBuf::from(to.replace("{private}", &private.display().to_string()));
+        let at = self.places(&link.at);
+        let gone = link.gone.iter().flat_map(|pattern| self.places(pattern));
+        gone.for_each(|place| remove_below(&place));
+        for file in link.file.iter().flat_map(|pattern| self.places(pattern)) {
+            file.parent().map_or(Ok(()), make_folders)?;
+            put(&file, &link.text)?;
+        }
+        at.iter().try_for_each(|place| make_link(&to, place))
     }
 }
 
 impl<'a> Program<'a> {
     /// Runs a tool over each forged cache.
     pub(super) fn forged_caches(&self) -> Result<Vec<Seen>, GateError> {
+        let caches = forged_caches()?;
         let mut all = Vec::new();
-        for (id, place, fault) in UNSAFE {
+        for row in &caches.unsafe_folders {
             // Only root can give a folder to somebody else.
-            if matches!(fault, Fault::Foreign) && starter()? != 0 {
+            if row.fault == FolderFault::Foreign && starter()? != 0 {
                 continue;
             }
-            all.push(match self.with_filled_cache(id)? {
-                Ok((program, kept)) => self.unsafe_cache(&program, &kept, (id, place, fault))?,
-                Err(why) => seen(id, false, why),
+            all.push(match self.with_filled_cache(&row.id)? {
+                Ok((program, kept)) => self.unsafe_cache(&program, &kept, row)?,
+                Err(why) => seen(&row.id, false, why),
             });
         }
-        for (id, forge) in LINKS {
-            all.push(match self.with_filled_cache(id)? {
-                Ok((program, kept)) => self.linked_cache(&program, &kept, (id, forge))?,
-                Err(why) => seen(id, false, why),
+        for row in &caches.links {
+            all.push(match self.with_filled_cache(&row.id)? {
+                Ok((program, kept)) => self.linked_cache(&program, &kept, row)?,
+                Err(why) => seen(&row.id, false, why),
             });
         }
         Ok(all)
@@ -126,19 +108,22 @@ impl<'a> Program<'a> {
         &self,
         program: &Program<'_>,
         kept: &Kept,
-        (id, place, fault): (&str, &str, Fault),
+        UnsafeFolder { id, place, fault }: &UnsafeFolder,
     ) -> Result<Seen, GateError> {
         let elsewhere = self.ground.caches().join(format!("{id}-elsewhere"));
-        kept.link_bases("files", &self.ground.outside().join("private"))?;
-        let place = match place {
+        for base in kept.bases() {
+            remove_below(&base.join("files"));
+            make_link(&self.ground.outside().join("private"), &base.join("files"))?;
+        }
+        let place = match place.as_str() {
             "*" => kept.folder.clone(),
             "" => program.cache.clone(),
             below => program.cache.join(below),
         };
-        match fault {
-            Fault::Foreign => give_below(&place, TOOL_USER)?,
-            Fault::Mode(mode) => set_mode(&place, mode)?,
-            Fault::Link => {
+        match *fault {
+            FolderFault::Foreign => give_below(&place, TOOL_USER)?,
+            FolderFault::Mode(mode) => set_mode(&place, mode)?,
+            FolderFault::Link => {
                 std::fs::rename(&place, &elsewhere).map_err(GateError::file(&place))?;
                 make_link(&elsewhere, &place)?;
             }
@@ -164,19 +149,14 @@ impl<'a> Program<'a> {
     }
 
     /// A cache that is closed to others, with a link in it: what it leads to is neither shown nor changed.
-    fn linked_cache(
-        &self,
-        program: &Program<'_>,
-        kept: &Kept,
-        (id, forge): (&str, Forge),
-    ) -> Result<Seen, GateError> {
+    fn linked_cache(&self, program: &Program<'_>, kept: &Kept, link: &ForgedLink) -> Result<Seen, GateError> {
         let elsewhere = self.ground.outside().join("elsewhere");
         remove_below(&elsewhere);
         make_folders(&elsewhere.join("folder"))?;
         put(&elsewhere.join("repository"), "/not/there\n")?;
         put(&elsewhere.join("file"), "canary\n")?;
         give_below(&elsewhere, self.ground.owner()?)?;
-        forge(kept, &elsewhere, &self.ground.outside().join("private"))?;
+        kept.forge(link, &elsewhere, &self.ground.outside().join("private"))?;
         if let Some(user) = self.ground.user {
             // Where an ordinary user starts the product, all is hers, as if she had made it.
             give_below(&program.cache, user)?;
@@ -192,56 +172,9 @@ impl<'a> Program<'a> {
         });
         let summaries = runs.map(|ended| ended.summary()).join(", ");
         Ok(seen(
-            id,
+            &link.id,
             held && same,
             format!("outside as before: {same}, {summaries}"),
         ))
     }
 }
-
-/// Forges something among what is kept, given a folder that must stay as it is and one that must not be shown.
-type Forge = fn(&Kept, &Path, &Path) -> Result<(), GateError>;
-
-/// Links in a cache that nobody else can write to.
-const LINKS: [(&str, Forge); 10] = [
-    ("cache-linked-base", |kept, elsewhere, _| {
-        kept.link_bases("", elsewhere)
-    }),
-    ("cache-linked-files", |kept, _, private| {
-        kept.link_bases("files", private)
-    }),
-    ("cache-linked-objects", |kept, _, private| {
-        kept.link_bases("objects", private)
-    }),
-    ("cache-linked-rules", |kept, elsewhere, _| {
-        kept.link_bases("rules", elsewhere)
-    }),
-    ("cache-linked-base-lock", |kept, elsewhere, _| {
-        kept.bases().iter().try_for_each(|base| {
-            remove_below(base);
-            make_link(&elsewhere.join("made"), &base.with_extension("lock"))
-        })
-    }),
-    ("cache-linked-salt", |kept, elsewhere, _| {
-        make_link(&elsewhere.join("file"), &kept.folder.join("salt"))
-    }),
-    ("cache-linked-run", |kept, elsewhere, _| {
-        put(&kept.folder.join("run-forged.lock"), "")?;
-        make_link(elsewhere, &kept.folder.join("run-forged"))
-    }),
-    ("cache-linked-run-lock", |kept, elsewhere, _| {
-        make_link(&elsewhere.join("made"), &kept.folder.join("run-forged.lock"))
-    }),
-    ("cache-linked-orphan", |kept, elsewhere, _| {
-        // Looked for when a repository is new here.
-        remove_below(&kept.folder);
-        make_link(elsewhere, &kept.copies.join("orphan"))
-    }),
-    ("cache-linked-in-orphan", |kept, elsewhere, _| {
-        remove_below(&kept.folder);
-        let orphan = kept.copies.join("orphan");
-        make_folders(&orphan)?;
-        put(&orphan.join("repository"), "/not/there\n")?;
-        make_link(elsewhere, &orphan.join("files"))
-    }),
-];

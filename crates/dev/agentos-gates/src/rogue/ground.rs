@@ -71,7 +71,7 @@ impl Ground {
         let token = format!("agentos-rogue-{}-{half}", std::process::id());
         let marker = format!("kept-apart {token}");
         let repository = witness::make_repository(&top)?;
-        suite::write_files(&repository)?;
+        suite::copy_files(&repository)?;
         let table = suite::read_table(python, &repository)?;
         lay_out(&top, &table, &marker)?;
         let listeners = Listeners::open(&top.join("outside"), &top.join("shown"), &token)?;

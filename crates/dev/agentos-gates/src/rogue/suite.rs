@@ -1,50 +1,18 @@
 //! The rogue's own files, as they lie in `scripts/rogue`, and the table of what they attempt.
 //!
-//! Owns: which files belong to the suite, reading the table. Never: makes an attempt.
+//! Owns: putting them into a repository, reading the table. Never: makes an attempt.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use super::ground::put;
+use super::ground::run_quietly;
+use crate::child::Ended;
 use crate::error::GateError;
 
-macro_rules! suite_file {
-    ($name:literal) => {
-        (
-            $name,
-            include_str!(concat!("../../../../../scripts/rogue/", $name)),
-        )
-    };
-}
-
-/// Every file of the rogue by its name in the copy.
-const FILES: &[(&str, &str)] = &[
-    suite_file!("beside.sh"),
-    suite_file!("rogue.py"),
-    suite_file!("runs.py"),
-    suite_file!("whole.py"),
-    suite_file!("attempts/__init__.py"),
-    suite_file!("attempts/architecture.py"),
-    suite_file!("attempts/base.py"),
-    suite_file!("attempts/descriptors.py"),
-    suite_file!("attempts/files.py"),
-    suite_file!("attempts/history.py"),
-    suite_file!("attempts/identity.py"),
-    suite_file!("attempts/interfaces.py"),
-    suite_file!("attempts/kernel.py"),
-    suite_file!("attempts/messages.py"),
-    suite_file!("attempts/modes.py"),
-    suite_file!("attempts/mounts.py"),
-    suite_file!("attempts/network.py"),
-    suite_file!("attempts/processes.py"),
-    suite_file!("attempts/proxy.py"),
-    suite_file!("attempts/reads.py"),
-    suite_file!("attempts/repository.py"),
-    suite_file!("attempts/scheduling.py"),
-    suite_file!("attempts/shares.py"),
-];
+/// Where the rogue's files lie: the gates are run from the tree that they were built in.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scripts/rogue");
 
 /// The processes outside that hold shared memory and messages.
 pub(super) const NEIGHBOUR: &str = include_str!("../../../../../scripts/rogue/neighbour.py");
@@ -68,35 +36,28 @@ pub(super) struct AttemptRow {
     pub(super) scene: String,
 }
 
-/// Writes the rogue's files into a folder.
-pub(super) fn write_files(folder: &Path) -> Result<(), GateError> {
-    let attempts = folder.join("attempts");
-    std::fs::create_dir_all(&attempts).map_err(GateError::file(&attempts))?;
-    for (name, text) in FILES {
-        put(&folder.join(name), text)?;
-    }
-    Ok(())
+/// Copies what the tool is shown of the rogue into a folder.
+pub(super) fn copy_files(folder: &Path) -> Result<(), GateError> {
+    let copy = "cp beside.sh rogue.py runs.py whole.py \"$0\" && cp -R attempts \"$0\"";
+    run_quietly(
+        Command::new("sh")
+            .args(["-c", copy])
+            .arg(folder)
+            .current_dir(FOLDER),
+    )
 }
 
 /// Reads the table from the rogue in `folder`, which makes no attempt when it lists them.
 pub(super) fn read_table(python: &Path, folder: &Path) -> Result<Vec<AttemptRow>, GateError> {
-    let failed = |source| GateError::Start {
-        program: python.to_owned(),
-        source,
-    };
-    let output = Command::new(python)
-        .args(["rogue.py", "--list"])
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(failed)?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let rows: Result<Vec<AttemptRow>, _> = text.lines().map(serde_json::from_str).collect();
+    let mut list = Command::new(python);
+    list.args(["rogue.py", "--list"]).current_dir(folder);
+    let ended = Ended::run(&mut list, "", None)?;
+    let rows: Result<Vec<AttemptRow>, _> = ended.stdout.lines().map(serde_json::from_str).collect();
     match rows {
-        Ok(rows) if output.status.success() && !rows.is_empty() => Ok(rows),
+        Ok(rows) if ended.code == Some(0) && !rows.is_empty() => Ok(rows),
         Ok(_) | Err(_) => Err(GateError::Usage(format!(
             "the rogue does not list its attempts: {}",
-            String::from_utf8_lossy(&output.stderr).trim_end()
+            ended.stderr.trim_end()
         ))),
     }
 }

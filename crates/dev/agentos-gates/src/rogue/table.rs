@@ -1,6 +1,6 @@
 //! The tables of the rogue: kinds of holes with their cases, and runs with what must come of them.
 //!
-//! Owns: reading `classes.toml` and `runs.toml` in `scripts/rogue`. Never: judges a run.
+//! Owns: reading `caches.toml`, `classes.toml` and `runs.toml` in `scripts/rogue`. Never: judges a run.
 
 use std::collections::BTreeSet;
 
@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::error::GateError;
 
 const CLASSES: &str = include_str!("../../../../../scripts/rogue/classes.toml");
+const CACHES: &str = include_str!("../../../../../scripts/rogue/caches.toml");
 const RUNS: &str = include_str!("../../../../../scripts/rogue/runs.toml");
 
 /// A kind of hole, where it was reported, and its cases.
@@ -47,17 +48,14 @@ pub(super) struct RunGroup {
 }
 
 /// One run, and what must come of it; what is not stated may be anything.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct RunRow {
     pub(super) id: String,
     pub(super) mode: Option<String>,
     pub(super) program: Option<Vec<String>>,
-    #[serde(default)]
     pub(super) flags: Vec<String>,
-    #[serde(default)]
     pub(super) lands: bool,
-    #[serde(default)]
     pub(super) refused: bool,
     pub(super) status: Option<String>,
     pub(super) outcome: Option<String>,
@@ -75,6 +73,51 @@ pub(super) fn run_groups() -> Result<Vec<RunGroup>, GateError> {
     Ok(toml::from_str::<Table>(RUNS)?.group)
 }
 
+/// Caches that somebody forged.
+#[derive(Debug, Deserialize)]
+pub(super) struct ForgedCaches {
+    #[serde(rename = "unsafe")]
+    pub(super) unsafe_folders: Vec<UnsafeFolder>,
+    pub(super) links: Vec<ForgedLink>,
+}
+
+/// A folder that somebody else could have written to.
+#[derive(Debug, Deserialize)]
+pub(super) struct UnsafeFolder {
+    pub(super) id: String,
+    pub(super) place: String,
+    pub(super) fault: FolderFault,
+}
+
+/// What makes a folder one that somebody else could have written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum FolderFault {
+    /// It belongs to somebody else.
+    Foreign,
+    /// It is a link.
+    Link,
+    /// It has this mode.
+    Mode(u32),
+}
+
+/// A link in a cache that nobody else can write to.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ForgedLink {
+    pub(super) id: String,
+    pub(super) gone: Option<String>,
+    pub(super) file: Option<String>,
+    pub(super) text: String,
+    pub(super) at: String,
+    pub(super) to: String,
+}
+
+/// Returns the caches to forge.
+pub(super) fn forged_caches() -> Result<ForgedCaches, GateError> {
+    Ok(toml::from_str(CACHES)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +130,8 @@ mod tests {
         let groups = run_groups().unwrap();
         let counts: Vec<usize> = groups.iter().map(|group| group.runs.len()).collect();
         assert_eq!(counts, [12, 13, 3]);
+        let caches = forged_caches().unwrap();
+        assert_eq!((caches.unsafe_folders.len(), caches.links.len()), (14, 10));
         for run in groups.iter().flat_map(|group| &group.runs) {
             let stated = [
                 run.status.is_some(),
