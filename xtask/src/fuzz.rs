@@ -4,7 +4,6 @@
 //! `crates/dev/agentos-fuzz`. Findings stay in `outputs/fuzz/` until a person makes a test of them.
 
 mod outcome;
-mod seeds;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -153,7 +152,7 @@ fn run_one(sh: &Shell, target: &str, seconds: u64) -> Result<Outcome> {
     let findings = sh.create_dir(format!("{OUTPUT}/findings/{target}"))?;
     let (program, committed) = (program(sh, target)?, format!("{COMMITTED}/{target}"));
     let seeds = match target {
-        "land" => Some(seeds::write(sh, Path::new(OUTPUT), MOST_BYTES)?),
+        "land" => Some(make_seeds(sh)?),
         _ => None,
     };
     let limits = [
@@ -173,6 +172,19 @@ fn run_one(sh: &Shell, target: &str, seconds: u64) -> Result<Outcome> {
     let outcome = Outcome::read(target, took, &log, ended.status.success());
     say(outcome.line());
     Ok(outcome)
+}
+
+/// Makes seeds of the landing corpus.
+fn make_seeds(sh: &Shell) -> Result<PathBuf> {
+    let seeds = sh.create_dir(format!("{OUTPUT}/seeds"))?;
+    let most = MOST_BYTES.to_string();
+    cmd!(
+        sh,
+        "cargo run --quiet --package agentos-fuzz --example seeds -- {seeds} {most}"
+    )
+    .quiet()
+    .run()?;
+    Ok(seeds)
 }
 
 /// Replaces what the fuzzer found before by the fewest inputs that reach as much as all that it learned since.

@@ -2,7 +2,7 @@
 //!
 //! Owns: reading `fixtures/landing` and making a repository of a base. Never: judges.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -40,6 +40,8 @@ pub struct Input {
     /// What the model wrote. `{{OUTER}}` stands for the folder around the repository.
     #[serde(rename = "input")]
     pub text: String,
+    delta: BTreeMap<String, serde_json::Value>,
+    chat_files: Vec<String>,
 }
 
 /// One base: the files at HEAD, and those of the commit before, where the model saw another state.
@@ -93,6 +95,24 @@ impl Corpus {
     /// The inputs made for a base.
     pub fn inputs<'a>(&'a self, base: &'a Base) -> impl Iterator<Item = &'a Input> {
         self.inputs.iter().filter(|input| input.base_id == base.id)
+    }
+
+    /// Returns each input with the files it speaks of, as the fuzz target `land` reads them: `path NUL content NUL … answer`.
+    /// One of more than `most_bytes` is left out.
+    #[must_use]
+    pub fn seeds(&self, most_bytes: usize) -> Vec<(&str, Vec<u8>)> {
+        let bases: BTreeMap<&str, &Base> = self.bases.iter().map(|base| (base.id.as_str(), base)).collect();
+        let seeds = self.inputs.iter().filter_map(|input| {
+            let base = bases.get(input.base_id.as_str())?;
+            let touched: BTreeSet<&String> = input.delta.keys().chain(&input.chat_files).collect();
+            let content = |path: &String| self.blobs.get(&base.base.get(path)?.1);
+            let files = touched
+                .into_iter()
+                .filter_map(|path| Some([path.as_str(), "\0", content(path)?, "\0"]));
+            let text: String = files.flatten().chain([input.text.as_str()]).collect();
+            Some((input.id.as_str(), text.into_bytes()))
+        });
+        seeds.filter(|(_, seed)| seed.len() <= most_bytes).collect()
     }
 
     /// How many inputs have a class of this kind.
@@ -164,4 +184,33 @@ fn lines<T: DeserializeOwned>(file: &str) -> io::Result<Vec<T>> {
     text.lines()
         .map(|line| serde_json::from_str(line).map_err(io::Error::other))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_holds_the_files_that_the_answer_speaks_of() {
+        let input = r#"{"id":"x.clean","base_id":"x","class":"clean","expect":"land","expected_tree":"",
+            "input":"--- a/f\n","delta":{"f":null,"new":null},"chat_files":["f","g"]}"#;
+        let base = r#"{"id":"x","base_tree":"","seen":null,
+            "base":{"f":["100644","1"],"g":["100644","2"],"other":["100644","1"]}}"#;
+        let blob = |sha: &str, text: &str| (sha.to_owned(), text.to_owned());
+        let corpus = Corpus {
+            bases: vec![serde_json::from_str(base).unwrap()],
+            inputs: vec![serde_json::from_str(input).unwrap()],
+            blobs: BTreeMap::from([blob("1", "one\n"), blob("2", "two\n")]),
+        };
+        let seed = b"f\0one\n\0g\0two\n\0--- a/f\n".to_vec();
+        assert_eq!(corpus.seeds(seed.len()), [("x.clean", seed.clone())]);
+        assert_eq!(corpus.seeds(seed.len() - 1), []);
+    }
+
+    #[test]
+    fn the_corpus_makes_seeds() {
+        let corpus = Corpus::read().unwrap();
+        let count = corpus.seeds(16 << 10).len();
+        assert!(count > 100, "{count}");
+    }
 }
