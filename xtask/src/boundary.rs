@@ -33,73 +33,40 @@ pub struct Tree {
 
 type Rule = fn(&Tree) -> Vec<String>;
 
-const CHECKS: &[(&str, &str, Rule)] = &[
-    ("layers", "arrows point to lower layers", layers::arrows),
-    (
-        "owners",
-        "outside crates are used by their owners alone",
-        layers::owners,
-    ),
-    (
-        "closure",
-        "words, decisions and the writer reach no network, runtime or key store",
-        closure::check,
-    ),
-    (
-        "reach",
-        "no tool, and nothing that talks to one, reaches the writer, the keys or the record",
-        closure::reach,
-    ),
-    (
-        "features",
-        "no feature of an outside crate opens a door",
-        closure::features,
-    ),
-    (
-        "packages",
-        "packages are named and set up alike",
-        manifests::check,
-    ),
-    (
-        "bans",
-        "dangerous calls are banned outside their owners",
-        bans::grants,
-    ),
-    (
-        "silencers",
-        "no ban is switched off in a source file",
-        bans::silencers,
-    ),
-    ("places", "all code lies where the rules look", places::check),
-    ("tables", "the tables of the rules hold nothing twice", |_| {
-        rules::doubled(rules::TEXT)
-    }),
-    ("tidy", "files are headed, short and finished", tidy::files),
-    (
-        "top-level",
-        "the top of the repository is as stated",
-        tidy::top_level,
-    ),
+/// Every check by its id; what it is called stands in `gates.toml`.
+const CHECKS: &[(&str, Rule)] = &[
+    ("layers", layers::arrows),
+    ("owners", layers::owners),
+    ("closure", closure::check),
+    ("reach", closure::reach),
+    ("features", closure::features),
+    ("packages", manifests::check),
+    ("bans", bans::grants),
+    ("silencers", bans::silencers),
+    ("places", places::check),
+    ("tables", |_| rules::doubled(rules::TEXT)),
+    ("tidy", tidy::files),
+    ("top-level", tidy::top_level),
 ];
 
-/// Returns the ids and names of the checks, in order.
+/// Returns the ids of the checks, in order.
 #[cfg(test)]
-pub fn checks() -> impl Iterator<Item = (&'static str, &'static str)> {
-    CHECKS.iter().map(|(id, name, _)| (*id, *name))
+pub fn ids() -> Vec<&'static str> {
+    CHECKS.iter().map(|(id, _)| *id).collect()
 }
 
-/// Runs every check.
+/// Runs every check; `names` are those of the list of gates.
 ///
 /// # Errors
-/// When the tree cannot be read at all: then nothing was judged.
-pub fn run(sh: &Shell) -> Result<Vec<Check>> {
+/// When the rules or the tree cannot be read at all: then nothing was judged.
+pub fn run(sh: &Shell, names: &BTreeMap<&str, &str>) -> Result<Vec<Check>> {
     rules::read()?;
     let tree = Tree::load(sh)?;
-    let judged = CHECKS.iter().map(|(id, name, rule)| {
+    let judged = CHECKS.iter().map(|(id, rule)| {
         let details = rule(&tree);
         Check {
             id: (*id).to_owned(),
-            name: (*name).to_owned(),
+            name: names.get(id).unwrap_or(id).to_string(),
             status: if details.is_empty() {
                 Status::Passed
             } else {
@@ -146,6 +113,16 @@ impl Tree {
             .iter()
             .map(|(file, text)| (file.as_str(), text.as_str()))
             .filter(|(file, _)| file.ends_with(".rs") && !file.starts_with(RULES.fixtures))
+    }
+
+    /// Reads a file of settings.
+    fn toml(&self, file: &str) -> Result<toml::Table, String> {
+        let text = self
+            .texts
+            .get(file)
+            .ok_or_else(|| format!("`{file}` is missing"))?;
+        let table: Result<toml::Table, toml::de::Error> = text.parse();
+        table.map_err(|error| format!("`{file}` is not TOML: {}", error.message()))
     }
 
     /// The folder of a member, from the top of the repository.

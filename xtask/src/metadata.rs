@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
+use serde_json::Value;
 use xshell::{Shell, cmd};
 
 /// The resolved workspace.
@@ -37,7 +38,7 @@ pub struct Package {
     pub dependencies: Vec<Dependency>,
     /// `[package.metadata]`.
     #[serde(default)]
-    pub metadata: serde_json::Value,
+    pub metadata: Value,
 }
 
 /// One declared dependency.
@@ -58,33 +59,8 @@ pub struct Dependency {
 /// The resolved graph.
 #[derive(Debug, Default, Deserialize)]
 pub struct Resolve {
-    /// One node a package.
-    pub nodes: Vec<Node>,
-}
-
-/// One package in the graph.
-#[derive(Debug, Default, Deserialize)]
-pub struct Node {
-    /// The package id.
-    pub id: String,
-    /// What it really uses, with the features that are on.
-    pub deps: Vec<NodeDependency>,
-}
-
-/// One edge of the graph.
-#[derive(Debug, Default, Deserialize)]
-pub struct NodeDependency {
-    /// The package id at its end.
-    pub pkg: String,
-    /// Why it is there.
-    pub dep_kinds: Vec<NodeDependencyKind>,
-}
-
-/// Why an edge is there.
-#[derive(Debug, Default, Deserialize)]
-pub struct NodeDependencyKind {
-    /// None for a normal one, else `dev` or `build`.
-    pub kind: Option<String>,
+    /// One node a package: its id, and what it really uses with the features that are on.
+    pub nodes: Vec<Value>,
 }
 
 impl Dependency {
@@ -127,11 +103,9 @@ impl Metadata {
             .iter()
             .map(|package| (package.id.as_str(), package.name.as_str()))
             .collect();
-        let nodes: BTreeMap<&str, &Node> = self
-            .resolve
-            .nodes
-            .iter()
-            .map(|node| (node.id.as_str(), node))
+        let nodes = self.resolve.nodes.iter();
+        let nodes: BTreeMap<&str, &Value> = nodes
+            .filter_map(|node| Some((node.get("id")?.as_str()?, node)))
             .collect();
         let start = self.members().into_iter().find(|package| package.name == member);
         let mut found = BTreeMap::new();
@@ -140,17 +114,25 @@ impl Metadata {
             .into_iter()
             .collect();
         while let Some((id, way)) = open.pop() {
-            for edge in nodes.get(id).into_iter().flat_map(|node| &node.deps) {
-                let used = edge
-                    .dep_kinds
-                    .iter()
-                    .any(|kind| kind.kind.as_deref() != Some("dev"));
-                let Some(name) = names.get(edge.pkg.as_str()).filter(|_| used) else {
+            let edges = nodes.get(id).and_then(|node| node.get("deps")?.as_array());
+            for edge in edges.into_iter().flatten() {
+                let kinds = edge
+                    .get("dep_kinds")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten();
+                let used = kinds
+                    .filter(|kind| kind.get("kind").and_then(Value::as_str) != Some("dev"))
+                    .count()
+                    > 0;
+                let package = edge.get("pkg").and_then(Value::as_str).filter(|_| used);
+                let Some((package, name)) = package.and_then(|package| Some((package, names.get(package)?)))
+                else {
                     continue;
                 };
                 let way = format!("{way} -> {name}");
                 if found.insert((*name).to_owned(), way.clone()).is_none() {
-                    open.push((&edge.pkg, way));
+                    open.push((package, way));
                 }
             }
         }

@@ -81,16 +81,8 @@ impl Environment {
             .context("no Python 3.11 or later with `venv` was found")?;
         let (folder, requirements, own) = (self.folder, self.requirements, self.own(sh));
         run_quietly(cmd!(sh, "{base} -m venv {folder}"))?;
-        let pip = [
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "-r",
-            requirements,
-        ];
-        run_quietly(cmd!(sh, "{own} {pip...}"))?;
+        let pip = cmd!(sh, "{own} -m pip install --quiet --disable-pip-version-check");
+        run_quietly(pip.args(["-r", requirements]))?;
         self.find(sh)
             .context("the packages were installed but cannot be imported")
     }

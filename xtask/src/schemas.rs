@@ -73,18 +73,12 @@ fn generated(sh: &Shell, binaries: &Path) -> Result<Files> {
     let names = cmd!(sh, "{agentos} schema --list").quiet().read()?;
     ensure!(!names.is_empty(), "`agentos schema --list` names nothing");
     for name in names.lines().map(str::trim) {
-        insert(
-            &mut files,
-            name,
-            &cmd!(sh, "{agentos} schema {name}").quiet().read()?,
-        )?;
+        let text = cmd!(sh, "{agentos} schema {name}").quiet().read()?;
+        insert(&mut files, name, &text)?;
     }
     for name in OF_GATES {
-        insert(
-            &mut files,
-            name,
-            &cmd!(sh, "{gate} --schema {name}").quiet().read()?,
-        )?;
+        let text = cmd!(sh, "{gate} --schema {name}").quiet().read()?;
+        insert(&mut files, name, &text)?;
     }
     let reference = cmd!(sh, "{agentos} man --reference").quiet().output()?.stdout;
     files.insert(REFERENCE.to_owned(), String::from_utf8(reference)?);

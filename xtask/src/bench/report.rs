@@ -32,16 +32,6 @@ pub enum Expect {
     Refuse,
 }
 
-impl Expect {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Land => "land",
-            Self::Either => "either",
-            Self::Refuse => "refuse",
-        }
-    }
-}
-
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -369,7 +359,11 @@ fn class_table(report: &Report) -> Vec<String> {
         format!("|---|---|{}", "--:|".repeat(heads.len() - 2)),
     ];
     for class in &report.classes {
-        let expect: Vec<&str> = class.expect.iter().map(|expect| expect.word()).collect();
+        let expect: Vec<String> = class
+            .expect
+            .iter()
+            .map(|expect| format!("{expect:?}").to_lowercase())
+            .collect();
         let mut cells = vec![class.class.clone(), expect.join(" or "), class.cases.to_string()];
         cells.extend(report.tools.iter().map(|tool| match class.tools.get(&tool.tool) {
             None => "–".to_owned(),

@@ -16,7 +16,7 @@ const LISTS: &[&str] = &["disallowed-methods", "disallowed-types", "disallowed-m
 /// Every clippy file against the root's and the table of grants.
 pub fn grants(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
-    let root = match read(tree, ".clippy.toml") {
+    let root = match tree.toml(".clippy.toml") {
         Ok(root) => root,
         Err(problem) => return vec![problem],
     };
@@ -33,7 +33,7 @@ pub fn grants(tree: &Tree) -> Vec<String> {
             continue;
         };
         judged.insert(folder);
-        match read(tree, file) {
+        match tree.toml(file) {
             Ok(local) => {
                 problems.extend(compare(file, &root, &local, granted));
                 if RULES.walkers.contains(&folder) {
@@ -58,15 +58,6 @@ fn lacking_walk_bans(file: &str, local: &Table) -> Vec<String> {
     lacking
         .map(|path| format!("`{file}` leaves out the ban of `{path}`"))
         .collect()
-}
-
-fn read(tree: &Tree, file: &str) -> Result<Table, String> {
-    let text = tree
-        .texts
-        .get(file)
-        .ok_or_else(|| format!("`{file}` is missing"))?;
-    text.parse()
-        .map_err(|error: toml::de::Error| format!("`{file}` is not TOML: {}", error.message()))
 }
 
 /// All bans of a file by the call they name.

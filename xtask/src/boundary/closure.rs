@@ -10,27 +10,21 @@ use crate::rules::RULES;
 
 /// Networks, runtimes and key stores in the closure of a pure crate, each with the way that leads there.
 pub fn check(tree: &Tree) -> Vec<String> {
+    let members = tree.metadata.members();
     let mut problems = Vec::new();
     for member in &RULES.pure {
-        if !tree
-            .metadata
-            .members()
-            .iter()
-            .any(|package| package.name == *member)
-        {
+        if !members.iter().any(|package| package.name == *member) {
             problems.push(format!(
                 "`{member}` is not in the workspace: the table is out of date"
             ));
             continue;
         }
         let closure = tree.metadata.closure(member);
-        problems.extend(
-            RULES
-                .never_reached
-                .iter()
-                .filter_map(|banned| closure.get(*banned))
-                .cloned(),
-        );
+        let reached = RULES
+            .never_reached
+            .iter()
+            .filter_map(|banned| closure.get(*banned));
+        problems.extend(reached.cloned());
     }
     problems
 }

@@ -11,7 +11,7 @@ use crate::rules::RULES;
 /// Every manifest, the workspace's lints, and cargo's own settings.
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
-    let workspace = match read(tree, "Cargo.toml") {
+    let workspace = match tree.toml("Cargo.toml") {
         Ok(manifest) => {
             problems.extend(lint_levels(&manifest));
             manifest
@@ -20,12 +20,12 @@ pub fn check(tree: &Tree) -> Vec<String> {
     };
     for member in tree.metadata.members() {
         let folder = tree.folder(&member.manifest_path);
-        match read(tree, &format!("{folder}/Cargo.toml")) {
+        match tree.toml(&format!("{folder}/Cargo.toml")) {
             Ok(manifest) => problems.extend(package(member, &folder, &manifest, &workspace)),
             Err(problem) => problems.push(problem),
         }
     }
-    match read(tree, ".cargo/config.toml") {
+    match tree.toml(".cargo/config.toml") {
         Ok(settings) => {
             let others = settings.keys().filter(|key| *key != "alias");
             problems.extend(others.map(|key| {
@@ -46,15 +46,6 @@ fn alias(settings: &Table) -> Option<String> {
         aliases.len() == 1 && aliases.get(name).and_then(Value::as_str) == Some(value)
     });
     (!exact).then(|| format!("`.cargo/config.toml` must hold the alias `{name} = \"{value}\"` and no other"))
-}
-
-fn read(tree: &Tree, file: &str) -> Result<Table, String> {
-    let text = tree
-        .texts
-        .get(file)
-        .ok_or_else(|| format!("`{file}` is missing"))?;
-    text.parse()
-        .map_err(|error: toml::de::Error| format!("`{file}` is not TOML: {}", error.message()))
 }
 
 fn package(member: &Package, folder: &str, manifest: &Table, workspace: &Table) -> Vec<String> {

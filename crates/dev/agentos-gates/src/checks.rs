@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::evidence::sha256;
 use crate::list::ProviderSpec;
 use crate::results::{Check, CheckStatus};
-use crate::structure;
+use crate::structure::problems_of;
 
 /// What the program said of the server.
 #[derive(Debug, Clone)]
@@ -45,89 +45,94 @@ pub(crate) struct Facts<'a> {
     pub(crate) leaks: &'a Result<Vec<String>, String>,
 }
 
-/// How one check ended, and what was seen.
-type Outcome = (CheckStatus, Vec<String>);
+/// What was seen where a check held, else why it did not.
+type Outcome = Result<Vec<String>, NotHeld>;
 type Decision = fn(&Facts<'_>) -> Outcome;
 
-const NAMES: [(char, &str, Decision); 5] = [
-    ('A', "the server is up and takes work", |facts| {
-        health(facts.health)
-    }),
+/// Why a check did not hold.
+enum NotHeld {
+    Failed(Vec<String>),
+    Skipped(Vec<String>),
+}
+
+impl From<String> for NotHeld {
+    fn from(reason: String) -> Self {
+        Self::Failed(vec![reason])
+    }
+}
+
+const CHECKS: [(char, &str, Decision); 5] = [
+    ('A', "the server is up and takes work", health),
     ('B', "the smallest task is answered", minimal_run),
     ('C', "a diff that lands comes back", diff_valid),
     ('D', "nothing was written or committed", power_boundary),
-    (
-        'E',
-        "the result is complete and holds no secret",
-        result_structure,
-    ),
+    ('E', "the result is complete and holds no secret", structure),
 ];
 
-/// All five, in order. Where A did not pass there is nothing to judge by the others.
+/// Makes all five, in order. Where A did not pass there is nothing to judge by the others.
 pub(crate) fn all(facts: &Facts<'_>) -> Vec<Check> {
-    let healthy = health(facts.health).0 == CheckStatus::Passed;
+    let healthy = health(facts).is_ok();
     let prefix = &facts.spec.prefix;
     let check = |(letter, name, decide): &(char, &str, Decision)| {
-        let (status, details) = match *letter {
-            'B'..='E' if !healthy => (CheckStatus::Skipped, vec![format!("{prefix}-A did not pass")]),
-            _ => decide(facts),
+        let (status, details) = match decide(facts) {
+            _ if *letter != 'A' && !healthy => {
+                (CheckStatus::Skipped, vec![format!("{prefix}-A did not pass")])
+            }
+            Ok(seen) => (CheckStatus::Passed, seen),
+            Err(NotHeld::Failed(problems)) => (CheckStatus::Failed, problems),
+            Err(NotHeld::Skipped(why)) => (CheckStatus::Skipped, why),
         };
+        let (id, name) = (format!("{prefix}-{letter}"), (*name).to_owned());
         Check {
-            id: format!("{prefix}-{letter}"),
-            name: (*name).to_owned(),
+            id,
+            name,
             status,
             details,
         }
     };
-    NAMES.iter().map(check).collect()
-}
-
-/// What was not as it must be, in one sentence.
-fn failed(why: impl Into<String>) -> Outcome {
-    (CheckStatus::Failed, vec![why.into()])
+    CHECKS.iter().map(check).collect()
 }
 
 fn skipped(why: impl Into<String>) -> Outcome {
-    (CheckStatus::Skipped, vec![why.into()])
+    Err(NotHeld::Skipped(vec![why.into()]))
 }
 
-fn outcome(problems: Vec<String>, seen: String) -> Outcome {
-    if problems.is_empty() {
-        (CheckStatus::Passed, vec![seen])
-    } else {
-        (CheckStatus::Failed, problems)
+fn outcome(problems: Vec<String>, seen: impl Into<String>) -> Outcome {
+    match problems.is_empty() {
+        true => Ok(vec![seen.into()]),
+        false => Err(NotHeld::Failed(problems)),
     }
 }
 
 /// Connected passes. Nobody there, or nothing set, cannot be judged. Everything else is a server that does not
 /// take our work.
-fn health(health: &Health) -> Outcome {
-    let (said, code) = match health {
+fn health(facts: &Facts<'_>) -> Outcome {
+    let (said, code) = match facts.health {
         Health::Said(said, code) => (said, *code),
-        Health::Unreadable(reason) => return failed(reason.clone()),
+        Health::Unreadable(reason) => return Err(reason.clone().into()),
     };
     let place = said
         .endpoint
         .as_ref()
-        .map_or_else(|| "no address".to_owned(), ToString::to_string);
+        .map_or("no address".to_owned(), ToString::to_string);
     let mut details = vec![format!("{} at {place}: {}", said.status, said.details)];
     details.extend(said.fix.iter().map(|fix| format!("next: {fix}")));
     if !said.is_connected() && said.error_category.is_none() {
-        return failed(format!("{}, but no error category is given", said.status));
+        return Err(format!("{}, but no error category is given", said.status).into());
     }
     if let Some(problem) = untrue_code(code, said.is_connected(), said.status.to_string().as_str()) {
-        return failed(problem);
+        return Err(problem.into());
     }
     match said.status {
-        HealthStatus::Connected => (CheckStatus::Passed, details),
-        HealthStatus::NotConfigured => (CheckStatus::Skipped, details),
+        HealthStatus::Connected => Ok(details),
+        HealthStatus::NotConfigured => Err(NotHeld::Skipped(details)),
         HealthStatus::Unreachable if said.error_category == Some(ErrorCategory::Network) => {
-            (CheckStatus::Skipped, details)
+            Err(NotHeld::Skipped(details))
         }
         HealthStatus::Unreachable
         | HealthStatus::InvalidToken
         | HealthStatus::ModelMissing
-        | HealthStatus::SchemaMismatch => (CheckStatus::Failed, details),
+        | HealthStatus::SchemaMismatch => Err(NotHeld::Failed(details)),
     }
 }
 
@@ -155,10 +160,7 @@ fn answered(result: &ToolResult) -> bool {
 }
 
 fn minimal_run(facts: &Facts<'_>) -> Outcome {
-    let result = match typed(facts.runs.first()) {
-        Ok(result) => result,
-        Err(reason) => return failed(reason),
-    };
+    let result = typed(facts.runs.first())?;
     let mut problems = Vec::new();
     if !answered(&result) {
         let said = result.error_message.as_deref().unwrap_or("no reason was given");
@@ -175,10 +177,7 @@ fn diff_valid(facts: &Facts<'_>) -> Outcome {
     let Some(run) = facts.runs.get(1) else {
         return skipped("the task for a diff was not run");
     };
-    let result = match typed(Some(run)) {
-        Ok(result) => result,
-        Err(reason) => return failed(reason),
-    };
+    let result = typed(Some(run))?;
     let judged = &result.diff_validation;
     if !answered(&result) {
         let said = result.error_message.as_deref().unwrap_or("no reason was given");
@@ -186,20 +185,17 @@ fn diff_valid(facts: &Facts<'_>) -> Outcome {
     }
     if !judged.is_valid {
         let code = judged.code.as_deref().unwrap_or("no code");
-        return failed(format!(
-            "the diff does not land ({code}): {}",
-            judged.errors.join("; ")
-        ));
+        let errors = judged.errors.join("; ");
+        return Err(format!("the diff does not land ({code}): {errors}").into());
     }
     // A crossed boundary takes the diff out of the result; that is D's finding, not this check's.
     if result.status == ResultStatus::Failed && (result.wrote_files || result.committed) {
         let seen = "the diff lands; it was withheld because the boundary was crossed";
-        return (CheckStatus::Passed, vec![seen.to_owned()]);
+        return Ok(vec![seen.to_owned()]);
     }
     let diff = result.diff.as_deref().unwrap_or_default();
-    let mut problems: Vec<String> = run
-        .second_opinion
-        .iter()
+    let against = run.second_opinion.iter();
+    let mut problems: Vec<String> = against
         .map(|said| format!("git does not take the diff: {said}"))
         .collect();
     if result.output_kind != OutputKind::Diff || diff.is_empty() {
@@ -208,14 +204,8 @@ fn diff_valid(facts: &Facts<'_>) -> Outcome {
     if result.diff_sha256.as_deref() != Some(sha256(diff.as_bytes()).as_str()) {
         problems.push("the stated hash is not the hash of the diff".to_owned());
     }
-    outcome(
-        problems,
-        format!(
-            "{} in {} lines lands",
-            result.files_touched.join(", "),
-            result.line_count
-        ),
-    )
+    let files = result.files_touched.join(", ");
+    outcome(problems, format!("{files} in {} lines lands", result.line_count))
 }
 
 fn power_boundary(facts: &Facts<'_>) -> Outcome {
@@ -228,10 +218,8 @@ fn power_boundary(facts: &Facts<'_>) -> Outcome {
         );
         let Ok(result) = typed(Some(run)) else { continue };
         if result.wrote_files || result.committed {
-            problems.push(format!(
-                "measured by the program: {}",
-                result.boundary.violations.join(", ")
-            ));
+            let violations = result.boundary.violations.join(", ");
+            problems.push(format!("measured by the program: {violations}"));
         }
         if result.boundary.before.is_none() || result.boundary.after.is_none() {
             problems.push("the program did not measure the repository before and after".to_owned());
@@ -244,13 +232,11 @@ fn power_boundary(facts: &Facts<'_>) -> Outcome {
     if facts.runs.iter().all(|run| typed(Some(run)).is_err()) {
         problems.push("no result says what was measured".to_owned());
     }
-    outcome(
-        problems,
-        "HEAD, refs, index, work tree and the repository's folder are as before".to_owned(),
-    )
+    let same = "HEAD, refs, index, work tree and the repository's folder are as before";
+    outcome(problems, same)
 }
 
-fn result_structure(facts: &Facts<'_>) -> Outcome {
+fn structure(facts: &Facts<'_>) -> Outcome {
     let found = facts.leaks.iter().flatten();
     let mut problems: Vec<String> = found.map(|place| format!("the key is in {place}")).collect();
     let mut judged = 0_usize;
@@ -258,7 +244,7 @@ fn result_structure(facts: &Facts<'_>) -> Outcome {
         match &run.result {
             Ok(value) => {
                 judged += 1;
-                problems.extend(structure::problems(facts.spec, value));
+                problems.extend(problems_of(facts.spec, value));
                 if let Ok(result) = typed(Some(run)) {
                     let said = value.get("status").and_then(Value::as_str).unwrap_or_default();
                     problems.extend(untrue_code(run.code, succeeded(&result), said));
@@ -271,17 +257,13 @@ fn result_structure(facts: &Facts<'_>) -> Outcome {
         return skipped("there is no result to judge");
     }
     let mut seen = format!("{judged} results follow the schema and their exit codes are true");
-    match facts.leaks {
-        Ok(_) => seen.push_str("; the key is on no stream and in no file"),
-        Err(reason) => {
-            return match outcome(problems, seen) {
-                (CheckStatus::Passed, mut details) => {
-                    details.push(reason.clone());
-                    (CheckStatus::Skipped, details)
-                }
-                failed => failed,
-            };
-        }
+    if facts.leaks.is_ok() {
+        seen.push_str("; the key is on no stream and in no file");
     }
-    outcome(problems, seen)
+    let mut details = outcome(problems, seen)?;
+    let Err(reason) = facts.leaks else {
+        return Ok(details);
+    };
+    details.push(reason.clone());
+    Err(NotHeld::Skipped(details))
 }

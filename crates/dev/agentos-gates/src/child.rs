@@ -47,11 +47,8 @@ impl Ended {
     /// Returns the printed texts of a list's members: `inner` of each in `list`.
     pub(crate) fn texts(&self, list: &str, inner: &str) -> Vec<&str> {
         let members = self.json.get(list).and_then(Value::as_array);
-        let text = |member: &'_ Value| member.pointer(inner).is_some();
-        let members = members.into_iter().flatten().filter(|member| text(member));
-        members
-            .filter_map(|member| member.pointer(inner)?.as_str())
-            .collect()
+        let text = |member| Value::pointer(member, inner)?.as_str();
+        members.into_iter().flatten().filter_map(text).collect()
     }
 
     /// Returns the last line on standard error, cut where it is long.

@@ -5,7 +5,6 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use schemars::generate::SchemaSettings;
@@ -36,16 +35,16 @@ pub(crate) struct Options {
     out: Option<PathBuf>,
     /// Where the server is; default: what the program is set to, as by AGENTOS_<PROVIDER>_BASE_URL.
     #[arg(long, value_name = "URL")]
-    base_url: Option<String>,
+    pub(crate) base_url: Option<String>,
     /// The model to ask; default: what the program is set to, as by AGENTOS_<PROVIDER>_MODEL.
     #[arg(long, value_name = "NAME")]
-    model: Option<String>,
+    pub(crate) model: Option<String>,
     /// Where the scratch repository of a connectivity gate is made; default: a temporary folder.
     #[arg(long, value_name = "DIR")]
-    scratch: Option<PathBuf>,
+    pub(crate) scratch: Option<PathBuf>,
     /// Seconds that one call of the program may take.
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    time_limit: u64,
+    pub(crate) time_limit: u64,
     /// A check that had to be skipped fails the gate.
     #[arg(long)]
     pub(crate) require_live: bool,
@@ -85,14 +84,8 @@ pub(crate) struct Asked {
     /// The program that is judged. It is run in other folders, so this is an absolute path.
     pub(crate) agentos: PathBuf,
     pub(crate) out: PathBuf,
-    /// Where the server is; `None` means what the program itself is set to.
-    pub(crate) base_url: Option<String>,
-    /// The model; `None` means what the program itself is set to.
-    pub(crate) model: Option<String>,
-    /// Where the scratch repository and the empty home are made; `None` means a temporary folder.
-    pub(crate) scratch: Option<PathBuf>,
-    /// How long one call of the program may take.
-    pub(crate) time_limit: Duration,
+    /// The rest of what was asked for.
+    pub(crate) options: Options,
     /// With whose settings the program runs.
     pub(crate) mode: Mode,
     /// `PATH`, so that git is found.
@@ -114,10 +107,7 @@ impl Options {
         Ok(Asked {
             agentos: std::path::absolute(agentos).map_err(GateError::file(agentos))?,
             out: self.out.clone().unwrap_or_else(default),
-            base_url: self.base_url.clone(),
-            model: self.model.clone(),
-            scratch: self.scratch.clone(),
-            time_limit: Duration::from_secs(self.time_limit),
+            options: self.clone(),
             mode: if gate.provider.is_some() {
                 self.mode
             } else {
@@ -164,13 +154,10 @@ mod tests {
             parse("tl_r2_lmstudio --agentos /a --out o --base-url u --time-limit 7 --mode 1").unwrap();
         assert_eq!(asked.agentos, PathBuf::from("/a"));
         assert_eq!(
-            (asked.out, asked.base_url),
+            (asked.out, asked.options.base_url),
             (PathBuf::from("o"), Some("u".to_owned()))
         );
-        assert_eq!(
-            (asked.time_limit, asked.mode),
-            (Duration::from_secs(7), Mode::Gate)
-        );
+        assert_eq!((asked.options.time_limit, asked.mode), (7, Mode::Gate));
         let asked = parse("rogue --agentos /a").unwrap();
         assert_eq!(asked.out, PathBuf::from("outputs/gates/rogue"));
         assert_eq!(

@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use agentos_tool::{ExecutionMode, ToolHealth};
 use serde::Deserialize;
@@ -138,8 +139,18 @@ impl<'a> Product<'a> {
 
     /// Makes a call that reaches the provider.
     fn call(&self, directory: &Path, args: &[&str]) -> Result<Ended, GateError> {
-        let place = self.asked.base_url.iter().flat_map(|url| ["--base-url", url]);
-        let model = self.asked.model.iter().flat_map(|model| ["--model", model]);
+        let place = self
+            .asked
+            .options
+            .base_url
+            .iter()
+            .flat_map(|url| ["--base-url", url]);
+        let model = self
+            .asked
+            .options
+            .model
+            .iter()
+            .flat_map(|model| ["--model", model]);
         let args: Vec<&str> = args.iter().copied().chain(place).chain(model).collect();
         self.ask(directory, &args)
     }
@@ -161,6 +172,10 @@ impl<'a> Product<'a> {
         }
         command.env("NO_COLOR", "1");
         command.envs(self.key.iter().map(|key| (self.spec.variable("API_KEY"), key)));
-        Ended::run(&mut command, "", Some(asked.time_limit))
+        Ended::run(
+            &mut command,
+            "",
+            Some(Duration::from_secs(asked.options.time_limit)),
+        )
     }
 }

@@ -27,7 +27,7 @@ const FIX_ADD: &str = "The function `add` in src/lib.rs subtracts. Make it add. 
 pub(crate) fn judge(asked: &Asked, spec: &ProviderSpec, tape: &mut Tape) -> Result<Judged, GateError> {
     let began = now();
     let temporary = tempfile::TempDir::new().map_err(GateError::file("the temporary folder"))?;
-    let scratch = asked.scratch.as_deref().unwrap_or(temporary.path());
+    let scratch = asked.options.scratch.as_deref().unwrap_or(temporary.path());
     let home = scratch.join("home");
     std::fs::create_dir_all(&home).map_err(GateError::file(&home))?;
     let product = Product::new(spec, asked, scratch)?;

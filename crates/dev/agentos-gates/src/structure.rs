@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::list::ProviderSpec;
 
 /// Everything that is wrong with it.
-pub(crate) fn problems(spec: &ProviderSpec, value: &Value) -> Vec<String> {
+pub(crate) fn problems_of(spec: &ProviderSpec, value: &Value) -> Vec<String> {
     let mut problems = against_schema(value);
     match serde_json::from_value::<ToolResult>(value.clone()) {
         Ok(result) => problems.extend(beyond_schema(spec, &result)),

@@ -190,15 +190,8 @@ pub(crate) const IDENTITY: [(&str, &str); 4] = [
 pub(crate) fn git(repository: &Path, args: &[&str], input: Option<&str>) -> Result<String, GateError> {
     let mut git = Command::new("git");
     // The repository may be another user's, for whom the product is started.
-    git.args([
-        "-c",
-        "core.fsync=none",
-        "-c",
-        "gc.auto=0",
-        "-c",
-        "safe.directory=*",
-    ])
-    .args(args);
+    let settings = "-c core.fsync=none -c gc.auto=0 -c safe.directory=*";
+    git.args(settings.split(' ')).args(args);
     git.current_dir(repository)
         .envs(IDENTITY)
         .env("GIT_OPTIONAL_LOCKS", "0");

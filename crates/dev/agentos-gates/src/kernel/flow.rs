@@ -78,10 +78,7 @@ pub(super) fn own_program(ground: &Ground, checks: &mut Checks<'_>) -> Result<()
     }
     let told = |name: &str| ended.json.get(name).and_then(Value::as_bool) == Some(false);
     let held = changed.is_empty() && told("wrote_files") && told("committed");
-    checks.add(
-        "C6",
-        held,
-        format!("{}; changed: {}", ended.short(), changed.join(", ")),
-    );
+    let said = format!("{}; changed: {}", ended.short(), changed.join(", "));
+    checks.add("C6", held, said);
     Ok(())
 }

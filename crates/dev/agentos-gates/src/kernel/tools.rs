@@ -16,14 +16,7 @@ use crate::error::GateError;
 /// A port on loopback where nobody listens: the one for discarding.
 const NOBODY: &str = "http://127.0.0.1:9/v1";
 /// Flags that would offer a choice of who is asked.
-const CHOICES: [&str; 6] = [
-    "--fallback",
-    "--auto",
-    "--cheapest",
-    "--best",
-    "--route",
-    "--compare",
-];
+const CHOICES: &str = "--fallback --auto --cheapest --best --route --compare";
 
 /// A kind is bound to what is there: a diff to `diff`, and no diff to everything else.
 pub(super) fn output_kinds(ground: &Ground, checks: &mut Checks<'_>) -> Result<(), GateError> {
@@ -40,11 +33,8 @@ pub(super) fn output_kinds(ground: &Ground, checks: &mut Checks<'_>) -> Result<(
         let run = ["tool", "run", "-p", "replay", "--replay", &file, "x", "--json"];
         let ended = ground.call(&repository, &run)?;
         let problems = binding(&ended, status, is_diff);
-        checks.add(
-            id,
-            problems.is_empty(),
-            format!("{}; {}", ended.short(), problems.join("; ")),
-        );
+        let said = format!("{}; {}", ended.short(), problems.join("; "));
+        checks.add(id, problems.is_empty(), said);
     }
     Ok(())
 }
@@ -139,11 +129,8 @@ fn abilities(
         } else {
             let ended = ground.call(repository, args)?;
             let details = ended.text("tool_calls/0/details");
-            checks.add(
-                &id,
-                ended.text(path) == wanted,
-                format!("{} {details}", ended.short()),
-            );
+            let said = format!("{} {details}", ended.short());
+            checks.add(&id, ended.text(path) == wanted, said);
         }
     }
     Ok(())
@@ -181,7 +168,7 @@ pub(super) fn no_selection(ground: &Ground, checks: &mut Checks<'_>) -> Result<(
         checks.add(id, ended.code == Some(2), ended.short());
     }
     let help = ground.call(&repository, &["run", "--help"])?.stdout;
-    let offers: Vec<&str> = CHOICES.into_iter().filter(|flag| help.contains(flag)).collect();
+    let offers: Vec<&str> = CHOICES.split(' ').filter(|flag| help.contains(flag)).collect();
     checks.add("SEL-E", offers.is_empty() && !help.is_empty(), offers.join(", "));
     Ok(())
 }

@@ -171,10 +171,7 @@ impl<'a> Program<'a> {
             !shown && ended.code.is_some_and(|code| code < 100)
         });
         let summaries = runs.map(|ended| ended.summary()).join(", ");
-        Ok(seen(
-            &link.id,
-            held && same,
-            format!("outside as before: {same}, {summaries}"),
-        ))
+        let said = format!("outside as before: {same}, {summaries}");
+        Ok(seen(&link.id, held && same, said))
     }
 }

@@ -123,11 +123,8 @@ impl Program<'_> {
         let ended = self.tool(&[], &LOOK)?;
         let same = before == (self.listed_outside()?, listed(&copies)?);
         let held = same && ended.added() == LOOKED && ended.code == Some(0);
-        Ok(seen(
-            "forged-foreign-copies",
-            held,
-            format!("all as before: {same}, {}", ended.summary()),
-        ))
+        let said = format!("all as before: {same}, {}", ended.summary());
+        Ok(seen("forged-foreign-copies", held, said))
     }
 
     /// The names that a process takes for its own copies, where no cache is safe, are taken: by links, by somebody's file, and

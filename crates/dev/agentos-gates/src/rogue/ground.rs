@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 
 use super::listeners::Listeners;
-use super::past::{self, PastObjects};
+use super::past;
 use super::suite::{self, AttemptRow};
 use crate::child::Ended;
 use crate::error::GateError;
@@ -107,7 +107,7 @@ impl Ground {
     }
 
     /// Writes the rogue's configuration and commits it, so that it is in every copy; then what is not committed.
-    fn configure(&self, python: &Path, numbers: &Value, objects: &PastObjects) -> Result<(), GateError> {
+    fn configure(&self, python: &Path, numbers: &Value, objects: &Value) -> Result<(), GateError> {
         let (tcp, allowed, udp) = self.listeners.ports()?;
         let config = json!({
             "repository": self.repository, "caches": self.caches(), "spare": self.spare(), "outside": self.outside(), "home": self.home(),
@@ -283,14 +283,8 @@ fn scratch_folder() -> Result<tempfile::TempDir, GateError> {
 
 /// Makes the folders outside and what lies in them.
 fn lay_out(top: &Path, table: &[AttemptRow], marker: &str) -> Result<(), GateError> {
-    for folder in [
-        "outside/private",
-        "outside/tree/a/b",
-        "home/.ssh",
-        "home/.aws",
-        "shown",
-        "spare",
-    ] {
+    let folders = "outside/private outside/tree/a/b home/.ssh home/.aws shown spare";
+    for folder in folders.split(' ') {
         make_folders(&top.join(folder))?;
     }
     for name in table.iter().map(|row| row.attempt.as_str()).chain(["inherited"]) {

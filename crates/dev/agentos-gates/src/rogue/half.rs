@@ -149,8 +149,8 @@ fn judge_report(ground: &Ground, report: &AttemptReport, changed: &[PathBuf]) ->
         return (true, format!("seen from outside: {place}"));
     }
     let listeners = &ground.listeners;
-    if listeners.allowed_heard(&format!("attacker-{name}."))
-        || listeners.forbidden_heard(&format!("{name}\n"))
+    if listeners.allowed.heard(&format!("attacker-{name}."))
+        || listeners.forbidden.heard(&format!("{name}\n"))
     {
         return (true, "heard outside".to_owned());
     }

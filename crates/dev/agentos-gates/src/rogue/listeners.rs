@@ -18,14 +18,16 @@ const MOST: u64 = 64 << 10;
 
 /// Every server of one ground.
 pub(super) struct Listeners {
-    forbidden: RecordedPort,
-    allowed: RecordedPort,
+    /// No tool may reach it.
+    pub(super) forbidden: RecordedPort,
+    /// A profile allows it.
+    pub(super) allowed: RecordedPort,
     udp: UdpSocket,
     unix: Vec<(&'static str, UnixListener)>,
 }
 
 /// A TCP port whose connections are kept.
-struct RecordedPort {
+pub(super) struct RecordedPort {
     port: u16,
     heard: Arc<Mutex<Vec<u8>>>,
 }
@@ -70,16 +72,6 @@ impl Listeners {
         }
         heard
     }
-
-    /// Did the port that no tool may reach hear this text?
-    pub(super) fn forbidden_heard(&self, text: &str) -> bool {
-        contains(&self.forbidden.bytes(), text.as_bytes())
-    }
-
-    /// Did the port that the profile allows hear this text?
-    pub(super) fn allowed_heard(&self, text: &str) -> bool {
-        contains(&self.allowed.bytes(), text.as_bytes())
-    }
 }
 
 impl RecordedPort {
@@ -101,6 +93,13 @@ impl RecordedPort {
         Ok(Self { port, heard })
     }
 
+    /// Did it hear this text?
+    pub(super) fn heard(&self, text: &str) -> bool {
+        self.bytes()
+            .windows(text.len())
+            .any(|window| window == text.as_bytes())
+    }
+
     fn bytes(&self) -> Vec<u8> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -114,10 +113,6 @@ fn read_message(stream: &TcpStream) -> Vec<u8> {
         let _ = stream.take(MOST).read_to_end(&mut bytes);
     }
     bytes
-}
-
-fn contains(bytes: &[u8], text: &[u8]) -> bool {
-    bytes.windows(text.len()).any(|window| window == text)
 }
 
 #[cfg(target_os = "linux")]

@@ -4,29 +4,15 @@
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::ground::put;
 use crate::error::GateError;
 use crate::witness::{self, git};
 
-/// Names of the objects that hold a secret.
-#[derive(Debug, Serialize)]
-pub(super) struct PastObjects {
-    /// A file that an earlier commit had: its blob.
-    deleted: String,
-    /// A branch that is not checked out: its commit.
-    branch: String,
-    /// A stashed change: its commit.
-    stash: String,
-    /// A file that was only ever staged: its blob.
-    staged: String,
-    /// A commit that no branch reaches, with the secret in its message.
-    dangling: String,
-}
-
-/// Gives the repository a past with `secret` in every place that a copy of the base must not show.
-pub(super) fn write(repository: &Path, secret: &str) -> Result<PastObjects, GateError> {
+/// Gives the repository a past with `secret` in every place that a copy of the base must not show; returns the names of the
+/// objects that hold it.
+pub(super) fn write(repository: &Path, secret: &str) -> Result<Value, GateError> {
     let name =
         |revision: &str| git(repository, &["rev-parse", revision], None).map(|text| text.trim().to_owned());
     let write_file = |file: &str| put(&repository.join(file), &format!("{secret}\n"));
@@ -53,11 +39,13 @@ pub(super) fn write(repository: &Path, secret: &str) -> Result<PastObjects, Gate
         &["commit-tree", "HEAD^{tree}", "-m", &format!("{secret} dangling")],
         None,
     )?;
-    Ok(PastObjects {
-        deleted,
-        branch,
-        stash,
-        staged: blob.trim().to_owned(),
-        dangling: commit.trim().to_owned(),
-    })
+    Ok(json!({
+        // A file that an earlier commit had, and one that was only ever staged: their blobs.
+        "deleted": deleted,
+        "staged": blob.trim(),
+        // A branch that is not checked out, a stashed change, and a commit that no branch reaches.
+        "branch": branch,
+        "stash": stash,
+        "dangling": commit.trim(),
+    }))
 }

@@ -171,11 +171,8 @@ impl<'a> Program<'a> {
         let is_end = is(&row.status, "status") && is(&row.outcome, "outcome") && is(&row.code, "code");
         let held = is_end && touches && adds && (is_refused || !row.refused);
         let (lines, summary) = (ended.added().join(" / "), ended.summary());
-        Ok(seen(
-            &row.id,
-            held,
-            format!("{summary}, adds: {lines} {}", ended.stderr),
-        ))
+        let said = format!("{summary}, adds: {lines} {}", ended.stderr);
+        Ok(seen(&row.id, held, said))
     }
 
     /// Returns the last answer in the product's evidence; `None` if it has none.

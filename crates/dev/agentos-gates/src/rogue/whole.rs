@@ -77,14 +77,8 @@ impl Program<'_> {
         let agentos = self.agentos.display().to_string();
         let script = "\"$0\" tool run -p command -- true >said 2>&1; echo \"code $?\" >>said";
         let ended = self.tool(&["--read", &agentos], &["sh", "-c", script, &agentos])?;
-        let wanted = [
-            "+failed",
-            "could not be confined",
-            "namespaces",
-            "+  next: ",
-            "+code 5",
-        ];
-        let held = wanted.iter().all(|words| ended.text("diff").contains(words));
+        let wanted = "+failed|could not be confined|namespaces|+  next: |+code 5";
+        let held = wanted.split('|').all(|words| ended.text("diff").contains(words));
         Ok(seen("sandbox-inside-itself", held, ended.added().join(" / ")))
     }
 
@@ -94,11 +88,8 @@ impl Program<'_> {
         let left = self.take_survivors();
         let honest = ended.touched() == json!(["honest"]);
         let held = left.is_empty() && (honest || ended.text("status") == "failed");
-        Ok(seen(
-            "spinning-children",
-            held,
-            format!("{}, left: {}", ended.summary(), list(&left)),
-        ))
+        let said = format!("{}, left: {}", ended.summary(), list(&left));
+        Ok(seen("spinning-children", held, said))
     }
 
     /// An agent that answers `end_turn` and races the reader of its difference (finding 1).
@@ -126,11 +117,8 @@ impl Program<'_> {
         let (left, after) = (self.take_survivors(), mode(&tree)?);
         let held = left.is_empty() && before == after && ended.text("status") == "timeout";
         let (summary, left) = (ended.summary(), list(&left));
-        Ok(seen(
-            "clean-up-race",
-            held,
-            format!("{summary}, mode outside {before:o} and then {after:o}, left: {left}"),
-        ))
+        let said = format!("{summary}, mode outside {before:o} and then {after:o}, left: {left}");
+        Ok(seen("clean-up-race", held, said))
     }
 
     /// A tool that leaves setuid files where another user may find them, looked for while it runs (finding 6).
@@ -202,11 +190,8 @@ impl Program<'_> {
         let is_recorded = |call: &&str| text.contains(&format!("\"{call}"));
         // A kernel that reports to nobody is said to: then nothing is known, and `refused` is absent.
         let held = REFUSED_CALLS.iter().all(is_recorded) || refused.is_null();
-        Ok(seen(
-            "blinded-record",
-            held,
-            format!("{}, recorded: {text}", ended.summary()),
-        ))
+        let said = format!("{}, recorded: {text}", ended.summary());
+        Ok(seen("blinded-record", held, said))
     }
 
     /// A check that prints what the object store holds; its output goes to the model (finding 3).
@@ -256,11 +241,8 @@ impl Program<'_> {
         let left = self.run_folders().len();
         let is_told = ended.text("error_message").contains("MiB to the disk");
         let held = ended.text("status") == "failed" && is_told && left == 0;
-        Ok(Ok(seen(
-            "disk-limit",
-            held,
-            format!("{}, {left} folders left", ended.summary()),
-        )))
+        let said = format!("{}, {left} folders left", ended.summary());
+        Ok(Ok(seen("disk-limit", held, said)))
     }
 
     /// Names what is left of the ground's processes, and ends it.
