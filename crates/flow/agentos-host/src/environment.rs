@@ -18,18 +18,24 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// Makes an environment of these variables, in which relative paths are below `cwd`. A product that serves several people gives
+    /// each of them a `HOME` and an identity of their own this way; its process's own variables are not looked at.
+    #[must_use]
+    pub fn new(vars: impl IntoIterator<Item = (String, String)>, cwd: PathBuf) -> Self {
+        Self {
+            vars: vars.into_iter().collect(),
+            cwd,
+        }
+    }
+
     /// Reads the process's environment.
     ///
     /// # Errors
     /// When the current folder is gone.
     pub fn read() -> std::io::Result<Self> {
         let vars = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect();
-        Ok(Self {
-            vars,
-            cwd: std::env::current_dir()?,
-        })
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Ok(Self::new(vars, std::env::current_dir()?))
     }
 
     /// A variable; an empty one counts as unset.

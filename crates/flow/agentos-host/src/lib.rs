@@ -62,11 +62,13 @@ pub use agentos_evidence::{
     BROKEN_HINT, Finding, ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport,
 };
 pub use agentos_executor::{Recovered, RecoveryOutcome};
+pub use agentos_landing::Change;
 pub use agentos_policy::{
     Advice, Decision, Effect, Explained, Explanation, FACTS, Hashes, Layer, PolicySet, Preset, Reason,
     RuleRef, Standing, ToolFacts,
 };
 pub use agentos_profile::{AdapterKind, KnownModel, known_model, known_models, nearest, nearest_model};
+pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Timestamp};
 
 pub use clock::{before_now, new_run, now};
 pub use conform::{ConformCheck, ToolConform};

@@ -62,6 +62,17 @@ pub struct ProviderChoice {
     pub edit_format: Option<EditFormat>,
 }
 
+impl ProviderChoice {
+    /// Chooses a provider with the settings of its profile.
+    #[must_use]
+    pub fn named(provider: impl Into<String>) -> Self {
+        Self {
+            provider: provider.into(),
+            ..Self::default()
+        }
+    }
+}
+
 /// A recorded answer.
 #[derive(Debug, Clone)]
 pub enum Recording {

@@ -116,6 +116,17 @@ pub enum RunEnd {
     Verdict(Box<Proposed>),
 }
 
+impl RunEnd {
+    /// Returns the outcome. A question that was answered has none: nothing was to land.
+    #[must_use]
+    pub fn into_outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Outcome(done) => Some(done.outcome),
+            Self::Verdict(_) => None,
+        }
+    }
+}
+
 /// What became of a change.
 #[derive(Debug)]
 pub struct RunOutcome {

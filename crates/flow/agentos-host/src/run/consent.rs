@@ -23,6 +23,26 @@ pub struct ConsentRequested {
     pub hashes: Hashes,
 }
 
+impl ConsentRequested {
+    /// Makes a yes to exactly this; `who` says so, and `how` is for the record, as in `terminal`.
+    #[must_use]
+    pub fn yes(&self, who: impl Into<String>, how: impl Into<String>) -> ConsentAnswer {
+        ConsentAnswer::Yes {
+            hashes: Box::new(self.hashes.clone()),
+            who: who.into(),
+            how: how.into(),
+        }
+    }
+
+    /// Makes a no to exactly this.
+    #[must_use]
+    pub fn no(&self) -> ConsentAnswer {
+        ConsentAnswer::No {
+            hashes: Box::new(self.hashes.clone()),
+        }
+    }
+}
+
 /// A person's answer to one question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConsentAnswer {
