@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::Result;
 use xshell::Shell;
 
+use crate::metadata::Metadata;
 use crate::python::{EVIDENCE, LLAMA};
 use crate::tests_run::{Runner, Tally};
 use crate::{gates, say, schemas};
@@ -46,6 +47,7 @@ pub fn run(sh: &Shell) -> Result<bool> {
         }
         tally = Tally::read(&output).unwrap_or_default();
         well &= passed && tally.passed > 0;
+        well &= step("embedding", || embedding(sh));
         well &= step("generated", || schemas::compare_or_write(sh, true));
         let options = gates::Options {
             built: true,
@@ -53,7 +55,7 @@ pub fn run(sh: &Shell) -> Result<bool> {
         };
         well &= step("gates", || gates::run(sh, &options));
     } else {
-        say("skipped: tests, generated files and gates, since the workspace does not build");
+        say("skipped: tests, embedding, generated files and gates, since the workspace does not build");
     }
     let word = if well { "all is well" } else { "not all is well" };
     say(format_args!("{word} in {:.0} s", started.elapsed().as_secs_f64()));
@@ -88,6 +90,20 @@ fn cargo(sh: &Shell, name: &str, args: &str) -> bool {
         say(&output);
     }
     well
+}
+
+/// Builds and tests a foreign product around the host. Locked versions and target folder are the workspace's, so that what others wrote
+/// is built once.
+fn embedding(sh: &Shell) -> Result<bool> {
+    let target = Metadata::load(sh)?.target_directory;
+    sh.copy_file("Cargo.lock", "scripts/embed/Cargo.lock")?;
+    let _folder = sh.push_dir("scripts/embed");
+    let (output, well) = capture(sh, ["test", "--quiet", "--target-dir", &target]);
+    let shown = output
+        .lines()
+        .filter(|line| !well || line.contains("... skipped: "));
+    shown.for_each(say);
+    Ok(well)
 }
 
 fn report(name: &str, well: bool, started: Instant) {

@@ -1,0 +1,45 @@
+//! Everything that an embedder holds, moved from thread to thread.
+//!
+//! Owns: the proof that it can be. Never: holds two of them on one thread.
+
+use std::sync::mpsc;
+use std::thread;
+
+use agentos_host::{ConsentMode, OutcomeKind, RunEvent};
+
+use crate::consent::change_workflow;
+use crate::world::{World, outcome};
+use crate::{Ended, wait_for};
+
+/// The host starts a run in one task, its events are read in another, a plain thread answers, and a third task has the end.
+pub fn everything_is_send() -> Ended {
+    wait_for(async {
+        let world = World::new(&[("a.txt", "a\n")]);
+        let host = world.host.clone();
+        let started = tokio::spawn(async move { host.start_run(change_workflow(ConsentMode::Person)) });
+        let run = started.await.expect("the task ends").expect("the run starts");
+        let control = run.control();
+        let (sender, events) = mpsc::channel();
+        let reading = tokio::spawn(async move {
+            let mut run = run;
+            while let Some(event) = run.events().next().await {
+                sender.send(event).expect("somebody listens");
+            }
+            run
+        });
+        let answering = thread::spawn(move || {
+            let questions = events.into_iter().filter_map(|event| match event {
+                RunEvent::ConsentRequested(requested) => Some(requested),
+                _ => None,
+            });
+            questions
+                .map(|requested| control.answer(requested.yes("dana", "queue")))
+                .count()
+        });
+        let run = reading.await.expect("the task ends");
+        let landed = tokio::spawn(outcome(run)).await.expect("the task ends");
+        assert_eq!(landed.outcome, OutcomeKind::Landed, "{landed:?}");
+        assert_eq!(answering.join().expect("the thread ends"), 1);
+        world.assert_whole(1);
+    })
+}
