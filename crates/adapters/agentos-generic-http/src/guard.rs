@@ -85,7 +85,7 @@ impl Watch<'_> {
     /// What may be shown now that `piece` has arrived.
     ///
     /// # Errors
-    /// `key_in_answer` when the key is whole, in any form.
+    /// `key-in-answer` when the key is whole, in any form.
     pub(crate) fn pass(&mut self, piece: &str) -> Result<String, Fault> {
         let Some(forms) = self.forms else {
             return Ok(piece.to_owned());
@@ -97,7 +97,7 @@ impl Watch<'_> {
     /// What was held back, once nothing more can come.
     ///
     /// # Errors
-    /// `key_in_answer` when the key, or the beginning of it, ends the answer.
+    /// `key-in-answer` when the key, or the beginning of it, ends the answer.
     pub(crate) fn rest(&mut self) -> Result<String, Fault> {
         let clear = self.forms.map(|forms| forms.end(&mut self.stream, MARK));
         self.judge(clear.unwrap_or_default())

@@ -150,7 +150,7 @@ impl Server {
         if let (Some(loaded), Some(counted_on)) = (found.context_window, self.settings.context_window)
             && loaded < counted_on
         {
-            health.detail = Some("short_context".to_owned());
+            health.detail = Some("short-context".to_owned());
             health.details = format!(
                 "{}, but its context has {loaded} tokens and the profile counts on {counted_on}",
                 health.details

@@ -25,7 +25,7 @@ impl ModelState {
     /// Reads `/api/v1/models`.
     ///
     /// # Errors
-    /// `fields` for another shape, `no_models` when no model can chat.
+    /// `fields` for another shape, `no-models` when no model can chat.
     pub fn read_v1(json: &Value) -> Result<Self, Fault> {
         Self::read(json.get("models"), LocalModel::read_v1)
     }
@@ -33,7 +33,7 @@ impl ModelState {
     /// Reads `/api/v0/models`.
     ///
     /// # Errors
-    /// `fields` for another shape, `no_models` when no model can chat.
+    /// `fields` for another shape, `no-models` when no model can chat.
     pub fn read_v0(json: &Value) -> Result<Self, Fault> {
         Self::read(json.get("data"), LocalModel::read_v0)
     }

@@ -26,7 +26,7 @@ impl ModelList {
     /// Reads the list. A bare list, entries without an id and other JSON are another service's.
     ///
     /// # Errors
-    /// `fields` for another shape, `no_models` for an empty list.
+    /// `fields` for another shape, `no-models` for an empty list.
     pub fn read(json: &Value) -> Result<Self, Fault> {
         let entries = match json.get("data").ok_or(Reason::Fields)? {
             Value::Null => &[][..],

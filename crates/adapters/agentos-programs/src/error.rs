@@ -128,16 +128,16 @@ impl AgentError {
 
     fn code(&self) -> &'static str {
         match self {
-            Self::NoProgram(_) => "no_program",
+            Self::NoProgram(_) => "no-program",
             Self::Copy(_) | Self::Unreadable { .. } => "copy",
-            Self::Sandbox(SandboxError::OutOfTime(_)) => "out_of_time",
+            Self::Sandbox(SandboxError::OutOfTime(_)) => "out-of-time",
             Self::Sandbox(SandboxError::TooMuchOutput(_) | SandboxError::TooMuchDisk(_))
             | Self::TooLarge(_)
             | Self::TooMany(_)
-            | Self::TooDeep(_) => "too_large",
+            | Self::TooDeep(_) => "too-large",
             Self::Sandbox(
                 SandboxError::Unsupported(_) | SandboxError::NotConfined(_) | SandboxError::NoOverlay(_),
-            ) => "not_confined",
+            ) => "not-confined",
             Self::Thread
             | Self::Sandbox(
                 SandboxError::NoReport(_)
@@ -146,10 +146,10 @@ impl AgentError {
                 | SandboxError::Stopped
                 | SandboxError::NotEnded,
             ) => "sandbox",
-            Self::Failed { .. } => "exit_code",
-            Self::Said { .. } => "no_answer",
+            Self::Failed { .. } => "exit-code",
+            Self::Said { .. } => "no-answer",
             Self::Protocol { .. } | Self::Acp { .. } => "protocol",
-            Self::NotIgnored(_) | Self::OfGit(_) => "not_ignored",
+            Self::NotIgnored(_) | Self::OfGit(_) => "not-ignored",
 
             Self::Secret(_) => "secret",
         }

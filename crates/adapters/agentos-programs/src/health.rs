@@ -28,7 +28,7 @@ pub(crate) fn check<'a>(
         |details: String, now| ToolHealth::new(&program.provider, HealthStatus::NotConfigured, details, now);
     let Some(found) = program.installed(places) else {
         let health = not(format!("there is no program `{}`", program.name), now)
-            .with_detail("no_program")
+            .with_detail("no-program")
             .with_fix("install it, so that it is on the search path");
         return Box::pin(std::future::ready(health));
     };
@@ -67,7 +67,7 @@ fn health(
                 HealthStatus::NotConfigured,
                 format!("`{}` does not start confined: {why}", program.name),
             )
-            .with_detail("does_not_start")
+            .with_detail("does-not-start")
             .with_category(ErrorCategory::Runtime)
             .with_fix("show it what it needs to run with `--read PATH`, or install it anew");
         }
@@ -81,7 +81,7 @@ fn health(
             HealthStatus::NotConfigured,
             format!("{named}; it is not signed in"),
         )
-        .with_detail("not_signed_in")
+        .with_detail("not-signed-in")
         .with_category(ErrorCategory::Auth)
         .with_fix(format!(
             "sign in with `{}`, or store a key with `agentos tool auth set --provider {}`",

@@ -155,7 +155,7 @@ impl Subject {
         let bytes = self.stream(1);
         let server = self.server(move |_| Reply::Bytes(bytes.clone()))?;
         let error = failed(self.run(&server.url()).await)?;
-        equal("detail", error.detail.as_str(), "broken_stream")?;
+        equal("detail", error.detail.as_str(), "broken-stream")?;
         equal("requests", self.asked(&server), 1)
     }
 
@@ -182,7 +182,7 @@ impl Subject {
         let start = head(200, &[("content-type", "application/json")], None);
         let server = self.server(move |_| Reply::Flood(start.clone(), vec![b' '; 1 << 16]))?;
         let error = failed(self.run(&server.url()).await)?;
-        equal("detail", error.detail.as_str(), "too_large")
+        equal("detail", error.detail.as_str(), "too-large")
     }
 
     async fn time_limit(&self) -> Result<(), String> {
@@ -191,7 +191,7 @@ impl Subject {
         let adapter = (self.make)(Some(&server.url()), Some(KEY));
         let error = failed(adapter.run(&task(Duration::from_secs(1)), &NoProgress).await)?;
         equal("failure", error.failure, ToolFailure::Timeout)?;
-        equal("detail", error.detail.as_str(), "read_timeout")?;
+        equal("detail", error.detail.as_str(), "read-timeout")?;
         equal("hung up", server.saw_hang_up(PATIENCE), true)
     }
 
@@ -244,7 +244,7 @@ impl Subject {
             let (task, sink) = (task(PATIENCE), FirstText::default());
             let adapter = (self.make)(Some(&server.url()), Some(KEY));
             let error = failed(adapter.run(&task, &sink).await)?;
-            equal("detail", error.detail.as_str(), "key_in_answer")?;
+            equal("detail", error.detail.as_str(), "key-in-answer")?;
             equal("category", error.category, ErrorCategory::Runtime)?;
             equal("key in the error", format!("{error:?}").contains(&start), false)?;
             equal(

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::PathBuf;
 
+use agentos_api::normalize_code;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -217,7 +218,7 @@ impl RunSummary {
                 self.outcome = None;
             }
             RecordKind::Refusal => {
-                self.code = fact(record, "code");
+                self.code = fact(record, "code").map(|code| normalize_code(&code).into_owned());
                 self.outcome = fact(record, "outcome");
             }
             RecordKind::Consent => self.asked_until = text("/request/expires").or(self.asked_until.take()),

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use agentos_api::normalize_code;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -132,7 +133,7 @@ impl ProviderStats {
             RecordKind::Receipt => self.landed += 1,
             RecordKind::Refusal => {
                 let code = text("/code").or(text("/outcome")).unwrap_or("unknown");
-                *self.refused.entry(code.to_owned()).or_default() += 1;
+                *self.refused.entry(normalize_code(code).into_owned()).or_default() += 1;
             }
             RecordKind::Task
             | RecordKind::Attempt

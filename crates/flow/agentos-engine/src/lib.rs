@@ -18,7 +18,8 @@ mod request;
 mod transcript;
 mod verdict;
 
+pub use agentos_api::Cause;
 pub use checking::Tried;
-pub use outcome::{Cause, EvidenceRef, Outcome, OutcomeKind};
+pub use outcome::{EvidenceRef, Outcome, OutcomeKind};
 pub use records::{FlowBody, Kept};
 pub use replay::Replay;

@@ -1,7 +1,8 @@
 //! How a verb ended, for programs and people.
 //!
-//! Owns: the outcome's published shape and the cause that decides the exit code. Never: prints.
+//! Owns: the outcome's published shape. Never: prints.
 
+use agentos_api::Cause;
 use agentos_landing::LandingReport;
 use agentos_policy::Decision;
 use agentos_tool::{RunId, ToolResult};
@@ -28,34 +29,6 @@ pub enum OutcomeKind {
     NothingToDo,
     /// A tool or an effect failed.
     Failed,
-}
-
-/// Whose doing an outcome is; the command line turns it into an exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// Nothing went wrong.
-    Done,
-    /// A fault of ours.
-    Internal,
-    /// The call itself is wrong.
-    Usage,
-    /// Policy.
-    Policy,
-    /// No consent.
-    Consent,
-    /// The tool is not available or gave no usable answer.
-    Tool,
-    /// The answer does not land.
-    Landing,
-    /// Evidence is broken or cannot be written.
-    Evidence,
-    /// The repository is not in a state to land.
-    Repository,
-    /// A limit or a time-out.
-    Limit,
-    /// The user stopped it.
-    Interrupted,
 }
 
 /// Where the evidence of a run is.

@@ -40,7 +40,7 @@ impl Adapter for Replay {
                 "no recorded answer is named",
                 now,
             )
-            .with_detail("missing_recording")
+            .with_detail("missing-recording")
             .with_fix("name one: --replay FILE"),
         };
         Box::pin(std::future::ready(health))
@@ -67,7 +67,7 @@ impl Adapter for Replay {
             None => Err(ToolError {
                 failure: ToolFailure::Failed,
                 category: ErrorCategory::Config,
-                detail: "missing_recording".to_owned(),
+                detail: "missing-recording".to_owned(),
                 health: Some(HealthStatus::NotConfigured),
                 message: "no recorded answer is named".to_owned(),
                 fix: Some("name one: --replay FILE".to_owned()),

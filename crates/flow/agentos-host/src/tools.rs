@@ -487,7 +487,7 @@ fn profile_names(dir: &Path) -> Result<Vec<String>, EffectError> {
 /// A profile that cannot be used.
 pub fn bad_profile(error: &ProfileError) -> EffectError {
     let mut effect = match error {
-        ProfileError::BaseUrl { .. } => EffectError::new(Cause::Tool, "bad_url", error.to_string()),
+        ProfileError::BaseUrl { .. } => EffectError::new(Cause::Tool, "bad-url", error.to_string()),
         _ => EffectError::new(Cause::Usage, "bad-profile", error.to_string()),
     };
     effect.hint = error.hint().map(str::to_owned);

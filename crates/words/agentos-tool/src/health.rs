@@ -121,7 +121,7 @@ pub struct ToolHealth {
     /// Set whenever the state is not connected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_category: Option<ErrorCategory>,
-    /// The machine-readable reason beside the state, as in `refused` or `no_models`.
+    /// The machine-readable reason beside the state, as in `refused` or `no-models`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// What was seen, in one sentence.
@@ -221,7 +221,7 @@ mod tests {
             "no model is loaded",
             Timestamp::from_unix_seconds(0),
         )
-        .with_detail("no_models")
+        .with_detail("no-models")
         .with_fix("load a model in LM Studio");
         health.endpoint = Some(Endpoint::new("localhost", 1234));
         insta::assert_snapshot!(serde_json::to_string_pretty(&health).unwrap(), @r#"
@@ -229,7 +229,7 @@ mod tests {
           "provider": "lmstudio",
           "status": "model_missing",
           "error_category": "model",
-          "detail": "no_models",
+          "detail": "no-models",
           "details": "no model is loaded",
           "fix": "load a model in LM Studio",
           "endpoint": "localhost:1234",

@@ -103,7 +103,7 @@ pub struct ToolError {
     pub failure: ToolFailure,
     /// What kind of thing went wrong.
     pub category: ErrorCategory,
-    /// The machine-readable reason, as in `refused`, `unauthorized`, `read_timeout`.
+    /// The machine-readable reason, as in `refused`, `unauthorized`, `read-timeout`.
     pub detail: String,
     /// The health state that a probe would have reported for the same thing, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -121,12 +121,12 @@ async fn recorded_answers_are_read() {
 #[tokio::test]
 async fn broken_answers_are_none() {
     let cases = [
-        ("error_midstream", "broken_stream"),
-        ("error_413", "context_length"),
+        ("error_midstream", "broken-stream"),
+        ("error_413", "context-length"),
         ("error_billing", "quota"),
         ("error_spend_cap", "quota"),
         ("error_spend_limit_own", "quota"),
-        ("error_rate_limit", "rate_limited"),
+        ("error_rate_limit", "rate-limited"),
         ("error_overloaded", "overloaded"),
         ("error_temperature_deprecated", "rejected"),
         ("error_no_version", "rejected"),
@@ -279,5 +279,5 @@ async fn every_recorded_run_is_read() {
     }
     assert_eq!(told, 22);
     let cut = Fixture::load("llamacpp", "error_midstream_messages").unwrap();
-    assert_eq!(replied(cut.reply()).await.unwrap_err().detail, "broken_stream");
+    assert_eq!(replied(cut.reply()).await.unwrap_err().detail, "broken-stream");
 }

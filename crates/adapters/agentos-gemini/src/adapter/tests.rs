@@ -74,7 +74,7 @@ async fn health_is_what_the_model_document_says() {
         "models/gemini-9 is not found for API version v1beta, or is not supported for generateContent.";
     let cases = [
         (200, model, HealthStatus::Connected, None),
-        (200, embedding, HealthStatus::ModelMissing, Some("unknown_model")),
+        (200, embedding, HealthStatus::ModelMissing, Some("unknown-model")),
         (
             400,
             error(400, "INVALID_ARGUMENT", bad_key, "API_KEY_INVALID"),
@@ -91,13 +91,13 @@ async fn health_is_what_the_model_document_says() {
             404,
             error(404, "NOT_FOUND", unknown, ""),
             HealthStatus::ModelMissing,
-            Some("unknown_model"),
+            Some("unknown-model"),
         ),
         (
             429,
             error(429, "RESOURCE_EXHAUSTED", "slow down", ""),
             HealthStatus::Connected,
-            Some("rate_limited"),
+            Some("rate-limited"),
         ),
         (
             503,

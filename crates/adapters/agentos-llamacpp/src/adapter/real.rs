@@ -157,7 +157,7 @@ async fn a_limit_is_a_cut_answer_and_a_full_context_is_told() {
         assert_eq!(output.finish, FinishReason::Length, "{name}");
         assert!(ANSWER.starts_with(&output.text), "{name}");
         let error = adapter.run(&long, &NoProgress).await.unwrap_err();
-        assert_eq!(error.detail, "context_length", "{name}: {error}");
+        assert_eq!(error.detail, "context-length", "{name}: {error}");
     }
 }
 
@@ -303,7 +303,7 @@ async fn an_offered_tool_is_not_called_by_noise() {
                     "{outcome:?}"
                 );
             }
-            Err(error) => assert_eq!(error.detail, "server_error", "{error}"),
+            Err(error) => assert_eq!(error.detail, "server-error", "{error}"),
         }
     }
 }
@@ -337,7 +337,7 @@ async fn noise_under_a_schema_has_its_shape() {
                 Err(error) => {
                     assert_eq!(
                         (mode, error.detail.as_str()),
-                        (LlamaCppMode::OpenAi, "broken_stream"),
+                        (LlamaCppMode::OpenAi, "broken-stream"),
                         "{error}"
                     );
                     continue;

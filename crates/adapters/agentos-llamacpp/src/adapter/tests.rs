@@ -179,7 +179,7 @@ async fn a_router_tells_the_state_of_each_model() {
         let health = routed(Reply::json(200, &unloaded), Reply::json(200, &props), Some("a")).await;
         assert_eq!(
             (health.status, health.detail.as_deref()),
-            (status, Some("not_loaded"))
+            (status, Some("not-loaded"))
         );
     }
 }
@@ -280,8 +280,8 @@ async fn recorded_answers_are_read() {
 #[tokio::test]
 async fn broken_answers_are_none() {
     let cases = [
-        ("error_midstream_completion", "broken_stream"),
-        ("error_context_overflow_completion", "context_length"),
+        ("error_midstream_completion", "broken-stream"),
+        ("error_context_overflow_completion", "context-length"),
         ("error_no_prompt", "rejected"),
         // Without `content` it is another wire: the source system's own check.
         ("run_completion_context_full", "fields"),
@@ -302,9 +302,9 @@ async fn an_answer_says_how_it_ends() {
         (json!({"stop_type": "limit"}), Ok(Length)),
         (json!({"stop_type": "eos", "truncated": true}), Ok(Length)),
         (json!({"stop_type": "resting"}), Ok(Unknown)),
-        (json!({"stop_type": "none"}), Err("broken_answer")),
-        (json!({"stop_type": null}), Err("broken_answer")),
-        (json!({}), Err("broken_answer")),
+        (json!({"stop_type": "none"}), Err("broken-answer")),
+        (json!({"stop_type": null}), Err("broken-answer")),
+        (json!({}), Err("broken-answer")),
         // Older servers.
         (json!({"stopped_eos": true, "stopped_limit": false}), Ok(Stop)),
         (json!({"stopped_eos": false, "stopped_word": true}), Ok(Stop)),
@@ -381,7 +381,7 @@ async fn a_task_that_does_not_fit_the_loaded_context_is_told_before_it_is_sent()
         (
             600,
             Some(700),
-            Some("context_length"),
+            Some("context-length"),
             "the prompt has 700 tokens, the loaded context 600",
         ),
         (
@@ -446,7 +446,7 @@ async fn a_routers_model_has_a_context_of_its_own() {
         (health.status, health.context_window),
         (HealthStatus::Connected, Some(512))
     );
-    assert_eq!(health.detail.as_deref(), Some("short_context"));
+    assert_eq!(health.detail.as_deref(), Some("short-context"));
     insta::assert_snapshot!(
         format!("{}; {}", health.details.replace(server.url().trim_start_matches("http://"), "HOST"), health.fix.unwrap()),
         @r"
@@ -456,5 +456,5 @@ async fn a_routers_model_has_a_context_of_its_own() {
     let mut task = task(Duration::from_secs(20));
     task.instruction = "Fix add(). ".repeat(1500);
     let error = adapter.run(&task, &NoProgress).await.unwrap_err();
-    assert_eq!(error.detail, "context_length");
+    assert_eq!(error.detail, "context-length");
 }

@@ -162,7 +162,7 @@ async fn each_generation_of_its_lists_tells_the_model() {
             "/api/v1/models",
             "api_v1_models_none_loaded",
             coder,
-            Some("not_loaded"),
+            Some("not-loaded"),
             None,
         ),
         ("/api/v0/models", "api_v0_models", "local-model", None, None),
@@ -170,7 +170,7 @@ async fn each_generation_of_its_lists_tells_the_model() {
             "/api/v0/models",
             "api_v0_models_none_loaded",
             coder,
-            Some("not_loaded"),
+            Some("not-loaded"),
             None,
         ),
         ("/v1/models", "models_full", "local-model", None, None),
@@ -194,7 +194,7 @@ async fn each_generation_of_its_lists_tells_the_model() {
     let health = probed("/api/v0/models", fixture("api_v0_models"), "other").await;
     assert_eq!(
         (health.status, health.detail.as_deref()),
-        (HealthStatus::ModelMissing, Some("unknown_model"))
+        (HealthStatus::ModelMissing, Some("unknown-model"))
     );
     assert_eq!(health.models, [coder, "google/gemma-3-4b"]);
 }

@@ -143,13 +143,13 @@ async fn recorded_answers_are_read() {
 #[tokio::test]
 async fn broken_answers_are_none() {
     let cases = [
-        ("error_midstream", "broken_stream"),
-        ("error_midstream_eof", "broken_stream"),
+        ("error_midstream", "broken-stream"),
+        ("error_midstream_eof", "broken-stream"),
         ("error_busy", "overloaded"),
-        ("error_load_failed", "load_failed"),
+        ("error_load_failed", "load-failed"),
         ("error_no_think", "rejected"),
-        ("run_chat_load", "broken_answer"),
-        ("run_chat_unload", "broken_answer"),
+        ("run_chat_load", "broken-answer"),
+        ("run_chat_unload", "broken-answer"),
     ];
     for (case, detail) in cases {
         let error = played(case).await.expect_err(case);
@@ -164,7 +164,7 @@ async fn health_tells_what_is_loaded_and_with_which_context() {
         (
             "ps_none_loaded",
             Some("qwen3-coder:30b"),
-            Some("not_loaded"),
+            Some("not-loaded"),
             Some(262_144),
         ),
     ];
@@ -231,7 +231,7 @@ async fn a_task_longer_than_the_models_context_is_told_before_it_is_sent() {
         match output {
             Ok(output) => assert!(output.warnings[0].contains("may be too short"), "{output:?}"),
             Err(error) => {
-                assert_eq!(error.detail, "context_length");
+                assert_eq!(error.detail, "context-length");
                 assert!(error.message.contains("the loaded context 2048"), "{error}");
                 assert!(error.fix.unwrap().contains("8192 tokens of context"));
             }

@@ -198,27 +198,27 @@ async fn recorded_answers_are_read() {
 #[tokio::test]
 async fn broken_answers_are_none() {
     let cases = [
-        ("openai", "error_midstream", "broken_stream"),
-        ("openai", "error_context_length", "context_length"),
+        ("openai", "error_midstream", "broken-stream"),
+        ("openai", "error_context_length", "context-length"),
         ("openai", "error_max_tokens_unsupported", "rejected"),
         ("openai", "error_quota_legacy", "quota"),
-        ("openai", "error_rate_limit_request_too_large", "context_length"),
-        ("llamacpp", "error_midstream_chat", "broken_stream"),
-        ("llamacpp", "error_context_overflow_chat", "context_length"),
+        ("openai", "error_rate_limit_request_too_large", "context-length"),
+        ("llamacpp", "error_midstream_chat", "broken-stream"),
+        ("llamacpp", "error_context_overflow_chat", "context-length"),
         ("litellm", "error_budget_exceeded", "quota"),
-        ("litellm", "error_context_window", "context_length"),
-        ("litellm", "error_rate_limit", "rate_limited"),
-        ("openrouter", "error_midstream", "broken_stream"),
+        ("litellm", "error_context_window", "context-length"),
+        ("litellm", "error_rate_limit", "rate-limited"),
+        ("openrouter", "error_midstream", "broken-stream"),
         ("openrouter", "error_no_credits", "quota"),
-        ("vllm", "error_midstream", "broken_stream"),
-        ("vllm", "error_context_length", "context_length"),
+        ("vllm", "error_midstream", "broken-stream"),
+        ("vllm", "error_context_length", "context-length"),
         ("derived", "choices_empty", "fields"),
-        ("derived", "empty_body", "not_json"),
-        ("derived", "malformed_json", "not_json"),
-        ("derived", "not_utf8", "not_json"),
-        ("derived", "stream_bad_event", "broken_stream"),
-        ("derived", "stream_cut", "broken_stream"),
-        ("derived", "stream_cut_in_event", "broken_stream"),
+        ("derived", "empty_body", "not-json"),
+        ("derived", "malformed_json", "not-json"),
+        ("derived", "not_utf8", "not-json"),
+        ("derived", "stream_bad_event", "broken-stream"),
+        ("derived", "stream_cut", "broken-stream"),
+        ("derived", "stream_cut_in_event", "broken-stream"),
         ("derived", "truncated_json", "closed"),
     ];
     for (folder, case, detail) in cases {
@@ -316,7 +316,7 @@ async fn nothing_is_sent_without_the_key_a_provider_needs() {
     let health = adapter.health_check(Timestamp::from_unix_seconds(0)).await;
     assert_eq!(
         (health.status, health.detail.as_deref()),
-        (HealthStatus::NotConfigured, Some("missing_key"))
+        (HealthStatus::NotConfigured, Some("missing-key"))
     );
     let error = adapter
         .run(&task(Duration::from_secs(20)), &NoProgress)
@@ -324,7 +324,7 @@ async fn nothing_is_sent_without_the_key_a_provider_needs() {
         .unwrap_err();
     assert_eq!(
         (error.health, error.detail.as_str()),
-        (Some(HealthStatus::NotConfigured), "missing_key")
+        (Some(HealthStatus::NotConfigured), "missing-key")
     );
     assert!(server.requests().is_empty());
 }
@@ -375,7 +375,7 @@ async fn health_reads_well() {
       "provider": "openai",
       "status": "model_missing",
       "error_category": "model",
-      "detail": "unknown_model",
+      "detail": "unknown-model",
       "details": "model `gpt-5.4` is not among the models of `127.0.0.1:PORT`",
       "fix": "name one of its models with `--model`, or load a model on the server",
       "endpoint": "127.0.0.1:PORT",

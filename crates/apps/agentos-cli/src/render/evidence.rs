@@ -3,6 +3,7 @@
 //! Owns: which facts of a record are worth a line. Never: trusts a record's shape; a fact that is not there is
 //! left out.
 
+use agentos_api::normalize_code;
 use agentos_host::{ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
 use agentos_tool::{Timestamp, dollars};
 use serde_json::Value;
@@ -218,7 +219,7 @@ fn landing(body: &Value) -> (&'static str, String) {
             let text = |name: &str| refusal.get(name).and_then(Value::as_str).unwrap_or_default();
             (
                 style::BAD,
-                format!("refused [{}] {}", text("code"), text("message")),
+                format!("refused [{}] {}", normalize_code(text("code")), text("message")),
             )
         }
         Some(_) | None => {

@@ -2,9 +2,10 @@
 //!
 //! Owns: the page's form. Never: words of its own about a verb or a code; those are the arguments' and the lists'.
 
+use agentos_api::ERROR_CODES;
 use clap::Command;
 
-use crate::codes::CODES;
+use crate::codes;
 use crate::exit::Exit;
 
 /// As wide as help text on a terminal of 100 columns, wherever it is made.
@@ -27,14 +28,14 @@ pub fn page(program: Command) -> String {
         "\n## Error codes\n\nThey stand between brackets on the screen and in `code` in JSON. A policy rule may name one of its \
          own.\n\n| code | exit | what | next |\n|---|---|---|---|\n",
     );
-    for code in CODES {
+    for code in ERROR_CODES {
         let exits: Vec<String> = code.exits.iter().map(u8::to_string).collect();
         out.push_str(&format!(
             "| `{}` | {} | {} | {} |\n",
             code.code,
             exits.join(", "),
-            code.what,
-            code.next
+            code.meaning,
+            codes::next(code.code).unwrap_or_default()
         ));
     }
     out

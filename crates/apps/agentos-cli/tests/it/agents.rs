@@ -36,7 +36,7 @@ pub(crate) fn asked(cli: &Cli, args: &[&str]) -> Option<(CliOutput, Value)> {
     let output = cli.run(args).unwrap();
     let value: Value = output.json().unwrap_or_else(|error| panic!("{error}: {output}"));
     let text = value.to_string();
-    if text.contains("cannot be confined here") || value["code"] == "not_confined" {
+    if text.contains("cannot be confined here") || value["code"] == "not-confined" {
         eprintln!("skipped: no sandbox on this machine: {text}");
         return None;
     }
@@ -64,7 +64,7 @@ fn health_says_version_and_sign_in_of_an_agent() {
     assert_eq!(output.code, Some(5), "{value}");
     assert_eq!(
         (&tool["status"], &tool["detail"]),
-        (&"not_configured".into(), &"not_signed_in".into())
+        (&"not_configured".into(), &"not-signed-in".into())
     );
     assert!(
         tool["details"].as_str().unwrap().starts_with("9.9.9 (fake)"),
@@ -75,7 +75,7 @@ fn health_says_version_and_sign_in_of_an_agent() {
     assert_eq!(output.code, Some(0), "{value}");
     assert_eq!(value["tools"][0]["status"], "connected");
     let (_, value) = asked(&cli, &["tool", "health", "--provider", "codex", "--json"]).unwrap();
-    assert_eq!(value["tools"][0]["detail"], "no_program");
+    assert_eq!(value["tools"][0]["detail"], "no-program");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn an_agent_is_prompted_over_its_protocol_and_its_questions_are_told() {
     let (output, outcome) = asked(&cli, &["run", "-p", "opencode-acp", "x", "--json"]).unwrap();
     assert_eq!(
         (output.code, outcome["code"].as_str()),
-        (Some(5), Some("no_answer")),
+        (Some(5), Some("no-answer")),
         "{outcome}"
     );
     assert!(
@@ -207,7 +207,7 @@ fn an_agent_whose_time_is_up_is_told_that_its_turn_is_cancelled() {
     let said = transcript(&repo);
     assert_eq!(
         (output.code, outcome["code"].as_str()),
-        (Some(9), Some("out_of_time")),
+        (Some(9), Some("out-of-time")),
         "{outcome}"
     );
     let told = "heard {\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"s1\"}}";
@@ -327,7 +327,7 @@ fn ignored_folders_are_shared_read_only_on_request() {
     let (output, outcome) = run("src").unwrap();
     assert_eq!(
         (output.code, outcome["code"].as_str()),
-        (Some(5), Some("not_ignored")),
+        (Some(5), Some("not-ignored")),
         "{outcome}"
     );
 }

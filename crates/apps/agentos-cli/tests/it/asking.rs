@@ -71,7 +71,7 @@ fn a_task_that_does_not_fit_is_refused_before_it_is_sent() {
         assert!(output.stderr.contains(words), "{window}: {output}");
         if asked == 0 {
             let tape = run_in(&repo, &["evidence", "show", "--json"]).stdout;
-            assert!(tape.contains("context_length"), "{tape}");
+            assert!(tape.contains("context-length"), "{tape}");
         }
     }
 }

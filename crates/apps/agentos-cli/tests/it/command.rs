@@ -27,7 +27,7 @@ fn run(repo: &TestRepo, flags: &[&str], script: &str) -> Option<(CliOutput, Valu
     args.extend(["--", "sh", "-c", script]);
     let output = cli.run(&args).unwrap();
     let outcome: Value = output.json().unwrap();
-    if outcome["code"] == "not_confined" {
+    if outcome["code"] == "not-confined" {
         eprintln!("skipped: no sandbox on this machine: {}", outcome["message"]);
         return None;
     }
@@ -133,7 +133,7 @@ fn a_program_by_absolute_path_shows_nothing_that_lies_next_to_it() {
             .run(&["run", "-p", "command", "--json", "--", program.to_str().unwrap()])
             .unwrap();
         let outcome: Value = output.json().unwrap();
-        if outcome["code"] == "not_confined" {
+        if outcome["code"] == "not-confined" {
             eprintln!("skipped: no sandbox on this machine: {}", outcome["message"]);
             return;
         }
@@ -184,16 +184,16 @@ fn a_program_that_fails_or_does_not_end_is_told_and_lands_nothing() {
         (
             &[][..],
             "echo changed >> src/a.rs; echo why >&2; exit 3",
-            "exit_code",
+            "exit-code",
             5,
         ),
         (
             &["--timeout", "1"],
             "echo changed >> src/a.rs; sleep 60",
-            "out_of_time",
+            "out-of-time",
             9,
         ),
-        (&[], "yes", "too_large", 5),
+        (&[], "yes", "too-large", 5),
     ] {
         let Some((output, outcome)) = run(&repo, flags, script) else {
             return;
@@ -204,7 +204,7 @@ fn a_program_that_fails_or_does_not_end_is_told_and_lands_nothing() {
             "{outcome}"
         );
         let latency = outcome["result"]["latency_ms"].as_u64().unwrap();
-        assert!(code != "out_of_time" || latency >= 1000, "{outcome}");
+        assert!(code != "out-of-time" || latency >= 1000, "{outcome}");
     }
     assert_eq!(repo.git(&["rev-list", "--count", "--all"]).trim(), "1");
     assert!(cache_of(&repo).join("agentos/copies").is_dir());
@@ -268,7 +268,7 @@ fn a_folder_that_is_shared_below_a_link_of_the_base_is_not_made_where_the_link_l
     let Some((_, outcome)) = run(&repo, &["--share", "packages/built"], "true") else {
         return;
     };
-    assert_eq!(outcome["code"], "not_ignored", "{outcome}");
+    assert_eq!(outcome["code"], "not-ignored", "{outcome}");
     assert_eq!(std::fs::read_dir(&theirs).unwrap().count(), 0);
 }
 
@@ -284,7 +284,7 @@ fn gits_own_folders_are_shared_with_nobody() {
         let Some((_, outcome)) = run(&repo, &["--share", folder], "true") else {
             return;
         };
-        assert_eq!(outcome["code"], "not_ignored", "{folder}: {outcome}");
+        assert_eq!(outcome["code"], "not-ignored", "{folder}: {outcome}");
     }
 }
 
@@ -346,7 +346,7 @@ fn a_user_without_rights_confines_programs_as_root_does() {
         return;
     }
     let outcome: Value = output.json().unwrap();
-    if outcome["code"] == "not_confined" {
+    if outcome["code"] == "not-confined" {
         eprintln!(
             "skipped: no sandbox for users on this machine: {}",
             outcome["message"]
@@ -379,7 +379,7 @@ fn where_no_overlay_can_be_mounted_a_program_works_in_a_whole_copy() {
         return;
     }
     let outcome: Value = output.json().unwrap();
-    if outcome["code"] == "not_confined" {
+    if outcome["code"] == "not-confined" {
         eprintln!("skipped: no sandbox on this machine: {}", outcome["message"]);
         return;
     }

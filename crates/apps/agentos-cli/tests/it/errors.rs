@@ -221,7 +221,7 @@ fn every_failure_says_what_where_and_what_next() {
       error [usage] `Anna` cannot name a provider
         next: use small letters, digits and `-`
     profile init openai --base-url no address
-      error [bad_url] `base_url` (user file): it is not a URL: relative URL without a base
+      error [bad-url] `base_url` (user file): it is not a URL: relative URL without a base
         next: write something like `http://localhost:[PORT]/v1`
     profile show opnai
       error [usage] there is no provider `opnai`
@@ -251,7 +251,7 @@ fn every_failure_says_what_where_and_what_next() {
       failed [no-such-file] `src` is a folder
         next: name its files one by one
     run -p openai task --base-url http://anna:secret@localhost/v1
-      error [bad_url] `base_url` (flag): it holds a user or a password; store a key instead
+      error [bad-url] `base_url` (flag): it holds a user or a password; store a key instead
         next: write something like `http://localhost:[PORT]/v1`
     run -p openai task --replay fix.md
       error [usage] `--replay` belongs to the provider `replay`

@@ -75,12 +75,12 @@ fn what_is_not_set_up_is_told_and_nothing_is_sent() {
     let server = FakeServer::start(|_| Reply::json(200, &json!({}))).unwrap();
     let none = json!({});
     let check = |row, told: &[Value], detail| check(row, told, "not_configured", "config", detail);
-    check("1: no address", &told(None, &none), "missing_url");
+    check("1: no address", &told(None, &none), "missing-url");
     for url in ["ftp://127.0.0.1:1", "127.0.0.1 8080"] {
-        check("1: no http address", &told(Some(url), &none), "bad_url");
+        check("1: no http address", &told(Some(url), &none), "bad-url");
     }
     let with_key = json!({ "requires_key": true });
-    check("2: no key", &told(Some(&server.url()), &with_key), "missing_key");
+    check("2: no key", &told(Some(&server.url()), &with_key), "missing-key");
     assert_eq!(server.requests(), []);
 }
 
@@ -96,7 +96,7 @@ fn a_server_that_is_not_reached_is_told_apart() {
     check(
         "5: no connection in time",
         &told(Some(&full.url()), &none),
-        "connect_timeout",
+        "connect-timeout",
     );
     let tls = TlsServer::start().unwrap();
     let at = |scheme: &str, port: u16| format!("{scheme}://127.0.0.1:{port}");
@@ -115,7 +115,7 @@ fn a_server_that_is_not_reached_is_told_apart() {
     check(
         "7: nobody trusts it",
         &told(Some(&untrusted), &none),
-        "tls_certificate",
+        "tls-certificate",
     );
 }
 
@@ -128,12 +128,12 @@ fn a_server_that_gives_no_answer_is_told_apart() {
     row(
         "8: no answer in time",
         &told(Some(&silent.url()), &soon),
-        "read_timeout",
+        "read-timeout",
     );
     let closing = FakeServer::start(|_| Reply::Bytes(Vec::new())).unwrap();
     row("8: closed", &told(Some(&closing.url()), &none), "closed");
     row("8: reset", &told(Some(&resetting().unwrap()), &none), "closed");
     let other = FakeServer::start_raw(Reply::Bytes(b"220 mail.example.com ESMTP\r\n".to_vec())).unwrap();
     let found = told(Some(&other.url()), &none);
-    check("9: not HTTP", &found, "schema_mismatch", "schema", "not_http");
+    check("9: not HTTP", &found, "schema_mismatch", "schema", "not-http");
 }

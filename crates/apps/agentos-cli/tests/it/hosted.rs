@@ -110,8 +110,8 @@ fn what_an_adapter_finds_of_its_server_is_what_it_would_find_unconfined() {
     for (url, code) in [
         (closed.as_str(), "refused"),
         (&no_name, "dns"),
-        (&wants_key, "key_required"),
-        ("not a url", "bad_url"),
+        (&wants_key, "key-required"),
+        ("not a url", "bad-url"),
     ] {
         let repo = small_repo();
         let args = [

@@ -205,7 +205,7 @@ fn twenty_silent_providers_take_as_long_as_one() {
     let tools = json["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 20);
     for tool in tools {
-        assert_eq!(tool["detail"], "read_timeout", "{tool}");
+        assert_eq!(tool["detail"], "read-timeout", "{tool}");
     }
     assert!(took < 20_000, "{took} ms for twenty limits of 2 s");
 }

@@ -129,7 +129,7 @@ fn a_key_in_another_form_reaches_no_commit_and_no_evidence() {
             ])
             .unwrap();
         let outcome: serde_json::Value = output.json().unwrap();
-        assert_eq!(outcome["code"], "key_in_answer", "{name}: {output}");
+        assert_eq!(outcome["code"], "key-in-answer", "{name}: {output}");
         assert!(!repo.has("note.txt"), "{name}");
         for part in form.lines().map(|line| line.trim_start_matches('+')) {
             assert!(!output.to_string().contains(part), "{name}: {output}");

@@ -18,11 +18,11 @@ impl Subject {
             .health_check(now())
             .await;
         equal("status", health.status, HealthStatus::Unreachable)?;
-        equal("detail", health.detail.as_deref(), Some("read_timeout"))
+        equal("detail", health.detail.as_deref(), Some("read-timeout"))
     }
 
     pub(super) async fn no_address(&self) -> Result<(), String> {
-        for (url, detail) in [(None, "missing_url"), (Some("ftp://example.com"), "bad_url")] {
+        for (url, detail) in [(None, "missing-url"), (Some("ftp://example.com"), "bad-url")] {
             let health = (self.make)(url, Some(KEY)).health_check(now()).await;
             equal("status", health.status, HealthStatus::NotConfigured)?;
             equal("detail", health.detail.as_deref(), Some(detail))?;
@@ -83,7 +83,7 @@ impl Subject {
         let server = FakeServer::start(|_| super::table::refused(401)).map_err(|error| error.to_string())?;
         let health = (self.make)(Some(&server.url()), None).health_check(now()).await;
         equal("row 12", health.status, HealthStatus::NotConfigured)?;
-        let is_told = matches!(health.detail.as_deref(), Some("key_required" | "missing_key"));
+        let is_told = matches!(health.detail.as_deref(), Some("key-required" | "missing-key"));
         equal("row 12: detail", is_told, true)?;
         let plain = FakeServer::start_raw(Reply::json(200, &json!({}))).map_err(|error| error.to_string())?;
         let url = plain.url().replace("http://", "https://");

@@ -45,6 +45,24 @@ fn health_landing_rate_refusals_tokens_cost_and_latency_are_counted() {
 }
 
 #[test]
+fn a_refusal_recorded_in_an_earlier_spelling_counts_as_its_present_code() {
+    let tape = Tape::new();
+    for (id, code) in [("r1", "bad_url"), ("r2", "bad-url"), ("r3", "own_rule_code")] {
+        run(
+            &tape,
+            id,
+            json!({ "latency_ms": 1 }),
+            (RecordKind::Refusal, json!({ "code": code })),
+        );
+    }
+    let stats = serde_json::to_value(tape.store.stats().unwrap()).unwrap();
+    assert_eq!(stats[0]["refused"], json!({ "bad-url": 2, "own_rule_code": 1 }));
+    for run in tape.store.runs().unwrap() {
+        assert_ne!(run.code.as_deref(), Some("bad_url"), "{run:?}");
+    }
+}
+
+#[test]
 fn what_nobody_said_is_not_taken_for_nothing() {
     let tape = Tape::new();
     tape.add(RecordKind::Task, json!({ "provider": "patch" }));

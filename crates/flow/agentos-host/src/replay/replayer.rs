@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use agentos_api::normalize_code;
 use agentos_engine::ports::{EffectError, TargetInfo};
 use agentos_engine::settle::judged;
 use agentos_evidence::{Record, RecordKind, Store};
@@ -71,7 +72,10 @@ fn unlanded(known: &Known, records: &[Record]) -> String {
         .rev()
         .find(|record| record.kind == RecordKind::Refusal);
     match end.and_then(|end| text(&end.body, "/code")) {
-        Some(code) => format!("the run ended with `{code}` before its answer was landed"),
+        Some(code) => format!(
+            "the run ended with `{}` before its answer was landed",
+            normalize_code(&code)
+        ),
         None => "the run ended before its answer was landed".to_owned(),
     }
 }

@@ -45,18 +45,18 @@ async fn an_answer_says_how_it_ends() {
     let unsure = "the answer may not be whole: the server says `resting` for its end";
     let cases = [
         ("whole stop", whole(json!("stop")), Ok((Stop, None))),
-        ("whole error", whole(json!("error")), Err("broken_answer")),
-        ("whole null", whole(json!(null)), Err("broken_answer")),
-        ("whole nothing", whole(json!("left out")), Err("broken_answer")),
-        ("whole empty", whole(json!("")), Err("broken_answer")),
+        ("whole error", whole(json!("error")), Err("broken-answer")),
+        ("whole null", whole(json!(null)), Err("broken-answer")),
+        ("whole nothing", whole(json!("left out")), Err("broken-answer")),
+        ("whole empty", whole(json!("")), Err("broken-answer")),
         (
             "whole unknown",
             whole(json!("resting")),
             Ok((Unknown, Some(unsure))),
         ),
         ("stream stop", stream("stop"), Ok((Stop, None))),
-        ("stream error", stream("error"), Err("broken_answer")),
-        ("stream empty", stream(""), Err("broken_stream")),
+        ("stream error", stream("error"), Err("broken-answer")),
+        ("stream empty", stream(""), Err("broken-stream")),
         ("stream unknown", stream("resting"), Ok((Unknown, Some(unsure)))),
     ];
     for (name, reply, wanted) in cases {
@@ -88,7 +88,7 @@ async fn a_refusal_in_pieces_is_one_refusal() {
     assert_eq!(output.warnings, ["the model refused: I cannot do that."]);
     // It is not whole without an end of its own.
     let cut = answered(streamed(&[said("I can")]), None).await.unwrap_err();
-    assert_eq!(cut.detail, "broken_stream");
+    assert_eq!(cut.detail, "broken-stream");
 }
 
 #[tokio::test]

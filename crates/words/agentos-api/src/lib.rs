@@ -1,0 +1,15 @@
+//! The words that programs and front ends read of the product: error codes, causes and exit statuses.
+//!
+//! Owns: the list of codes with their one spelling, the causes, the exit statuses. Never: words a sentence for one front
+//! end, or names a flag of the command line. Start at [`find_code`].
+//!
+//! A front end in another process gets a `code` and a `cause` in JSON. With this crate it maps the code to its meaning and
+//! the cause to an exit status as the command line does.
+
+mod cause;
+mod error_code;
+mod exit_status;
+
+pub use cause::Cause;
+pub use error_code::{ERROR_CODES, ErrorCode, find_code, normalize_code};
+pub use exit_status::ExitStatus;
