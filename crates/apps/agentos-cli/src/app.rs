@@ -2,6 +2,7 @@
 //!
 //! Owns: the shared values of one call, and how a failed effect is shown. Never: does a command's work.
 
+use agentos_api::NextStep;
 use agentos_host::{Cause, EffectError, Host, HostObserver, Notice, Outcome, RunEnd};
 use agentos_landing::LandingReport;
 use agentos_tool::RunId;
@@ -9,6 +10,7 @@ use agentos_tool::RunId;
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::printer::{Printer, paint, style};
+use crate::render::next_step::word_hint;
 use crate::terminal::{Streams, follow, screen};
 use crate::{codes, escape, render};
 
@@ -55,12 +57,11 @@ impl App {
 
     /// Shows the end of a verb that lands. Where it does not say what to do next, its code does.
     pub fn finish(&self, outcome: &Outcome) -> Done {
-        let next = outcome.code.as_deref().filter(|_| outcome.hint.is_none());
-        let with_next = next.and_then(codes::next).map(|next| Outcome {
-            hint: Some(next.to_owned()),
+        let outcome = &Outcome {
+            hint: word_hint(outcome.hint.as_deref(), &outcome.next)
+                .or_else(|| default_hint(outcome.code.as_deref()?)),
             ..outcome.clone()
-        });
-        let outcome = with_next.as_ref().unwrap_or(outcome);
+        };
         if self.printer.json {
             self.printer
                 .json(outcome)
@@ -97,7 +98,7 @@ impl App {
         if self.printer.json {
             return self.finish(outcome);
         }
-        let mut text = render::outcome::outcome(outcome, true);
+        let mut text = render::outcome::outcome(&worded(outcome), true);
         if let Some(diff) = diff {
             text.push('\n');
             text.push_str(&self.diff(diff, outcome.report.as_ref()));
@@ -123,10 +124,7 @@ impl App {
 
     /// Shows a failure that happened before a run could begin. Where it does not say what to do next, its code does.
     pub fn fail(&self, run: Option<&RunId>, error: &EffectError) -> Exit {
-        let hint = error
-            .hint
-            .clone()
-            .or_else(|| codes::next(&error.code).map(str::to_owned));
+        let hint = word_hint(error.hint.as_deref(), &error.next).or_else(|| default_hint(&error.code));
         let error = &EffectError {
             hint,
             ..error.clone()
@@ -157,6 +155,19 @@ impl App {
     }
 }
 
+/// Returns the words for what the code of a failure suggests. Returns `None` for a code that a policy rule brought.
+fn default_hint(code: &str) -> Option<String> {
+    codes::next(code).map(str::to_owned)
+}
+
+/// Returns the outcome with its steps in the words of this command line.
+pub fn worded(outcome: &Outcome) -> Outcome {
+    Outcome {
+        hint: word_hint(outcome.hint.as_deref(), &outcome.next),
+        ..outcome.clone()
+    }
+}
+
 /// What a program gets when a verb that lands nothing fails.
 #[derive(serde::Serialize)]
 struct Failure<'a> {
@@ -170,6 +181,8 @@ struct FailureBody<'a> {
     cause: Cause,
     message: &'a str,
     hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[NextStep]>::is_empty")]
+    next: &'a [NextStep],
 }
 
 impl<'a> Failure<'a> {
@@ -182,6 +195,7 @@ impl<'a> Failure<'a> {
                 cause: error.cause,
                 message,
                 hint: error.hint.as_deref(),
+                next: &error.next,
             },
         }
     }

@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod evidence;
 pub mod health;
 pub mod init;
+pub mod next_step;
 pub mod outcome;
 pub mod page;
 pub mod policy;

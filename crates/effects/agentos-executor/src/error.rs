@@ -14,6 +14,7 @@ use places::kind_of;
 
 mod kinds;
 mod places;
+mod steps;
 
 /// The repository is not in a state to be read or landed on.
 #[derive(Debug, thiserror::Error)]
@@ -160,11 +161,10 @@ impl RepoError {
         }
     }
 
-    /// What to do next, where there is something to do.
+    /// Returns what to do next, where that is a sentence which names no flag of a front end.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotARepository(_) => Some("go to a repository, or name one with `--repo DIR`"),
             Self::NotOwned(_) => Some("if you trust it, add it to git's `safe.directory`"),
             Self::WorkTreeElsewhere(_) => Some("unset `core.worktree` in the repository's configuration"),
             Self::ForeignGitDir(_) => Some(
@@ -174,16 +174,7 @@ impl RepoError {
                 Some("if it is yours, put what it leads to in its place, or clone the repository")
             }
             Self::BranchConflict { .. } => Some("choose another name, or rename the other branch"),
-            Self::Unsupported(Unsupported::SparseCheckout) => {
-                Some("land on another branch with `--branch NAME`, or run `git sparse-checkout disable`")
-            }
-            Self::Unsupported(Unsupported::SplitIndex) => Some("run `git update-index --no-split-index`"),
-            Self::Unsupported(Unsupported::SparseIndex) => {
-                Some("run `git sparse-checkout init --no-sparse-index`")
-            }
-            Self::Bare => Some("name a branch with `--branch NAME`"),
             Self::UnbornBranch(_) => Some("make a first commit, as with `git commit --allow-empty -m start`"),
-            Self::DetachedHead => Some("switch to a branch, or name one with `--branch NAME`"),
             Self::InProgress(_) | Self::BranchInUse { .. } => {
                 Some("finish or abort it first; `git status` says how")
             }
@@ -198,7 +189,10 @@ impl RepoError {
                 "with `GIT_CONFIG_GLOBAL`, `GIT_CONFIG_SYSTEM` or `GIT_CONFIG_NOSYSTEM` set, name files with `include` alone",
             ),
             Self::Overtaken => Some("the files have changed since; edit them by hand"),
-            Self::Unsupported(_)
+            Self::NotARepository(_)
+            | Self::Bare
+            | Self::DetachedHead
+            | Self::Unsupported(_)
             | Self::NoWorkTree
             | Self::UnknownRevision(_)
             | Self::BadBranchName(_)
@@ -374,7 +368,7 @@ impl ExecError {
         }
     }
 
-    /// What to do next, where there is something to do.
+    /// Returns what to do next, where that is a sentence which names no flag of a front end.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -383,14 +377,8 @@ impl ExecError {
             Self::GitDirectory(_) => {
                 Some("take `HEAD` or `commondir` out of that folder, or leave the folder out of the change")
             }
-            Self::DirtyOverlap(_) => {
-                Some("commit or stash this work first, or land on another branch with `--branch NAME`")
-            }
             Self::FilteredPath { by, .. } if by.starts_with("filter") => {
                 Some("change this file with git, which runs the filter")
-            }
-            Self::FilteredPath { .. } => {
-                Some("land on another branch with `--branch NAME`, then merge with git")
             }
             Self::LineEnds(_) => Some(
                 "end its lines with LF alone, as git does in a commit; or give it `-text` in `.gitattributes`",
@@ -413,7 +401,9 @@ impl ExecError {
             Self::Unfinished(_) => {
                 Some("put right what stands in the way and run any command: it is finished first")
             }
-            Self::ApprovalVoid { .. }
+            Self::DirtyOverlap(_)
+            | Self::FilteredPath { .. }
+            | Self::ApprovalVoid { .. }
             | Self::Empty
             | Self::Interrupted
             | Self::BaseDiffers(_)

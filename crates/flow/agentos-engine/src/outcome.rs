@@ -2,7 +2,7 @@
 //!
 //! Owns: the outcome's published shape. Never: prints.
 
-use agentos_api::Cause;
+use agentos_api::{Cause, NextStep};
 use agentos_landing::LandingReport;
 use agentos_policy::Decision;
 use agentos_tool::{RunId, ToolResult};
@@ -54,8 +54,11 @@ pub struct Outcome {
     pub code: Option<String>,
     /// One sentence.
     pub message: String,
-    /// What to do next.
+    /// What to do next, in words.
     pub hint: Option<String>,
+    /// What to do next, as data: alternatives, the best first. A front end words them itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<NextStep>,
     /// The run.
     pub run: RunId,
     /// Where it was to land.
@@ -104,6 +107,7 @@ impl Outcome {
             code: None,
             message: message.into(),
             hint: None,
+            next: Vec::new(),
             run: run.clone(),
             target: None,
             commit: None,
@@ -141,6 +145,7 @@ impl Outcome {
         let mut outcome = Self::new(run, kind, error.cause, error.message.clone());
         outcome.code = Some(error.code.clone());
         outcome.hint.clone_from(&error.hint);
+        outcome.next.clone_from(&error.next);
         outcome
     }
 

@@ -6,6 +6,7 @@
 use std::pin::Pin;
 use std::rc::Rc;
 
+use agentos_api::NextStep;
 use agentos_evidence::{RecordKind, SyncFile};
 use agentos_landing::{Base, Change};
 use agentos_policy::{Approved, Consent, Decision, Hashes, Place, PolicySet};
@@ -25,8 +26,10 @@ pub struct EffectError {
     pub cause: Cause,
     /// What and where, in one sentence.
     pub message: String,
-    /// What to do next.
+    /// What to do next, as a sentence that names no flag or verb of a front end.
     pub hint: Option<String>,
+    /// What to do next, as alternatives that a front end words, the best first.
+    pub next: Vec<NextStep>,
     /// Set when the branch moved under us: landing again on the new base may succeed.
     pub base_moved: bool,
     /// Set when the change was made all the same, and only what follows it was not.
@@ -44,6 +47,7 @@ impl EffectError {
             cause,
             message: message.into(),
             hint: None,
+            next: Vec::new(),
             base_moved: false,
             written: false,
             recovered: None,
@@ -54,6 +58,13 @@ impl EffectError {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds alternatives to what can be done next.
+    #[must_use]
+    pub fn suggest_steps(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {
+        self.next.extend(steps);
         self
     }
 }

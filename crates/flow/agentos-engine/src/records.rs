@@ -3,6 +3,7 @@
 //! Owns: the bodies. Never: holds a key, an authorization header or more of an endpoint than `host:port`.
 //! Every body is a plain struct with a version of its record; nothing is flattened.
 
+use agentos_api::NextStep;
 use agentos_evidence::RecordKind;
 use agentos_landing::{LandingReport, Refusal};
 use agentos_policy::{Consent, Decision, Hashes, ToolFacts};
@@ -177,6 +178,8 @@ pub struct RefusalBody<'a> {
     pub code: Option<&'a str>,
     pub message: &'a str,
     pub hint: Option<&'a str>,
+    #[serde(default, skip_serializing_if = "<[NextStep]>::is_empty")]
+    pub next: &'a [NextStep],
     pub diff_sha256: Option<&'a str>,
 }
 
@@ -189,6 +192,7 @@ impl<'a> RefusalBody<'a> {
             code: outcome.code.as_deref(),
             message: &outcome.message,
             hint: outcome.hint.as_deref(),
+            next: &outcome.next,
             diff_sha256: outcome.diff_sha256.as_deref(),
         }
     }

@@ -64,7 +64,10 @@ fn unrecorded(outcome: &mut Outcome, error: &EffectError) {
     outcome.outcome = OutcomeKind::Failed;
     outcome.cause = error.cause;
     outcome.code = Some(error.code.clone());
-    outcome.hint = error.hint.clone().or(outcome.hint.take());
+    if error.hint.is_some() || !error.next.is_empty() {
+        outcome.hint.clone_from(&error.hint);
+        outcome.next.clone_from(&error.next);
+    }
 }
 
 /// Records the beginning of a run.
@@ -370,6 +373,7 @@ fn unfinished(mut outcome: Outcome, error: &EffectError, intent: Option<String>)
     outcome.code = Some(error.code.clone());
     outcome.message.clone_from(&error.message);
     outcome.hint.clone_from(&error.hint);
+    outcome.next.clone_from(&error.next);
     outcome.written = true;
     outcome.evidence = intent.map(|intent| EvidenceRef {
         head: intent.clone(),

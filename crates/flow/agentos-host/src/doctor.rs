@@ -5,6 +5,7 @@
 mod machine;
 mod repository;
 
+use agentos_api::NextStep;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use schemars::JsonSchema;
@@ -34,8 +35,11 @@ pub struct Check {
     pub code: Option<String>,
     /// What was seen.
     pub details: String,
-    /// What to do.
+    /// What to do, in words.
     pub fix: Option<String>,
+    /// What to do, as data: alternatives, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<NextStep>,
     /// What the exit code would be: not part of the document, `code` says more.
     #[serde(skip)]
     pub cause: Option<Cause>,
@@ -63,6 +67,7 @@ impl Check {
             code: None,
             details: details.into(),
             fix: None,
+            next: Vec::new(),
             cause: None,
         }
     }
@@ -91,6 +96,7 @@ impl Check {
         Self {
             code: Some(error.code.clone()),
             fix: error.hint.clone(),
+            next: error.next.clone(),
             cause: Some(error.cause),
             ..Self::made(name, CheckStatus::Wrong, &error.message)
         }

@@ -50,11 +50,10 @@ pub fn unusable(error: &RepoError) -> EffectError {
         RepoError::UnreadablePolicy { .. } => Cause::Policy,
         _ => Cause::Repository,
     };
-    let effect = EffectError::new(cause, error.code(), error.to_string());
-    match error.hint() {
-        Some(hint) => effect.hint(hint),
-        None => effect,
-    }
+    let mut effect = EffectError::new(cause, error.code(), error.to_string());
+    effect.hint = error.hint().map(str::to_owned);
+    effect.next = error.next_steps();
+    effect
 }
 
 /// The repository with one target, for one run.
@@ -264,6 +263,7 @@ pub fn failed(error: &ExecError) -> EffectError {
     };
     let mut effect = EffectError::new(cause, error.code(), error.to_string());
     effect.hint = error.hint().map(str::to_owned);
+    effect.next = error.next_steps();
     effect.base_moved = matches!(error, ExecError::BaseMoved { .. });
     effect.written = matches!(error, ExecError::Unfinished(_));
     effect

@@ -3,6 +3,7 @@
 //! Owns: what is looked at, all of it at hand: no network, no keyring. Never: writes, finishes a landing, or makes the
 //! folder of evidence.
 
+use agentos_api::NextStep;
 use agentos_engine::ports::{EffectError, Repository as _};
 use agentos_evidence::{RunSummary, Store};
 use agentos_executor::{Repository, TargetSpec};
@@ -61,8 +62,11 @@ pub struct Obstacle {
     pub code: String,
     /// What is in the way.
     pub message: String,
-    /// What to do next.
+    /// What to do next, in words.
     pub hint: Option<String>,
+    /// What to do next, as data: alternatives, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<NextStep>,
 }
 
 /// The rules in force.
@@ -194,6 +198,7 @@ impl Obstacle {
             code: error.code.clone(),
             message: error.message.clone(),
             hint: error.hint.clone(),
+            next: error.next.clone(),
         }
     }
 }

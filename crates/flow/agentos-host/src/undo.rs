@@ -64,8 +64,9 @@ pub(crate) async fn undo_run(
     if outcome.cause == Cause::Landing {
         let there = outcome.code.as_deref() == Some("empty");
         outcome.hint = Some(no_place(session.repo(), &receipt, there));
+        outcome.next.clear();
     }
-    if (outcome.cause, &outcome.hint) == (Cause::Policy, &None) {
+    if (outcome.cause, &outcome.hint) == (Cause::Policy, &None) && outcome.next.is_empty() {
         outcome.hint = Some(git_way(&receipt));
     }
     Ok(outcome.into())

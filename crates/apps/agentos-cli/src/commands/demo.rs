@@ -9,7 +9,7 @@ use agentos_host::{
     SAMPLE_NAME, SessionOptions, TaskSpec, block_on, create_sample, new_run,
 };
 
-use crate::app::{App, Done, output_failed, usage};
+use crate::app::{App, Done, output_failed, usage, worded};
 use crate::args::land::DemoArgs;
 use crate::exit::Exit;
 use crate::printer::{paint, style};
@@ -96,7 +96,7 @@ impl Demo<'_> {
             .host
             .start_run(RunSpec::new(SessionOptions::default(), work))?;
         let outcome = self.app.outcome(block_on(handle.outcome())??)?;
-        self.print(&render::outcome::outcome(&outcome, false))?;
+        self.print(&render::outcome::outcome(&worded(&outcome), false))?;
         Ok(outcome)
     }
 

@@ -5,15 +5,18 @@
 use crate::app::{App, Done, output_failed};
 use crate::args::start::DoctorArgs;
 use crate::exit::Exit;
-use crate::render;
+use crate::render::{self, next_step::word_hint};
 use crate::terminal::working::Working;
 
 /// Runs the verb.
 pub fn doctor(app: &App, args: &DoctorArgs) -> Done {
-    let report = {
+    let mut report = {
         let _working = Working::on(app, "checking", None);
         app.host.examine(args.offline)?
     };
+    for check in &mut report.checks {
+        check.fix = word_hint(check.fix.as_deref(), &check.next);
+    }
     if app.printer.json {
         app.printer.json(&report)
     } else {

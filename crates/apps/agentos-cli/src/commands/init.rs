@@ -5,7 +5,7 @@
 use agentos_host::{InitSpec, POLICY_DIR, RunSpec, init_run};
 use agentos_tool::RunId;
 
-use crate::app::{App, Done, output_failed};
+use crate::app::{App, Done, output_failed, worded};
 use crate::args::policy::PresetArg;
 use crate::args::start::InitArgs;
 use crate::exit::Exit;
@@ -55,7 +55,7 @@ pub fn init(app: &App, args: &InitArgs, run: &RunId) -> Done {
                 }
             }
         }
-        report.outcome = Some(outcome);
+        report.outcome = Some(worded(&outcome));
     }
     if app.printer.json {
         app.printer.json(&report).map_err(|error| output_failed(&error))?;

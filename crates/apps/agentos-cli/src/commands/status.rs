@@ -7,11 +7,21 @@ use agentos_host::now;
 use crate::app::{App, Done, output_failed};
 use crate::args::command;
 use crate::exit::Exit;
-use crate::render;
+use crate::render::{self, next_step::word_hint};
 
 /// Runs without a verb.
 pub fn status(app: &App) -> Done {
-    let report = app.host.status()?;
+    let mut report = app.host.status()?;
+    let obstacles = [
+        report
+            .repository
+            .as_mut()
+            .and_then(|found| found.obstacle.as_mut()),
+        report.policy.as_mut().and_then(|found| found.obstacle.as_mut()),
+    ];
+    for obstacle in obstacles.into_iter().flatten() {
+        obstacle.hint = word_hint(obstacle.hint.as_deref(), &obstacle.next);
+    }
     if app.printer.json {
         app.printer.json(&report)
     } else if report.repository.is_none() {

@@ -1,5 +1,6 @@
 //! Every state in which nothing is written, with its code.
 
+use agentos_api::NextStep;
 use agentos_executor::{ExecError, Repository, TargetSpec};
 use agentos_testkit::repo::{TestRepo, make_dir, write_file};
 
@@ -322,7 +323,7 @@ fn a_folder_outside_any_repository_is_told() {
     let repo = TestRepo::new();
     let error = Repository::discover(repo.outside()).unwrap_err();
     assert_eq!(error.code(), "not-a-repository");
-    assert!(error.hint().is_some());
+    assert_eq!(error.next_steps(), [NextStep::NameRepository]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use agentos_evidence::{BROKEN_HINT, Checks, Room, Store};
 use agentos_executor::{Identity, Repository, TargetSpec};
 use agentos_sandbox::find_leftovers;
 
-use super::Check;
+use super::{Check, CheckStatus};
 use crate::clock::SystemClock;
 use crate::history::History;
 use crate::host::Host;
@@ -131,12 +131,11 @@ fn state(repo: &Repository) -> Check {
             Check::fine("branch", format!("`{branch}` can be landed on"))
         }
         // Every landing on a bare repository names its branch.
-        Err(error) if repo.is_bare() && error.code() == "bare-without-branch" => Check::attention(
-            "branch",
-            error.code(),
-            error.to_string(),
-            error.hint().unwrap_or_default(),
-        ),
+        Err(error) if repo.is_bare() && error.code() == "bare-without-branch" => Check {
+            status: CheckStatus::Attention,
+            cause: None,
+            ..Check::wrong("branch", &unusable(&error))
+        },
         Err(error) => Check::wrong("branch", &unusable(&error)),
     }
 }
@@ -172,6 +171,7 @@ fn policy(host: &Host, repo: Repository) -> Check {
         Some(obstacle) => {
             let mut error = EffectError::new(Cause::Policy, &obstacle.code, obstacle.message);
             error.hint = obstacle.hint;
+            error.next = obstacle.next;
             Check::wrong("policy", &error)
         }
         None => Check::fine(

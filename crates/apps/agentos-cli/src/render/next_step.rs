@@ -1,0 +1,68 @@
+//! The words of this command line for what a person can do next.
+//!
+//! Owns: flags and verbs in such a sentence. Never: decides which steps help: a failure brings them.
+
+use agentos_api::{BranchChoice, NextStep};
+
+/// Words the steps of a failure: its own sentence first, where it has one, then each step, joined with "or".
+/// Returns `None` if there is neither.
+pub fn word_hint(hint: Option<&str>, steps: &[NextStep]) -> Option<String> {
+    match (hint, word_steps(steps)) {
+        (Some(hint), Some(words)) => Some(format!("{hint}; or {words}")),
+        (hint, words) => words.or_else(|| hint.map(str::to_owned)),
+    }
+}
+
+/// Words the alternatives. Returns `None` if there are none.
+fn word_steps(steps: &[NextStep]) -> Option<String> {
+    let (first, others) = steps.split_first()?;
+    let mut words = word_step(first);
+    for step in others {
+        words.push_str(", or ");
+        words.push_str(&word_step(step));
+    }
+    Some(words)
+}
+
+fn word_step(step: &NextStep) -> String {
+    match step {
+        NextStep::NameRepository => "go to a repository, or name one with `--repo DIR`".to_owned(),
+        NextStep::NameBranch { choice } => word_branch(*choice).to_owned(),
+        NextStep::RunGit { command } => format!("run `{command}`"),
+        NextStep::ClearWork { .. } => "commit or stash this work first".to_owned(),
+    }
+}
+
+fn word_branch(choice: BranchChoice) -> &'static str {
+    match choice {
+        BranchChoice::Any => "name a branch with `--branch NAME`",
+        BranchChoice::CheckOutOrName => "switch to a branch, or name one with `--branch NAME`",
+        BranchChoice::Other => "land on another branch with `--branch NAME`",
+        BranchChoice::OtherThenMerge => "land on another branch with `--branch NAME`, then merge with git",
+        BranchChoice::BeganWith => "name the branch with `--branch NAME`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_alternatives_after_a_failures_own_sentence() {
+        let other = NextStep::NameBranch {
+            choice: BranchChoice::Other,
+        };
+        let clear = NextStep::ClearWork {
+            paths: vec!["a".to_owned()],
+        };
+        let both = "commit or stash this work first, or land on another branch with `--branch NAME`";
+        for (hint, steps, words) in [
+            (None, vec![], None),
+            (Some("look"), vec![], Some("look".to_owned())),
+            (None, vec![clear.clone(), other.clone()], Some(both.to_owned())),
+            (Some("look"), vec![clear, other], Some(format!("look; or {both}"))),
+        ] {
+            assert_eq!(word_hint(hint, &steps), words);
+        }
+    }
+}
