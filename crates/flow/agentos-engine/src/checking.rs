@@ -3,6 +3,7 @@
 //! Owns: the order of trial, record and feedback. Never: runs anything itself, or takes a candidate's word for how it went:
 //! the port says what exit code was seen.
 
+use agentos_api::{NextStep, RunLimit, TaskPart};
 use agentos_evidence::RecordKind;
 use agentos_landing::Change;
 use agentos_tool::ProgressSink;
@@ -109,20 +110,33 @@ pub(crate) fn refused(request: &Request<'_>, tried: &Tried) -> Outcome {
     };
     let mut outcome = Outcome::new(request.run, OutcomeKind::Refused, cause, message);
     outcome.code = Some("check-failed".to_owned());
-    outcome.hint = Some(hint(tried, request.answers_once).to_owned());
+    outcome.next = match tried.code {
+        None => vec![
+            NextStep::RaiseLimit {
+                limit: RunLimit::CheckTime,
+            },
+            NextStep::GiveLess {
+                part: TaskPart::Check,
+            },
+        ],
+        Some(_) if request.answers_once => {
+            let sentence = "the same call gives the same change: mend what the check shows, or give another answer or program";
+            outcome.hint = Some(sentence.to_owned());
+            Vec::new()
+        }
+        Some(_) => vec![
+            NextStep::ShowRun {
+                run: request.run.to_string(),
+            },
+            NextStep::RaiseLimit {
+                limit: RunLimit::Attempts,
+            },
+            NextStep::ChangeTask {
+                advice: "what the check wants".to_owned(),
+            },
+        ],
+    };
     outcome
-}
-
-fn hint(tried: &Tried, answers_once: bool) -> &'static str {
-    match (tried.code, answers_once) {
-        (None, _) => "give the check more time with `--check-timeout SECONDS`, or let it test less",
-        (Some(_), true) => {
-            "the same call gives the same change: mend what the check shows, or give another answer or program"
-        }
-        (Some(_), false) => {
-            "`agentos evidence show` has the run; try more `--attempts`, or say in the task what the check wants"
-        }
-    }
 }
 
 fn ending(tried: &Tried) -> String {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use agentos_api::{NextStep, RunLimit, TaskPart};
 use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, LandingReport, RepoPath, SeenFile, land};
 use agentos_policy::ToolFacts;
@@ -431,8 +432,16 @@ fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
             "unfinished-answer",
             message,
         );
-        outcome.hint =
-            cut.then(|| "raise the limit with --max-output-tokens, or ask for less at once".to_owned());
+        if cut {
+            outcome.next = vec![
+                NextStep::RaiseLimit {
+                    limit: RunLimit::OutputTokens,
+                },
+                NextStep::GiveLess {
+                    part: TaskPart::Answer,
+                },
+            ];
+        }
         return Some(outcome);
     }
     None

@@ -3,6 +3,7 @@
 //! Owns: the order of these stations and what happens when one says no. Never: lets a change reach the
 //! executor without `Approved`, or lets anything be written before its intent is durable.
 
+use agentos_api::{BranchChoice, NextStep};
 use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, Landed as Found, LandingReport, RefusalCode, land};
 use agentos_policy::{Decision, NotApproved, PolicySet, ToolFacts, approve};
@@ -161,8 +162,12 @@ async fn attempt(
 fn switched(begun: &TargetInfo, now: &TargetInfo) -> EffectError {
     let [began, now] = [begun, now].map(|target| target.refname.trim_start_matches("refs/heads/"));
     let message = format!("`{began}` was checked out when this began, and now it is `{now}`");
-    let hint = "nothing was landed: run it again to land here, or name the branch with `--branch NAME`";
-    EffectError::new(Cause::Repository, "branch-switched", message).hint(hint)
+    EffectError::new(Cause::Repository, "branch-switched", message).suggest_steps([
+        NextStep::RunOnCheckedOut,
+        NextStep::NameBranch {
+            choice: BranchChoice::BeganWith,
+        },
+    ])
 }
 
 fn locate(
@@ -273,11 +278,11 @@ async fn decide_and_land(
         Consented::Nobody { open } => {
             outcome.outcome = OutcomeKind::ConsentNeeded;
             outcome.cause = Cause::Consent;
-            outcome.hint = Some(if open {
-                way_on(proposal.run)
+            outcome.next = vec![if open {
+                answer_request(proposal.run)
             } else {
-                "look at the change, then run this again with `--yes` to consent to it".to_owned()
-            });
+                NextStep::ConsentAtOnce
+            }];
             let place = target.refname.trim_start_matches("refs/heads/");
             let lead = format!("policy asks for a person's consent for `{place}`");
             return Ok(explained(outcome, decision, &lead));
@@ -419,11 +424,7 @@ fn explained(mut outcome: Outcome, decision: Decision, lead: &str) -> Outcome {
         }
         None => format!("{lead}: no rule allows it"),
     };
-    let fix = reason.and_then(|reason| reason.fix.clone());
-    outcome.hint = match (outcome.hint.take(), fix) {
-        (Some(way), Some(fix)) => Some(format!("{fix}; or {way}")),
-        (way, fix) => way.or(fix),
-    };
+    outcome.hint = reason.and_then(|reason| reason.fix.clone());
     outcome.code = decision.code().map(|code| code.to_string());
     outcome.decision = Some(decision);
     outcome
@@ -437,7 +438,7 @@ pub use crate::records::ConsentRequest;
 pub use consent::deny;
 pub use proposal::{Deps, Proposal, Proved};
 
-use consent::{Consented, consent, declined, stopped, way_on};
+use consent::{Consented, answer_request, consent, declined, stopped};
 
 #[cfg(test)]
 mod tests;

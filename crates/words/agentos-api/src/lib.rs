@@ -14,4 +14,4 @@ mod next_step;
 pub use cause::Cause;
 pub use error_code::{ERROR_CODES, ErrorCode, find_code, normalize_code};
 pub use exit_status::ExitStatus;
-pub use next_step::{BranchChoice, NextStep};
+pub use next_step::{BranchChoice, NextStep, RunLimit, TaskPart};

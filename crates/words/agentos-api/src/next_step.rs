@@ -29,6 +29,57 @@ pub enum NextStep {
         /// The files with that work.
         paths: Vec<String>,
     },
+    /// Run it again, on the branch that is checked out now. Nothing was landed there so far.
+    RunOnCheckedOut,
+    /// Allow more of what ran out.
+    RaiseLimit {
+        /// The limit.
+        limit: RunLimit,
+    },
+    /// Ask for less.
+    GiveLess {
+        /// The part that is too large.
+        part: TaskPart,
+    },
+    /// Say more in the task.
+    ChangeTask {
+        /// The thing to say, after "say in the task".
+        advice: String,
+    },
+    /// Look at the records of a run.
+    ShowRun {
+        /// The run.
+        run: String,
+    },
+    /// Look at the change, and consent to it when the run is started again.
+    ConsentAtOnce,
+    /// Answer the request for consent that a run left open.
+    AnswerRequest {
+        /// The run.
+        run: String,
+    },
+}
+
+/// A limit of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunLimit {
+    /// Time for the check of a change.
+    CheckTime,
+    /// Tokens of an answer.
+    OutputTokens,
+    /// Attempts of a tool.
+    Attempts,
+}
+
+/// A part of what was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskPart {
+    /// The answer that a tool gives at once.
+    Answer,
+    /// The tests of the check.
+    Check,
 }
 
 /// The branch that a person is to name.

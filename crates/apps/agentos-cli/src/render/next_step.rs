@@ -2,7 +2,7 @@
 //!
 //! Owns: flags and verbs in such a sentence. Never: decides which steps help: a failure brings them.
 
-use agentos_api::{BranchChoice, NextStep};
+use agentos_api::{BranchChoice, NextStep, RunLimit, TaskPart};
 
 /// Words the steps of a failure: its own sentence first, where it has one, then each step, joined with "or".
 /// Returns `None` if there is neither.
@@ -17,9 +17,25 @@ pub fn word_hint(hint: Option<&str>, steps: &[NextStep]) -> Option<String> {
 fn word_steps(steps: &[NextStep]) -> Option<String> {
     let (first, others) = steps.split_first()?;
     let mut words = word_step(first);
+    let mut before = first;
     for step in others {
-        words.push_str(", or ");
+        // A look at the run comes before whatever is done about it; it is no alternative.
+        let joiner = match before {
+            NextStep::ShowRun { .. } => "; ",
+            NextStep::NameRepository
+            | NextStep::NameBranch { .. }
+            | NextStep::RunGit { .. }
+            | NextStep::ClearWork { .. }
+            | NextStep::RunOnCheckedOut
+            | NextStep::RaiseLimit { .. }
+            | NextStep::GiveLess { .. }
+            | NextStep::ChangeTask { .. }
+            | NextStep::ConsentAtOnce
+            | NextStep::AnswerRequest { .. } => ", or ",
+        };
+        words.push_str(joiner);
         words.push_str(&word_step(step));
+        before = step;
     }
     Some(words)
 }
@@ -30,6 +46,30 @@ fn word_step(step: &NextStep) -> String {
         NextStep::NameBranch { choice } => word_branch(*choice).to_owned(),
         NextStep::RunGit { command } => format!("run `{command}`"),
         NextStep::ClearWork { .. } => "commit or stash this work first".to_owned(),
+        NextStep::RunOnCheckedOut => "nothing was landed: run it again to land here".to_owned(),
+        NextStep::RaiseLimit { limit } => word_limit(*limit).to_owned(),
+        NextStep::GiveLess {
+            part: TaskPart::Answer,
+        } => "ask for less at once".to_owned(),
+        NextStep::GiveLess {
+            part: TaskPart::Check,
+        } => "let it test less".to_owned(),
+        NextStep::ChangeTask { advice } => format!("say in the task {advice}"),
+        NextStep::ShowRun { .. } => "`agentos evidence show` has the run".to_owned(),
+        NextStep::ConsentAtOnce => {
+            "look at the change, then run this again with `--yes` to consent to it".to_owned()
+        }
+        NextStep::AnswerRequest { run } => format!(
+            "look at it with `agentos approve --show {run}`; `agentos approve {run}` lands it, `agentos deny {run}` closes it"
+        ),
+    }
+}
+
+fn word_limit(limit: RunLimit) -> &'static str {
+    match limit {
+        RunLimit::CheckTime => "give the check more time with `--check-timeout SECONDS`",
+        RunLimit::OutputTokens => "raise the limit with --max-output-tokens",
+        RunLimit::Attempts => "try more `--attempts`",
     }
 }
 

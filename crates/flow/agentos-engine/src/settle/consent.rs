@@ -3,6 +3,7 @@
 //! Owns: what is recorded of it, and the request that another terminal may answer later. Never: takes silence for a
 //! yes, or lands by itself.
 
+use agentos_api::NextStep;
 use agentos_evidence::RecordKind;
 use agentos_landing::Change;
 use agentos_policy::{Consent, Decision, Effect, Hashes};
@@ -90,11 +91,9 @@ pub(super) fn declined(mut outcome: Outcome, decision: Decision) -> Outcome {
     outcome
 }
 
-/// Says how a person answers later.
-pub(super) fn way_on(run: &RunId) -> String {
-    format!(
-        "look at it with `agentos approve --show {run}`; `agentos approve {run}` lands it, `agentos deny {run}` closes it"
-    )
+/// Returns the step by which a person answers later.
+pub(super) fn answer_request(run: &RunId) -> NextStep {
+    NextStep::AnswerRequest { run: run.to_string() }
 }
 
 /// Ends a run that was stopped while a person was asked. Its request stays open.
@@ -103,7 +102,7 @@ pub(super) fn stopped(mut outcome: Outcome, decision: Decision, run: &RunId) -> 
     outcome.cause = Cause::Interrupted;
     outcome.code = Some("interrupted".to_owned());
     outcome.message = "stopped before an answer; nothing was landed, and the request stays open".to_owned();
-    outcome.hint = Some(way_on(run));
+    outcome.next = vec![answer_request(run)];
     outcome.decision = Some(decision);
     outcome
 }
