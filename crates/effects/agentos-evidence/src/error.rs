@@ -5,9 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What can be done about evidence that is not what was written.
-pub const BROKEN_HINT: &str = "`agentos evidence verify` names each place; run `agentos recover`, then keep the folder for a look and move it aside, as \
-     in `mv .git/agentos .git/agentos.broken`: new runs then begin a new tape";
+use agentos_api::NextStep;
 
 /// The evidence cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -121,18 +119,19 @@ impl EvidenceError {
         }
     }
 
-    /// What to do next, where there is something to do.
+    /// Returns what to do next, where that is a sentence which names no flag of a front end.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { .. } => {
                 Some("free some space, or make the folder writable, and run the command again")
             }
-            Self::CutOff { .. } | Self::BrokenTail | Self::BrokenRecord { .. } | Self::BlobChanged { .. } => {
-                Some(BROKEN_HINT)
-            }
-            Self::Key(_) => Some("`agentos evidence key rotate` makes a new one"),
-            Self::NumberTooLarge { .. }
+            Self::CutOff { .. }
+            | Self::BrokenTail
+            | Self::BrokenRecord { .. }
+            | Self::BlobChanged { .. }
+            | Self::Key(_)
+            | Self::NumberTooLarge { .. }
             | Self::RecordTooLarge { .. }
             | Self::TooDeep
             | Self::BadField { .. }
@@ -141,6 +140,27 @@ impl EvidenceError {
             | Self::TooMuch(_)
             | Self::BadExport(_)
             | Self::Json(_) => None,
+        }
+    }
+
+    /// Returns what can be done next, as alternatives that a front end words.
+    #[must_use]
+    pub fn next_steps(&self) -> Vec<NextStep> {
+        match self {
+            Self::CutOff { .. } | Self::BrokenTail | Self::BrokenRecord { .. } | Self::BlobChanged { .. } => {
+                vec![NextStep::VerifyEvidence { set_aside: true }]
+            }
+            Self::Key(_) => vec![NextStep::MakeSigningKey],
+            Self::Io { .. }
+            | Self::NumberTooLarge { .. }
+            | Self::RecordTooLarge { .. }
+            | Self::TooDeep
+            | Self::BadField { .. }
+            | Self::NoBlob { .. }
+            | Self::NoTape
+            | Self::TooMuch(_)
+            | Self::BadExport(_)
+            | Self::Json(_) => Vec::new(),
         }
     }
 

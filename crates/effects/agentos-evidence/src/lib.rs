@@ -31,7 +31,7 @@ mod verify;
 pub use agentos_durable::SyncFile;
 pub use checkpoint::Checkpoint;
 pub use dsse::{Envelope, Signature};
-pub use error::{BROKEN_HINT, EvidenceError};
+pub use error::EvidenceError;
 pub use export::{Exported, is_own_evidence};
 pub use facts::RunFacts;
 pub use guard::clean;

@@ -58,9 +58,7 @@ pub use agentos_engine::ports::{EffectError, TargetInfo, Writes};
 pub use agentos_engine::run::{Proposed, was_interrupted};
 pub use agentos_engine::settle::ConsentRequest;
 pub use agentos_engine::{Cause, Outcome, OutcomeKind, Tried};
-pub use agentos_evidence::{
-    BROKEN_HINT, Finding, ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport,
-};
+pub use agentos_evidence::{Finding, ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
 pub use agentos_executor::{Recovered, RecoveryOutcome};
 pub use agentos_landing::Change;
 pub use agentos_policy::{

@@ -187,11 +187,10 @@ pub fn broken(error: &EvidenceError) -> EffectError {
         return EffectError::new(Cause::Usage, error.code(), error.to_string())
             .hint("`agentos apply` and `agentos run` leave evidence here");
     }
-    let effect = EffectError::new(Cause::Evidence, error.code(), error.to_string());
-    match error.hint() {
-        Some(hint) => effect.hint(hint),
-        None => effect,
-    }
+    let mut effect = EffectError::new(Cause::Evidence, error.code(), error.to_string());
+    effect.hint = error.hint().map(str::to_owned);
+    effect.next = error.next_steps();
+    effect
 }
 
 /// Reads a record's body as what its kind holds.

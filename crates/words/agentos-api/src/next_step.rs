@@ -58,6 +58,13 @@ pub enum NextStep {
         /// The run.
         run: String,
     },
+    /// Verify the evidence, which lists everything that is wrong with it.
+    VerifyEvidence {
+        /// The tape itself is damaged: after recovery it is kept for a look and moved aside, so that runs begin a new one.
+        set_aside: bool,
+    },
+    /// Make a new key that signs evidence.
+    MakeSigningKey,
 }
 
 /// A limit of a run.

@@ -31,7 +31,9 @@ fn word_steps(steps: &[NextStep]) -> Option<String> {
             | NextStep::GiveLess { .. }
             | NextStep::ChangeTask { .. }
             | NextStep::ConsentAtOnce
-            | NextStep::AnswerRequest { .. } => ", or ",
+            | NextStep::AnswerRequest { .. }
+            | NextStep::VerifyEvidence { .. }
+            | NextStep::MakeSigningKey => ", or ",
         };
         words.push_str(joiner);
         words.push_str(&word_step(step));
@@ -62,6 +64,15 @@ fn word_step(step: &NextStep) -> String {
         NextStep::AnswerRequest { run } => format!(
             "look at it with `agentos approve --show {run}`; `agentos approve {run}` lands it, `agentos deny {run}` closes it"
         ),
+        NextStep::VerifyEvidence { set_aside: true } => {
+            "`agentos evidence verify` names each place; run `agentos recover`, then keep the folder for a look and move it \
+             aside, as in `mv .git/agentos .git/agentos.broken`: new runs then begin a new tape"
+                .to_owned()
+        }
+        NextStep::VerifyEvidence { set_aside: false } => {
+            "`agentos evidence verify` lists everything that is wrong".to_owned()
+        }
+        NextStep::MakeSigningKey => "`agentos evidence key rotate` makes a new one".to_owned(),
     }
 }
 

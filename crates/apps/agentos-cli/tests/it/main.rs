@@ -51,6 +51,7 @@ mod kill_states;
 mod last_moment;
 mod llama;
 mod newcomer;
+mod next_steps;
 mod object_store;
 mod pipeline;
 mod policy;

@@ -21,7 +21,8 @@ fn the_committed_page_is_what_the_program_prints() {
     );
 }
 
-fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+/// Finds the source files below a folder, without files of tests.
+pub(crate) fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -33,7 +34,7 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// The text of a source file without its tests.
-fn source(path: &Path) -> String {
+pub(crate) fn source(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     text.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
 }

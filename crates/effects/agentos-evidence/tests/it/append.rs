@@ -1,5 +1,6 @@
 //! Appending: the chain, other processes, and what a crash leaves.
 
+use agentos_api::NextStep;
 use agentos_evidence::{Checks, EvidenceError, RecordKind, Store};
 use agentos_testkit::repo::{make_dir, make_link, move_path, read_file, remove_file, write_file};
 use serde_json::json;
@@ -233,7 +234,7 @@ fn nothing_is_appended_to_a_tape_that_is_not_whole() {
             .append("run-2", RecordKind::Task, json!({}), TS)
             .unwrap_err();
         assert_eq!(error.code(), code);
-        assert!(error.hint().is_some());
+        assert_eq!(error.next_steps(), [NextStep::VerifyEvidence { set_aside: true }]);
         assert_eq!(read_file(&tape.path()), before);
     }
 }

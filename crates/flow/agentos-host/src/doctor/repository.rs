@@ -2,9 +2,10 @@
 //!
 //! Owns: these checks. Never: finishes a landing or writes a record.
 
+use agentos_api::NextStep;
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
-use agentos_evidence::{BROKEN_HINT, Checks, Room, Store};
+use agentos_evidence::{Checks, Room, Store};
 use agentos_executor::{Identity, Repository, TargetSpec};
 use agentos_sandbox::find_leftovers;
 
@@ -262,12 +263,9 @@ fn tape(host: &Host, repo: &Repository, store: &Store) -> Result<Check, EffectEr
                 .first()
                 .map_or_else(String::new, |finding| finding.detail.clone());
             let error = EffectError::new(Cause::Evidence, "evidence-broken", first);
-            let hint = if report.findings.iter().any(|found| found.tampering.is_of_tape()) {
-                BROKEN_HINT
-            } else {
-                "`agentos evidence verify` lists everything that is wrong"
-            };
-            Check::wrong("evidence", &error.hint(hint))
+            let set_aside = report.findings.iter().any(|found| found.tampering.is_of_tape());
+            let step = NextStep::VerifyEvidence { set_aside };
+            Check::wrong("evidence", &error.suggest_steps([step]))
         }
         Err(error) => Check::wrong("evidence", &broken(&error)),
     })
