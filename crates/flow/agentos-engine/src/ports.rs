@@ -35,7 +35,7 @@ pub struct EffectError {
     /// Set when the change was made all the same, and only what follows it was not.
     pub written: bool,
     /// An earlier landing that was cut short and brought to an end before this failed, for the evidence.
-    pub recovered: Option<serde_json::Value>,
+    pub recovered: Option<Box<serde_json::Value>>,
 }
 
 impl EffectError {

@@ -234,7 +234,8 @@ impl ports::Repository for RepositoryPort {
                     .take_recovered()
                     .as_ref()
                     .map(told_as_json)
-                    .transpose()?;
+                    .transpose()?
+                    .map(Box::new);
                 return Err(error);
             }
         };

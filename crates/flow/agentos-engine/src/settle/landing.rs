@@ -51,7 +51,7 @@ pub(super) fn write(
             if deps.evidence.make_durable(RunPhase::Continues, None).is_err() {
                 intent = None;
             }
-            let recovered = error.recovered.as_ref();
+            let recovered = error.recovered.as_deref();
             let recorded =
                 recovered.map(|body| records::record_now(deps.evidence, RecordKind::Recovered, body));
             match recorded {
