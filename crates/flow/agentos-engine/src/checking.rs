@@ -5,7 +5,7 @@
 
 use agentos_api::{NextStep, RunLimit, TaskPart};
 use agentos_evidence::RecordKind;
-use agentos_landing::Change;
+use agentos_landing::{Change, LandOptions, land};
 use agentos_tool::ProgressSink;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::ports::{Cancel, Check, EffectError, TargetInfo};
 use crate::records::{self, CheckBody};
 use crate::request::{Request, race};
-use crate::settle::{Deps, Proved};
+use crate::settle::{Deps, Proposal, Proved};
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// Characters of a failed check's output that the tool is told: its end says what failed.
@@ -161,6 +161,24 @@ pub(crate) fn feedback(tried: &Tried) -> String {
         tried.command,
         ending(tried),
     )
+}
+
+/// How often a change is checked because the branch moved while its check ran.
+pub(crate) const MAX_TRIALS: u32 = 5;
+
+/// Places an answer on the target as it is now. `None` if it does not land there.
+pub(crate) fn place_again(
+    deps: &Deps<'_>,
+    proposal: &Proposal<'_>,
+) -> Result<Option<(TargetInfo, Change)>, EffectError> {
+    let target = deps.repo.target()?;
+    let options = LandOptions {
+        seen: proposal.seen.clone(),
+        partial: proposal.partial,
+        ..LandOptions::default()
+    };
+    let landed = land(proposal.answer, deps.repo.base(&target)?.as_ref(), &options);
+    Ok(landed.ok().map(|found| (target, found.change)))
 }
 
 #[cfg(test)]

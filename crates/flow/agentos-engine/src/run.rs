@@ -269,14 +269,14 @@ async fn conclude(
         };
         let outcome = settle(deps, &proposal, begun, cancel).await;
         let is_stale = outcome.code.as_deref() == Some(CHECK_STALE);
-        if !is_stale || trial == MAX_TRIALS {
+        if !is_stale || trial == checking::MAX_TRIALS {
             return Outcome {
                 check: tried,
                 ..outcome
             };
         }
         // Another run landed while the check ran: the change is placed on the branch as it is now, and checked there.
-        moved = match place_again(deps, &proposal) {
+        moved = match checking::place_again(deps, &proposal) {
             Ok(Some(candidate)) => Some(candidate),
             Ok(None) => {
                 return Outcome {
@@ -288,24 +288,6 @@ async fn conclude(
         };
         trial += 1;
     }
-}
-
-/// How often a change is checked because the branch moved while its check ran.
-const MAX_TRIALS: u32 = 5;
-
-/// Places an answer on the target as it is now. `None` if it does not land there.
-fn place_again(
-    deps: &Deps<'_>,
-    proposal: &Proposal<'_>,
-) -> Result<Option<(TargetInfo, Change)>, EffectError> {
-    let target = deps.repo.target()?;
-    let options = LandOptions {
-        seen: proposal.seen.clone(),
-        partial: proposal.partial,
-        ..LandOptions::default()
-    };
-    let landed = land(proposal.answer, deps.repo.base(&target)?.as_ref(), &options);
-    Ok(landed.ok().map(|found| (target, found.change)))
 }
 
 /// What policy is told of a call.
