@@ -3,7 +3,7 @@
 //! Owns: the shared values of one call, and how a failed effect is shown. Never: does a command's work.
 
 use agentos_api::NextStep;
-use agentos_host::{Cause, EffectError, Host, HostObserver, Notice, Outcome, RunEnd};
+use agentos_host::{Cause, EffectError, Host, Outcome, RunEnd};
 use agentos_landing::LandingReport;
 use agentos_tool::RunId;
 
@@ -11,7 +11,7 @@ use crate::args::Common;
 use crate::exit::Exit;
 use crate::printer::{Printer, paint, style};
 use crate::render::next_step::word_hint;
-use crate::terminal::{Streams, follow, screen};
+use crate::terminal::{Streams, screen};
 use crate::{codes, escape, render};
 
 /// How a command ends when it does not end with an outcome of its own.
@@ -28,15 +28,6 @@ pub struct App {
     pub printer: Printer,
     /// Flags of every verb.
     pub common: Common,
-}
-
-/// Prints notices of work that is no run.
-pub struct PrintedNotices(pub Printer);
-
-impl HostObserver for PrintedNotices {
-    fn notice(&self, notice: Notice) {
-        follow::note(self.0, &notice);
-    }
 }
 
 impl App {

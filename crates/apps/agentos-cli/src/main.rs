@@ -9,6 +9,7 @@ mod commands;
 mod escape;
 mod exit;
 mod input;
+mod notices;
 mod printer;
 mod render;
 mod terminal;
@@ -18,9 +19,10 @@ use std::sync::Arc;
 
 use agentos_host::{Environment, Host};
 
-use crate::app::{App, PrintedNotices};
+use crate::app::App;
 use crate::args::Cli;
 use crate::exit::Exit;
+use crate::notices::PrintedNotices;
 use crate::printer::Printer;
 use crate::terminal::{Streams, complete};
 

@@ -3,6 +3,7 @@
 //! Owns: who starts the product (root and an ordinary user), and that the suite was whole. Never: counts a suite that did
 //! not run as passed.
 
+mod basics;
 mod caches;
 mod forged;
 mod ground;

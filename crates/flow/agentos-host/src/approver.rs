@@ -4,11 +4,10 @@
 
 use std::future::ready;
 
-use agentos_engine::ports::{Answer, Clock, ConsentFuture, ConsentPort, ConsentQuestion};
-use agentos_policy::{Consent, Hashes};
+use agentos_engine::ports::{Answer, ConsentFuture, ConsentPort, ConsentQuestion};
+use agentos_policy::Consent;
 
-use crate::clock::SystemClock;
-use crate::run::PersonAsker;
+use crate::consent::{PersonAsker, consent_of};
 
 /// Who can be asked for consent in one session.
 pub enum Approver {
@@ -36,16 +35,5 @@ impl ConsentPort for Approver {
             Self::Person(person) => return person.ask(question),
         };
         Box::pin(ready(answer))
-    }
-}
-
-/// Writes down a person's consent to exactly these hashes, given now.
-#[must_use]
-pub fn consent_of(who: &str, how: &str, hashes: &Hashes) -> Consent {
-    Consent {
-        who: who.to_owned(),
-        when: SystemClock.now(),
-        how: how.to_owned(),
-        hashes: hashes.clone(),
     }
 }

@@ -12,9 +12,9 @@ use agentos_engine::ports::EffectError;
 use agentos_executor::{CommitSigner, Identity, NotSigned, Repository, Signed, Signing};
 use agentos_signer::{Format, Request, SignError, Signer, Surroundings};
 
+use crate::control::StopFlag;
 use crate::host::Host;
 use crate::repository::unusable;
-use crate::run::StopFlag;
 
 /// What the configuration comes to.
 #[derive(Default)]

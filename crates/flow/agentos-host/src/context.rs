@@ -12,10 +12,9 @@ use agentos_engine::ports::{Clock, EffectError, Repository as _};
 use agentos_landing::{Base, BaseError, EntryKind};
 use agentos_net::Deadline;
 use agentos_policy::{Effect, PolicySet, ToolFacts};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::clock::SystemClock;
+use crate::context_report::{ContextFileReport, ContextReport};
 use crate::session::Session;
 use crate::tools::Tool;
 
@@ -37,45 +36,6 @@ const MOST_TOKENS: u64 = 40_000;
 const AROUND: u64 = 1024;
 /// Bytes of source text in a token, on the safe side: tokenizers make 3 to 4 of them.
 const BYTES_PER_TOKEN: u64 = 3;
-
-/// `agentos run --context show --json`.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ContextReport {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// What would be sent, best first.
-    pub files: Vec<ContextFileReport>,
-    /// Bytes of it.
-    pub bytes: u64,
-    /// Bytes that fit beside the answer.
-    pub budget_bytes: u64,
-    /// Files that the task names and that do not fit.
-    pub too_large: Vec<String>,
-    /// Files of the base that were ranked.
-    pub ranked: usize,
-    /// Of those, how many were read. The others counted by their paths alone, because the time was over.
-    pub read: usize,
-}
-
-/// One file that would be sent.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ContextFileReport {
-    /// Its path.
-    pub path: String,
-    /// Its length.
-    pub bytes: u64,
-    /// The task names it.
-    pub named: bool,
-    /// The words of the task that led to it, the weightiest first.
-    pub words: Vec<String>,
-}
-
-impl ContextReport {
-    /// The paths, best first.
-    pub fn paths(&self) -> impl Iterator<Item = &String> {
-        self.files.iter().map(|file| &file.path)
-    }
-}
 
 /// Finds them.
 ///

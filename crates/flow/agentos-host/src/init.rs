@@ -18,15 +18,14 @@ use serde::Serialize;
 use crate::environment::Environment;
 use crate::host::Host;
 use crate::options::{ProviderOverrides, SessionOptions};
+use crate::policy::{self, POLICY_DIR};
 use crate::repository::{self, unusable};
 use crate::rules::preset_file;
 use crate::run::{ConsentMode, RunSpec, RunWork};
 use crate::tasks::AnswerSpec;
 use crate::tools::Tools;
-use crate::{health, keys, policy};
+use crate::{health, keys};
 
-/// The folder of a repository's rules.
-pub const POLICY_DIR: &str = ".agentos/policy";
 const PROFILE_DIR: &str = ".agentos/profiles";
 
 /// `agentos init --json`.

@@ -9,28 +9,15 @@ use std::path::PathBuf;
 use agentos_credentials::replace_own_file;
 use agentos_durable::Links;
 use agentos_tool::{HealthStatus, ToolHealth};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::files;
 use crate::host::Host;
+use crate::keys::KeyCheck;
 use crate::tools::Tool;
 
 /// A larger file is not ours.
 const LARGEST: u64 = 1 << 20;
-
-/// The last health check that said something of a key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct KeyCheck {
-    /// The service took it.
-    pub accepted: bool,
-    /// When.
-    pub at: String,
-    /// Which service, `host:port`.
-    pub endpoint: String,
-    /// The last four characters of the key, where it is long enough to show them.
-    pub ending: Option<String>,
-}
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Checks {

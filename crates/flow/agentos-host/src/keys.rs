@@ -11,16 +11,28 @@ use agentos_engine::ports::EffectError;
 use agentos_profile::{KeyUse, Origin, Resolved};
 use agentos_tool::Secret;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
-use crate::key_checks::KeyCheck;
 use crate::options::KeyStore;
 
 /// For looking: a keyring that wants to be unlocked first must not hold up a health check.
 const LOOKING: Duration = Duration::from_secs(2);
 /// For storing: a person may have to unlock it.
 const STORING: Duration = Duration::from_secs(60);
+
+/// The last health check that said something of a key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeyCheck {
+    /// The service took it.
+    pub accepted: bool,
+    /// When.
+    pub at: String,
+    /// Which service, `host:port`.
+    pub endpoint: String,
+    /// The last four characters of the key, where it is long enough to show them.
+    pub ending: Option<String>,
+}
 
 /// What may be shown of a provider's key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]

@@ -10,10 +10,14 @@ mod check;
 mod clock;
 mod commit_signing;
 mod conform;
+mod consent;
 mod context;
+mod context_report;
+mod control;
 mod doctor;
 mod environment;
 mod error;
+mod events;
 mod evidence;
 mod evidence_key;
 mod export;
@@ -41,8 +45,10 @@ mod repository;
 mod requests;
 mod rules;
 mod run;
+mod run_end;
 mod runtime;
 mod sample;
+mod schema_text;
 mod schemas;
 mod session;
 mod status;
@@ -70,24 +76,27 @@ pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Times
 
 pub use clock::{before_now, new_run, now};
 pub use conform::{ConformCheck, ToolConform};
-pub use context::{ContextFileReport, ContextReport};
+pub use consent::{ConsentAnswer, ConsentRequested};
+pub use context_report::{ContextFileReport, ContextReport};
+pub use control::RunControl;
 pub use doctor::{Check, CheckStatus, DoctorReport};
 pub use environment::Environment;
 pub use error::usage;
+pub use events::{RecordSeen, RunEvent, RunEvents};
 pub use evidence::{RunList, RunRecords, StatsReport, VerifySpec};
 pub use evidence_key::{KeyReport, KnownKey, OwnKey};
 pub use export::{ExportReport, ExportedRun, PageLayout};
 pub use files::{LARGEST_ANSWER, bounded, describe_cause, file, text_file, unreadable};
 pub use health::{HealthReport, HealthSpec, HealthWatch};
 pub use host::Host;
-pub use init::{FoundKey, FoundServer, InitReport, InitSpec, POLICY_DIR, ProposedFile, init_run};
-pub use key_checks::KeyCheck;
-pub use keys::KeyStatus;
+pub use init::{FoundKey, FoundServer, InitReport, InitSpec, ProposedFile, init_run};
+pub use keys::{KeyCheck, KeyStatus};
 pub use models::ModelList;
 pub use notice::{Activity, HostObserver, Notice, RECOVERED, SilentObserver};
 pub use options::{
     CheckOptions, KeyStore, ProgramOptions, ProviderChoice, ProviderOverrides, Recording, SessionOptions,
 };
+pub use policy::POLICY_DIR;
 pub use probe::{FormatProbe, Probe};
 pub use profile_file::{NewProfile, ProfileDefaults};
 pub use providers::{AuthStatus, Listed, Shown, ShownValue, ToolList, key_variables};
@@ -98,10 +107,8 @@ pub use rules::{
     JudgeSpec, JudgeSubject, Judgement, PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest,
     RulesSpec, ShownRule, TestedFile, count_examples, preset_file, preset_run, show_rules,
 };
-pub use run::{
-    ConsentAnswer, ConsentMode, ConsentRequested, RecordSeen, RunControl, RunEnd, RunEvent, RunEvents,
-    RunHandle, RunOutcome, RunSpec, RunWork,
-};
+pub use run::{ConsentMode, RunHandle, RunSpec, RunWork};
+pub use run_end::{RunEnd, RunOutcome};
 pub use runtime::{block_on, block_on_local};
 pub use sample::{SAMPLE_EMAIL, SAMPLE_NAME, create_sample};
 pub use schemas::{nearest_schema, schema_names, schema_text};

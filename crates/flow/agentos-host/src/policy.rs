@@ -13,9 +13,9 @@ use agentos_policy::{Layer, PolicyError, PolicySource};
 use crate::environment::Environment;
 use crate::files;
 use crate::host::Host;
-use crate::init::POLICY_DIR;
-use crate::repository;
 
+/// The folder of a repository's rules.
+pub const POLICY_DIR: &str = ".agentos/policy";
 /// A policy file larger than this is not one.
 const LARGEST_POLICY: u64 = 1 << 20;
 
@@ -47,22 +47,6 @@ pub fn outer_layers(host: &Host, given: &[PathBuf]) -> Result<Vec<PolicySource>,
         }
     }
     Ok(layers)
-}
-
-impl Host {
-    /// Lists the policy files of the repository and of the user, as far as they can be listed.
-    #[must_use]
-    pub fn policy_files(&self) -> Vec<PathBuf> {
-        let repo = repository::open(self).ok();
-        let of_repo = repo
-            .as_ref()
-            .and_then(|repo| repo.work_dir())
-            .map(|dir| dir.join(POLICY_DIR));
-        let of_user = self.environment().config_dir().map(|dir| dir.join("policy"));
-        let folders = of_repo.into_iter().chain(of_user);
-        let files = folders.filter_map(|folder| rule_files(self.environment(), &folder).ok().flatten());
-        files.flatten().collect()
-    }
 }
 
 /// Reads one file.

@@ -12,7 +12,7 @@ use agentos_tool::BaseUrl;
 
 use crate::error::usage;
 use crate::host::Host;
-use crate::schemas;
+use crate::schema_text::{generate, printed};
 use crate::tools::bad_profile;
 
 /// The schema next to the profiles, for editors.
@@ -119,7 +119,7 @@ impl Host {
     /// If it cannot be written.
     pub fn save_profile(&self, path: &Path, text: &str) -> Result<(), EffectError> {
         if let Some(folder) = self.environment().config_dir() {
-            let schema = schemas::schema_text("profile").unwrap_or_default();
+            let schema = printed(&generate::<ProfileFile>());
             write(&folder.join(SCHEMA), &schema)?;
         }
         write(path, text)

@@ -23,9 +23,9 @@ use agentos_signer::Surroundings;
 use agentos_tool::StateMeasurement;
 
 use crate::commit_signing::{self, Wish};
+use crate::control::StopFlag;
 use crate::host::Host;
 use crate::notice::{Activity, Notice};
-use crate::run::StopFlag;
 use crate::tape::{broken, read_record};
 
 /// Finds the repository that is meant.

@@ -13,13 +13,15 @@ use agentos_tool::{RunId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::approver::{Approver, consent_of};
+use crate::approver::Approver;
 use crate::clock::{self, SystemClock};
+use crate::consent::consent_of;
+use crate::control::StopFlag;
 use crate::error::usage;
 use crate::evidence::{self, unfit};
 use crate::host::Host;
 use crate::options::SessionOptions;
-use crate::run::{RunEnd, StopFlag};
+use crate::run_end::RunEnd;
 use crate::session::Session;
 use crate::tape::{broken, read_record};
 

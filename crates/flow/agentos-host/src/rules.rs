@@ -18,9 +18,9 @@ use serde::Serialize;
 use crate::environment::Environment;
 use crate::error::usage;
 use crate::host::Host;
-use crate::init::{POLICY_DIR, ProposedFile, new_file};
+use crate::init::{ProposedFile, new_file};
 use crate::options::SessionOptions;
-use crate::policy;
+use crate::policy::{self, POLICY_DIR, rule_files};
 use crate::repository::{self, RepositoryPort};
 use crate::run::{ConsentMode, RunSpec, RunWork};
 use crate::tasks::{AnswerSpec, patch_facts};
@@ -159,6 +159,22 @@ impl Judgement {
                 .as_ref()
                 .map(|explained| explained.decision.clone()),
         }
+    }
+}
+
+impl Host {
+    /// Lists the policy files of the repository and of the user, as far as they can be listed.
+    #[must_use]
+    pub fn policy_files(&self) -> Vec<PathBuf> {
+        let repo = repository::open(self).ok();
+        let of_repo = repo
+            .as_ref()
+            .and_then(|repo| repo.work_dir())
+            .map(|dir| dir.join(POLICY_DIR));
+        let of_user = self.environment().config_dir().map(|dir| dir.join("policy"));
+        let folders = of_repo.into_iter().chain(of_user);
+        let files = folders.filter_map(|folder| rule_files(self.environment(), &folder).ok().flatten());
+        files.flatten().collect()
     }
 }
 

@@ -17,27 +17,20 @@
 use std::sync::Arc;
 use std::thread;
 
+use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_engine::run::Proposed;
-use agentos_engine::{Cause, Outcome};
 use agentos_tool::RunId;
 use tokio::sync::oneshot;
 
 use crate::clock;
+use crate::control::{self, RunControl};
+use crate::events::{self, RunEvents};
 use crate::host::Host;
 use crate::options::SessionOptions;
+use crate::run_end::RunEnd;
 use crate::tasks::{AnswerSpec, TaskSpec};
 
-mod consent;
-mod control;
-mod events;
 mod worker;
-
-pub use consent::{ConsentAnswer, ConsentRequested, PersonAsker};
-pub use control::RunControl;
-pub(crate) use control::{StopFlag, Stopping};
-pub(crate) use events::EventSender;
-pub use events::{RecordSeen, RunEvent, RunEvents};
 
 /// What a run is asked to do, and by whose consent.
 #[derive(Debug, Clone)]
@@ -105,41 +98,6 @@ pub enum RunWork {
         /// That run; the last one that landed if there is none.
         run: Option<String>,
     },
-}
-
-/// The end of a run.
-#[derive(Debug)]
-pub enum RunEnd {
-    /// What became of a change.
-    Outcome(Box<RunOutcome>),
-    /// The answer to a question and the verdict on it.
-    Verdict(Box<Proposed>),
-}
-
-impl RunEnd {
-    /// Returns the outcome. A question that was answered has none: nothing was to land.
-    #[must_use]
-    pub fn into_outcome(self) -> Option<Outcome> {
-        match self {
-            Self::Outcome(done) => Some(done.outcome),
-            Self::Verdict(_) => None,
-        }
-    }
-}
-
-/// What became of a change.
-#[derive(Debug)]
-pub struct RunOutcome {
-    /// The outcome, as it is published.
-    pub outcome: Outcome,
-    /// The canonical diff of an answer that lands. `None` if none was found, or a tool made it.
-    pub diff: Option<Vec<u8>>,
-}
-
-impl From<Outcome> for RunEnd {
-    fn from(outcome: Outcome) -> Self {
-        Self::Outcome(Box::new(RunOutcome { outcome, diff: None }))
-    }
 }
 
 /// A run that was started.
@@ -219,6 +177,7 @@ fn lost() -> EffectError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::RunEvent;
 
     fn is_send<T: Send>() {}
 

@@ -9,11 +9,10 @@ use agentos_landing::LandingReport;
 use agentos_policy::Hashes;
 use agentos_profile::nearest;
 use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask};
-use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
 use crate::conform::ToolConform;
-use crate::context::ContextReport;
+use crate::context_report::ContextReport;
 use crate::doctor::DoctorReport;
 use crate::evidence::{RunList, RunRecords, StatsReport};
 use crate::evidence_key::KeyReport;
@@ -25,6 +24,7 @@ use crate::providers::{AuthStatus, Shown, ToolList};
 use crate::replay::ReplayReport;
 use crate::requests::{DeniedRequest, OpenRequests};
 use crate::rules::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest};
+use crate::schema_text::{generate, printed};
 use crate::session::RecoverReport;
 use crate::status::StatusReport;
 
@@ -114,21 +114,11 @@ pub fn schema_names() -> Vec<&'static str> {
 #[must_use]
 pub fn schema_text(name: &str) -> Option<String> {
     let shape = SHAPES.iter().find(|(known, _)| *known == name);
-    shape.map(|(_, generator)| printed(*generator))
+    shape.map(|(_, generator)| printed(&generator()))
 }
 
 /// Returns the name of a published shape that is nearly this one.
 #[must_use]
 pub fn nearest_schema(name: &str) -> Option<String> {
     nearest(name, SHAPES.iter().map(|(known, _)| *known)).map(Into::into)
-}
-
-fn printed(generator: Generator) -> String {
-    serde_json::to_string_pretty(&generator()).unwrap_or_default() + "\n"
-}
-
-fn generate<T: JsonSchema>() -> Schema {
-    SchemaSettings::draft2020_12()
-        .into_generator()
-        .into_root_schema_for::<T>()
 }

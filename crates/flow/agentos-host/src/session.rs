@@ -17,12 +17,12 @@ use serde::Serialize;
 
 use crate::approver::Approver;
 use crate::clock::{self, SystemClock};
+use crate::control::StopFlag;
 use crate::host::Host;
 use crate::notice::Notice;
 use crate::options::SessionOptions;
 use crate::policy;
 use crate::repository::{self, RepositoryPort};
-use crate::run::StopFlag;
 use crate::tape::{Tape, broken};
 
 /// One run's effects.

@@ -16,7 +16,7 @@ use agentos_tool::RunId;
 use crate::error::usage;
 use crate::evidence::unfit;
 use crate::repository;
-use crate::run::RunEnd;
+use crate::run_end::RunEnd;
 use crate::session::Session;
 use crate::tape::{broken, read_record};
 use crate::tasks::patch_facts;

@@ -2,13 +2,11 @@
 //!
 //! Owns: what is said of it, and the verb or flag that may be meant. Never: prints, or reads the process's arguments.
 
-use agentos_host::EffectError;
-use agentos_host::nearest;
+use agentos_host::{EffectError, nearest, usage};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
 
 use super::{Cli, Common};
-use crate::app::usage;
 
 /// Verbs that people look for below another verb, and what is there.
 const MEANT: &[(&str, &str)] = &[("list", "status"), ("ls", "list")];

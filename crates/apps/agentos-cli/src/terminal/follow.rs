@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentos_host::{
-    Activity, ConsentAnswer, ConsentMode, ConsentRequested, EffectError, Notice, RunEnd, RunEvent, RunHandle,
+    Activity, ConsentAnswer, ConsentMode, ConsentRequested, EffectError, RunEnd, RunEvent, RunHandle,
     RunSpec, RunWork, block_on, block_on_local,
 };
 
@@ -16,8 +16,7 @@ use super::progress::Display;
 use super::working::Working;
 use super::{progress, screen};
 use crate::app::App;
-use crate::escape;
-use crate::printer::Printer;
+use crate::notices;
 use crate::render;
 
 /// Starts a run and follows it to its end.
@@ -84,7 +83,7 @@ async fn shown(
             RunEvent::Began(Activity::SigningCommit) => {}
             RunEvent::Notice(notice) => {
                 display.pause();
-                note(app.printer, &notice);
+                notices::print(app.printer, &notice);
             }
             RunEvent::ContextFound(found) => app.printer.note(&render::context::note(&found)),
             RunEvent::Progress(progress) => display.sink().progress(progress),
@@ -144,17 +143,4 @@ fn ask(app: &App, requested: &ConsentRequested, is_paging: &AtomicBool) -> Conse
     } else {
         ConsentAnswer::No { hashes }
     }
-}
-
-/// Shows a notice, unless the caller wants quiet.
-pub fn note(printer: Printer, notice: &Notice) {
-    let word = match notice.code {
-        agentos_host::RECOVERED => "recovered",
-        _ => "note",
-    };
-    let mut text = format!("{word}: {}", escape::line(&notice.message));
-    for detail in &notice.details {
-        text.push_str(&format!("\n  {}", escape::line(detail)));
-    }
-    printer.note(&text);
 }

@@ -5,8 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::basics::put;
 use super::forged::{LOOKED, listed};
-use super::ground::{TOOL_USER, give_below, make_folders, make_link, put, remove_below, set_mode, starter};
+use super::ground::{TOOL_USER, give_below, make_folders, make_link, remove_below, set_mode, starter};
 use super::runs::{HARMLESS, Program, Seen, seen};
 use super::table::{FolderFault, ForgedLink, UnsafeFolder, forged_caches};
 use super::whole::{entries, is_named};

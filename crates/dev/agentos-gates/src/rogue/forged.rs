@@ -6,10 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::basics::{put, run_quietly};
 use super::caches::{Kept, LOOK};
-use super::ground::{
-    TOOL_USER, give_below, make_folders, make_link, put, remove_below, run_quietly, set_mode, starter,
-};
+use super::ground::{TOOL_USER, give_below, make_folders, make_link, remove_below, set_mode, starter};
 use super::runs::{HARMLESS, Program, Seen, seen};
 use super::whole::{entries, is_named, mode};
 use crate::error::GateError;

@@ -11,10 +11,10 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use super::basics::{AGENT, DIRECT, PROXIED, put, run_quietly};
 use super::listeners::Listeners;
 use super::past;
 use super::suite::{self, AttemptRow};
-use crate::child::Ended;
 use crate::error::GateError;
 use crate::witness;
 
@@ -127,9 +127,9 @@ impl Ground {
         make_folders(&profiles)?;
         let host = format!("localhost:{allowed}");
         for (name, adapter, mode, hosts) in [
-            (super::runs::DIRECT, "acp", &["acp-direct-write"][..], &[][..]),
-            (super::whole::AGENT, "acp", &["survivors"], &[]),
-            (super::runs::PROXIED, "agent", &["--scene", "proxy"], &[&host]),
+            (DIRECT, "acp", &["acp-direct-write"][..], &[][..]),
+            (AGENT, "acp", &["survivors"], &[]),
+            (PROXIED, "agent", &["--scene", "proxy"], &[&host]),
         ] {
             let args = [&["rogue.py", "rogue.json"], mode].concat();
             let profile = json!({
@@ -327,19 +327,6 @@ pub(super) fn make_link(to: &Path, place: &Path) -> Result<(), GateError> {
     run_quietly(Command::new("ln").arg("-sfn").arg(to).arg(place))
 }
 
-/// Runs a program to its end.
-pub(super) fn run_quietly(command: &mut Command) -> Result<(), GateError> {
-    let ended = Ended::run(command, "", None)?;
-    let program = command.get_program().display();
-    match ended.code {
-        Some(0) => Ok(()),
-        code => Err(GateError::Usage(format!(
-            "`{program}` failed: {code:?} {}",
-            ended.stderr.trim_end()
-        ))),
-    }
-}
-
 /// Returns a program that the user `owner` starts; who starts the gate starts it where only root could change that.
 fn started_as(program: impl AsRef<OsStr>, args: &[&str], owner: u32) -> Result<Command, GateError> {
     let mut command = Command::new(program);
@@ -367,10 +354,6 @@ fn start_neighbour(
         BufReader::new(stdout).read_line(&mut line).map_err(failed())?;
     }
     Ok((child, serde_json::from_str(&line).unwrap_or_default()))
-}
-
-pub(super) fn put(path: &Path, text: &str) -> Result<(), GateError> {
-    std::fs::write(path, text).map_err(GateError::file(path))
 }
 
 pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), GateError> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::ground::put;
+use super::basics::put;
 use crate::error::GateError;
 use crate::witness::{self, git};
 

@@ -9,17 +9,13 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::basics::PROXIED;
 use super::ground::Ground;
 use super::suite::AttemptRow;
 use super::table::RunRow;
 use crate::child::Ended;
 use crate::error::GateError;
 use crate::witness::IDENTITY;
-
-/// A profile of the user's own that allows the rogue one host.
-pub(super) const PROXIED: &str = "rogue-proxied";
-/// A profile of the user's own that names the rogue as an agent of the Agent Client Protocol.
-pub(super) const DIRECT: &str = "rogue-acp";
 
 /// A tool that does what it should.
 pub(super) const HARMLESS: [&str; 3] = ["sh", "-c", "echo x >honest"];

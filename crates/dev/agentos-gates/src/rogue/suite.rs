@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use super::ground::run_quietly;
+use super::basics::run_quietly;
 use crate::child::Ended;
 use crate::error::GateError;
 

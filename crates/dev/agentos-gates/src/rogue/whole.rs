@@ -9,14 +9,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use super::basics::{AGENT, DIRECT};
 use super::ground::remove_below;
-use super::runs::{DIRECT, HARMLESS, Program, Seen, TOOL, seen};
+use super::runs::{HARMLESS, Program, Seen, TOOL, seen};
 use crate::child::Ended;
 use crate::error::GateError;
 use crate::witness;
-
-/// A profile of the user's own: an agent that outlives its turn.
-pub(super) const AGENT: &str = "rogue-survivor";
 
 /// Calls that the tool is refused after it tried to blind the record.
 const REFUSED_CALLS: [&str; 4] = ["bpf", "keyctl", "ptrace", "socket"];

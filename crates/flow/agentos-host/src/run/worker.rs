@@ -6,10 +6,13 @@ use agentos_engine::ports::EffectError;
 use agentos_tool::RunId;
 use tokio::sync::mpsc;
 
-use super::consent::{ConsentAnswer, PersonAsker};
-use super::{ConsentMode, EventSender, RunEnd, RunSpec, RunWork, Stopping};
+use super::{ConsentMode, RunSpec, RunWork};
 use crate::approver::Approver;
+use crate::consent::{ConsentAnswer, PersonAsker};
+use crate::control::Stopping;
+use crate::events::EventSender;
 use crate::host::Host;
+use crate::run_end::RunEnd;
 use crate::session::Session;
 use crate::{requests, runtime, tasks, undo};
 

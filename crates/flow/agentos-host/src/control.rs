@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use agentos_engine::ports::Cancel;
 use tokio::sync::{mpsc, watch};
 
-use super::consent::ConsentAnswer;
+use crate::consent::ConsentAnswer;
 
 /// Stops a run and answers its questions, from any thread.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl Stopping {
 }
 
 /// Makes both sides.
-pub(super) fn channel() -> (RunControl, Stopping, mpsc::UnboundedReceiver<ConsentAnswer>) {
+pub(crate) fn channel() -> (RunControl, Stopping, mpsc::UnboundedReceiver<ConsentAnswer>) {
     let flag = StopFlag::default();
     let (stopped, receiver) = watch::channel(false);
     let (answers, answered) = mpsc::unbounded_channel();

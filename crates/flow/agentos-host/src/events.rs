@@ -8,8 +8,8 @@ use agentos_evidence::RecordKind;
 use agentos_tool::{Progress, ProgressSink, Timestamp};
 use tokio::sync::mpsc;
 
-use super::consent::ConsentRequested;
-use crate::context::ContextReport;
+use crate::consent::ConsentRequested;
+use crate::context_report::ContextReport;
 use crate::notice::{Activity, HostObserver, Notice};
 
 /// One thing that happened in a run, in the order in which it happened.
@@ -25,7 +25,7 @@ pub enum RunEvent {
     Progress(Progress),
     /// A record, as it goes on the tape.
     Record(Arc<RecordSeen>),
-    /// A person is asked; [`RunControl::answer`](super::RunControl::answer) answers.
+    /// A person is asked; [`RunControl::answer`](crate::RunControl::answer) answers.
     ConsentRequested(Arc<ConsentRequested>),
 }
 
@@ -92,7 +92,7 @@ impl ProgressSink for EventSender {
 }
 
 /// Makes both sides.
-pub(super) fn channel(sends_records: bool) -> (EventSender, RunEvents) {
+pub(crate) fn channel(sends_records: bool) -> (EventSender, RunEvents) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let sender = EventSender {
         sender,

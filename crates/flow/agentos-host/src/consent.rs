@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use agentos_engine::ports::{Answer, ConsentFuture, ConsentPort, ConsentQuestion};
+use agentos_engine::ports::{Answer, Clock, ConsentFuture, ConsentPort, ConsentQuestion};
 use agentos_landing::Change;
-use agentos_policy::{Decision, Hashes};
+use agentos_policy::{Consent, Decision, Hashes};
 use tokio::sync::mpsc;
 
-use super::events::{EventSender, RunEvent};
-use crate::approver::consent_of;
+use crate::clock::SystemClock;
+use crate::events::{EventSender, RunEvent};
 
 /// What a person is asked to consent to.
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ pub struct PersonAsker {
 }
 
 impl PersonAsker {
-    pub(super) fn new(events: EventSender, answers: mpsc::UnboundedReceiver<ConsentAnswer>) -> Self {
+    pub(crate) fn new(events: EventSender, answers: mpsc::UnboundedReceiver<ConsentAnswer>) -> Self {
         Self { events, answers }
     }
 }
@@ -111,5 +111,16 @@ impl ConsentPort for PersonAsker {
                 };
             }
         })
+    }
+}
+
+/// Writes down a person's consent to exactly these hashes, given now.
+#[must_use]
+pub fn consent_of(who: &str, how: &str, hashes: &Hashes) -> Consent {
+    Consent {
+        who: who.to_owned(),
+        when: SystemClock.now(),
+        how: how.to_owned(),
+        hashes: hashes.clone(),
     }
 }

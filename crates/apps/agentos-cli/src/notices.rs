@@ -1,0 +1,30 @@
+//! Notices of the host, as lines on standard error.
+//!
+//! Owns: how one looks. Never: lets untrusted text through unescaped.
+
+use agentos_host::{HostObserver, Notice, RECOVERED};
+
+use crate::escape;
+use crate::printer::Printer;
+
+/// Prints notices of work that is no run.
+pub struct PrintedNotices(pub Printer);
+
+impl HostObserver for PrintedNotices {
+    fn notice(&self, notice: Notice) {
+        print(self.0, &notice);
+    }
+}
+
+/// Shows a notice, unless the caller wants quiet.
+pub fn print(printer: Printer, notice: &Notice) {
+    let word = match notice.code {
+        RECOVERED => "recovered",
+        _ => "note",
+    };
+    let mut text = format!("{word}: {}", escape::line(&notice.message));
+    for detail in &notice.details {
+        text.push_str(&format!("\n  {}", escape::line(detail)));
+    }
+    printer.note(&text);
+}

@@ -1,0 +1,41 @@
+//! What a run ends with.
+//!
+//! Owns: the value. Never: how it comes about.
+
+use agentos_engine::Outcome;
+use agentos_engine::run::Proposed;
+
+/// The end of a run.
+#[derive(Debug)]
+pub enum RunEnd {
+    /// What became of a change.
+    Outcome(Box<RunOutcome>),
+    /// The answer to a question and the verdict on it.
+    Verdict(Box<Proposed>),
+}
+
+impl RunEnd {
+    /// Returns the outcome. A question that was answered has none: nothing was to land.
+    #[must_use]
+    pub fn into_outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Outcome(done) => Some(done.outcome),
+            Self::Verdict(_) => None,
+        }
+    }
+}
+
+/// What became of a change.
+#[derive(Debug)]
+pub struct RunOutcome {
+    /// The outcome, as it is published.
+    pub outcome: Outcome,
+    /// The canonical diff of an answer that lands. `None` if none was found, or a tool made it.
+    pub diff: Option<Vec<u8>>,
+}
+
+impl From<Outcome> for RunEnd {
+    fn from(outcome: Outcome) -> Self {
+        Self::Outcome(Box::new(RunOutcome { outcome, diff: None }))
+    }
+}

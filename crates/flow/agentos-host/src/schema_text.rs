@@ -1,0 +1,18 @@
+//! One JSON Schema as text.
+//!
+//! Owns: the draft and the form. Never: knows which shapes are published.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+
+/// Writes a schema as it is committed and printed.
+pub fn printed(schema: &Schema) -> String {
+    serde_json::to_string_pretty(schema).unwrap_or_default() + "\n"
+}
+
+/// Generates the schema of a type.
+pub fn generate<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12()
+        .into_generator()
+        .into_root_schema_for::<T>()
+}
