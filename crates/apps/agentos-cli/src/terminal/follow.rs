@@ -11,7 +11,7 @@ use agentos_host::{
 };
 
 use super::consent::{self, Screen};
-use super::interrupt::{interrupted, on_interrupt};
+use super::interrupt::{InterruptKey, on_interrupt};
 use super::progress::Display;
 use super::working::Working;
 use super::{progress, screen};
@@ -57,12 +57,13 @@ async fn shown(
     watches_keys: bool,
 ) -> Result<RunEnd, EffectError> {
     let control = handle.control();
+    let mut key = InterruptKey::new();
     let mut searching = None;
     let mut is_stopped = false;
     loop {
         let event = tokio::select! {
             biased;
-            () = interrupted(), if watches_keys && !is_stopped => {
+            () = key.pressed(), if watches_keys && !is_stopped => {
                 is_stopped = true;
                 control.cancel();
                 continue;
@@ -90,7 +91,7 @@ async fn shown(
             RunEvent::Record(_) => {}
             RunEvent::ConsentRequested(requested) => {
                 display.end();
-                match put_question(app, requested).await {
+                match put_question(app, requested, &mut key).await {
                     Some(answer) => control.answer(answer),
                     None => {
                         is_stopped = true;
@@ -105,7 +106,11 @@ async fn shown(
 }
 
 /// Asks the person at the terminal. `None` if they pressed Ctrl-C instead of answering; in a pager the key is the pager's.
-async fn put_question(app: &App, requested: Arc<ConsentRequested>) -> Option<ConsentAnswer> {
+async fn put_question(
+    app: &App,
+    requested: Arc<ConsentRequested>,
+    key: &mut InterruptKey,
+) -> Option<ConsentAnswer> {
     let is_paging = Arc::new(AtomicBool::new(false));
     let (asker, paging) = (app.clone(), Arc::clone(&is_paging));
     // Standard input cannot be polled: a thread waits for the line, and is left behind when the process ends.
@@ -113,7 +118,7 @@ async fn put_question(app: &App, requested: Arc<ConsentRequested>) -> Option<Con
     loop {
         tokio::select! {
             answered = &mut answer => return answered.ok(),
-            () = interrupted() => if !is_paging.load(Ordering::SeqCst) {
+            () = key.pressed() => if !is_paging.load(Ordering::SeqCst) {
                 // The terminal has shown `^C` in the middle of the question.
                 app.printer.error("");
                 return None;

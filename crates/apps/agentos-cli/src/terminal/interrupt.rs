@@ -3,7 +3,7 @@
 //! Owns: when the key is watched. Never: ends the process by itself.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::mpsc;
 use std::task::Poll;
 use std::thread;
@@ -15,6 +15,24 @@ use agentos_host::block_on;
 pub async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
+    }
+}
+
+/// Ctrl-C, watched without a gap from the first time that it is awaited.
+///
+/// A listener hears only what is pressed while it lives: one made anew for each event of a run would miss the key between two.
+pub struct InterruptKey(Pin<Box<dyn Future<Output = ()>>>);
+
+impl InterruptKey {
+    /// Makes a watch that has heard nothing yet.
+    pub fn new() -> Self {
+        Self(Box::pin(interrupted()))
+    }
+
+    /// Waits for the key. Dropping the future forgets nothing.
+    pub async fn pressed(&mut self) {
+        self.0.as_mut().await;
+        self.0 = Box::pin(interrupted());
     }
 }
 
