@@ -136,7 +136,12 @@ fn land_beside(path: &Path) {
 fn what_another_run_lands_meanwhile_is_no_write_of_the_tool() {
     let (repo, path, _) = small();
     let output = run_against(&repo, move || land_beside(&path));
-    assert_eq!(output.code, Some(0), "{output}");
+    // A tool that nothing holds could write a receipt itself: there every difference counts.
+    let code = if sandbox_holds() { 0 } else { 3 };
+    assert_eq!(output.code, Some(code), "{output}");
+    if code != 0 {
+        return;
+    }
     let boundary = result_of(&repo, &output)["boundary"].clone();
     assert_eq!(boundary["violations"], Value::Array(Vec::new()), "{boundary}");
     assert_eq!(boundary["landed_meanwhile"].as_array().unwrap().len(), 1);
