@@ -107,9 +107,9 @@ pub use rules::{
     JudgeSpec, JudgeSubject, Judgement, PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest,
     RulesSpec, ShownRule, TestedFile, count_examples, preset_file, preset_run, show_rules,
 };
-pub use run::{ConsentMode, RunHandle, RunSpec, RunWork};
+pub use run::{ConsentMode, InlineRun, RunHandle, RunSpec, RunWork};
 pub use run_end::{RunEnd, RunOutcome};
-pub use runtime::{block_on, block_on_local};
+pub use runtime::block_on;
 pub use sample::{SAMPLE_EMAIL, SAMPLE_NAME, create_sample};
 pub use schemas::{nearest_schema, schema_names, schema_text};
 pub use session::RecoverReport;

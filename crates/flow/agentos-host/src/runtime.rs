@@ -21,7 +21,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
 ///
 /// # Errors
 /// If the system refuses a runtime.
-pub fn block_on_local<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
+pub(crate) fn block_on_local<T>(future: impl Future<Output = T>) -> Result<T, EffectError> {
     drive(&mut Builder::new_current_thread(), future)
 }
 

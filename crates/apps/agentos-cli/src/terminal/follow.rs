@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentos_host::{
-    Activity, ConsentAnswer, ConsentMode, ConsentRequested, EffectError, RunEnd, RunEvent, RunHandle,
-    RunSpec, RunWork, block_on, block_on_local,
+    Activity, ConsentAnswer, ConsentMode, ConsentRequested, EffectError, HostObserver, Notice, RunControl,
+    RunEnd, RunEvent, RunHandle, RunSpec, RunWork, block_on,
 };
 
 use super::consent::{self, Screen};
@@ -16,7 +16,7 @@ use super::progress::Display;
 use super::working::Working;
 use super::{progress, screen};
 use crate::app::App;
-use crate::notices;
+use crate::notices::{self, PrintedNotices};
 use crate::render;
 
 /// Starts a run and follows it to its end.
@@ -27,13 +27,38 @@ pub fn follow(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
     let display = progress::display(app);
     let asks_tool = matches!(spec.work, RunWork::Task(_) | RunWork::Question(_));
     let asks_person = spec.consent == ConsentMode::Person;
-    let handle = app.host.start_run(spec)?;
-    // A landing on a pipe is over in milliseconds: it needs no timers, and Ctrl-C may end it as any program until a signing program
-    // is started.
     if asks_tool || asks_person || matches!(display, Display::Terminal(_)) {
-        block_on(shown(app, handle, &display, true))?
-    } else {
-        block_on_local(shown(app, handle, &display, false))?
+        let handle = app.host.start_run(spec)?;
+        return block_on(shown(app, handle, &display))?;
+    }
+    // A landing on a pipe is over in milliseconds: nothing is drawn, and Ctrl-C may end it as any program until a signing program is
+    // started.
+    let (run, control) = app.host.prepare_run(spec);
+    run.finish(Arc::new(PipedRun {
+        notices: PrintedNotices(app.printer),
+        control,
+    }))
+}
+
+/// Hears of a run on the caller's own thread.
+struct PipedRun {
+    notices: PrintedNotices,
+    control: RunControl,
+}
+
+impl HostObserver for PipedRun {
+    fn notice(&self, notice: Notice) {
+        self.notices.notice(notice);
+    }
+
+    fn began(&self, activity: Activity) {
+        match activity {
+            Activity::SigningCommit => {
+                let control = self.control.clone();
+                on_interrupt(move || control.cancel());
+            }
+            Activity::SearchingContext | Activity::AskingTool => {}
+        }
     }
 }
 
@@ -50,12 +75,7 @@ pub fn consent_mode(app: &App, said_yes: bool) -> ConsentMode {
     }
 }
 
-async fn shown(
-    app: &App,
-    mut handle: RunHandle,
-    display: &Display,
-    watches_keys: bool,
-) -> Result<RunEnd, EffectError> {
+async fn shown(app: &App, mut handle: RunHandle, display: &Display) -> Result<RunEnd, EffectError> {
     let control = handle.control();
     let mut key = InterruptKey::new();
     let mut searching = None;
@@ -63,7 +83,7 @@ async fn shown(
     loop {
         let event = tokio::select! {
             biased;
-            () = key.pressed(), if watches_keys && !is_stopped => {
+            () = key.pressed(), if !is_stopped => {
                 is_stopped = true;
                 control.cancel();
                 continue;
@@ -77,10 +97,6 @@ async fn shown(
                 searching = Some(Working::on(app, "searching the repository", None));
             }
             RunEvent::Began(Activity::AskingTool) => display.begin(),
-            RunEvent::Began(Activity::SigningCommit) if !watches_keys => {
-                let control = control.clone();
-                on_interrupt(move || control.cancel());
-            }
             RunEvent::Began(Activity::SigningCommit) => {}
             RunEvent::Notice(notice) => {
                 display.pause();
