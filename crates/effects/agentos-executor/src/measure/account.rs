@@ -28,6 +28,7 @@ use agentos_landing::FileMode;
 
 use super::{Measurement, Seen};
 use crate::blob_id::is_blob;
+use crate::preflight::{link_is, look_at, mode_fits};
 use crate::splice::mode_bits;
 use crate::{ExecError, FileId, Receipt, Repository};
 
@@ -65,7 +66,7 @@ impl Repository {
         let mut stated = contents.iter();
         let changed = changed_paths(&before.seen, &after.seen);
         let mut changed = changed.into_iter().map(std::str::from_utf8);
-        stated.all(|(path, content)| holds(&root.join(path), *content))
+        stated.all(|(path, content)| holds(self, &root.join(path), *content))
             && changed
                 .all(|path| path.is_ok_and(|path| contents.contains_key(path) || is_above(path, contents)))
     }
@@ -190,17 +191,20 @@ fn is_above(folder: &str, contents: &LastContent<'_>) -> bool {
     below.next().is_some_and(|(path, _)| path.starts_with(&prefix))
 }
 
-/// True if a path holds exactly this content. Lines may end in CRLF where git checks them out so.
-fn holds(place: &Path, content: Option<&FileId>) -> bool {
-    let found = fs::symlink_metadata(place);
-    let Some(id) = content else {
-        return found.is_err();
+/// True if a path holds exactly this content. Lines may end in CRLF where git checks them out so. What cannot be read does not.
+fn holds(repository: &Repository, place: &Path, content: Option<&FileId>) -> bool {
+    let Ok(found) = look_at(place) else {
+        return false;
     };
-    let Ok(found) = found else { return false };
+    let (found, id) = match (found, content) {
+        (None, None) => return true,
+        (None, Some(_)) | (Some(_), None) => return false,
+        (Some(found), Some(id)) => (found, id),
+    };
     if id.mode == FileMode::Symlink {
-        return found.is_symlink() && link_target(place).is_some_and(|target| is(&target, id));
+        return link_is(place, &id.oid).unwrap_or(false);
     }
-    if !found.is_file() || !mode_fits(&found, id.mode) {
+    if !found.is_file() || !mode_fits(repository, &found, id.mode) {
         return false;
     }
     let Ok(bytes) = fs::read(place) else {
@@ -222,26 +226,4 @@ fn without_returns(bytes: &[u8]) -> Vec<u8> {
         }
     }
     kept
-}
-
-#[cfg(unix)]
-fn link_target(place: &Path) -> Option<Vec<u8>> {
-    use std::os::unix::ffi::OsStringExt;
-    Some(fs::read_link(place).ok()?.into_os_string().into_vec())
-}
-
-#[cfg(not(unix))]
-fn link_target(place: &Path) -> Option<Vec<u8>> {
-    Some(fs::read_link(place).ok()?.to_str()?.as_bytes().to_vec())
-}
-
-#[cfg(unix)]
-fn mode_fits(found: &fs::Metadata, mode: FileMode) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (found.mode() & 0o100 != 0) == (mode == FileMode::Executable)
-}
-
-#[cfg(not(unix))]
-fn mode_fits(_: &fs::Metadata, _: FileMode) -> bool {
-    true
 }
