@@ -191,6 +191,4 @@ impl Service for LlamaCpp {
 }
 
 #[cfg(test)]
-mod real;
-#[cfg(test)]
 mod tests;

@@ -387,6 +387,4 @@ fn join(above: &str, name: &str) -> String {
 }
 
 #[cfg(test)]
-mod hostile;
-#[cfg(test)]
 mod tests;

@@ -119,41 +119,4 @@ fn memmem(text: &[u8], word: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_counts_wherever_it_stands() {
-        let mut mentions = Mentions::Only(Vec::new());
-        assert!(!mentions.hold("filter"));
-        mentions.add(b"[attr]own filter=x");
-        mentions.add(b"*.png binary");
-        for (name, expected) in [
-            ("filter", true),
-            // By the macro that every git knows.
-            ("text", true),
-            ("eol", false),
-            ("ident", false),
-        ] {
-            assert_eq!(mentions.hold(name), expected, "{name}");
-        }
-        assert!(Mentions::Anything.hold("eol"));
-    }
-
-    #[test]
-    fn what_is_no_short_regular_file_may_say_anything() {
-        let folder = tempfile::tempdir().unwrap();
-        let long = folder.path().join("long");
-        agentos_testkit::repo::write_file(&long, vec![b'#'; usize::try_from(LONGEST).unwrap() + 1]);
-        for (path, expected) in [
-            (folder.path().join("missing"), false),
-            (long.join("below a file"), false),
-            (folder.path().to_owned(), true),
-            (long, true),
-        ] {
-            let mut mentions = Mentions::Only(Vec::new());
-            mentions.add_file(&path, Links::Followed);
-            assert_eq!(mentions.hold("filter"), expected, "{}", path.display());
-        }
-    }
-}
+mod tests;

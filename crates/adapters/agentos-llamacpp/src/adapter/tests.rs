@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::*;
 
+mod real;
 mod recorded;
 
 const DIFF: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub fn add(a: i32, b: i32) -> i32 {\n-    a - b\n+    a + b\n }\n";

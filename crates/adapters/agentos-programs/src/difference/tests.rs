@@ -6,6 +6,8 @@ use agentos_testkit::repo::{make_dir, make_link, remove_file, write_file};
 
 use super::*;
 
+mod hostile;
+
 pub(super) struct Trees(tempfile::TempDir);
 
 impl Trees {

@@ -13,7 +13,7 @@ use agentos_tool::{
     Progress, ProgressSink, Secret, Timestamp,
 };
 
-use super::*;
+use super::super::*;
 
 const ANSWER: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1 +1 @@\n-a - b é\n+a + b é\n";
 const KEY: &str = "sk-local-0123456789abcdef";

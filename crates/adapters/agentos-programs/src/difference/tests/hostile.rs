@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use agentos_testkit::cli::program;
 use agentos_testkit::repo::{make_dir, make_link, move_path};
 
-use super::tests::Trees;
-use super::*;
+use super::super::*;
+use super::Trees;
 
 #[test]
 fn folders_deeper_than_the_limit_are_an_error_and_ignored_ones_are_not_read() {

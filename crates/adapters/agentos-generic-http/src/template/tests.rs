@@ -1,0 +1,53 @@
+//! Filling a profile's request template.
+
+use std::time::Duration;
+
+use agentos_testkit::contract::task;
+use agentos_tool::Constrain;
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn places_are_filled_and_empty_fields_left_out() {
+    let mut task = task(Duration::from_secs(1));
+    task.instruction = "Say {{model}}.".to_owned();
+    let job = Job {
+        task: &task,
+        model: Some("tiny"),
+        max_tokens: Some(9),
+        temperature: None,
+        top_p: None,
+        seed: None,
+        stop: &[],
+        constrain: Constrain::Off,
+    };
+    let wire = TemplateWire {
+        request: json!({
+            "input": ["{{user}}", {"as": "<{{model}}> {{other}}"}],
+            "limit": "{{max_tokens}}", "temperature": "{{temperature}}", "fixed": [1, null, true],
+        }),
+        answer: "/out/0".to_owned(),
+        finish: Some("/why".to_owned()),
+        whole: vec!["stop".to_owned()],
+    };
+    assert_eq!(
+        wire.request(&job),
+        json!({
+            "input": ["Task:\nSay {{model}}.\n", {"as": "<tiny> {{other}}"}],
+            "limit": 9, "fixed": [1, null, true],
+        })
+    );
+    let read = |body: Value| wire.response(&body).map(|piece| (piece.text, piece.finish));
+    let text = |finish| Ok(("a".to_owned(), Some(finish)));
+    assert_eq!(
+        read(json!({"out": ["a"], "why": "stop"})),
+        text(FinishReason::Stop)
+    );
+    assert_eq!(
+        read(json!({"out": ["a"], "why": "cut"})),
+        text(FinishReason::Unknown)
+    );
+    assert_eq!(read(json!({"out": ["a"]})), text(FinishReason::Unknown));
+    assert_eq!(read(json!({"out": []})).unwrap_err().reason, Reason::Fields);
+}
