@@ -19,6 +19,9 @@ use crate::metadata::Metadata;
 use crate::report::{Check, Status};
 use crate::rules::{self, RULES};
 
+/// The folder of what only builds and tests use.
+const DEV: &str = "crates/dev/";
+
 /// Everything the checks look at, read once.
 pub struct Tree {
     /// From cargo.

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Tree;
+use super::{DEV, Tree};
 use crate::metadata::Package;
 use crate::rules::RULES;
 
@@ -90,12 +90,14 @@ fn judge_front_end(from: &str, (to, b): (&str, Layer)) -> Option<String> {
     })
 }
 
+/// Tells whether only builds and tests use a member, by the folder that it lies in.
+pub fn is_dev(name: &str) -> bool {
+    let folder = RULES.folders.get(name);
+    folder.is_some_and(|folder| folder.starts_with(DEV))
+}
+
 /// Finds programs without a row of their own, which nothing would hold to the host.
 fn unnamed_apps(layers: &BTreeMap<&str, Layer>) -> Vec<String> {
-    let is_dev = |name: &str| {
-        let folder = RULES.folders.get(name);
-        folder.is_some_and(|folder| folder.starts_with("crates/dev/"))
-    };
     let apps = layers
         .iter()
         .filter(|(_, layer)| matches!(layer, Layer::Product(layer) if *layer == RULES.apps));

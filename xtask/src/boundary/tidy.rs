@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Tree;
+use super::layers::is_dev;
+use super::{DEV, Tree};
 use crate::rules::RULES;
 use crate::source;
 
@@ -47,6 +48,7 @@ fn content(file: &str, text: &str) -> Vec<String> {
         problems.push(format!("`{file}` has {lines} lines, at most {most} are allowed"));
     }
     let source = source::split(text);
+    problems.extend(dev_arrow(file, &source.code));
     for (number, line) in source.comments.lines().enumerate() {
         let words = line.split(|c: char| !c.is_alphanumeric());
         for word in words.filter(|word| RULES.unfinished.contains(word)) {
@@ -67,6 +69,19 @@ fn content(file: &str, text: &str) -> Vec<String> {
         }
     }
     problems
+}
+
+/// Finds a file of the product that names a crate of builds and tests: what needs one lies in a file of tests, so that
+/// the arrows of product files show the layers.
+fn dev_arrow(file: &str, code: &str) -> Option<String> {
+    if !file.starts_with("crates/") || file.starts_with(DEV) || is_test(file) {
+        return None;
+    }
+    let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let name = words.find(|word| is_dev(&word.replace('_', "-")))?;
+    Some(format!(
+        "`{file}` names `{name}`, which only files of tests may: move what needs it into `tests.rs` or `tests/`"
+    ))
 }
 
 fn is_test(file: &str) -> bool {
@@ -112,6 +127,11 @@ mod tests {
             ),
             (
                 "crates/a/src/x.rs",
+                "//! h\n#[cfg(test)]\nmod tests { use agentos_testkit::x; }",
+                "names `agentos_testkit`, which only files of tests may",
+            ),
+            (
+                "crates/a/src/x.rs",
                 "//! h\n#[test]\n#[ignore = \"slow\"]",
                 "line 3: a test is switched off",
             ),
@@ -127,6 +147,21 @@ mod tests {
         let text = format!("//! header\n{}", "\n".repeat(RULES.max_lines));
         assert_eq!(content("crates/a/src/x/tests.rs", &text), Vec::<String>::new());
         assert_eq!(content("crates/a/tests/it/main.rs", &text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn tests_and_what_is_made_for_them_may_name_a_dev_crate() {
+        let text = "//! header\nuse agentos_testkit::x;";
+        for file in [
+            "crates/a/src/x/tests.rs",
+            "crates/a/tests/it.rs",
+            "crates/dev/b/src/x.rs",
+            "xtask/src/x.rs",
+        ] {
+            assert_eq!(content(file, text), Vec::<String>::new(), "{file}");
+        }
+        let said = "//! agentos_testkit has it\nconst A: &str = \"agentos_testkit\";";
+        assert_eq!(content("crates/a/src/x.rs", said), Vec::<String>::new());
     }
 
     #[test]
