@@ -11,7 +11,7 @@ use crate::terminal::working::Working;
 /// Runs the verb.
 pub fn doctor(app: &App, args: &DoctorArgs) -> Done {
     let mut report = {
-        let _working = Working::on(app, "checking", None);
+        let _working = Working::on(app, "checking");
         app.host.examine(args.offline)?
     };
     for check in &mut report.checks {

@@ -113,7 +113,7 @@ pub fn verify(app: &App, args: &EvidenceVerifyArgs) -> Done {
         require: args.require,
     };
     let report = {
-        let _working = Working::on(app, "checking the evidence", None);
+        let _working = Working::on(app, "checking the evidence");
         app.host.verify_evidence(&spec)?
     };
     if app.printer.json {

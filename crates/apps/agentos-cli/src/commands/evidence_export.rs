@@ -17,7 +17,7 @@ pub fn export(app: &App, args: &EvidenceExportArgs) -> Done {
         page::page(found, &pages, args.redact)
     };
     let report = {
-        let _working = Working::on(app, "copying the evidence", None);
+        let _working = Working::on(app, "copying the evidence");
         app.host.export_evidence(&args.out, args.redact, &layout)?
     };
     if report.signed_by.is_none() {

@@ -19,7 +19,7 @@ pub fn replay(app: &App, args: &EvidenceReplayArgs) -> Done {
         (None, false) => Some(app.host.newest_run()?),
     };
     let report = {
-        let working = Working::on(app, "replaying runs", None);
+        let working = Working::on(app, "replaying runs");
         app.host.replay_runs(wanted.as_deref(), &|| working.step())?
     };
     if app.printer.json {

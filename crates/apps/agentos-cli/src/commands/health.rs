@@ -47,7 +47,7 @@ fn once(
     args: &HealthArgs,
     providers: &HealthWatch,
 ) -> Result<Option<Result<HealthReport, EffectError>>, EffectError> {
-    let _working = Working::on(app, if args.probe { "probing" } else { "asking providers" }, None);
+    let _working = Working::on(app, if args.probe { "probing" } else { "asking providers" });
     block_on(unless_interrupted(providers.look()))
 }
 

@@ -21,7 +21,7 @@ pub fn init(app: &App, args: &InitArgs, run: &RunId) -> Done {
         is_offline: args.offline,
     };
     let mut report = {
-        let _working = Working::on(app, "asking providers", None);
+        let _working = Working::on(app, "asking providers");
         app.host.propose_init(&spec)?
     };
     if !app.printer.json {

@@ -49,7 +49,7 @@ fn task_spec(args: &RunArgs) -> TaskSpec {
 
 fn show_context(app: &App, task: &TaskSpec) -> Done {
     let found = {
-        let _working = Working::on(app, "searching the repository", None);
+        let _working = Working::on(app, "searching the repository");
         app.host.find_context(task)?
     };
     if app.printer.json {

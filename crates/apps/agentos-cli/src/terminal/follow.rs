@@ -13,8 +13,8 @@ use agentos_host::{
 use super::consent::{self, Screen};
 use super::interrupt::{InterruptKey, on_interrupt};
 use super::progress::Display;
+use super::screen;
 use super::working::Working;
-use super::{progress, screen};
 use crate::app::App;
 use crate::notices::{self, PrintedNotices};
 use crate::render;
@@ -24,12 +24,12 @@ use crate::render;
 /// # Errors
 /// If the run cannot begin.
 pub fn follow(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
-    let display = progress::display(app);
+    let display = Display::new(app);
     let asks_tool = matches!(spec.work, RunWork::Task(_) | RunWork::Question(_));
     let asks_person = spec.consent == ConsentMode::Person;
     if asks_tool || asks_person || matches!(display, Display::Terminal(_)) {
         let handle = app.host.start_run(spec)?;
-        return block_on(shown(app, handle, &display))?;
+        return block_on(shown(app, handle, display))?;
     }
     // A landing on a pipe is over in milliseconds: nothing is drawn, and Ctrl-C may end it as any program until a signing program is
     // started.
@@ -75,7 +75,7 @@ pub fn consent_mode(app: &App, said_yes: bool) -> ConsentMode {
     }
 }
 
-async fn shown(app: &App, mut handle: RunHandle, display: &Display) -> Result<RunEnd, EffectError> {
+async fn shown(app: &App, mut handle: RunHandle, mut display: Display) -> Result<RunEnd, EffectError> {
     let control = handle.control();
     let mut key = InterruptKey::new();
     let mut searching = None;
@@ -88,22 +88,21 @@ async fn shown(app: &App, mut handle: RunHandle, display: &Display) -> Result<Ru
                 control.cancel();
                 continue;
             }
-            event = display.during(handle.events().next()) => event,
+            event = handle.events().next() => event,
         };
         let Some(event) = event else { break };
         searching = searching.filter(|_| matches!(event, RunEvent::Record(_)));
         match event {
             RunEvent::Began(Activity::SearchingContext) => {
-                searching = Some(Working::on(app, "searching the repository", None));
+                searching = Some(Working::on(app, "searching the repository"));
             }
             RunEvent::Began(Activity::AskingTool) => display.begin(),
             RunEvent::Began(Activity::SigningCommit) => {}
             RunEvent::Notice(notice) => {
-                display.pause();
-                notices::print(app.printer, &notice);
+                display.suspend(|| notices::print(app.printer, &notice));
             }
             RunEvent::ContextFound(found) => app.printer.note(&render::context::note(&found)),
-            RunEvent::Progress(progress) => display.sink().progress(progress),
+            RunEvent::Progress(progress) => display.show(progress),
             RunEvent::Record(_) => {}
             RunEvent::ConsentRequested(requested) => {
                 display.end();

@@ -286,6 +286,8 @@ fn the_answer_arrives_on_a_terminal_and_nowhere_else() {
             .current_dir(repo.path())
             .env_clear()
             .envs(cli.world())
+            // Every terminal says what it is; on one that does not, no line can be drawn again.
+            .env("TERM", "xterm")
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

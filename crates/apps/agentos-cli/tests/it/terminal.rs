@@ -135,6 +135,39 @@ fn colours_are_for_terminals_unless_the_environment_says_otherwise() {
 }
 
 #[test]
+fn the_numbers_of_an_answer_are_cleared_before_anything_else_is_printed() {
+    let repo = small_repo();
+    repo.write("answer.md", SLOPPY_FIX);
+    let cases = [
+        ("", "", true, true),
+        ("NO_COLOR=1", "", true, false),
+        // Nothing can be cleared there.
+        ("TERM=dumb", "", false, false),
+        ("", "--quiet ", false, true),
+    ];
+    for (variables, flags, drawn, coloured) in cases {
+        let call = format!("{flags}tool run -p replay --replay answer.md fix");
+        let Some(seen) = on_terminal(&agentos(), repo.path(), 60, variables, &call) else {
+            return;
+        };
+        let numbers = "waiting for the first token, 0.0 s";
+        assert_eq!(seen.contains(numbers), drawn, "{variables} {call}: {seen:?}");
+        assert_eq!(
+            seen.contains("\u{1b}[2m"),
+            coloured,
+            "{variables} {call}: {seen:?}"
+        );
+        let others = seen.lines().filter(|line| !line.is_empty());
+        for line in others {
+            // What clears a line of a terminal, and goes to its beginning.
+            let (_, left) = line.rsplit_once("\r\u{1b}[2K").unwrap_or(("", line));
+            assert!(!left.contains(numbers), "{variables} {call}: {seen:?}");
+        }
+        assert!(seen.contains("+    a + b"), "{variables} {call}: {seen:?}");
+    }
+}
+
+#[test]
 fn on_a_narrow_terminal_nothing_is_lost() {
     let repo = small_repo();
     repo.write("fix.md", SLOPPY_FIX);
