@@ -64,25 +64,7 @@ pub(super) fn read(
     checks: &Checks<'_>,
     redacted: bool,
 ) -> Result<Chain, EvidenceError> {
-    let mut chain = Chain {
-        lines: 0,
-        bytes: 0,
-        blobs: 0,
-        withheld: 0,
-        unproved: 0,
-        first_unproved: None,
-        form: None,
-        searches: 0,
-        redacted,
-        seq: 0,
-        hash: None,
-        at_head: None,
-        findings: Findings::default(),
-        notes: Vec::new(),
-        pins: Pins::new(checks),
-        signed: Signed::new(checks),
-        seen_blobs: Recent::default(),
-    };
+    let mut chain = Chain::new(checks, redacted);
     let Some(mut lines) = Lines::open(store)? else {
         return Ok(chain);
     };
@@ -101,10 +83,7 @@ pub(super) fn read(
         chain.lines = at;
         chain.bytes += line.bytes();
         let end = line.end();
-        let glimpse = match Glimpse::of(line.text()) {
-            None if redacted => Glimpse::of_withheld(line.text()),
-            other => other,
-        };
+        let glimpse = glimpse_of(line.text(), redacted);
         let Some(glimpse) = glimpse.filter(|_| end == LineEnd::Whole) else {
             chain.unreadable(at, end);
             link = Link {
@@ -132,7 +111,38 @@ pub(super) fn read(
     Ok(chain)
 }
 
+/// Returns the record on a line. `None` if it is no genuine one; its body may be left out where `redacted` says so.
+fn glimpse_of(line: &[u8], redacted: bool) -> Option<Glimpse<'_>> {
+    match Glimpse::of(line) {
+        None if redacted => Glimpse::of_withheld(line),
+        other => other,
+    }
+}
+
 impl Chain {
+    /// Returns what is known before the first line.
+    fn new(checks: &Checks<'_>, redacted: bool) -> Self {
+        Self {
+            lines: 0,
+            bytes: 0,
+            blobs: 0,
+            withheld: 0,
+            unproved: 0,
+            first_unproved: None,
+            form: None,
+            searches: 0,
+            redacted,
+            seq: 0,
+            hash: None,
+            at_head: None,
+            findings: Findings::default(),
+            notes: Vec::new(),
+            pins: Pins::new(checks),
+            signed: Signed::new(checks),
+            seen_blobs: Recent::default(),
+        }
+    }
+
     fn unreadable(&mut self, at: u64, end: LineEnd) {
         self.seq += 1;
         self.hash = None;
@@ -301,10 +311,7 @@ fn comes_later(store: &Store, after_line: u64, seq: u64, redacted: bool) -> Resu
         if at <= after_line {
             continue;
         }
-        let record = match Glimpse::of(line.text()) {
-            None if redacted => Glimpse::of_withheld(line.text()),
-            other => other,
-        };
+        let record = glimpse_of(line.text(), redacted);
         if record.is_some_and(|record| record.seq == seq) {
             return Ok(true);
         }
