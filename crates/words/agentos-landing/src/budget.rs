@@ -7,7 +7,7 @@ use crate::{Refusal, RefusalCode};
 
 /// Steps that are left.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct WorkBudget {
     left: u64,
 }
 
@@ -16,7 +16,7 @@ const FLOOR: u64 = 20_000_000;
 /// Steps granted for each byte of answer and base: what keeps the whole linear.
 const PER_BYTE: u64 = 64;
 
-impl Budget {
+impl WorkBudget {
     /// For this many bytes.
     pub(crate) fn for_bytes(bytes: usize) -> Self {
         Self {
@@ -25,7 +25,7 @@ impl Budget {
     }
 
     /// Grants more, as more of the base comes into play.
-    pub(crate) fn grow(&mut self, bytes: usize) {
+    pub(crate) fn grant_bytes(&mut self, bytes: usize) {
         self.left = self.left.saturating_add((bytes as u64).saturating_mul(PER_BYTE));
     }
 

@@ -10,20 +10,20 @@ use std::ops::Range;
 
 use sha1::{Digest, Sha1};
 
-use crate::compare::{Edit, edits};
-use crate::file_change::States;
+use crate::compare::{LineEdit, line_edits};
+use crate::file_change::PathStates;
 use crate::{FileChange, FileMode, FileState, LineStats, RepoPath};
 
 /// Context lines around an edit, as git has them.
 const CONTEXT: usize = 3;
 
 /// Renders sorted states.
-pub(crate) fn render(states: States) -> (Vec<FileChange>, Vec<u8>) {
-    let renames = rename::find(&states);
+pub(crate) fn render_diff(states: PathStates) -> (Vec<FileChange>, Vec<u8>) {
+    let renames = rename::find_renames(&states);
     let mut files = Vec::with_capacity(states.len());
     let mut out = Vec::new();
     for ((path, old, new), renamed_from) in states.into_iter().zip(renames) {
-        let stats = file(&mut out, &path, old.as_ref(), new.as_ref());
+        let stats = render_file(&mut out, &path, old.as_ref(), new.as_ref());
         files.push(FileChange {
             path,
             old,
@@ -35,23 +35,28 @@ pub(crate) fn render(states: States) -> (Vec<FileChange>, Vec<u8>) {
     (files, out)
 }
 
-fn line(out: &mut Vec<u8>, text: &str) {
+fn push_line(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
     out.push(b'\n');
 }
 
-fn file(out: &mut Vec<u8>, path: &RepoPath, old: Option<&FileState>, new: Option<&FileState>) -> LineStats {
+fn render_file(
+    out: &mut Vec<u8>,
+    path: &RepoPath,
+    old: Option<&FileState>,
+    new: Option<&FileState>,
+) -> LineStats {
     let (a, b) = (
-        name::quoted("a/", path.as_str()),
-        name::quoted("b/", path.as_str()),
+        name::quote_name("a/", path.as_str()),
+        name::quote_name("b/", path.as_str()),
     );
-    line(out, &format!("diff --git {a} {b}"));
+    push_line(out, &format!("diff --git {a} {b}"));
     match (old.map(|old| old.mode), new.map(|new| new.mode)) {
-        (None, Some(mode)) => line(out, &format!("new file mode {}", mode.as_git())),
-        (Some(mode), None) => line(out, &format!("deleted file mode {}", mode.as_git())),
+        (None, Some(mode)) => push_line(out, &format!("new file mode {}", mode.as_git())),
+        (Some(mode), None) => push_line(out, &format!("deleted file mode {}", mode.as_git())),
         (Some(before), Some(after)) if before != after => {
-            line(out, &format!("old mode {}", before.as_git()));
-            line(out, &format!("new mode {}", after.as_git()));
+            push_line(out, &format!("old mode {}", before.as_git()));
+            push_line(out, &format!("new mode {}", after.as_git()));
         }
         (Some(_), Some(_)) | (None, None) => {}
     }
@@ -60,17 +65,17 @@ fn file(out: &mut Vec<u8>, path: &RepoPath, old: Option<&FileState>, new: Option
     {
         return LineStats::default();
     }
-    line(out, &index_line(old, new));
-    line(
+    push_line(out, &index_line(old, new));
+    push_line(
         out,
         &format!("--- {}", if old.is_some() { &a } else { "/dev/null" }),
     );
-    line(
+    push_line(
         out,
         &format!("+++ {}", if new.is_some() { &b } else { "/dev/null" }),
     );
-    let (before, after) = (lines(old), lines(new));
-    hunks(out, &before, &after)
+    let (before, after) = (content_lines(old), content_lines(new));
+    render_hunks(out, &before, &after)
 }
 
 /// `index old..new`, with the mode where it stays: some readers set the mode from it.
@@ -90,35 +95,35 @@ pub(crate) fn blob_id(content: &[u8]) -> String {
     let mut hash = Sha1::new();
     hash.update(format!("blob {}\0", content.len()));
     hash.update(content);
-    hex(&hash.finalize())
+    to_hex(&hash.finalize())
 }
 
 /// Writes bytes as lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn lines(state: Option<&FileState>) -> Vec<&[u8]> {
+fn content_lines(state: Option<&FileState>) -> Vec<&[u8]> {
     state.map_or_else(Vec::new, |state| {
         state.content.split_inclusive(|byte| *byte == b'\n').collect()
     })
 }
 
-fn hunks(out: &mut Vec<u8>, before: &[&[u8]], after: &[&[u8]]) -> LineStats {
-    let edits = edits(before, after);
+fn render_hunks(out: &mut Vec<u8>, before: &[&[u8]], after: &[&[u8]]) -> LineStats {
+    let edits = line_edits(before, after);
     let mut stats = LineStats::default();
     for edit in &edits {
         stats.removed += edit.old.len() as u64;
         stats.added += edit.new.len() as u64;
     }
     for group in edits.chunk_by(|a, b| b.old.start - a.old.end <= 2 * CONTEXT) {
-        hunk(out, group, before, after);
+        render_hunk(out, group, before, after);
     }
     stats
 }
 
 /// One hunk of edits that stand close together.
-fn hunk(out: &mut Vec<u8>, edits: &[Edit], before: &[&[u8]], after: &[&[u8]]) {
+fn render_hunk(out: &mut Vec<u8>, edits: &[LineEdit], before: &[&[u8]], after: &[&[u8]]) {
     let (Some(first), Some(last)) = (edits.first(), edits.last()) else {
         return;
     };
@@ -126,18 +131,21 @@ fn hunk(out: &mut Vec<u8>, edits: &[Edit], before: &[&[u8]], after: &[&[u8]]) {
     let trail = (before.len() - last.old.end).min(CONTEXT);
     let old = first.old.start - lead..last.old.end + trail;
     let new = first.new.start - lead..last.new.end + trail;
-    line(out, &format!("@@ -{} +{} @@", span(&old), span(&new)));
+    push_line(
+        out,
+        &format!("@@ -{} +{} @@", format_range(&old), format_range(&new)),
+    );
     let mut at = old.start;
     for edit in edits {
-        marked(out, b' ', before.get(at..edit.old.start));
-        marked(out, b'-', before.get(edit.old.clone()));
-        marked(out, b'+', after.get(edit.new.clone()));
+        push_marked(out, b' ', before.get(at..edit.old.start));
+        push_marked(out, b'-', before.get(edit.old.clone()));
+        push_marked(out, b'+', after.get(edit.new.clone()));
         at = edit.old.end;
     }
-    marked(out, b' ', before.get(at..old.end));
+    push_marked(out, b' ', before.get(at..old.end));
 }
 
-fn marked(out: &mut Vec<u8>, mark: u8, lines: Option<&[&[u8]]>) {
+fn push_marked(out: &mut Vec<u8>, mark: u8, lines: Option<&[&[u8]]>) {
     for line in lines.unwrap_or_default() {
         out.push(mark);
         out.extend_from_slice(line);
@@ -147,7 +155,7 @@ fn marked(out: &mut Vec<u8>, mark: u8, lines: Option<&[&[u8]]>) {
     }
 }
 
-fn span(range: &Range<usize>) -> String {
+fn format_range(range: &Range<usize>) -> String {
     let start = if range.is_empty() {
         range.start
     } else {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-use crate::file_change::States;
+use crate::file_change::PathStates;
 use crate::{FileChange, FileMode, FileState, LineStats, RepoPath, canonical};
 
 /// A change cannot be made of these files.
@@ -61,8 +61,8 @@ impl Change {
         }
         states.retain(|(_, old, new)| old != new);
         check_directories(&states)?;
-        let (files, diff) = canonical::render(states);
-        let sha256 = canonical::hex(&Sha256::digest(&diff));
+        let (files, diff) = canonical::render_diff(states);
+        let sha256 = canonical::to_hex(&Sha256::digest(&diff));
         Ok(Self { files, diff, sha256 })
     }
 
@@ -122,7 +122,7 @@ fn makes_link(old: Option<&FileState>, new: Option<&FileState>) -> bool {
 }
 
 /// No path of the result may be a directory of another one.
-fn check_directories(states: &States) -> Result<(), ChangeError> {
+fn check_directories(states: &PathStates) -> Result<(), ChangeError> {
     let there = states
         .iter()
         .filter(|(_, _, new)| new.is_some())

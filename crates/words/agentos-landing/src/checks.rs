@@ -4,31 +4,31 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::file_change::States;
-use crate::path::{ShortName, folded, skeleton};
+use crate::file_change::PathStates;
+use crate::path::{ShortName, folded, name_skeleton};
 use crate::{Base, BaseError, DirEntry, EntryKind, Refusal, RefusalCode, RepoPath};
 
 /// The first reason why these states cannot stand in the base.
-pub(crate) fn check(states: &States, base: &dyn Base) -> Result<Option<Refusal>, BaseError> {
-    let mut checker = Checker {
+pub(crate) fn find_conflict(states: &PathStates, base: &dyn Base) -> Result<Option<Refusal>, BaseError> {
+    let mut checker = PathChecker {
         base,
-        gone: states
+        deleted: states
             .iter()
             .filter(|(_, _, new)| new.is_none())
             .map(|(path, _, _)| path.as_str())
             .collect(),
         names: HashMap::new(),
-        made: HashMap::new(),
-        all_made: made_paths(states),
+        created: HashMap::new(),
+        created_paths: list_created_paths(states),
     };
     for (path, old, new) in states {
         let refusal = match (old, new) {
-            (_, None) | (Some(_), Some(_)) => checker.above(path)?,
-            (None, Some(_)) => match checker.above(path)? {
+            (_, None) | (Some(_), Some(_)) => checker.check_parents(path)?,
+            (None, Some(_)) => match checker.check_parents(path)? {
                 Some(refusal) => Some(refusal),
-                None => match checker.directory(path)? {
+                None => match checker.check_replaced_directory(path)? {
                     Some(refusal) => Some(refusal),
-                    None => checker.collision(path)?,
+                    None => checker.check_collision(path)?,
                 },
             },
         };
@@ -40,7 +40,7 @@ pub(crate) fn check(states: &States, base: &dyn Base) -> Result<Option<Refusal>,
 }
 
 /// Every path that a change makes, with the directories above, where some name could be a short one.
-fn made_paths(states: &States) -> HashSet<&str> {
+fn list_created_paths(states: &PathStates) -> HashSet<&str> {
     let made = || {
         states
             .iter()
@@ -50,30 +50,30 @@ fn made_paths(states: &States) -> HashSet<&str> {
     if !made().any(|path| path.contains('~')) {
         return HashSet::new();
     }
-    made().flat_map(|path| parents(path).chain([path])).collect()
+    made().flat_map(|path| parent_dirs(path).chain([path])).collect()
 }
 
-struct Checker<'a> {
+struct PathChecker<'a> {
     base: &'a dyn Base,
     /// Paths that the change deletes.
-    gone: HashSet<&'a str>,
+    deleted: HashSet<&'a str>,
     /// Names in directories of the base, by skeleton.
     names: HashMap<String, HashMap<String, Vec<String>>>,
     /// Paths that the change makes, directories too, by skeleton.
-    made: HashMap<String, String>,
+    created: HashMap<String, String>,
     /// The same paths as they are written, all of them from the beginning; empty where no path has a `~`.
-    all_made: HashSet<&'a str>,
+    created_paths: HashSet<&'a str>,
 }
 
 /// The directories above a path, outermost first.
-fn parents(path: &str) -> impl Iterator<Item = &str> {
+fn parent_dirs(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').filter_map(|(at, _)| path.get(..at))
 }
 
-impl Checker<'_> {
+impl PathChecker<'_> {
     /// Nothing above the path may be anything but a directory.
-    fn above(&self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
-        for above in parents(path.as_str()) {
+    fn check_parents(&self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
+        for above in parent_dirs(path.as_str()) {
             let Some(entry) = self.base.entry(above)? else {
                 break;
             };
@@ -81,7 +81,7 @@ impl Checker<'_> {
                 EntryKind::Directory => continue,
                 EntryKind::Symlink => (RefusalCode::SymlinkTraversal, "is a symbolic link"),
                 EntryKind::Gitlink => (RefusalCode::Submodule, "is a submodule"),
-                EntryKind::File(_) if self.gone.contains(above) => break,
+                EntryKind::File(_) if self.deleted.contains(above) => break,
                 EntryKind::File(_) => (RefusalCode::DoesNotApply, "is a file, not a directory"),
             };
             let message = format!("`{path}` cannot be written: `{above}` {what}");
@@ -91,7 +91,7 @@ impl Checker<'_> {
     }
 
     /// A directory of the new file's name goes, if the change deletes every file in it.
-    fn directory(&self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
+    fn check_replaced_directory(&self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
         let mut open = match self.base.entry(path.as_str())? {
             Some(entry) if entry.kind == EntryKind::Directory => vec![path.as_str().to_owned()],
             Some(_) | None => return Ok(None),
@@ -101,7 +101,7 @@ impl Checker<'_> {
                 let full = format!("{dir}/{}", String::from_utf8_lossy(&name));
                 if entry.kind == EntryKind::Directory {
                     open.push(full);
-                } else if !self.gone.contains(full.as_str()) {
+                } else if !self.deleted.contains(full.as_str()) {
                     let message =
                         format!("`{path}` is said to be new, yet is a directory with `{full}` in it");
                     return Ok(Some(
@@ -114,53 +114,59 @@ impl Checker<'_> {
     }
 
     /// A new name must differ from its neighbours by more than case, normal form or look-alike letters.
-    fn collision(&mut self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
+    fn check_collision(&mut self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
         let full = path.as_str();
-        for part in parents(full).chain([full]) {
-            if let Some(other) = self.among_made(part).or_else(|| self.long_among_made(part)) {
-                return Ok(Some(collides(path, &other)));
+        for part in parent_dirs(full).chain([full]) {
+            if let Some(other) = self
+                .clash_among_created(part)
+                .or_else(|| self.long_name_among_created(part))
+            {
+                return Ok(Some(collision_refusal(path, &other)));
             }
             if self.base.entry(part)?.is_some() {
                 continue;
             }
             let (dir, name) = part.rsplit_once('/').unwrap_or(("", part));
-            if let Some(other) = self.in_base(dir, name)? {
-                return Ok(Some(collides(path, &other)));
+            if let Some(other) = self.clash_in_base(dir, name)? {
+                return Ok(Some(collision_refusal(path, &other)));
             }
         }
         Ok(None)
     }
 
-    fn among_made(&mut self, part: &str) -> Option<String> {
-        let made = self.made.entry(skeleton(part)).or_insert_with(|| part.to_owned());
+    fn clash_among_created(&mut self, part: &str) -> Option<String> {
+        let made = self
+            .created
+            .entry(name_skeleton(part))
+            .or_insert_with(|| part.to_owned());
         (made != part).then(|| made.clone())
     }
 
     /// The long name of the change that a short one may stand for.
-    fn long_among_made(&self, part: &str) -> Option<String> {
+    fn long_name_among_created(&self, part: &str) -> Option<String> {
         let (dir, name) = part.rsplit_once('/').unwrap_or(("", part));
         let folded = folded(name);
         let short = ShortName::parse(&folded)?;
-        let long = self.all_made.iter().find(|made| {
+        let long = self.created_paths.iter().find(|made| {
             let (made_in, made) = made.rsplit_once('/').unwrap_or(("", made));
             made_in == dir && short.may_stand_for(made)
         });
         long.map(|long| (*long).to_owned())
     }
 
-    fn in_base(&mut self, dir: &str, name: &str) -> Result<Option<String>, BaseError> {
+    fn clash_in_base(&mut self, dir: &str, name: &str) -> Result<Option<String>, BaseError> {
         if !self.names.contains_key(dir) {
             let mut by_skeleton: HashMap<String, Vec<String>> = HashMap::new();
             for entry in self.base.list(dir)? {
                 let name = String::from_utf8_lossy(&entry.name).into_owned();
-                by_skeleton.entry(skeleton(&name)).or_default().push(name);
+                by_skeleton.entry(name_skeleton(&name)).or_default().push(name);
             }
             self.names.insert(dir.to_owned(), by_skeleton);
         }
         let folded = folded(name);
         let short = ShortName::parse(&folded);
         let names = self.names.get(dir);
-        let same = names.and_then(|names| names.get(&skeleton(name)));
+        let same = names.and_then(|names| names.get(&name_skeleton(name)));
         // A short name opens the file of the long one, where that is checked out first.
         let longer = short.iter().flat_map(|short| {
             let all = names.into_iter().flat_map(HashMap::values).flatten();
@@ -172,7 +178,7 @@ impl Checker<'_> {
             } else {
                 format!("{dir}/{other}")
             };
-            if other != name && !self.gone.contains(full.as_str()) {
+            if other != name && !self.deleted.contains(full.as_str()) {
                 return Ok(Some(full));
             }
         }
@@ -180,7 +186,7 @@ impl Checker<'_> {
     }
 }
 
-fn collides(path: &RepoPath, other: &str) -> Refusal {
+fn collision_refusal(path: &RepoPath, other: &str) -> Refusal {
     let last = |path: &str| folded(path.rsplit('/').next().unwrap_or_default());
     let is_short = path
         .as_str()

@@ -10,7 +10,7 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 /// Old lines `old` became new lines `new`; what lies between edits is equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Edit {
+pub(crate) struct LineEdit {
     /// The lines that go.
     pub old: Range<usize>,
     /// The lines that come.
@@ -21,7 +21,7 @@ pub(crate) struct Edit {
 const FULL: usize = 2_048;
 
 /// The edits that turn `old` into `new`, ascending.
-pub(crate) fn edits(old: &[&[u8]], new: &[&[u8]]) -> Vec<Edit> {
+pub(crate) fn line_edits(old: &[&[u8]], new: &[&[u8]]) -> Vec<LineEdit> {
     let (head, old, new) = without_equal_ends(old, new);
     let mut numbers: HashMap<&[u8], u32> = HashMap::new();
     let mut number = |line: &'_ _| -> u32 {
@@ -32,8 +32,8 @@ pub(crate) fn edits(old: &[&[u8]], new: &[&[u8]]) -> Vec<Edit> {
     let old: Vec<u32> = old.iter().map(&mut number).collect();
     let new: Vec<u32> = new.iter().map(&mut number).collect();
     let mut out = Vec::new();
-    between(&old, &new, 0..old.len(), 0..new.len(), &mut out);
-    let mut out = joined(out);
+    diff_ranges(&old, &new, 0..old.len(), 0..new.len(), &mut out);
+    let mut out = join_touching(out);
     for range in out.iter_mut().flat_map(|edit| [&mut edit.old, &mut edit.new]) {
         *range = range.start + head..range.end + head;
     }
@@ -56,25 +56,31 @@ fn without_equal_ends<'l, 'a>(
 }
 
 /// Edits inside two ranges: common ends off, then the full algorithm, or anchors when it would cost too much.
-fn between(old: &[u32], new: &[u32], old_range: Range<usize>, new_range: Range<usize>, out: &mut Vec<Edit>) {
+fn diff_ranges(
+    old: &[u32],
+    new: &[u32],
+    old_range: Range<usize>,
+    new_range: Range<usize>,
+    out: &mut Vec<LineEdit>,
+) {
     let (old_range, new_range) = without_common_ends(old, new, old_range, new_range);
     if old_range.is_empty() && new_range.is_empty() {
         return;
     }
     if old_range.is_empty() || new_range.is_empty() {
-        out.push(Edit {
+        out.push(LineEdit {
             old: old_range,
             new: new_range,
         });
         return;
     }
     if old_range.len() + new_range.len() <= FULL {
-        full(old, new, old_range, new_range, out);
+        diff_fully(old, new, old_range, new_range, out);
         return;
     }
-    let anchors = anchors(old, new, &old_range, &new_range);
+    let anchors = unique_anchors(old, new, &old_range, &new_range);
     if anchors.is_empty() {
-        out.push(Edit {
+        out.push(LineEdit {
             old: old_range,
             new: new_range,
         });
@@ -82,23 +88,29 @@ fn between(old: &[u32], new: &[u32], old_range: Range<usize>, new_range: Range<u
     }
     let (mut from_old, mut from_new) = (old_range.start, new_range.start);
     for (at_old, at_new) in anchors {
-        gap(old, new, from_old..at_old, from_new..at_new, out);
+        diff_gap(old, new, from_old..at_old, from_new..at_new, out);
         (from_old, from_new) = (at_old + 1, at_new + 1);
     }
-    gap(old, new, from_old..old_range.end, from_new..new_range.end, out);
+    diff_gap(old, new, from_old..old_range.end, from_new..new_range.end, out);
 }
 
 /// Between two anchors: no second level of anchors, so that the work stays linear.
-fn gap(old: &[u32], new: &[u32], old_range: Range<usize>, new_range: Range<usize>, out: &mut Vec<Edit>) {
+fn diff_gap(
+    old: &[u32],
+    new: &[u32],
+    old_range: Range<usize>,
+    new_range: Range<usize>,
+    out: &mut Vec<LineEdit>,
+) {
     let (old_range, new_range) = without_common_ends(old, new, old_range, new_range);
     if old_range.is_empty() && new_range.is_empty() {
         return;
     }
     if old_range.len() + new_range.len() <= FULL && !old_range.is_empty() && !new_range.is_empty() {
-        full(old, new, old_range, new_range, out);
+        diff_fully(old, new, old_range, new_range, out);
         return;
     }
-    out.push(Edit {
+    out.push(LineEdit {
         old: old_range,
         new: new_range,
     });
@@ -122,7 +134,13 @@ fn without_common_ends(
     (old_range, new_range)
 }
 
-fn full(old: &[u32], new: &[u32], old_range: Range<usize>, new_range: Range<usize>, out: &mut Vec<Edit>) {
+fn diff_fully(
+    old: &[u32],
+    new: &[u32],
+    old_range: Range<usize>,
+    new_range: Range<usize>,
+    out: &mut Vec<LineEdit>,
+) {
     let (Some(old_part), Some(new_part)) = (old.get(old_range.clone()), new.get(new_range.clone())) else {
         return;
     };
@@ -131,7 +149,7 @@ fn full(old: &[u32], new: &[u32], old_range: Range<usize>, new_range: Range<usiz
             continue;
         }
         let (a, b) = (op.old_range(), op.new_range());
-        out.push(Edit {
+        out.push(LineEdit {
             old: a.start + old_range.start..a.end + old_range.start,
             new: b.start + new_range.start..b.end + new_range.start,
         });
@@ -139,7 +157,7 @@ fn full(old: &[u32], new: &[u32], old_range: Range<usize>, new_range: Range<usiz
 }
 
 /// Lines that are unique on both sides, in the longest common order.
-fn anchors(
+fn unique_anchors(
     old: &[u32],
     new: &[u32],
     old_range: &Range<usize>,
@@ -192,8 +210,8 @@ fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
 }
 
 /// Edits that touch are one.
-fn joined(edits: Vec<Edit>) -> Vec<Edit> {
-    let mut out: Vec<Edit> = Vec::with_capacity(edits.len());
+fn join_touching(edits: Vec<LineEdit>) -> Vec<LineEdit> {
+    let mut out: Vec<LineEdit> = Vec::with_capacity(edits.len());
     for edit in edits {
         match out.last_mut() {
             Some(last) if last.old.end == edit.old.start && last.new.end == edit.new.start => {
@@ -213,7 +231,7 @@ mod tests {
     fn apply(old: &[&[u8]], new: &[&[u8]]) -> Vec<Vec<u8>> {
         let mut out: Vec<Vec<u8>> = Vec::new();
         let mut at = 0;
-        for edit in edits(old, new) {
+        for edit in line_edits(old, new) {
             out.extend(old[at..edit.old.start].iter().map(|line| line.to_vec()));
             out.extend(new[edit.new.clone()].iter().map(|line| line.to_vec()));
             at = edit.old.end;
@@ -239,6 +257,6 @@ mod tests {
     fn an_edit_is_as_small_as_its_lines() {
         let old: [&[u8]; 4] = [b"a", b"b", b"c", b"d"];
         let new: [&[u8]; 4] = [b"a", b"B", b"c", b"d"];
-        assert_eq!(edits(&old, &new), [Edit { old: 1..2, new: 1..2 }]);
+        assert_eq!(line_edits(&old, &new), [LineEdit { old: 1..2, new: 1..2 }]);
     }
 }

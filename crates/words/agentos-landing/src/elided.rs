@@ -2,7 +2,7 @@
 //!
 //! Owns: telling them from lines that are meant. Never: fills in what was left out.
 
-use crate::parse::{Hunk, HunkLine, Mark};
+use crate::parse::{Hunk, HunkLine, LineMark};
 use crate::text::{excerpt, is_page, trim};
 use crate::{Refusal, RefusalCode};
 
@@ -99,13 +99,13 @@ const KEY_WORDS: [&str; 15] = [
 
 /// A whole file must be whole: no line of it, other than those of the base, may stand for others. `lost` is by how
 /// many lines the file gets shorter, that line aside.
-pub(crate) fn complete(
+pub(crate) fn check_whole_file(
     new: &[HunkLine<'_>],
     lost: usize,
     has: impl Fn(&[u8]) -> bool,
 ) -> Result<(), Refusal> {
     let short = |text: &[u8]| {
-        elides(text)
+        is_elision(text)
             || only_dots(text)
             || says_the_rest_stays(text)
             || stands_for_others(text, lost > 0, lost)
@@ -121,22 +121,22 @@ pub(crate) fn complete(
 
 /// No added line of an edit may stand for others, unless the file has such a line. Prose and messages end in dots,
 /// too, so that the dots must begin the line; alone they are code in some languages.
-pub(crate) fn added(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
-    let said = |mark: Mark| {
+pub(crate) fn check_added_lines(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
+    let said = |mark: LineMark| {
         let lines = hunk.lines.iter().filter(|line| line.mark == mark);
         lines.filter(|line| !trim(&line.text).is_empty()).count()
     };
-    let takes = said(Mark::Remove) > 0;
+    let takes = said(LineMark::Remove) > 0;
     // The line that may stand for others is itself an added one, and a comment may well take the place of another.
-    let remarks = hunk.lines.iter().filter(|line| line.mark == Mark::Remove);
-    let remarks = remarks.filter(|line| comment(&line.text).is_some()).count();
-    let lost = (said(Mark::Remove) + 1).saturating_sub(said(Mark::Add) + remarks);
+    let remarks = hunk.lines.iter().filter(|line| line.mark == LineMark::Remove);
+    let remarks = remarks.filter(|line| comment_text(&line.text).is_some()).count();
+    let lost = (said(LineMark::Remove) + 1).saturating_sub(said(LineMark::Add) + remarks);
     let short =
         |text: &[u8]| dots_first(text) || (takes && only_dots(text)) || stands_for_others(text, takes, lost);
     match hunk
         .lines
         .iter()
-        .find(|line| line.mark == Mark::Add && short(&line.text) && !has(&line.text))
+        .find(|line| line.mark == LineMark::Add && short(&line.text) && !has(&line.text))
     {
         Some(line) => Err(
             left_out("an added line stands for others that are left out", line)
@@ -148,20 +148,24 @@ pub(crate) fn added(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) -> Result<(), 
 
 /// No comment may stand where code goes that nothing shows as gone, in whatever words: alone, or as the first or last
 /// of few lines. Pages are prose, where a heading looks like a comment.
-pub(crate) fn alone(lines: &[HunkLine<'_>], path: &str, has: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
+pub(crate) fn check_lone_comments(
+    lines: &[HunkLine<'_>],
+    path: &str,
+    has: impl Fn(&[u8]) -> bool,
+) -> Result<(), Refusal> {
     if is_page(path.as_bytes()) {
         return Ok(());
     }
     let stands = |line: &HunkLine<'_>| is_remark(&line.text) && !has(&line.text);
-    for run in lines.split(|line| line.mark == Mark::Context) {
-        let of = |mark: Mark| {
+    for run in lines.split(|line| line.mark == LineMark::Context) {
+        let of = |mark: LineMark| {
             run.iter()
                 .filter(move |line| line.mark == mark && !trim(&line.text).is_empty())
         };
-        let gone = of(Mark::Remove)
-            .filter(|line| comment(&line.text).is_none())
+        let gone = of(LineMark::Remove)
+            .filter(|line| comment_text(&line.text).is_none())
             .count();
-        let new: Vec<&HunkLine<'_>> = of(Mark::Add).collect();
+        let new: Vec<&HunkLine<'_>> = of(LineMark::Add).collect();
         let enough = match new.len() {
             1 => gone >= 3,
             few => gone >= 5 && gone >= 3 * few,
@@ -190,7 +194,7 @@ fn is_remark(line: &[u8]) -> bool {
 fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
     /// More is prose.
     const WORDS_AT_MOST: usize = 12;
-    let Some(text) = comment(line).filter(|_| takes) else {
+    let Some(text) = comment_text(line).filter(|_| takes) else {
         return false;
     };
     let text = text.trim_matches(|mark: char| "[](){}<> ".contains(mark));
@@ -210,7 +214,7 @@ fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
 }
 
 /// A line of context that stands for others.
-pub(crate) fn elides(line: &[u8]) -> bool {
+pub(crate) fn is_elision(line: &[u8]) -> bool {
     let text = String::from_utf8_lossy(trim(line)).to_lowercase();
     let dots = text.contains("...") || text.contains('…');
     text == "..." || text == "…" || (dots && WORDS.iter().any(|word| text.contains(word)))
@@ -222,7 +226,7 @@ fn left_out(what: &str, line: &HunkLine<'_>) -> Refusal {
 }
 
 /// The text of a comment, in lower case, if the line is nothing else.
-fn comment(line: &[u8]) -> Option<String> {
+fn comment_text(line: &[u8]) -> Option<String> {
     const LEADERS: [&str; 9] = ["//", "#", "--", "{/*", "/*", "<!--", ";", "%", "*"];
     let text = String::from_utf8_lossy(trim(line)).to_lowercase();
     let rest = LEADERS.iter().find_map(|leader| text.strip_prefix(leader))?;
@@ -237,18 +241,18 @@ fn comment(line: &[u8]) -> Option<String> {
 
 /// A comment of dots alone.
 fn only_dots(line: &[u8]) -> bool {
-    comment(line).is_some_and(|text| text == "..." || text == "…")
+    comment_text(line).is_some_and(|text| text == "..." || text == "…")
 }
 
 /// `# ... existing code ...`
 fn dots_first(line: &[u8]) -> bool {
-    let text = comment(line).unwrap_or_else(|| String::from_utf8_lossy(trim(line)).to_lowercase());
+    let text = comment_text(line).unwrap_or_else(|| String::from_utf8_lossy(trim(line)).to_lowercase());
     (text.starts_with("...") || text.starts_with('…')) && WORDS.iter().any(|word| text.contains(word))
 }
 
 /// `# rest of file unchanged`, `// (remaining functions stay the same)`
 fn says_the_rest_stays(line: &[u8]) -> bool {
-    comment(line).is_some_and(|text| {
+    comment_text(line).is_some_and(|text| {
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
         has(&["rest of", "remaining", "existing"]) && has(&["unchanged", "same"])
     })

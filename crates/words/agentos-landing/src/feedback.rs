@@ -18,30 +18,30 @@ impl LandingReport {
     pub fn feedback(&self) -> String {
         let mut out = String::new();
         let Some(refusal) = &self.refusal else {
-            return self.landed();
+            return self.landed_text();
         };
-        push(
+        push_line(
             &mut out,
-            &format!("Nothing was changed. {}.", sentence(&refusal.message)),
+            &format!("Nothing was changed. {}.", capitalized(&refusal.message)),
         );
         if let Some(hint) = &refusal.hint {
-            push(&mut out, &format!("{}.", sentence(hint)));
+            push_line(&mut out, &format!("{}.", capitalized(hint)));
         }
-        files(&mut out, &self.files, "would land; keep them as they are");
-        push(&mut out, "");
-        push(&mut out, advice(refusal.code));
+        push_files(&mut out, &self.files, "would land; keep them as they are");
+        push_line(&mut out, "");
+        push_line(&mut out, advice_for(refusal.code));
         out
     }
 
-    fn landed(&self) -> String {
+    fn landed_text(&self) -> String {
         if !self.partial {
             return "The change landed.\n".to_owned();
         }
         let mut out = String::new();
-        push(&mut out, "A part of the change landed. The rest was left out:");
-        files(&mut out, &self.files, "landed; leave them out");
-        push(&mut out, "");
-        push(
+        push_line(&mut out, "A part of the change landed. The rest was left out:");
+        push_files(&mut out, &self.files, "landed; leave them out");
+        push_line(&mut out, "");
+        push_line(
             &mut out,
             "Send only the rest again, made for the files as they are now.",
         );
@@ -49,26 +49,26 @@ impl LandingReport {
     }
 }
 
-fn push(out: &mut String, line: &str) {
+fn push_line(out: &mut String, line: &str) {
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{line}");
 }
 
-fn sentence(text: &str) -> String {
+fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
     let first: String = characters
         .next()
         .into_iter()
         .flat_map(char::to_uppercase)
         .collect();
-    visible(&first) + &visible(characters.as_str())
+    escape_invisible(&first) + &escape_invisible(characters.as_str())
 }
 
 /// Characters that nobody can see, or that turn the rest around, by their number.
-fn visible(text: &str) -> String {
+fn escape_invisible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_control() || crate::path::ignorable(character) {
+        if character.is_control() || crate::path::is_ignorable(character) {
             out.extend(character.escape_unicode());
         } else {
             out.push(character);
@@ -77,32 +77,32 @@ fn visible(text: &str) -> String {
     out
 }
 
-fn tells(file: &FileReport) -> bool {
+fn has_refusal(file: &FileReport) -> bool {
     file.refusal.is_some() || file.hunks.iter().any(|hunk| hunk.refusal.is_some())
 }
 
-fn files(out: &mut String, files: &[FileReport], landed_ones: &str) {
-    let mut told = files.iter().filter(|file| tells(file));
+fn push_files(out: &mut String, files: &[FileReport], landed_ones: &str) {
+    let mut told = files.iter().filter(|file| has_refusal(file));
     for one in told.by_ref().take(FILES) {
-        file(out, one, landed_ones);
+        push_file(out, one, landed_ones);
     }
-    rest(out, told.count(), "files");
+    push_remaining(out, told.count(), "files");
 }
 
 /// Says how many more there are, where not all are spelled out.
-fn rest(out: &mut String, more: usize, what: &str) {
+fn push_remaining(out: &mut String, more: usize, what: &str) {
     if more > 0 {
-        push(out, &format!("- and {more} more {what} that do not land."));
+        push_line(out, &format!("- and {more} more {what} that do not land."));
     }
 }
 
-fn file(out: &mut String, file: &FileReport, landed_ones: &str) {
-    push(out, "");
-    push(out, &format!("File `{}`:", visible(&file.path)));
+fn push_file(out: &mut String, file: &FileReport, landed_ones: &str) {
+    push_line(out, "");
+    push_line(out, &format!("File `{}`:", escape_invisible(&file.path)));
     if let Some(refusal) = &file.refusal
         && file.hunks.iter().all(|hunk| hunk.refusal.is_none())
     {
-        push(out, &format!("- {}.", reason(refusal)));
+        push_line(out, &format!("- {}.", format_reason(refusal)));
     }
     let landed = file
         .hunks
@@ -110,31 +110,34 @@ fn file(out: &mut String, file: &FileReport, landed_ones: &str) {
         .filter(|hunk| hunk.status == HunkStatus::Landed)
         .count();
     if landed > 0 {
-        push(
+        push_line(
             out,
             &format!("- {landed} of its {} hunks {landed_ones}.", file.hunks.len()),
         );
     }
     let mut told = file.hunks.iter().filter(|hunk| hunk.refusal.is_some());
     for one in told.by_ref().take(HUNKS) {
-        hunk(out, one);
+        push_hunk(out, one);
     }
-    rest(out, told.count(), "hunks");
+    push_remaining(out, told.count(), "hunks");
 }
 
-fn reason(refusal: &Refusal) -> String {
+fn format_reason(refusal: &Refusal) -> String {
     match &refusal.hint {
-        Some(hint) => format!("{}; {}", sentence(&refusal.message), visible(hint)),
-        None => sentence(&refusal.message),
+        Some(hint) => format!("{}; {}", capitalized(&refusal.message), escape_invisible(hint)),
+        None => capitalized(&refusal.message),
     }
 }
 
-fn hunk(out: &mut String, hunk: &HunkReport) {
+fn push_hunk(out: &mut String, hunk: &HunkReport) {
     let Some(refusal) = &hunk.refusal else { return };
-    push(out, &format!("- Hunk {}: {}.", hunk.index, reason(refusal)));
+    push_line(
+        out,
+        &format!("- Hunk {}: {}.", hunk.index, format_reason(refusal)),
+    );
     if !hunk.expected.is_empty() {
-        push(out, "  It expects these lines:");
-        quoted(out, &hunk.expected);
+        push_line(out, "  It expects these lines:");
+        push_quoted(out, &hunk.expected);
     }
     let lines: Vec<String> = hunk.candidates.iter().map(u64::to_string).collect();
     if let (Some(first), false) = (lines.first(), hunk.actual.is_empty()) {
@@ -144,30 +147,30 @@ fn hunk(out: &mut String, hunk: &HunkReport) {
             } else {
                 ("They are", "s")
             };
-            push(out, &format!("  {they} at line{s} {}.", lines.join(", ")));
+            push_line(out, &format!("  {they} at line{s} {}.", lines.join(", ")));
         } else {
-            push(out, &format!("  The file has these lines from line {first} on:"));
-            quoted(out, &hunk.actual);
+            push_line(out, &format!("  The file has these lines from line {first} on:"));
+            push_quoted(out, &hunk.actual);
         }
     }
 }
 
 /// Lines between fences that none of them can close.
-fn quoted(out: &mut String, lines: &[String]) {
+fn push_quoted(out: &mut String, lines: &[String]) {
     let longest = lines
         .iter()
         .map(|line| line.chars().take_while(|character| *character == '`').count())
         .max()
         .unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    push(out, &fence);
+    push_line(out, &fence);
     for line in lines {
-        push(out, line);
+        push_line(out, line);
     }
-    push(out, &fence);
+    push_line(out, &fence);
 }
 
-fn advice(code: RefusalCode) -> &'static str {
+fn advice_for(code: RefusalCode) -> &'static str {
     match code {
         RefusalCode::NoDiff => {
             "Answer with one unified diff (`--- a/path`, `+++ b/path`, `@@` hunks) or with search/replace blocks."

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::RepoPath;
 
 /// State of each path before and after.
-pub(crate) type States = Vec<(RepoPath, Option<FileState>, Option<FileState>)>;
+pub(crate) type PathStates = Vec<(RepoPath, Option<FileState>, Option<FileState>)>;
 
 /// The modes a file can have in git. A submodule cannot be expressed, and of a symbolic link only its deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

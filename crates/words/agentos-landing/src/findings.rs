@@ -9,8 +9,8 @@ mod secrets;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::edits;
-use crate::text::lines;
+use crate::compare::line_edits;
+use crate::text::split_lines;
 use crate::{Change, FileChange, RepoPath};
 
 /// One finding in an added line.
@@ -46,12 +46,12 @@ pub fn findings(change: &Change) -> Findings {
     let mut found = Findings::default();
     for file in change.files() {
         let Some(new) = &file.new else { continue };
-        let old = before(change, file);
-        let [old, new] = [old, &new.content].map(texts);
-        for edit in edits(&old, &new) {
+        let old = old_content(change, file);
+        let [old, new] = [old, &new.content].map(line_texts);
+        for edit in line_edits(&old, &new) {
             let first = edit.new.start;
             let added = new.get(edit.new).unwrap_or_default();
-            look(&mut found, &file.path, first, added);
+            scan_lines(&mut found, &file.path, first, added);
         }
     }
     found
@@ -61,16 +61,16 @@ pub fn findings(change: &Change) -> Findings {
 #[must_use]
 pub fn findings_in(path: &RepoPath, content: &[u8]) -> Findings {
     let mut found = Findings::default();
-    look(&mut found, path, 0, &texts(content));
+    scan_lines(&mut found, path, 0, &line_texts(content));
     found
 }
 
 /// The lines without their ends.
-fn texts(content: &[u8]) -> Vec<&[u8]> {
-    lines(content).iter().map(|line| line.text).collect()
+fn line_texts(content: &[u8]) -> Vec<&[u8]> {
+    split_lines(content).iter().map(|line| line.text).collect()
 }
 
-fn before<'c>(change: &'c Change, file: &'c FileChange) -> &'c [u8] {
+fn old_content<'c>(change: &'c Change, file: &'c FileChange) -> &'c [u8] {
     let source = file
         .renamed_from
         .as_ref()
@@ -83,7 +83,7 @@ fn before<'c>(change: &'c Change, file: &'c FileChange) -> &'c [u8] {
         .unwrap_or_default()
 }
 
-fn look(found: &mut Findings, path: &RepoPath, first: usize, added: &[&[u8]]) {
+fn scan_lines(found: &mut Findings, path: &RepoPath, first: usize, added: &[&[u8]]) {
     for (at, text) in added.iter().enumerate() {
         let finding = |kind: &str| Finding {
             path: path.clone(),
@@ -91,7 +91,7 @@ fn look(found: &mut Findings, path: &RepoPath, first: usize, added: &[&[u8]]) {
             kind: kind.to_owned(),
         };
         let following = added.get(at + 1..).unwrap_or_default();
-        let kinds = secrets::kinds(text, following);
+        let kinds = secrets::secret_kinds(text, following);
         if kinds.is_empty() && entropy::looks_random(text) {
             found.maybe_secrets.push(finding("high-entropy"));
         }
@@ -99,7 +99,7 @@ fn look(found: &mut Findings, path: &RepoPath, first: usize, added: &[&[u8]]) {
         if text.contains(&0) {
             found.nul.push(finding("nul"));
         }
-        let seen = invisible::look(text, first + at == 0);
+        let seen = invisible::scan_line(text, first + at == 0);
         found.bidi.extend(seen.bidi.map(finding));
         found.invisible.extend(seen.invisible.map(finding));
     }

@@ -2,34 +2,34 @@
 //!
 //! Owns: finding such texts. Never: takes the first of two, or a part of a word for the word.
 
-use crate::locate::Miss;
-use crate::parse::{Hunk, Inline};
-use crate::splice::{Splice, usual};
-use crate::text::{Eol, Line, indent, is_blank, trim};
+use crate::locate::PlaceMiss;
+use crate::parse::{Hunk, TextReplacement};
+use crate::splice::{LineSplice, usual_ending};
+use crate::text::{LineEnding, TextLine, is_blank, leading_blanks, trim};
 
 /// Where the texts of a file's edits stand.
-pub(crate) enum Found {
+pub(crate) enum InlineSearch {
     /// Each exactly once, none in another's way: the first line of each, and the splices of all.
-    Once(Vec<usize>, Vec<Splice>),
+    AllFound(Vec<usize>, Vec<LineSplice>),
     /// Not all are such edits, or one is nowhere as it is written: lines decide.
-    Lines,
+    UseLines,
     /// This edit's text has no place of its own.
-    Missed(usize, Miss),
+    Missed(usize, PlaceMiss),
 }
 
 /// One text that was found.
-struct Hit<'h> {
+struct InlineMatch<'h> {
     from: usize,
     to: usize,
     first: usize,
     last: usize,
-    inline: &'h Inline<'h>,
+    inline: &'h TextReplacement<'h>,
 }
 
 /// Looks for every text.
-pub(crate) fn find(lines: &[Line<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> Found {
+pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> InlineSearch {
     let Ok(text) = std::str::from_utf8(content) else {
-        return Found::Lines;
+        return InlineSearch::UseLines;
     };
     let mut starts = Vec::with_capacity(lines.len() + 1);
     let mut offset = 0;
@@ -37,36 +37,36 @@ pub(crate) fn find(lines: &[Line<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> F
         starts.push(offset);
         offset += line.full.len();
     }
-    let mut found: Vec<Hit<'_>> = Vec::new();
+    let mut found: Vec<InlineMatch<'_>> = Vec::new();
     let mut inside = None;
     for (index, hunk) in hunks.iter().enumerate() {
         let Some(inline) = &hunk.inline else {
-            return Found::Lines;
+            return InlineSearch::UseLines;
         };
         let Ok(search) = std::str::from_utf8(&inline.search) else {
-            return Found::Lines;
+            return InlineSearch::UseLines;
         };
         /// Enough candidates for a report.
         const SHOWN: usize = 16;
-        let hits: Vec<usize> = overlapping(text, search).take(SHOWN).collect();
+        let hits: Vec<usize> = overlapping_matches(text, search).take(SHOWN).collect();
         match hits.as_slice() {
-            [] => return Found::Lines,
-            [only] if begins_in_indentation(text, *only, search) => return Found::Lines,
-            [only] if begins_in_line_end(text, *only) => return Found::Lines,
-            [only] if stands_around(text, *only, inline) => {
-                inside = inside.or(Some((index, Miss::There(line_at(&starts, *only)))));
+            [] => return InlineSearch::UseLines,
+            [only] if begins_in_indentation(text, *only, search) => return InlineSearch::UseLines,
+            [only] if begins_in_line_end(text, *only) => return InlineSearch::UseLines,
+            [only] if is_inside_replacement(text, *only, inline) => {
+                inside = inside.or(Some((index, PlaceMiss::AlreadyApplied(line_at(&starts, *only)))));
             }
             [only] => {
                 let to = only + search.len();
                 let first = line_at(&starts, *only);
                 let last = line_at(&starts, to.saturating_sub(1).max(*only));
                 if in_word(text, *only) || in_word(text, to) {
-                    inside = inside.or(Some((index, Miss::InWord(first))));
+                    inside = inside.or(Some((index, PlaceMiss::InWord(first))));
                 }
-                if lines.get(first).is_some_and(|line| stands_out(line, inline)) {
-                    inside = inside.or(Some((index, Miss::Outdented(first))));
+                if lines.get(first).is_some_and(|line| is_outdented(line, inline)) {
+                    inside = inside.or(Some((index, PlaceMiss::Outdented(first))));
                 }
-                found.push(Hit {
+                found.push(InlineMatch {
                     from: *only,
                     to,
                     first,
@@ -76,13 +76,13 @@ pub(crate) fn find(lines: &[Line<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> F
             }
             several => {
                 let places = several.iter().map(|at| line_at(&starts, *at)).collect();
-                return Found::Missed(index, Miss::Several(places));
+                return InlineSearch::Missed(index, PlaceMiss::Several(places));
             }
         }
     }
     match inside {
-        Some((index, miss)) => Found::Missed(index, miss),
-        None => placed(lines, content, &starts, &found),
+        Some((index, miss)) => InlineSearch::Missed(index, miss),
+        None => splice_matches(lines, content, &starts, &found),
     }
 }
 
@@ -95,10 +95,10 @@ fn begins_in_indentation(text: &str, at: usize, search: &str) -> bool {
 
 /// The text is of one line, and what takes its place has more, of which one stands further left than the line that the
 /// text is in: its writer may have left that line's indentation out everywhere.
-fn stands_out(line: &Line<'_>, inline: &Inline<'_>) -> bool {
+fn is_outdented(line: &TextLine<'_>, inline: &TextReplacement<'_>) -> bool {
     let search = inline.search.strip_suffix(b"\n").unwrap_or(&inline.search);
     let mut more = inline.replace.split(|byte| *byte == b'\n').skip(1);
-    let indentation = indent(line.text);
+    let indentation = leading_blanks(line.text);
     !search.contains(&b'\n') && more.any(|line| !trim(line).is_empty() && !line.starts_with(indentation))
 }
 
@@ -120,7 +120,7 @@ fn in_word(text: &str, at: usize) -> bool {
 }
 
 /// All places of `needle`, also such that overlap.
-fn overlapping<'t>(text: &'t str, needle: &'t str) -> impl Iterator<Item = usize> + 't {
+fn overlapping_matches<'t>(text: &'t str, needle: &'t str) -> impl Iterator<Item = usize> + 't {
     let mut from = 0;
     std::iter::from_fn(move || {
         let at = from + text.get(from..)?.find(needle)?;
@@ -131,7 +131,7 @@ fn overlapping<'t>(text: &'t str, needle: &'t str) -> impl Iterator<Item = usize
 }
 
 /// The replacement has the text in it, and stands in the file around this place already.
-fn stands_around(text: &str, at: usize, inline: &Inline<'_>) -> bool {
+fn is_inside_replacement(text: &str, at: usize, inline: &TextReplacement<'_>) -> bool {
     let (Ok(search), Ok(replace)) = (
         std::str::from_utf8(&inline.search),
         std::str::from_utf8(&inline.replace),
@@ -150,55 +150,60 @@ fn line_at(starts: &[usize], offset: usize) -> usize {
 }
 
 /// Byte ranges as whole lines; those that share a line are one splice.
-fn placed(lines: &[Line<'_>], content: &[u8], starts: &[usize], found: &[Hit<'_>]) -> Found {
-    let mut order: Vec<(usize, &Hit<'_>)> = found.iter().enumerate().collect();
+fn splice_matches(
+    lines: &[TextLine<'_>],
+    content: &[u8],
+    starts: &[usize],
+    found: &[InlineMatch<'_>],
+) -> InlineSearch {
+    let mut order: Vec<(usize, &InlineMatch<'_>)> = found.iter().enumerate().collect();
     order.sort_by_key(|(_, hit)| (hit.from, hit.to));
     let meet = order.windows(2).find_map(|pair| match pair {
         [(_, a), (index, b)] if b.from < a.to => Some((*index, b.first)),
         _ => None,
     });
     if let Some((index, line)) = meet {
-        return Found::Missed(index, Miss::Overlap(vec![line]));
+        return InlineSearch::Missed(index, PlaceMiss::Overlap(vec![line]));
     }
     let splices = order
         .chunk_by(|(_, a), (_, b)| b.first <= a.last)
-        .map(|together| splice(lines, content, starts, together))
+        .map(|together| splice_group(lines, content, starts, together))
         .collect::<Option<Vec<_>>>();
     match splices {
-        Some(splices) => Found::Once(found.iter().map(|hit| hit.first).collect(), splices),
-        None => Found::Lines,
+        Some(splices) => InlineSearch::AllFound(found.iter().map(|hit| hit.first).collect(), splices),
+        None => InlineSearch::UseLines,
     }
 }
 
-fn splice(
-    lines: &[Line<'_>],
+fn splice_group(
+    lines: &[TextLine<'_>],
     content: &[u8],
     starts: &[usize],
-    together: &[(usize, &Hit<'_>)],
-) -> Option<Splice> {
+    together: &[(usize, &InlineMatch<'_>)],
+) -> Option<LineSplice> {
     let (start, end) = (together.first()?.1.first, together.last()?.1.last + 1);
     let mut bytes = Vec::new();
     let mut at = *starts.get(start)?;
     for (_, hit) in together {
         bytes.extend_from_slice(content.get(at..hit.from)?);
-        bytes.extend_from_slice(&replacement(lines, hit)?);
+        bytes.extend_from_slice(&replacement_bytes(lines, hit)?);
         at = hit.to;
     }
     let line_end = starts.get(end).copied().unwrap_or(content.len());
     bytes.extend_from_slice(content.get(at..line_end)?);
-    Some(Splice { start, end, bytes })
+    Some(LineSplice { start, end, bytes })
 }
 
 /// The new text. A search text without line ends says nothing of the file's, so the replacement gets those.
-fn replacement(lines: &[Line<'_>], hit: &Hit<'_>) -> Option<Vec<u8>> {
+fn replacement_bytes(lines: &[TextLine<'_>], hit: &InlineMatch<'_>) -> Option<Vec<u8>> {
     let replace = hit.inline.replace.as_ref();
     if hit.inline.search.contains(&b'\n') || !replace.contains(&b'\n') {
         return Some(replace.to_vec());
     }
     let here = lines.get(hit.first..=hit.first)?;
     let eol = match here.first()?.eol {
-        Eol::Missing => usual(lines, here),
-        eol @ (Eol::Lf | Eol::CrLf) => eol,
+        LineEnding::Missing => usual_ending(lines, here),
+        eol @ (LineEnding::Lf | LineEnding::CrLf) => eol,
     };
     let pieces: Vec<&[u8]> = replace
         .split(|byte| *byte == b'\n')

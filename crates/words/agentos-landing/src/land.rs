@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use crate::budget::Budget;
-use crate::parse::{AsidePlace, Name, Parsed, parse};
-use crate::readings::{has_entities, has_raw_marks, readings, unescaped};
+use crate::budget::WorkBudget;
+use crate::parse::{HeaderName, ParsedAnswer, SkippedPathPlace, parse};
+use crate::readings::{has_entities, has_raw_marks, other_readings, undo_escaping};
 use crate::{
     Base, BaseError, Change, Dialect, EntryKind, FileChange, FileReport, LandingReport, Refusal, RefusalCode,
     RepoPath, ResultFacts, checks, sequence,
@@ -91,36 +91,36 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
         partial: false,
         ..options.clone()
     };
-    let as_written = match as_written(answer, base, &whole) {
-        Ok(landed) => return unless_escaped(answer, landed, base, &whole),
+    let as_written = match land_as_written(answer, base, &whole) {
+        Ok(landed) => return refuse_if_escaped(answer, landed, base, &whole),
         Err(LandError::Refused(report)) => report,
         Err(LandError::Base(error)) => return Err(LandError::Base(error)),
     };
     if as_written.refusal.as_ref().is_some_and(may_be_read_otherwise) {
-        for reading in readings(answer) {
-            if let Ok(mut landed) = self::as_written(&reading.text, base, &whole)
-                && (!reading.exactly || landed.report.files.iter().all(sequence::stands_exactly))
+        for reading in other_readings(answer) {
+            if let Ok(mut landed) = self::land_as_written(&reading.text, base, &whole)
+                && (!reading.needs_exact_lines || landed.report.files.iter().all(sequence::is_exact))
             {
                 landed.report.notes.push(reading.note.to_owned());
-                return unless_escaped(&reading.text, landed, base, &whole);
+                return refuse_if_escaped(&reading.text, landed, base, &whole);
             }
         }
     }
     if options.partial {
-        let landed = self::as_written(answer, base, options)?;
-        return unless_escaped(answer, landed, base, options);
+        let landed = self::land_as_written(answer, base, options)?;
+        return refuse_if_escaped(answer, landed, base, options);
     }
     Err(LandError::Refused(as_written))
 }
 
 /// A text that lands as it stands and, with its entities undone, as something else can be read in two ways.
-fn unless_escaped(
+fn refuse_if_escaped(
     answer: &[u8],
     landed: Landed,
     base: &dyn Base,
     options: &LandOptions,
 ) -> Result<Landed, LandError> {
-    let other = unescaped(answer).map(|text| as_written(&text, base, options));
+    let other = undo_escaping(answer).map(|text| land_as_written(&text, base, options));
     let differs = match other {
         // Raw marks stand somewhere in the answer, but none in what it edits.
         None => only_entities_come(&landed.change),
@@ -144,7 +144,7 @@ fn unless_escaped(
     }
     let message = "the answer may be escaped for a web page: it lands as it stands, and differently without";
     let refusal = Refusal::new(RefusalCode::Ambiguous, message);
-    refused(
+    refuse(
         landed.report,
         refusal.hint("send plain text, with context that has `<`, `>` or `&` in it"),
     )
@@ -174,7 +174,7 @@ fn may_be_read_otherwise(refusal: &Refusal) -> bool {
 }
 
 /// Lands the answer as it stands.
-fn as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Landed, LandError> {
+fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Landed, LandError> {
     let mut report = LandingReport {
         version: 1,
         refusal: None,
@@ -184,47 +184,47 @@ fn as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<L
     };
     let parsed = match parse(answer, &options.limits) {
         Ok(parsed) => parsed,
-        Err(refusal) => return refused(report, refusal),
+        Err(refusal) => return refuse(report, refusal),
     };
-    let dropped = dropped(&parsed, base)?;
+    let dropped = find_dropped_file(&parsed, base)?;
     if let (Some(refusal), false) = (&dropped, options.partial) {
         report.notes = parsed.notes;
-        return refused(report, refusal.clone());
+        return refuse(report, refusal.clone());
     }
-    let mut budget = Budget::for_bytes(answer.len());
-    let outcome = sequence::settle(answer, &parsed, base, options, &mut budget)?;
+    let mut budget = WorkBudget::for_bytes(answer.len());
+    let outcome = sequence::plan_sequence(answer, &parsed, base, options, &mut budget)?;
     report.notes = parsed.notes;
     report.files = outcome.reports;
     let Some(states) = outcome.states else {
         let refusal = first_refusal(&report);
-        return refused(report, refusal);
+        return refuse(report, refusal);
     };
     report.partial = outcome.partial || dropped.is_some();
     if report.partial {
-        report.notes.extend(left_out(&report.files));
+        report.notes.extend(left_out_notes(&report.files));
         report
             .notes
             .extend(dropped.map(|refusal| format!("left out: {refusal}")));
     }
-    if let Some(refusal) = checks::check(&states, base)? {
-        return refused(report, refusal);
+    if let Some(refusal) = checks::find_conflict(&states, base)? {
+        return refuse(report, refusal);
     }
     match Change::new(states) {
         Ok(change) if change.is_empty() => {
             let refusal = Refusal::new(RefusalCode::Empty, "the answer changes nothing");
-            refused(report, refusal)
+            refuse(report, refusal)
         }
         Ok(change) => Ok(Landed {
             facts: ResultFacts::read(&change, base)?,
             change,
             report,
         }),
-        Err(error) => refused(report, Refusal::new(RefusalCode::Malformed, error.to_string())),
+        Err(error) => refuse(report, Refusal::new(RefusalCode::Malformed, error.to_string())),
     }
 }
 
 /// A block that was set aside may be a file that the answer means to change or to make.
-fn dropped(parsed: &Parsed<'_>, base: &dyn Base) -> Result<Option<Refusal>, BaseError> {
+fn find_dropped_file(parsed: &ParsedAnswer<'_>, base: &dyn Base) -> Result<Option<Refusal>, BaseError> {
     for aside in &parsed.asides {
         let Some(path) = std::str::from_utf8(&aside.path)
             .ok()
@@ -234,11 +234,10 @@ fn dropped(parsed: &Parsed<'_>, base: &dyn Base) -> Result<Option<Refusal>, Base
         };
         let there = base.entry(path.as_str())?.map(|entry| entry.kind);
         let file = match (aside.place, there) {
-            (AsidePlace::Comment, _) | (AsidePlace::Line, Some(EntryKind::File(_) | EntryKind::Symlink)) => {
-                true
-            }
-            (AsidePlace::Sentence, None) => names_file(&path, parsed),
-            (AsidePlace::Line | AsidePlace::Sentence, _) => false,
+            (SkippedPathPlace::FirstLine, _)
+            | (SkippedPathPlace::LineAbove, Some(EntryKind::File(_) | EntryKind::Symlink)) => true,
+            (SkippedPathPlace::InSentence, None) => looks_like_file(&path, parsed),
+            (SkippedPathPlace::LineAbove | SkippedPathPlace::InSentence, _) => false,
         };
         if file {
             let message = format!("a block that `{path}` stands with could be that file, or an example");
@@ -253,7 +252,7 @@ fn dropped(parsed: &Parsed<'_>, base: &dyn Base) -> Result<Option<Refusal>, Base
 
 /// A sentence has names with dots in it that are no files: this one has a folder, or the ending of a file that is
 /// edited or common.
-fn names_file(path: &RepoPath, parsed: &Parsed<'_>) -> bool {
+fn looks_like_file(path: &RepoPath, parsed: &ParsedAnswer<'_>) -> bool {
     const COMMON: [&[u8]; 10] = [
         b"toml", b"json", b"yaml", b"yml", b"md", b"txt", b"cfg", b"ini", b"sh", b"lock",
     ];
@@ -269,20 +268,20 @@ fn names_file(path: &RepoPath, parsed: &Parsed<'_>) -> bool {
         .iter()
         .flat_map(|edit| [&edit.old, &edit.new])
         .any(|name| match name {
-            Name::Written(name) => ending(name) == this,
-            Name::Unstated | Name::Nothing => false,
+            HeaderName::Written(name) => ending(name) == this,
+            HeaderName::Unstated | HeaderName::Nothing => false,
         });
     path.as_str().contains('/') || edited || COMMON.contains(&this.as_slice())
 }
 
-fn refused(mut report: LandingReport, refusal: Refusal) -> Result<Landed, LandError> {
+fn refuse(mut report: LandingReport, refusal: Refusal) -> Result<Landed, LandError> {
     report.refusal = Some(refusal);
     report.partial = false;
     Err(LandError::Refused(Box::new(report)))
 }
 
 /// A note for each file and hunk that a partial landing leaves out.
-fn left_out(files: &[FileReport]) -> Vec<String> {
+fn left_out_notes(files: &[FileReport]) -> Vec<String> {
     /// More than this are in the report, hunk by hunk.
     const SHOWN: usize = 100;
     let notes = files.iter().flat_map(|file| {

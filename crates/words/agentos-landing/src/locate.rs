@@ -12,73 +12,73 @@ mod suggest;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::budget::Budget;
-use crate::parse::{Hunk, HunkLine, Mark};
-use crate::text::{Line, lines, trim_end};
+use crate::budget::WorkBudget;
+use crate::parse::{Hunk, HunkLine, LineMark};
+use crate::text::{TextLine, split_lines, trim_end};
 use crate::{Refusal, Rung};
 
-use heading::Parts;
-pub(crate) use indent::Shift;
-use index::Index;
-pub(crate) use key::{Level, look_alike};
-pub(crate) use suggest::suggest;
+use heading::SectionEnds;
+pub(crate) use indent::IndentShift;
+use index::LineIndex;
+pub(crate) use key::{MatchLevel, look_alike};
+pub(crate) use suggest::suggest_places;
 
 /// A file to find places in.
-pub(crate) struct Target<'b> {
+pub(crate) struct TargetFile<'b> {
     /// Its bytes.
     pub content: &'b [u8],
     /// Its lines.
-    pub lines: Vec<Line<'b>>,
-    index: Index,
-    parts: Parts,
+    pub lines: Vec<TextLine<'b>>,
+    index: LineIndex,
+    parts: SectionEnds,
 }
 
-impl<'b> Target<'b> {
+impl<'b> TargetFile<'b> {
     /// Over this content.
     pub(crate) fn new(content: &'b [u8]) -> Self {
         Self {
             content,
-            lines: lines(content),
-            index: Index::default(),
-            parts: Parts::default(),
+            lines: split_lines(content),
+            index: LineIndex::default(),
+            parts: SectionEnds::default(),
         }
     }
 }
 
 /// Where a hunk goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct HunkPlace {
     /// The first line of its old side; 0 is the first.
     pub start: usize,
     /// The rung it was found on.
-    pub level: Level,
+    pub level: MatchLevel,
     /// How its lines are shifted against the file.
-    pub shift: Shift,
+    pub shift: IndentShift,
 }
 
-impl Place {
+impl HunkPlace {
     /// The rung as reports name it.
-    pub(crate) fn rung(&self, stated: Option<usize>) -> Rung {
+    pub(crate) fn report_rung(&self, stated: Option<usize>) -> Rung {
         match self.level {
-            Level::Exact if stated == Some(self.start) => Rung::ExactStated,
-            Level::Exact => Rung::ExactMoved,
-            Level::Trailing => Rung::TrailingBlanks,
-            Level::Indent => Rung::Indentation,
-            Level::Blanks => Rung::Blanks,
-            Level::Typography => Rung::Typography,
+            MatchLevel::Exact if stated == Some(self.start) => Rung::ExactStated,
+            MatchLevel::Exact => Rung::ExactMoved,
+            MatchLevel::Trailing => Rung::TrailingBlanks,
+            MatchLevel::Indent => Rung::Indentation,
+            MatchLevel::Blanks => Rung::Blanks,
+            MatchLevel::Typography => Rung::Typography,
         }
     }
 }
 
 /// Why a hunk has no place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Miss {
+pub(crate) enum PlaceMiss {
     /// Its old lines are nowhere.
     Nowhere,
     /// They are at more than one place; the first lines, 0 is the first.
     Several(Vec<usize>),
     /// It has no old lines, and nothing says where to insert.
-    Nothing,
+    NoOldLines,
     /// It has places, but none that goes with the other hunks.
     Overlap(Vec<usize>),
     /// Its text stands once, at this line, and begins or ends inside a longer word.
@@ -86,13 +86,13 @@ pub(crate) enum Miss {
     /// Its text stands once, in this line, and lines of its replacement stand further left than that line.
     Outdented(usize),
     /// Its text stands once, in this line, as a part of its replacement, which is there already.
-    There(usize),
+    AlreadyApplied(usize),
     /// The line that ends it, read as a part of it, stands in the file below its place.
-    GoesOn(usize),
+    MayGoOn(usize),
 }
 
 /// One hunk as the search sees it.
-pub(crate) struct Sought<'h, 'a> {
+pub(crate) struct SoughtHunk<'h, 'a> {
     /// The hunk.
     pub hunk: &'h Hunk<'a>,
     /// The lines the base must have.
@@ -107,11 +107,11 @@ pub(crate) struct Sought<'h, 'a> {
     pub at_end: bool,
 }
 
-impl<'h, 'a> Sought<'h, 'a> {
+impl<'h, 'a> SoughtHunk<'h, 'a> {
     /// Prepares a hunk.
     pub(crate) fn new(hunk: &'h Hunk<'a>) -> Self {
         let old: Vec<_> = hunk.lines.iter().filter(|line| line.is_old()).collect();
-        let context = |line: &&HunkLine<'_>| line.mark == Mark::Context;
+        let context = |line: &&HunkLine<'_>| line.mark == LineMark::Context;
         let lead = hunk.lines.iter().take_while(context).count();
         let trail = hunk.lines.iter().rev().take_while(context).count();
         Self {
@@ -119,7 +119,7 @@ impl<'h, 'a> Sought<'h, 'a> {
             lead,
             trail,
             stated: stated_line(hunk, old.is_empty()),
-            at_end: hunk.at_end || hunk.lines.iter().any(|line| line.bare),
+            at_end: hunk.at_end || hunk.lines.iter().any(|line| line.no_newline),
             old,
         }
     }
@@ -137,31 +137,31 @@ fn stated_line(hunk: &Hunk<'_>, insertion: bool) -> Option<usize> {
 }
 
 /// Finds the places of all hunks, in the order given. One entry for each hunk.
-pub(crate) fn locate(
-    target: &mut Target<'_>,
-    sought: &[Sought<'_, '_>],
-    budget: &mut Budget,
-) -> Result<Vec<Result<Place, Miss>>, Refusal> {
-    let chosen = match as_stated(target, sought, budget)? {
+pub(crate) fn locate_hunks(
+    target: &mut TargetFile<'_>,
+    sought: &[SoughtHunk<'_, '_>],
+    budget: &mut WorkBudget,
+) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
+    let chosen = match place_as_stated(target, sought, budget)? {
         Some(places) => places.into_iter().map(Ok).collect(),
-        None => by_lines(target, sought, budget)?,
+        None => place_by_lines(target, sought, budget)?,
     };
-    let others = by_new_lines(target, sought, &chosen, budget)?;
+    let others = places_by_new_lines(target, sought, &chosen, budget)?;
     let mut settled = Vec::with_capacity(sought.len());
     for ((one, chosen), other) in sought.iter().zip(chosen).zip(others) {
-        budget.spend(one.old.len() + one.hunk.goes_on.len())?;
+        budget.spend(one.old.len() + one.hunk.continuation.len())?;
         let stated = chosen
             .as_ref()
             .ok()
             .map(|place| place.start)
             .filter(|start| one.stated == Some(*start) && !one.old.is_empty());
         let other = match (other, stated) {
-            (None, Some(start)) => elsewhere(target, one, start, budget)?,
+            (None, Some(start)) => other_exact_place(target, one, start, budget)?,
             (other, _) => other,
         };
         settled.push(chosen.and_then(|place| match other {
-            Some(other) => Err(Miss::Several(vec![place.start, other])),
-            None => uncontradicted(target, one, place),
+            Some(other) => Err(PlaceMiss::Several(vec![place.start, other])),
+            None => accept_place(target, one, place),
         }));
     }
     Ok(settled)
@@ -169,11 +169,11 @@ pub(crate) fn locate(
 
 /// For each hunk at its stated old line: the place that its stated new line means, where that is another one, and the
 /// lines fit there as well.
-fn by_new_lines(
-    target: &Target<'_>,
-    sought: &[Sought<'_, '_>],
-    chosen: &[Result<Place, Miss>],
-    budget: &mut Budget,
+fn places_by_new_lines(
+    target: &TargetFile<'_>,
+    sought: &[SoughtHunk<'_, '_>],
+    chosen: &[Result<HunkPlace, PlaceMiss>],
+    budget: &mut WorkBudget,
 ) -> Result<Vec<Option<usize>>, Refusal> {
     let mut placed: Vec<(usize, usize)> = chosen
         .iter()
@@ -205,24 +205,24 @@ fn by_new_lines(
 }
 
 /// Finds them by their lines, as the stated places do not all have them.
-fn by_lines(
-    target: &mut Target<'_>,
-    sought: &[Sought<'_, '_>],
-    budget: &mut Budget,
-) -> Result<Vec<Result<Place, Miss>>, Refusal> {
+fn place_by_lines(
+    target: &mut TargetFile<'_>,
+    sought: &[SoughtHunk<'_, '_>],
+    budget: &mut WorkBudget,
+) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
     let mut found = Vec::with_capacity(sought.len());
     for one in sought {
-        found.push(candidates(target, one, budget)?);
+        found.push(find_candidates(target, one, budget)?);
     }
-    order::settle(sought, &found, target.lines.len(), budget)
+    order::choose_places(sought, &found, target.lines.len(), budget)
 }
 
 /// All hunks fit exactly where they say, without overlap: nothing contradicts the stated lines.
-fn as_stated(
-    target: &Target<'_>,
-    sought: &[Sought<'_, '_>],
-    budget: &mut Budget,
-) -> Result<Option<Vec<Place>>, Refusal> {
+fn place_as_stated(
+    target: &TargetFile<'_>,
+    sought: &[SoughtHunk<'_, '_>],
+    budget: &mut WorkBudget,
+) -> Result<Option<Vec<HunkPlace>>, Refusal> {
     let mut places = Vec::with_capacity(sought.len());
     for one in sought {
         let Some(start) = one.stated else {
@@ -236,18 +236,18 @@ fn as_stated(
         if !fits_exactly(target, one, start) {
             return Ok(None);
         }
-        places.push(Place {
+        places.push(HunkPlace {
             start,
-            level: Level::Exact,
-            shift: Shift::default(),
+            level: MatchLevel::Exact,
+            shift: IndentShift::default(),
         });
     }
     let proven = target.lines.is_empty() || sought.iter().any(|one| !one.old.is_empty());
     let starts: Vec<usize> = places.iter().map(|place| place.start).collect();
-    Ok((proven && order::disjoint(sought, &starts)).then_some(places))
+    Ok((proven && order::are_disjoint(sought, &starts)).then_some(places))
 }
 
-fn fits_exactly(target: &Target<'_>, one: &Sought<'_, '_>, start: usize) -> bool {
+fn fits_exactly(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize) -> bool {
     let Some(end) = start.checked_add(one.old.len()) else {
         return false;
     };
@@ -262,26 +262,26 @@ fn fits_exactly(target: &Target<'_>, one: &Sought<'_, '_>, start: usize) -> bool
 }
 
 /// The places of one hunk on the first rung that has any.
-pub(crate) fn candidates(
-    target: &mut Target<'_>,
-    one: &Sought<'_, '_>,
-    budget: &mut Budget,
-) -> Result<Vec<Place>, Refusal> {
+pub(crate) fn find_candidates(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    budget: &mut WorkBudget,
+) -> Result<Vec<HunkPlace>, Refusal> {
     if one.old.is_empty() {
         return Ok(without_context(target, one));
     }
     /// Places are kept until all hunks have theirs, so that they cost more than a look at a line.
     const STEPS_PER_PLACE: usize = 8;
-    for level in Level::ALL {
-        let starts = target.index.find(level, &target.lines, &one.old, budget)?;
+    for level in MatchLevel::ALL {
+        let starts = target.index.find_runs(level, &target.lines, &one.old, budget)?;
         budget.spend(starts.len().saturating_mul(STEPS_PER_PLACE))?;
-        let places: Vec<Place> = starts
+        let places: Vec<HunkPlace> = starts
             .into_iter()
             .filter(|start| !one.at_end || start + one.old.len() == target.lines.len())
             .filter_map(|start| {
                 let lines = target.lines.get(start..start + one.old.len())?;
-                let shift = indent::shift(level, &one.old, lines, one.hunk.marked)?;
-                Some(Place { start, level, shift })
+                let shift = indent::find_shift(level, &one.old, lines, one.hunk.marked)?;
+                Some(HunkPlace { start, level, shift })
             })
             .collect();
         let places = below_anchors(target, one, places, budget)?;
@@ -293,28 +293,28 @@ pub(crate) fn candidates(
 }
 
 /// An insertion without context has a place only in an empty file, or at a stated end.
-fn without_context(target: &Target<'_>, one: &Sought<'_, '_>) -> Vec<Place> {
+fn without_context(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>) -> Vec<HunkPlace> {
     if !target.lines.is_empty() && !one.hunk.at_end {
         return Vec::new();
     }
-    vec![Place {
+    vec![HunkPlace {
         start: target.lines.len(),
-        level: Level::Exact,
-        shift: Shift::default(),
+        level: MatchLevel::Exact,
+        shift: IndentShift::default(),
     }]
 }
 
 /// Anchors narrow places down: where exactly one place stands below them, it is the one. Anchors that are not
 /// in the file, or do not decide, are no reason to choose. A place above an anchor is none.
 fn below_anchors(
-    target: &mut Target<'_>,
-    one: &Sought<'_, '_>,
-    places: Vec<Place>,
-    budget: &mut Budget,
-) -> Result<Vec<Place>, Refusal> {
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    places: Vec<HunkPlace>,
+    budget: &mut WorkBudget,
+) -> Result<Vec<HunkPlace>, Refusal> {
     if let [only] = places.as_slice()
         && one.stated != Some(only.start)
-        && contradicted(target, one, only.start, budget)?
+        && is_contradicted(target, one, only.start, budget)?
     {
         return Ok(Vec::new());
     }
@@ -325,7 +325,7 @@ fn below_anchors(
     for anchor in &one.hunk.anchors {
         let hits = target
             .index
-            .places_of(Level::Indent, &target.lines, anchor, budget)?;
+            .places_of(MatchLevel::Indent, &target.lines, anchor, budget)?;
         budget.spend(hits.len())?;
         let mut below = hits.iter().filter(|hit| **hit as usize >= from);
         match (below.next(), below.next()) {
@@ -336,7 +336,9 @@ fn below_anchors(
     let mut below = Vec::new();
     for place in &places {
         let under = match from.checked_sub(1) {
-            Some(heading) => target.parts.holds(&target.lines, heading, place.start, budget)?,
+            Some(heading) => target
+                .parts
+                .contains_line(&target.lines, heading, place.start, budget)?,
             None => true,
         };
         if under && place.start + one.old.len() > from {
@@ -348,23 +350,27 @@ fn below_anchors(
 
 /// A line that the hunk names as one above it stands in the file once, and below this place, or what it is the heading
 /// of ends above this place.
-fn contradicted(
-    target: &mut Target<'_>,
-    one: &Sought<'_, '_>,
+fn is_contradicted(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
     start: usize,
-    budget: &mut Budget,
+    budget: &mut WorkBudget,
 ) -> Result<bool, Refusal> {
     for name in one.hunk.anchors.iter().chain(&one.hunk.section) {
         // As in every sound diff: no index of the file is needed to see it.
-        if heading::near(&target.lines, name, start, budget)? {
+        if heading::is_near_below(&target.lines, name, start, budget)? {
             continue;
         }
         let hits = target
             .index
-            .places_of(Level::Indent, &target.lines, name, budget)?;
+            .places_of(MatchLevel::Indent, &target.lines, name, budget)?;
         let [only] = *hits else { continue };
         let heading = only as usize;
-        if heading >= start + one.old.len() || !target.parts.holds(&target.lines, heading, start, budget)? {
+        if heading >= start + one.old.len()
+            || !target
+                .parts
+                .contains_line(&target.lines, heading, start, budget)?
+        {
             return Ok(true);
         }
     }
@@ -373,32 +379,34 @@ fn contradicted(
 
 /// For a hunk that fits where it is stated, which the heading behind its `@@` does not go with: another place that it
 /// fits.
-fn elsewhere(
-    target: &mut Target<'_>,
-    one: &Sought<'_, '_>,
+fn other_exact_place(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
     start: usize,
-    budget: &mut Budget,
+    budget: &mut WorkBudget,
 ) -> Result<Option<usize>, Refusal> {
-    if !contradicted(target, one, start, budget)? {
+    if !is_contradicted(target, one, start, budget)? {
         return Ok(None);
     }
-    let starts = target.index.find(Level::Exact, &target.lines, &one.old, budget)?;
+    let starts = target
+        .index
+        .find_runs(MatchLevel::Exact, &target.lines, &one.old, budget)?;
     budget.spend(starts.len())?;
     Ok(starts.into_iter().find(|other| *other != start))
 }
 
 /// The one place at which the lines stand, though a line that the hunk names as one above it contradicts.
-pub(crate) fn above_anchor(
-    target: &mut Target<'_>,
-    one: &Sought<'_, '_>,
-    budget: &mut Budget,
+pub(crate) fn place_above_anchor(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    budget: &mut WorkBudget,
 ) -> Result<Option<usize>, Refusal> {
     if one.hunk.anchors.is_empty() && one.hunk.section.is_none() {
         return Ok(None);
     }
     let mut free = one.hunk.clone();
     (free.anchors, free.section) = (Vec::new(), None);
-    let places = candidates(target, &Sought::new(&free), budget)?;
+    let places = find_candidates(target, &SoughtHunk::new(&free), budget)?;
     Ok(match places.as_slice() {
         [only] => Some(only.start),
         _ => None,
@@ -407,14 +415,14 @@ pub(crate) fn above_anchor(
 
 /// An anchor that no line of the file is equal to.
 pub(crate) fn missing_anchor<'h>(
-    target: &mut Target<'_>,
-    one: &Sought<'h, '_>,
-    budget: &mut Budget,
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'h, '_>,
+    budget: &mut WorkBudget,
 ) -> Result<Option<&'h [u8]>, Refusal> {
     for anchor in &one.hunk.anchors {
         let hits = target
             .index
-            .places_of(Level::Indent, &target.lines, anchor, budget)?;
+            .places_of(MatchLevel::Indent, &target.lines, anchor, budget)?;
         if hits.is_empty() {
             return Ok(Some(anchor));
         }
@@ -424,34 +432,40 @@ pub(crate) fn missing_anchor<'h>(
 
 /// The place, unless something speaks against it: the hunk may go on below it, or its lines fit the stated place as
 /// well but for blanks.
-fn uncontradicted(target: &Target<'_>, one: &Sought<'_, '_>, place: Place) -> Result<Place, Miss> {
+fn accept_place(
+    target: &TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    place: HunkPlace,
+) -> Result<HunkPlace, PlaceMiss> {
     let fits = |start: usize| {
         let Some(lines) = target.lines.get(start..start.saturating_add(one.old.len())) else {
             return false;
         };
-        [Level::Trailing, Level::Indent].into_iter().any(|level| {
-            let same = |(line, old): (&Line<'_>, &&HunkLine<'_>)| {
-                key::key(level, line.text) == key::key(level, &old.text)
-            };
-            level > place.level
-                && lines.iter().zip(&one.old).all(same)
-                && indent::shift(level, &one.old, lines, one.hunk.marked).is_some()
-        })
+        [MatchLevel::Trailing, MatchLevel::Indent]
+            .into_iter()
+            .any(|level| {
+                let same = |(line, old): (&TextLine<'_>, &&HunkLine<'_>)| {
+                    key::line_key(level, line.text) == key::line_key(level, &old.text)
+                };
+                level > place.level
+                    && lines.iter().zip(&one.old).all(same)
+                    && indent::find_shift(level, &one.old, lines, one.hunk.marked).is_some()
+            })
     };
     let below = target
         .lines
         .get(place.start + one.old.len()..)
         .unwrap_or_default();
-    let more = &one.hunk.goes_on;
-    let same = |(line, more): (&Line<'_>, &Cow<'_, [u8]>)| trim_end(line.text) == trim_end(more);
+    let more = &one.hunk.continuation;
+    let same = |(line, more): (&TextLine<'_>, &Cow<'_, [u8]>)| trim_end(line.text) == trim_end(more);
     if !more.is_empty() && below.len() >= more.len() && below.iter().zip(more).all(same) {
-        return Err(Miss::GoesOn(place.start));
+        return Err(PlaceMiss::MayGoOn(place.start));
     }
     // One line that is indented otherwise than stated, elsewhere than stated: little speaks for it.
-    let alone = one.old.len() == 1 && place.level >= Level::Indent;
+    let alone = one.old.len() == 1 && place.level >= MatchLevel::Indent;
     match one.stated {
         Some(stated) if stated != place.start && !one.old.is_empty() && (alone || fits(stated)) => {
-            Err(Miss::Several(vec![stated, place.start]))
+            Err(PlaceMiss::Several(vec![stated, place.start]))
         }
         Some(_) | None => Ok(place),
     }

@@ -4,23 +4,23 @@
 
 use std::sync::Arc;
 
-use crate::budget::Budget;
-use crate::compare::{Edit, edits};
-use crate::locate::Target;
+use crate::budget::WorkBudget;
+use crate::compare::{LineEdit, line_edits};
+use crate::locate::TargetFile;
 use crate::parse::{FileEdit, Hunk};
-use crate::resolve::{Resolved, Stop};
-use crate::settle::{self, settle};
-use crate::splice::{Splice, join};
-use crate::text::{Line, lines};
+use crate::placement::{self, place_hunks};
+use crate::resolve::{ResolvedPart, StopReason};
+use crate::splice::{LineSplice, join_splices};
+use crate::text::{TextLine, split_lines};
 use crate::{Base, FileReport, FileState, HunkStatus, LandOptions, Refusal, RefusalCode, Rung};
 
 /// The content the tool saw, where that is known and is not the base.
-pub(crate) fn seen(
-    parts: &[(&FileEdit<'_>, &Resolved)],
+pub(crate) fn content_seen(
+    parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
     base: &dyn Base,
     options: &LandOptions,
-) -> Result<Option<Arc<[u8]>>, Stop> {
+) -> Result<Option<Arc<[u8]>>, StopReason> {
     let Some((_, resolved)) = parts.first() else {
         return Ok(None);
     };
@@ -44,49 +44,49 @@ pub(crate) fn seen(
             continue;
         };
         if other.as_ref().is_some_and(|other| *other != content) {
-            return Err(stale(source, "the answer was made for two states of this file").into());
+            return Err(stale_refusal(source, "the answer was made for two states of this file").into());
         }
         other = Some(content);
     }
     Ok(other.filter(|content| *content != old.content))
 }
 
-fn source_of(resolved: &Resolved) -> &str {
+fn source_of(resolved: &ResolvedPart) -> &str {
     match &resolved.action {
-        crate::resolve::Action::Move { from, .. } => from.as_str(),
-        crate::resolve::Action::Create | crate::resolve::Action::Modify | crate::resolve::Action::Delete => {
-            resolved.path.as_str()
-        }
+        crate::resolve::PathAction::Move { from, .. } => from.as_str(),
+        crate::resolve::PathAction::Create
+        | crate::resolve::PathAction::Modify
+        | crate::resolve::PathAction::Delete => resolved.path.as_str(),
     }
 }
 
-fn stale(path: &str, why: &str) -> Refusal {
+fn stale_refusal(path: &str, why: &str) -> Refusal {
     Refusal::new(RefusalCode::Stale, format!("`{path}` has changed since: {why}"))
         .at(path)
         .hint("make the change again for the file as it is now")
 }
 
 /// Nothing is left to do for this file.
-pub(crate) fn there(path: &str) -> Refusal {
+pub(crate) fn already_changed(path: &str) -> Refusal {
     Refusal::new(RefusalCode::Empty, format!("`{path}` has this change already")).at(path)
 }
 
 /// Lands the hunks on what was seen, then carries the result over to the base. With `is_result` the answer says that the
 /// base is what it leads to.
-pub(crate) fn carried(
+pub(crate) fn carry_over(
     seen: &Arc<[u8]>,
     old: &FileState,
     hunks: &[&Hunk<'_>],
     is_result: bool,
-    budget: &mut Budget,
+    budget: &mut WorkBudget,
     report: &mut FileReport,
-) -> Result<Arc<[u8]>, Stop> {
-    budget.grow(seen.len());
-    let mut target = Target::new(seen);
-    let settled = settle(&mut target, hunks, budget)?;
+) -> Result<Arc<[u8]>, StopReason> {
+    budget.grant_bytes(seen.len());
+    let mut target = TargetFile::new(seen);
+    let settled = place_hunks(&mut target, hunks, budget)?;
     report.hunks = settled.reports;
     let Some(splices) = settled.splices else {
-        return Err(stale(
+        return Err(stale_refusal(
             &report.path,
             "the change does not fit what the tool saw, nor is that the base",
         )
@@ -97,29 +97,34 @@ pub(crate) fn carried(
             hunk.status = HunkStatus::AlreadyThere;
             hunk.found_line = None;
             hunk.rung = None;
-            hunk.refusal = Some(settle::is_there());
+            hunk.refusal = Some(placement::already_there_refusal());
         }
-        return Err(there(&report.path).into());
+        return Err(already_changed(&report.path).into());
     }
-    let base_lines = lines(&old.content);
-    let since = edits(&whole_lines(&target.lines), &whole_lines(&base_lines));
-    let Some(moved) = carry(&splices, &since) else {
-        return Err(changed(old, hunks, budget, report).into());
+    let base_lines = split_lines(&old.content);
+    let since = line_edits(&full_lines(&target.lines), &full_lines(&base_lines));
+    let Some(moved) = shift_splices(&splices, &since) else {
+        return Err(conflict_refusal(old, hunks, budget, report).into());
     };
     for hunk in &mut report.hunks {
         hunk.rung = Some(Rung::Merged);
     }
-    Ok(Arc::from(join(&base_lines, &moved)))
+    Ok(Arc::from(join_splices(&base_lines, &moved)))
 }
 
 /// The lines were changed since: each hunk is told as it fares on the base, and what is all there already leaves nothing
 /// to do.
-fn changed(old: &FileState, hunks: &[&Hunk<'_>], budget: &mut Budget, report: &mut FileReport) -> Refusal {
+fn conflict_refusal(
+    old: &FileState,
+    hunks: &[&Hunk<'_>],
+    budget: &mut WorkBudget,
+    report: &mut FileReport,
+) -> Refusal {
     for hunk in &mut report.hunks {
         hunk.status = HunkStatus::Refused;
     }
     // Telling more is not worth a refusal of its own.
-    let told = settle(&mut Target::new(&old.content), hunks, budget);
+    let told = place_hunks(&mut TargetFile::new(&old.content), hunks, budget);
     let told = told.map(|settled| settled.reports).unwrap_or_default();
     for (hunk, told) in report.hunks.iter_mut().zip(told) {
         if told.status != HunkStatus::Landed {
@@ -128,18 +133,18 @@ fn changed(old: &FileState, hunks: &[&Hunk<'_>], budget: &mut Budget, report: &m
     }
     let mut hunks = report.hunks.iter();
     if hunks.all(|hunk| hunk.status == HunkStatus::AlreadyThere) {
-        return there(&report.path);
+        return already_changed(&report.path);
     }
-    stale(&report.path, "the same lines were changed")
+    stale_refusal(&report.path, "the same lines were changed")
 }
 
 /// Lines with their endings, so that a changed ending counts as a change.
-fn whole_lines<'l>(lines: &[Line<'l>]) -> Vec<&'l [u8]> {
+fn full_lines<'l>(lines: &[TextLine<'l>]) -> Vec<&'l [u8]> {
     lines.iter().map(|line| line.full).collect()
 }
 
 /// The splices in the coordinates of the base; none when one touches or borders a line that changed.
-fn carry(splices: &[Splice], since: &[Edit]) -> Option<Vec<Splice>> {
+fn shift_splices(splices: &[LineSplice], since: &[LineEdit]) -> Option<Vec<LineSplice>> {
     let mut out = Vec::with_capacity(splices.len());
     let mut edits = since.iter().peekable();
     let mut offset = 0isize;
@@ -150,7 +155,7 @@ fn carry(splices: &[Splice], since: &[Edit]) -> Option<Vec<Splice>> {
         if edits.peek().is_some_and(|edit| edit.old.start <= splice.end) {
             return None;
         }
-        out.push(Splice {
+        out.push(LineSplice {
             start: splice.start.checked_add_signed(offset)?,
             end: splice.end.checked_add_signed(offset)?,
             bytes: splice.bytes.clone(),

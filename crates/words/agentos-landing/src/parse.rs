@@ -21,49 +21,50 @@ mod unified;
 mod unread;
 mod whole;
 
-pub(crate) use cursor::{Fence, closes, fence};
-pub(crate) use hunk::header as hunk_header;
+pub(crate) use cursor::{CodeFence, closes_fence, parse_fence};
+pub(crate) use hunk::parse_header as hunk_header;
 pub use json::{JsonEdit, JsonEdits};
 pub(crate) use model::{
-    AsidePlace, Body, FileEdit, Hunk, HunkLine, Inline, Mark, Name, Parsed, PartNumber, Stated, repair,
+    EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, PartNumber, SkippedPathPlace,
+    StatedLines, TextReplacement, new_repair,
 };
 pub(crate) use name::{git_pairs, same_file, without_prefix};
-pub(crate) use pair::paired;
+pub(crate) use pair::pair_lines;
 
-use crate::budget::Budget;
-use crate::text::{BOM, Eol, Line, common_tail, lines};
+use crate::budget::WorkBudget;
+use crate::text::{BOM, LineEnding, TextLine, common_tail, split_lines};
 use crate::{Limits, Refusal, RefusalCode};
 
 /// More lines than this are no answer.
 const MAX_LINES: usize = 2_000_000;
 
 /// Reads an answer.
-pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Refusal> {
+pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<ParsedAnswer<'a>, Refusal> {
     check_size(answer, limits)?;
-    let mut lines = lines(answer.strip_prefix(BOM).unwrap_or(answer));
+    let mut lines = split_lines(answer.strip_prefix(BOM).unwrap_or(answer));
     // The last line of an answer that ends in a carriage return was cut between it and its line feed.
     if let Some(last) = lines.last_mut()
-        && last.eol == Eol::Missing
+        && last.eol == LineEnding::Missing
         && let Some(text) = last.text.strip_suffix(b"\r")
     {
         last.text = text;
-        last.eol = Eol::CrLf;
+        last.eol = LineEnding::CrLf;
     }
-    without_blanks_of_the_way(&mut lines);
-    without_marks_inside(&mut lines);
+    strip_transport_blanks(&mut lines);
+    strip_inner_marks(&mut lines);
     thoughts::leave_out(&mut lines);
-    let mut parsed = Parsed::default();
+    let mut parsed = ParsedAnswer::default();
     let texts: Vec<&[u8]> = lines.iter().map(|line| line.text).collect();
-    let mut budget = Budget::for_bytes(answer.len());
-    let owners = owners::owners(&lines, &heredoc::Commands::of(&lines), &mut budget)?;
-    let hidden = owners::hide(&mut lines, &owners);
+    let mut budget = WorkBudget::for_bytes(answer.len());
+    let owners = owners::find_owners(&lines, &heredoc::ApplyCommands::find_in(&lines), &mut budget)?;
+    let hidden = owners::hide_lines(&mut lines, &owners);
     json::parse(&mut lines, &owners, &mut parsed)?;
-    heredoc::patches(&mut lines, &owners, &mut budget)?;
+    heredoc::unwrap_patches(&mut lines, &owners, &mut budget)?;
     envelope::parse(&mut lines, &owners, &mut parsed)?;
     blocks::parse(&mut lines, &owners, &mut parsed)?;
     unified::parse(&lines, &mut parsed)?;
     envelope::check_margins(&parsed)?;
-    owners::show(&mut lines, hidden);
+    owners::restore_lines(&mut lines, hidden);
     if parsed.files.is_empty() {
         whole::parse(&lines, &mut parsed)?;
     } else {
@@ -72,11 +73,11 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
             .zip(&texts)
             .map(|(line, text)| line.text != *text)
             .collect();
-        whole::beside(&lines, &taken, &owners, &mut parsed)?;
+        whole::check_next_to_edits(&lines, &taken, &owners, &mut parsed)?;
     }
-    let mut written = Parsed::default();
-    heredoc::files(&lines, &mut written);
-    let unread = heredoc::unread(&lines) && !(parsed.files.is_empty() && written.files.is_empty());
+    let mut written = ParsedAnswer::default();
+    heredoc::read_files(&lines, &mut written);
+    let unread = heredoc::has_unread_script(&lines) && !(parsed.files.is_empty() && written.files.is_empty());
     if parsed.files.is_empty() && !unread {
         parsed.files = written.files;
     } else if !written.files.is_empty() || unread {
@@ -86,21 +87,21 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<Parsed<'a>,
         );
     }
     check_parsed(&lines, &parsed, limits)?;
-    number(&mut parsed);
+    number_parts(&mut parsed);
     Ok(parsed)
 }
 
 /// Each hunk knows its part, so that hunks of different parts can be told apart when they meet in one file.
-fn number(parsed: &mut Parsed<'_>) {
+fn number_parts(parsed: &mut ParsedAnswer<'_>) {
     for (at, edit) in parsed.files.iter_mut().enumerate() {
-        if let Body::Hunks(hunks) = &mut edit.body {
+        if let EditBody::Hunks(hunks) = &mut edit.body {
             hunks.iter_mut().for_each(|hunk| hunk.part = PartNumber(at));
         }
     }
 }
 
 /// Texts that were put together have byte order marks inside: before a header or a title they are no part of it.
-fn without_marks_inside(lines: &mut [Line<'_>]) {
+fn strip_inner_marks(lines: &mut [TextLine<'_>]) {
     const STARTS: [&[u8]; 7] = [b"diff --git ", b"--- ", b"*** ", b"#", b"`", b"<<<<<", b"**"];
     for line in lines {
         if let Some(text) = line.text.strip_prefix(BOM)
@@ -112,7 +113,7 @@ fn without_marks_inside(lines: &mut [Line<'_>]) {
 }
 
 /// Blanks at the end of every line, headers too, are none of the text's own.
-fn without_blanks_of_the_way(lines: &mut [Line<'_>]) {
+fn strip_transport_blanks(lines: &mut [TextLine<'_>]) {
     let count = common_tail(lines.iter().map(|line| line.text));
     if count == 0 {
         return;
@@ -143,9 +144,9 @@ fn check_size(answer: &[u8], limits: &Limits) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_parsed(lines: &[Line<'_>], parsed: &Parsed<'_>, limits: &Limits) -> Result<(), Refusal> {
+fn check_parsed(lines: &[TextLine<'_>], parsed: &ParsedAnswer<'_>, limits: &Limits) -> Result<(), Refusal> {
     if parsed.files.is_empty() {
-        let message = match unread::kind(lines) {
+        let message = match unread::find_unread_form(lines) {
             Some(kind) => format!("the answer has {kind}, which is not read"),
             None => "no edit was found in the answer".to_owned(),
         };

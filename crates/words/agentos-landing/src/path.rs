@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Refusal, RefusalCode};
 
 pub use fold::folded;
-pub(crate) use fold::{ignorable, skeleton};
+pub(crate) use fold::{is_ignorable, name_skeleton};
 pub(crate) use rules::portable_name;
 pub use short_name::ShortName;
 
@@ -30,13 +30,13 @@ impl RepoPath {
     /// # Errors
     /// The refusal says which rule it breaks.
     pub fn new(path: &str) -> Result<Self, Refusal> {
-        rules::check(path).map_err(|refusal| refusal.at(path))?;
+        rules::check_path(path).map_err(|refusal| refusal.at(path))?;
         Ok(Self(path.to_owned()))
     }
 
     /// Checks a path that stands in the base: all rules but the one about names that other systems reserve.
     pub(crate) fn of_base(path: &str) -> Result<Self, Refusal> {
-        match rules::check(path) {
+        match rules::check_path(path) {
             Err(refusal) if refusal.code != RefusalCode::ReservedName => Err(refusal.at(path)),
             Ok(()) | Err(_) => Ok(Self(path.to_owned())),
         }

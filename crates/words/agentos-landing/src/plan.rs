@@ -7,10 +7,10 @@ mod content;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::budget::Budget;
-use crate::file_change::States;
-use crate::parse::{Body, FileEdit, HunkLine, Name, Parsed, without_prefix};
-use crate::resolve::{Action, Resolved, Stop, resolve};
+use crate::budget::WorkBudget;
+use crate::file_change::PathStates;
+use crate::parse::{EditBody, FileEdit, HeaderName, HunkLine, ParsedAnswer, without_prefix};
+use crate::resolve::{PathAction, ResolvedPart, StopReason, resolve_part};
 use crate::text::{excerpt, trim_end};
 use crate::{
     Base, BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, LandOptions, Refusal, RefusalCode,
@@ -21,40 +21,40 @@ use crate::{
 const SHOWN_NAME: usize = 200;
 
 /// What the parts come to.
-pub(crate) struct Outcome {
+pub(crate) struct PlanOutcome {
     /// File by file.
     pub reports: Vec<FileReport>,
     /// The states, if everything has its place, or enough for what was asked.
-    pub states: Option<States>,
+    pub states: Option<PathStates>,
     /// Something was left out.
     pub partial: bool,
 }
 
 /// Parts of one path.
-struct Group<'e, 'a> {
-    parts: Vec<(&'e FileEdit<'a>, Resolved)>,
+struct PathParts<'e, 'a> {
+    parts: Vec<(&'e FileEdit<'a>, ResolvedPart)>,
     /// Where its report stands.
     report: usize,
 }
 
 /// Lands all parts, or says for each file why not.
-pub(crate) fn plan(
-    parsed: &Parsed<'_>,
+pub(crate) fn plan_parts(
+    parsed: &ParsedAnswer<'_>,
     base: &dyn Base,
     options: &LandOptions,
-    budget: &mut Budget,
-) -> Result<Outcome, BaseError> {
+    budget: &mut WorkBudget,
+) -> Result<PlanOutcome, BaseError> {
     let mut reports = Vec::new();
-    let mut groups: BTreeMap<String, Group<'_, '_>> = BTreeMap::new();
-    let mut bodies = Bodies::default();
+    let mut groups: BTreeMap<String, PathParts<'_, '_>> = BTreeMap::new();
+    let mut bodies = HeaderCheck::default();
     for edit in &parsed.files {
-        let resolved = resolve(edit, base, options.limits.file_bytes);
-        match resolved.and_then(|resolved| bodies.follows(edit, resolved)) {
+        let resolved = resolve_part(edit, base, options.limits.file_bytes);
+        match resolved.and_then(|resolved| bodies.check_header(edit, resolved)) {
             Ok(resolved) => {
                 let at = reports.len();
                 let group = groups
                     .entry(resolved.path.as_str().to_owned())
-                    .or_insert_with(|| Group {
+                    .or_insert_with(|| PathParts {
                         parts: Vec::new(),
                         report: at,
                     });
@@ -68,13 +68,13 @@ pub(crate) fn plan(
                 }
                 group.parts.push((edit, resolved));
             }
-            Err(Stop::Refused(refusal)) => {
+            Err(StopReason::Refused(refusal)) => {
                 let path = refusal.path.clone().unwrap_or_default();
                 let mut report = file_report(path, edit);
                 report.refusal = Some(refusal);
                 reports.push(report);
             }
-            Err(Stop::Base(error)) => return Err(error),
+            Err(StopReason::Base(error)) => return Err(error),
         }
     }
     let mut states = Vec::new();
@@ -82,17 +82,17 @@ pub(crate) fn plan(
         let Some(report) = reports.get_mut(group.report) else {
             continue;
         };
-        match file(group, base, options, budget, report) {
+        match plan_path(group, base, options, budget, report) {
             Ok(new) => states.extend(new),
-            Err(Stop::Refused(refusal)) => {
+            Err(StopReason::Refused(refusal)) => {
                 report.refusal = Some(refusal);
             }
-            Err(Stop::Base(error)) => return Err(error),
+            Err(StopReason::Base(error)) => return Err(error),
         }
     }
     let partial = reports.iter().any(leaves_out);
     let enough = !partial || (options.partial && !states.is_empty() && reports.iter().all(may_be_left_out));
-    Ok(Outcome {
+    Ok(PlanOutcome {
         reports,
         states: enough.then_some(states),
         partial,
@@ -101,21 +101,25 @@ pub(crate) fn plan(
 
 /// Tells a header from a body line that looks like one: `-- a/x` in a file is `--- a/x` where it is removed.
 #[derive(Default)]
-struct Bodies {
+struct HeaderCheck {
     /// The path and content of the part before.
     before: Option<(RepoPath, Arc<[u8]>)>,
     /// For each such path, its lines that are a header where they are removed.
     names: HashMap<String, HashSet<Vec<u8>>>,
 }
 
-impl Bodies {
+impl HeaderCheck {
     /// Refuses a part whose header may be two lines of the part before.
-    fn follows(&mut self, edit: &FileEdit<'_>, resolved: Resolved) -> Result<Resolved, Stop> {
+    fn check_header(
+        &mut self,
+        edit: &FileEdit<'_>,
+        resolved: ResolvedPart,
+    ) -> Result<ResolvedPart, StopReason> {
         let next = resolved.base.as_ref();
         let next = next.map(|base| (resolved.path.clone(), Arc::clone(&base.content)));
         let before = std::mem::replace(&mut self.before, next);
         let bare = edit.dialect == Dialect::UnifiedDiff && edit.extended.git_line.is_none();
-        let (Some((path, content)), Name::Written(name), true) = (before, &edit.old, bare) else {
+        let (Some((path, content)), HeaderName::Written(name), true) = (before, &edit.old, bare) else {
             return Ok(resolved);
         };
         // Once for each file, however many parts follow it.
@@ -160,34 +164,34 @@ fn file_report(path: String, edit: &FileEdit<'_>) -> FileReport {
 /// The name as written, where it is more than git's prefix that differs.
 fn written_as(path: &str, edit: &FileEdit<'_>) -> Option<String> {
     let written = [&edit.new, &edit.old].into_iter().find_map(|name| match name {
-        Name::Written(name) => Some(name),
-        Name::Unstated | Name::Nothing => None,
+        HeaderName::Written(name) => Some(name),
+        HeaderName::Unstated | HeaderName::Nothing => None,
     })?;
     let same = written == path.as_bytes() || without_prefix(written) == Some(path.as_bytes());
     (!same).then(|| excerpt(written, SHOWN_NAME))
 }
 
 /// The states of one group: two for a move, else one.
-fn file(
-    group: &Group<'_, '_>,
+fn plan_path(
+    group: &PathParts<'_, '_>,
     base: &dyn Base,
     options: &LandOptions,
-    budget: &mut Budget,
+    budget: &mut WorkBudget,
     report: &mut FileReport,
-) -> Result<States, Stop> {
-    let parts = distinct(group)?;
+) -> Result<PathStates, StopReason> {
+    let parts = distinct_parts(group)?;
     let Some((first, resolved)) = parts.first().copied() else {
         return Ok(Vec::new());
     };
     let path = resolved.path.clone();
     let mode = parts.iter().find_map(|(_, resolved)| resolved.mode);
     match (&resolved.action, &resolved.base) {
-        (Action::Create, _) | (_, None) => {
-            if let Body::Whole(lines) = &first.body {
-                whole::created(lines)?;
+        (PathAction::Create, _) | (_, None) => {
+            if let EditBody::Whole(lines) = &first.body {
+                whole::check_new_file(lines)?;
                 not_meant_below(&path, lines, base, options)?;
             }
-            let content = content::created(first, report)?;
+            let content = content::new_content(first, report)?;
             let mode = mode.unwrap_or(FileMode::Regular);
             report.hunks.push(content::whole_report());
             let new = FileState {
@@ -196,16 +200,16 @@ fn file(
             };
             Ok(vec![(path, None, Some(new))])
         }
-        (Action::Delete, Some(old)) => {
-            content::deleted(&parts, old, budget, report)?;
+        (PathAction::Delete, Some(old)) => {
+            content::check_deletion(&parts, old, budget, report)?;
             Ok(vec![(path, Some(old.clone()), None)])
         }
-        (Action::Modify, Some(old)) => {
-            let new = content::modified(&parts, old, mode, base, options, budget, report)?;
+        (PathAction::Modify, Some(old)) => {
+            let new = content::modified_state(&parts, old, mode, base, options, budget, report)?;
             Ok(vec![(path, Some(old.clone()), Some(new))])
         }
-        (Action::Move { from, copy }, Some(old)) => {
-            let new = content::modified(&parts, old, mode, base, options, budget, report)?;
+        (PathAction::Move { from, copy }, Some(old)) => {
+            let new = content::modified_state(&parts, old, mode, base, options, budget, report)?;
             let mut states = vec![(path, None, Some(new))];
             if !copy {
                 states.push((from.clone(), Some(old.clone()), None));
@@ -221,7 +225,7 @@ fn not_meant_below(
     lines: &[HunkLine<'_>],
     base: &dyn Base,
     options: &LandOptions,
-) -> Result<(), Stop> {
+) -> Result<(), StopReason> {
     /// More of one name are many of a kind, and none of them is meant.
     const FEW: usize = 4;
     let below = base.paths_ending_with(path.as_str(), FEW)?;
@@ -233,7 +237,7 @@ fn not_meant_below(
             continue;
         };
         let content = base.read(&entry.id)?;
-        if content.len() <= options.limits.file_bytes && whole::resembles(&content, lines) {
+        if content.len() <= options.limits.file_bytes && whole::resembles_file(&content, lines) {
             let message = format!("`{path}` is not there, and most of it stands in `{other}`");
             return Err(Refusal::new(RefusalCode::Ambiguous, message)
                 .at(path.as_str())
@@ -245,12 +249,14 @@ fn not_meant_below(
 }
 
 /// Parts that say the same twice count once; parts that contradict each other are refused.
-fn distinct<'g, 'e, 'a>(group: &'g Group<'e, 'a>) -> Result<Vec<(&'e FileEdit<'a>, &'g Resolved)>, Stop> {
-    let mut parts: Vec<(&'e FileEdit<'a>, &'g Resolved)> = Vec::new();
+fn distinct_parts<'g, 'e, 'a>(
+    group: &'g PathParts<'e, 'a>,
+) -> Result<Vec<(&'e FileEdit<'a>, &'g ResolvedPart)>, StopReason> {
+    let mut parts: Vec<(&'e FileEdit<'a>, &'g ResolvedPart)> = Vec::new();
     // Only parts with the same lines are compared: there may be thousands.
-    let mut alike: HashMap<Texts<'e>, Vec<&'e FileEdit<'a>>> = HashMap::new();
+    let mut alike: HashMap<PartTexts<'e>, Vec<&'e FileEdit<'a>>> = HashMap::new();
     for (edit, resolved) in &group.parts {
-        let others = alike.entry(texts(edit)).or_default();
+        let others = alike.entry(part_texts(edit)).or_default();
         if !others
             .iter()
             .any(|other| other.body == edit.body && other.extended == edit.extended)
@@ -259,9 +265,9 @@ fn distinct<'g, 'e, 'a>(group: &'g Group<'e, 'a>) -> Result<Vec<(&'e FileEdit<'a
             parts.push((edit, resolved));
         }
     }
-    let all_modify = parts
-        .iter()
-        .all(|(edit, resolved)| resolved.action == Action::Modify && matches!(edit.body, Body::Hunks(_)));
+    let all_modify = parts.iter().all(|(edit, resolved)| {
+        resolved.action == PathAction::Modify && matches!(edit.body, EditBody::Hunks(_))
+    });
     if parts.len() > 1 && !all_modify {
         let path = parts
             .first()
@@ -278,12 +284,12 @@ fn distinct<'g, 'e, 'a>(group: &'g Group<'e, 'a>) -> Result<Vec<(&'e FileEdit<'a
 }
 
 /// Every line of a part, each with the stated line of its hunk.
-type Texts<'e> = Vec<(Option<u64>, &'e [u8])>;
+type PartTexts<'e> = Vec<(Option<u64>, &'e [u8])>;
 
-fn texts<'e>(edit: &'e FileEdit<'_>) -> Texts<'e> {
+fn part_texts<'e>(edit: &'e FileEdit<'_>) -> PartTexts<'e> {
     match &edit.body {
-        Body::Whole(lines) => lines.iter().map(|line| (None, line.text.as_ref())).collect(),
-        Body::Hunks(hunks) => hunks
+        EditBody::Whole(lines) => lines.iter().map(|line| (None, line.text.as_ref())).collect(),
+        EditBody::Hunks(hunks) => hunks
             .iter()
             .flat_map(|hunk| {
                 let stated = hunk.stated.old_start;

@@ -8,21 +8,21 @@ use crate::parse::hunk_header;
 use crate::text::{trim_end, trim_start};
 
 /// An answer with one kind of damage undone.
-pub(crate) struct Reading {
+pub(crate) struct AnswerReading {
     /// The text.
     pub text: Vec<u8>,
     /// What was undone, for the report.
     pub note: &'static str,
     /// The undoing is a guess that only lines found word for word confirm.
-    pub exactly: bool,
+    pub needs_exact_lines: bool,
 }
 
 /// Undoes one kind of damage; none where the answer does not have it.
-type Undo = fn(&[u8]) -> Option<Vec<u8>>;
+type UndoDamage = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// The readings that apply to this answer.
-pub(crate) fn readings(answer: &[u8]) -> impl Iterator<Item = Reading> {
-    const KINDS: [(Undo, &str, bool); 8] = [
+pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReading> {
+    const KINDS: [(UndoDamage, &str, bool); 8] = [
         (
             without_colours,
             "the answer was read without its terminal colours",
@@ -34,12 +34,12 @@ pub(crate) fn readings(answer: &[u8]) -> impl Iterator<Item = Reading> {
             false,
         ),
         (
-            unescaped,
+            undo_escaping,
             "the answer was read as text that was escaped for a web page",
             false,
         ),
         (
-            unnumbered,
+            undo_numbering,
             "the answer was read without the line numbers in front of its lines",
             false,
         ),
@@ -54,19 +54,25 @@ pub(crate) fn readings(answer: &[u8]) -> impl Iterator<Item = Reading> {
             true,
         ),
         (
-            |answer| unwrapped(answer, b" "),
+            |answer| undo_wrapping(answer, b" "),
             "the answer was read with its broken context lines joined",
             true,
         ),
         (
-            |answer| unwrapped(answer, b""),
+            |answer| undo_wrapping(answer, b""),
             "the answer was read with its broken context lines joined",
             true,
         ),
     ];
     KINDS
         .into_iter()
-        .filter_map(move |(undo, note, exactly)| undo(answer).map(|text| Reading { text, note, exactly }))
+        .filter_map(move |(undo, note, needs_exact_lines)| {
+            undo(answer).map(|text| AnswerReading {
+                text,
+                note,
+                needs_exact_lines,
+            })
+        })
 }
 
 /// Takes colours (`ESC [ … m`) away, if there is no other escape sequence: those could hide text.
@@ -116,17 +122,17 @@ fn looks_escaped(text: &[u8]) -> bool {
 /// The text has one of the entities that escaping makes.
 pub(crate) fn has_entities(text: &[u8]) -> bool {
     let mut parts = text.split(|byte| *byte == b'&').skip(1);
-    parts.any(|rest| entity(rest).is_some())
+    parts.any(|rest| read_entity(rest).is_some())
 }
 
 /// The text has a mark that escaping would have made an entity of.
 pub(crate) fn has_raw_marks(text: &[u8]) -> bool {
     let mut ands = text.split(|byte| *byte == b'&').skip(1);
-    text.iter().any(|byte| matches!(byte, b'<' | b'>')) || ands.any(|rest| entity(rest).is_none())
+    text.iter().any(|byte| matches!(byte, b'<' | b'>')) || ands.any(|rest| read_entity(rest).is_none())
 }
 
 /// The entity whose rest (behind `&`) begins here: its character, and its length behind `&`.
-fn entity(rest: &[u8]) -> Option<(u8, usize)> {
+fn read_entity(rest: &[u8]) -> Option<(u8, usize)> {
     ENTITIES
         .iter()
         .find(|(name, _)| name.get(1..).is_some_and(|name| rest.starts_with(name)))
@@ -134,14 +140,14 @@ fn entity(rest: &[u8]) -> Option<(u8, usize)> {
 }
 
 /// The text with its entities undone, if it may have been escaped.
-pub(crate) fn unescaped(answer: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn undo_escaping(answer: &[u8]) -> Option<Vec<u8>> {
     if !looks_escaped(answer) {
         return None;
     }
     let mut parts = answer.split(|byte| *byte == b'&');
     let mut out = parts.next()?.to_vec();
     for part in parts {
-        match entity(part) {
+        match read_entity(part) {
             Some((character, length)) => {
                 out.push(character);
                 out.extend_from_slice(part.get(length..).unwrap_or_default());
@@ -157,11 +163,11 @@ pub(crate) fn unescaped(answer: &[u8]) -> Option<Vec<u8>> {
 
 /// Takes `12 | ` away behind the marks of a diff, where every old line of every hunk has its number and each is
 /// one more than the one above. Added lines have theirs all, or none.
-fn unnumbered(answer: &[u8]) -> Option<Vec<u8>> {
-    let mut counted = Numbers::default();
+fn undo_numbering(answer: &[u8]) -> Option<Vec<u8>> {
+    let mut counted = ListingNumbers::default();
     let lines: Vec<&[u8]> = answer.split_inclusive(|byte| *byte == b'\n').collect();
     for line in &lines {
-        counted.see(line)?;
+        counted.count_line(line)?;
     }
     let added = counted.added_with > 0;
     if counted.old == 0 || (added && counted.added_without > 0) {
@@ -173,7 +179,7 @@ fn unnumbered(answer: &[u8]) -> Option<Vec<u8>> {
         inside = (inside || line.starts_with(b"@@")) && !begins_file(line);
         match (
             line.split_first(),
-            line.split_first().and_then(|(_, rest)| number(rest)),
+            line.split_first().and_then(|(_, rest)| line_number(rest)),
         ) {
             (Some((mark, _)), Some((_, text)))
                 if inside && (b" -".contains(mark) || (*mark == b'+' && added)) =>
@@ -243,18 +249,21 @@ fn edits_in(value: &serde_json::Value, depth: usize, held: &mut Vec<String>) {
 /// Puts a blank in front of each context line, where some have none and every hunk then has the lines it counts.
 fn with_context_marks(answer: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(answer.len() + answer.len() / 8);
-    let mut hunk: Option<Counted> = None;
+    let mut hunk: Option<HunkCounts> = None;
     let mut bare = false;
     for line in answer.split_inclusive(|byte| *byte == b'\n') {
         if line.starts_with(b"@@") || begins_file(line) || line.starts_with(b"```") {
-            if hunk.take().is_some_and(|hunk| !hunk.full()) {
+            if hunk.take().is_some_and(|hunk| !hunk.is_full()) {
                 return None;
             }
-            hunk = line.starts_with(b"@@").then(|| Counted::of(line)).flatten();
+            hunk = line
+                .starts_with(b"@@")
+                .then(|| HunkCounts::from_header(line))
+                .flatten();
             if line.starts_with(b"@@") && hunk.is_none() {
                 return None;
             }
-        } else if let Some(hunk) = hunk.as_mut().filter(|hunk| !hunk.full()) {
+        } else if let Some(hunk) = hunk.as_mut().filter(|hunk| !hunk.is_full()) {
             match line.first() {
                 Some(b'-') => hunk.old += 1,
                 Some(b'+') => hunk.new += 1,
@@ -272,21 +281,24 @@ fn with_context_marks(answer: &[u8]) -> Option<Vec<u8>> {
         }
         out.extend_from_slice(line);
     }
-    (bare && hunk.is_none_or(|hunk| hunk.full())).then_some(out)
+    (bare && hunk.is_none_or(|hunk| hunk.is_full())).then_some(out)
 }
 
 /// Joins lines without a mark to the old line above each, as a mail program breaks long ones, where every hunk then
 /// has the lines it counts. A broken added line stays broken: nothing shows how it was.
-fn unwrapped(answer: &[u8], glue: &[u8]) -> Option<Vec<u8>> {
+fn undo_wrapping(answer: &[u8], glue: &[u8]) -> Option<Vec<u8>> {
     let mut out: Vec<u8> = Vec::with_capacity(answer.len());
-    let mut hunk: Option<Counted> = None;
+    let mut hunk: Option<HunkCounts> = None;
     let (mut above, mut joined) = (None, false);
     for line in answer.split_inclusive(|byte| *byte == b'\n') {
         if line.starts_with(b"@@") || begins_file(line) || line.starts_with(b"```") {
-            if hunk.take().is_some_and(|hunk| !hunk.full()) {
+            if hunk.take().is_some_and(|hunk| !hunk.is_full()) {
                 return None;
             }
-            hunk = line.starts_with(b"@@").then(|| Counted::of(line)).flatten();
+            hunk = line
+                .starts_with(b"@@")
+                .then(|| HunkCounts::from_header(line))
+                .flatten();
             if line.starts_with(b"@@") && hunk.is_none() {
                 return None;
             }
@@ -300,7 +312,7 @@ fn unwrapped(answer: &[u8], glue: &[u8]) -> Option<Vec<u8>> {
                     out.extend_from_slice(glue);
                     joined = true;
                 }
-                _ if open.full() => hunk = None,
+                _ if open.is_full() => hunk = None,
                 _ if broken => return None,
                 _ => {
                     open.old += u64::from(mark != b'+' && mark != b'\\');
@@ -311,18 +323,18 @@ fn unwrapped(answer: &[u8], glue: &[u8]) -> Option<Vec<u8>> {
         }
         out.extend_from_slice(line);
     }
-    (joined && hunk.is_none_or(|hunk| hunk.full())).then_some(out)
+    (joined && hunk.is_none_or(|hunk| hunk.is_full())).then_some(out)
 }
 
 /// The lines of a hunk, against those that its header counts.
-struct Counted {
+struct HunkCounts {
     stated: (u64, u64),
     old: u64,
     new: u64,
 }
 
-impl Counted {
-    fn of(header: &[u8]) -> Option<Self> {
+impl HunkCounts {
+    fn from_header(header: &[u8]) -> Option<Self> {
         let (stated, _) = hunk_header(header)?;
         Some(Self {
             stated: (stated.old_count?, stated.new_count?),
@@ -331,7 +343,7 @@ impl Counted {
         })
     }
 
-    fn full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.stated == (self.old, self.new)
     }
 }
@@ -349,7 +361,7 @@ fn begins_file(line: &[u8]) -> bool {
 }
 
 #[derive(Default)]
-struct Numbers {
+struct ListingNumbers {
     inside: bool,
     last: Option<u64>,
     old: usize,
@@ -357,16 +369,16 @@ struct Numbers {
     added_without: usize,
 }
 
-impl Numbers {
+impl ListingNumbers {
     /// Counts a line; none when it contradicts the numbering.
-    fn see(&mut self, line: &[u8]) -> Option<()> {
+    fn count_line(&mut self, line: &[u8]) -> Option<()> {
         if line.starts_with(b"@@") || begins_file(line) {
             self.inside = line.starts_with(b"@@");
             self.last = None;
             return Some(());
         }
         let (mark, rest) = line.split_first()?;
-        match (self.inside, mark, number(rest)) {
+        match (self.inside, mark, line_number(rest)) {
             (true, b' ' | b'-', Some((found, _))) if self.last.is_none_or(|last| last + 1 == found) => {
                 self.old += 1;
                 self.last = Some(found);
@@ -381,7 +393,7 @@ impl Numbers {
 }
 
 /// Reads the number that a listing has in front of a line: `  12 | text`, `12: text`, or with a tab or an arrow.
-pub(crate) fn number(rest: &[u8]) -> Option<(u64, &[u8])> {
+pub(crate) fn line_number(rest: &[u8]) -> Option<(u64, &[u8])> {
     let rest = trim_start(rest);
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let value = std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()?;
@@ -407,25 +419,25 @@ mod tests {
 
     #[test]
     fn damage_is_undone_everywhere_or_not_at_all() {
-        let cases: [(Undo, &str, Option<&str>); 10] = [
+        let cases: [(UndoDamage, &str, Option<&str>); 10] = [
             (without_colours, "\u{1b}[1;32m+a\u{1b}[m\n", Some("+a\n")),
             (without_colours, "+a\u{1b}[2Jb\n", None),
             (without_colours, "+a\n", None),
             (with_line_feeds, "a\rb\r", Some("a\nb\n")),
             (with_line_feeds, "a\r\nb\r", None),
-            (unescaped, "a &lt;b&gt; &amp;amp; &x", Some("a <b> &amp; &x")),
-            (unescaped, "a &lt; b > c", None),
+            (undo_escaping, "a &lt;b&gt; &amp;amp; &x", Some("a <b> &amp; &x")),
+            (undo_escaping, "a &lt; b > c", None),
             (
-                unnumbered,
+                undo_numbering,
                 "@@ @@\n 4 | a\n-5 | b\n+c\n",
                 Some("@@ @@\n a\n-b\n+c\n"),
             ),
             (
-                unnumbered,
+                undo_numbering,
                 "@@ @@\n 4: a\n-5: b\n+5: c\n",
                 Some("@@ @@\n a\n-b\n+c\n"),
             ),
-            (unnumbered, "@@ @@\n 4 | a\n-9 | b\n+c\n", None),
+            (undo_numbering, "@@ @@\n 4 | a\n-9 | b\n+c\n", None),
         ];
         for (undo, damaged, wanted) in cases {
             assert_eq!(text(undo(damaged.as_bytes())).as_deref(), wanted, "{damaged:?}");

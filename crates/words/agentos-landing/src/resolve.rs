@@ -7,13 +7,13 @@ mod names;
 
 use std::sync::Arc;
 
-use crate::parse::{Body, FileEdit, Hunk, Mark, Name};
-use crate::settle::content_of;
+use crate::parse::{EditBody, FileEdit, HeaderName, Hunk, LineMark};
+use crate::placement::content_of;
 use crate::{Base, BaseError, Entry, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair, RepoPath};
 
 /// What happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum PathAction {
     /// A file comes into being.
     Create,
     /// A file's bytes or mode change.
@@ -31,11 +31,11 @@ pub(crate) enum Action {
 
 /// One file's part, with its place in the base.
 #[derive(Debug, Clone)]
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedPart {
     /// The path.
     pub path: RepoPath,
     /// What happens there.
-    pub action: Action,
+    pub action: PathAction,
     /// The mode it gets, where one is stated.
     pub mode: Option<FileMode>,
     /// The source's state: of the path itself, or of what is moved. None for a new file.
@@ -48,36 +48,40 @@ pub(crate) struct Resolved {
 
 /// A refusal, or a base that cannot be read.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum StopReason {
     Refused(Refusal),
     Base(BaseError),
 }
 
-impl From<Refusal> for Stop {
+impl From<Refusal> for StopReason {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<BaseError> for Stop {
+impl From<BaseError> for StopReason {
     fn from(error: BaseError) -> Self {
         Self::Base(error)
     }
 }
 
 /// Settles names, action and modes of one part.
-pub(crate) fn resolve(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -> Result<Resolved, Stop> {
-    let named = names::settle(edit, base)?;
-    let mode = modes(edit, named.path.as_str())?;
+pub(crate) fn resolve_part(
+    edit: &FileEdit<'_>,
+    base: &dyn Base,
+    file_bytes: usize,
+) -> Result<ResolvedPart, StopReason> {
+    let named = names::resolve_names(edit, base)?;
+    let mode = stated_mode(edit, named.path.as_str())?;
     if edit.extended.binary {
-        return Err(refuse(
+        return Err(refuse_path(
             RefusalCode::Binary,
             &named.path,
             "is a binary patch, which nobody can review",
         ));
     }
-    let mut resolved = Resolved {
-        action: Action::Modify,
+    let mut resolved = ResolvedPart {
+        action: PathAction::Modify,
         mode,
         base: None,
         id: None,
@@ -85,18 +89,18 @@ pub(crate) fn resolve(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -
         path: named.path,
     };
     if let Some(from) = named.from {
-        return moved(resolved, from, edit, base, file_bytes);
+        return resolve_move(resolved, from, edit, base, file_bytes);
     }
     let entry = base.entry(resolved.path.as_str())?;
     let entry = entry.filter(|entry| !(says_new(edit) && makes_room(entry)));
-    resolved.action = action(edit, &resolved.path, entry.as_ref(), base)?;
-    if let (Some(entry), Action::Modify | Action::Delete) = (entry, &resolved.action) {
+    resolved.action = path_action(edit, &resolved.path, entry.as_ref(), base)?;
+    if let (Some(entry), PathAction::Modify | PathAction::Delete) = (entry, &resolved.action) {
         let path = resolved.path.clone();
         let id = entry.id.clone();
         resolved.base = Some(if deletes_link(edit, &resolved.action) {
-            link(&path, &entry, base)?
+            link_state(&path, &entry, base)?
         } else {
-            state(&path, &entry, base, file_bytes)?
+            file_state(&path, &entry, base, file_bytes)?
         });
         resolved.id = Some(id);
     }
@@ -104,26 +108,26 @@ pub(crate) fn resolve(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -
     Ok(resolved)
 }
 
-fn refuse(code: RefusalCode, path: &RepoPath, what: &str) -> Stop {
-    Stop::Refused(Refusal::new(code, format!("`{path}` {what}")).at(path.as_str()))
+fn refuse_path(code: RefusalCode, path: &RepoPath, what: &str) -> StopReason {
+    StopReason::Refused(Refusal::new(code, format!("`{path}` {what}")).at(path.as_str()))
 }
 
-fn moved(
-    mut resolved: Resolved,
+fn resolve_move(
+    mut resolved: ResolvedPart,
     from: RepoPath,
     edit: &FileEdit<'_>,
     base: &dyn Base,
     file_bytes: usize,
-) -> Result<Resolved, Stop> {
+) -> Result<ResolvedPart, StopReason> {
     let Some(entry) = base.entry(from.as_str())? else {
         if edit.hunks().is_empty() && base.entry(resolved.path.as_str())?.is_some() {
-            return Err(refuse(
+            return Err(refuse_path(
                 RefusalCode::Empty,
                 &resolved.path,
                 "is there already, and what would be moved there is not",
             ));
         }
-        return Err(refuse(
+        return Err(refuse_path(
             RefusalCode::DoesNotApply,
             &from,
             "is not there to be moved",
@@ -131,15 +135,15 @@ fn moved(
     };
     let there = base.entry(resolved.path.as_str())?;
     if from != resolved.path && there.is_some_and(|entry| !makes_room(&entry)) {
-        return Err(refuse(
+        return Err(refuse_path(
             RefusalCode::DoesNotApply,
             &resolved.path,
             "is there already",
         ));
     }
-    resolved.base = Some(state(&from, &entry, base, file_bytes)?);
+    resolved.base = Some(file_state(&from, &entry, base, file_bytes)?);
     resolved.id = Some(entry.id);
-    resolved.action = Action::Move {
+    resolved.action = PathAction::Move {
         from,
         copy: edit.extended.copy,
     };
@@ -148,9 +152,13 @@ fn moved(
 }
 
 /// The state of a symbolic link of the base.
-fn link(path: &RepoPath, entry: &Entry, base: &dyn Base) -> Result<FileState, Stop> {
+fn link_state(path: &RepoPath, entry: &Entry, base: &dyn Base) -> Result<FileState, StopReason> {
     if entry.kind != EntryKind::Symlink {
-        return Err(refuse(RefusalCode::ModeChange, path, "is not a symbolic link"));
+        return Err(refuse_path(
+            RefusalCode::ModeChange,
+            path,
+            "is not a symbolic link",
+        ));
     }
     Ok(FileState {
         mode: FileMode::Symlink,
@@ -159,27 +167,40 @@ fn link(path: &RepoPath, entry: &Entry, base: &dyn Base) -> Result<FileState, St
 }
 
 /// The state of a regular file of the base.
-fn state(path: &RepoPath, entry: &Entry, base: &dyn Base, file_bytes: usize) -> Result<FileState, Stop> {
+fn file_state(
+    path: &RepoPath,
+    entry: &Entry,
+    base: &dyn Base,
+    file_bytes: usize,
+) -> Result<FileState, StopReason> {
     let mode = match &entry.kind {
         EntryKind::File(mode) => *mode,
         EntryKind::Symlink => {
-            return Err(refuse(RefusalCode::SymlinkTraversal, path, "is a symbolic link"));
+            return Err(refuse_path(
+                RefusalCode::SymlinkTraversal,
+                path,
+                "is a symbolic link",
+            ));
         }
-        EntryKind::Gitlink => return Err(refuse(RefusalCode::Submodule, path, "is a submodule")),
+        EntryKind::Gitlink => return Err(refuse_path(RefusalCode::Submodule, path, "is a submodule")),
         EntryKind::Directory => {
-            return Err(refuse(RefusalCode::DoesNotApply, path, "is a directory"));
+            return Err(refuse_path(RefusalCode::DoesNotApply, path, "is a directory"));
         }
     };
     let content: Arc<[u8]> = base.read(&entry.id)?;
     if content.len() > file_bytes {
-        return Err(refuse(RefusalCode::TooLarge, path, "is larger than the limit"));
+        return Err(refuse_path(
+            RefusalCode::TooLarge,
+            path,
+            "is larger than the limit",
+        ));
     }
     Ok(FileState { mode, content })
 }
 
 /// The headers say that the file is new.
 fn says_new(edit: &FileEdit<'_>) -> bool {
-    edit.create || edit.old == Name::Nothing || edit.extended.new_file.is_some()
+    edit.create || edit.old == HeaderName::Nothing || edit.extended.new_file.is_some()
 }
 
 /// A directory gives way to a file where the other parts delete all that is in it: `checks` asks that of the whole.
@@ -188,15 +209,15 @@ fn makes_room(entry: &Entry) -> bool {
 }
 
 /// What the headers and the hunks say happens to the path.
-fn action(
+fn path_action(
     edit: &FileEdit<'_>,
     path: &RepoPath,
     entry: Option<&Entry>,
     base: &dyn Base,
-) -> Result<Action, Stop> {
+) -> Result<PathAction, StopReason> {
     let creates = says_new(edit);
-    let deletes = edit.delete || edit.new == Name::Nothing || edit.extended.deleted.is_some();
-    let malformed = |what: &str| Err(refuse(RefusalCode::Malformed, path, what));
+    let deletes = edit.delete || edit.new == HeaderName::Nothing || edit.extended.deleted.is_some();
+    let malformed = |what: &str| Err(refuse_path(RefusalCode::Malformed, path, what));
     if creates && deletes {
         return malformed("is created and deleted by the same header");
     }
@@ -210,26 +231,26 @@ fn action(
         return malformed("is said to be deleted, yet keeps lines");
     }
     match entry {
-        Some(entry) if creates && holds(edit, entry, base)? => Err(refuse(
+        Some(entry) if creates && has_same_content(edit, entry, base)? => Err(refuse_path(
             RefusalCode::Empty,
             path,
             "is there already, word for word",
         )),
-        Some(_) if creates => Err(refuse(
+        Some(_) if creates => Err(refuse_path(
             RefusalCode::DoesNotApply,
             path,
             "is said to be new, yet is there already",
         )),
-        Some(_) if deletes => Ok(Action::Delete),
-        Some(_) => Ok(Action::Modify),
-        None if creates => Ok(Action::Create),
-        None if !deletes && describes_new_file(edit) => Ok(Action::Create),
-        None => Err(missing(path, base, deletes)?),
+        Some(_) if deletes => Ok(PathAction::Delete),
+        Some(_) => Ok(PathAction::Modify),
+        None if creates => Ok(PathAction::Create),
+        None if !deletes && describes_new_file(edit) => Ok(PathAction::Create),
+        None => Err(missing_path(path, base, deletes)?),
     }
 }
 
 /// The file has the content that the part would give it.
-fn holds(edit: &FileEdit<'_>, entry: &Entry, base: &dyn Base) -> Result<bool, BaseError> {
+fn has_same_content(edit: &FileEdit<'_>, entry: &Entry, base: &dyn Base) -> Result<bool, BaseError> {
     let regular = match entry.kind {
         EntryKind::File(_) => true,
         EntryKind::Symlink | EntryKind::Gitlink | EntryKind::Directory => false,
@@ -238,7 +259,7 @@ fn holds(edit: &FileEdit<'_>, entry: &Entry, base: &dyn Base) -> Result<bool, Ba
     Ok(regular && *base.read(&entry.id)? == *content_of(lines))
 }
 
-fn missing(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<Stop, Stop> {
+fn missing_path(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<StopReason, StopReason> {
     /// Enough to help.
     const SHOWN: usize = 3;
     let above = path
@@ -251,7 +272,7 @@ fn missing(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<Stop, Stop
             Some(EntryKind::Gitlink) => (RefusalCode::Submodule, "a submodule"),
             Some(EntryKind::Directory | EntryKind::File(_)) | None => continue,
         };
-        return Ok(refuse(
+        return Ok(refuse_path(
             code,
             path,
             &format!("cannot be reached: `{above}` is {what}"),
@@ -260,7 +281,7 @@ fn missing(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<Stop, Stop
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     let near = base.paths_ending_with(name, SHOWN)?;
     if deletes && near.is_empty() {
-        return Ok(refuse(
+        return Ok(refuse_path(
             RefusalCode::Empty,
             path,
             "is not there: nothing to delete",
@@ -275,22 +296,22 @@ fn missing(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<Stop, Stop
     } else {
         refusal.hint(format!("did you mean `{}`?", near.join("`, `")))
     };
-    Ok(Stop::Refused(refusal.at(path.as_str())))
+    Ok(StopReason::Refused(refusal.at(path.as_str())))
 }
 
 fn has_old(hunk: &Hunk<'_>) -> bool {
-    hunk.lines.iter().any(|line| line.mark != Mark::Add)
+    hunk.lines.iter().any(|line| line.mark != LineMark::Add)
 }
 
 fn has_new(hunk: &Hunk<'_>) -> bool {
-    hunk.lines.iter().any(|line| line.mark != Mark::Remove)
+    hunk.lines.iter().any(|line| line.mark != LineMark::Remove)
 }
 
 /// Without `/dev/null` or `new file mode`: one hunk of added lines that claims no old line.
 fn describes_new_file(edit: &FileEdit<'_>) -> bool {
     match &edit.body {
-        Body::Whole(_) => true,
-        Body::Hunks(hunks) => match hunks.as_slice() {
+        EditBody::Whole(_) => true,
+        EditBody::Hunks(hunks) => match hunks.as_slice() {
             [only] => {
                 let stated = only.stated;
                 !has_old(only)
@@ -306,12 +327,12 @@ fn describes_new_file(edit: &FileEdit<'_>) -> bool {
 const LINK: &str = "120000";
 
 /// The part says that a symbolic link goes. One that only names the path may mean what the link leads to.
-fn deletes_link(edit: &FileEdit<'_>, action: &Action) -> bool {
-    matches!(action, Action::Delete) && edit.extended.deleted.as_deref() == Some(LINK)
+fn deletes_link(edit: &FileEdit<'_>, action: &PathAction) -> bool {
+    matches!(action, PathAction::Delete) && edit.extended.deleted.as_deref() == Some(LINK)
 }
 
 /// Reads the stated modes; only two can be landed, and a link's where it is deleted.
-fn modes(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, Stop> {
+fn stated_mode(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, StopReason> {
     let extended = &edit.extended;
     let mut stated = None;
     for text in [
@@ -328,7 +349,7 @@ fn modes(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, Stop> {
         if deleted && text == LINK {
             continue;
         }
-        let mode = mode(text).map_err(|code| {
+        let mode = parse_mode(text).map_err(|code| {
             Refusal::new(
                 code,
                 format!("`{path}` has mode `{text}`, which cannot be landed"),
@@ -343,7 +364,7 @@ fn modes(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, Stop> {
     Ok(stated)
 }
 
-fn mode(text: &str) -> Result<FileMode, RefusalCode> {
+fn parse_mode(text: &str) -> Result<FileMode, RefusalCode> {
     match text {
         "100644" => Ok(FileMode::Regular),
         "100755" => Ok(FileMode::Executable),
@@ -353,20 +374,20 @@ fn mode(text: &str) -> Result<FileMode, RefusalCode> {
 }
 
 /// A stated old mode must be the real one.
-fn check_old_mode(edit: &FileEdit<'_>, resolved: &Resolved) -> Result<(), Stop> {
+fn check_old_mode(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> Result<(), StopReason> {
     let (Some(text), Some(base)) = (&edit.extended.old_mode, &resolved.base) else {
         return Ok(());
     };
-    if mode(text) == Ok(base.mode) {
+    if parse_mode(text) == Ok(base.mode) {
         return Ok(());
     }
     if edit.hunks().is_empty() && resolved.mode == Some(base.mode) {
-        return Err(refuse(
+        return Err(refuse_path(
             RefusalCode::Empty,
             &resolved.path,
             "has this mode already",
         ));
     }
     let what = format!("has mode {}, not `{text}` as the answer says", base.mode.as_git());
-    Err(refuse(RefusalCode::DoesNotApply, &resolved.path, &what))
+    Err(refuse_path(RefusalCode::DoesNotApply, &resolved.path, &what))
 }

@@ -80,7 +80,7 @@ impl ResultFacts {
         change: &Change,
         list: impl FnMut(&str) -> Result<Vec<ListedName>, E>,
     ) -> Result<Self, E> {
-        let mut folders = TouchedFolders::of(change);
+        let mut folders = TouchedFolders::from_change(change);
         folders.add_listed(list)?;
         let git_directories = folders.git_directories();
         let mut paths = Vec::new();
@@ -134,7 +134,7 @@ struct GitNames {
 }
 
 impl GitNames {
-    fn add(&mut self, portable: &str, is_folder: bool) {
+    fn add_name(&mut self, portable: &str, is_folder: bool) {
         match portable {
             "head" => self.head |= !is_folder,
             "commondir" => self.commondir |= !is_folder,
@@ -158,7 +158,7 @@ struct TouchedFolders<'c> {
 
 impl<'c> TouchedFolders<'c> {
     /// The folders with the names that the change itself brings.
-    fn of(change: &'c Change) -> Self {
+    fn from_change(change: &'c Change) -> Self {
         let mut names: BTreeMap<String, GitNames> = BTreeMap::new();
         let mut deleted = HashSet::new();
         // Most files share their folder with others: a folder's own path is looked at once for all that it gains.
@@ -175,7 +175,7 @@ impl<'c> TouchedFolders<'c> {
                 .or_insert_with(|| add_above(&mut names, folder, stays));
             if stays {
                 let names = names.entry(portable.clone()).or_default();
-                names.add(&portable_name(name), false);
+                names.add_name(&portable_name(name), false);
             }
         }
         Self { names, deleted }
@@ -189,13 +189,13 @@ impl<'c> TouchedFolders<'c> {
         for (folder, names) in &mut self.names {
             for actual in spelled.remove(folder).unwrap_or_default() {
                 for ListedName { name, is_folder } in list(&actual)? {
-                    let path = join(&actual, &name);
+                    let path = join_path(&actual, &name);
                     if self.deleted.contains(path.as_str()) {
                         continue;
                     }
                     let portable = portable_name(&name);
-                    names.add(&portable, is_folder);
-                    let portable = join(folder, &portable);
+                    names.add_name(&portable, is_folder);
+                    let portable = join_path(folder, &portable);
                     if is_folder && wanted.contains(&portable) {
                         spelled.entry(portable).or_default().push(path);
                     }
@@ -218,15 +218,15 @@ fn add_above(names: &mut BTreeMap<String, GitNames>, folder: &str, stays: bool) 
         let part = portable_name(part);
         let above = names.entry(at.clone()).or_default();
         if stays {
-            above.add(&part, true);
+            above.add_name(&part, true);
         }
-        at = join(&at, &part);
+        at = join_path(&at, &part);
     }
     names.entry(at.clone()).or_default();
     at
 }
 
-fn join(folder: &str, name: &str) -> String {
+fn join_path(folder: &str, name: &str) -> String {
     if folder.is_empty() {
         name.to_owned()
     } else {

@@ -6,13 +6,13 @@
 mod overlay;
 mod signs;
 
-use crate::budget::Budget;
-use crate::parse::{Body, FileEdit, Parsed, Stated, repair};
-use crate::plan::{Outcome, plan};
+use crate::budget::WorkBudget;
+use crate::parse::{EditBody, FileEdit, ParsedAnswer, StatedLines, new_repair};
+use crate::plan::{PlanOutcome, plan_parts};
 use crate::{Base, BaseError, FileReport, LandOptions, Refusal, RefusalCode, Rung};
 
-use overlay::Overlay;
-use signs::{Order, order};
+use overlay::BaseOverlay;
+use signs::{PartOrder, part_order};
 
 /// More parts than this of files with several parts are not read in turn.
 const MAX_STEPS: usize = 64;
@@ -20,113 +20,117 @@ const MAX_STEPS: usize = 64;
 const MAX_BYTES: usize = 32 << 20;
 
 /// Lands all parts, together or in turn, or says for each file why not.
-pub(crate) fn settle(
+pub(crate) fn plan_sequence(
     answer: &[u8],
-    parsed: &Parsed<'_>,
+    parsed: &ParsedAnswer<'_>,
     base: &dyn Base,
     options: &LandOptions,
-    budget: &mut Budget,
-) -> Result<Outcome, BaseError> {
-    let order = order(answer, parsed);
-    if order != Order::Once && !options.partial && signs::alternatives(answer) {
+    budget: &mut WorkBudget,
+) -> Result<PlanOutcome, BaseError> {
+    let order = part_order(answer, parsed);
+    if order != PartOrder::Once && !options.partial && signs::offers_alternatives(answer) {
         let message =
             "the answer edits a file in several parts, and says that one takes the place of another";
-        return Ok(refused(
-            plan(parsed, base, options, budget)?,
+        return Ok(refuse_outcome(
+            plan_parts(parsed, base, options, budget)?,
             RefusalCode::Ambiguous,
             message,
         ));
     }
     match order {
-        Order::Base => plan(parsed, base, options, budget),
-        Order::InTurn => {
-            let steps = parsed.files.iter().map(Step::of).collect::<Vec<_>>();
-            match in_turn(&steps, base, options, budget)? {
+        PartOrder::Base => plan_parts(parsed, base, options, budget),
+        PartOrder::InTurn => {
+            let steps = parsed
+                .files
+                .iter()
+                .map(SequenceStep::from_part)
+                .collect::<Vec<_>>();
+            match land_in_turn(&steps, base, options, budget)? {
                 Some(outcome) => Ok(outcome),
-                None => Ok(refused(
-                    plan(parsed, base, options, budget)?,
+                None => Ok(refuse_outcome(
+                    plan_parts(parsed, base, options, budget)?,
                     RefusalCode::TooLarge,
                     "the answer has too many patches of one file, one after the other",
                 )),
             }
         }
-        Order::Unknown => {
-            let together = plan(parsed, base, options, budget)?;
-            let lands = together.states.is_some() && !contradicts(&together);
+        PartOrder::Unknown => {
+            let together = plan_parts(parsed, base, options, budget)?;
+            let lands = together.states.is_some() && !contradicts_itself(&together);
             if options.partial && !lands {
                 return Ok(together);
             }
-            let steps = distinct(&parsed.files);
+            let steps = distinct_steps(&parsed.files);
             let outcome = if lands {
-                either(together, &steps, base, options, budget)?
+                check_both_readings(together, &steps, base, options, budget)?
             } else {
-                made_for_result(together, &steps, base, options, budget)?
+                try_in_turn(together, &steps, base, options, budget)?
             };
             if steps.len() == parsed.files.len() || outcome.states.is_none() {
                 return Ok(outcome);
             }
             // What is there twice is meant once, unless it can be done twice.
-            let all: Vec<Step<'_>> = parsed.files.iter().map(Step::of).collect();
-            either(outcome, &all, base, options, budget)
+            let all: Vec<SequenceStep<'_>> = parsed.files.iter().map(SequenceStep::from_part).collect();
+            check_both_readings(outcome, &all, base, options, budget)
         }
-        Order::Once => {
-            let together = plan(parsed, base, options, budget)?;
+        PartOrder::Once => {
+            let together = plan_parts(parsed, base, options, budget)?;
             if together.states.is_some() || options.partial {
                 return Ok(together);
             }
-            let steps: Vec<Step<'_>> = parsed.files.iter().flat_map(by_hunk).collect();
-            made_for_result(together, &steps, base, options, budget)
+            let steps: Vec<SequenceStep<'_>> = parsed.files.iter().flat_map(split_by_hunk).collect();
+            try_in_turn(together, &steps, base, options, budget)
         }
     }
 }
 
 /// One part, or one hunk of one.
-struct Step<'a> {
+struct SequenceStep<'a> {
     edit: FileEdit<'a>,
     /// It goes on with the file of the step before.
-    goes_on: bool,
+    continues_file: bool,
 }
 
-impl<'a> Step<'a> {
-    fn of(edit: &FileEdit<'a>) -> Self {
+impl<'a> SequenceStep<'a> {
+    fn from_part(edit: &FileEdit<'a>) -> Self {
         Self {
             edit: edit.clone(),
-            goes_on: false,
+            continues_file: false,
         }
     }
 }
 
 /// The parts, each that is there twice once.
-fn distinct<'a>(files: &[FileEdit<'a>]) -> Vec<Step<'a>> {
-    let mut kept: Vec<Step<'a>> = Vec::new();
+fn distinct_steps<'a>(files: &[FileEdit<'a>]) -> Vec<SequenceStep<'a>> {
+    let mut kept: Vec<SequenceStep<'a>> = Vec::new();
     // The parts are compared only where they are few enough to be read in turn.
     let few = files.len() <= 4 * MAX_STEPS;
     for edit in files {
         if !(few && kept.iter().any(|step| step.edit == *edit)) {
-            kept.push(Step::of(edit));
+            kept.push(SequenceStep::from_part(edit));
         }
     }
     kept
 }
 
 /// A part that edits a file, hunk by hunk. Only the first keeps its line: the others' may be of either state.
-fn by_hunk<'a>(edit: &FileEdit<'a>) -> Vec<Step<'a>> {
+fn split_by_hunk<'a>(edit: &FileEdit<'a>) -> Vec<SequenceStep<'a>> {
     let extended = &edit.extended;
     let moves = extended.from.is_some() || extended.new_file.is_some() || extended.deleted.is_some();
     let hunks = match &edit.body {
-        Body::Hunks(hunks) if hunks.len() > 1 && hunks.len() <= MAX_STEPS && !moves => hunks,
-        Body::Hunks(_) | Body::Whole(_) => return vec![Step::of(edit)],
+        EditBody::Hunks(hunks) if hunks.len() > 1 && hunks.len() <= MAX_STEPS && !moves => hunks,
+        EditBody::Hunks(_) | EditBody::Whole(_) => return vec![SequenceStep::from_part(edit)],
     };
     let steps = hunks.iter().enumerate().map(|(at, hunk)| {
-        let mut step = Step::of(edit);
+        let mut step = SequenceStep::from_part(edit);
         let mut hunk = hunk.clone();
         if at > 0 {
-            hunk.stated = Stated::default();
+            hunk.stated = StatedLines::default();
             step.edit.extended.new_mode = None;
             step.edit.extended.old_mode = None;
-            step.goes_on = true;
+            step.continues_file = true;
         }
-        step.edit.body = Body::Hunks(vec![hunk]);
+        step.edit.body = EditBody::Hunks(vec![hunk]);
         step
     });
     steps.collect()
@@ -134,14 +138,14 @@ fn by_hunk<'a>(edit: &FileEdit<'a>) -> Vec<Step<'a>> {
 
 /// The parts land in one reading. In turn they must come to the same, and not have several places: an edit that is
 /// there twice may then be meant twice, and one that an earlier one makes room for may be meant there.
-fn either(
-    together: Outcome,
-    steps: &[Step<'_>],
+fn check_both_readings(
+    together: PlanOutcome,
+    steps: &[SequenceStep<'_>],
     base: &dyn Base,
     options: &LandOptions,
-    budget: &mut Budget,
-) -> Result<Outcome, BaseError> {
-    let Some(turns) = in_turn(steps, base, options, budget)? else {
+    budget: &mut WorkBudget,
+) -> Result<PlanOutcome, BaseError> {
+    let Some(turns) = land_in_turn(steps, base, options, budget)? else {
         return Ok(together);
     };
     let has_places = |report: &FileReport| {
@@ -149,24 +153,24 @@ fn either(
         hunks.any(|refusal| refusal.code == RefusalCode::Ambiguous)
     };
     if turns.states.is_none() && turns.reports.iter().any(has_places) {
-        return Ok(refused(
+        return Ok(refuse_outcome(
             together,
             RefusalCode::Ambiguous,
             "several parts of the answer edit the same file, and have several places when they are read one after the other",
         ));
     }
-    Ok(the_same(together, &turns))
+    Ok(require_same_result(together, &turns))
 }
 
 /// What was read in turn must come to the same, where it lands.
-fn the_same(together: Outcome, turns: &Outcome) -> Outcome {
-    let sorted = |outcome: &Outcome| {
+fn require_same_result(together: PlanOutcome, turns: &PlanOutcome) -> PlanOutcome {
+    let sorted = |outcome: &PlanOutcome| {
         let mut states = outcome.states.clone()?;
         states.sort_by(|a, b| a.0.cmp(&b.0));
         Some(states)
     };
     match sorted(turns) {
-        Some(states) if Some(&states) != sorted(&together).as_ref() => refused(
+        Some(states) if Some(&states) != sorted(&together).as_ref() => refuse_outcome(
             together,
             RefusalCode::Ambiguous,
             "several parts of the answer edit the same file, and land elsewhere when they are read one after the other",
@@ -177,22 +181,22 @@ fn the_same(together: Outcome, turns: &Outcome) -> Outcome {
 
 /// The parts do not land together. In turn they do, where one of them was made for what others leave: it has no
 /// place in the base, and exactly one in the result.
-fn made_for_result(
-    together: Outcome,
-    steps: &[Step<'_>],
+fn try_in_turn(
+    together: PlanOutcome,
+    steps: &[SequenceStep<'_>],
     base: &dyn Base,
     options: &LandOptions,
-    budget: &mut Budget,
-) -> Result<Outcome, BaseError> {
-    let may = steps.len() > 1 && (contradicts(&together) || stands_nowhere(&together));
-    if !may || !shows_it(steps, base, options, budget)? {
+    budget: &mut WorkBudget,
+) -> Result<PlanOutcome, BaseError> {
+    let may = steps.len() > 1 && (contradicts_itself(&together) || has_no_place(&together));
+    if !may || !shows_sequence(steps, base, options, budget)? {
         return Ok(together);
     }
-    let loose = unstated(steps);
-    match in_turn(&loose, base, options, budget)? {
-        Some(mut turns) if turns.states.is_some() && turns.reports.iter().all(stands_exactly) => {
+    let loose = without_stated_lines(steps);
+    match land_in_turn(&loose, base, options, budget)? {
+        Some(mut turns) if turns.states.is_some() && turns.reports.iter().all(is_exact) => {
             for report in &mut turns.reports {
-                report.repairs.push(repair(
+                report.repairs.push(new_repair(
                     "in-turn",
                     "the edits were read one after the other: a later one was made for the result of an earlier one",
                 ));
@@ -204,28 +208,28 @@ fn made_for_result(
 }
 
 /// The steps, without the stated lines of those that go on with a file: they may be of either state.
-fn unstated<'a>(steps: &[Step<'a>]) -> Vec<Step<'a>> {
-    let later = signs::later(steps.iter().map(|step| &step.edit));
+fn without_stated_lines<'a>(steps: &[SequenceStep<'a>]) -> Vec<SequenceStep<'a>> {
+    let later = signs::later_parts(steps.iter().map(|step| &step.edit));
     let loose = steps.iter().enumerate().map(|(at, step)| {
         let mut edit = step.edit.clone();
         if later.contains(&at)
-            && let Body::Hunks(hunks) = &mut edit.body
+            && let EditBody::Hunks(hunks) = &mut edit.body
         {
             for hunk in hunks {
                 hunk.stated.old_start = None;
                 hunk.stated.new_start = None;
             }
         }
-        Step {
+        SequenceStep {
             edit,
-            goes_on: step.goes_on,
+            continues_file: step.continues_file,
         }
     });
     loose.collect()
 }
 
 /// Two parts of one path, of which not both can be of the base.
-fn contradicts(outcome: &Outcome) -> bool {
+fn contradicts_itself(outcome: &PlanOutcome) -> bool {
     let refused = |report: &FileReport| {
         let refusal = report.refusal.as_ref();
         refusal.is_some_and(|refusal| refusal.code == RefusalCode::Malformed)
@@ -241,7 +245,7 @@ fn contradicts(outcome: &Outcome) -> bool {
 }
 
 /// What is refused, has no place, or what it speaks of is not there, or is there already.
-fn stands_nowhere(outcome: &Outcome) -> bool {
+fn has_no_place(outcome: &PlanOutcome) -> bool {
     let mut refusals = outcome
         .reports
         .iter()
@@ -251,13 +255,13 @@ fn stands_nowhere(outcome: &Outcome) -> bool {
 }
 
 /// A step that shares a file with an earlier one has no place in the base alone, or moves what was edited.
-fn shows_it(
-    steps: &[Step<'_>],
+fn shows_sequence(
+    steps: &[SequenceStep<'_>],
     base: &dyn Base,
     options: &LandOptions,
-    budget: &mut Budget,
+    budget: &mut WorkBudget,
 ) -> Result<bool, BaseError> {
-    let later = signs::later(steps.iter().map(|step| &step.edit));
+    let later = signs::later_parts(steps.iter().map(|step| &step.edit));
     if later.len() > MAX_STEPS {
         return Ok(false);
     }
@@ -265,8 +269,8 @@ fn shows_it(
         if step.edit.extended.from.is_some() && !step.edit.extended.copy {
             return Ok(true);
         }
-        let alone = plan(&one(&step.edit), base, options, budget)?;
-        if alone.states.is_none() && stands_nowhere(&alone) {
+        let alone = plan_parts(&single_part(&step.edit), base, options, budget)?;
+        if alone.states.is_none() && has_no_place(&alone) {
             return Ok(true);
         }
     }
@@ -274,28 +278,28 @@ fn shows_it(
 }
 
 /// What is read in a way that nothing says must stand in the file to the letter.
-pub(crate) fn stands_exactly(report: &FileReport) -> bool {
+pub(crate) fn is_exact(report: &FileReport) -> bool {
     report.hunks.iter().all(|hunk| match hunk.rung {
         Some(Rung::ExactStated | Rung::ExactMoved | Rung::TrailingBlanks | Rung::WholeFile) => true,
         Some(Rung::Indentation | Rung::Blanks | Rung::Typography | Rung::Merged) | None => false,
     })
 }
 
-fn one<'a>(edit: &FileEdit<'a>) -> Parsed<'a> {
-    Parsed {
+fn single_part<'a>(edit: &FileEdit<'a>) -> ParsedAnswer<'a> {
+    ParsedAnswer {
         files: vec![edit.clone()],
-        ..Parsed::default()
+        ..ParsedAnswer::default()
     }
 }
 
 /// Lands each step on what the steps before it leave. None when that is more work than it may be.
-fn in_turn(
-    steps: &[Step<'_>],
+fn land_in_turn(
+    steps: &[SequenceStep<'_>],
     base: &dyn Base,
     options: &LandOptions,
-    budget: &mut Budget,
-) -> Result<Option<Outcome>, BaseError> {
-    let repeated = signs::repeated(steps.iter().map(|step| &step.edit));
+    budget: &mut WorkBudget,
+) -> Result<Option<PlanOutcome>, BaseError> {
+    let repeated = signs::repeated_parts(steps.iter().map(|step| &step.edit));
     if repeated.len() > MAX_STEPS {
         return Ok(None);
     }
@@ -303,16 +307,16 @@ fn in_turn(
         partial: false,
         ..options.clone()
     };
-    let mut now = Overlay::new(base);
+    let mut now = BaseOverlay::new(base);
     let mut reports: Vec<FileReport> = Vec::new();
     let mut bytes = 0;
     for (at, step) in steps.iter().enumerate() {
-        let outcome = plan(&one(&step.edit), &now, &options, budget)?;
+        let outcome = plan_parts(&single_part(&step.edit), &now, &options, budget)?;
         for report in outcome.reports {
-            file_away(&mut reports, report, step.goes_on);
+            add_report(&mut reports, report, step.continues_file);
         }
         let Some(states) = outcome.states else {
-            return Ok(Some(Outcome {
+            return Ok(Some(PlanOutcome {
                 reports,
                 states: None,
                 partial: false,
@@ -325,23 +329,23 @@ fn in_turn(
         if bytes > MAX_BYTES {
             return Ok(None);
         }
-        now.put(states);
+        now.put_states(states);
         // What was sent has been edited since: the next part speaks of the result.
         options.seen.retain(|seen| {
-            let first = now.first(seen.path.as_str());
+            let first = now.first_state(seen.path.as_str());
             first.is_none_or(|first| first.content != seen.content)
         });
     }
-    Ok(Some(Outcome {
+    Ok(Some(PlanOutcome {
         reports,
-        states: Some(now.states()),
+        states: Some(now.into_states()),
         partial: false,
     }))
 }
 
 /// One report for each part: the hunks of one that was read hunk by hunk come together again.
-fn file_away(reports: &mut Vec<FileReport>, mut report: FileReport, goes_on: bool) {
-    match reports.last_mut().filter(|_| goes_on) {
+fn add_report(reports: &mut Vec<FileReport>, mut report: FileReport, continues_file: bool) {
+    match reports.last_mut().filter(|_| continues_file) {
         Some(last) => {
             let before = u32::try_from(last.hunks.len()).unwrap_or(u32::MAX);
             for hunk in &mut report.hunks {
@@ -355,7 +359,7 @@ fn file_away(reports: &mut Vec<FileReport>, mut report: FileReport, goes_on: boo
 }
 
 /// The outcome, refused for this reason.
-fn refused(mut outcome: Outcome, code: RefusalCode, message: &str) -> Outcome {
+fn refuse_outcome(mut outcome: PlanOutcome, code: RefusalCode, message: &str) -> PlanOutcome {
     outcome.states = None;
     outcome.partial = false;
     if let Some(report) = outcome.reports.first_mut() {

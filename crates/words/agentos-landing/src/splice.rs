@@ -5,13 +5,13 @@
 
 use std::borrow::Cow;
 
-use crate::locate::{Level, Place, Shift, look_alike};
-use crate::parse::{Hunk, HunkLine, Mark};
-use crate::text::{BOM, Eol, Line, indent, trim, trim_end};
+use crate::locate::{HunkPlace, IndentShift, MatchLevel, look_alike};
+use crate::parse::{Hunk, HunkLine, LineMark};
+use crate::text::{BOM, LineEnding, TextLine, leading_blanks, trim, trim_end};
 
 /// Lines `start..end` become these bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Splice {
+pub(crate) struct LineSplice {
     /// First line that goes; 0 is the first.
     pub start: usize,
     /// One past the last line that goes.
@@ -22,28 +22,28 @@ pub(crate) struct Splice {
 
 /// What differs between the hunk's old lines and the file's cannot be put right in one of its added lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unshiftable;
+pub(crate) struct UnshiftableLine;
 
 /// The splices of one hunk, ascending.
-pub(crate) fn splices(
-    lines: &[Line<'_>],
+pub(crate) fn hunk_splices(
+    lines: &[TextLine<'_>],
     hunk: &Hunk<'_>,
-    place: &Place,
-) -> Result<Vec<Splice>, Unshiftable> {
-    let ending = Ending::of(lines, hunk, place);
+    place: &HunkPlace,
+) -> Result<Vec<LineSplice>, UnshiftableLine> {
+    let ending = LineEndings::for_hunk(lines, hunk, place);
     let mut out = Vec::new();
-    let mut run = Run::at(place.start);
+    let mut run = ChangeRun::starting_at(place.start);
     for line in &hunk.lines {
         match line.mark {
-            Mark::Context => {
+            LineMark::Context => {
                 run.close(&ending, &mut out)?;
-                run = Run::at(run.end + 1);
+                run = ChangeRun::starting_at(run.end + 1);
             }
-            Mark::Remove => {
+            LineMark::Remove => {
                 run.removed.push(line);
                 run.end += 1;
             }
-            Mark::Add => run.added.push(line),
+            LineMark::Add => run.added.push(line),
         }
     }
     run.close(&ending, &mut out)?;
@@ -51,7 +51,7 @@ pub(crate) fn splices(
 }
 
 /// Joins splices (ascending, without overlap) and the untouched lines.
-pub(crate) fn join(lines: &[Line<'_>], splices: &[Splice]) -> Vec<u8> {
+pub(crate) fn join_splices(lines: &[TextLine<'_>], splices: &[LineSplice]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut at = 0;
     for splice in splices {
@@ -68,15 +68,15 @@ pub(crate) fn join(lines: &[Line<'_>], splices: &[Splice]) -> Vec<u8> {
 }
 
 /// Removed and added lines without context between them.
-struct Run<'h, 'a> {
+struct ChangeRun<'h, 'a> {
     start: usize,
     end: usize,
     removed: Vec<&'h HunkLine<'a>>,
     added: Vec<&'h HunkLine<'a>>,
 }
 
-impl<'h, 'a> Run<'h, 'a> {
-    fn at(start: usize) -> Self {
+impl<'h, 'a> ChangeRun<'h, 'a> {
+    fn starting_at(start: usize) -> Self {
         Self {
             start,
             end: start,
@@ -85,12 +85,16 @@ impl<'h, 'a> Run<'h, 'a> {
         }
     }
 
-    fn close(&self, ending: &Ending<'_, 'h, 'a>, out: &mut Vec<Splice>) -> Result<(), Unshiftable> {
+    fn close(
+        &self,
+        ending: &LineEndings<'_, 'h, 'a>,
+        out: &mut Vec<LineSplice>,
+    ) -> Result<(), UnshiftableLine> {
         if self.removed.is_empty() && self.added.is_empty() {
             return Ok(());
         }
         let at_end = self.end == ending.lines.len();
-        let mut splice = Splice {
+        let mut splice = LineSplice {
             start: self.start,
             end: self.end,
             bytes: Vec::new(),
@@ -98,7 +102,7 @@ impl<'h, 'a> Run<'h, 'a> {
         let unended = ending
             .lines
             .get(self.start.wrapping_sub(1))
-            .filter(|line| line.eol == Eol::Missing);
+            .filter(|line| line.eol == LineEnding::Missing);
         if let (Some(last), false) = (unended, self.added.is_empty()) {
             // Lines come after a last line that has no newline: it needs one now.
             splice.start -= 1;
@@ -113,10 +117,10 @@ impl<'h, 'a> Run<'h, 'a> {
         for (at, line) in self.added.iter().enumerate() {
             let text = match (ending.as_in_file(line), ending.shifts) {
                 (Some(text), _) => text.to_vec(),
-                (None, _) if ending.tabs_differ(line) => return Err(Unshiftable),
+                (None, _) if ending.tabs_differ(line) => return Err(UnshiftableLine),
                 (None, true) => {
                     let text = ending.without_look_alikes(&line.text)?;
-                    ending.place.shift.apply(&text).ok_or(Unshiftable)?
+                    ending.place.shift.apply_to(&text).ok_or(UnshiftableLine)?
                 }
                 (None, false) => ending.without_look_alikes(&line.text)?.into_owned(),
             };
@@ -139,13 +143,13 @@ impl<'h, 'a> Run<'h, 'a> {
 }
 
 /// Which line ending added lines get.
-struct Ending<'l, 'h, 'a> {
-    lines: &'l [Line<'l>],
-    place: &'l Place,
+struct LineEndings<'l, 'h, 'a> {
+    lines: &'l [TextLine<'l>],
+    place: &'l HunkPlace,
     /// The carriage returns of the hunk are those of the file, so its added lines mean theirs.
     literal: bool,
     /// The ending most lines near the hunk have.
-    usual: Eol,
+    usual: LineEnding,
     /// The hunk says that the old text had no final newline.
     old_bare: bool,
     /// The hunk says that the new text has none.
@@ -156,29 +160,32 @@ struct Ending<'l, 'h, 'a> {
     hunk: &'h Hunk<'a>,
 }
 
-impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
-    fn of(lines: &'l [Line<'l>], hunk: &'h Hunk<'a>, place: &'l Place) -> Self {
+impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
+    fn for_hunk(lines: &'l [TextLine<'l>], hunk: &'h Hunk<'a>, place: &'l HunkPlace) -> Self {
         let old: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.is_old()).collect();
         let here = lines
             .get(place.start..place.start + old.len())
             .unwrap_or_default();
         // Nothing contradicts a hunk that fills an empty file.
         let literal = (!old.is_empty() || lines.is_empty())
-            && old
-                .iter()
-                .zip(here)
-                .all(|(old, line)| line.eol == Eol::Missing || old.cr == (line.eol == Eol::CrLf));
-        let added: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.mark == Mark::Add).collect();
+            && old.iter().zip(here).all(|(old, line)| {
+                line.eol == LineEnding::Missing || old.cr == (line.eol == LineEnding::CrLf)
+            });
+        let added: Vec<&HunkLine<'_>> = hunk
+            .lines
+            .iter()
+            .filter(|line| line.mark == LineMark::Add)
+            .collect();
         let last_new = hunk.lines.iter().rev().find(|line| line.is_new());
         Self {
             lines,
             place,
             literal,
-            usual: usual(lines, here),
-            old_bare: old.iter().any(|line| line.bare),
-            new_bare: last_new.is_some_and(|line| line.bare),
+            usual: usual_ending(lines, here),
+            old_bare: old.iter().any(|line| line.no_newline),
+            new_bare: last_new.is_some_and(|line| line.no_newline),
             shifts: place.shift.applies_to(&added),
-            tail: tail(&old, here),
+            tail: transport_blanks(&old, here),
             hunk,
         }
     }
@@ -187,8 +194,8 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
     /// own bytes are the right ones.
     fn as_in_file(&self, line: &HunkLine<'_>) -> Option<&'l [u8]> {
         match self.place.level {
-            Level::Exact | Level::Trailing | Level::Indent => return None,
-            Level::Blanks | Level::Typography => {}
+            MatchLevel::Exact | MatchLevel::Trailing | MatchLevel::Indent => return None,
+            MatchLevel::Blanks | MatchLevel::Typography => {}
         }
         let old = self.hunk.lines.iter().filter(|old| old.is_old());
         let mut same = old
@@ -201,8 +208,8 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
 
     /// Typographic characters of an added line as the file writes them: plain, where the hunk's old lines have the
     /// character and the file's have none of it; as they are, where both have it alike. Nothing else is known.
-    fn without_look_alikes<'t>(&self, text: &'t [u8]) -> Result<Cow<'t, [u8]>, Unshiftable> {
-        if self.place.level != Level::Typography || text.is_ascii() {
+    fn without_look_alikes<'t>(&self, text: &'t [u8]) -> Result<Cow<'t, [u8]>, UnshiftableLine> {
+        if self.place.level != MatchLevel::Typography || text.is_ascii() {
             return Ok(Cow::Borrowed(text));
         }
         let here = self.lines.get(self.place.start..).unwrap_or_default();
@@ -223,13 +230,13 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
                     .filter(|counts| *counts != (0, 0))
                     .collect();
                 if counts.is_empty() {
-                    return Err(Unshiftable);
+                    return Err(UnshiftableLine);
                 } else if counts.iter().all(|(_, there)| *there == 0) {
                     out.extend_from_slice(plain.as_bytes());
                 } else if counts.iter().all(|(old, there)| old == there) {
                     out.extend_from_slice(written);
                 } else {
-                    return Err(Unshiftable);
+                    return Err(UnshiftableLine);
                 }
             }
             out.extend_from_slice(chunk.invalid());
@@ -241,14 +248,14 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
     /// what they were.
     fn tabs_differ(&self, line: &HunkLine<'_>) -> bool {
         match self.place.level {
-            Level::Exact | Level::Trailing => return false,
-            Level::Indent | Level::Blanks | Level::Typography => {}
+            MatchLevel::Exact | MatchLevel::Trailing => return false,
+            MatchLevel::Indent | MatchLevel::Blanks | MatchLevel::Typography => {}
         }
         let inner = |text: &[u8], blanks: &[u8]| {
             let text = trim(text);
             text.windows(blanks.len()).any(|window| window == blanks)
         };
-        if matches!(self.place.shift, Shift::ToSpaces(_)) && inner(&line.text, b"\t") {
+        if matches!(self.place.shift, IndentShift::ToSpaces(_)) && inner(&line.text, b"\t") {
             return true;
         }
         let here = self.lines.get(self.place.start..).unwrap_or_default();
@@ -256,41 +263,42 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
         old.any(|(old, here)| {
             let lost = inner(here.text, b"\t") && !inner(&old.text, b"\t");
             // What comes in the place of a line with tabs has them where that line had.
-            let blanks: &[u8] = if old.mark == Mark::Remove { b" " } else { b"  " };
+            let blanks: &[u8] = if old.mark == LineMark::Remove { b" " } else { b"  " };
             let gained = inner(&old.text, b"\t") && !inner(here.text, b"\t");
-            let at_front = self.place.shift == Shift::Same && indent(&line.text).contains(&b'\t');
+            let at_front =
+                self.place.shift == IndentShift::Same && leading_blanks(&line.text).contains(&b'\t');
             (lost && inner(&line.text, blanks)) || (gained && (at_front || inner(&line.text, b"\t")))
         })
     }
 
-    fn write(&self, out: &mut Vec<u8>, line: &HunkLine<'_>, run: &Run<'_, '_>, at: usize, bare: bool) {
+    fn write(&self, out: &mut Vec<u8>, line: &HunkLine<'_>, run: &ChangeRun<'_, '_>, at: usize, bare: bool) {
         if bare {
             return;
         }
         let eol = if self.literal {
-            if line.cr { Eol::CrLf } else { Eol::Lf }
+            if line.cr { LineEnding::CrLf } else { LineEnding::Lf }
         } else {
-            self.beside(run, at)
+            self.neighbour_ending(run, at)
         };
         out.extend_from_slice(eol.bytes());
     }
 
     /// The ending of the line that is replaced (of the last one, for more lines than were), else of the line
     /// above, else the usual one.
-    fn beside(&self, run: &Run<'_, '_>, at: usize) -> Eol {
+    fn neighbour_ending(&self, run: &ChangeRun<'_, '_>, at: usize) -> LineEnding {
         let replaced = (run.start < run.end).then(|| (run.start + at).min(run.end - 1));
         let above = run.start.checked_sub(1);
         replaced
             .or(above)
             .and_then(|at| self.lines.get(at))
             .map(|line| line.eol)
-            .filter(|eol| *eol != Eol::Missing)
+            .filter(|eol| *eol != LineEnding::Missing)
             .unwrap_or(self.usual)
     }
 
     /// The file begins with a byte order mark that the hunk does not know of, and its first line is written anew, or
     /// goes.
-    fn byte_order_mark(&self, run: &Run<'_, '_>) -> bool {
+    fn byte_order_mark(&self, run: &ChangeRun<'_, '_>) -> bool {
         let has = |text: Option<&[u8]>| text.is_some_and(|text| text.starts_with(BOM));
         let known = self.hunk.lines.iter().any(|line| line.text.starts_with(BOM));
         let stays = self.lines.get(run.end).map(|line| line.text);
@@ -299,8 +307,11 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
     }
 
     /// Whether the new last line ends in a newline. Only a hunk that states a difference changes that.
-    fn final_newline(&self, run: &Run<'_, '_>) -> bool {
-        let has = self.lines.last().is_none_or(|line| line.eol != Eol::Missing);
+    fn final_newline(&self, run: &ChangeRun<'_, '_>) -> bool {
+        let has = self
+            .lines
+            .last()
+            .is_none_or(|line| line.eol != LineEnding::Missing);
         if self.old_bare != self.new_bare {
             return !self.new_bare;
         }
@@ -309,19 +320,19 @@ impl<'l, 'h, 'a> Ending<'l, 'h, 'a> {
             (Some(_) | None, _) => false,
         };
         // The same line taken out and put in: what differs is the newline whose marker got lost.
-        has || (rewritten && !self.old_bare && self.hunk.lines.iter().all(|line| !line.bare))
+        has || (rewritten && !self.old_bare && self.hunk.lines.iter().all(|line| !line.no_newline))
     }
 }
 
 /// The blanks at the end of every old line of the hunk, where the lines of the file have none: they came with the
 /// transport, to the added lines as well.
-fn tail<'h>(old: &[&'h HunkLine<'_>], here: &[Line<'_>]) -> &'h [u8] {
+fn transport_blanks<'h>(old: &[&'h HunkLine<'_>], here: &[TextLine<'_>]) -> &'h [u8] {
     let behind = |text: &'h [u8]| text.get(trim_end(text).len()..).unwrap_or_default();
     let mut pairs = old
         .iter()
         .zip(here)
         .filter(|(_, line)| !trim(line.text).is_empty());
-    let clean = |line: &Line<'_>| trim_end(line.text) == line.text;
+    let clean = |line: &TextLine<'_>| trim_end(line.text) == line.text;
     let first = match pairs.next() {
         Some((old, line)) if clean(line) => behind(&old.text),
         Some(_) | None => return b"",
@@ -334,17 +345,21 @@ fn tail<'h>(old: &[&'h HunkLine<'_>], here: &[Line<'_>]) -> &'h [u8] {
 }
 
 /// The commoner ending of the hunk's own lines, else of the file's first lines.
-pub(crate) fn usual(lines: &[Line<'_>], here: &[Line<'_>]) -> Eol {
+pub(crate) fn usual_ending(lines: &[TextLine<'_>], here: &[TextLine<'_>]) -> LineEnding {
     /// Enough to see a file's habit.
     const LOOKED_AT: usize = 1_000;
-    let count = |lines: &[Line<'_>]| {
-        let crlf = lines.iter().filter(|line| line.eol == Eol::CrLf).count();
-        let lf = lines.iter().filter(|line| line.eol == Eol::Lf).count();
+    let count = |lines: &[TextLine<'_>]| {
+        let crlf = lines.iter().filter(|line| line.eol == LineEnding::CrLf).count();
+        let lf = lines.iter().filter(|line| line.eol == LineEnding::Lf).count();
         (crlf, lf)
     };
     let (mut crlf, mut lf) = count(here);
     if crlf == lf {
         (crlf, lf) = count(lines.get(..LOOKED_AT).unwrap_or(lines));
     }
-    if crlf > lf { Eol::CrLf } else { Eol::Lf }
+    if crlf > lf {
+        LineEnding::CrLf
+    } else {
+        LineEnding::Lf
+    }
 }

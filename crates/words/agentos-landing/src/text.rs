@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// How a line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Eol {
+pub(crate) enum LineEnding {
     /// A line feed.
     Lf,
     /// Carriage return and line feed.
@@ -15,7 +15,7 @@ pub(crate) enum Eol {
     Missing,
 }
 
-impl Eol {
+impl LineEnding {
     /// Its bytes.
     pub(crate) fn bytes(self) -> &'static [u8] {
         match self {
@@ -31,16 +31,16 @@ pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// One line without its ending.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Line<'a> {
+pub(crate) struct TextLine<'a> {
     /// The content.
     pub text: &'a [u8],
     /// The ending.
-    pub eol: Eol,
+    pub eol: LineEnding,
     /// Content and ending.
     pub full: &'a [u8],
 }
 
-impl Line<'_> {
+impl TextLine<'_> {
     /// Appends the line as it was.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.full);
@@ -48,27 +48,30 @@ impl Line<'_> {
 }
 
 /// The lines of a text; nothing is lost.
-pub(crate) fn lines(bytes: &[u8]) -> Vec<Line<'_>> {
-    bytes.split_inclusive(|byte| *byte == b'\n').map(line).collect()
+pub(crate) fn split_lines(bytes: &[u8]) -> Vec<TextLine<'_>> {
+    bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(split_ending)
+        .collect()
 }
 
-fn line(full: &[u8]) -> Line<'_> {
+fn split_ending(full: &[u8]) -> TextLine<'_> {
     if let Some(text) = full.strip_suffix(b"\r\n") {
-        return Line {
+        return TextLine {
             text,
-            eol: Eol::CrLf,
+            eol: LineEnding::CrLf,
             full,
         };
     }
     match full.strip_suffix(b"\n") {
-        Some(text) => Line {
+        Some(text) => TextLine {
             text,
-            eol: Eol::Lf,
+            eol: LineEnding::Lf,
             full,
         },
-        None => Line {
+        None => TextLine {
             text: full,
-            eol: Eol::Missing,
+            eol: LineEnding::Missing,
             full,
         },
     }
@@ -135,7 +138,7 @@ pub(crate) fn trim(text: &[u8]) -> &[u8] {
 }
 
 /// The blanks a line begins with.
-pub(crate) fn indent(text: &[u8]) -> &[u8] {
+pub(crate) fn leading_blanks(text: &[u8]) -> &[u8] {
     text.get(..text.len() - trim_start(text).len())
         .unwrap_or_default()
 }

@@ -6,20 +6,20 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::locate::{Level, Place, Shift};
-use crate::parse::{Hunk, HunkLine, Mark, paired, repair};
-use crate::readings::number;
-use crate::splice::{join, splices};
-use crate::text::{BOM, common_tail, lines, trim};
+use crate::locate::{HunkPlace, IndentShift, MatchLevel};
+use crate::parse::{Hunk, HunkLine, LineMark, new_repair, pair_lines};
+use crate::readings::line_number;
+use crate::splice::{hunk_splices, join_splices};
+use crate::text::{BOM, common_tail, split_lines, trim};
 use crate::{Refusal, RefusalCode, Repair, elided};
 
 /// The new content of a file that is there: lines that stay keep their bytes. With it what was repaired.
-pub(crate) fn changed(
+pub(crate) fn changed_content(
     path: &str,
     base: &[u8],
     new: &[HunkLine<'_>],
 ) -> Result<(Arc<[u8]>, Option<Repair>), Refusal> {
-    let old = lines(base);
+    let old = split_lines(base);
     let texts: Vec<&[u8]> = old.iter().map(|line| line.text).collect();
     let there: HashSet<&[u8]> = texts.iter().copied().collect();
     let mut wanted: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
@@ -30,16 +30,16 @@ pub(crate) fn changed(
             *line = line.get(..line.len() - tail).unwrap_or_default();
         }
         let detail = "every line ended with the same blanks, which were left out";
-        repaired = Some(repair("trailing-blanks", detail));
+        repaired = Some(new_repair("trailing-blanks", detail));
     }
-    if !wanted.iter().any(|line| says(line) && there.contains(line)) {
+    if !wanted.iter().any(|line| has_text(line) && there.contains(line)) {
         not_a_diff(&wanted, &there)?;
-        if numbered(&texts).is_none()
+        if split_numbers(&texts).is_none()
             && let Some(bare) = without_numbers(&wanted, &there)?
         {
             wanted = bare;
             let detail = "the numbers in front of the lines are not in the file and were left out";
-            repaired = Some(repair("line-numbers", detail));
+            repaired = Some(new_repair("line-numbers", detail));
         }
     }
     let marked = wanted.first().map(|first| [BOM, first].concat());
@@ -52,37 +52,37 @@ pub(crate) fn changed(
         // Nobody can see a mark that the file does not have.
         *first = first.strip_prefix(BOM).unwrap_or(first);
     }
-    let old_said = texts.iter().filter(|line| says(line)).count();
-    let lost = old_said.saturating_sub(wanted.iter().filter(|line| says(line)).count() + 1);
-    elided::complete(new, lost, |line| there.contains(line))?;
+    let old_said = texts.iter().filter(|line| has_text(line)).count();
+    let lost = old_said.saturating_sub(wanted.iter().filter(|line| has_text(line)).count() + 1);
+    elided::check_whole_file(new, lost, |line| there.contains(line))?;
     let hunk = Hunk {
-        lines: paired(&texts, &wanted),
+        lines: pair_lines(&texts, &wanted),
         ..Hunk::default()
     };
-    elided::alone(&hunk.lines, path, |line| there.contains(line))?;
+    elided::check_lone_comments(&hunk.lines, path, |line| there.contains(line))?;
     if is_excerpt(&hunk.lines) {
         let message = "the block may hold a part of the file: an example, or all of the new file";
         return Err(Refusal::new(RefusalCode::Ambiguous, message).hint("give a diff"));
     }
-    let place = Place {
+    let place = HunkPlace {
         start: 0,
-        level: Level::Exact,
-        shift: Shift::default(),
+        level: MatchLevel::Exact,
+        shift: IndentShift::default(),
     };
-    let content = match splices(&old, &hunk, &place) {
-        Ok(splices) => join(&old, &splices),
-        Err(_) => crate::settle::content_of(hunk.lines.iter().filter(|line| line.is_new())),
+    let content = match hunk_splices(&old, &hunk, &place) {
+        Ok(splices) => join_splices(&old, &splices),
+        Err(_) => crate::placement::content_of(hunk.lines.iter().filter(|line| line.is_new())),
     };
     Ok((Arc::from(content), repaired))
 }
 
 /// A new file must be whole, and its text.
-pub(crate) fn created(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
+pub(crate) fn check_new_file(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
     /// Fewer lines may be numbered, or begin with a plus, by chance.
     const ENOUGH: usize = 3;
-    elided::complete(new, 0, |_| false)?;
+    elided::check_whole_file(new, 0, |_| false)?;
     let texts: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
-    let listed = numbered(&texts).is_some_and(|(first, _)| first == 1);
+    let listed = split_numbers(&texts).is_some_and(|(first, _)| first == 1);
     // Tables and lists are numbered, too, but not set to the right.
     let set_right = texts
         .first()
@@ -98,11 +98,11 @@ pub(crate) fn created(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
 
 /// Nearly all lines of the one are lines of the other, and the other way round, and there are enough of them to tell
 /// two files of a kind apart. The same content is no change of that file.
-pub(crate) fn resembles(base: &[u8], new: &[HunkLine<'_>]) -> bool {
+pub(crate) fn resembles_file(base: &[u8], new: &[HunkLine<'_>]) -> bool {
     /// Shared lines that say more than a bracket.
     const ENOUGH: usize = 8;
     let telling = |line: &&[u8]| line.iter().filter(|byte| byte.is_ascii_alphabetic()).count() >= 2;
-    let base = lines(base);
+    let base = split_lines(base);
     if base
         .iter()
         .map(|line| line.text)
@@ -121,7 +121,7 @@ pub(crate) fn resembles(base: &[u8], new: &[HunkLine<'_>]) -> bool {
     shared >= ENOUGH && nearly(old.len()) && nearly(new.len())
 }
 
-fn says(line: &[u8]) -> bool {
+fn has_text(line: &[u8]) -> bool {
     !trim(line).is_empty()
 }
 
@@ -141,7 +141,7 @@ fn marks_in_front() -> Refusal {
 fn not_a_diff(new: &[&[u8]], there: &HashSet<&[u8]>) -> Result<(), Refusal> {
     let lines: Vec<(&u8, &[u8])> = new
         .iter()
-        .filter(|line| says(line) && !line.starts_with(b"\\ No newline"))
+        .filter(|line| has_text(line) && !line.starts_with(b"\\ No newline"))
         .filter_map(|line| line.split_first())
         .collect();
     let marked = lines.iter().all(|(mark, _)| b" +-".contains(mark));
@@ -157,13 +157,13 @@ fn not_a_diff(new: &[&[u8]], there: &HashSet<&[u8]>) -> Result<(), Refusal> {
 
 /// The lines without the numbers in front of them, where the file shows that they are not its own.
 fn without_numbers<'l>(new: &[&'l [u8]], there: &HashSet<&[u8]>) -> Result<Option<Vec<&'l [u8]>>, Refusal> {
-    let Some((first, bare)) = numbered(new) else {
+    let Some((first, bare)) = split_numbers(new) else {
         return Ok(None);
     };
-    let said = bare.iter().filter(|line| says(line)).count();
+    let said = bare.iter().filter(|line| has_text(line)).count();
     let known = bare
         .iter()
-        .filter(|line| says(line) && there.contains(*line))
+        .filter(|line| has_text(line) && there.contains(*line))
         .count();
     match (first == 1, known * 2 > said) {
         (true, true) => Ok(Some(bare)),
@@ -173,12 +173,12 @@ fn without_numbers<'l>(new: &[&'l [u8]], there: &HashSet<&[u8]>) -> Result<Optio
 }
 
 /// The first number and the lines behind the numbers, where every line has one that is one more than that above.
-fn numbered<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
-    let (first, _) = number(new.first()?)?;
+fn split_numbers<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
+    let (first, _) = line_number(new.first()?)?;
     let bare: Option<Vec<&[u8]>> = (first..)
         .zip(new)
         .map(|(wanted, line)| {
-            number(line)
+            line_number(line)
                 .filter(|(found, _)| *found == wanted)
                 .map(|(_, text)| text)
         })
@@ -191,24 +191,24 @@ fn numbered<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
 fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
     /// A line or two may well go at an end.
     const ENOUGH: usize = 3;
-    let begins_inside = lines.first().is_some_and(|line| line.mark == Mark::Remove)
+    let begins_inside = lines.first().is_some_and(|line| line.mark == LineMark::Remove)
         && lines
             .iter()
-            .find(|line| line.mark != Mark::Remove)
-            .is_some_and(|line| line.mark == Mark::Context && says(&line.text));
-    let gone = lines.iter().filter(|line| line.mark == Mark::Remove).count();
+            .find(|line| line.mark != LineMark::Remove)
+            .is_some_and(|line| line.mark == LineMark::Context && has_text(&line.text));
+    let gone = lines.iter().filter(|line| line.mark == LineMark::Remove).count();
     let old = lines.iter().filter(|line| line.is_old()).count();
-    let only_goes = lines.iter().all(|line| line.mark != Mark::Add);
+    let only_goes = lines.iter().all(|line| line.mark != LineMark::Add);
     let lines = &slid_to_the_end(lines)[..];
-    let ends_inside = lines.last().is_some_and(|line| line.mark == Mark::Remove);
-    let said = |mark: Mark| {
+    let ends_inside = lines.last().is_some_and(|line| line.mark == LineMark::Remove);
+    let said = |mark: LineMark| {
         lines
             .iter()
-            .filter(|line| line.mark == mark && says(&line.text))
+            .filter(|line| line.mark == mark && has_text(&line.text))
             .count()
     };
-    let stays = said(Mark::Context) > 0 && said(Mark::Context) >= said(Mark::Add);
-    let at_ends = unreplaced(lines.iter()) + unreplaced(lines.iter().rev());
+    let stays = said(LineMark::Context) > 0 && said(LineMark::Context) >= said(LineMark::Add);
+    let at_ends = count_unreplaced(lines.iter()) + count_unreplaced(lines.iter().rev());
     (begins_inside && (only_goes || ends_inside || gone > old / 2))
         || (stays && at_ends >= ENOUGH && at_ends * 5 > old)
 }
@@ -218,12 +218,15 @@ fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
 fn slid_to_the_end<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Cow<'l, [HunkLine<'a>]> {
     /// More lines than these do not end two parts of a file by chance.
     const TAIL: usize = 16;
-    let is = |mark: Mark| move |line: &&HunkLine<'_>| line.mark == mark;
-    let stay = lines.iter().rev().take_while(is(Mark::Context)).count();
+    let is = |mark: LineMark| move |line: &&HunkLine<'_>| line.mark == mark;
+    let stay = lines.iter().rev().take_while(is(LineMark::Context)).count();
     let (above, end) = lines.split_at(lines.len() - stay);
-    let changed = above.iter().rev().take_while(|line| line.mark != Mark::Context);
+    let changed = above
+        .iter()
+        .rev()
+        .take_while(|line| line.mark != LineMark::Context);
     let (above, changed) = above.split_at(above.len() - changed.count());
-    let gone = changed.iter().filter(is(Mark::Remove));
+    let gone = changed.iter().filter(is(LineMark::Remove));
     let both: Vec<&HunkLine<'_>> = gone.clone().chain(end).collect();
     let stands = |window: &[&HunkLine<'_>]| window.iter().zip(end).all(|(one, other)| one.text == other.text);
     let first = match stay {
@@ -233,12 +236,12 @@ fn slid_to_the_end<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Cow<'l, [HunkLine<'a>]>
     let Some(first) = first.filter(|first| *first < gone.count()) else {
         return Cow::Borrowed(lines);
     };
-    let come = changed.iter().filter(is(Mark::Add)).cloned();
+    let come = changed.iter().filter(is(LineMark::Add)).cloned();
     let marked = both.iter().enumerate().map(|(at, line)| HunkLine {
         mark: if (first..first + stay).contains(&at) {
-            Mark::Context
+            LineMark::Context
         } else {
-            Mark::Remove
+            LineMark::Remove
         },
         ..(*line).clone()
     });
@@ -249,14 +252,14 @@ fn slid_to_the_end<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Cow<'l, [HunkLine<'a>]>
 }
 
 /// How many more lines go than come before the first that stays.
-fn unreplaced<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a>>) -> usize {
-    let changed = lines.take_while(|line| line.mark != Mark::Context || !says(&line.text));
+fn count_unreplaced<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a>>) -> usize {
+    let changed = lines.take_while(|line| line.mark != LineMark::Context || !has_text(&line.text));
     let (mut gone, mut come) = (0usize, 0usize);
-    for line in changed.filter(|line| says(&line.text)) {
+    for line in changed.filter(|line| has_text(&line.text)) {
         match line.mark {
-            Mark::Remove => gone += 1,
-            Mark::Add => come += 1,
-            Mark::Context => {}
+            LineMark::Remove => gone += 1,
+            LineMark::Add => come += 1,
+            LineMark::Context => {}
         }
     }
     gone.saturating_sub(come)

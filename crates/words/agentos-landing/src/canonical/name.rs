@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 /// The name behind its prefix, in quotes where any byte needs them.
-pub(super) fn quoted(prefix: &str, name: &str) -> String {
+pub(super) fn quote_name(prefix: &str, name: &str) -> String {
     let plain = name
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
@@ -44,7 +44,7 @@ mod tests {
             ("\u{e9}", "\"a/\\303\\251\""),
         ];
         for (name, wanted) in cases {
-            assert_eq!(quoted("a/", name), wanted);
+            assert_eq!(quote_name("a/", name), wanted);
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::file_change::States;
+use crate::file_change::PathStates;
 use crate::{FileMode, FileState, RepoPath};
 
 /// More pairs than this are not compared line by line.
@@ -15,7 +15,7 @@ const BYTES: usize = 1 << 20;
 const ALIKE: usize = 60;
 
 /// For each state the deleted path whose content it carries on.
-pub(super) fn find(states: &States) -> Vec<Option<RepoPath>> {
+pub(super) fn find_renames(states: &PathStates) -> Vec<Option<RepoPath>> {
     let mut found = vec![None; states.len()];
     let mut deleted: Vec<(&RepoPath, &FileState)> = states
         .iter()
@@ -45,7 +45,7 @@ pub(super) fn find(states: &States) -> Vec<Option<RepoPath>> {
     for (at, new) in left {
         let mut best: Option<(usize, usize)> = None;
         for (index, (_, old)) in deleted.iter().enumerate() {
-            let score = alike(&old.content, &new.content);
+            let score = similarity_percent(&old.content, &new.content);
             if score >= ALIKE && best.is_none_or(|(_, other)| score > other) {
                 best = Some((index, score));
             }
@@ -61,7 +61,7 @@ pub(super) fn find(states: &States) -> Vec<Option<RepoPath>> {
 }
 
 /// Lines in common, in percent of the longer side.
-fn alike(old: &[u8], new: &[u8]) -> usize {
+fn similarity_percent(old: &[u8], new: &[u8]) -> usize {
     if old.len().max(new.len()) > BYTES {
         return 0;
     }

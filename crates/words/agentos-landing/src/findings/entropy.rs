@@ -25,16 +25,16 @@ fn is_word(byte: u8) -> bool {
 fn is_random(word: &[u8]) -> bool {
     let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
     if word.iter().all(u8::is_ascii_hexdigit) {
-        return digits > 0 && digits < word.len() && bits(word) >= HEX_BITS;
+        return digits > 0 && digits < word.len() && entropy_bits(word) >= HEX_BITS;
     }
     let upper = word.iter().any(u8::is_ascii_uppercase);
     let lower = word.iter().any(u8::is_ascii_lowercase);
     // A path has slashes and few digits; a name of a constant has no lower case.
-    digits >= 2 && upper && lower && bits(word) >= BITS
+    digits >= 2 && upper && lower && entropy_bits(word) >= BITS
 }
 
 /// Shannon's entropy of the characters.
-fn bits(word: &[u8]) -> f64 {
+fn entropy_bits(word: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in word {
         if let Some(count) = counts.get_mut(usize::from(*byte)) {

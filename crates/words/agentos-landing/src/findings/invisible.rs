@@ -4,7 +4,7 @@
 
 /// What a line has of them.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct HiddenMarks {
     /// Direction-changing or tag characters.
     pub bidi: Option<&'static str>,
     /// Characters of no width.
@@ -12,8 +12,8 @@ pub(super) struct Seen {
 }
 
 /// Looks at one line; the first line of a file may begin with a byte order mark.
-pub(super) fn look(text: &[u8], first_line: bool) -> Seen {
-    let mut seen = Seen::default();
+pub(super) fn scan_line(text: &[u8], first_line: bool) -> HiddenMarks {
+    let mut seen = HiddenMarks::default();
     if text.is_ascii() {
         return seen;
     }
@@ -73,8 +73,12 @@ mod tests {
             ("\u{1f469}\u{200d}\u{1f4bb} \u{2764}\u{fe0f}", None, None),
         ];
         for (text, bidi, invisible) in cases {
-            assert_eq!(look(text.as_bytes(), false), Seen { bidi, invisible }, "{text:?}");
+            assert_eq!(
+                scan_line(text.as_bytes(), false),
+                HiddenMarks { bidi, invisible },
+                "{text:?}"
+            );
         }
-        assert_eq!(look("\u{feff}x".as_bytes(), true), Seen::default());
+        assert_eq!(scan_line("\u{feff}x".as_bytes(), true), HiddenMarks::default());
     }
 }

@@ -8,10 +8,10 @@ mod forms;
 mod shapes;
 
 /// What a line holds; `following` are the added lines below it.
-pub(super) fn kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str> {
+pub(super) fn secret_kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str> {
     let text = String::from_utf8_lossy(text);
-    let mut kinds = shapes::kinds(&text, is_real);
-    for kind in forms::kinds(&text, is_real) {
+    let mut kinds = shapes::prefix_kinds(&text, is_real);
+    for kind in forms::form_kinds(&text, is_real) {
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
@@ -211,15 +211,15 @@ mod tests {
             ("named-secret", format!("client_secret = \"{}\"", key("", 40))),
         ];
         for (kind, line) in cases {
-            assert_eq!(kinds(line.as_bytes(), &[]), [kind], "{line}");
+            assert_eq!(secret_kinds(line.as_bytes(), &[]), [kind], "{line}");
         }
         let pem = format!("-----BEGIN {} KEY-----", "RSA PRIVATE");
         assert_eq!(
-            kinds(pem.as_bytes(), &[key("MII", 60).as_bytes()]),
+            secret_kinds(pem.as_bytes(), &[key("MII", 60).as_bytes()]),
             ["private-key"]
         );
         assert!(
-            kinds(pem.as_bytes(), &[b"..."]).is_empty(),
+            secret_kinds(pem.as_bytes(), &[b"..."]).is_empty(),
             "a header alone is only a word"
         );
     }
@@ -247,9 +247,9 @@ mod tests {
         ];
         for line in lines {
             assert!(
-                kinds(line.as_bytes(), &[]).is_empty(),
+                secret_kinds(line.as_bytes(), &[]).is_empty(),
                 "{line}: {:?}",
-                kinds(line.as_bytes(), &[])
+                secret_kinds(line.as_bytes(), &[])
             );
         }
     }

@@ -5,27 +5,27 @@
 use std::collections::HashMap;
 
 use crate::Refusal;
-use crate::budget::Budget;
-use crate::text::{Line, indent, trim};
+use crate::budget::WorkBudget;
+use crate::text::{TextLine, leading_blanks, trim};
 
 /// Where the parts end that were asked for: for each heading the line of the next one of its kind.
 #[derive(Debug, Default)]
-pub(super) struct Parts(HashMap<usize, usize>);
+pub(super) struct SectionEnds(HashMap<usize, usize>);
 
-impl Parts {
+impl SectionEnds {
     /// Whether the line at `start` belongs to the heading above it: no heading of the same kind stands between. A line
     /// that opens nothing is no heading, and everything below belongs to it.
-    pub(super) fn holds(
+    pub(super) fn contains_line(
         &mut self,
-        lines: &[Line<'_>],
+        lines: &[TextLine<'_>],
         heading: usize,
         start: usize,
-        budget: &mut Budget,
+        budget: &mut WorkBudget,
     ) -> Result<bool, Refusal> {
         let end = match self.0.get(&heading) {
             Some(end) => *end,
             None => {
-                let end = next_of_kind(lines, heading, lines.len()).unwrap_or(lines.len());
+                let end = next_same_kind(lines, heading, lines.len()).unwrap_or(lines.len());
                 budget.spend(end.saturating_sub(heading))?;
                 self.0.insert(heading, end);
                 end
@@ -36,11 +36,11 @@ impl Parts {
 }
 
 /// The heading stands not far above, and the line at `start` belongs to it.
-pub(super) fn near(
-    lines: &[Line<'_>],
+pub(super) fn is_near_below(
+    lines: &[TextLine<'_>],
     name: &[u8],
     start: usize,
-    budget: &mut Budget,
+    budget: &mut WorkBudget,
 ) -> Result<bool, Refusal> {
     /// The length of most functions.
     const NEAR: usize = 128;
@@ -48,25 +48,27 @@ pub(super) fn near(
     let above = lines.get(from..start).unwrap_or_default();
     let found = above.iter().rposition(|line| trim(line.text) == trim(name));
     budget.spend(start - from)?;
-    Ok(found.is_some_and(|at| next_of_kind(lines, from + at, start).is_none()))
+    Ok(found.is_some_and(|at| next_same_kind(lines, from + at, start).is_none()))
 }
 
 /// The first heading below this one, above `to`, that is of its kind.
-fn next_of_kind(lines: &[Line<'_>], heading: usize, to: usize) -> Option<usize> {
+fn next_same_kind(lines: &[TextLine<'_>], heading: usize, to: usize) -> Option<usize> {
     let line = lines.get(heading)?;
-    let kind = kind(line.text);
-    if kind.is_empty() || !opens(lines, heading) {
+    let kind = heading_kind(line.text);
+    if kind.is_empty() || !opens_section(lines, heading) {
         return None;
     }
     (heading + 1..to).find(|at| {
         lines.get(*at).is_some_and(|other| {
-            indent(other.text) == indent(line.text) && self::kind(other.text) == kind && opens(lines, *at)
+            leading_blanks(other.text) == leading_blanks(line.text)
+                && self::heading_kind(other.text) == kind
+                && opens_section(lines, *at)
         })
     })
 }
 
 /// The first word of a line, or the marks it begins with: lines of the same kind begin the same way.
-fn kind(line: &[u8]) -> &[u8] {
+fn heading_kind(line: &[u8]) -> &[u8] {
     let text = trim(line);
     let of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
     let word = text.iter().take_while(|byte| of_word(byte)).count();
@@ -75,7 +77,7 @@ fn kind(line: &[u8]) -> &[u8] {
 }
 
 /// The line is above a part of its own: a block that is further in, or what a title or a section is above.
-fn opens(lines: &[Line<'_>], at: usize) -> bool {
+fn opens_section(lines: &[TextLine<'_>], at: usize) -> bool {
     let Some(line) = lines.get(at) else {
         return false;
     };
@@ -88,7 +90,8 @@ fn opens(lines: &[Line<'_>], at: usize) -> bool {
         .iter()
         .find(|line| !trim(line.text).is_empty());
     let block = below.is_some_and(|below| {
-        indent(below.text).len() > indent(line.text).len() || trim(below.text).starts_with(b"{")
+        leading_blanks(below.text).len() > leading_blanks(line.text).len()
+            || trim(below.text).starts_with(b"{")
     });
     titled || block || (text.starts_with(b"[") && text.ends_with(b"]"))
 }

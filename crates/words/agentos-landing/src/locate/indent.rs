@@ -2,13 +2,13 @@
 //!
 //! Owns: finding the rule, and giving it to added lines. Never: accepts lines that differ each in its own way.
 
-use super::key::{Level, indentation};
-use crate::parse::{HunkLine, Mark};
-use crate::text::{Line, indent, trim};
+use super::key::{MatchLevel, indent_key};
+use crate::parse::{HunkLine, LineMark};
+use crate::text::{TextLine, leading_blanks, trim};
 
 /// The rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum Shift {
+pub(crate) enum IndentShift {
     /// No difference.
     #[default]
     Same,
@@ -30,113 +30,122 @@ pub(crate) enum Shift {
 /// Finds the rule, if there is one.
 ///
 /// `marked`: the dialect has a mark in front of each line.
-pub(crate) fn shift(level: Level, old: &[&HunkLine<'_>], lines: &[Line<'_>], marked: bool) -> Option<Shift> {
-    if level < Level::Indent {
-        return Some(Shift::Same);
+pub(crate) fn find_shift(
+    level: MatchLevel,
+    old: &[&HunkLine<'_>],
+    lines: &[TextLine<'_>],
+    marked: bool,
+) -> Option<IndentShift> {
+    if level < MatchLevel::Indent {
+        return Some(IndentShift::Same);
     }
-    let pairs = |mark: Option<Mark>| -> Pairs {
+    let pairs = |mark: Option<LineMark>| -> IndentPairs {
         old.iter()
             .zip(lines)
             .filter(|(old, _)| mark.is_none_or(|mark| old.mark == mark) && !trim(&old.text).is_empty())
             .map(|(old, line)| {
                 (
-                    indentation(level, &old.text).into_owned(),
-                    indentation(level, line.text).into_owned(),
+                    indent_key(level, &old.text).into_owned(),
+                    indent_key(level, line.text).into_owned(),
                 )
             })
             .collect()
     };
-    let removed = pairs(Some(Mark::Remove));
-    match uniform(&pairs(None)) {
+    let removed = pairs(Some(LineMark::Remove));
+    match uniform_shift(&pairs(None)) {
         // The blank may be the mark of context lines, which says nothing about the lines to add.
-        Some(Shift::Deeper(extra)) if extra == b" " && removed.is_empty() && marked => None,
+        Some(IndentShift::Deeper(extra)) if extra == b" " && removed.is_empty() && marked => None,
         Some(shift) => Some(shift),
-        None if marked => by_mark(&pairs(Some(Mark::Context)), &removed),
+        None if marked => shift_by_mark(&pairs(Some(LineMark::Context)), &removed),
         None => None,
     }
 }
 
 /// The indentation of each line in the hunk and in the file.
-type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+type IndentPairs = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// The one rule for all lines.
-fn uniform(pairs: &Pairs) -> Option<Shift> {
+fn uniform_shift(pairs: &IndentPairs) -> Option<IndentShift> {
     if pairs.iter().all(|(hunk, file)| hunk == file) {
-        return Some(Shift::Same);
+        return Some(IndentShift::Same);
     }
-    prefix(pairs).or_else(|| tabs(pairs))
+    prefix_shift(pairs).or_else(|| tab_shift(pairs))
 }
 
 /// A mark that took the place of a blank, in context lines or in changed ones: the removed lines tell how the
 /// added ones were written. Lines without indentation have no blank to lose.
-fn by_mark(context: &Pairs, removed: &Pairs) -> Option<Shift> {
-    let indented = |pairs: &Pairs| -> Pairs {
+fn shift_by_mark(context: &IndentPairs, removed: &IndentPairs) -> Option<IndentShift> {
+    let indented = |pairs: &IndentPairs| -> IndentPairs {
         let pairs = pairs
             .iter()
             .filter(|(hunk, file)| !(hunk.is_empty() && file.is_empty()));
         pairs.cloned().collect()
     };
-    let one = Shift::Deeper(b" ".to_vec());
+    let one = IndentShift::Deeper(b" ".to_vec());
     let removed = indented(removed);
     if removed.is_empty() {
         return None;
     }
-    match (uniform(&indented(context))?, uniform(&removed)?) {
-        (Shift::Same, shift) | (shift, Shift::Same) if shift != one => None,
-        (Shift::Same, _) => Some(Shift::LostBlank {
+    match (uniform_shift(&indented(context))?, uniform_shift(&removed)?) {
+        (IndentShift::Same, shift) | (shift, IndentShift::Same) if shift != one => None,
+        (IndentShift::Same, _) => Some(IndentShift::LostBlank {
             bare: removed.iter().any(|(hunk, _)| hunk.is_empty()),
         }),
-        (_, Shift::Same) => Some(Shift::Same),
+        (_, IndentShift::Same) => Some(IndentShift::Same),
         (_, _) => None,
     }
 }
 
 /// All lines have the same blanks more, or the same blanks less.
-fn prefix(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<Shift> {
+fn prefix_shift(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<IndentShift> {
     let (hunk, file) = pairs.first()?;
     if let Some(extra) = file.strip_suffix(hunk.as_slice()) {
         let all = pairs
             .iter()
             .all(|(hunk, file)| file.strip_prefix(extra) == Some(hunk.as_slice()));
         if all && !extra.is_empty() {
-            return Some(Shift::Deeper(extra.to_vec()));
+            return Some(IndentShift::Deeper(extra.to_vec()));
         }
     }
     let extra = hunk.strip_suffix(file.as_slice())?;
     let all = pairs
         .iter()
         .all(|(hunk, file)| hunk.strip_prefix(extra) == Some(file.as_slice()));
-    (all && !extra.is_empty()).then(|| Shift::Shallower(extra.to_vec()))
+    (all && !extra.is_empty()).then(|| IndentShift::Shallower(extra.to_vec()))
 }
 
 /// Tabs on one side are spaces on the other, at one width.
-fn tabs(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<Shift> {
+fn tab_shift(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<IndentShift> {
     let width = [4, 2, 8, 3, 1].into_iter().find(|width| {
         pairs
             .iter()
-            .all(|(hunk, file)| columns(hunk, *width) == columns(file, *width))
+            .all(|(hunk, file)| count_columns(hunk, *width) == count_columns(file, *width))
     })?;
     let to_tabs = pairs
         .iter()
         .any(|(hunk, file)| hunk != file && file.contains(&b'\t'));
     Some(if to_tabs {
-        Shift::ToTabs(width)
+        IndentShift::ToTabs(width)
     } else {
-        Shift::ToSpaces(width)
+        IndentShift::ToSpaces(width)
     })
 }
 
-fn columns(indent: &[u8], width: usize) -> usize {
+fn count_columns(indent: &[u8], width: usize) -> usize {
     indent.iter().fold(0, |column, byte| match byte {
         b'\t' => (column / width + 1) * width,
         _ => column + 1,
     })
 }
 
-impl Shift {
+impl IndentShift {
     /// Added lines that already use the file's own kind of blank were not damaged, and stay.
     pub(crate) fn applies_to(&self, added: &[&HunkLine<'_>]) -> bool {
-        let any = |blank: u8| added.iter().any(|line| indent(&line.text).contains(&blank));
+        let any = |blank: u8| {
+            added
+                .iter()
+                .any(|line| leading_blanks(&line.text).contains(&blank))
+        };
         match self {
             Self::Same => false,
             Self::Deeper(_) | Self::Shallower(_) | Self::LostBlank { .. } | Self::ToSpaces(_) => true,
@@ -145,8 +154,8 @@ impl Shift {
     }
 
     /// An added line under the rule; none when the rule cannot hold for it.
-    pub(crate) fn apply(&self, text: &[u8]) -> Option<Vec<u8>> {
-        let blanks = indent(text);
+    pub(crate) fn apply_to(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let blanks = leading_blanks(text);
         let rest = text.get(blanks.len()..).unwrap_or_default();
         let converts = matches!(self, Self::ToTabs(_) | Self::ToSpaces(_));
         if rest.is_empty() && !converts {
@@ -157,7 +166,7 @@ impl Shift {
             Self::Deeper(extra) => Some([extra, text].concat()),
             Self::Shallower(extra) => text.strip_prefix(extra.as_slice()).map(<[u8]>::to_vec),
             Self::ToTabs(width) => {
-                let columns = columns(blanks, *width);
+                let columns = count_columns(blanks, *width);
                 let mut out = vec![b'\t'; columns / width];
                 out.resize(out.len() + columns % width, b' ');
                 out.extend_from_slice(rest);
@@ -168,7 +177,7 @@ impl Shift {
             Self::LostBlank { bare } if blanks.is_empty() => (!bare).then(|| text.to_vec()),
             Self::LostBlank { .. } => Some([b" ", text].concat()),
             Self::ToSpaces(width) => {
-                let mut out = vec![b' '; columns(blanks, *width)];
+                let mut out = vec![b' '; count_columns(blanks, *width)];
                 out.extend_from_slice(rest);
                 Some(out)
             }

@@ -4,19 +4,19 @@
 
 use std::collections::HashMap;
 
-use super::key::{Level, key};
+use super::key::{MatchLevel, line_key};
 use crate::Refusal;
-use crate::budget::Budget;
+use crate::budget::WorkBudget;
 use crate::parse::HunkLine;
-use crate::text::Line;
+use crate::text::TextLine;
 
 /// Tables by rung, each made when it is first needed.
 #[derive(Default)]
-pub(crate) struct Index {
-    tables: HashMap<Level, Table>,
+pub(crate) struct LineIndex {
+    tables: HashMap<MatchLevel, LineTable>,
 }
 
-struct Table {
+struct LineTable {
     numbers: HashMap<Box<[u8]>, u32>,
     /// The number of each line of the file.
     lines: Vec<u32>,
@@ -24,63 +24,68 @@ struct Table {
     places: Vec<Vec<u32>>,
 }
 
-impl Index {
+impl LineIndex {
     /// The starts at which these lines stand in the file, ascending.
-    pub(crate) fn find(
+    pub(crate) fn find_runs(
         &mut self,
-        level: Level,
-        lines: &[Line<'_>],
+        level: MatchLevel,
+        lines: &[TextLine<'_>],
         old: &[&HunkLine<'_>],
-        budget: &mut Budget,
+        budget: &mut WorkBudget,
     ) -> Result<Vec<usize>, Refusal> {
-        let table = self.table(level, lines, budget)?;
+        let table = self.table_for(level, lines, budget)?;
         budget.spend(old.len())?;
         let mut wanted = Vec::with_capacity(old.len());
         for line in old {
-            match table.numbers.get(key(level, &line.text).as_ref()) {
+            match table.numbers.get(line_key(level, &line.text).as_ref()) {
                 Some(number) => wanted.push(*number),
                 None => return Ok(Vec::new()),
             }
         }
-        table.search(&wanted, budget)
+        table.search_from_rarest(&wanted, budget)
     }
 
     /// The lines of the file that are equal to `text` on this rung.
     pub(crate) fn places_of(
         &mut self,
-        level: Level,
-        lines: &[Line<'_>],
+        level: MatchLevel,
+        lines: &[TextLine<'_>],
         text: &[u8],
-        budget: &mut Budget,
+        budget: &mut WorkBudget,
     ) -> Result<&[u32], Refusal> {
-        let table = self.table(level, lines, budget)?;
-        let number = table.numbers.get(key(level, text).as_ref());
+        let table = self.table_for(level, lines, budget)?;
+        let number = table.numbers.get(line_key(level, text).as_ref());
         Ok(number
             .and_then(|number| table.places.get(*number as usize))
             .map(Vec::as_slice)
             .unwrap_or_default())
     }
 
-    fn table(&mut self, level: Level, lines: &[Line<'_>], budget: &mut Budget) -> Result<&Table, Refusal> {
+    fn table_for(
+        &mut self,
+        level: MatchLevel,
+        lines: &[TextLine<'_>],
+        budget: &mut WorkBudget,
+    ) -> Result<&LineTable, Refusal> {
         if !self.tables.contains_key(&level) {
             budget.spend(lines.len())?;
         }
         Ok(self
             .tables
             .entry(level)
-            .or_insert_with(|| Table::new(level, lines)))
+            .or_insert_with(|| LineTable::new(level, lines)))
     }
 }
 
-impl Table {
-    fn new(level: Level, lines: &[Line<'_>]) -> Self {
+impl LineTable {
+    fn new(level: MatchLevel, lines: &[TextLine<'_>]) -> Self {
         let mut table = Self {
             numbers: HashMap::new(),
             lines: Vec::with_capacity(lines.len()),
             places: Vec::new(),
         };
         for (at, line) in (0u32..).zip(lines) {
-            let key = key(level, line.text);
+            let key = line_key(level, line.text);
             let number = match table.numbers.get(key.as_ref()) {
                 Some(number) => *number,
                 None => {
@@ -99,7 +104,7 @@ impl Table {
     }
 
     /// Starts from the wanted line that is rarest in the file.
-    fn search(&self, wanted: &[u32], budget: &mut Budget) -> Result<Vec<usize>, Refusal> {
+    fn search_from_rarest(&self, wanted: &[u32], budget: &mut WorkBudget) -> Result<Vec<usize>, Refusal> {
         let places = |number: &u32| {
             self.places
                 .get(*number as usize)

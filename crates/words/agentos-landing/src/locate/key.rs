@@ -4,11 +4,11 @@
 
 use std::borrow::Cow;
 
-use crate::text::{indent, trim, trim_end};
+use crate::text::{leading_blanks, trim, trim_end};
 
 /// The rungs, strictest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Level {
+pub(crate) enum MatchLevel {
     /// Equal.
     Exact,
     /// Equal but for blanks at the end.
@@ -21,7 +21,7 @@ pub(crate) enum Level {
     Typography,
 }
 
-impl Level {
+impl MatchLevel {
     /// All, strictest first.
     pub(crate) const ALL: [Self; 5] = [
         Self::Exact,
@@ -33,29 +33,31 @@ impl Level {
 }
 
 /// The part of a line that must be equal on this rung.
-pub(crate) fn key(level: Level, text: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn line_key(level: MatchLevel, text: &[u8]) -> Cow<'_, [u8]> {
     match level {
-        Level::Exact => Cow::Borrowed(text),
-        Level::Trailing => Cow::Borrowed(trim_end(text)),
-        Level::Indent => Cow::Borrowed(trim(text)),
-        Level::Blanks => collapse(Cow::Borrowed(trim(text))),
-        Level::Typography => {
-            let plain = plain(text);
-            collapse(Cow::Owned(trim(&plain).to_vec()))
+        MatchLevel::Exact => Cow::Borrowed(text),
+        MatchLevel::Trailing => Cow::Borrowed(trim_end(text)),
+        MatchLevel::Indent => Cow::Borrowed(trim(text)),
+        MatchLevel::Blanks => collapse_blanks(Cow::Borrowed(trim(text))),
+        MatchLevel::Typography => {
+            let plain = replace_typography(text);
+            collapse_blanks(Cow::Owned(trim(&plain).to_vec()))
         }
     }
 }
 
 /// The indentation as this rung sees it.
-pub(crate) fn indentation(level: Level, text: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn indent_key(level: MatchLevel, text: &[u8]) -> Cow<'_, [u8]> {
     match level {
-        Level::Exact | Level::Trailing | Level::Indent | Level::Blanks => Cow::Borrowed(indent(text)),
-        Level::Typography => Cow::Owned(indent(&plain(text)).to_vec()),
+        MatchLevel::Exact | MatchLevel::Trailing | MatchLevel::Indent | MatchLevel::Blanks => {
+            Cow::Borrowed(leading_blanks(text))
+        }
+        MatchLevel::Typography => Cow::Owned(leading_blanks(&replace_typography(text)).to_vec()),
     }
 }
 
 /// Runs of blanks as one space.
-fn collapse(text: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+fn collapse_blanks(text: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
     let tidy = text.windows(2).all(|pair| !pair.iter().all(blank)) && !text.contains(&b'\t');
     if tidy {
@@ -69,7 +71,7 @@ fn collapse(text: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
 }
 
 /// Typographic characters as plain ones. Bytes that are not UTF-8 stay as they are.
-fn plain(text: &[u8]) -> Cow<'_, [u8]> {
+fn replace_typography(text: &[u8]) -> Cow<'_, [u8]> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
@@ -109,19 +111,19 @@ mod tests {
     #[test]
     fn each_rung_forgives_its_own_difference_and_no_other() {
         let cases = [
-            ("a = 1", "a = 1", Level::Exact),
-            ("a = 1  ", "a = 1", Level::Trailing),
-            ("\ta = 1", "a = 1", Level::Indent),
-            ("a  = 1", "a = 1", Level::Blanks),
+            ("a = 1", "a = 1", MatchLevel::Exact),
+            ("a = 1  ", "a = 1", MatchLevel::Trailing),
+            ("\ta = 1", "a = 1", MatchLevel::Indent),
+            ("a  = 1", "a = 1", MatchLevel::Blanks),
             (
                 "say \u{201c}a\u{201d}\u{a0}\u{2014} b",
                 "say \"a\" - b",
-                Level::Typography,
+                MatchLevel::Typography,
             ),
         ];
         for (a, b, first) in cases {
-            for level in Level::ALL {
-                let equal = key(level, a.as_bytes()) == key(level, b.as_bytes());
+            for level in MatchLevel::ALL {
+                let equal = line_key(level, a.as_bytes()) == line_key(level, b.as_bytes());
                 assert_eq!(equal, level >= first, "{a:?} and {b:?} at {level:?}");
             }
         }

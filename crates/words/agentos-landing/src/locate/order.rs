@@ -2,22 +2,22 @@
 //!
 //! Owns: which places go with the other hunks, and what the stated lines may decide. Never: picks one of two.
 
-use super::{Miss, Place, Sought};
+use super::{HunkPlace, PlaceMiss, SoughtHunk};
 use crate::Refusal;
-use crate::budget::Budget;
+use crate::budget::WorkBudget;
 
 /// Lines that one place takes: nothing of another hunk may be in `core`, and only context in the rest.
 #[derive(Clone, Copy)]
-struct Span {
+struct LineSpan {
     start: usize,
     core_start: usize,
     core_end: usize,
     end: usize,
 }
 
-fn span(one: &Sought<'_, '_>, start: usize) -> Span {
+fn hunk_span(one: &SoughtHunk<'_, '_>, start: usize) -> LineSpan {
     let end = start + one.old.len();
-    Span {
+    LineSpan {
         start,
         core_start: start + one.lead,
         core_end: end.saturating_sub(one.trail),
@@ -26,43 +26,43 @@ fn span(one: &Sought<'_, '_>, start: usize) -> Span {
 }
 
 /// `b` may stand below `a`.
-fn follows(a: Span, b: Span) -> bool {
+fn may_follow(a: LineSpan, b: LineSpan) -> bool {
     b.start >= a.core_end && b.core_start >= a.end
 }
 
 /// True when places at these starts do not touch each other's changes, in whatever order they come.
-pub(crate) fn disjoint(sought: &[Sought<'_, '_>], starts: &[usize]) -> bool {
+pub(crate) fn are_disjoint(sought: &[SoughtHunk<'_, '_>], starts: &[usize]) -> bool {
     let placed: Vec<(usize, usize)> = starts.iter().copied().enumerate().collect();
-    disjoint_of(sought, &placed)
+    are_some_disjoint(sought, &placed)
 }
 
 /// The same for some of the hunks: each its number and its start.
-pub(crate) fn disjoint_of(sought: &[Sought<'_, '_>], placed: &[(usize, usize)]) -> bool {
-    let mut spans: Vec<Span> = placed
+pub(crate) fn are_some_disjoint(sought: &[SoughtHunk<'_, '_>], placed: &[(usize, usize)]) -> bool {
+    let mut spans: Vec<LineSpan> = placed
         .iter()
-        .filter_map(|(at, start)| Some(span(sought.get(*at)?, *start)))
+        .filter_map(|(at, start)| Some(hunk_span(sought.get(*at)?, *start)))
         .collect();
     spans.sort_by_key(|span| (span.core_start, span.core_end));
     spans
         .windows(2)
-        .all(|pair| matches!(pair, [a, b] if follows(*a, *b)))
+        .all(|pair| matches!(pair, [a, b] if may_follow(*a, *b)))
 }
 
 /// Chooses the places of all hunks from their candidates.
-pub(crate) fn settle(
-    sought: &[Sought<'_, '_>],
-    found: &[Vec<Place>],
+pub(crate) fn choose_places(
+    sought: &[SoughtHunk<'_, '_>],
+    found: &[Vec<HunkPlace>],
     length: usize,
-    budget: &mut Budget,
-) -> Result<Vec<Result<Place, Miss>>, Refusal> {
+    budget: &mut WorkBudget,
+) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
     if found.iter().any(Vec::is_empty) {
         return Ok(sought
             .iter()
             .zip(found)
-            .map(|(one, places)| alone(one, places, length))
+            .map(|(one, places)| place_alone(one, places, length))
             .collect());
     }
-    if let Some(stated) = coherent(sought, found) {
+    if let Some(stated) = places_as_stated(sought, found) {
         return Ok(stated.into_iter().map(Ok).collect());
     }
     let one_part = sought
@@ -77,29 +77,29 @@ pub(crate) fn settle(
 
 /// Hunks of one part: they stand in the file in the order of the answer, or in that of their lines.
 fn within_part(
-    sought: &[Sought<'_, '_>],
-    found: &[Vec<Place>],
-    budget: &mut Budget,
-) -> Result<Vec<Result<Place, Miss>>, Refusal> {
+    sought: &[SoughtHunk<'_, '_>],
+    found: &[Vec<HunkPlace>],
+    budget: &mut WorkBudget,
+) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
     let answer: Vec<usize> = (0..sought.len()).collect();
-    let by_answer = feasible(sought, found, &answer, budget)?;
+    let by_answer = feasible_candidates(sought, found, &answer, budget)?;
     let by_lines = match order_of_lines(sought) {
-        Some(order) if order != answer => Some(feasible(sought, found, &order, budget)?),
+        Some(order) if order != answer => Some(feasible_candidates(sought, found, &order, budget)?),
         Some(_) | None => None,
     };
-    Ok(choose(sought, found, by_answer, by_lines))
+    Ok(choose_placement(sought, found, by_answer, by_lines))
 }
 
 /// Hunks of several parts: a model writes those in any order, so the order of the answer decides nothing between them.
 /// Their stated lines may, where all have one; else each part must have its places by itself.
 fn across_parts(
-    sought: &[Sought<'_, '_>],
-    found: &[Vec<Place>],
-    budget: &mut Budget,
-) -> Result<Vec<Result<Place, Miss>>, Refusal> {
+    sought: &[SoughtHunk<'_, '_>],
+    found: &[Vec<HunkPlace>],
+    budget: &mut WorkBudget,
+) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
     if let Some(order) = order_of_lines(sought) {
-        let by_lines = feasible(sought, found, &order, budget)?;
-        return Ok(choose(sought, found, by_lines, None));
+        let by_lines = feasible_candidates(sought, found, &order, budget)?;
+        return Ok(choose_placement(sought, found, by_lines, None));
     }
     let mut chosen = Vec::with_capacity(sought.len());
     let mut rest = found;
@@ -112,44 +112,48 @@ fn across_parts(
         .iter()
         .map(|one| one.as_ref().ok().map(|place| place.start))
         .collect();
-    if places.is_some_and(|starts| !disjoint(sought, &starts)) {
+    if places.is_some_and(|starts| !are_disjoint(sought, &starts)) {
         return Ok(found
             .iter()
-            .map(|places| Err(Miss::Overlap(starts(places))))
+            .map(|places| Err(PlaceMiss::Overlap(shown_starts(places))))
             .collect());
     }
     Ok(chosen)
 }
 
 /// A file with a hunk that is nowhere does not land; the others are judged alone, for the report.
-fn alone(one: &Sought<'_, '_>, places: &[Place], length: usize) -> Result<Place, Miss> {
+fn place_alone(
+    one: &SoughtHunk<'_, '_>,
+    places: &[HunkPlace],
+    length: usize,
+) -> Result<HunkPlace, PlaceMiss> {
     match places {
         [only] => Ok(only.clone()),
-        [] if one.old.is_empty() && length > 0 => Err(Miss::Nothing),
-        [] => Err(Miss::Nowhere),
-        several => Err(Miss::Several(starts(several))),
+        [] if one.old.is_empty() && length > 0 => Err(PlaceMiss::NoOldLines),
+        [] => Err(PlaceMiss::Nowhere),
+        several => Err(PlaceMiss::Several(shown_starts(several))),
     }
 }
 
-fn starts(places: &[Place]) -> Vec<usize> {
+fn shown_starts(places: &[HunkPlace]) -> Vec<usize> {
     /// More candidates than this help nobody.
     const SHOWN: usize = 16;
     places.iter().map(|place| place.start).take(SHOWN).collect()
 }
 
 /// Every hunk has a candidate at its stated line, and these do not overlap.
-fn coherent(sought: &[Sought<'_, '_>], found: &[Vec<Place>]) -> Option<Vec<Place>> {
+fn places_as_stated(sought: &[SoughtHunk<'_, '_>], found: &[Vec<HunkPlace>]) -> Option<Vec<HunkPlace>> {
     let mut places = Vec::with_capacity(sought.len());
     for (one, candidates) in sought.iter().zip(found) {
         let stated = one.stated?;
         places.push(candidates.iter().find(|place| place.start == stated)?.clone());
     }
     let starts: Vec<usize> = places.iter().map(|place| place.start).collect();
-    disjoint(sought, &starts).then_some(places)
+    are_disjoint(sought, &starts).then_some(places)
 }
 
 /// The order of the stated lines, where all are stated and differ.
-fn order_of_lines(sought: &[Sought<'_, '_>]) -> Option<Vec<usize>> {
+fn order_of_lines(sought: &[SoughtHunk<'_, '_>]) -> Option<Vec<usize>> {
     let mut stated = sought
         .iter()
         .enumerate()
@@ -162,23 +166,23 @@ fn order_of_lines(sought: &[Sought<'_, '_>]) -> Option<Vec<usize>> {
 
 /// For each hunk the candidates that take part in some placement of all hunks in this order; none when there
 /// is no such placement.
-fn feasible(
-    sought: &[Sought<'_, '_>],
-    found: &[Vec<Place>],
+fn feasible_candidates(
+    sought: &[SoughtHunk<'_, '_>],
+    found: &[Vec<HunkPlace>],
     order: &[usize],
-    budget: &mut Budget,
-) -> Result<Option<Vec<Vec<Place>>>, Refusal> {
+    budget: &mut WorkBudget,
+) -> Result<Option<Vec<Vec<HunkPlace>>>, Refusal> {
     budget.spend(found.iter().map(Vec::len).sum::<usize>() * 2)?;
     let nothing = Vec::new();
     let candidates = |at: usize| found.get(at).unwrap_or(&nothing);
-    let mut earliest: Vec<Option<Span>> = vec![None; sought.len()];
-    let mut above: Option<Span> = None;
+    let mut earliest: Vec<Option<LineSpan>> = vec![None; sought.len()];
+    let mut above: Option<LineSpan> = None;
     for at in order {
         let Some(one) = sought.get(*at) else { continue };
         let first = candidates(*at)
             .iter()
-            .map(|place| span(one, place.start))
-            .find(|this| above.is_none_or(|above| follows(above, *this)));
+            .map(|place| hunk_span(one, place.start))
+            .find(|this| above.is_none_or(|above| may_follow(above, *this)));
         let Some(first) = first else {
             return Ok(None);
         };
@@ -187,21 +191,21 @@ fn feasible(
         }
         above = Some(first);
     }
-    let mut kept: Vec<Vec<Place>> = vec![Vec::new(); sought.len()];
-    let mut below: Option<Span> = None;
+    let mut kept: Vec<Vec<HunkPlace>> = vec![Vec::new(); sought.len()];
+    let mut below: Option<LineSpan> = None;
     for at in order.iter().rev() {
         let Some(one) = sought.get(*at) else { continue };
         let above = earliest.get(*at).copied().flatten();
-        let fits: Vec<Place> = candidates(*at)
+        let fits: Vec<HunkPlace> = candidates(*at)
             .iter()
             .filter(|place| {
-                let this = span(one, place.start);
-                above.is_none_or(|above| follows(above, this))
-                    && below.is_none_or(|below| follows(this, below))
+                let this = hunk_span(one, place.start);
+                above.is_none_or(|above| may_follow(above, this))
+                    && below.is_none_or(|below| may_follow(this, below))
             })
             .cloned()
             .collect();
-        below = fits.last().map(|place| span(one, place.start));
+        below = fits.last().map(|place| hunk_span(one, place.start));
         if let Some(slot) = kept.get_mut(*at) {
             *slot = fits;
         }
@@ -210,44 +214,47 @@ fn feasible(
 }
 
 /// Takes the one placement that the order leaves, if the two orders do not contradict each other.
-fn choose(
-    sought: &[Sought<'_, '_>],
-    found: &[Vec<Place>],
-    by_answer: Option<Vec<Vec<Place>>>,
-    by_lines: Option<Option<Vec<Vec<Place>>>>,
-) -> Vec<Result<Place, Miss>> {
-    let answer = by_answer.as_deref().and_then(single);
-    let lines = by_lines.as_ref().and_then(Option::as_deref).and_then(single);
-    let all_alone = single(found);
-    let lines_allow = |places: &[Place]| match by_lines.as_ref().and_then(Option::as_deref) {
+fn choose_placement(
+    sought: &[SoughtHunk<'_, '_>],
+    found: &[Vec<HunkPlace>],
+    by_answer: Option<Vec<Vec<HunkPlace>>>,
+    by_lines: Option<Option<Vec<Vec<HunkPlace>>>>,
+) -> Vec<Result<HunkPlace, PlaceMiss>> {
+    let answer = by_answer.as_deref().and_then(only_candidates);
+    let lines = by_lines
+        .as_ref()
+        .and_then(Option::as_deref)
+        .and_then(only_candidates);
+    let all_alone = only_candidates(found);
+    let lines_allow = |places: &[HunkPlace]| match by_lines.as_ref().and_then(Option::as_deref) {
         Some(kept) => places.iter().zip(kept).all(|(place, kept)| kept.contains(place)),
         None => true,
     };
     match (answer, lines) {
-        (Some(places), None) if lines_allow(&places) => ok(places),
-        (Some(a), Some(b)) if a == b => ok(a),
-        (None, Some(places)) if by_answer.is_none() => ok(places),
+        (Some(places), None) if lines_allow(&places) => all_placed(places),
+        (Some(a), Some(b)) if a == b => all_placed(a),
+        (None, Some(places)) if by_answer.is_none() => all_placed(places),
         (None, None) if by_answer.is_none() && all_alone.is_some() => {
             let places = all_alone.unwrap_or_default();
             let at: Vec<usize> = places.iter().map(|place| place.start).collect();
-            if disjoint(sought, &at) {
-                return ok(places);
+            if are_disjoint(sought, &at) {
+                return all_placed(places);
             }
             found
                 .iter()
-                .map(|places| Err(Miss::Overlap(starts(places))))
+                .map(|places| Err(PlaceMiss::Overlap(shown_starts(places))))
                 .collect()
         }
-        (Some(_) | None, Some(_) | None) => undecided(found, by_answer),
+        (Some(_) | None, Some(_) | None) => report_undecided(found, by_answer),
     }
 }
 
-fn ok(places: Vec<Place>) -> Vec<Result<Place, Miss>> {
+fn all_placed(places: Vec<HunkPlace>) -> Vec<Result<HunkPlace, PlaceMiss>> {
     places.into_iter().map(Ok).collect()
 }
 
 /// The one candidate of each, if each has one.
-fn single(found: &[Vec<Place>]) -> Option<Vec<Place>> {
+fn only_candidates(found: &[Vec<HunkPlace>]) -> Option<Vec<HunkPlace>> {
     found
         .iter()
         .map(|places| match places.as_slice() {
@@ -257,15 +264,18 @@ fn single(found: &[Vec<Place>]) -> Option<Vec<Place>> {
         .collect()
 }
 
-fn undecided(found: &[Vec<Place>], by_answer: Option<Vec<Vec<Place>>>) -> Vec<Result<Place, Miss>> {
+fn report_undecided(
+    found: &[Vec<HunkPlace>],
+    by_answer: Option<Vec<Vec<HunkPlace>>>,
+) -> Vec<Result<HunkPlace, PlaceMiss>> {
     let overlap = by_answer.is_none();
     let left = by_answer.unwrap_or_else(|| found.to_vec());
     left.iter()
         .zip(found)
         .map(|(left, all)| match left.as_slice() {
             [only] => Ok(only.clone()),
-            _ if overlap && all.len() == 1 => Err(Miss::Overlap(starts(all))),
-            _ => Err(Miss::Several(starts(all))),
+            _ if overlap && all.len() == 1 => Err(PlaceMiss::Overlap(shown_starts(all))),
+            _ => Err(PlaceMiss::Several(shown_starts(all))),
         })
         .collect()
 }

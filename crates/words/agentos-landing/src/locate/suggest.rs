@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Level, Sought, Target};
+use super::{MatchLevel, SoughtHunk, TargetFile};
 use crate::Refusal;
-use crate::budget::Budget;
+use crate::budget::WorkBudget;
 
 /// Lines that stand at more places than this say nothing.
 const COMMON: usize = 16;
@@ -14,10 +14,10 @@ const COMMON: usize = 16;
 const LOOKED_AT: usize = 200;
 
 /// The likeliest starts (0 is the first line), best first, at most three.
-pub(crate) fn suggest(
-    target: &mut Target<'_>,
-    one: &Sought<'_, '_>,
-    budget: &mut Budget,
+pub(crate) fn suggest_places(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    budget: &mut WorkBudget,
 ) -> Result<Vec<usize>, Refusal> {
     let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
     for (offset, line) in one.old.iter().enumerate().take(LOOKED_AT) {
@@ -26,7 +26,7 @@ pub(crate) fn suggest(
         }
         let places = target
             .index
-            .places_of(Level::Typography, &target.lines, &line.text, budget)?;
+            .places_of(MatchLevel::Typography, &target.lines, &line.text, budget)?;
         budget.spend(places.len().min(COMMON) + 1)?;
         if places.len() > COMMON {
             continue;

@@ -5,33 +5,37 @@
 
 use std::borrow::Cow;
 
-use super::cursor::fence;
-use super::model::{Body, FileEdit, Hunk, Name, Parsed, Stated};
-use super::owner::Owner;
-use super::pair::paired;
-use super::title::{Title, fence_title, title};
-use crate::text::{Eol, Line, trim, trim_end};
+use super::cursor::parse_fence;
+use super::model::{EditBody, FileEdit, HeaderName, Hunk, ParsedAnswer, StatedLines};
+use super::owner::LineOwner;
+use super::pair::pair_lines;
+use super::title::{PathTitle, fence_title, read_title};
+use crate::text::{LineEnding, TextLine, trim, trim_end};
 use crate::{Dialect, Refusal, RefusalCode};
 
 /// Reads every block, and takes its lines away from what other dialects may read.
 pub(super) fn parse<'a>(
-    lines: &mut [Line<'a>],
-    owners: &[Owner],
-    parsed: &mut Parsed<'a>,
+    lines: &mut [TextLine<'a>],
+    owners: &[LineOwner],
+    parsed: &mut ParsedAnswer<'a>,
 ) -> Result<(), Refusal> {
     let mut at = 0;
     let mut last: Option<(usize, Vec<u8>)> = None;
     while at < lines.len() {
-        let ours = matches!(owners.get(at), Some(Owner::Free | Owner::Block));
-        let Some(length) = lines.get(at).filter(|_| ours).and_then(|line| opens(line.text)) else {
+        let ours = matches!(owners.get(at), Some(LineOwner::Free | LineOwner::Block));
+        let Some(length) = lines
+            .get(at)
+            .filter(|_| ours)
+            .and_then(|line| opening_marks(line.text))
+        else {
             at += 1;
             continue;
         };
-        let (middle, end) = sound_borders(lines, at, length)?;
+        let (middle, end) = find_clear_borders(lines, at, length)?;
         let creates = middle == at + 1;
         let path = match path_above(lines, at) {
             // A word alone on a line is a path only if it is there; a new file needs a surer name.
-            Some(title) if title.sure || !creates => title.path,
+            Some(title) if title.is_certain || !creates => title.path,
             Some(_) | None => match &last {
                 // Blocks in a row are of one file, as long as nothing but fences is between them.
                 Some((from, path)) if only_fences(lines, *from, at) => path.clone(),
@@ -44,10 +48,10 @@ pub(super) fn parse<'a>(
                 }
             },
         };
-        parsed.files.push(block(lines, at, middle, end, &path));
+        parsed.files.push(read_block(lines, at, middle, end, &path));
         last = Some((end + 1, path));
         for line in lines.get_mut(at..=end).unwrap_or_default() {
-            *line = blank();
+            *line = blank_line();
         }
         at = end + 1;
     }
@@ -55,30 +59,30 @@ pub(super) fn parse<'a>(
 }
 
 /// The last line of the block that begins here, if it has one.
-pub(super) fn end_of(lines: &[Line<'_>], at: usize) -> Option<usize> {
-    let length = lines.get(at).and_then(|line| opens(line.text))?;
-    sound_borders(lines, at, length).ok().map(|(_, end)| end)
+pub(super) fn block_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
+    let length = lines.get(at).and_then(|line| opening_marks(line.text))?;
+    find_clear_borders(lines, at, length).ok().map(|(_, end)| end)
 }
 
 /// The lines of the divider and of the end.
-fn sound_borders(lines: &[Line<'_>], at: usize, length: usize) -> Result<(usize, usize), Refusal> {
-    borders(lines, at, Some(length)).or_else(|strict| {
+fn find_clear_borders(lines: &[TextLine<'_>], at: usize, length: usize) -> Result<(usize, usize), Refusal> {
+    find_borders(lines, at, Some(length)).or_else(|strict| {
         // Marks of differing lengths, where they can be read in one way.
-        borders(lines, at, None).map_err(|_| strict)
+        find_borders(lines, at, None).map_err(|_| strict)
     })
 }
 
 /// A line that says nothing, in the place of one that was read.
-pub(super) fn blank<'a>() -> Line<'a> {
-    Line {
+pub(super) fn blank_line<'a>() -> TextLine<'a> {
+    TextLine {
         text: b"",
-        eol: Eol::Lf,
+        eol: LineEnding::Lf,
         full: b"\n",
     }
 }
 
 /// How many marks an opening line has.
-pub(super) fn opens(text: &[u8]) -> Option<usize> {
+pub(super) fn opening_marks(text: &[u8]) -> Option<usize> {
     let text = trim_end(text);
     [
         (b'<', b" SEARCH".as_slice()),
@@ -86,10 +90,10 @@ pub(super) fn opens(text: &[u8]) -> Option<usize> {
         (b'-', b" SEARCH"),
     ]
     .iter()
-    .find_map(|(mark, word)| marks(text, *mark, word))
+    .find_map(|(mark, word)| count_marks(text, *mark, word))
 }
 
-fn closes(text: &[u8], length: Option<usize>) -> bool {
+fn is_end_line(text: &[u8], length: Option<usize>) -> bool {
     let text = trim_end(text);
     [
         (b'>', b" REPLACE".as_slice()),
@@ -97,20 +101,20 @@ fn closes(text: &[u8], length: Option<usize>) -> bool {
         (b'+', b" REPLACE"),
     ]
     .iter()
-    .any(|(mark, word)| fits(marks(text, *mark, word), length))
+    .any(|(mark, word)| matches_count(count_marks(text, *mark, word), length))
 }
 
 /// The wanted number of marks, or any.
-fn fits(found: Option<usize>, wanted: Option<usize>) -> bool {
+fn matches_count(found: Option<usize>, wanted: Option<usize>) -> bool {
     found.is_some() && (wanted.is_none() || found == wanted)
 }
 
-fn divides(text: &[u8], length: Option<usize>) -> bool {
-    fits(marks(trim_end(text), b'=', b""), length)
+fn is_divider(text: &[u8], length: Option<usize>) -> bool {
+    matches_count(count_marks(trim_end(text), b'=', b""), length)
 }
 
 /// Five to nine marks, then this word in any case, maybe with a colon.
-fn marks(text: &[u8], mark: u8, word: &[u8]) -> Option<usize> {
+fn count_marks(text: &[u8], mark: u8, word: &[u8]) -> Option<usize> {
     let count = text.iter().take_while(|byte| **byte == mark).count();
     let rest = text.get(count..)?;
     let rest = rest
@@ -121,21 +125,25 @@ fn marks(text: &[u8], mark: u8, word: &[u8]) -> Option<usize> {
 }
 
 /// The divider and the end that marks of this length, or of any, give.
-fn borders(lines: &[Line<'_>], start: usize, length: Option<usize>) -> Result<(usize, usize), Refusal> {
+fn find_borders(
+    lines: &[TextLine<'_>],
+    start: usize,
+    length: Option<usize>,
+) -> Result<(usize, usize), Refusal> {
     let malformed = |what: &str| Err(Refusal::new(RefusalCode::Malformed, what));
     let mut middle = None;
     for (at, line) in lines.iter().enumerate().skip(start + 1) {
-        if divides(line.text, length) {
+        if is_divider(line.text, length) {
             if middle.is_some() {
                 return malformed("a search/replace block has two dividers: it can be read in two ways");
             }
             middle = Some(at);
-        } else if closes(line.text, length) {
+        } else if is_end_line(line.text, length) {
             return match middle {
                 Some(middle) => Ok((middle, at)),
                 None => malformed("a search/replace block has no divider"),
             };
-        } else if opens(line.text).is_some() {
+        } else if opening_marks(line.text).is_some() {
             return malformed("a search/replace block begins inside another one");
         }
     }
@@ -143,37 +151,37 @@ fn borders(lines: &[Line<'_>], start: usize, length: Option<usize>) -> Result<(u
 }
 
 /// The path on the fence or on the nearest line above that says something.
-fn path_above(lines: &[Line<'_>], start: usize) -> Option<Title> {
+fn path_above(lines: &[TextLine<'_>], start: usize) -> Option<PathTitle> {
     /// A path stands close to its block.
     const REACH: usize = 4;
     for line in lines.get(..start)?.iter().rev().take(REACH) {
         if line.text.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        match fence(trim_end(line.text)) {
+        match parse_fence(trim_end(line.text)) {
             Some(fence) if fence.info.is_empty() => continue,
             Some(fence) => match fence_title(fence.info) {
                 Some(title) => return Some(title),
                 None => continue,
             },
-            None => return title(line.text),
+            None => return read_title(line.text),
         }
     }
     None
 }
 
-fn only_fences(lines: &[Line<'_>], from: usize, to: usize) -> bool {
+fn only_fences(lines: &[TextLine<'_>], from: usize, to: usize) -> bool {
     lines
         .get(from..to)
         .unwrap_or_default()
         .iter()
-        .all(|line| line.text.iter().all(u8::is_ascii_whitespace) || fence(line.text).is_some())
+        .all(|line| line.text.iter().all(u8::is_ascii_whitespace) || parse_fence(line.text).is_some())
 }
 
 /// `:start_line:7`, maybe `:end_line:9`, and a rule below, as some agents write above the search text: the line, and
 /// where the text begins.
-fn line_note(lines: &[Line<'_>], from: usize, to: usize) -> (Stated, usize) {
-    let mut stated = Stated::default();
+fn read_line_note(lines: &[TextLine<'_>], from: usize, to: usize) -> (StatedLines, usize) {
+    let mut stated = StatedLines::default();
     let text = |at: usize| lines.get(at).filter(|_| at < to).map(|line| trim_end(line.text));
     let mut at = from;
     while let Some(line) = text(at) {
@@ -194,11 +202,17 @@ fn line_note(lines: &[Line<'_>], from: usize, to: usize) -> (Stated, usize) {
     if at > from && ruled {
         (stated, at + 1)
     } else {
-        (Stated::default(), from)
+        (StatedLines::default(), from)
     }
 }
 
-fn block<'a>(lines: &[Line<'a>], start: usize, middle: usize, end: usize, path: &[u8]) -> FileEdit<'a> {
+fn read_block<'a>(
+    lines: &[TextLine<'a>],
+    start: usize,
+    middle: usize,
+    end: usize,
+    path: &[u8],
+) -> FileEdit<'a> {
     let texts = |from: usize, to: usize| -> Vec<&[u8]> {
         lines
             .get(from..to)
@@ -207,22 +221,22 @@ fn block<'a>(lines: &[Line<'a>], start: usize, middle: usize, end: usize, path: 
             .map(|line| line.text)
             .collect()
     };
-    let (stated, first) = line_note(lines, start + 1, middle);
+    let (stated, first) = read_line_note(lines, start + 1, middle);
     let search = texts(first, middle);
     let replace = texts(middle + 1, end);
     let mut edit = FileEdit::new(Dialect::SearchReplace);
-    edit.old = Name::Written(path.to_vec());
-    edit.new = Name::Written(path.to_vec());
+    edit.old = HeaderName::Written(path.to_vec());
+    edit.new = HeaderName::Written(path.to_vec());
     // A rule of the file may stand where the divider does, and the divider be left out.
     let divider = lines
         .get(middle)
         .map(|line| line.text)
         .filter(|_| !replace.is_empty());
     let below = divider.into_iter().chain(replace.iter().copied());
-    edit.body = Body::Hunks(vec![Hunk {
+    edit.body = EditBody::Hunks(vec![Hunk {
         stated,
-        goes_on: below.map(Cow::Borrowed).collect(),
-        lines: paired(&search, &replace),
+        continuation: below.map(Cow::Borrowed).collect(),
+        lines: pair_lines(&search, &replace),
         ..Hunk::default()
     }]);
     edit

@@ -2,21 +2,21 @@
 //!
 //! Owns: margins and fences. Never: knows a dialect.
 
-use crate::text::{Eol, Line, is_blank, trim_end};
+use crate::text::{LineEnding, TextLine, is_blank, trim_end};
 
 /// The lines of an answer.
 #[derive(Debug)]
-pub(crate) struct Cursor<'l, 'a> {
-    lines: &'l [Line<'a>],
+pub(crate) struct LineCursor<'l, 'a> {
+    lines: &'l [TextLine<'a>],
     /// The next line.
     pub at: usize,
     /// What stands before every line of the part being read.
     pub margin: &'a [u8],
 }
 
-impl<'l, 'a> Cursor<'l, 'a> {
+impl<'l, 'a> LineCursor<'l, 'a> {
     /// At the start of the answer.
-    pub(crate) fn new(lines: &'l [Line<'a>]) -> Self {
+    pub(crate) fn new(lines: &'l [TextLine<'a>]) -> Self {
         Self {
             lines,
             at: 0,
@@ -25,23 +25,25 @@ impl<'l, 'a> Cursor<'l, 'a> {
     }
 
     /// True at the end.
-    pub(crate) fn done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.at >= self.lines.len()
     }
 
     /// True when the last line has no line ending.
-    pub(crate) fn unended(&self) -> bool {
-        self.lines.last().is_some_and(|line| line.eol == Eol::Missing)
+    pub(crate) fn lacks_final_newline(&self) -> bool {
+        self.lines
+            .last()
+            .is_some_and(|line| line.eol == LineEnding::Missing)
     }
 
     /// Line `index` as it stands.
-    pub(crate) fn raw(&self, index: usize) -> Option<&'a [u8]> {
+    pub(crate) fn raw_line(&self, index: usize) -> Option<&'a [u8]> {
         self.lines.get(index).map(|line| line.text)
     }
 
     /// Line `index` without the margin. A blank line may have lost it; any other line without it is none.
     pub(crate) fn line(&self, index: usize) -> Option<&'a [u8]> {
-        let text = self.raw(index)?;
+        let text = self.raw_line(index)?;
         match text.strip_prefix(self.margin) {
             Some(rest) => Some(rest),
             None if trim_end(text).len() < self.margin.len() && self.margin.starts_with(trim_end(text)) => {
@@ -52,8 +54,10 @@ impl<'l, 'a> Cursor<'l, 'a> {
     }
 
     /// True when line `index` ends in carriage return and line feed.
-    pub(crate) fn cr(&self, index: usize) -> bool {
-        self.lines.get(index).is_some_and(|line| line.eol == Eol::CrLf)
+    pub(crate) fn ends_in_cr(&self, index: usize) -> bool {
+        self.lines
+            .get(index)
+            .is_some_and(|line| line.eol == LineEnding::CrLf)
     }
 }
 
@@ -68,7 +72,7 @@ pub(crate) fn split_margin(text: &[u8]) -> (&[u8], &[u8]) {
 
 /// A fence: how many marks, and what follows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fence<'a> {
+pub(crate) struct CodeFence<'a> {
     /// The mark, a backtick or a tilde.
     pub mark: u8,
     /// How many.
@@ -78,14 +82,14 @@ pub(crate) struct Fence<'a> {
 }
 
 /// Reads a fence line: three or more backticks or tildes. An opening fence of backticks has none in its info.
-pub(crate) fn fence(text: &[u8]) -> Option<Fence<'_>> {
+pub(crate) fn parse_fence(text: &[u8]) -> Option<CodeFence<'_>> {
     let mark = *text.first()?;
     if mark != b'`' && mark != b'~' {
         return None;
     }
     let count = text.iter().take_while(|byte| **byte == mark).count();
     let info = text.get(count..)?;
-    (count >= 3 && !info.contains(&b'`')).then_some(Fence {
+    (count >= 3 && !info.contains(&b'`')).then_some(CodeFence {
         mark,
         count,
         info: crate::text::trim(info),
@@ -93,7 +97,7 @@ pub(crate) fn fence(text: &[u8]) -> Option<Fence<'_>> {
 }
 
 /// True when `text` closes `open`.
-pub(crate) fn closes(open: &Fence<'_>, text: &[u8]) -> bool {
-    fence(text)
+pub(crate) fn closes_fence(open: &CodeFence<'_>, text: &[u8]) -> bool {
+    parse_fence(text)
         .is_some_and(|close| close.mark == open.mark && close.count >= open.count && close.info.is_empty())
 }

@@ -4,11 +4,11 @@
 
 use std::borrow::Cow;
 
-use super::cursor::{Cursor, fence, split_margin};
-use super::hunk::header;
-use super::model::{Body, FileEdit, Hunk, HunkLine, Mark, Name, Parsed, repair};
-use super::owner::Owner;
-use crate::text::{Eol, Line, trim};
+use super::cursor::{LineCursor, parse_fence, split_margin};
+use super::hunk::parse_header;
+use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, new_repair};
+use super::owner::LineOwner;
+use crate::text::{LineEnding, TextLine, trim};
 use crate::{Dialect, Refusal, RefusalCode};
 
 const BEGIN: &[u8] = b"*** Begin Patch";
@@ -16,42 +16,42 @@ const END: &[u8] = b"*** End Patch";
 
 /// Reads every envelope, and takes its lines away from what other dialects may read.
 pub(super) fn parse<'a>(
-    lines: &mut [Line<'a>],
-    owners: &[Owner],
-    parsed: &mut Parsed<'a>,
+    lines: &mut [TextLine<'a>],
+    owners: &[LineOwner],
+    parsed: &mut ParsedAnswer<'a>,
 ) -> Result<(), Refusal> {
     let mut at = 0;
     let mut in_diff = false;
     while at < lines.len() {
         let line = lines.get(at).map(|line| line.text).unwrap_or_default();
-        in_diff = (in_diff && fence(line).is_none()) || begins_diff(lines, at);
+        in_diff = (in_diff && parse_fence(line).is_none()) || begins_diff(lines, at);
         let (margin, text) = split_margin(line);
         let begins = trim(text) == BEGIN;
         // A file may have such a line, and a diff of it show it.
         let context = in_diff && !margin.is_empty();
-        let ours = matches!(owners.get(at), Some(Owner::Free | Owner::Envelope));
+        let ours = matches!(owners.get(at), Some(LineOwner::Free | LineOwner::Envelope));
         if !ours || context || (!begins && file_line(text).is_none()) {
             at += 1;
             continue;
         }
         let end = {
-            let mut cursor = Cursor::new(lines);
+            let mut cursor = LineCursor::new(lines);
             cursor.margin = margin;
             cursor.at = if begins { at + 1 } else { at };
             let first = parsed.files.len();
-            envelope(&mut cursor, begins, parsed)?;
+            read_envelope(&mut cursor, begins, parsed)?;
             if !begins {
                 check_cut(&cursor, parsed)?;
             }
             for edit in parsed.files.iter_mut().skip(first) {
-                edit.margin = !margin.is_empty();
+                edit.has_margin = !margin.is_empty();
             }
             cursor.at
         };
         for line in lines.get_mut(at..end).unwrap_or_default() {
-            *line = Line {
+            *line = TextLine {
                 text: b"",
-                eol: Eol::Lf,
+                eol: LineEnding::Lf,
                 full: b"\n",
             };
         }
@@ -61,19 +61,19 @@ pub(super) fn parse<'a>(
 }
 
 /// A line that begins an envelope, or a file of one.
-pub(super) fn opens(text: &[u8]) -> bool {
+pub(super) fn opens_envelope(text: &[u8]) -> bool {
     trim(text) == BEGIN || file_line(text).is_some()
 }
 
 /// The line that ends an envelope.
-pub(super) fn closes(text: &[u8]) -> bool {
+pub(super) fn closes_envelope(text: &[u8]) -> bool {
     trim(text) == END
 }
 
 /// An envelope behind a margin may be a quotation: beside edits in another dialect it is not read.
-pub(super) fn check_margins(parsed: &Parsed<'_>) -> Result<(), Refusal> {
+pub(super) fn check_margins(parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
     let other = |edit: &FileEdit<'_>| edit.dialect != Dialect::PatchEnvelope;
-    let quoted = parsed.files.iter().any(|edit| edit.margin);
+    let quoted = parsed.files.iter().any(|edit| edit.has_margin);
     if !quoted || !parsed.files.iter().any(other) {
         return Ok(());
     }
@@ -82,12 +82,12 @@ pub(super) fn check_margins(parsed: &Parsed<'_>) -> Result<(), Refusal> {
 }
 
 /// The answer ends in a changed line that has no line ending, or in an open fence, and no end line is expected.
-fn check_cut(cursor: &Cursor<'_, '_>, parsed: &Parsed<'_>) -> Result<(), Refusal> {
+fn check_cut(cursor: &LineCursor<'_, '_>, parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
     let last = parsed.files.last().and_then(|edit| edit.hunks().last());
     let changes = last
         .and_then(|hunk| hunk.lines.last())
-        .is_some_and(|line| line.mark != Mark::Context);
-    if cursor.done() && cursor.unended() && changes {
+        .is_some_and(|line| line.mark != LineMark::Context);
+    if cursor.is_done() && cursor.lacks_final_newline() && changes {
         return Err(
             malformed("the answer ends inside a hunk: it may have been cut off")
                 .hint("end the patch with `*** End Patch`"),
@@ -97,23 +97,23 @@ fn check_cut(cursor: &Cursor<'_, '_>, parsed: &Parsed<'_>) -> Result<(), Refusal
 }
 
 /// The header of a unified diff.
-fn begins_diff(lines: &[Line<'_>], at: usize) -> bool {
+fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
     let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
     starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
 }
 
-enum Kind {
+enum FileVerb {
     Add,
     Update,
     Delete,
 }
 
-fn file_line(line: &[u8]) -> Option<(Kind, &[u8])> {
+fn file_line(line: &[u8]) -> Option<(FileVerb, &[u8])> {
     let rest = line.strip_prefix(b"*** ")?;
     [
-        (b"Add File:".as_slice(), Kind::Add),
-        (b"Update File:", Kind::Update),
-        (b"Delete File:", Kind::Delete),
+        (b"Add File:".as_slice(), FileVerb::Add),
+        (b"Update File:", FileVerb::Update),
+        (b"Delete File:", FileVerb::Delete),
     ]
     .into_iter()
     .find_map(|(label, kind)| Some((kind, trim(rest.strip_prefix(label)?))))
@@ -124,7 +124,11 @@ fn malformed(what: &str) -> Refusal {
 }
 
 /// Reads up to the end line, or without a begin line up to a fence or the end.
-fn envelope<'a>(cursor: &mut Cursor<'_, 'a>, begun: bool, parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
+fn read_envelope<'a>(
+    cursor: &mut LineCursor<'_, 'a>,
+    begun: bool,
+    parsed: &mut ParsedAnswer<'a>,
+) -> Result<(), Refusal> {
     let first = parsed.files.len();
     loop {
         let Some(line) = cursor.line(cursor.at) else {
@@ -149,8 +153,9 @@ fn envelope<'a>(cursor: &mut Cursor<'_, 'a>, begun: bool, parsed: &mut Parsed<'a
             continue;
         }
         // A closed fence: nothing was cut off, whether the end line is there or not.
-        let closes = fence(line).is_some_and(|fence| fence.info.is_empty()) && parsed.files.len() > first;
-        if closes || (!begun && fence(line).is_some()) {
+        let closes =
+            parse_fence(line).is_some_and(|fence| fence.info.is_empty()) && parsed.files.len() > first;
+        if closes || (!begun && parse_fence(line).is_some()) {
             return Ok(());
         }
         let Some((kind, path)) = file_line(line) else {
@@ -161,46 +166,50 @@ fn envelope<'a>(cursor: &mut Cursor<'_, 'a>, begun: bool, parsed: &mut Parsed<'a
             };
         };
         cursor.at += 1;
-        parsed.files.push(file(cursor, kind, path)?);
+        parsed.files.push(read_file(cursor, kind, path)?);
     }
 }
 
-fn file<'a>(cursor: &mut Cursor<'_, 'a>, kind: Kind, path: &[u8]) -> Result<FileEdit<'a>, Refusal> {
+fn read_file<'a>(
+    cursor: &mut LineCursor<'_, 'a>,
+    kind: FileVerb,
+    path: &[u8],
+) -> Result<FileEdit<'a>, Refusal> {
     let mut edit = FileEdit::new(Dialect::PatchEnvelope);
-    edit.old = Name::Written(path.to_vec());
-    edit.new = Name::Written(path.to_vec());
+    edit.old = HeaderName::Written(path.to_vec());
+    edit.new = HeaderName::Written(path.to_vec());
     match kind {
-        Kind::Add => {
+        FileVerb::Add => {
             edit.create = true;
-            edit.body = Body::Hunks(vec![added(cursor)?]);
+            edit.body = EditBody::Hunks(vec![read_added_file(cursor)?]);
         }
-        Kind::Delete => edit.delete = true,
-        Kind::Update => {
+        FileVerb::Delete => edit.delete = true,
+        FileVerb::Update => {
             if let Some(to) = cursor
                 .line(cursor.at)
                 .and_then(|line| line.strip_prefix(b"*** Move to:"))
             {
                 edit.extended.from = Some(path.to_vec());
                 edit.extended.to = Some(trim(to).to_vec());
-                edit.new = Name::Written(trim(to).to_vec());
+                edit.new = HeaderName::Written(trim(to).to_vec());
                 cursor.at += 1;
             }
-            let hunks = hunks(cursor)?;
+            let hunks = read_hunks(cursor)?;
             if hunks.is_empty() && edit.extended.to.is_none() {
                 return Err(malformed("an update of the patch has no hunk"));
             }
-            edit.body = Body::Hunks(hunks);
+            edit.body = EditBody::Hunks(hunks);
         }
     }
     Ok(edit)
 }
 
 /// True for a line that ends the body of a file.
-fn ends(line: &[u8]) -> bool {
-    line.starts_with(b"*** ") || fence(line).is_some()
+fn ends_body(line: &[u8]) -> bool {
+    line.starts_with(b"*** ") || parse_fence(line).is_some()
 }
 
-fn added<'a>(cursor: &mut Cursor<'_, 'a>) -> Result<Hunk<'a>, Refusal> {
+fn read_added_file<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Hunk<'a>, Refusal> {
     let mut hunk = Hunk::default();
     while let Some(line) = cursor.line(cursor.at) {
         if line.is_empty() {
@@ -217,28 +226,28 @@ fn added<'a>(cursor: &mut Cursor<'_, 'a>) -> Result<Hunk<'a>, Refusal> {
             }
             break;
         }
-        if ends(line) {
+        if ends_body(line) {
             break;
         }
         let Some(text) = line.strip_prefix(b"+") else {
             return Err(malformed("a line of an added file does not begin with `+`"));
         };
-        hunk.lines.push(line_of(Mark::Add, text));
+        hunk.lines.push(hunk_line(LineMark::Add, text));
         cursor.at += 1;
     }
     Ok(hunk)
 }
 
-fn line_of(mark: Mark, text: &[u8]) -> HunkLine<'_> {
+fn hunk_line(mark: LineMark, text: &[u8]) -> HunkLine<'_> {
     HunkLine {
         mark,
         text: Cow::Borrowed(text),
         cr: false,
-        bare: false,
+        no_newline: false,
     }
 }
 
-fn hunks<'a>(cursor: &mut Cursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refusal> {
+fn read_hunks<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refusal> {
     let mut hunks: Vec<Hunk<'a>> = Vec::new();
     let mut open = Hunk::default();
     while let Some(line) = cursor.line(cursor.at) {
@@ -247,12 +256,12 @@ fn hunks<'a>(cursor: &mut Cursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refusal> {
             cursor.at += 1;
             continue;
         }
-        if ends(line) {
+        if ends_body(line) {
             break;
         }
         cursor.at += 1;
-        if let Some((stated, anchor)) = line.starts_with(b"@@").then(|| header(line)).flatten() {
-            close(&mut open, &mut hunks);
+        if let Some((stated, anchor)) = line.starts_with(b"@@").then(|| parse_header(line)).flatten() {
+            close_hunk(&mut open, &mut hunks);
             open.stated = stated;
             if !anchor.is_empty() {
                 open.anchors.push(Cow::Borrowed(anchor));
@@ -262,7 +271,7 @@ fn hunks<'a>(cursor: &mut Cursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refusal> {
         body_line(&mut open, line);
     }
     let headed = !open.anchors.is_empty() || open.stated.old_start.is_some();
-    close(&mut open, &mut hunks);
+    close_hunk(&mut open, &mut hunks);
     if headed && !open.anchors.is_empty() {
         return Err(malformed("a hunk has no lines").hint("the answer may have been cut off"));
     }
@@ -270,16 +279,16 @@ fn hunks<'a>(cursor: &mut Cursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refusal> {
 }
 
 /// Files a hunk away. A header line without a body is one more anchor of the next hunk.
-fn close<'a>(open: &mut Hunk<'a>, hunks: &mut Vec<Hunk<'a>>) {
+fn close_hunk<'a>(open: &mut Hunk<'a>, hunks: &mut Vec<Hunk<'a>>) {
     while open
         .lines
         .last()
-        .is_some_and(|line| line.mark == Mark::Context && line.text.is_empty() && line.bare)
+        .is_some_and(|line| line.mark == LineMark::Context && line.text.is_empty() && line.no_newline)
     {
         open.lines.pop();
     }
     for line in &mut open.lines {
-        line.bare = false;
+        line.no_newline = false;
     }
     if !open.lines.is_empty() {
         hunks.push(std::mem::take(open));
@@ -288,20 +297,20 @@ fn close<'a>(open: &mut Hunk<'a>, hunks: &mut Vec<Hunk<'a>>) {
 
 fn body_line<'a>(open: &mut Hunk<'a>, line: &'a [u8]) {
     let parsed = match line.split_first() {
-        Some((b' ', text)) => line_of(Mark::Context, text),
-        Some((b'+', text)) => line_of(Mark::Add, text),
-        Some((b'-', text)) => line_of(Mark::Remove, text),
+        Some((b' ', text)) => hunk_line(LineMark::Context, text),
+        Some((b'+', text)) => hunk_line(LineMark::Add, text),
+        Some((b'-', text)) => hunk_line(LineMark::Remove, text),
         // An empty line without its blank: marked until it is known not to be a gap at the end.
         None => HunkLine {
-            bare: true,
-            ..line_of(Mark::Context, line)
+            no_newline: true,
+            ..hunk_line(LineMark::Context, line)
         },
         Some(_) => {
-            open.repairs.push(repair(
+            open.repairs.push(new_repair(
                 "missing-mark",
                 "a line without a mark in front was read as context",
             ));
-            line_of(Mark::Context, line)
+            hunk_line(LineMark::Context, line)
         }
     };
     open.lines.push(parsed);

@@ -2,13 +2,13 @@
 //!
 //! Owns: reading one such line. Never: takes one that says another thing than the line before it said.
 
-use super::model::Extended;
+use super::model::GitHeaders;
 use super::name::plain_name;
 use crate::text::trim;
 use crate::{Refusal, RefusalCode};
 
 /// The lines say something by themselves: without a hunk they are an edit.
-pub(super) fn says_something(extended: &Extended) -> bool {
+pub(super) fn says_something(extended: &GitHeaders) -> bool {
     extended.new_file.is_some()
         || extended.deleted.is_some()
         || extended.new_mode.is_some()
@@ -17,29 +17,29 @@ pub(super) fn says_something(extended: &Extended) -> bool {
 }
 
 /// Reads a line; false when it is none of these.
-pub(super) fn extended_line(extended: &mut Extended, line: &[u8]) -> Result<bool, Refusal> {
+pub(super) fn extended_line(extended: &mut GitHeaders, line: &[u8]) -> Result<bool, Refusal> {
     let text = |rest: &[u8]| String::from_utf8_lossy(trim(rest)).into_owned();
     let name = |rest: &[u8]| {
         plain_name(rest)
             .ok_or_else(|| Refusal::new(RefusalCode::Malformed, "a name in a diff header cannot be read"))
     };
     if let Some(rest) = line.strip_prefix(b"new file mode ") {
-        set(&mut extended.new_file, text(rest))?;
+        set_once(&mut extended.new_file, text(rest))?;
     } else if let Some(rest) = line.strip_prefix(b"deleted file mode ") {
-        set(&mut extended.deleted, text(rest))?;
+        set_once(&mut extended.deleted, text(rest))?;
     } else if let Some(rest) = line.strip_prefix(b"old mode ") {
-        set(&mut extended.old_mode, text(rest))?;
+        set_once(&mut extended.old_mode, text(rest))?;
     } else if let Some(rest) = line.strip_prefix(b"new mode ") {
-        set(&mut extended.new_mode, text(rest))?;
+        set_once(&mut extended.new_mode, text(rest))?;
     } else if let Some(rest) = line.strip_prefix(b"rename from ") {
-        set(&mut extended.from, name(rest)?)?;
+        set_once(&mut extended.from, name(rest)?)?;
     } else if let Some(rest) = line.strip_prefix(b"rename to ") {
-        set(&mut extended.to, name(rest)?)?;
+        set_once(&mut extended.to, name(rest)?)?;
     } else if let Some(rest) = line.strip_prefix(b"copy from ") {
         extended.copy = true;
-        set(&mut extended.from, name(rest)?)?;
+        set_once(&mut extended.from, name(rest)?)?;
     } else if let Some(rest) = line.strip_prefix(b"copy to ") {
-        set(&mut extended.to, name(rest)?)?;
+        set_once(&mut extended.to, name(rest)?)?;
     } else if let Some(rest) = line.strip_prefix(b"index ") {
         index_line(extended, &text(rest))?;
     } else {
@@ -49,7 +49,7 @@ pub(super) fn extended_line(extended: &mut Extended, line: &[u8]) -> Result<bool
 }
 
 /// A header says each thing once, or the same thing again.
-fn set<T: PartialEq>(slot: &mut Option<T>, value: T) -> Result<(), Refusal> {
+fn set_once<T: PartialEq>(slot: &mut Option<T>, value: T) -> Result<(), Refusal> {
     if slot.as_ref().is_some_and(|old| *old != value) {
         return Err(Refusal::new(
             RefusalCode::Malformed,
@@ -60,18 +60,18 @@ fn set<T: PartialEq>(slot: &mut Option<T>, value: T) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn index_line(extended: &mut Extended, rest: &str) -> Result<(), Refusal> {
+fn index_line(extended: &mut GitHeaders, rest: &str) -> Result<(), Refusal> {
     let mut words = rest.split_whitespace();
     let ids = words.next().and_then(|ids| ids.split_once(".."));
     let is_id = |id: &str| (4..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     if let Some((old, new)) = ids.filter(|(old, new)| is_id(old) && is_id(new)) {
-        set(
+        set_once(
             &mut extended.index,
             (old.to_ascii_lowercase(), new.to_ascii_lowercase()),
         )?;
     }
     match words.next() {
-        Some(mode) => set(&mut extended.index_mode, mode.to_owned()),
+        Some(mode) => set_once(&mut extended.index_mode, mode.to_owned()),
         None => Ok(()),
     }
 }

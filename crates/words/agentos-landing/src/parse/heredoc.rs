@@ -4,34 +4,36 @@
 
 use std::borrow::Cow;
 
-use super::cursor::{closes, fence};
-use super::model::{Body, FileEdit, HunkLine, Mark, Name, Parsed};
-use super::owner::Owner;
-use crate::budget::Budget;
-use crate::text::{Eol, Line, trim};
+use super::cursor::{closes_fence, parse_fence};
+use super::model::{EditBody, FileEdit, HeaderName, HunkLine, LineMark, ParsedAnswer};
+use super::owner::LineOwner;
+use crate::budget::WorkBudget;
+use crate::text::{LineEnding, TextLine, trim};
 use crate::{Dialect, Refusal, RefusalCode};
 
 /// The lines of an answer that are commands which apply patch files.
 #[derive(Debug)]
-pub(super) struct Commands<'a> {
+pub(super) struct ApplyCommands<'a> {
     lines: Vec<&'a [u8]>,
 }
 
-impl<'a> Commands<'a> {
+impl<'a> ApplyCommands<'a> {
     /// Finds them.
-    pub(super) fn of(lines: &[Line<'a>]) -> Self {
+    pub(super) fn find_in(lines: &[TextLine<'a>]) -> Self {
         const APPLY: [&[u8]; 4] = [b"git apply", b"git am", b"patch -", b"patch <"];
-        let applies = |text: &&[u8]| !has(text, b"<<") && APPLY.iter().any(|command| has(text, command));
+        let applies = |text: &&[u8]| {
+            !contains_word(text, b"<<") && APPLY.iter().any(|command| contains_word(text, command))
+        };
         Self {
             lines: lines.iter().map(|line| line.text).filter(applies).collect(),
         }
     }
 
     /// One of them applies this patch file.
-    pub(super) fn apply(&self, path: &[u8], budget: &mut Budget) -> Result<bool, Refusal> {
+    pub(super) fn applies(&self, path: &[u8], budget: &mut WorkBudget) -> Result<bool, Refusal> {
         for line in &self.lines {
             budget.spend(line.len())?;
-            if has(line, path) {
+            if contains_word(line, path) {
                 return Ok(true);
             }
         }
@@ -39,15 +41,19 @@ impl<'a> Commands<'a> {
     }
 }
 
-fn has(text: &[u8], word: &[u8]) -> bool {
+fn contains_word(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
 }
 
 /// Takes the shell away around each patch. Scripts that do anything else stay as they are.
-pub(super) fn patches(lines: &mut [Line<'_>], owners: &[Owner], budget: &mut Budget) -> Result<(), Refusal> {
-    let commands = Commands::of(lines);
-    for block in scripts(lines) {
-        if owners.get(block.open) != Some(&Owner::Free) {
+pub(super) fn unwrap_patches(
+    lines: &mut [TextLine<'_>],
+    owners: &[LineOwner],
+    budget: &mut WorkBudget,
+) -> Result<(), Refusal> {
+    let commands = ApplyCommands::find_in(lines);
+    for block in read_scripts(lines) {
+        if owners.get(block.open) != Some(&LineOwner::Free) {
             continue;
         }
         for path in block
@@ -55,8 +61,8 @@ pub(super) fn patches(lines: &mut [Line<'_>], owners: &[Owner], budget: &mut Bud
             .iter()
             .filter_map(|document| document.patch.as_ref())
         {
-            if !commands.apply(path, budget)? {
-                return Err(patch_file(path));
+            if !commands.applies(path, budget)? {
+                return Err(patch_file_refusal(path));
             }
         }
         if block.documents.iter().all(|document| document.file.is_none()) {
@@ -67,7 +73,7 @@ pub(super) fn patches(lines: &mut [Line<'_>], owners: &[Owner], budget: &mut Bud
 }
 
 /// Returns the refusal of a patch that may be a file, or the change itself.
-pub(super) fn patch_file(path: &[u8]) -> Refusal {
+pub(super) fn patch_file_refusal(path: &[u8]) -> Refusal {
     let path = crate::text::excerpt(path, 200);
     let message = format!("the patch below `{path}` could be that file, or the change itself");
     Refusal::new(RefusalCode::Ambiguous, message).hint(
@@ -76,12 +82,12 @@ pub(super) fn patch_file(path: &[u8]) -> Refusal {
 }
 
 /// The lines of the files that the script in the fence at `open` writes.
-pub(super) fn written(lines: &[Line<'_>], open: usize, close: usize) -> Vec<(usize, usize)> {
+pub(super) fn written_bodies(lines: &[TextLine<'_>], open: usize, close: usize) -> Vec<(usize, usize)> {
     let shell = lines
         .get(open)
-        .and_then(|line| fence(line.text))
+        .and_then(|line| parse_fence(line.text))
         .is_some_and(|fence| is_shell(fence.info));
-    let documents = shell.then(|| script(lines, open + 1, close)).flatten();
+    let documents = shell.then(|| read_script(lines, open + 1, close)).flatten();
     documents
         .unwrap_or_default()
         .iter()
@@ -91,45 +97,45 @@ pub(super) fn written(lines: &[Line<'_>], open: usize, close: usize) -> Vec<(usi
 }
 
 /// Reads the files that scripts write, where the answer has no other edits: else they may be examples.
-pub(crate) fn files<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) {
-    for block in scripts(lines) {
+pub(crate) fn read_files<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) {
+    for block in read_scripts(lines) {
         for document in &block.documents {
             if let Some(path) = &document.file {
                 let body = lines.get(document.from..document.to).unwrap_or_default();
-                parsed.files.push(file(body, path));
+                parsed.files.push(whole_file(body, path));
             }
         }
     }
 }
 
 /// A shell command writes a file, in a script that is not read.
-pub(crate) fn unread(lines: &[Line<'_>]) -> bool {
-    blocks(lines).any(|(open, close)| {
+pub(crate) fn has_unread_script(lines: &[TextLine<'_>]) -> bool {
+    shell_blocks(lines).any(|(open, close)| {
         let mut body = lines.get(open + 1..close).unwrap_or_default().iter();
-        body.any(|line| writes(trim(line.text))) && script(lines, open + 1, close).is_none()
+        body.any(|line| writes_file(trim(line.text))) && read_script(lines, open + 1, close).is_none()
     })
 }
 
 /// `cat > file <<EOF`, `tee file <<EOF`.
-fn writes(text: &[u8]) -> bool {
+fn writes_file(text: &[u8]) -> bool {
     let redirects = text.starts_with(b"tee ") || (text.starts_with(b"cat ") && text.contains(&b'>'));
     redirects && text.windows(2).any(|pair| pair == b"<<")
 }
 
 /// A block of shell commands, with its fences.
-struct Script {
+struct ShellScript {
     open: usize,
     close: usize,
-    documents: Vec<Document>,
+    documents: Vec<HereDocument>,
 }
 
 /// Where each block of shell commands begins and ends.
-fn blocks<'l>(lines: &'l [Line<'_>]) -> impl Iterator<Item = (usize, usize)> + 'l {
+fn shell_blocks<'l>(lines: &'l [TextLine<'_>]) -> impl Iterator<Item = (usize, usize)> + 'l {
     let mut at = 0;
     let fences = std::iter::from_fn(move || {
-        let (open, fence) = (at..lines.len()).find_map(|at| Some((at, fence(lines.get(at)?.text)?)))?;
+        let (open, fence) = (at..lines.len()).find_map(|at| Some((at, parse_fence(lines.get(at)?.text)?)))?;
         let rest = lines.get(open + 1..)?;
-        let length = rest.iter().position(|line| closes(&fence, line.text));
+        let length = rest.iter().position(|line| closes_fence(&fence, line.text));
         let close = open + 1 + length.unwrap_or(rest.len());
         at = close + 1;
         Some((open, close, fence))
@@ -139,19 +145,19 @@ fn blocks<'l>(lines: &'l [Line<'_>]) -> impl Iterator<Item = (usize, usize)> + '
         .map(|(open, close, _)| (open, close))
 }
 
-fn scripts(lines: &[Line<'_>]) -> Vec<Script> {
+fn read_scripts(lines: &[TextLine<'_>]) -> Vec<ShellScript> {
     let read = |(open, close)| {
-        Some(Script {
+        Some(ShellScript {
             open,
             close,
-            documents: script(lines, open + 1, close)?,
+            documents: read_script(lines, open + 1, close)?,
         })
     };
-    blocks(lines).filter_map(read).collect()
+    shell_blocks(lines).filter_map(read).collect()
 }
 
 /// A here-document: its body, and the file it writes, if that is what it does.
-struct Document {
+struct HereDocument {
     from: usize,
     to: usize,
     file: Option<Vec<u8>>,
@@ -164,7 +170,7 @@ fn is_shell(info: &[u8]) -> bool {
 }
 
 /// The documents of a script that does nothing but write and apply them.
-fn script(lines: &[Line<'_>], from: usize, to: usize) -> Option<Vec<Document>> {
+fn read_script(lines: &[TextLine<'_>], from: usize, to: usize) -> Option<Vec<HereDocument>> {
     const HARMLESS: [&[u8]; 6] = [
         b"#",
         b"git apply ",
@@ -178,14 +184,14 @@ fn script(lines: &[Line<'_>], from: usize, to: usize) -> Option<Vec<Document>> {
     while at < to {
         let text = trim(lines.get(at)?.text);
         at += 1;
-        let Some((command, word)) = opener(text) else {
+        let Some((command, word)) = split_opener(text) else {
             if text.is_empty() || HARMLESS.iter().any(|start| text.starts_with(start)) {
                 continue;
             }
             return None;
         };
         let length = lines.get(at..to)?.iter().position(|line| line.text == word)?;
-        let target = target(&command);
+        let target = written_path(&command);
         let first = lines
             .get(at..at + length)?
             .iter()
@@ -196,7 +202,7 @@ fn script(lines: &[Line<'_>], from: usize, to: usize) -> Option<Vec<Document>> {
             Some(file) => (Some(file), None),
             None => return None,
         };
-        documents.push(Document {
+        documents.push(HereDocument {
             from: at,
             to: at + length,
             file,
@@ -209,7 +215,7 @@ fn script(lines: &[Line<'_>], from: usize, to: usize) -> Option<Vec<Document>> {
 
 /// The command without its here-document, and the quoted word that ends it. An unquoted word lets the shell change
 /// the text.
-fn opener(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+fn split_opener(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let at = text.windows(2).position(|pair| pair == b"<<")?;
     let (before, rest) = (text.get(..at)?, trim(text.get(at + 2..)?));
     let quote = *rest.first().filter(|byte| matches!(byte, b'\'' | b'"'))?;
@@ -220,7 +226,7 @@ fn opener(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
 }
 
 /// The file that `cat > file` or `tee file` writes.
-fn target(command: &[u8]) -> Option<Vec<u8>> {
+fn written_path(command: &[u8]) -> Option<Vec<u8>> {
     let text = String::from_utf8_lossy(command).into_owned();
     let words: Vec<&str> = text.split_whitespace().collect();
     let file = match words.as_slice() {
@@ -239,48 +245,48 @@ fn begins_edit(line: &[u8]) -> bool {
 }
 
 /// Leaves of the block nothing but its patches, each in a fence of its own.
-fn leave_patches(lines: &mut [Line<'_>], script: &Script) {
+fn leave_patches(lines: &mut [TextLine<'_>], script: &ShellScript) {
     let mut at = script.open;
     for document in &script.documents {
-        blank(lines, at, document.from);
-        put(lines, document.from.saturating_sub(1), b"```diff");
-        put(lines, document.to, b"```");
+        blank_lines(lines, at, document.from);
+        put_line(lines, document.from.saturating_sub(1), b"```diff");
+        put_line(lines, document.to, b"```");
         at = document.to + 1;
     }
-    blank(lines, at, script.close + 1);
+    blank_lines(lines, at, script.close + 1);
 }
 
-fn put(lines: &mut [Line<'_>], at: usize, text: &'static [u8]) {
+fn put_line(lines: &mut [TextLine<'_>], at: usize, text: &'static [u8]) {
     if let Some(line) = lines.get_mut(at) {
-        *line = Line {
+        *line = TextLine {
             text,
-            eol: Eol::Lf,
+            eol: LineEnding::Lf,
             full: text,
         };
     }
 }
 
-fn blank(lines: &mut [Line<'_>], from: usize, to: usize) {
+fn blank_lines(lines: &mut [TextLine<'_>], from: usize, to: usize) {
     let to = to.min(lines.len());
     for line in lines.get_mut(from..to).unwrap_or_default() {
-        *line = Line {
+        *line = TextLine {
             text: b"",
-            eol: Eol::Lf,
+            eol: LineEnding::Lf,
             full: b"\n",
         };
     }
 }
 
-fn file<'a>(lines: &[Line<'a>], path: &[u8]) -> FileEdit<'a> {
+fn whole_file<'a>(lines: &[TextLine<'a>], path: &[u8]) -> FileEdit<'a> {
     let mut edit = FileEdit::new(Dialect::WholeFile);
-    edit.old = Name::Written(path.to_vec());
-    edit.new = Name::Written(path.to_vec());
+    edit.old = HeaderName::Written(path.to_vec());
+    edit.new = HeaderName::Written(path.to_vec());
     let lines = lines.iter().map(|line| HunkLine {
-        mark: Mark::Add,
+        mark: LineMark::Add,
         text: Cow::Borrowed(line.text),
         cr: false,
-        bare: false,
+        no_newline: false,
     });
-    edit.body = Body::Whole(lines.collect());
+    edit.body = EditBody::Whole(lines.collect());
     edit
 }

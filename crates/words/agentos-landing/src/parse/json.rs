@@ -7,11 +7,11 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cursor::{Fence, closes, fence};
-use super::model::{Body, FileEdit, Hunk, Inline, Name, Parsed};
-use super::owner::Owner;
-use super::pair::paired;
-use crate::text::{Eol, Line, is_blank, lines};
+use super::cursor::{CodeFence, closes_fence, parse_fence};
+use super::model::{EditBody, FileEdit, HeaderName, Hunk, ParsedAnswer, TextReplacement};
+use super::owner::LineOwner;
+use super::pair::pair_lines;
+use crate::text::{LineEnding, TextLine, is_blank, split_lines};
 use crate::{Dialect, Refusal, RefusalCode};
 
 /// One edit: a text of the file and what takes its place.
@@ -36,30 +36,30 @@ pub struct JsonEdits {
 
 /// Reads the answer if it is JSON as a whole, and every fence that is.
 pub(super) fn parse<'a>(
-    all: &mut [Line<'a>],
-    owners: &[Owner],
-    parsed: &mut Parsed<'a>,
+    all: &mut [TextLine<'a>],
+    owners: &[LineOwner],
+    parsed: &mut ParsedAnswer<'a>,
 ) -> Result<(), Refusal> {
     let first = all
         .iter()
         .find(|line| !line.text.iter().all(u8::is_ascii_whitespace));
     if first.is_some_and(|line| crate::text::trim(line.text).starts_with(b"{")) {
-        return object(all, 0, all.len(), parsed);
+        return read_object(all, 0, all.len(), parsed);
     }
     if let Some((from, to)) = between_prose(all, owners) {
-        return object(all, from, to, parsed);
+        return read_object(all, from, to, parsed);
     }
     let mut at = 0;
     while let Some(line) = all.get(at) {
-        let free = owners.get(at) == Some(&Owner::Free);
+        let free = owners.get(at) == Some(&LineOwner::Free);
         at += 1;
-        let Some(open) = fence(line.text).filter(|open| free && is_json(open.info)) else {
+        let Some(open) = parse_fence(line.text).filter(|open| free && is_json(open.info)) else {
             continue;
         };
         let rest = all.get(at..).unwrap_or_default();
         let length = rest
             .iter()
-            .position(|line| closes(&open, line.text))
+            .position(|line| closes_fence(&open, line.text))
             .unwrap_or(rest.len());
         let begins = rest
             .iter()
@@ -67,7 +67,7 @@ pub(super) fn parse<'a>(
             .find(|line| !line.text.iter().all(u8::is_ascii_whitespace))
             .is_some_and(|line| crate::text::trim(line.text).starts_with(b"{"));
         if begins {
-            object(all, at, at + length, parsed)?;
+            read_object(all, at, at + length, parsed)?;
         }
         at += length + 1;
     }
@@ -81,7 +81,12 @@ fn is_json(info: &[u8]) -> bool {
 }
 
 /// Reads the objects that begin here. What has no `edits` is none of ours.
-fn object<'a>(all: &mut [Line<'a>], from: usize, to: usize, parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
+fn read_object<'a>(
+    all: &mut [TextLine<'a>],
+    from: usize,
+    to: usize,
+    parsed: &mut ParsedAnswer<'a>,
+) -> Result<(), Refusal> {
     let mut text = Vec::new();
     for line in all.get(from..to).unwrap_or_default() {
         line.write(&mut text);
@@ -91,10 +96,10 @@ fn object<'a>(all: &mut [Line<'a>], from: usize, to: usize, parsed: &mut Parsed<
         return Ok(());
     }
     let read = serde_json::from_slice(&text);
-    let one = read.or_else(|error| serde_json::from_slice(&mended(&text)).map_err(|_| error));
+    let one = read.or_else(|error| serde_json::from_slice(&repair_json(&text)).map_err(|_| error));
     let (answers, end): (Vec<JsonEdits>, usize) = match one {
         Ok(answer) => (vec![answer], to),
-        Err(error) => several(&text)
+        Err(error) => read_several(&text)
             .map(|(answers, lines)| (answers, from + lines))
             .ok_or_else(|| {
                 let message = format!(
@@ -105,12 +110,12 @@ fn object<'a>(all: &mut [Line<'a>], from: usize, to: usize, parsed: &mut Parsed<
             })?,
     };
     for edit in answers.iter().flat_map(|answer| &answer.edits) {
-        parsed.files.push(file(edit));
+        parsed.files.push(whole_edit(edit));
     }
     for line in all.get_mut(from..end).unwrap_or_default() {
-        *line = Line {
+        *line = TextLine {
             text: b"",
-            eol: Eol::Lf,
+            eol: LineEnding::Lf,
             full: b"\n",
         };
     }
@@ -118,7 +123,7 @@ fn object<'a>(all: &mut [Line<'a>], from: usize, to: usize, parsed: &mut Parsed<
 }
 
 /// Objects one after the other, and how many lines they take. What follows them on lines of its own is left to others.
-fn several(text: &[u8]) -> Option<(Vec<JsonEdits>, usize)> {
+fn read_several(text: &[u8]) -> Option<(Vec<JsonEdits>, usize)> {
     let mut stream = serde_json::Deserializer::from_slice(text).into_iter::<JsonEdits>();
     let mut answers = Vec::new();
     let mut end = 0;
@@ -130,12 +135,12 @@ fn several(text: &[u8]) -> Option<(Vec<JsonEdits>, usize)> {
     let own_line = rest.iter().find(|byte| !is_blank(**byte) && **byte != b'\r');
     let begins_another = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     let whole = own_line.is_none_or(|byte| *byte == b'\n') && !begins_another;
-    (whole && !answers.is_empty()).then(|| (answers, lines(read).len()))
+    (whole && !answers.is_empty()).then(|| (answers, split_lines(read).len()))
 }
 
 /// JSON as models write it by hand: line ends and tabs stand in strings as they are, and a comma after the last
 /// of a list. Both can be read in one way only.
-fn mended(text: &[u8]) -> Vec<u8> {
+fn repair_json(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
     for byte in text {
@@ -163,7 +168,7 @@ fn mended(text: &[u8]) -> Vec<u8> {
 }
 
 /// An object of edits begins here.
-pub(super) fn begins(all: &[Line<'_>], at: usize) -> bool {
+pub(super) fn begins_edits(all: &[TextLine<'_>], at: usize) -> bool {
     let rest = |index: usize| {
         all.get(index)
             .map(|line| crate::text::trim(line.text))
@@ -175,40 +180,45 @@ pub(super) fn begins(all: &[Line<'_>], at: usize) -> bool {
 }
 
 /// A block that is read as edits, or refused as such.
-pub(super) fn is_edits(open: &Fence<'_>, body: &[Line<'_>]) -> bool {
+pub(super) fn is_edits_block(open: &CodeFence<'_>, body: &[TextLine<'_>]) -> bool {
     let mut said = body
         .iter()
         .map(|line| crate::text::trim(line.text))
         .filter(|line| !line.is_empty());
-    let named = |line: &Line<'_>| line.text.windows(7).any(|window| window == b"\"edits\"");
+    let named = |line: &TextLine<'_>| line.text.windows(7).any(|window| window == b"\"edits\"");
     is_json(open.info) && said.next().is_some_and(|line| line.starts_with(b"{")) && body.iter().any(named)
 }
 
 /// Edits can be read here.
-pub(super) fn has_edits(body: &[Line<'_>]) -> bool {
+pub(super) fn has_edits(body: &[TextLine<'_>]) -> bool {
     let mut text = Vec::new();
     for line in body {
         line.write(&mut text);
     }
-    let read = serde_json::from_slice::<JsonEdits>(&text).or_else(|_| serde_json::from_slice(&mended(&text)));
+    let read =
+        serde_json::from_slice::<JsonEdits>(&text).or_else(|_| serde_json::from_slice(&repair_json(&text)));
     let one = read.is_ok_and(|answer| !answer.edits.is_empty());
-    one || several(&text).is_some_and(|(answers, _)| answers.iter().any(|answer| !answer.edits.is_empty()))
+    one || read_several(&text)
+        .is_some_and(|(answers, _)| answers.iter().any(|answer| !answer.edits.is_empty()))
 }
 
 /// The lines of an object that stands between prose: from the line that begins it to the last one that ends one.
-fn between_prose(all: &[Line<'_>], owners: &[Owner]) -> Option<(usize, usize)> {
-    let free = |at: &usize| owners.get(*at) == Some(&Owner::Free);
-    let from = (0..all.len()).find(|at| free(at) && begins(all, *at))?;
+fn between_prose(all: &[TextLine<'_>], owners: &[LineOwner]) -> Option<(usize, usize)> {
+    let free = |at: &usize| owners.get(*at) == Some(&LineOwner::Free);
+    let from = (0..all.len()).find(|at| free(at) && begins_edits(all, *at))?;
     let to = all
         .iter()
         .rposition(|line| crate::text::trim_end(line.text).ends_with(b"}"))?;
-    let fenced = all.get(..from)?.iter().any(|line| fence(line.text).is_some());
+    let fenced = all
+        .get(..from)?
+        .iter()
+        .any(|line| parse_fence(line.text).is_some());
     (from <= to && !fenced).then_some((from, to + 1))
 }
 
-fn file<'a>(edit: &JsonEdit) -> FileEdit<'a> {
+fn whole_edit<'a>(edit: &JsonEdit) -> FileEdit<'a> {
     let texts = |text: &str| -> Vec<Vec<u8>> {
-        lines(text.as_bytes())
+        split_lines(text.as_bytes())
             .iter()
             .map(|line| line.text.to_vec())
             .collect()
@@ -217,18 +227,18 @@ fn file<'a>(edit: &JsonEdit) -> FileEdit<'a> {
     let old: Vec<&[u8]> = search.iter().map(Vec::as_slice).collect();
     let new: Vec<&[u8]> = replace.iter().map(Vec::as_slice).collect();
     let mut out = FileEdit::new(Dialect::JsonEdits);
-    out.old = Name::Written(edit.path.clone().into_bytes());
-    out.new = Name::Written(edit.path.clone().into_bytes());
+    out.old = HeaderName::Written(edit.path.clone().into_bytes());
+    out.new = HeaderName::Written(edit.path.clone().into_bytes());
     let mut hunk = Hunk {
-        lines: paired(&old, &new),
+        lines: pair_lines(&old, &new),
         ..Hunk::default()
     };
     if !edit.search.is_empty() {
-        hunk.inline = Some(Inline {
+        hunk.inline = Some(TextReplacement {
             search: Cow::Owned(edit.search.clone().into_bytes()),
             replace: Cow::Owned(edit.replace.clone().into_bytes()),
         });
     }
-    out.body = Body::Hunks(vec![hunk]);
+    out.body = EditBody::Hunks(vec![hunk]);
     out
 }

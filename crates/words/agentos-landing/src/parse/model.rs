@@ -8,7 +8,7 @@ use crate::{Dialect, Repair};
 
 /// What a hunk line does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Mark {
+pub(crate) enum LineMark {
     /// Stays.
     Context,
     /// Goes.
@@ -21,36 +21,36 @@ pub(crate) enum Mark {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HunkLine<'a> {
     /// What it does.
-    pub mark: Mark,
+    pub mark: LineMark,
     /// The text without line ending.
     pub text: Cow<'a, [u8]>,
     /// The answer had a carriage return before the line feed.
     pub cr: bool,
     /// Followed by `\ No newline at end of file`.
-    pub bare: bool,
+    pub no_newline: bool,
 }
 
 impl HunkLine<'_> {
     /// True for a line the base must have.
     pub(crate) fn is_old(&self) -> bool {
         match self.mark {
-            Mark::Context | Mark::Remove => true,
-            Mark::Add => false,
+            LineMark::Context | LineMark::Remove => true,
+            LineMark::Add => false,
         }
     }
 
     /// True for a line the result has.
     pub(crate) fn is_new(&self) -> bool {
         match self.mark {
-            Mark::Context | Mark::Add => true,
-            Mark::Remove => false,
+            LineMark::Context | LineMark::Add => true,
+            LineMark::Remove => false,
         }
     }
 }
 
 /// Numbers of a hunk header, as far as they are given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Stated {
+pub(crate) struct StatedLines {
     /// First old line; 1 is the first.
     pub old_start: Option<u64>,
     /// Old lines.
@@ -63,7 +63,7 @@ pub(crate) struct Stated {
 
 /// A search text and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Inline<'a> {
+pub(crate) struct TextReplacement<'a> {
     /// What stands in the file, maybe as a part of a line.
     pub search: Cow<'a, [u8]>,
     /// What takes its place.
@@ -87,7 +87,7 @@ impl Eq for PartNumber {}
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hunk<'a> {
     /// Where it says it goes.
-    pub stated: Stated,
+    pub stated: StatedLines,
     /// Its lines.
     pub lines: Vec<HunkLine<'a>>,
     /// Lines that must stand somewhere above it, outermost first.
@@ -96,13 +96,13 @@ pub(crate) struct Hunk<'a> {
     pub section: Option<Cow<'a, [u8]>>,
     /// What its last line was taken for something else, it would go on with: a `--` that signs a mail or takes a
     /// line away, a divider that may be a rule of the file, and what follows.
-    pub goes_on: Vec<Cow<'a, [u8]>>,
+    pub continuation: Vec<Cow<'a, [u8]>>,
     /// It says that it ends at the end of the file.
     pub at_end: bool,
     /// Its dialect has a mark in front of each line, which can get lost or take a blank's place.
     pub marked: bool,
     /// The same edit as text, where it may also be a part of a line.
-    pub inline: Option<Inline<'a>>,
+    pub inline: Option<TextReplacement<'a>>,
     /// What was repaired while reading.
     pub repairs: Vec<Repair>,
     /// The part of the answer it stands in.
@@ -111,7 +111,7 @@ pub(crate) struct Hunk<'a> {
 
 /// A name in a header.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(crate) enum HeaderName {
     /// No name is given.
     #[default]
     Unstated,
@@ -123,14 +123,14 @@ pub(crate) enum Name {
 
 /// What a file's part of the answer holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Body<'a> {
+pub(crate) enum EditBody<'a> {
     /// Edits to be located.
     Hunks(Vec<Hunk<'a>>),
     /// The whole new text.
     Whole(Vec<HunkLine<'a>>),
 }
 
-impl Default for Body<'_> {
+impl Default for EditBody<'_> {
     fn default() -> Self {
         Self::Hunks(Vec::new())
     }
@@ -138,7 +138,7 @@ impl Default for Body<'_> {
 
 /// Git's extended header lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Extended {
+pub(crate) struct GitHeaders {
     /// The rest of the `diff --git` line.
     pub git_line: Option<Vec<u8>>,
     /// `new file mode`.
@@ -169,19 +169,19 @@ pub(crate) struct FileEdit<'a> {
     /// The dialect.
     pub dialect: Dialect,
     /// The old name.
-    pub old: Name,
+    pub old: HeaderName,
     /// The new name.
-    pub new: Name,
+    pub new: HeaderName,
     /// Git's header lines.
-    pub extended: Extended,
+    pub extended: GitHeaders,
     /// The edits.
-    pub body: Body<'a>,
+    pub body: EditBody<'a>,
     /// The dialect itself says that the file is deleted, without showing its lines.
     pub delete: bool,
     /// The dialect itself says that the file is new.
     pub create: bool,
     /// Blanks or quote marks stand before its lines.
-    pub margin: bool,
+    pub has_margin: bool,
     /// What was repaired while reading.
     pub repairs: Vec<Repair>,
 }
@@ -191,13 +191,13 @@ impl<'a> FileEdit<'a> {
     pub(crate) fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
-            old: Name::Unstated,
-            new: Name::Unstated,
-            extended: Extended::default(),
-            body: Body::default(),
+            old: HeaderName::Unstated,
+            new: HeaderName::Unstated,
+            extended: GitHeaders::default(),
+            body: EditBody::default(),
             delete: false,
             create: false,
-            margin: false,
+            has_margin: false,
             repairs: Vec::new(),
         }
     }
@@ -205,45 +205,45 @@ impl<'a> FileEdit<'a> {
     /// The hunks; none for a whole file.
     pub(crate) fn hunks(&self) -> &[Hunk<'a>] {
         match &self.body {
-            Body::Hunks(hunks) => hunks,
-            Body::Whole(_) => &[],
+            EditBody::Hunks(hunks) => hunks,
+            EditBody::Whole(_) => &[],
         }
     }
 }
 
 /// An answer, read.
 #[derive(Debug, Default)]
-pub(crate) struct Parsed<'a> {
+pub(crate) struct ParsedAnswer<'a> {
     /// File by file, in the answer's order.
     pub files: Vec<FileEdit<'a>>,
     /// What was set aside.
     pub notes: Vec<String>,
     /// Blocks among it that may be files.
-    pub asides: Vec<Aside>,
+    pub asides: Vec<SkippedBlock>,
 }
 
 /// A block that no edit was read from, and the path that stands with it.
 #[derive(Debug)]
-pub(crate) struct Aside {
+pub(crate) struct SkippedBlock {
     /// The path as written.
     pub path: Vec<u8>,
     /// Where it stands.
-    pub place: AsidePlace,
+    pub place: SkippedPathPlace,
 }
 
 /// Where the path of a block that was set aside stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AsidePlace {
+pub(crate) enum SkippedPathPlace {
     /// In a sentence above.
-    Sentence,
+    InSentence,
     /// Alone on the line above, if that is a path.
-    Line,
+    LineAbove,
     /// Alone in its first line, as a comment.
-    Comment,
+    FirstLine,
 }
 
 /// A repair with a stable name.
-pub(crate) fn repair(kind: &str, detail: impl Into<String>) -> Repair {
+pub(crate) fn new_repair(kind: &str, detail: impl Into<String>) -> Repair {
     Repair {
         kind: kind.to_owned(),
         detail: detail.into(),

@@ -2,11 +2,11 @@
 //!
 //! Owns: reading a name. Never: decides if it may be touched.
 
-use super::model::Name;
+use super::model::HeaderName;
 use crate::text::{is_blank, trim, trim_end};
 
 /// Reads what stands after `--- ` or `+++ `.
-pub(crate) fn header_name(rest: &[u8]) -> Option<Name> {
+pub(crate) fn header_name(rest: &[u8]) -> Option<HeaderName> {
     let rest = trim_end(rest);
     let name = if rest.first() == Some(&b'"') {
         unquote(rest)?.0
@@ -15,9 +15,9 @@ pub(crate) fn header_name(rest: &[u8]) -> Option<Name> {
         strip_marks(without_note(strip_date(cut))).to_vec()
     };
     Some(match name.as_slice() {
-        b"" => Name::Unstated,
-        b"/dev/null" => Name::Nothing,
-        _ => Name::Written(name),
+        b"" => HeaderName::Unstated,
+        b"/dev/null" => HeaderName::Nothing,
+        _ => HeaderName::Written(name),
     })
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
         match first {
             b'"' => return Some((name, rest)),
             b'\\' => {
-                let (byte, tail) = escape(rest)?;
+                let (byte, tail) = unescape_byte(rest)?;
                 name.push(byte);
                 rest = tail;
             }
@@ -102,7 +102,7 @@ pub(crate) fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     }
 }
 
-fn escape(rest: &[u8]) -> Option<(u8, &[u8])> {
+fn unescape_byte(rest: &[u8]) -> Option<(u8, &[u8])> {
     let (first, tail) = rest.split_first()?;
     let byte = match first {
         b'a' => 7,
@@ -113,13 +113,13 @@ fn escape(rest: &[u8]) -> Option<(u8, &[u8])> {
         b'f' => 12,
         b'r' => b'\r',
         b'"' | b'\\' => *first,
-        b'0'..=b'3' => return octal(rest),
+        b'0'..=b'3' => return unescape_octal(rest),
         _ => return None,
     };
     Some((byte, tail))
 }
 
-fn octal(rest: &[u8]) -> Option<(u8, &[u8])> {
+fn unescape_octal(rest: &[u8]) -> Option<(u8, &[u8])> {
     let digits = rest.get(..3)?;
     let mut value = 0u32;
     for digit in digits {

@@ -4,7 +4,7 @@
 
 /// Part of an answer that a line belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum LineOwner {
     /// Nothing that is known: any dialect may begin here.
     Free,
     /// A marked line of a hunk.

@@ -5,24 +5,24 @@
 
 use std::collections::HashMap;
 
-use super::cursor::{Cursor, Fence, closes, fence, split_margin};
-use super::owner::Owner;
+use super::cursor::{CodeFence, LineCursor, closes_fence, parse_fence, split_margin};
+use super::owner::LineOwner;
 use super::{blocks, envelope, heredoc, hunk, json, unified, whole};
-use crate::budget::Budget;
-use crate::text::{Line, trim, trim_end};
+use crate::budget::WorkBudget;
+use crate::text::{TextLine, trim, trim_end};
 use crate::{Refusal, RefusalCode};
 
 /// The owner of each line.
-pub(super) fn owners(
-    lines: &[Line<'_>],
-    commands: &heredoc::Commands<'_>,
-    budget: &mut Budget,
-) -> Result<Vec<Owner>, Refusal> {
-    let mut walk = Walk {
+pub(super) fn find_owners(
+    lines: &[TextLine<'_>],
+    commands: &heredoc::ApplyCommands<'_>,
+    budget: &mut WorkBudget,
+) -> Result<Vec<LineOwner>, Refusal> {
+    let mut walk = OwnerWalk {
         lines,
         commands,
         budget,
-        owners: vec![Owner::Free; lines.len()],
+        owners: vec![LineOwner::Free; lines.len()],
         fences: Vec::new(),
         ends: HashMap::new(),
         last_diff: (0..lines.len()).rfind(|at| begins_diff(lines, *at)).unwrap_or(0),
@@ -34,26 +34,28 @@ pub(super) fn owners(
     }
     let mut at = 0;
     while let Some(line) = lines.get(at) {
-        at = walk.step(at, line.text)?.max(at + 1);
+        at = walk.step_over(at, line.text)?.max(at + 1);
     }
     Ok(walk.owners)
 }
 
 /// Takes the lines of whole files and of messages out of sight of the dialects that look for a mark, and gives them
 /// with their places.
-pub(super) fn hide<'a>(lines: &mut [Line<'a>], owners: &[Owner]) -> Vec<(usize, Line<'a>)> {
+pub(super) fn hide_lines<'a>(lines: &mut [TextLine<'a>], owners: &[LineOwner]) -> Vec<(usize, TextLine<'a>)> {
     let mut hidden = Vec::new();
     for (at, (line, owner)) in lines.iter_mut().zip(owners).enumerate() {
         match owner {
-            Owner::File | Owner::Message => hidden.push((at, std::mem::replace(line, blocks::blank()))),
-            Owner::Free | Owner::Hunk | Owner::Block | Owner::Envelope => {}
+            LineOwner::File | LineOwner::Message => {
+                hidden.push((at, std::mem::replace(line, blocks::blank_line())))
+            }
+            LineOwner::Free | LineOwner::Hunk | LineOwner::Block | LineOwner::Envelope => {}
         }
     }
     hidden
 }
 
 /// Puts hidden lines back.
-pub(super) fn show<'a>(lines: &mut [Line<'a>], hidden: Vec<(usize, Line<'a>)>) {
+pub(super) fn restore_lines<'a>(lines: &mut [TextLine<'a>], hidden: Vec<(usize, TextLine<'a>)>) {
     for (at, line) in hidden {
         if let Some(place) = lines.get_mut(at) {
             *place = line;
@@ -64,13 +66,13 @@ pub(super) fn show<'a>(lines: &mut [Line<'a>], hidden: Vec<(usize, Line<'a>)>) {
 /// What looking at a line of a fence costs: it is asked several times what it begins.
 const STEPS_PER_LINE: usize = 16;
 
-struct Walk<'l, 'a> {
-    lines: &'l [Line<'a>],
-    commands: &'l heredoc::Commands<'a>,
-    budget: &'l mut Budget,
-    owners: Vec<Owner>,
+struct OwnerWalk<'l, 'a> {
+    lines: &'l [TextLine<'a>],
+    commands: &'l heredoc::ApplyCommands<'a>,
+    budget: &'l mut WorkBudget,
+    owners: Vec<LineOwner>,
     /// The fences we are in, outermost first, and where each ends.
-    fences: Vec<(Fence<'a>, usize)>,
+    fences: Vec<(CodeFence<'a>, usize)>,
     /// Where the next line closes a fence of this mark and count, so that no line is looked at for each fence above it.
     ends: HashMap<(u8, usize), usize>,
     /// Where the last diff without a margin begins.
@@ -79,55 +81,63 @@ struct Walk<'l, 'a> {
     diff: Option<&'a [u8]>,
 }
 
-impl<'a> Walk<'_, 'a> {
+impl<'a> OwnerWalk<'_, 'a> {
     /// The line after what begins at `at`.
-    fn step(&mut self, at: usize, line: &'a [u8]) -> Result<usize, Refusal> {
+    fn step_over(&mut self, at: usize, line: &'a [u8]) -> Result<usize, Refusal> {
         if at < self.last_diff
-            && let Some(end) = message(self.lines, at)
+            && let Some(end) = message_end(self.lines, at)
         {
-            self.own(at, end, Owner::Message);
+            self.set_owner(at, end, LineOwner::Message);
             return Ok(end);
         }
         let (margin, text) = split_margin(line);
-        if let Some(mark) = fence(text) {
+        if let Some(mark) = parse_fence(text) {
             return self.at_fence(at, mark, margin.is_empty());
         }
-        if let Some(end) = blocks::end_of(self.lines, at) {
-            self.own(at, end + 1, Owner::Block);
+        if let Some(end) = blocks::block_end(self.lines, at) {
+            self.set_owner(at, end + 1, LineOwner::Block);
             return Ok(end + 1);
         }
-        if self.diff.is_none_or(|_| margin.is_empty()) && envelope::opens(text) {
+        if self.diff.is_none_or(|_| margin.is_empty()) && envelope::opens_envelope(text) {
             let end = self.envelope_end(at, margin);
-            self.own(at, end, Owner::Envelope);
+            self.set_owner(at, end, LineOwner::Envelope);
             self.diff = None;
             return Ok(end);
         }
-        if json::begins(self.lines, at) && self.fences.is_empty() {
+        if json::begins_edits(self.lines, at) && self.fences.is_empty() {
             // What follows is looked at by its reader.
             return Ok(self.lines.len());
         }
-        let next = self.raw(at + 1).and_then(|next| next.strip_prefix(margin));
+        let next = self.raw_line(at + 1).and_then(|next| next.strip_prefix(margin));
         let names = text.starts_with(b"--- ") && next.is_some_and(|next| next.starts_with(b"+++ "));
         if text.starts_with(b"diff --git ") || names {
             self.diff = Some(margin);
-            let implicit = names.then(|| self.raw(at + 2)?.strip_prefix(margin)).flatten();
+            let implicit = names
+                .then(|| self.raw_line(at + 2)?.strip_prefix(margin))
+                .flatten();
             let marked = implicit.is_some_and(|line| matches!(line.first(), Some(b' ' | b'+' | b'-')));
             return Ok(if marked {
-                self.hunk(at + 2, margin, b"@@")
+                self.own_hunk(at + 2, margin, b"@@")
             } else {
                 at + 1 + usize::from(names)
             });
         }
         let margin = self.diff.or(self.fences.last().map(|_| b"".as_slice()));
         match margin.and_then(|margin| Some((margin, line.strip_prefix(margin)?))) {
-            Some((margin, line)) if unified::is_hunk_header(line) => Ok(self.hunk(at + 1, margin, line)),
+            Some((margin, line)) if unified::is_hunk_header(line) => Ok(self.own_hunk(at + 1, margin, line)),
             Some(_) | None => Ok(at + 1),
         }
     }
 
     /// A patch below the title of a patch file may be that file, or the change it says, unless the answer applies it.
-    fn not_a_patch_file(&mut self, at: usize, open: &Fence<'_>, body: &[Line<'_>]) -> Result<(), Refusal> {
-        let Some(title) = whole::any_path_of(self.lines, at, open).filter(|title| !title.mentioned) else {
+    fn not_a_patch_file(
+        &mut self,
+        at: usize,
+        open: &CodeFence<'_>,
+        body: &[TextLine<'_>],
+    ) -> Result<(), Refusal> {
+        let Some(title) = whole::any_path_of(self.lines, at, open).filter(|title| !title.only_mentioned)
+        else {
             return Ok(());
         };
         let path = title.path;
@@ -137,54 +147,54 @@ impl<'a> Walk<'_, 'a> {
         let of_itself = body
             .iter()
             .any(|line| line.text.starts_with(b"+++ ") && trim_end(line.text).ends_with(&path));
-        if !patch || !edits || of_itself || self.commands.apply(&path, self.budget)? {
+        if !patch || !edits || of_itself || self.commands.applies(&path, self.budget)? {
             return Ok(());
         }
-        Err(heredoc::patch_file(&path))
+        Err(heredoc::patch_file_refusal(&path))
     }
 
-    fn raw(&self, at: usize) -> Option<&'a [u8]> {
+    fn raw_line(&self, at: usize) -> Option<&'a [u8]> {
         self.lines.get(at).map(|line| line.text)
     }
 
-    fn own(&mut self, from: usize, to: usize, owner: Owner) {
+    fn set_owner(&mut self, from: usize, to: usize, owner: LineOwner) {
         self.owners
             .get_mut(from..to.min(self.lines.len()))
             .unwrap_or_default()
             .fill(owner);
     }
 
-    fn at_fence(&mut self, at: usize, mark: Fence<'a>, unquoted: bool) -> Result<usize, Refusal> {
+    fn at_fence(&mut self, at: usize, mark: CodeFence<'a>, unquoted: bool) -> Result<usize, Refusal> {
         self.diff = None;
-        let text = split_margin(self.raw(at).unwrap_or_default()).1;
-        if let Some(depth) = self.fences.iter().rposition(|(open, _)| closes(open, text)) {
+        let text = split_margin(self.raw_line(at).unwrap_or_default()).1;
+        if let Some(depth) = self.fences.iter().rposition(|(open, _)| closes_fence(open, text)) {
             self.fences.truncate(depth);
             return Ok(at + 1);
         }
         // The line that would have closed a fence may have been a part of something else.
         let mut outer = self.fences.iter().rev().map(|(_, end)| *end);
         let outer = outer.find(|end| *end > at).unwrap_or(self.lines.len());
-        let end = self.end_of(at, &mark).min(outer);
+        let end = self.fence_end(at, &mark).min(outer);
         self.budget.spend(end.saturating_sub(at) * STEPS_PER_LINE)?;
         let body = self.lines.get(at + 1..end).unwrap_or_default();
         if unquoted {
             self.not_a_patch_file(at, &mark, body)?;
-            if json::is_edits(&mark, body) && !is_json_file(self.lines, at, &mark, body)? {
+            if json::is_edits_block(&mark, body) && !is_json_file(self.lines, at, &mark, body)? {
                 return Ok(end + 1);
             }
-            if whole::owns(self.lines, at, &mark, body)? {
-                self.own(at + 1, end, Owner::File);
+            if whole::owns_block(self.lines, at, &mark, body)? {
+                self.set_owner(at + 1, end, LineOwner::File);
                 return Ok(end + 1);
             }
         }
-        for (from, to) in heredoc::written(self.lines, at, end) {
-            self.own(from, to, Owner::File);
+        for (from, to) in heredoc::written_bodies(self.lines, at, end) {
+            self.set_owner(from, to, LineOwner::File);
         }
         if self
             .owners
             .get(at..end)
             .unwrap_or_default()
-            .contains(&Owner::File)
+            .contains(&LineOwner::File)
         {
             return Ok(end + 1);
         }
@@ -197,53 +207,53 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// The line that closes a fence, or the end.
-    fn end_of(&mut self, at: usize, open: &Fence<'_>) -> usize {
+    fn fence_end(&mut self, at: usize, open: &CodeFence<'_>) -> usize {
         let key = (open.mark, open.count);
         if let Some(end) = self.ends.get(&key).filter(|end| **end > at) {
             return *end;
         }
         let rest = self.lines.get(at + 1..).unwrap_or_default();
-        let length = rest.iter().position(|line| closes(open, line.text));
+        let length = rest.iter().position(|line| closes_fence(open, line.text));
         let end = at + 1 + length.unwrap_or(rest.len());
         self.ends.insert(key, end);
         end
     }
 
     /// Owns the marked lines of a hunk.
-    fn hunk(&mut self, from: usize, margin: &'a [u8], header: &'a [u8]) -> usize {
-        let mut cursor = Cursor::new(self.lines);
+    fn own_hunk(&mut self, from: usize, margin: &'a [u8], header: &'a [u8]) -> usize {
+        let mut cursor = LineCursor::new(self.lines);
         cursor.margin = margin;
         cursor.at = from;
-        let around = hunk::Around {
-            fenced: !self.fences.is_empty(),
-            git: false,
-            transport: false,
+        let around = hunk::HunkSurroundings {
+            in_fence: !self.fences.is_empty(),
+            after_git_line: false,
+            crlf_transport: false,
         };
-        let (stated, _) = hunk::header(header).unwrap_or_default();
-        hunk::body(&mut cursor, stated, around);
+        let (stated, _) = hunk::parse_header(header).unwrap_or_default();
+        hunk::read_body(&mut cursor, stated, around);
         for at in from..cursor.at {
             let marked = cursor
                 .line(at)
                 .is_some_and(|line| matches!(line.first(), None | Some(b' ' | b'+' | b'-' | b'\\')));
             if !marked {
                 // It may have lost its mark, or begin something else.
-                if blocks::end_of(self.lines, at).is_some() {
+                if blocks::block_end(self.lines, at).is_some() {
                     return at;
                 }
                 continue;
             }
-            self.own(at, at + 1, Owner::Hunk);
+            self.set_owner(at, at + 1, LineOwner::Hunk);
         }
         cursor.at
     }
 
     /// The line after an envelope: after its end line, or the first that none of its lines looks like.
     fn envelope_end(&self, at: usize, margin: &[u8]) -> usize {
-        let belongs = |line: &&Line<'_>| {
+        let belongs = |line: &&TextLine<'_>| {
             let text = line.text.strip_prefix(margin).unwrap_or(line.text);
             matches!(text.first(), None | Some(b' ' | b'+' | b'-'))
                 || text.starts_with(b"@@")
-                || (text.starts_with(b"*** ") && !envelope::closes(text))
+                || (text.starts_with(b"*** ") && !envelope::closes_envelope(text))
         };
         let rest = self.lines.get(at + 1..).unwrap_or_default();
         at + 1 + rest.iter().take_while(belongs).count()
@@ -251,7 +261,7 @@ impl<'a> Walk<'_, 'a> {
 }
 
 /// Where the diff begins below the head of a mail by `git format-patch`, or of a commit by `git show`.
-fn message(lines: &[Line<'_>], at: usize) -> Option<usize> {
+fn message_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
     let text = |at: usize| lines.get(at).map(|line| line.text);
     let id = |rest: &[u8]| {
         rest.get(..40)
@@ -266,15 +276,20 @@ fn message(lines: &[Line<'_>], at: usize) -> Option<usize> {
 }
 
 /// A diff without a margin begins here.
-fn begins_diff(lines: &[Line<'_>], at: usize) -> bool {
+fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
     let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
     starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
 }
 
 /// A block of JSON below the path of a JSON file is that file, unless it can be read as edits.
-fn is_json_file(lines: &[Line<'_>], at: usize, open: &Fence<'_>, body: &[Line<'_>]) -> Result<bool, Refusal> {
+fn is_json_file(
+    lines: &[TextLine<'_>],
+    at: usize,
+    open: &CodeFence<'_>,
+    body: &[TextLine<'_>],
+) -> Result<bool, Refusal> {
     const KINDS: [&[u8]; 5] = [b".json", b".jsonl", b".jsonc", b".json5", b".ipynb"];
-    let title = whole::any_path_of(lines, at, open).filter(|title| !title.mentioned);
+    let title = whole::any_path_of(lines, at, open).filter(|title| !title.only_mentioned);
     let Some(title) = title.filter(|title| KINDS.iter().any(|kind| title.path.ends_with(kind))) else {
         return Ok(false);
     };

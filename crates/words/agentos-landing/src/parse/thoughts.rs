@@ -2,8 +2,8 @@
 //!
 //! Owns: leaving it out. Never: takes a line of a file or of a diff for a thought.
 
-use super::cursor::fence;
-use crate::text::{Eol, Line, trim_end};
+use super::cursor::parse_fence;
+use crate::text::{LineEnding, TextLine, trim_end};
 
 /// Marks of thoughts, as models write them.
 const MARKS: [(&[u8], &[u8]); 3] = [
@@ -14,30 +14,30 @@ const MARKS: [(&[u8], &[u8]); 3] = [
 
 /// Blanks the lines up to the mark that ends the thoughts, where the answer begins with them. Some servers leave the
 /// first mark out.
-pub(super) fn leave_out(lines: &mut [Line<'_>]) {
-    let Some(end) = end(lines) else { return };
+pub(super) fn leave_out(lines: &mut [TextLine<'_>]) {
+    let Some(end) = thoughts_end(lines) else { return };
     for line in lines.iter_mut().take(end + 1) {
-        *line = Line {
+        *line = TextLine {
             text: b"",
-            eol: Eol::Lf,
+            eol: LineEnding::Lf,
             full: b"\n",
         };
     }
 }
 
 /// The last line of the thoughts: of the answer, where they have no end.
-fn end(lines: &[Line<'_>]) -> Option<usize> {
+fn thoughts_end(lines: &[TextLine<'_>]) -> Option<usize> {
     let first = lines.iter().find(|line| !trim_end(line.text).is_empty())?;
     if let Some((_, close)) = MARKS.iter().find(|(open, _)| first.text.starts_with(open)) {
-        let closes = |line: &Line<'_>| line.text.windows(close.len()).any(|window| window == *close);
+        let closes = |line: &TextLine<'_>| line.text.windows(close.len()).any(|window| window == *close);
         return Some(lines.iter().position(closes).unwrap_or(lines.len()));
     }
-    let closes = |line: &Line<'_>| MARKS.iter().any(|(_, close)| trim_end(line.text) == *close);
+    let closes = |line: &TextLine<'_>| MARKS.iter().any(|(_, close)| trim_end(line.text) == *close);
     let end = lines.iter().position(closes)?;
     let fences = lines
         .iter()
         .take(end)
-        .filter(|line| fence(line.text).is_some())
+        .filter(|line| parse_fence(line.text).is_some())
         .count();
     // Inside a block it is a line of that block.
     (fences % 2 == 0).then_some(end)

@@ -8,17 +8,17 @@ use crate::text::trim;
 
 /// A path and how sure it is that it was meant as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Title {
+pub(crate) struct PathTitle {
     /// The path as written.
     pub path: Vec<u8>,
     /// It has a slash or an extension, or is marked as a name.
-    pub sure: bool,
+    pub is_certain: bool,
     /// A sentence has it in it, and does not say that the file is written.
-    pub mentioned: bool,
+    pub only_mentioned: bool,
 }
 
 /// Reads the line above a block.
-pub(crate) fn title(line: &[u8]) -> Option<Title> {
+pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
     let line = without_bullet(trim(line));
     let line = line.strip_suffix(b":").unwrap_or(line);
     let unlabelled = without_label(trim(line));
@@ -28,23 +28,23 @@ pub(crate) fn title(line: &[u8]) -> Option<Title> {
     let bare = strip_marks(bare.strip_suffix(b":").unwrap_or(bare));
     let marked = bare.len() < line.len();
     if is_path(bare, marked || (labelled && folder_first(bare))) {
-        return Some(Title {
+        return Some(PathTitle {
             // A word in bold is a heading, as `**After:**` is.
-            sure: (marked && line.contains(&b'`')) || labelled || looks_like_path(bare),
+            is_certain: (marked && line.contains(&b'`')) || labelled || looks_like_path(bare),
             path: bare.to_vec(),
-            mentioned: false,
+            only_mentioned: false,
         });
     }
     let quoted = only_quoted(line)?;
-    (is_path(quoted, true) && looks_like_path(quoted)).then(|| Title {
+    (is_path(quoted, true) && looks_like_path(quoted)).then(|| PathTitle {
         path: quoted.to_vec(),
-        sure: true,
-        mentioned: !says_written(line),
+        is_certain: true,
+        only_mentioned: !says_written(line),
     })
 }
 
 /// Reads the rest of an opening fence line: `rust src/a.rs`, `rust:src/a.rs`, `src/a.rs`, `title="src/a.rs"`.
-pub(crate) fn fence_title(info: &[u8]) -> Option<Title> {
+pub(crate) fn fence_title(info: &[u8]) -> Option<PathTitle> {
     // One word is a language, even where it looks like a file's name, as `node.js` does.
     if !info.iter().any(|byte| b" /:=".contains(byte)) {
         return None;
@@ -62,10 +62,10 @@ pub(crate) fn fence_title(info: &[u8]) -> Option<Title> {
         Some(at) => word.get(at + 1..).unwrap_or_default(),
         None => word,
     };
-    (is_path(word, false) && looks_like_path(word)).then(|| Title {
+    (is_path(word, false) && looks_like_path(word)).then(|| PathTitle {
         path: word.to_vec(),
-        sure: true,
-        mentioned: false,
+        is_certain: true,
+        only_mentioned: false,
     })
 }
 
@@ -185,7 +185,7 @@ mod tests {
             ("", None),
         ];
         for (line, path) in cases {
-            let found = title(line.as_bytes()).map(|title| String::from_utf8(title.path).expect("text"));
+            let found = read_title(line.as_bytes()).map(|title| String::from_utf8(title.path).expect("text"));
             assert_eq!(found.as_deref(), path, "{line:?}");
         }
     }

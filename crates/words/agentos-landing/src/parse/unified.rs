@@ -4,31 +4,31 @@
 
 use std::borrow::Cow;
 
-use super::cursor::{Cursor, Fence, closes, fence, split_margin};
+use super::cursor::{CodeFence, LineCursor, closes_fence, parse_fence, split_margin};
 use super::extended::{extended_line, says_something};
 use super::hunk;
-use super::model::{Body, FileEdit, Hunk, Mark, Name, Parsed, repair};
+use super::model::{EditBody, FileEdit, HeaderName, Hunk, LineMark, ParsedAnswer, new_repair};
 use super::name::header_name;
-use super::title::{fence_title, title};
-use crate::text::{Line, is_blank, trim};
+use super::title::{fence_title, read_title};
+use crate::text::{TextLine, is_blank, trim};
 use crate::{Dialect, Refusal, RefusalCode};
 
 /// Reads every unified diff in these lines.
-pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
-    let mut reader = Reader {
-        cursor: Cursor::new(lines),
+pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -> Result<(), Refusal> {
+    let mut reader = DiffReader {
+        cursor: LineCursor::new(lines),
         fence: None,
         open: None,
-        fresh: false,
-        foreign: false,
-        unread: false,
+        in_header: false,
+        holds_other_text: false,
+        unnamed_changes: false,
         ends_in_hunk: false,
         files: Vec::new(),
     };
-    while !reader.cursor.done() {
-        reader.step()?;
+    while !reader.cursor.is_done() {
+        reader.read_next()?;
     }
-    reader.finish()?;
+    reader.finish_file()?;
     reader.check_cut()?;
     if parsed.files.is_empty() {
         // Not `append`, which would hold both lists for a moment.
@@ -39,28 +39,28 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
     Ok(())
 }
 
-struct Reader<'l, 'a> {
-    cursor: Cursor<'l, 'a>,
+struct DiffReader<'l, 'a> {
+    cursor: LineCursor<'l, 'a>,
     /// The fence we are in.
-    fence: Option<Fence<'a>>,
+    fence: Option<CodeFence<'a>>,
     /// The file being read.
     open: Option<FileEdit<'a>>,
     /// Its header is still being read: no hunk yet.
-    fresh: bool,
+    in_header: bool,
     /// The fence began with text of another kind: what looks like a diff further down is a part of that.
-    foreign: bool,
+    holds_other_text: bool,
     /// The fence holds changed lines, and nothing says of what file.
-    unread: bool,
+    unnamed_changes: bool,
     /// The last hunk goes up to the end of the answer.
     ends_in_hunk: bool,
     files: Vec<FileEdit<'a>>,
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> DiffReader<'_, 'a> {
     /// Reads what begins at the cursor.
-    fn step(&mut self) -> Result<(), Refusal> {
+    fn read_next(&mut self) -> Result<(), Refusal> {
         let at = self.cursor.at;
-        let Some(raw) = self.cursor.raw(at) else {
+        let Some(raw) = self.cursor.raw_line(at) else {
             return Ok(());
         };
         let line = match self.cursor.line(at) {
@@ -70,21 +70,21 @@ impl<'a> Reader<'_, 'a> {
                 raw
             }
         };
-        if let Some(new_fence) = fence(split_margin(raw).1) {
+        if let Some(new_fence) = parse_fence(split_margin(raw).1) {
             return self.at_fence(new_fence, raw);
         }
         if self.starts_part(line) || self.finds_margin(raw) {
-            return self.part();
+            return self.read_part();
         }
         if begins_with_mode(line) {
             self.mode_without_git_line(line)?;
         }
-        if self.open.is_some() && self.extended(line)? {
+        if self.open.is_some() && self.read_extended(line)? {
             self.cursor.at += 1;
             return Ok(());
         }
         if self.implicit_hunk(line) {
-            return self.hunk_here(hunk::header(b"@@").unwrap_or_default().0);
+            return self.hunk_here(hunk::parse_header(b"@@").unwrap_or_default().0);
         }
         if self.drops_an_edit(line) {
             return Err(Refusal::new(
@@ -94,67 +94,67 @@ impl<'a> Reader<'_, 'a> {
             .hint("keep the mark in front of every line of a hunk"));
         }
         let block = self.fence.as_ref().is_some_and(|fence| !holds_diffs(fence.info));
-        self.foreign |= block && self.open.is_none() && !line.is_empty();
+        self.holds_other_text |= block && self.open.is_none() && !line.is_empty();
         self.cursor.at += 1;
         Ok(())
     }
 
-    fn at_fence(&mut self, new_fence: Fence<'a>, raw: &'a [u8]) -> Result<(), Refusal> {
+    fn at_fence(&mut self, new_fence: CodeFence<'a>, raw: &'a [u8]) -> Result<(), Refusal> {
         let line = split_margin(raw).1;
-        let closing = self.fence.as_ref().is_some_and(|open| closes(open, line));
-        if closing && self.unread {
+        let closing = self.fence.as_ref().is_some_and(|open| closes_fence(open, line));
+        if closing && self.unnamed_changes {
             return Err(Refusal::new(
                 RefusalCode::Malformed,
                 "changed lines in a diff's block have no file named above them",
             )
             .hint("write `--- a/path`, `+++ b/path` and `@@` above them"));
         }
-        self.unread = false;
+        self.unnamed_changes = false;
         self.fence = if closing { None } else { Some(new_fence) };
-        self.foreign = false;
+        self.holds_other_text = false;
         self.cursor.margin = b"";
         self.cursor.at += 1;
         // A hunk after a fence is not of the file before it unless it says so.
-        self.finish()?;
+        self.finish_file()?;
         if !closing {
             self.hunk_under_title(new_fence);
-            self.unread = self.open.is_none() && self.only_changed_lines(new_fence);
+            self.unnamed_changes = self.open.is_none() && self.only_changed_lines(new_fence);
         }
         Ok(())
     }
 
     /// A fence that begins with a hunk, or a diff's fence with changed lines: its file is the one named on the fence or
     /// right above it.
-    fn hunk_under_title(&mut self, open: Fence<'a>) {
+    fn hunk_under_title(&mut self, open: CodeFence<'a>) {
         /// A path stands close to its fence.
         const REACH: usize = 2;
         let at = self.cursor.at;
-        let first = self.cursor.raw(at).unwrap_or_default();
+        let first = self.cursor.raw_line(at).unwrap_or_default();
         let headed = is_hunk_header(first) && first.len() > 2;
         if !headed && !self.only_changed_lines(open) {
             return;
         }
         let said = |line: &&[u8]| !line.iter().all(u8::is_ascii_whitespace);
         let above = (1..=REACH)
-            .filter_map(|up| self.cursor.raw(at.checked_sub(1 + up)?))
+            .filter_map(|up| self.cursor.raw_line(at.checked_sub(1 + up)?))
             .find(said);
         let title = fence_title(open.info)
-            .or_else(|| title(above?))
-            .filter(|title| title.sure);
+            .or_else(|| read_title(above?))
+            .filter(|title| title.is_certain);
         if let Some(title) = title {
-            let edit = self.begin();
-            edit.old = Name::Written(title.path.clone());
-            edit.new = Name::Written(title.path);
+            let edit = self.begin_file();
+            edit.old = HeaderName::Written(title.path.clone());
+            edit.new = HeaderName::Written(title.path);
         }
     }
 
     /// The fence is said to hold a diff, and each of its lines has a mark in front; no header is among them.
-    fn only_changed_lines(&self, open: Fence<'a>) -> bool {
+    fn only_changed_lines(&self, open: CodeFence<'a>) -> bool {
         let at = self.cursor.at;
         let lines = || {
             (at..)
-                .map_while(|index| self.cursor.raw(index))
-                .take_while(|line| !closes(&open, line))
+                .map_while(|index| self.cursor.raw_line(index))
+                .take_while(|line| !closes_fence(&open, line))
         };
         let marked = |line: &[u8]| line.first().is_none_or(|mark| b" +-\\".contains(mark));
         let names = || {
@@ -162,7 +162,7 @@ impl<'a> Reader<'_, 'a> {
                 .zip(lines().skip(1))
                 .any(|(old, new)| old.starts_with(b"--- ") && new.starts_with(b"+++ "))
         };
-        let first = self.cursor.raw(at).unwrap_or_default();
+        let first = self.cursor.raw_line(at).unwrap_or_default();
         // A line that another fence begins with is not marked, so that no line is looked at for two fences.
         says_diff(open.info)
             && !first.is_empty()
@@ -203,10 +203,10 @@ impl<'a> Reader<'_, 'a> {
         found
     }
 
-    fn part(&mut self) -> Result<(), Refusal> {
+    fn read_part(&mut self) -> Result<(), Refusal> {
         let at = self.cursor.at;
         let line = self.cursor.line(at).unwrap_or_default();
-        if self.foreign {
+        if self.holds_other_text {
             return Err(Refusal::new(
                 RefusalCode::Malformed,
                 "a diff stands in the middle of a block of another kind",
@@ -214,43 +214,43 @@ impl<'a> Reader<'_, 'a> {
             .hint("put the diff alone into its fence"));
         }
         if let Some(rest) = line.strip_prefix(b"diff --git ") {
-            self.finish()?;
-            let edit = self.begin();
+            self.finish_file()?;
+            let edit = self.begin_file();
             edit.extended.git_line = Some(rest.to_vec());
             self.cursor.at += 1;
             return Ok(());
         }
         if line.starts_with(b"@@") {
-            let (stated, section) = hunk::header(line).unwrap_or_default();
+            let (stated, section) = hunk::parse_header(line).unwrap_or_default();
             self.cursor.at += 1;
             self.hunk_here(stated)?;
             self.name_section(section);
             return Ok(());
         }
-        self.names(line)
+        self.read_names(line)
     }
 
     /// Notes the text behind the marks of the hunk just read.
     fn name_section(&mut self, section: &'a [u8]) {
-        if let Some(Body::Hunks(hunks)) = self.open.as_mut().map(|open| &mut open.body)
+        if let Some(EditBody::Hunks(hunks)) = self.open.as_mut().map(|open| &mut open.body)
             && let (Some(last), false) = (hunks.last_mut(), section.is_empty())
         {
             last.section = Some(Cow::Borrowed(section));
         }
     }
 
-    fn names(&mut self, line: &'a [u8]) -> Result<(), Refusal> {
+    fn read_names(&mut self, line: &'a [u8]) -> Result<(), Refusal> {
         let malformed = || Refusal::new(RefusalCode::Malformed, "a name in a diff header cannot be read");
-        if !(self.fresh
+        if !(self.in_header
             && self
                 .open
                 .as_ref()
-                .is_some_and(|open| open.old == Name::Unstated && open.new == Name::Unstated))
+                .is_some_and(|open| open.old == HeaderName::Unstated && open.new == HeaderName::Unstated))
         {
-            self.finish()?;
-            self.begin();
+            self.finish_file()?;
+            self.begin_file();
         }
-        let mut old = Name::Unstated;
+        let mut old = HeaderName::Unstated;
         if let Some(rest) = line.strip_prefix(b"--- ") {
             old = header_name(rest).ok_or_else(malformed)?;
             self.cursor.at += 1;
@@ -266,8 +266,8 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    fn begin(&mut self) -> &mut FileEdit<'a> {
-        self.fresh = true;
+    fn begin_file(&mut self) -> &mut FileEdit<'a> {
+        self.in_header = true;
         self.open.insert(FileEdit::new(Dialect::UnifiedDiff))
     }
 
@@ -286,21 +286,24 @@ impl<'a> Reader<'_, 'a> {
             return Err(Refusal::new(RefusalCode::Malformed, "a mode line names no file")
                 .hint("keep the `diff --git` lines"));
         }
-        self.finish()?;
-        self.begin();
+        self.finish_file()?;
+        self.begin_file();
         Ok(())
     }
 
     /// Mode lines stand above the names, so that none belongs to the open file once those are read.
     fn names_read(&self) -> bool {
-        let open = self.open.as_ref().filter(|_| self.fresh);
-        open.is_none_or(|open| open.new != Name::Unstated)
+        let open = self.open.as_ref().filter(|_| self.in_header);
+        open.is_none_or(|open| open.new != HeaderName::Unstated)
     }
 
     /// A body that begins right after `+++`, without any `@@`.
     fn implicit_hunk(&self, line: &[u8]) -> bool {
-        let names_just_read = self.open.as_ref().is_some_and(|open| open.new != Name::Unstated);
-        self.fresh && names_just_read && matches!(line.first(), Some(b' ' | b'+' | b'-'))
+        let names_just_read = self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.new != HeaderName::Unstated);
+        self.in_header && names_just_read && matches!(line.first(), Some(b' ' | b'+' | b'-'))
     }
 
     /// A changed line below a hunk that has ended: prose has no such lines, except lists, rules and signatures.
@@ -309,28 +312,28 @@ impl<'a> Reader<'_, 'a> {
             matches!(line, [b'+' | b'-', next, ..] if !next.is_ascii_whitespace() || line.len() > 2);
         let rule = trim(line).iter().all(|byte| *byte == b'-');
         let prose = rule || (self.fence.is_none() && hunk::is_bullet(line));
-        self.open.is_some() && !self.fresh && changed && !prose
+        self.open.is_some() && !self.in_header && changed && !prose
     }
 
-    fn hunk_here(&mut self, stated: super::model::Stated) -> Result<(), Refusal> {
-        let header_cr = self.cursor.at > 0 && self.cursor.cr(self.cursor.at - 1);
-        let around = hunk::Around {
-            fenced: self.fence.is_some(),
-            git: self
+    fn hunk_here(&mut self, stated: super::model::StatedLines) -> Result<(), Refusal> {
+        let header_cr = self.cursor.at > 0 && self.cursor.ends_in_cr(self.cursor.at - 1);
+        let around = hunk::HunkSurroundings {
+            in_fence: self.fence.is_some(),
+            after_git_line: self
                 .open
                 .as_ref()
                 .is_some_and(|open| open.extended.git_line.is_some()),
-            transport: header_cr,
+            crlf_transport: header_cr,
         };
-        let hunk = hunk::body(&mut self.cursor, stated, around);
-        self.ends_in_hunk = self.cursor.done();
-        self.fresh = false;
+        let hunk = hunk::read_body(&mut self.cursor, stated, around);
+        self.ends_in_hunk = self.cursor.is_done();
+        self.in_header = false;
         if hunk.lines.is_empty() {
             return Err(Refusal::new(RefusalCode::Malformed, "a hunk has no lines")
                 .hint("the answer may have been cut off"));
         }
         match self.open.as_mut().map(|open| &mut open.body) {
-            Some(Body::Hunks(hunks)) => {
+            Some(EditBody::Hunks(hunks)) => {
                 // Most files have one. The first `push` alone would make room for four, 992 bytes for each file of an
                 // answer that may name 100,000 of them.
                 if hunks.is_empty() {
@@ -339,7 +342,7 @@ impl<'a> Reader<'_, 'a> {
                 hunks.push(hunk);
                 Ok(())
             }
-            Some(Body::Whole(_)) | None => Err(Refusal::new(
+            Some(EditBody::Whole(_)) | None => Err(Refusal::new(
                 RefusalCode::Malformed,
                 "a hunk stands without a file name above it",
             )),
@@ -347,22 +350,22 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// One of git's header lines between `diff --git` and the first hunk.
-    fn extended(&mut self, line: &[u8]) -> Result<bool, Refusal> {
+    fn read_extended(&mut self, line: &[u8]) -> Result<bool, Refusal> {
         let Some(open) = self.open.as_mut() else {
             return Ok(false);
         };
-        if line.starts_with(b"GIT binary patch") || (line.starts_with(b"Binary files ") && self.fresh) {
+        if line.starts_with(b"GIT binary patch") || (line.starts_with(b"Binary files ") && self.in_header) {
             open.extended.binary = true;
             return Ok(true);
         }
-        if !self.fresh {
+        if !self.in_header {
             return Ok(false);
         }
         extended_line(&mut open.extended, line)
     }
 
-    fn finish(&mut self) -> Result<(), Refusal> {
-        self.fresh = false;
+    fn finish_file(&mut self) -> Result<(), Refusal> {
+        self.in_header = false;
         let Some(mut edit) = self.open.take() else {
             return Ok(());
         };
@@ -374,7 +377,7 @@ impl<'a> Reader<'_, 'a> {
         if edit.extended.git_line.is_none() {
             edit.repairs.reserve_exact(1);
             edit.repairs
-                .push(repair("no-git-header", "there is no `diff --git` line"));
+                .push(new_repair("no-git-header", "there is no `diff --git` line"));
         }
         self.files.push(edit);
         Ok(())
@@ -388,8 +391,11 @@ impl<'a> Reader<'_, 'a> {
             return Ok(());
         };
         // Half a line of context finds no place; half a changed line would land.
-        let changes = hunk.lines.last().is_some_and(|line| line.mark != Mark::Context);
-        let unended = self.ends_in_hunk && self.cursor.unended() && changes;
+        let changes = hunk
+            .lines
+            .last()
+            .is_some_and(|line| line.mark != LineMark::Context);
+        let unended = self.ends_in_hunk && self.cursor.lacks_final_newline() && changes;
         let counted = |hunk: &Hunk<'_>| hunk.repairs.iter().all(|repair| repair.kind != "wrong-count");
         let others: Vec<bool> = hunks.map(counted).collect();
         let breaks_off = self.ends_in_hunk && changes && !others.is_empty() && !others.contains(&false);

@@ -2,14 +2,14 @@
 //!
 //! Owns: the names. Never: reads an edit.
 
-use crate::text::{Line, trim};
+use crate::text::{TextLine, trim};
 
 /// Tells a line that only such a form has.
-type Sign = fn(&[u8]) -> bool;
+type FormSign = fn(&[u8]) -> bool;
 
 /// What the answer seems to hold.
-pub(super) fn kind(lines: &[Line<'_>]) -> Option<&'static str> {
-    const KINDS: [(Sign, &str); 5] = [
+pub(super) fn find_unread_form(lines: &[TextLine<'_>]) -> Option<&'static str> {
+    const KINDS: [(FormSign, &str); 5] = [
         (is_context_diff, "a context diff"),
         (is_conflict, "conflict markers"),
         (is_command, "an ed script or a diff without context"),

@@ -6,12 +6,14 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::cursor::{Fence, closes, fence, split_margin};
-use super::model::{Aside, AsidePlace, Body, FileEdit, HunkLine, Mark, Name, Parsed};
+use super::cursor::{CodeFence, closes_fence, parse_fence, split_margin};
+use super::model::{
+    EditBody, FileEdit, HeaderName, HunkLine, LineMark, ParsedAnswer, SkippedBlock, SkippedPathPlace,
+};
 use super::name::strip_marks;
-use super::owner::Owner;
-use super::title::{Title, fence_title, title, without_bullet};
-use crate::text::{Line, is_page};
+use super::owner::LineOwner;
+use super::title::{PathTitle, fence_title, read_title, without_bullet};
+use crate::text::{TextLine, is_page};
 use crate::{Dialect, Refusal, RefusalCode};
 
 /// Blocks of these kinds show something else than a file.
@@ -25,16 +27,16 @@ const NOT_FILES: [&[u8]; 6] = [
 ];
 
 /// Reads every fence under a path.
-pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(), Refusal> {
+pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -> Result<(), Refusal> {
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         let (margin, text) = split_margin(line.text);
-        let Some(open) = fence(text).filter(|_| margin.is_empty()) else {
+        let Some(open) = parse_fence(text).filter(|_| margin.is_empty()) else {
             at += 1;
             continue;
         };
         let path = path_of(lines, at, &open);
-        let end = end_of(lines, at + 1, &open, path.is_some())?;
+        let end = fence_end(lines, at + 1, &open, path.is_some())?;
         if end == lines.len() && !parsed.files.is_empty() {
             let message =
                 "a fence below a file's block has no end: where the file ends can be read in two ways";
@@ -42,11 +44,14 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
                 Refusal::new(RefusalCode::Malformed, message).hint("use a longer fence around the file")
             );
         }
-        if let Some(Title { path, mentioned, .. }) = path {
-            if mentioned {
+        if let Some(PathTitle {
+            path, only_mentioned, ..
+        }) = path
+        {
+            if only_mentioned {
                 let message = format!(
                     "a block below a sentence about `{}` could be that file, or an example",
-                    shown(&path)
+                    shown_path(&path)
                 );
                 return Err(Refusal::new(RefusalCode::Ambiguous, message)
                     .hint("write the path alone above each file"));
@@ -54,7 +59,7 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
             check_end(lines, end + 1, &open, &path)?;
             parsed
                 .files
-                .push(file(lines.get(at + 1..end).unwrap_or_default(), path));
+                .push(whole_file(lines.get(at + 1..end).unwrap_or_default(), path));
         } else {
             parsed
                 .notes
@@ -70,28 +75,28 @@ pub(crate) fn parse<'a>(lines: &[Line<'a>], parsed: &mut Parsed<'a>) -> Result<(
 
 /// Beside edits of another dialect: a whole file is not dropped, and an example of an edited one is noted. `taken`
 /// are the lines of the edits.
-pub(super) fn beside(
-    lines: &[Line<'_>],
+pub(super) fn check_next_to_edits(
+    lines: &[TextLine<'_>],
     taken: &[bool],
-    owners: &[Owner],
-    parsed: &mut Parsed<'_>,
+    owners: &[LineOwner],
+    parsed: &mut ParsedAnswer<'_>,
 ) -> Result<(), Refusal> {
-    let names = names(parsed);
+    let names = edit_names(parsed);
     let mut at = 0;
     while let Some(line) = lines.get(at) {
-        let Some(open) = fence(line.text) else {
+        let Some(open) = parse_fence(line.text) else {
             at += 1;
             continue;
         };
         let rest = lines.get(at + 1..).unwrap_or_default();
-        let length = rest.iter().position(|line| closes(&open, line.text));
+        let length = rest.iter().position(|line| closes_fence(&open, line.text));
         let end = at + 1 + length.unwrap_or(rest.len());
-        let owned = owners.get(at + 1) == Some(&Owner::File);
+        let owned = owners.get(at + 1) == Some(&LineOwner::File);
         let edits = taken.get(at..end).unwrap_or_default().contains(&true)
             || rest.iter().take(end - at - 1).any(|line| begins_edit(line.text));
         if let Some(title) = path_of(lines, at, &open).filter(|_| owned || !edits) {
-            let path = shown(&title.path);
-            if !title.mentioned && !names.contains(&title.path) {
+            let path = shown_path(&title.path);
+            if !title.only_mentioned && !names.contains(&title.path) {
                 let message = format!("the answer has edits in one dialect and the file `{path}` in another");
                 return Err(Refusal::new(RefusalCode::Malformed, message)
                     .hint("give all of the change in one dialect"));
@@ -100,9 +105,9 @@ pub(super) fn beside(
                 .notes
                 .push(format!("a block below `{path}` was set aside beside the edits"));
             if !names.contains(&title.path) {
-                parsed.asides.push(Aside {
+                parsed.asides.push(SkippedBlock {
                     path: title.path,
-                    place: AsidePlace::Sentence,
+                    place: SkippedPathPlace::InSentence,
                 });
             }
         } else if let (Some(first), false) = (rest.first(), edits) {
@@ -116,7 +121,7 @@ pub(super) fn beside(
     Ok(())
 }
 
-fn shown(path: &[u8]) -> String {
+fn shown_path(path: &[u8]) -> String {
     crate::text::excerpt(path, 200)
 }
 
@@ -128,10 +133,10 @@ pub(super) fn begins_edit(line: &[u8]) -> bool {
 }
 
 /// The names of all edits that were read, with and without their prefixes.
-fn names(parsed: &Parsed<'_>) -> HashSet<Vec<u8>> {
+fn edit_names(parsed: &ParsedAnswer<'_>) -> HashSet<Vec<u8>> {
     let mut found = HashSet::new();
     for name in parsed.files.iter().flat_map(|edit| [&edit.old, &edit.new]) {
-        if let Name::Written(name) = name {
+        if let HeaderName::Written(name) = name {
             found.extend(super::without_prefix(name).map(<[u8]>::to_vec));
             found.insert(name.clone());
         }
@@ -140,7 +145,7 @@ fn names(parsed: &Parsed<'_>) -> HashSet<Vec<u8>> {
 }
 
 /// The path that the first line of a block is, as a comment: `# src/a.py`.
-fn comment_path(line: &Line<'_>, open: &Fence<'_>) -> Option<Aside> {
+fn comment_path(line: &TextLine<'_>, open: &CodeFence<'_>) -> Option<SkippedBlock> {
     let kind = open.info.split(|byte| *byte == b' ').next().unwrap_or_default();
     let leader = [b"# ".as_slice(), b"// ", b"-- ", b"; ", b"<!-- ", b"/* "]
         .iter()
@@ -149,66 +154,68 @@ fn comment_path(line: &Line<'_>, open: &Fence<'_>) -> Option<Aside> {
         .strip_suffix(b"-->")
         .or_else(|| leader.strip_suffix(b"*/"))
         .unwrap_or(leader);
-    let title = title(path).filter(|title| title.sure && !title.mentioned && !NOT_FILES.contains(&kind))?;
-    Some(Aside {
+    let title = read_title(path)
+        .filter(|title| title.is_certain && !title.only_mentioned && !NOT_FILES.contains(&kind))?;
+    Some(SkippedBlock {
         path: title.path,
-        place: AsidePlace::Comment,
+        place: SkippedPathPlace::FirstLine,
     })
 }
 
 /// The line above a block, as it may be a path that nothing marks as one.
-fn line_path(lines: &[Line<'_>], at: usize) -> Option<Aside> {
+fn line_path(lines: &[TextLine<'_>], at: usize) -> Option<SkippedBlock> {
     /// A path is not longer.
     const LONGEST: usize = 4_096;
-    let above = above(lines, at)?.text;
+    let above = line_above(lines, at)?.text;
     let text = strip_marks(without_bullet(above));
     let path = strip_marks(text.strip_suffix(b":").unwrap_or(text));
-    (!path.is_empty() && path.len() <= LONGEST).then(|| Aside {
+    (!path.is_empty() && path.len() <= LONGEST).then(|| SkippedBlock {
         path: path.to_vec(),
-        place: AsidePlace::Line,
+        place: SkippedPathPlace::LineAbove,
     })
 }
 
 /// The line that says something right above a block.
-fn above<'l, 'a>(lines: &'l [Line<'a>], at: usize) -> Option<&'l Line<'a>> {
+fn line_above<'l, 'a>(lines: &'l [TextLine<'a>], at: usize) -> Option<&'l TextLine<'a>> {
     let mut above = lines.get(..at)?.iter().rev().take(2);
     above.find(|line| !line.text.iter().all(u8::is_ascii_whitespace))
 }
 
-fn path_of(lines: &[Line<'_>], at: usize, open: &Fence<'_>) -> Option<Title> {
+fn path_of(lines: &[TextLine<'_>], at: usize, open: &CodeFence<'_>) -> Option<PathTitle> {
     let kind = open.info.split(|byte| *byte == b' ').next().unwrap_or_default();
     (!NOT_FILES.contains(&kind)).then(|| any_path_of(lines, at, open))?
 }
 
 /// The path on a fence of any kind, or above it.
-pub(super) fn any_path_of(lines: &[Line<'_>], at: usize, open: &Fence<'_>) -> Option<Title> {
+pub(super) fn any_path_of(lines: &[TextLine<'_>], at: usize, open: &CodeFence<'_>) -> Option<PathTitle> {
     if let Some(title) = fence_title(open.info) {
         return Some(title);
     }
-    title(above(lines, at)?.text).filter(|title| title.sure)
+    read_title(line_above(lines, at)?.text).filter(|title| title.is_certain)
 }
 
 /// The block below a path is that file, whatever it shows: an edit is one only where the block begins with it.
-pub(super) fn owns(
-    lines: &[Line<'_>],
+pub(super) fn owns_block(
+    lines: &[TextLine<'_>],
     at: usize,
-    open: &Fence<'_>,
-    body: &[Line<'_>],
+    open: &CodeFence<'_>,
+    body: &[TextLine<'_>],
 ) -> Result<bool, Refusal> {
-    let Some(file) = path_of(lines, at, open).filter(|title| !title.mentioned) else {
+    let Some(file) = path_of(lines, at, open).filter(|title| !title.only_mentioned) else {
         return Ok(false);
     };
-    let opens = |text: &[u8]| begins_edit(text) || super::blocks::opens(text).is_some() || is_head(text);
+    let opens =
+        |text: &[u8]| begins_edit(text) || super::blocks::opening_marks(text).is_some() || is_head(text);
     let mut said = body
         .iter()
         .filter(|line| !line.text.iter().all(u8::is_ascii_whitespace));
     // A path may stand between the fence and the edit.
     let first = said.next();
     let named = first.is_some_and(|line| {
-        title(line.text).is_some_and(|title| title.sure) || comment_path(line, open).is_some()
+        read_title(line.text).is_some_and(|title| title.is_certain) || comment_path(line, open).is_some()
     });
-    let shows = |(at, line): (usize, &Line<'_>)| {
-        super::blocks::end_of(body, at).is_some()
+    let shows = |(at, line): (usize, &TextLine<'_>)| {
+        super::blocks::block_end(body, at).is_some()
             || line.text.starts_with(b"diff --git ")
             || (line.text.starts_with(b"--- ")
                 && body
@@ -219,7 +226,7 @@ pub(super) fn owns(
     if first.into_iter().chain(second).any(|line| opens(line.text)) {
         return Ok(false);
     }
-    let fences = body.iter().any(|line| fence(line.text).is_some());
+    let fences = body.iter().any(|line| parse_fence(line.text).is_some());
     if open.count > 3 && !fences && body.iter().enumerate().any(shows) {
         // Nothing in it says that the edits are shown: their reader refuses them.
         return Ok(false);
@@ -228,7 +235,7 @@ pub(super) fn owns(
     if open.count == 3 && body.iter().enumerate().any(shows) {
         let message = format!(
             "a block below `{}` could be that file, or the edits in its middle be meant to be made",
-            shown(&file.path)
+            shown_path(&file.path)
         );
         return Err(Refusal::new(RefusalCode::Ambiguous, message)
             .hint("use a longer fence around a file that shows edits; put edits alone into their fence"));
@@ -252,13 +259,18 @@ fn is_head(line: &[u8]) -> bool {
 }
 
 /// The closing fence. A second opening fence inside a file's block could close it in two ways.
-fn end_of(lines: &[Line<'_>], from: usize, open: &Fence<'_>, is_file: bool) -> Result<usize, Refusal> {
+fn fence_end(
+    lines: &[TextLine<'_>],
+    from: usize,
+    open: &CodeFence<'_>,
+    is_file: bool,
+) -> Result<usize, Refusal> {
     for (at, line) in lines.iter().enumerate().skip(from) {
-        if closes(open, line.text) {
+        if closes_fence(open, line.text) {
             return Ok(at);
         }
         let nested =
-            fence(line.text).is_some_and(|inner| inner.mark == open.mark && inner.count >= open.count);
+            parse_fence(line.text).is_some_and(|inner| inner.mark == open.mark && inner.count >= open.count);
         if nested && is_file {
             return Err(Refusal::new(
                 RefusalCode::Malformed,
@@ -277,14 +289,14 @@ fn end_of(lines: &[Line<'_>], from: usize, open: &Fence<'_>, is_file: bool) -> R
 }
 
 /// A page may have a bare fence of its own: then its block seems to end there, and another one to begin below.
-fn check_end(lines: &[Line<'_>], from: usize, open: &Fence<'_>, path: &[u8]) -> Result<(), Refusal> {
+fn check_end(lines: &[TextLine<'_>], from: usize, open: &CodeFence<'_>, path: &[u8]) -> Result<(), Refusal> {
     let kind = open.info.split(|byte| *byte == b' ').next().unwrap_or_default();
     let page = [b"markdown".as_slice(), b"md"].contains(&kind) || is_page(path);
     let next = lines
         .iter()
         .enumerate()
         .skip(from)
-        .find_map(|(at, line)| Some((at, fence(line.text).filter(|next| next.mark == open.mark)?)));
+        .find_map(|(at, line)| Some((at, parse_fence(line.text).filter(|next| next.mark == open.mark)?)));
     match next {
         Some((at, next)) if page && next.info.is_empty() && path_of(lines, at, &next).is_none() => {
             Err(Refusal::new(
@@ -297,18 +309,18 @@ fn check_end(lines: &[Line<'_>], from: usize, open: &Fence<'_>, path: &[u8]) -> 
     }
 }
 
-fn file<'a>(lines: &[Line<'a>], path: Vec<u8>) -> FileEdit<'a> {
+fn whole_file<'a>(lines: &[TextLine<'a>], path: Vec<u8>) -> FileEdit<'a> {
     let mut edit = FileEdit::new(Dialect::WholeFile);
-    edit.old = Name::Written(path.clone());
-    edit.new = Name::Written(path);
-    edit.body = Body::Whole(
+    edit.old = HeaderName::Written(path.clone());
+    edit.new = HeaderName::Written(path);
+    edit.body = EditBody::Whole(
         lines
             .iter()
             .map(|line| HunkLine {
-                mark: Mark::Add,
+                mark: LineMark::Add,
                 text: Cow::Borrowed(line.text),
                 cr: false,
-                bare: false,
+                no_newline: false,
             })
             .collect(),
     );

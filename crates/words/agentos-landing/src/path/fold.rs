@@ -13,7 +13,7 @@ pub fn folded(name: &str) -> String {
         return name.to_ascii_lowercase();
     }
     name.chars()
-        .filter(|character| !ignorable(*character))
+        .filter(|character| !is_ignorable(*character))
         .nfkd()
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
@@ -22,12 +22,12 @@ pub fn folded(name: &str) -> String {
 }
 
 /// A folded name with look-alike letters as their Latin ones: equal for names a reader cannot tell apart.
-pub(crate) fn skeleton(name: &str) -> String {
+pub(crate) fn name_skeleton(name: &str) -> String {
     folded(name).chars().map(look_alike).collect()
 }
 
 /// Characters that HFS+ and others leave out when they compare names, and such that nobody can see.
-pub(crate) fn ignorable(character: char) -> bool {
+pub(crate) fn is_ignorable(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
@@ -83,7 +83,7 @@ mod tests {
             assert_eq!(folded(a), folded(b), "{a:?} {b:?}");
         }
         assert_ne!(folded("a.rs"), folded("b.rs"));
-        assert_eq!(skeleton("\u{441}onfig"), skeleton("config"));
+        assert_eq!(name_skeleton("\u{441}onfig"), name_skeleton("config"));
         assert_ne!(folded("\u{441}onfig"), folded("config"));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns: escape, git's own files, reserved names, characters nobody can see. Never: knows the base.
 
-use super::fold::{folded, ignorable};
+use super::fold::{folded, is_ignorable};
 use crate::{Refusal, RefusalCode};
 
 /// No file system has longer names.
@@ -11,7 +11,7 @@ const MAX_PART: usize = 255;
 const MAX_PATH: usize = 4_096;
 
 /// Checks a path; the first broken rule is the answer.
-pub(super) fn check(path: &str) -> Result<(), Refusal> {
+pub(super) fn check_path(path: &str) -> Result<(), Refusal> {
     let refuse = |code, what: &str| Err(Refusal::new(code, format!("`{path}` {what}")));
     if path.len() > MAX_PATH {
         return Err(Refusal::new(
@@ -60,7 +60,7 @@ pub(super) fn check(path: &str) -> Result<(), Refusal> {
     if path.split('/').any(has_invisible) {
         return refuse(RefusalCode::Encoding, "has characters in it that nobody can see");
     }
-    path.split('/').try_for_each(|part| match reserved(part) {
+    path.split('/').try_for_each(|part| match reserved_reason(part) {
         Some(why) => refuse(RefusalCode::ReservedName, why),
         None => Ok(()),
     })
@@ -108,7 +108,7 @@ fn has_invisible(part: &str) -> bool {
     let mut before = '\0';
     for character in part.chars() {
         let joins = matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
-        if ignorable(character) && (!joins || before.is_ascii()) {
+        if is_ignorable(character) && (!joins || before.is_ascii()) {
             return true;
         }
         if matches!(character, '\u{2028}' | '\u{2029}') {
@@ -120,7 +120,7 @@ fn has_invisible(part: &str) -> bool {
 }
 
 /// Why a part cannot exist on every system.
-fn reserved(part: &str) -> Option<&'static str> {
+fn reserved_reason(part: &str) -> Option<&'static str> {
     if part.len() > MAX_PART {
         return Some("has a part that is longer than any system allows");
     }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     fn code(path: &str) -> Option<RefusalCode> {
-        check(path).err().map(|refusal| refusal.code)
+        check_path(path).err().map(|refusal| refusal.code)
     }
 
     const ESCAPES: &[&str] = &[

@@ -54,13 +54,13 @@ impl<'n> ShortName<'n> {
     #[must_use]
     pub fn may_stand_for(&self, long: &str) -> bool {
         let lower = folded(long);
-        let Some((base, extension)) = shortened(&lower) else {
+        let Some((base, extension)) = short_name_parts(&lower) else {
             return false;
         };
         if !self.has_extension(&extension) {
             return false;
         }
-        if self.stem == first(&base, self.room()) {
+        if self.stem == first_chars(&base, self.stem_room()) {
             return true;
         }
         // The checksum is of the name as it is spelled: the spellings that tools and people use.
@@ -72,9 +72,9 @@ impl<'n> ShortName<'n> {
             .iter()
             .any(|spelled| {
                 self.stem
-                    == first(
-                        &format!("{}{:04x}", first(&base, 2), checksum(spelled)),
-                        self.room(),
+                    == first_chars(
+                        &format!("{}{:04x}", first_chars(&base, 2), name_checksum(spelled)),
+                        self.stem_room(),
                     )
             })
     }
@@ -94,24 +94,24 @@ impl<'n> ShortName<'n> {
             None => true,
         };
         known >= 3
-            && (known == base.len() || known == self.room())
-            && first(&base, known) == first(self.stem, known)
+            && (known == base.len() || known == self.stem_room())
+            && first_chars(&base, known) == first_chars(self.stem, known)
             && extension_fits
     }
 
     /// Characters that the number leaves for the stem.
-    fn room(&self) -> usize {
+    fn stem_room(&self) -> usize {
         (MAX_STEM - 1).saturating_sub(self.digits).min(6)
     }
 
     fn has_extension(&self, long: &str) -> bool {
-        self.extension == first(long, 3)
+        self.extension == first_chars(long, 3)
     }
 }
 
 /// The characters of a name and of its extension that its short form is made of. Returns `None` if the name is short
 /// enough itself: it then has no other.
-fn shortened(lower: &str) -> Option<(String, String)> {
+fn short_name_parts(lower: &str) -> Option<(String, String)> {
     let bare = lower.trim_start_matches(['.', ' ']);
     let (base, extension) = match bare.rsplit_once('.') {
         Some((base, extension)) => (base, extension),
@@ -137,13 +137,13 @@ fn shortened(lower: &str) -> Option<(String, String)> {
 }
 
 /// The first characters of a text.
-fn first(text: &str, count: usize) -> &str {
+fn first_chars(text: &str, count: usize) -> &str {
     let end = text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or_default()
 }
 
 /// The four digits that NTFS puts into a short name, the lowest first.
-fn checksum(name: &str) -> u16 {
+fn name_checksum(name: &str) -> u16 {
     let sum = name
         .encode_utf16()
         .fold(0_u16, |sum, unit| sum.wrapping_mul(0x25).wrapping_add(unit));
@@ -171,7 +171,7 @@ mod tests {
             (".gitattributes", 0x7d29),
             (".mailmap", 0xba30),
         ] {
-            assert_eq!(checksum(name), expected, "{name}");
+            assert_eq!(name_checksum(name), expected, "{name}");
         }
     }
 

@@ -10,34 +10,34 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::budget::Budget;
+use crate::budget::WorkBudget;
 use crate::canonical::blob_id;
-use crate::locate::Target;
-use crate::parse::{Body, FileEdit, Hunk, HunkLine, Mark};
-use crate::resolve::{Resolved, Stop};
-use crate::settle::{self, Settled, content_of, hunks_of};
-use crate::text::{common_tail, is_page, lines, trim_end};
+use crate::locate::TargetFile;
+use crate::parse::{EditBody, FileEdit, Hunk, HunkLine, LineMark};
+use crate::placement::{self, PlacedHunks, content_of, hunks_of};
+use crate::resolve::{ResolvedPart, StopReason};
+use crate::text::{common_tail, is_page, split_lines, trim_end};
 use crate::{
     Base, Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
     RefusalCode, Repair, elided, merge, whole,
 };
 
 /// The content of a new file. Its hunks stand one below the other; one that is there twice counts once.
-pub(super) fn created(edit: &FileEdit<'_>, report: &mut FileReport) -> Result<Vec<u8>, Stop> {
+pub(super) fn new_content(edit: &FileEdit<'_>, report: &mut FileReport) -> Result<Vec<u8>, StopReason> {
     let hunks = match &edit.body {
-        Body::Whole(lines) => return Ok(without_tail(lines.iter().collect(), None, report)),
-        Body::Hunks(hunks) => hunks,
+        EditBody::Whole(lines) => return Ok(without_tail(lines.iter().collect(), None, report)),
+        EditBody::Hunks(hunks) => hunks,
     };
     for hunk in hunks {
-        elided::added(hunk, |_| false)?;
+        elided::check_added_lines(hunk, |_| false)?;
     }
     let mut seen = HashSet::new();
     let kept: Vec<&Hunk<'_>> = hunks
         .iter()
-        .filter(|hunk| seen.insert((hunk.stated.new_start, texts(hunk))))
+        .filter(|hunk| seen.insert((hunk.stated.new_start, hunk_texts(hunk))))
         .collect();
     if kept.len() < hunks.len() {
-        report.repairs.push(twice());
+        report.repairs.push(duplicate_repair());
     }
     let mut next = 1;
     for hunk in &kept {
@@ -76,7 +76,7 @@ fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut Fil
     let detail = "every line ended with the same blanks, which were left out";
     report
         .repairs
-        .push(crate::parse::repair("trailing-blanks", detail));
+        .push(crate::parse::new_repair("trailing-blanks", detail));
     let cut = lines.into_iter().map(|line| HunkLine {
         text: Cow::Borrowed(line.text.get(..line.text.len() - tail).unwrap_or_default()),
         ..line.clone()
@@ -85,15 +85,15 @@ fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut Fil
 }
 
 /// A hunk word for word.
-fn texts<'h>(hunk: &'h Hunk<'_>) -> Vec<(Mark, &'h [u8])> {
+fn hunk_texts<'h>(hunk: &'h Hunk<'_>) -> Vec<(LineMark, &'h [u8])> {
     hunk.lines
         .iter()
         .map(|line| (line.mark, line.text.as_ref()))
         .collect()
 }
 
-fn twice() -> Repair {
-    crate::parse::repair(
+fn duplicate_repair() -> Repair {
+    crate::parse::new_repair(
         "duplicate-hunk",
         "a hunk that is in the answer twice was landed once",
     )
@@ -115,12 +115,12 @@ pub(super) fn whole_report() -> HunkReport {
 }
 
 /// A deletion that shows lines must show all of them; one of git's must show them, or their blob id.
-pub(super) fn deleted(
-    parts: &[(&FileEdit<'_>, &Resolved)],
+pub(super) fn check_deletion(
+    parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
-    budget: &mut Budget,
+    budget: &mut WorkBudget,
     report: &mut FileReport,
-) -> Result<(), Stop> {
+) -> Result<(), StopReason> {
     let Some((edit, resolved)) = parts.first() else {
         return Ok(());
     };
@@ -131,8 +131,8 @@ pub(super) fn deleted(
     if hunks.is_empty() && known {
         return Ok(());
     }
-    let mut target = Target::new(&old.content);
-    let settled = settle::settle(&mut target, &hunks, budget)?;
+    let mut target = TargetFile::new(&old.content);
+    let settled = placement::place_hunks(&mut target, &hunks, budget)?;
     report.hunks = settled.reports;
     let all_go = settled.splices.is_some_and(|splices| {
         let gone: usize = splices.iter().map(|splice| splice.end - splice.start).sum();
@@ -145,7 +145,7 @@ pub(super) fn deleted(
         && begins_as_counted(only, &target)
     {
         report.hunks = vec![whole_report()];
-        report.repairs.push(crate::parse::repair(
+        report.repairs.push(crate::parse::new_repair(
             "short-deletion",
             "the deletion shows only the first lines of the file, and counts all of them",
         ));
@@ -158,7 +158,7 @@ pub(super) fn deleted(
 }
 
 /// The hunk shows the first lines of the file, word for word, and counts as many as the file has.
-fn begins_as_counted(hunk: &Hunk<'_>, target: &Target<'_>) -> bool {
+fn begins_as_counted(hunk: &Hunk<'_>, target: &TargetFile<'_>) -> bool {
     let shown = hunk.lines.len();
     hunk.stated.old_start == Some(1)
         && hunk.stated.old_count == Some(target.lines.len() as u64)
@@ -167,11 +167,11 @@ fn begins_as_counted(hunk: &Hunk<'_>, target: &Target<'_>) -> bool {
             .lines
             .iter()
             .zip(&target.lines)
-            .all(|(line, there)| line.mark == Mark::Remove && line.text.as_ref() == there.text)
+            .all(|(line, there)| line.mark == LineMark::Remove && line.text.as_ref() == there.text)
 }
 
 /// The `index` line names the blob of the base.
-fn names_base(edit: &FileEdit<'_>, resolved: &Resolved) -> bool {
+fn names_base(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> bool {
     match (&edit.extended.index, &resolved.id) {
         (Some((old, _)), Some(id)) => old.len() >= TELLING && id.starts_with(old.as_str()),
         (Some(_) | None, _) => false,
@@ -179,7 +179,7 @@ fn names_base(edit: &FileEdit<'_>, resolved: &Resolved) -> bool {
 }
 
 /// Every `index` line names the blob of the base as the one that the change leads to.
-fn names_result(parts: &[(&FileEdit<'_>, &Resolved)]) -> bool {
+fn names_result(parts: &[(&FileEdit<'_>, &ResolvedPart)]) -> bool {
     parts
         .iter()
         .all(|(edit, resolved)| match (&edit.extended.index, &resolved.id) {
@@ -188,29 +188,29 @@ fn names_result(parts: &[(&FileEdit<'_>, &Resolved)]) -> bool {
         })
 }
 
-pub(super) fn modified(
-    parts: &[(&FileEdit<'_>, &Resolved)],
+pub(super) fn modified_state(
+    parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
     mode: Option<FileMode>,
     base: &dyn Base,
     options: &LandOptions,
-    budget: &mut Budget,
+    budget: &mut WorkBudget,
     report: &mut FileReport,
-) -> Result<FileState, Stop> {
+) -> Result<FileState, StopReason> {
     let mode = mode.unwrap_or(old.mode);
     let content = match parts {
         [(edit, _)] => match &edit.body {
-            Body::Whole(new) => {
-                let (content, repaired) = whole::changed(&report.path, &old.content, new)?;
+            EditBody::Whole(new) => {
+                let (content, repaired) = whole::changed_content(&report.path, &old.content, new)?;
                 report.hunks.push(whole_report());
                 report.repairs.extend(repaired);
                 content
             }
-            Body::Hunks(_) => edited(parts, old, base, options, budget, report)?,
+            EditBody::Hunks(_) => edited_content(parts, old, base, options, budget, report)?,
         },
-        _ => edited(parts, old, base, options, budget, report)?,
+        _ => edited_content(parts, old, base, options, budget, report)?,
     };
-    emptied(parts, old, &content)?;
+    check_emptied(parts, old, &content)?;
     if content.len() > options.limits.file_bytes {
         return Err(Refusal::new(
             RefusalCode::TooLarge,
@@ -222,7 +222,11 @@ pub(super) fn modified(
 }
 
 /// Without git's own header, a diff that leaves no line may mean that the file is gone.
-fn emptied(parts: &[(&FileEdit<'_>, &Resolved)], old: &FileState, new: &[u8]) -> Result<(), Stop> {
+fn check_emptied(
+    parts: &[(&FileEdit<'_>, &ResolvedPart)],
+    old: &FileState,
+    new: &[u8],
+) -> Result<(), StopReason> {
     let Some((edit, resolved)) = parts.first() else {
         return Ok(());
     };
@@ -241,52 +245,55 @@ fn emptied(parts: &[(&FileEdit<'_>, &Resolved)], old: &FileState, new: &[u8]) ->
 }
 
 /// The new content of a file that is edited by hunks.
-fn edited(
-    parts: &[(&FileEdit<'_>, &Resolved)],
+fn edited_content(
+    parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
     base: &dyn Base,
     options: &LandOptions,
-    budget: &mut Budget,
+    budget: &mut WorkBudget,
     report: &mut FileReport,
-) -> Result<Arc<[u8]>, Stop> {
-    let hunks = said_once(parts, report);
+) -> Result<Arc<[u8]>, StopReason> {
+    let hunks = distinct_hunks(parts, report);
     if hunks.is_empty() {
         return Ok(Arc::clone(&old.content));
     }
     let there: OnceCell<HashSet<&[u8]>> = OnceCell::new();
-    let all = || lines(&old.content).iter().map(|line| line.text).collect();
+    let all = || split_lines(&old.content).iter().map(|line| line.text).collect();
     for hunk in &hunks {
-        elided::added(hunk, |text| there.get_or_init(all).contains(text))?;
+        elided::check_added_lines(hunk, |text| there.get_or_init(all).contains(text))?;
         if !hunk.marked {
-            elided::alone(&hunk.lines, &report.path, |text| {
+            elided::check_lone_comments(&hunk.lines, &report.path, |text| {
                 there.get_or_init(all).contains(text)
             })?;
         }
     }
-    budget.grow(old.content.len());
-    if let Some(seen) = merge::seen(parts, old, base, options)? {
+    budget.grant_bytes(old.content.len());
+    if let Some(seen) = merge::content_seen(parts, old, base, options)? {
         let is_result = names_result(parts);
-        return merge::carried(&seen, old, &hunks, is_result, budget, report);
+        return merge::carry_over(&seen, old, &hunks, is_result, budget, report);
     }
-    let mut target = Target::new(&old.content);
-    let settled = settle::settle(&mut target, &hunks, budget)?;
+    let mut target = TargetFile::new(&old.content);
+    let settled = placement::place_hunks(&mut target, &hunks, budget)?;
     let settled = match settled.splices {
         Some(_) => settled,
-        None => once(&mut target, &hunks, settled, budget, report)?,
+        None => place_once(&mut target, &hunks, settled, budget, report)?,
     };
-    let settled = elision::settle(&mut target, &hunks, settled, budget, report)?;
-    let settled = edges::settle(&mut target, &hunks, settled, budget, report)?;
+    let settled = elision::retry_in_pieces(&mut target, &hunks, settled, budget, report)?;
+    let settled = edges::retry_without_edges(&mut target, &hunks, settled, budget, report)?;
     report.hunks = settled.reports;
     let splices = match settled.splices {
         Some(splices) => splices,
         None if options.partial && !settled.part.is_empty() => settled.part,
-        None => return Err(why(report).into()),
+        None => return Err(file_refusal(report).into()),
     };
-    Ok(Arc::from(crate::splice::join(&target.lines, &splices)))
+    Ok(Arc::from(crate::splice::join_splices(&target.lines, &splices)))
 }
 
 /// The hunks of all parts. Those that say the same about the same line say it once.
-fn said_once<'e, 'a>(parts: &[(&'e FileEdit<'a>, &Resolved)], report: &mut FileReport) -> Vec<&'e Hunk<'a>> {
+fn distinct_hunks<'e, 'a>(
+    parts: &[(&'e FileEdit<'a>, &ResolvedPart)],
+    report: &mut FileReport,
+) -> Vec<&'e Hunk<'a>> {
     let mut seen = HashSet::new();
     let all = parts.iter().flat_map(|(edit, _)| edit.hunks());
     let mut before = 0;
@@ -294,49 +301,49 @@ fn said_once<'e, 'a>(parts: &[(&'e FileEdit<'a>, &Resolved)], report: &mut FileR
         .inspect(|_| before += 1)
         .filter(|hunk| {
             let start = hunk.stated.old_start;
-            start.is_none() || seen.insert((start, texts(hunk)))
+            start.is_none() || seen.insert((start, hunk_texts(hunk)))
         })
         .collect();
     if kept.len() < before {
-        report.repairs.push(twice());
+        report.repairs.push(duplicate_repair());
     }
     kept
 }
 
 /// A hunk that is in the answer twice, word for word, is meant once, when twice has no place.
-fn once(
-    target: &mut Target<'_>,
+fn place_once(
+    target: &mut TargetFile<'_>,
     hunks: &[&Hunk<'_>],
-    before: Settled,
-    budget: &mut Budget,
+    before: PlacedHunks,
+    budget: &mut WorkBudget,
     report: &mut FileReport,
-) -> Result<Settled, Stop> {
+) -> Result<PlacedHunks, StopReason> {
     let mut kept: Vec<&Hunk<'_>> = Vec::new();
     let mut seen = HashSet::new();
     for hunk in hunks {
-        if seen.insert(texts(hunk)) {
+        if seen.insert(hunk_texts(hunk)) {
             kept.push(hunk);
         }
     }
     if kept.len() == hunks.len() {
         return Ok(before);
     }
-    let settled = settle::settle(target, &kept, budget)?;
+    let settled = placement::place_hunks(target, &kept, budget)?;
     if settled.splices.is_none() {
         return Ok(before);
     }
-    report.repairs.push(twice());
+    report.repairs.push(duplicate_repair());
     Ok(settled)
 }
 
 /// The reason of a file whose hunks do not all land: the first one's, and `empty` only if all are there.
-fn why(report: &FileReport) -> Refusal {
+fn file_refusal(report: &FileReport) -> Refusal {
     let all_there = report.hunks.iter().all(|hunk| match hunk.status {
         HunkStatus::AlreadyThere => true,
         HunkStatus::Landed | HunkStatus::Refused => false,
     });
     if all_there {
-        return merge::there(&report.path);
+        return merge::already_changed(&report.path);
     }
     let refused = report
         .hunks

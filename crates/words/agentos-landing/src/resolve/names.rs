@@ -3,12 +3,12 @@
 //! Owns: prefixes, and the agreement of `diff --git`, `---`/`+++` and `rename` lines. Never: guesses between
 //! two files.
 
-use super::Stop;
-use crate::parse::{FileEdit, Name, git_pairs, repair, same_file, without_prefix};
+use super::StopReason;
+use crate::parse::{FileEdit, HeaderName, git_pairs, new_repair, same_file, without_prefix};
 use crate::{Base, Dialect, EntryKind, Refusal, RefusalCode, Repair, RepoPath};
 
 /// The names, settled.
-pub(super) struct Named {
+pub(super) struct ResolvedNames {
     /// The path that is written.
     pub path: RepoPath,
     /// What it is moved or copied from.
@@ -18,21 +18,21 @@ pub(super) struct Named {
 }
 
 /// Settles the names of one part.
-pub(super) fn settle(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Named, Stop> {
+pub(super) fn resolve_names(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames, StopReason> {
     match with_slashes(edit, base)? {
         Some(named) => Ok(named),
-        None => as_they_are(edit, base),
+        None => without_changes(edit, base),
     }
 }
 
 /// Names with the separators of Windows, where the file they mean is there. A new name has none.
-fn with_slashes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<Named>, Stop> {
-    let slashes = |name: &Name| match name {
-        Name::Written(name) if name.contains(&b'\\') && !name.contains(&b'/') => {
+fn with_slashes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<ResolvedNames>, StopReason> {
+    let slashes = |name: &HeaderName| match name {
+        HeaderName::Written(name) if name.contains(&b'\\') && !name.contains(&b'/') => {
             let part = |byte: &u8| if *byte == b'\\' { b'/' } else { *byte };
-            Some(Name::Written(name.iter().map(part).collect()))
+            Some(HeaderName::Written(name.iter().map(part).collect()))
         }
-        Name::Written(_) | Name::Unstated | Name::Nothing => None,
+        HeaderName::Written(_) | HeaderName::Unstated | HeaderName::Nothing => None,
     };
     let extended = &edit.extended;
     let plain = extended.git_line.is_none() && extended.from.is_none() && extended.to.is_none();
@@ -44,39 +44,39 @@ fn with_slashes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<Named>, S
         new,
         ..FileEdit::new(edit.dialect)
     };
-    let mut named = as_they_are(&other, base)?;
+    let mut named = without_changes(&other, base)?;
     if !is_file(base, named.path.as_str())? {
         return Ok(None);
     }
     let detail = "the names have backslashes between their parts";
-    named.repairs.push(repair("backslashes", detail));
+    named.repairs.push(new_repair("backslashes", detail));
     Ok(Some(named))
 }
 
-fn as_they_are(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Named, Stop> {
+fn without_changes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames, StopReason> {
     if let (Some(from), Some(to)) = (&edit.extended.from, &edit.extended.to) {
         agree_on_move(edit, from, to)?;
-        return Ok(Named {
-            path: checked(to, base)?,
-            from: Some(checked(from, base)?),
+        return Ok(ResolvedNames {
+            path: check_name(to, base)?,
+            from: Some(check_name(from, base)?),
             repairs: Vec::new(),
         });
     }
     if edit.extended.from.is_some() || edit.extended.to.is_some() {
         return Err(malformed("a rename names one side alone").into());
     }
-    let (old, new) = pair(edit)?;
+    let (old, new) = written_names(edit)?;
     let mut repairs = Vec::new();
     let path = match (&old, &new) {
         (Some(old), Some(new)) if edit.dialect != Dialect::UnifiedDiff && old == new => {
             as_written(new, base, &mut repairs)?
         }
-        (Some(old), Some(new)) if same_file(old, new) => existing(old, new, base, &mut repairs)?,
+        (Some(old), Some(new)) if same_file(old, new) => existing_path(old, new, base, &mut repairs)?,
         (Some(old), Some(new)) => return one_of_two(old, new, base),
-        (Some(one), None) | (None, Some(one)) => existing(one, one, base, &mut repairs)?,
+        (Some(one), None) | (None, Some(one)) => existing_path(one, one, base, &mut repairs)?,
         (None, None) => return Err(malformed("a part of the diff names no file").into()),
     };
-    Ok(Named {
+    Ok(ResolvedNames {
         path,
         from: None,
         repairs,
@@ -87,7 +87,7 @@ fn malformed(what: &str) -> Refusal {
     Refusal::new(RefusalCode::Malformed, what)
 }
 
-fn disagree(a: &[u8], b: &[u8]) -> Stop {
+fn names_disagree(a: &[u8], b: &[u8]) -> StopReason {
     let show = |name: &[u8]| crate::text::excerpt(name, 200);
     malformed(&format!(
         "the header lines name two files, `{}` and `{}`",
@@ -98,13 +98,13 @@ fn disagree(a: &[u8], b: &[u8]) -> Stop {
 }
 
 /// Old and new name, where they are written.
-type Pair = (Option<Vec<u8>>, Option<Vec<u8>>);
+type NamePair = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// Old and new name as written, from `---`/`+++` or else from the `diff --git` line.
-fn pair(edit: &FileEdit<'_>) -> Result<Pair, Stop> {
-    let written = |name: &Name| match name {
-        Name::Written(name) => Some(name.clone()),
-        Name::Unstated | Name::Nothing => None,
+fn written_names(edit: &FileEdit<'_>) -> Result<NamePair, StopReason> {
+    let written = |name: &HeaderName| match name {
+        HeaderName::Written(name) => Some(name.clone()),
+        HeaderName::Unstated | HeaderName::Nothing => None,
     };
     let (old, new) = (written(&edit.old), written(&edit.new));
     let Some(git) = &edit.extended.git_line else {
@@ -125,7 +125,7 @@ fn pair(edit: &FileEdit<'_>) -> Result<Pair, Stop> {
     {
         return Ok((old, new));
     }
-    Err(disagree(
+    Err(names_disagree(
         git,
         new.as_ref()
             .or(old.as_ref())
@@ -135,33 +135,33 @@ fn pair(edit: &FileEdit<'_>) -> Result<Pair, Stop> {
 }
 
 /// The rename lines against the other headers.
-fn agree_on_move(edit: &FileEdit<'_>, from: &[u8], to: &[u8]) -> Result<(), Stop> {
-    let fits = |name: &Name, wanted: &[u8]| match name {
-        Name::Written(name) => name == wanted || without_prefix(name) == Some(wanted),
-        Name::Unstated => true,
-        Name::Nothing => false,
+fn agree_on_move(edit: &FileEdit<'_>, from: &[u8], to: &[u8]) -> Result<(), StopReason> {
+    let fits = |name: &HeaderName, wanted: &[u8]| match name {
+        HeaderName::Written(name) => name == wanted || without_prefix(name) == Some(wanted),
+        HeaderName::Unstated => true,
+        HeaderName::Nothing => false,
     };
     let git_fits = edit.extended.git_line.as_ref().is_none_or(|git| {
-        git_pairs(git)
-            .iter()
-            .any(|(a, b)| fits(&Name::Written(a.clone()), from) && fits(&Name::Written(b.clone()), to))
+        git_pairs(git).iter().any(|(a, b)| {
+            fits(&HeaderName::Written(a.clone()), from) && fits(&HeaderName::Written(b.clone()), to)
+        })
     });
     if git_fits && fits(&edit.old, from) && fits(&edit.new, to) {
         return Ok(());
     }
-    Err(disagree(from, to))
+    Err(names_disagree(from, to))
 }
 
 /// A name in a dialect without prefixes, unless only the name without its prefix is there.
-fn as_written(name: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result<RepoPath, Stop> {
+fn as_written(name: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result<RepoPath, StopReason> {
     let name = name.strip_prefix(b"./").unwrap_or(name);
-    let whole = checked(name, base)?;
+    let whole = check_name(name, base)?;
     if !is_file(base, whole.as_str())?
         && let Some(bare) = without_prefix(name)
     {
-        let bare = checked(bare, base)?;
+        let bare = check_name(bare, base)?;
         if is_file(base, bare.as_str())? {
-            repairs.push(repair(
+            repairs.push(new_repair(
                 "extra-prefix",
                 "the name has a prefix that is not part of it",
             ));
@@ -172,18 +172,26 @@ fn as_written(name: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result
 }
 
 /// The path of a name that both sides share: without the prefix, unless only the name as written is there.
-fn existing(old: &[u8], new: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result<RepoPath, Stop> {
+fn existing_path(
+    old: &[u8],
+    new: &[u8],
+    base: &dyn Base,
+    repairs: &mut Vec<Repair>,
+) -> Result<RepoPath, StopReason> {
     let Some(bare) = without_prefix(new).or_else(|| without_prefix(old)) else {
-        repairs.push(repair("no-prefix", "the names have no `a/` and `b/` in front"));
-        return checked(new, base);
+        repairs.push(new_repair(
+            "no-prefix",
+            "the names have no `a/` and `b/` in front",
+        ));
+        return check_name(new, base);
     };
-    let stripped = checked(bare, base)?;
+    let stripped = check_name(bare, base)?;
     if old != new || !is_file(base, stripped.as_str())? {
         // Two prefixes are git's own form. One alone may be a directory's name.
         if old != new {
             return Ok(stripped);
         }
-        let whole = checked(new, base)?;
+        let whole = check_name(new, base)?;
         if is_file(base, whole.as_str())? {
             return Ok(whole);
         }
@@ -198,18 +206,18 @@ fn existing(old: &[u8], new: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) 
 }
 
 /// Two different names without a rename line: a diff against a backup, as `f.orig` and `f`. Only one may exist.
-fn one_of_two(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Named, Stop> {
+fn one_of_two(old: &[u8], new: &[u8], base: &dyn Base) -> Result<ResolvedNames, StopReason> {
     let bare = |name: &'_ [u8]| without_prefix(name).unwrap_or(name).to_vec();
-    let (old_path, new_path) = (checked(&bare(old), base)?, checked(&bare(new), base)?);
+    let (old_path, new_path) = (check_name(&bare(old), base)?, check_name(&bare(new), base)?);
     let there = (
         is_file(base, old_path.as_str())?,
         is_file(base, new_path.as_str())?,
     );
     if there == (false, true) {
-        return Ok(Named {
+        return Ok(ResolvedNames {
             path: new_path,
             from: None,
-            repairs: vec![repair(
+            repairs: vec![new_repair(
                 "other-old-name",
                 "the old name is not in the repository; the new one is",
             )],
@@ -218,20 +226,20 @@ fn one_of_two(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Named, Stop> {
     if there == (false, false)
         && let Some(path) = below_differing_folders(old, new, base)?
     {
-        return Ok(Named {
+        return Ok(ResolvedNames {
             path,
             from: None,
-            repairs: vec![repair(
+            repairs: vec![new_repair(
                 "other-folders",
                 "the names begin with two folders that are not in the repository",
             )],
         });
     }
-    Err(disagree(old, new))
+    Err(names_disagree(old, new))
 }
 
 /// `old/x` and `new/x`, where only `x` is there.
-fn below_differing_folders(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Option<RepoPath>, Stop> {
+fn below_differing_folders(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Option<RepoPath>, StopReason> {
     let below = |name: &'_ [u8]| {
         let slash = name.iter().position(|byte| *byte == b'/')?;
         name.get(slash + 1..).map(<[u8]>::to_vec)
@@ -239,11 +247,11 @@ fn below_differing_folders(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Op
     let (Some(a), Some(b)) = (below(old), below(new)) else {
         return Ok(None);
     };
-    let path = checked(&b, base)?;
+    let path = check_name(&b, base)?;
     Ok((a == b && is_file(base, path.as_str())?).then_some(path))
 }
 
-fn is_file(base: &dyn Base, path: &str) -> Result<bool, Stop> {
+fn is_file(base: &dyn Base, path: &str) -> Result<bool, StopReason> {
     Ok(base.entry(path)?.is_some_and(|entry| match entry.kind {
         EntryKind::File(_) | EntryKind::Symlink | EntryKind::Gitlink => true,
         EntryKind::Directory => false,
@@ -251,7 +259,7 @@ fn is_file(base: &dyn Base, path: &str) -> Result<bool, Stop> {
 }
 
 /// A name that may be touched.
-fn checked(name: &[u8], base: &dyn Base) -> Result<RepoPath, Stop> {
+fn check_name(name: &[u8], base: &dyn Base) -> Result<RepoPath, StopReason> {
     match std::str::from_utf8(name) {
         Ok(name) => match RepoPath::new(name) {
             // A name that other systems reserve is no news where it is there: it may be edited or go.

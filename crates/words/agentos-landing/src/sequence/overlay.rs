@@ -5,26 +5,26 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::file_change::States;
+use crate::file_change::PathStates;
 use crate::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode, FileState, KnownBlob, RepoPath};
 
 /// Before the ids of contents that no object store has. No object id begins so.
 const MADE: &str = "made:";
 
 /// What stood at a path first, and what stands there now.
-struct Touched {
+struct TouchedPath {
     path: RepoPath,
     first: Option<FileState>,
     now: Option<FileState>,
 }
 
 /// The base and what has been done to it.
-pub(super) struct Overlay<'b> {
+pub(super) struct BaseOverlay<'b> {
     base: &'b dyn Base,
-    touched: BTreeMap<String, Touched>,
+    touched: BTreeMap<String, TouchedPath>,
 }
 
-impl<'b> Overlay<'b> {
+impl<'b> BaseOverlay<'b> {
     pub(super) fn new(base: &'b dyn Base) -> Self {
         Self {
             base,
@@ -33,12 +33,12 @@ impl<'b> Overlay<'b> {
     }
 
     /// Puts the result of one part on top.
-    pub(super) fn put(&mut self, states: States) {
+    pub(super) fn put_states(&mut self, states: PathStates) {
         for (path, old, new) in states {
             self.touched
                 .entry(path.as_str().to_owned())
                 .and_modify(|touched| touched.now.clone_from(&new))
-                .or_insert(Touched {
+                .or_insert(TouchedPath {
                     path,
                     first: old,
                     now: new,
@@ -47,12 +47,12 @@ impl<'b> Overlay<'b> {
     }
 
     /// What stood at a touched path first.
-    pub(super) fn first(&self, path: &str) -> Option<&FileState> {
+    pub(super) fn first_state(&self, path: &str) -> Option<&FileState> {
         self.touched.get(path)?.first.as_ref()
     }
 
     /// All touched paths, first and last state.
-    pub(super) fn states(self) -> States {
+    pub(super) fn into_states(self) -> PathStates {
         self.touched
             .into_values()
             .filter(|touched| touched.first.is_some() || touched.now.is_some())
@@ -70,7 +70,7 @@ impl<'b> Overlay<'b> {
     }
 }
 
-fn entry(path: &str, state: &FileState) -> Entry {
+fn made_entry(path: &str, state: &FileState) -> Entry {
     let kind = match state.mode {
         FileMode::Regular | FileMode::Executable => EntryKind::File(state.mode),
         FileMode::Symlink => EntryKind::Symlink,
@@ -81,10 +81,10 @@ fn entry(path: &str, state: &FileState) -> Entry {
     }
 }
 
-impl Base for Overlay<'_> {
+impl Base for BaseOverlay<'_> {
     fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
         if let Some(touched) = self.touched.get(path) {
-            return Ok(touched.now.as_ref().map(|state| entry(path, state)));
+            return Ok(touched.now.as_ref().map(|state| made_entry(path, state)));
         }
         let there = self.base.entry(path)?;
         Ok(there.or_else(|| {

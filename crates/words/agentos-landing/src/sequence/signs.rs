@@ -4,11 +4,14 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::parse::{Fence, FileEdit, Name, Parsed, closes, fence, git_pairs, same_file, without_prefix};
+use crate::parse::{
+    CodeFence, FileEdit, HeaderName, ParsedAnswer, closes_fence, git_pairs, parse_fence, same_file,
+    without_prefix,
+};
 
 /// How parts of one file stand to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum PartOrder {
     /// No file has two parts.
     Once,
     /// All were made for the base.
@@ -20,54 +23,54 @@ pub(super) enum Order {
 }
 
 /// Reads the signs.
-pub(super) fn order(answer: &[u8], parsed: &Parsed<'_>) -> Order {
-    let repeated = repeated(parsed.files.iter());
+pub(super) fn part_order(answer: &[u8], parsed: &ParsedAnswer<'_>) -> PartOrder {
+    let repeated = repeated_parts(parsed.files.iter());
     if repeated.is_empty() {
-        return Order::Once;
+        return PartOrder::Once;
     }
     if is_series(answer) {
-        return Order::InTurn;
+        return PartOrder::InTurn;
     }
     let mut last: HashMap<Vec<u8>, &(String, String)> = HashMap::new();
     let mut signs = BTreeSet::new();
     for edit in repeated.iter().filter_map(|at| parsed.files.get(*at)) {
         let Some(index) = &edit.extended.index else {
-            signs.insert(Sign::None);
+            signs.insert(IndexSign::None);
             continue;
         };
-        for name in names(edit) {
+        for name in part_names(edit) {
             if let Some(before) = last.insert(name, index) {
-                signs.insert(sign(before, index));
+                signs.insert(compare_index_lines(before, index));
             }
         }
     }
     let mut signs = signs.into_iter();
     match (signs.next(), signs.next()) {
-        (Some(Sign::Base), None) => Order::Base,
-        (Some(Sign::Chain), None) => Order::InTurn,
-        (Some(_) | None, _) => Order::Unknown,
+        (Some(IndexSign::Base), None) => PartOrder::Base,
+        (Some(IndexSign::Chain), None) => PartOrder::InTurn,
+        (Some(_) | None, _) => PartOrder::Unknown,
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sign {
+enum IndexSign {
     Base,
     Chain,
     None,
 }
 
 /// Two `index` lines of one file: of the same old blob, or of the one before's new one.
-fn sign(before: &(String, String), this: &(String, String)) -> Sign {
+fn compare_index_lines(before: &(String, String), this: &(String, String)) -> IndexSign {
     let same = |a: &str, b: &str| a.len() >= 7 && b.len() >= 7 && (a.starts_with(b) || b.starts_with(a));
     match (same(&before.0, &this.0), same(&before.1, &this.0)) {
-        (true, _) => Sign::Base,
-        (false, true) => Sign::Chain,
-        (false, false) => Sign::None,
+        (true, _) => IndexSign::Base,
+        (false, true) => IndexSign::Chain,
+        (false, false) => IndexSign::None,
     }
 }
 
 /// A line of the text around the parts says that one takes another's place: they are not meant together.
-pub(super) fn alternatives(answer: &[u8]) -> bool {
+pub(super) fn offers_alternatives(answer: &[u8]) -> bool {
     const STARTS: [&str; 12] = [
         "alternatively",
         "option 2",
@@ -82,10 +85,10 @@ pub(super) fn alternatives(answer: &[u8]) -> bool {
         "no, ",
         "or, ",
     ];
-    let mut fenced: Option<Fence<'_>> = None;
+    let mut fenced: Option<CodeFence<'_>> = None;
     answer.split(|byte| *byte == b'\n').any(|line| {
-        match (fence(line), fenced) {
-            (Some(_), Some(open)) if closes(&open, line) => fenced = None,
+        match (parse_fence(line), fenced) {
+            (Some(_), Some(open)) if closes_fence(&open, line) => fenced = None,
             (Some(open), None) => fenced = Some(open),
             (_, _) => {}
         }
@@ -109,11 +112,11 @@ fn is_series(answer: &[u8]) -> bool {
 }
 
 /// The numbers of the parts that share a file with another part.
-pub(super) fn repeated<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'a>>) -> BTreeSet<usize> {
+pub(super) fn repeated_parts<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'a>>) -> BTreeSet<usize> {
     let mut by_name: HashMap<Vec<u8>, usize> = HashMap::new();
     let mut found = BTreeSet::new();
     for (at, edit) in edits.enumerate() {
-        for name in names(edit) {
+        for name in part_names(edit) {
             if let Some(other) = by_name.insert(name, at).filter(|other| *other != at) {
                 found.extend([other, at]);
             }
@@ -123,11 +126,11 @@ pub(super) fn repeated<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'a>>
 }
 
 /// The numbers of the parts that share a file with an earlier one.
-pub(super) fn later<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'a>>) -> BTreeSet<usize> {
+pub(super) fn later_parts<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'a>>) -> BTreeSet<usize> {
     let mut seen: HashSet<Vec<u8>> = HashSet::new();
     let mut found = BTreeSet::new();
     for (at, edit) in edits.enumerate() {
-        for name in names(edit) {
+        for name in part_names(edit) {
             if !seen.insert(name) {
                 found.insert(at);
             }
@@ -137,11 +140,11 @@ pub(super) fn later<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'a>>) -
 }
 
 /// The names of a part, prefixes aside.
-fn names(edit: &FileEdit<'_>) -> Vec<Vec<u8>> {
+fn part_names(edit: &FileEdit<'_>) -> Vec<Vec<u8>> {
     let bare = |name: &[u8]| without_prefix(name).unwrap_or(name).to_vec();
-    let written = |name: &Name| match name {
-        Name::Written(name) => Some(bare(name)),
-        Name::Unstated | Name::Nothing => None,
+    let written = |name: &HeaderName| match name {
+        HeaderName::Written(name) => Some(bare(name)),
+        HeaderName::Unstated | HeaderName::Nothing => None,
     };
     let moved = [&edit.extended.from, &edit.extended.to]
         .into_iter()

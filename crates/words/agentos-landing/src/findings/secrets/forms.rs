@@ -4,9 +4,9 @@
 //! keeps what it found.
 
 /// Whether a whole run of token characters has the form.
-type Form = fn(&str) -> bool;
+type TokenForm = fn(&str) -> bool;
 
-const FORMS: [(&str, Form); 5] = [
+const FORMS: [(&str, TokenForm); 5] = [
     ("openai-key", openai),
     ("telegram-token", telegram),
     ("discord-token", discord),
@@ -15,7 +15,7 @@ const FORMS: [(&str, Form); 5] = [
 ];
 
 /// The kinds of the runs of a text, each once.
-pub(super) fn kinds(text: &str, is_real: fn(&str) -> bool) -> impl Iterator<Item = &'static str> {
+pub(super) fn form_kinds(text: &str, is_real: fn(&str) -> bool) -> impl Iterator<Item = &'static str> {
     /// Shorter ones are words.
     const LEAST: usize = 30;
     let runs: Vec<&str> = text
@@ -119,7 +119,7 @@ mod tests {
             (format!("SK{low}0"), None),
         ];
         for (token, kind) in cases {
-            let found: Vec<&str> = kinds(&format!("key = \"{token}\""), |_| true).collect();
+            let found: Vec<&str> = form_kinds(&format!("key = \"{token}\""), |_| true).collect();
             assert_eq!(found, Vec::from_iter(kind), "{token}");
         }
     }

@@ -4,7 +4,7 @@
 //! that the vendors document, or that the rules of gitleaks 8 list. Never: keeps what it found.
 
 /// A token that begins with fixed text.
-struct Shape {
+struct TokenShape {
     start: &'static str,
     kind: &'static str,
     /// Characters that may follow.
@@ -18,42 +18,42 @@ struct Shape {
 /// Any number.
 const MANY: usize = usize::MAX;
 
-fn word(byte: u8) -> bool {
+fn word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-fn dashed(byte: u8) -> bool {
-    word(byte) || byte == b'-'
+fn dashed_word(byte: u8) -> bool {
+    word_byte(byte) || byte == b'-'
 }
 
-fn dotted(byte: u8) -> bool {
-    dashed(byte) || byte == b'.'
+fn dotted_word(byte: u8) -> bool {
+    dashed_word(byte) || byte == b'.'
 }
 
-fn padded(byte: u8) -> bool {
-    dashed(byte) || matches!(byte, b'=' | b'+' | b'/')
+fn base64_byte(byte: u8) -> bool {
+    dashed_word(byte) || matches!(byte, b'=' | b'+' | b'/')
 }
 
-fn upper(byte: u8) -> bool {
+fn upper_or_digit(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit()
 }
 
-fn letters(byte: u8) -> bool {
+fn alphanumeric(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
 }
 
-fn hex(byte: u8) -> bool {
+fn hex_digit(byte: u8) -> bool {
     byte.is_ascii_hexdigit()
 }
 
-const fn shape(
+const fn prefix(
     start: &'static str,
     kind: &'static str,
     allowed: fn(u8) -> bool,
     least: usize,
     most: usize,
-) -> Shape {
-    Shape {
+) -> TokenShape {
+    TokenShape {
         start,
         kind,
         allowed,
@@ -63,153 +63,159 @@ const fn shape(
 }
 
 /// In the order of their beginnings.
-const SHAPES: [Shape; 123] = [
-    shape("A3-", "1password-key", |byte| upper(byte) || byte == b'-', 30, 40),
-    shape("A3T", "aws-access-key", upper, 17, 17),
-    shape("ABIA", "aws-access-key", upper, 16, 16),
-    shape("ABSK", "aws-bedrock-key", padded, 109, MANY),
-    shape("ACCA", "aws-access-key", upper, 16, 16),
-    shape("AGE-SECRET-KEY-1", "age-secret-key", upper, 58, 58),
-    shape("AIza", "google-key", dashed, 35, 35),
-    shape("AKCp", "artifactory-key", letters, 69, 69),
-    shape("AKIA", "aws-access-key", upper, 16, 16),
-    shape("AQVN", "yandex-key", dashed, 35, 38),
-    shape("ASIA", "aws-access-key", upper, 16, 16),
-    shape("ATATT3", "atlassian-token", padded, 180, 255),
-    shape("AccountKey=", "azure-storage-key", padded, 88, 88),
-    shape("CLOJARS_", "clojars-token", letters, 60, 60),
-    shape("EZAK", "easypost-key", letters, 54, 54),
-    shape("FLWPUBK_TEST-", "flutterwave-key", letters, 32, 34),
-    shape("FLWSECK-", "flutterwave-key", letters, 32, 34),
-    shape("FLWSECK_TEST-", "flutterwave-key", letters, 12, 34),
-    shape("GOCSPX-", "google-oauth-secret", dashed, 28, 28),
-    shape("GR1348941", "gitlab-token", dashed, 20, 60),
-    shape("HRKU-AA", "heroku-key", dashed, 58, 58),
-    shape("LTAI", "alibaba-key", letters, 20, 20),
-    shape("NRAK-", "newrelic-key", letters, 27, 27),
-    shape("NRII-", "newrelic-key", dashed, 32, 32),
-    shape("PMAK-", "postman-key", dashed, 59, 59),
-    shape("SG.", "sendgrid-key", dotted, 60, 80),
-    shape("api_org_", "huggingface-token", letters, 34, 34),
-    shape("atlasv1.", "terraform-token", dashed, 60, 70),
-    shape("bkua_", "buildkite-token", letters, 40, 40),
-    shape("cmVmd", "artifactory-token", letters, 59, 59),
-    shape("csk-", "cerebras-key", letters, 40, 60),
-    shape("dapi", "databricks-token", hex, 32, 32),
-    shape("dckr_pat_", "docker-token", dashed, 27, 32),
-    shape("dnkey-", "defined-networking-token", padded, 79, 79),
-    shape("doo_v1_", "digitalocean-token", hex, 64, 64),
-    shape("dop_v1_", "digitalocean-token", hex, 64, 64),
-    shape("dor_v1_", "digitalocean-token", hex, 64, 64),
-    shape("dp.ct.", "doppler-token", letters, 40, 44),
-    shape("dp.pt.", "doppler-token", letters, 43, 43),
-    shape("dp.st.", "doppler-token", dotted, 40, 80),
-    shape("dt0c01.", "dynatrace-token", dotted, 89, 89),
-    shape("duffel_live_", "duffel-token", padded, 43, 43),
-    shape("fig_pat_", "figma-token", dashed, 40, 60),
-    shape("figd_", "figma-token", dashed, 38, 60),
-    shape("fio-u-", "frameio-token", padded, 64, 64),
-    shape("fm1r_", "flyio-token", padded, 100, MANY),
-    shape("fm2_", "flyio-token", padded, 100, MANY),
-    shape("fo1_", "flyio-token", dashed, 43, 43),
-    shape("gho_", "github-token", word, 36, 255),
-    shape("ghp_", "github-token", word, 36, 255),
-    shape("ghr_", "github-token", word, 36, 255),
-    shape("ghs_", "github-token", word, 36, 255),
-    shape("ghu_", "github-token", word, 36, 255),
-    shape("github_pat_", "github-token", word, 60, 255),
-    shape("glagent-", "gitlab-token", dashed, 50, 255),
-    shape("glc_", "grafana-token", padded, 32, MANY),
-    shape("glcbt-", "gitlab-token", dashed, 20, 255),
-    shape("gldt-", "gitlab-token", dashed, 20, 255),
-    shape("glffct-", "gitlab-token", dashed, 20, 255),
-    shape("glft-", "gitlab-token", dashed, 20, 255),
-    shape("glimt-", "gitlab-token", dashed, 25, 255),
-    shape("gloas-", "gitlab-token", dashed, 64, 255),
-    shape("glpat-", "gitlab-token", dotted, 20, 255),
-    shape("glptt-", "gitlab-token", dashed, 40, 255),
-    shape("glrt-", "gitlab-token", dotted, 20, 255),
-    shape("glsa_", "grafana-token", word, 41, 41),
-    shape("glsoat-", "gitlab-token", dashed, 20, 255),
-    shape("gsk_", "groq-key", letters, 52, 52),
-    shape("hf_", "huggingface-token", word, 34, 40),
-    shape(
+const SHAPES: [TokenShape; 123] = [
+    prefix(
+        "A3-",
+        "1password-key",
+        |byte| upper_or_digit(byte) || byte == b'-',
+        30,
+        40,
+    ),
+    prefix("A3T", "aws-access-key", upper_or_digit, 17, 17),
+    prefix("ABIA", "aws-access-key", upper_or_digit, 16, 16),
+    prefix("ABSK", "aws-bedrock-key", base64_byte, 109, MANY),
+    prefix("ACCA", "aws-access-key", upper_or_digit, 16, 16),
+    prefix("AGE-SECRET-KEY-1", "age-secret-key", upper_or_digit, 58, 58),
+    prefix("AIza", "google-key", dashed_word, 35, 35),
+    prefix("AKCp", "artifactory-key", alphanumeric, 69, 69),
+    prefix("AKIA", "aws-access-key", upper_or_digit, 16, 16),
+    prefix("AQVN", "yandex-key", dashed_word, 35, 38),
+    prefix("ASIA", "aws-access-key", upper_or_digit, 16, 16),
+    prefix("ATATT3", "atlassian-token", base64_byte, 180, 255),
+    prefix("AccountKey=", "azure-storage-key", base64_byte, 88, 88),
+    prefix("CLOJARS_", "clojars-token", alphanumeric, 60, 60),
+    prefix("EZAK", "easypost-key", alphanumeric, 54, 54),
+    prefix("FLWPUBK_TEST-", "flutterwave-key", alphanumeric, 32, 34),
+    prefix("FLWSECK-", "flutterwave-key", alphanumeric, 32, 34),
+    prefix("FLWSECK_TEST-", "flutterwave-key", alphanumeric, 12, 34),
+    prefix("GOCSPX-", "google-oauth-secret", dashed_word, 28, 28),
+    prefix("GR1348941", "gitlab-token", dashed_word, 20, 60),
+    prefix("HRKU-AA", "heroku-key", dashed_word, 58, 58),
+    prefix("LTAI", "alibaba-key", alphanumeric, 20, 20),
+    prefix("NRAK-", "newrelic-key", alphanumeric, 27, 27),
+    prefix("NRII-", "newrelic-key", dashed_word, 32, 32),
+    prefix("PMAK-", "postman-key", dashed_word, 59, 59),
+    prefix("SG.", "sendgrid-key", dotted_word, 60, 80),
+    prefix("api_org_", "huggingface-token", alphanumeric, 34, 34),
+    prefix("atlasv1.", "terraform-token", dashed_word, 60, 70),
+    prefix("bkua_", "buildkite-token", alphanumeric, 40, 40),
+    prefix("cmVmd", "artifactory-token", alphanumeric, 59, 59),
+    prefix("csk-", "cerebras-key", alphanumeric, 40, 60),
+    prefix("dapi", "databricks-token", hex_digit, 32, 32),
+    prefix("dckr_pat_", "docker-token", dashed_word, 27, 32),
+    prefix("dnkey-", "defined-networking-token", base64_byte, 79, 79),
+    prefix("doo_v1_", "digitalocean-token", hex_digit, 64, 64),
+    prefix("dop_v1_", "digitalocean-token", hex_digit, 64, 64),
+    prefix("dor_v1_", "digitalocean-token", hex_digit, 64, 64),
+    prefix("dp.ct.", "doppler-token", alphanumeric, 40, 44),
+    prefix("dp.pt.", "doppler-token", alphanumeric, 43, 43),
+    prefix("dp.st.", "doppler-token", dotted_word, 40, 80),
+    prefix("dt0c01.", "dynatrace-token", dotted_word, 89, 89),
+    prefix("duffel_live_", "duffel-token", base64_byte, 43, 43),
+    prefix("fig_pat_", "figma-token", dashed_word, 40, 60),
+    prefix("figd_", "figma-token", dashed_word, 38, 60),
+    prefix("fio-u-", "frameio-token", base64_byte, 64, 64),
+    prefix("fm1r_", "flyio-token", base64_byte, 100, MANY),
+    prefix("fm2_", "flyio-token", base64_byte, 100, MANY),
+    prefix("fo1_", "flyio-token", dashed_word, 43, 43),
+    prefix("gho_", "github-token", word_byte, 36, 255),
+    prefix("ghp_", "github-token", word_byte, 36, 255),
+    prefix("ghr_", "github-token", word_byte, 36, 255),
+    prefix("ghs_", "github-token", word_byte, 36, 255),
+    prefix("ghu_", "github-token", word_byte, 36, 255),
+    prefix("github_pat_", "github-token", word_byte, 60, 255),
+    prefix("glagent-", "gitlab-token", dashed_word, 50, 255),
+    prefix("glc_", "grafana-token", base64_byte, 32, MANY),
+    prefix("glcbt-", "gitlab-token", dashed_word, 20, 255),
+    prefix("gldt-", "gitlab-token", dashed_word, 20, 255),
+    prefix("glffct-", "gitlab-token", dashed_word, 20, 255),
+    prefix("glft-", "gitlab-token", dashed_word, 20, 255),
+    prefix("glimt-", "gitlab-token", dashed_word, 25, 255),
+    prefix("gloas-", "gitlab-token", dashed_word, 64, 255),
+    prefix("glpat-", "gitlab-token", dotted_word, 20, 255),
+    prefix("glptt-", "gitlab-token", dashed_word, 40, 255),
+    prefix("glrt-", "gitlab-token", dotted_word, 20, 255),
+    prefix("glsa_", "grafana-token", word_byte, 41, 41),
+    prefix("glsoat-", "gitlab-token", dashed_word, 20, 255),
+    prefix("gsk_", "groq-key", alphanumeric, 52, 52),
+    prefix("hf_", "huggingface-token", word_byte, 34, 40),
+    prefix(
         "hooks.slack.com/services/",
         "slack-webhook",
-        |byte| word(byte) || byte == b'/',
+        |byte| word_byte(byte) || byte == b'/',
         40,
         60,
     ),
-    shape("hvb.", "vault-token", dashed, 138, 300),
-    shape("hvs.", "vault-token", dashed, 24, 255),
-    shape("ico-", "infracost-token", letters, 32, 32),
-    shape("lin_api_", "linear-key", letters, 40, 40),
-    shape("lsv2_pt_", "langsmith-key", word, 43, 43),
-    shape("lsv2_sk_", "langsmith-key", word, 43, 43),
-    shape("nfp_", "netlify-token", letters, 36, 40),
-    shape("npm_", "npm-token", word, 36, 36),
-    shape("ntn_", "notion-token", letters, 46, 46),
-    shape("ops_eyJ", "1password-token", padded, 250, MANY),
-    shape("p8e-", "adobe-secret", letters, 32, 32),
-    shape("pnu_", "prefect-token", letters, 36, 36),
-    shape("pplx-", "perplexity-key", letters, 48, 48),
-    shape("pscale_oauth_", "planetscale-token", dotted, 32, 64),
-    shape("pscale_pw_", "planetscale-token", dotted, 32, 64),
-    shape("pscale_tkn_", "planetscale-token", dotted, 32, 64),
-    shape("pul-", "pulumi-token", hex, 40, 40),
-    shape("pypi-AgE", "pypi-token", dashed, 50, MANY),
-    shape("r8_", "replicate-token", dashed, 37, 40),
-    shape("rdme_", "readme-token", letters, 70, 70),
-    shape("rk_live_", "stripe-key", word, 16, 255),
-    shape("rubygems_", "rubygems-key", hex, 48, 48),
-    shape("s-s4t2af-", "intra42-secret", hex, 64, 64),
-    shape("s-s4t2ud-", "intra42-secret", hex, 64, 64),
-    shape("sbp_", "supabase-token", hex, 40, 40),
-    shape("secret_", "notion-token", letters, 43, 43),
-    shape("sha256~", "openshift-token", dashed, 43, 43),
-    shape("shippo_live_", "shippo-token", hex, 40, 40),
-    shape("shpat_", "shopify-token", hex, 32, 32),
-    shape("shpca_", "shopify-token", hex, 32, 32),
-    shape("shppa_", "shopify-token", hex, 32, 32),
-    shape("shpss_", "shopify-token", hex, 32, 32),
-    shape("sk-", "openai-key", word, 40, 255),
-    shape("sk-ant-", "anthropic-key", dashed, 32, 255),
-    shape("sk-or-v1-", "openrouter-key", hex, 64, 64),
-    shape("sk-proj-", "openai-key", dashed, 32, 255),
-    shape("sk-svcacct-", "openai-key", dashed, 32, 255),
-    shape("sk_live_", "stripe-key", word, 16, 255),
-    shape("sntrys_eyJ", "sentry-token", padded, 100, MANY),
-    shape("sntryu_", "sentry-token", hex, 64, 64),
-    shape("sq0atp-", "square-token", dashed, 22, 60),
-    shape("sq0csp-", "square-token", dashed, 43, 43),
-    shape("tk-us-", "scalingo-token", dashed, 48, 48),
-    shape("tskey-", "tailscale-key", dashed, 20, 80),
-    shape("xai-", "xai-key", letters, 70, 90),
-    shape("xapp-1-", "slack-token", dashed, 20, MANY),
-    shape("xkeysib-", "sendinblue-token", dashed, 81, 81),
-    shape("xoxa-", "slack-token", dashed, 20, MANY),
-    shape("xoxb-", "slack-token", dashed, 20, MANY),
-    shape("xoxe-", "slack-token", dashed, 20, MANY),
-    shape("xoxp-", "slack-token", dashed, 20, MANY),
-    shape("xoxr-", "slack-token", dashed, 20, MANY),
-    shape("xoxs-", "slack-token", dashed, 20, MANY),
+    prefix("hvb.", "vault-token", dashed_word, 138, 300),
+    prefix("hvs.", "vault-token", dashed_word, 24, 255),
+    prefix("ico-", "infracost-token", alphanumeric, 32, 32),
+    prefix("lin_api_", "linear-key", alphanumeric, 40, 40),
+    prefix("lsv2_pt_", "langsmith-key", word_byte, 43, 43),
+    prefix("lsv2_sk_", "langsmith-key", word_byte, 43, 43),
+    prefix("nfp_", "netlify-token", alphanumeric, 36, 40),
+    prefix("npm_", "npm-token", word_byte, 36, 36),
+    prefix("ntn_", "notion-token", alphanumeric, 46, 46),
+    prefix("ops_eyJ", "1password-token", base64_byte, 250, MANY),
+    prefix("p8e-", "adobe-secret", alphanumeric, 32, 32),
+    prefix("pnu_", "prefect-token", alphanumeric, 36, 36),
+    prefix("pplx-", "perplexity-key", alphanumeric, 48, 48),
+    prefix("pscale_oauth_", "planetscale-token", dotted_word, 32, 64),
+    prefix("pscale_pw_", "planetscale-token", dotted_word, 32, 64),
+    prefix("pscale_tkn_", "planetscale-token", dotted_word, 32, 64),
+    prefix("pul-", "pulumi-token", hex_digit, 40, 40),
+    prefix("pypi-AgE", "pypi-token", dashed_word, 50, MANY),
+    prefix("r8_", "replicate-token", dashed_word, 37, 40),
+    prefix("rdme_", "readme-token", alphanumeric, 70, 70),
+    prefix("rk_live_", "stripe-key", word_byte, 16, 255),
+    prefix("rubygems_", "rubygems-key", hex_digit, 48, 48),
+    prefix("s-s4t2af-", "intra42-secret", hex_digit, 64, 64),
+    prefix("s-s4t2ud-", "intra42-secret", hex_digit, 64, 64),
+    prefix("sbp_", "supabase-token", hex_digit, 40, 40),
+    prefix("secret_", "notion-token", alphanumeric, 43, 43),
+    prefix("sha256~", "openshift-token", dashed_word, 43, 43),
+    prefix("shippo_live_", "shippo-token", hex_digit, 40, 40),
+    prefix("shpat_", "shopify-token", hex_digit, 32, 32),
+    prefix("shpca_", "shopify-token", hex_digit, 32, 32),
+    prefix("shppa_", "shopify-token", hex_digit, 32, 32),
+    prefix("shpss_", "shopify-token", hex_digit, 32, 32),
+    prefix("sk-", "openai-key", word_byte, 40, 255),
+    prefix("sk-ant-", "anthropic-key", dashed_word, 32, 255),
+    prefix("sk-or-v1-", "openrouter-key", hex_digit, 64, 64),
+    prefix("sk-proj-", "openai-key", dashed_word, 32, 255),
+    prefix("sk-svcacct-", "openai-key", dashed_word, 32, 255),
+    prefix("sk_live_", "stripe-key", word_byte, 16, 255),
+    prefix("sntrys_eyJ", "sentry-token", base64_byte, 100, MANY),
+    prefix("sntryu_", "sentry-token", hex_digit, 64, 64),
+    prefix("sq0atp-", "square-token", dashed_word, 22, 60),
+    prefix("sq0csp-", "square-token", dashed_word, 43, 43),
+    prefix("tk-us-", "scalingo-token", dashed_word, 48, 48),
+    prefix("tskey-", "tailscale-key", dashed_word, 20, 80),
+    prefix("xai-", "xai-key", alphanumeric, 70, 90),
+    prefix("xapp-1-", "slack-token", dashed_word, 20, MANY),
+    prefix("xkeysib-", "sendinblue-token", dashed_word, 81, 81),
+    prefix("xoxa-", "slack-token", dashed_word, 20, MANY),
+    prefix("xoxb-", "slack-token", dashed_word, 20, MANY),
+    prefix("xoxe-", "slack-token", dashed_word, 20, MANY),
+    prefix("xoxp-", "slack-token", dashed_word, 20, MANY),
+    prefix("xoxr-", "slack-token", dashed_word, 20, MANY),
+    prefix("xoxs-", "slack-token", dashed_word, 20, MANY),
 ];
 
 /// The kinds of all tokens of a text, each once, in the order of the table. `is_real` says of what follows a
 /// beginning whether it may be one, and no placeholder.
-pub(super) fn kinds(text: &str, is_real: fn(&str) -> bool) -> Vec<&'static str> {
+pub(super) fn prefix_kinds(text: &str, is_real: fn(&str) -> bool) -> Vec<&'static str> {
     let bytes = text.as_bytes();
     let mut found = [false; SHAPES.len()];
     let mut before = None;
     for (at, byte) in bytes.iter().enumerate() {
         // A beginning in the middle of a word is none, and none directly behind the name of a digest.
-        if before.replace(*byte).is_some_and(dashed) || is_digest(bytes.get(..at).unwrap_or_default()) {
+        if before.replace(*byte).is_some_and(dashed_word) || is_digest(bytes.get(..at).unwrap_or_default()) {
             continue;
         }
         let from = SHAPES.partition_point(|shape| shape.start.as_bytes().first() < Some(byte));
         let alike = SHAPES.iter().zip(&mut found).skip(from);
         for (shape, found) in alike.take_while(|(shape, _)| shape.start.as_bytes().first() == Some(byte)) {
-            *found |= begins(text, at, shape, is_real);
+            *found |= matches_at(text, at, shape, is_real);
         }
     }
     let mut kinds: Vec<&'static str> = Vec::new();
@@ -231,7 +237,7 @@ fn is_digest(before: &[u8]) -> bool {
 }
 
 /// The text has this form from here on.
-fn begins(text: &str, at: usize, shape: &Shape, is_real: fn(&str) -> bool) -> bool {
+fn matches_at(text: &str, at: usize, shape: &TokenShape, is_real: fn(&str) -> bool) -> bool {
     let Some(rest) = text.get(at..).and_then(|rest| rest.strip_prefix(shape.start)) else {
         return false;
     };
@@ -286,12 +292,12 @@ mod tests {
                 .map(|byte| char::from(*byte))
                 .collect();
             let token = format!("{}{value}", shape.start);
-            let free = kinds(&format!("x = \"{token}\""), |_| true);
-            let digest = kinds(&format!("f.py,sha256={token}"), |_| true);
+            let free = prefix_kinds(&format!("x = \"{token}\""), |_| true);
+            let digest = prefix_kinds(&format!("f.py,sha256={token}"), |_| true);
             assert!(!digest.contains(&shape.kind), "{token}");
             assert!(free.contains(&shape.kind), "{token}: {free:?}");
             assert!(
-                !kinds(&format!("x{token}"), |_| true).contains(&shape.kind),
+                !prefix_kinds(&format!("x{token}"), |_| true).contains(&shape.kind),
                 "{token}"
             );
         }

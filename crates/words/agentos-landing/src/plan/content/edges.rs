@@ -3,22 +3,22 @@
 //! Owns: reading hunks without them. Never: leaves a line out that says anything.
 
 use crate::FileReport;
-use crate::budget::Budget;
-use crate::locate::Target;
-use crate::parse::{Hunk, HunkLine, Mark, repair};
-use crate::resolve::Stop;
-use crate::settle::{self, Settled};
+use crate::budget::WorkBudget;
+use crate::locate::TargetFile;
+use crate::parse::{Hunk, HunkLine, LineMark, new_repair};
+use crate::placement::{self, PlacedHunks};
+use crate::resolve::StopReason;
 use crate::{Refusal, RefusalCode, Rung};
 
 /// Reads the hunks without their blank edges where they do not land with them; where they do, but elsewhere than
 /// stated, both readings must agree.
-pub(super) fn settle(
-    target: &mut Target<'_>,
+pub(super) fn retry_without_edges(
+    target: &mut TargetFile<'_>,
     hunks: &[&Hunk<'_>],
-    with: Settled,
-    budget: &mut Budget,
+    with: PlacedHunks,
+    budget: &mut WorkBudget,
     report: &mut FileReport,
-) -> Result<Settled, Stop> {
+) -> Result<PlacedHunks, StopReason> {
     let landed = with.splices.is_some();
     let as_stated = with
         .reports
@@ -37,12 +37,12 @@ pub(super) fn settle(
         .zip(&trimmed)
         .map(|(hunk, trimmed)| trimmed.as_ref().unwrap_or(hunk))
         .collect();
-    let without = settle::settle(target, &chosen, budget)?;
+    let without = placement::place_hunks(target, &chosen, budget)?;
     if !landed {
         if without.splices.is_none() {
             return Ok(with);
         }
-        report.repairs.push(repair(
+        report.repairs.push(new_repair(
             "blank-edge",
             "a blank line at the edge of a hunk is not in the file and was left out",
         ));
@@ -65,7 +65,7 @@ pub(super) fn settle(
 }
 
 fn is_blank(line: &HunkLine<'_>) -> bool {
-    line.mark == Mark::Context && !line.bare && line.text.iter().all(u8::is_ascii_whitespace)
+    line.mark == LineMark::Context && !line.no_newline && line.text.iter().all(u8::is_ascii_whitespace)
 }
 
 /// The hunk without blank context at its edges; none if it has none, or nothing else.

@@ -2,35 +2,35 @@
 //!
 //! Owns: cutting hunks at such lines. Never: removes or adds a line that is not shown.
 
-use crate::budget::Budget;
-use crate::elided::elides;
-use crate::locate::Target;
-use crate::parse::{Hunk, HunkLine, Mark, Stated, repair};
-use crate::resolve::Stop;
-use crate::settle::{self, Settled};
-use crate::text::{Line, indent, trim};
+use crate::budget::WorkBudget;
+use crate::elided::is_elision;
+use crate::locate::TargetFile;
+use crate::parse::{Hunk, HunkLine, LineMark, StatedLines, new_repair};
+use crate::placement::{self, PlacedHunks};
+use crate::resolve::StopReason;
+use crate::text::{TextLine, leading_blanks, trim};
 use crate::{FileReport, HunkReport, Refusal, RefusalCode};
 
 /// Reads hunks in pieces where they do not land whole.
-pub(super) fn settle(
-    target: &mut Target<'_>,
+pub(super) fn retry_in_pieces(
+    target: &mut TargetFile<'_>,
     hunks: &[&Hunk<'_>],
-    whole: Settled,
-    budget: &mut Budget,
+    whole: PlacedHunks,
+    budget: &mut WorkBudget,
     report: &mut FileReport,
-) -> Result<Settled, Stop> {
+) -> Result<PlacedHunks, StopReason> {
     if whole.splices.is_some() || !hunks.iter().any(|hunk| hunk.lines.iter().any(is_gap)) {
         return Ok(whole);
     }
     let mut pieces = Vec::with_capacity(hunks.len());
     for hunk in hunks {
-        match cut(hunk, budget)? {
+        match cut_at_gaps(hunk, budget)? {
             Some(cut) => pieces.push(cut),
             None => return Ok(whole),
         }
     }
     let all: Vec<&Hunk<'_>> = pieces.iter().flatten().collect();
-    let settled = settle::settle(target, &all, budget)?;
+    let settled = placement::place_hunks(target, &all, budget)?;
     let Some(splices) = settled.splices else {
         return Ok(whole);
     };
@@ -41,7 +41,7 @@ pub(super) fn settle(
             .hint("give the lines between, or a hunk without them")
             .into());
     }
-    report.repairs.push(repair(
+    report.repairs.push(new_repair(
         "elision",
         "lines that the context leaves out were taken as they stand in the file",
     ));
@@ -55,7 +55,7 @@ pub(super) fn settle(
             reports.push(first);
         }
     }
-    Ok(Settled {
+    Ok(PlacedHunks {
         reports,
         splices: Some(splices),
         part: Vec::new(),
@@ -63,7 +63,7 @@ pub(super) fn settle(
 }
 
 /// Between two pieces of a hunk stands a line that ends the block of the first, or begins that of the second.
-fn leaves_block(target: &Target<'_>, pieces: &[Vec<Hunk<'_>>], reports: &[HunkReport]) -> bool {
+fn leaves_block(target: &TargetFile<'_>, pieces: &[Vec<Hunk<'_>>], reports: &[HunkReport]) -> bool {
     let mut found = reports
         .iter()
         .map(|report| report.found_line.and_then(|line| usize::try_from(line).ok()));
@@ -78,27 +78,27 @@ fn leaves_block(target: &Target<'_>, pieces: &[Vec<Hunk<'_>>], reports: &[HunkRe
             })
             .collect();
         spans.windows(2).any(|pair| match pair {
-            [head, tail] => crosses(&target.lines, *head, *tail),
+            [head, tail] => crosses_block(&target.lines, *head, *tail),
             _ => false,
         })
     })
 }
 
 /// The lines between `head` and `tail` (each first line and one past the last) leave the block that `head` shows.
-fn crosses(lines: &[Line<'_>], head: (usize, usize), tail: (usize, usize)) -> bool {
+fn crosses_block(lines: &[TextLine<'_>], head: (usize, usize), tail: (usize, usize)) -> bool {
     let part = |from: usize, to: usize| lines.get(from..to).unwrap_or_default();
     let gap = part(head.1, tail.0);
     // The bracket of a block may stand on a line of its own.
     let brackets = gap.iter().take_while(|line| trim(line.text) == b"{").count();
     let gap = gap.get(brackets..).unwrap_or_default();
     let (Some(outer), Some(between), Some(inner)) = (
-        depth(part(head.0, head.1)),
-        depth(gap),
-        depth(part(tail.0, tail.1)),
+        least_depth(part(head.0, head.1)),
+        least_depth(gap),
+        least_depth(part(tail.0, tail.1)),
     ) else {
         return false;
     };
-    let section = |line: &Line<'_>| line.text.starts_with(b"[") && trim(line.text).ends_with(b"]");
+    let section = |line: &TextLine<'_>| line.text.starts_with(b"[") && trim(line.text).ends_with(b"]");
     if part(head.0, head.1).iter().any(section) && gap.iter().any(section) {
         return true;
     }
@@ -110,41 +110,41 @@ fn crosses(lines: &[Line<'_>], head: (usize, usize), tail: (usize, usize)) -> bo
 }
 
 /// The last line of `head` that stands as far left as any is followed by one that stands further right.
-fn opens_block(lines: &[Line<'_>], head: (usize, usize), outer: usize) -> bool {
+fn opens_block(lines: &[TextLine<'_>], head: (usize, usize), outer: usize) -> bool {
     let shown = lines.get(head.0..head.1).unwrap_or_default();
-    let last = shown.iter().rposition(|line| depth_of(line) == Some(outer));
+    let last = shown.iter().rposition(|line| line_depth(line) == Some(outer));
     let below = last.and_then(|last| lines.get(head.0 + last + 1..));
     let mut below = below.unwrap_or_default().iter();
-    let next = below.find_map(|line| depth_of(line).filter(|_| trim(line.text) != b"{"));
+    let next = below.find_map(|line| line_depth(line).filter(|_| trim(line.text) != b"{"));
     next.is_some_and(|next| next > outer)
 }
 
 /// The least indentation of lines that say something.
-fn depth(lines: &[Line<'_>]) -> Option<usize> {
-    lines.iter().filter_map(depth_of).min()
+fn least_depth(lines: &[TextLine<'_>]) -> Option<usize> {
+    lines.iter().filter_map(line_depth).min()
 }
 
 /// The indentation of a line that says something. Directives of a preprocessor, and comments that begin like them,
 /// stand where they like.
-fn depth_of(line: &Line<'_>) -> Option<usize> {
+fn line_depth(line: &TextLine<'_>) -> Option<usize> {
     let text = trim(line.text);
-    (!text.is_empty() && !text.starts_with(b"#")).then(|| indent(line.text).len())
+    (!text.is_empty() && !text.starts_with(b"#")).then(|| leading_blanks(line.text).len())
 }
 
 /// A context line that stands for others.
 fn is_gap(line: &HunkLine<'_>) -> bool {
-    line.mark == Mark::Context && elides(&line.text)
+    line.mark == LineMark::Context && is_elision(&line.text)
 }
 
 /// The hunk's pieces; none when one has no line to find it by, or when changed lines stand for others, too.
-fn cut<'a>(hunk: &Hunk<'a>, budget: &mut Budget) -> Result<Option<Vec<Hunk<'a>>>, Refusal> {
+fn cut_at_gaps<'a>(hunk: &Hunk<'a>, budget: &mut WorkBudget) -> Result<Option<Vec<Hunk<'a>>>, Refusal> {
     if !hunk.lines.iter().any(is_gap) {
         return Ok(Some(vec![hunk.clone()]));
     }
     if hunk
         .lines
         .iter()
-        .any(|line| line.mark != Mark::Context && elides(&line.text))
+        .any(|line| line.mark != LineMark::Context && is_elision(&line.text))
     {
         return Ok(None);
     }
@@ -152,11 +152,11 @@ fn cut<'a>(hunk: &Hunk<'a>, budget: &mut Budget) -> Result<Option<Vec<Hunk<'a>>>
     // and what the hunk goes on with stands below its last piece.
     let without_lines = Hunk {
         lines: Vec::new(),
-        stated: Stated::default(),
+        stated: StatedLines::default(),
         inline: hunk.inline.clone(),
         anchors: hunk.anchors.clone(),
         section: hunk.section.clone(),
-        goes_on: Vec::new(),
+        continuation: Vec::new(),
         at_end: hunk.at_end,
         marked: hunk.marked,
         repairs: Vec::new(),
@@ -168,7 +168,7 @@ fn cut<'a>(hunk: &Hunk<'a>, budget: &mut Budget) -> Result<Option<Vec<Hunk<'a>>>
     let mut pieces = Vec::new();
     for lines in hunk.lines.split(is_gap) {
         let lines = without_blank_edges(lines);
-        let changes = lines.iter().any(|line| line.mark != Mark::Context);
+        let changes = lines.iter().any(|line| line.mark != LineMark::Context);
         if changes && !lines.iter().any(says_something) {
             return Ok(None);
         }
@@ -185,7 +185,7 @@ fn cut<'a>(hunk: &Hunk<'a>, budget: &mut Budget) -> Result<Option<Vec<Hunk<'a>>>
         first.repairs.clone_from(&hunk.repairs);
     }
     if let Some(last) = pieces.last_mut() {
-        last.goes_on.clone_from(&hunk.goes_on);
+        last.continuation.clone_from(&hunk.continuation);
     }
     Ok(Some(pieces))
 }
@@ -195,7 +195,7 @@ fn says_something(line: &HunkLine<'_>) -> bool {
 }
 
 fn without_blank_edges<'l, 'a>(mut lines: &'l [HunkLine<'a>]) -> &'l [HunkLine<'a>] {
-    let blank = |line: &HunkLine<'_>| line.mark == Mark::Context && !says_something(line);
+    let blank = |line: &HunkLine<'_>| line.mark == LineMark::Context && !says_something(line);
     while let Some((_, rest)) = lines.split_first().filter(|(first, _)| blank(first)) {
         lines = rest;
     }

@@ -4,13 +4,14 @@
 
 use std::collections::HashSet;
 
-use crate::budget::Budget;
+use crate::budget::WorkBudget;
 use crate::locate::{
-    Level, Miss, Place, Sought, Target, above_anchor, locate, missing_anchor, order, suggest,
+    HunkPlace, MatchLevel, PlaceMiss, SoughtHunk, TargetFile, locate_hunks, missing_anchor, order,
+    place_above_anchor, suggest_places,
 };
-use crate::parse::{Body, Hunk, HunkLine, Mark, repair};
-use crate::splice::{Splice, splices};
-use crate::text::{Line, excerpt};
+use crate::parse::{EditBody, Hunk, HunkLine, LineMark, new_repair};
+use crate::splice::{LineSplice, hunk_splices};
+use crate::text::{TextLine, excerpt};
 use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
 
 /// Lines of an excerpt in a report.
@@ -21,30 +22,32 @@ const SHOWN_CHARS: usize = 160;
 const MORE_AROUND: &str = "add lines above and below until the place is the only one";
 
 /// What became of a file's hunks.
-pub(crate) struct Settled {
+pub(crate) struct PlacedHunks {
     /// One report for each hunk.
     pub reports: Vec<HunkReport>,
     /// The splices, if every hunk has its place.
-    pub splices: Option<Vec<Splice>>,
+    pub splices: Option<Vec<LineSplice>>,
     /// Those of the hunks that have their place, where not every one has.
-    pub part: Vec<Splice>,
+    pub part: Vec<LineSplice>,
 }
 
 /// Places every hunk of one file.
-pub(crate) fn settle(
-    target: &mut Target<'_>,
+pub(crate) fn place_hunks(
+    target: &mut TargetFile<'_>,
     hunks: &[&Hunk<'_>],
-    budget: &mut Budget,
-) -> Result<Settled, Refusal> {
-    let sought: Vec<Sought<'_, '_>> = hunks.iter().map(|hunk| Sought::new(hunk)).collect();
-    match inline::find(&target.lines, target.content, hunks) {
-        inline::Found::Once(places, splices) => return Ok(inline_settled(&sought, &places, splices)),
-        inline::Found::Missed(index, why) => {
-            return inline_missed(target, &sought, index, why, budget);
+    budget: &mut WorkBudget,
+) -> Result<PlacedHunks, Refusal> {
+    let sought: Vec<SoughtHunk<'_, '_>> = hunks.iter().map(|hunk| SoughtHunk::new(hunk)).collect();
+    match inline::find_texts(&target.lines, target.content, hunks) {
+        inline::InlineSearch::AllFound(places, splices) => {
+            return Ok(place_inline(&sought, &places, splices));
         }
-        inline::Found::Lines => {}
+        inline::InlineSearch::Missed(index, why) => {
+            return miss_inline(target, &sought, index, why, budget);
+        }
+        inline::InlineSearch::UseLines => {}
     }
-    let found = locate(target, &sought, budget)?;
+    let found = locate_hunks(target, &sought, budget)?;
     let mut reports = Vec::with_capacity(hunks.len());
     let mut all = Vec::new();
     let mut complete = true;
@@ -54,53 +57,53 @@ pub(crate) fn settle(
         match found {
             Ok(place) => {
                 let there = already_there(&target.lines, one, &place, budget)?;
-                match splices(&target.lines, one.hunk, &place) {
+                match hunk_splices(&target.lines, one.hunk, &place) {
                     Ok(mut new) if !there => {
-                        land_report(&mut report, one, &place);
+                        report_landed(&mut report, one, &place);
                         if let Some(anchor) = missing_anchor(target, one, budget)? {
                             let detail = format!("`{}` is not in the file", excerpt(anchor, SHOWN_CHARS));
-                            report.repairs.push(repair("missing-anchor", detail));
+                            report.repairs.push(new_repair("missing-anchor", detail));
                         }
                         placed.push((at, place.start));
                         all.append(&mut new);
                     }
                     Ok(_) => {
                         complete = false;
-                        there_report(&mut report, place.start);
+                        report_already_there(&mut report, place.start);
                     }
                     Err(_) => {
                         complete = false;
-                        miss(target, one, &mut report, Miss::Nowhere, budget)?;
+                        report_miss(target, one, &mut report, PlaceMiss::Nowhere, budget)?;
                     }
                 }
             }
             Err(why) => {
                 complete = false;
-                miss(target, one, &mut report, why, budget)?;
+                report_miss(target, one, &mut report, why, budget)?;
             }
         }
         reports.push(report);
     }
     all.sort_by_key(|splice| (splice.start, splice.end));
-    Ok(settled(&sought, reports, all, complete, &placed))
+    Ok(collect_placed(&sought, reports, all, complete, &placed))
 }
 
 /// All splices, or those of the hunks that have their place and are in no other's way.
-fn settled(
-    sought: &[Sought<'_, '_>],
+fn collect_placed(
+    sought: &[SoughtHunk<'_, '_>],
     reports: Vec<HunkReport>,
-    all: Vec<Splice>,
+    all: Vec<LineSplice>,
     complete: bool,
     placed: &[(usize, usize)],
-) -> Settled {
+) -> PlacedHunks {
     let (splices, part) = if complete {
         (Some(all), Vec::new())
-    } else if order::disjoint_of(sought, placed) {
+    } else if order::are_some_disjoint(sought, placed) {
         (None, all)
     } else {
         (None, Vec::new())
     };
-    Settled {
+    PlacedHunks {
         reports,
         splices,
         part,
@@ -108,45 +111,45 @@ fn settled(
 }
 
 /// Texts that were found by themselves, wherever in a line.
-fn inline_settled(sought: &[Sought<'_, '_>], places: &[usize], splices: Vec<Splice>) -> Settled {
+fn place_inline(sought: &[SoughtHunk<'_, '_>], places: &[usize], splices: Vec<LineSplice>) -> PlacedHunks {
     let mut reports = Vec::with_capacity(sought.len());
     for (at, (one, line)) in sought.iter().zip(places).enumerate() {
         let mut report = blank_report(at, one);
         report.status = HunkStatus::Landed;
         report.rung = Some(Rung::ExactMoved);
-        report.found_line = Some(number(*line));
+        report.found_line = Some(line_number(*line));
         reports.push(report);
     }
-    Settled {
+    PlacedHunks {
         reports,
         splices: Some(splices),
         part: Vec::new(),
     }
 }
 
-fn inline_missed(
-    target: &mut Target<'_>,
-    sought: &[Sought<'_, '_>],
+fn miss_inline(
+    target: &mut TargetFile<'_>,
+    sought: &[SoughtHunk<'_, '_>],
     index: usize,
-    why: Miss,
-    budget: &mut Budget,
-) -> Result<Settled, Refusal> {
+    why: PlaceMiss,
+    budget: &mut WorkBudget,
+) -> Result<PlacedHunks, Refusal> {
     let mut reports: Vec<HunkReport> = sought
         .iter()
         .enumerate()
         .map(|(at, one)| blank_report(at, one))
         .collect();
     if let (Some(one), Some(report)) = (sought.get(index), reports.get_mut(index)) {
-        miss(target, one, report, why, budget)?;
+        report_miss(target, one, report, why, budget)?;
     }
-    Ok(Settled {
+    Ok(PlacedHunks {
         reports,
         splices: None,
         part: Vec::new(),
     })
 }
 
-fn blank_report(at: usize, one: &Sought<'_, '_>) -> HunkReport {
+fn blank_report(at: usize, one: &SoughtHunk<'_, '_>) -> HunkReport {
     HunkReport {
         index: u32::try_from(at + 1).unwrap_or(u32::MAX),
         status: HunkStatus::Refused,
@@ -161,41 +164,41 @@ fn blank_report(at: usize, one: &Sought<'_, '_>) -> HunkReport {
     }
 }
 
-fn number(line: usize) -> u64 {
+fn line_number(line: usize) -> u64 {
     line as u64 + 1
 }
 
-fn land_report(report: &mut HunkReport, one: &Sought<'_, '_>, place: &Place) {
+fn report_landed(report: &mut HunkReport, one: &SoughtHunk<'_, '_>, place: &HunkPlace) {
     report.status = HunkStatus::Landed;
-    report.rung = Some(place.rung(one.stated));
-    report.found_line = Some(number(place.start));
+    report.rung = Some(place.report_rung(one.stated));
+    report.found_line = Some(line_number(place.start));
 }
 
-fn there_report(report: &mut HunkReport, start: usize) {
+fn report_already_there(report: &mut HunkReport, start: usize) {
     report.status = HunkStatus::AlreadyThere;
-    report.found_line = Some(number(start));
-    report.refusal = Some(is_there());
+    report.found_line = Some(line_number(start));
+    report.refusal = Some(already_there_refusal());
 }
 
 /// Why a hunk whose result is there does not land.
-pub(crate) fn is_there() -> Refusal {
+pub(crate) fn already_there_refusal() -> Refusal {
     Refusal::new(RefusalCode::Empty, "the result of this hunk is there already").hint("leave this hunk out")
 }
 
 /// An edit whose result already stands where it would go: landing it would do it twice.
 fn already_there(
-    lines: &[Line<'_>],
-    one: &Sought<'_, '_>,
-    place: &Place,
-    budget: &mut Budget,
+    lines: &[TextLine<'_>],
+    one: &SoughtHunk<'_, '_>,
+    place: &HunkPlace,
+    budget: &mut WorkBudget,
 ) -> Result<bool, Refusal> {
-    let has = |mark: Mark| one.hunk.lines.iter().any(|line| line.mark == mark);
-    if one.old.is_empty() || !(has(Mark::Add) || has(Mark::Remove)) {
+    let has = |mark: LineMark| one.hunk.lines.iter().any(|line| line.mark == mark);
+    if one.old.is_empty() || !(has(LineMark::Add) || has(LineMark::Remove)) {
         return Ok(false);
     }
     let new: Vec<&HunkLine<'_>> = one.hunk.lines.iter().filter(|line| line.is_new()).collect();
-    if has(Mark::Remove) {
-        return wrapped_already(lines, one, &new, place, budget);
+    if has(LineMark::Remove) {
+        return is_wrapped_already(lines, one, &new, place, budget);
     }
     // An insertion at the edge of its context.
     let end = place.start + one.old.len();
@@ -209,25 +212,25 @@ fn already_there(
 }
 
 /// Lines that come back in the result, found elsewhere than stated, where the result stands around them.
-fn wrapped_already(
-    lines: &[Line<'_>],
-    one: &Sought<'_, '_>,
+fn is_wrapped_already(
+    lines: &[TextLine<'_>],
+    one: &SoughtHunk<'_, '_>,
     new: &[&HunkLine<'_>],
-    place: &Place,
-    budget: &mut Budget,
+    place: &HunkPlace,
+    budget: &mut WorkBudget,
 ) -> Result<bool, Refusal> {
     // The stated line is believed, unless lines without context are taken out and put in again: git writes no such hunk.
     let added: HashSet<&[u8]> = new
         .iter()
-        .filter(|line| line.mark == Mark::Add)
+        .filter(|line| line.mark == LineMark::Add)
         .map(|line| line.text.as_ref())
         .collect();
     let mut old = one.old.iter();
-    let again = old.any(|line| line.mark == Mark::Remove && added.contains(line.text.as_ref()));
+    let again = old.any(|line| line.mark == LineMark::Remove && added.contains(line.text.as_ref()));
     let bare = one.lead == 0 && one.trail == 0;
-    let as_stated = place.level == Level::Exact && one.stated == Some(place.start) && !(again && bare);
+    let as_stated = place.level == MatchLevel::Exact && one.stated == Some(place.start) && !(again && bare);
     let says = new.iter().any(|line| crate::text::trim(&line.text).len() > 1);
-    let grows = new.len() > one.old.len() || (new.len() == one.old.len() && place.level != Level::Exact);
+    let grows = new.len() > one.old.len() || (new.len() == one.old.len() && place.level != MatchLevel::Exact);
     if as_stated || !says || !grows {
         return Ok(false);
     }
@@ -243,7 +246,7 @@ fn wrapped_already(
 }
 
 /// How many lines of the file from `start` on are these, one after the other.
-fn same_lines(lines: &[Line<'_>], start: usize, new: &[&HunkLine<'_>]) -> usize {
+fn same_lines(lines: &[TextLine<'_>], start: usize, new: &[&HunkLine<'_>]) -> usize {
     let here = lines.get(start..).unwrap_or_default();
     let pairs = here.iter().zip(new);
     pairs
@@ -252,12 +255,12 @@ fn same_lines(lines: &[Line<'_>], start: usize, new: &[&HunkLine<'_>]) -> usize 
 }
 
 /// Fills the report of a hunk that has no place.
-fn miss(
-    target: &mut Target<'_>,
-    one: &Sought<'_, '_>,
+fn report_miss(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
     report: &mut HunkReport,
-    why: Miss,
-    budget: &mut Budget,
+    why: PlaceMiss,
+    budget: &mut WorkBudget,
 ) -> Result<(), Refusal> {
     report.expected = one
         .old
@@ -266,35 +269,35 @@ fn miss(
         .map(|line| excerpt(&line.text, SHOWN_CHARS))
         .collect();
     let because = match why {
-        Miss::There(start) => Err(start),
-        Miss::Nowhere => nowhere(target, one, budget)?,
-        Miss::Outdented(start) => Ok(Because {
+        PlaceMiss::AlreadyApplied(start) => Err(start),
+        PlaceMiss::Nowhere => explain_nowhere(target, one, budget)?,
+        PlaceMiss::Outdented(start) => Ok(MissExplanation {
             hint: "begin the text and its replacement with the blanks that the line begins with",
-            ..Because::ambiguous(
+            ..MissExplanation::ambiguous(
                 "the replacement has lines that stand further left than the line they come into",
                 vec![start],
             )
         }),
-        Miss::InWord(start) => Ok(Because {
+        PlaceMiss::InWord(start) => Ok(MissExplanation {
             hint: "give the whole word",
-            ..Because::ambiguous(
+            ..MissExplanation::ambiguous(
                 "the text stands in the file once, as a part of a longer word",
                 vec![start],
             )
         }),
-        Miss::GoesOn(start) => Ok(Because::ambiguous(
+        PlaceMiss::MayGoOn(start) => Ok(MissExplanation::ambiguous(
             "the line that ends this hunk stands in the file right below it, and may be a part of it",
             vec![start],
         )),
-        Miss::Several(starts) => Ok(Because::ambiguous(
+        PlaceMiss::Several(starts) => Ok(MissExplanation::ambiguous(
             "the lines this hunk expects are at several places",
             starts,
         )),
-        Miss::Nothing => Ok(Because::ambiguous(
+        PlaceMiss::NoOldLines => Ok(MissExplanation::ambiguous(
             "this hunk inserts lines and has no context that says where",
             Vec::new(),
         )),
-        Miss::Overlap(starts) => Ok(Because::ambiguous(
+        PlaceMiss::Overlap(starts) => Ok(MissExplanation::ambiguous(
             "this hunk overlaps another one of the same file",
             starts,
         )),
@@ -302,11 +305,11 @@ fn miss(
     let because = match because {
         Ok(because) => because,
         Err(start) => {
-            there_report(report, start);
+            report_already_there(report, start);
             return Ok(());
         }
     };
-    report.candidates = because.starts.iter().map(|start| number(*start)).collect();
+    report.candidates = because.starts.iter().map(|start| line_number(*start)).collect();
     let nearby = because
         .starts
         .first()
@@ -322,14 +325,14 @@ fn miss(
 }
 
 /// Why a hunk has no place: what the refusal says, and the places it speaks of.
-struct Because {
+struct MissExplanation {
     code: RefusalCode,
     message: &'static str,
     hint: &'static str,
     starts: Vec<usize>,
 }
 
-impl Because {
+impl MissExplanation {
     fn ambiguous(message: &'static str, starts: Vec<usize>) -> Self {
         Self {
             code: RefusalCode::Ambiguous,
@@ -341,25 +344,25 @@ impl Because {
 }
 
 /// Why lines that are not in the file are not; `Err` with the place where what they should become stands already.
-fn nowhere(
-    target: &mut Target<'_>,
-    one: &Sought<'_, '_>,
-    budget: &mut Budget,
-) -> Result<Result<Because, usize>, Refusal> {
-    if let Some(start) = result_stands(target, one, budget)? {
+fn explain_nowhere(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    budget: &mut WorkBudget,
+) -> Result<Result<MissExplanation, usize>, Refusal> {
+    if let Some(start) = find_result(target, one, budget)? {
         return Ok(Err(start));
     }
-    let (message, starts) = match above_anchor(target, one, budget)? {
+    let (message, starts) = match place_above_anchor(target, one, budget)? {
         Some(start) => (
             "the lines this hunk expects stand above the line it names behind `@@`",
             vec![start],
         ),
         None => (
             "the lines this hunk expects are not in the file",
-            suggest(target, one, budget)?,
+            suggest_places(target, one, budget)?,
         ),
     };
-    Ok(Ok(Because {
+    Ok(Ok(MissExplanation {
         code: RefusalCode::DoesNotApply,
         message,
         hint: "copy the lines exactly as they stand in the file",
@@ -368,10 +371,10 @@ fn nowhere(
 }
 
 /// The one place at which the new side of a hunk stands, if there is one: it has been applied before.
-fn result_stands(
-    target: &mut Target<'_>,
-    one: &Sought<'_, '_>,
-    budget: &mut Budget,
+fn find_result(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    budget: &mut WorkBudget,
 ) -> Result<Option<usize>, Refusal> {
     let lines: Vec<HunkLine<'_>> = one
         .hunk
@@ -379,7 +382,7 @@ fn result_stands(
         .iter()
         .filter(|line| line.is_new())
         .map(|line| HunkLine {
-            mark: Mark::Context,
+            mark: LineMark::Context,
             ..line.clone()
         })
         .collect();
@@ -390,7 +393,7 @@ fn result_stands(
         lines,
         ..Hunk::default()
     };
-    let places = crate::locate::candidates(target, &Sought::new(&result), budget)?;
+    let places = crate::locate::find_candidates(target, &SoughtHunk::new(&result), budget)?;
     Ok(match places.as_slice() {
         [only] => Some(only.start),
         _ => None,
@@ -405,7 +408,7 @@ pub(crate) fn content_of<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a
         if line.cr {
             out.push(b'\r');
         }
-        if !line.bare {
+        if !line.no_newline {
             out.push(b'\n');
         }
     }
@@ -413,9 +416,9 @@ pub(crate) fn content_of<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a
 }
 
 /// The hunks of a body; none for a whole file.
-pub(crate) fn hunks_of<'e, 'a>(body: &'e Body<'a>) -> Vec<&'e Hunk<'a>> {
+pub(crate) fn hunks_of<'e, 'a>(body: &'e EditBody<'a>) -> Vec<&'e Hunk<'a>> {
     match body {
-        Body::Hunks(hunks) => hunks.iter().collect(),
-        Body::Whole(_) => Vec::new(),
+        EditBody::Hunks(hunks) => hunks.iter().collect(),
+        EditBody::Whole(_) => Vec::new(),
     }
 }
