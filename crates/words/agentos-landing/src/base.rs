@@ -1,83 +1,84 @@
-//! Read access to the state an answer is judged against, as a trait: landing itself does no I/O.
+//! Read access to the state that an answer is judged against, as a trait: landing itself does no I/O.
 //!
-//! Owns: the questions landing may ask. Never: answers them; the executor does, from git objects, and tests do
+//! Owns: the questions that landing may ask. Never: answers them; the executor does from git objects, and tests do
 //! from memory.
 
 use std::sync::Arc;
 
 use crate::FileMode;
 
-/// What stands at a path of the base.
+/// Kind of object at a path of the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A regular file.
+    /// Regular file with its mode.
     File(FileMode),
-    /// A symbolic link.
+    /// Symbolic link.
     Symlink,
-    /// A submodule.
+    /// Submodule.
     Gitlink,
-    /// A directory.
+    /// Directory.
     Directory,
 }
 
-/// One thing in the base.
+/// Object at a path of the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is.
+    /// Kind of the object.
     pub kind: EntryKind,
     /// Object id in hexadecimal.
     pub id: String,
 }
 
-/// One name in a directory of the base.
+/// Name in a directory of the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirEntry {
-    /// The name, as the bytes git stores; not always UTF-8.
+    /// Name, as the bytes that git stores; not always UTF-8.
     pub name: Vec<u8>,
-    /// What it is.
+    /// Object of that name.
     pub entry: Entry,
 }
 
-/// The base could not be read.
+/// Failure to read the base.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read the base: {0}")]
 pub struct BaseError(pub String);
 
-/// A blob that is in the object store: its full id and its content.
+/// Full id and content of a blob in the object store.
 pub type KnownBlob = (String, Arc<[u8]>);
 
-/// Read access to one state of a repository. Calls cost what they touch, not the size of the repository,
+/// Read access to one state of a repository. A call costs only what it touches, not the size of the repository,
 /// except [`Base::paths_ending_with`].
 pub trait Base {
-    /// What stands at `path` (`/` between parts, no leading one), or nothing.
+    /// Returns the object at `path` (`/` between parts, no leading one). Returns `None` if there is none.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// Fails if the state cannot be read.
     fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError>;
 
-    /// The content of a file or link by its object id in full.
+    /// Returns the content of a file or link by its full object id.
     ///
     /// # Errors
-    /// When the object is missing or cannot be read.
+    /// Fails if the object is missing or cannot be read.
     fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError>;
 
-    /// The names in a directory; `""` is the root. Empty when there is no such directory.
+    /// Returns the names in a directory; `""` is the root. Empty if there is no such directory.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// Fails if the state cannot be read.
     fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError>;
 
-    /// The full id and content of the one blob whose id begins with `prefix` (4 or more hex digits), wherever
-    /// in the object store it is: what an `index` line says the tool saw. None when it is unknown or not unique.
+    /// Returns the full id and content of the blob whose id begins with `prefix` (4 or more hex digits), wherever it
+    /// is in the object store. This is how the `index` line of a diff names the content that the tool saw. Returns
+    /// `None` if the blob is unknown or the prefix is not unique.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// Fails if the store cannot be read.
     fn blob_by_prefix(&self, prefix: &str) -> Result<Option<KnownBlob>, BaseError>;
 
-    /// Paths of files whose last parts are `suffix`, at most `limit`. May walk the whole state; asked only when
-    /// a named path is not there.
+    /// Returns at most `limit` paths of files whose last parts are `suffix`. May walk the whole state, so landing
+    /// asks only if a named path does not exist.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// Fails if the state cannot be read.
     fn paths_ending_with(&self, suffix: &str, limit: usize) -> Result<Vec<String>, BaseError>;
 }

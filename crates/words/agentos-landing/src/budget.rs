@@ -1,38 +1,38 @@
-//! A bound on the work one answer may cause, counted in steps, never in time: the same input always ends the
-//! same way.
+//! Limit on the work that one answer may cause, counted in steps and never in time: the same input always has the
+//! same outcome.
 //!
 //! Owns: the count. Never: reads a clock.
 
 use crate::{Refusal, RefusalCode};
 
-/// Steps that are left.
+/// Remaining steps of work.
 #[derive(Debug)]
 pub(crate) struct WorkBudget {
     left: u64,
 }
 
-/// Steps granted whatever the size.
+/// Steps granted for any input, however small.
 const FLOOR: u64 = 20_000_000;
-/// Steps granted for each byte of answer and base: what keeps the whole linear.
+/// Steps granted for each byte of answer and base. A fixed number for each byte keeps the whole work linear.
 const PER_BYTE: u64 = 64;
 
 impl WorkBudget {
-    /// For this many bytes.
+    /// Creates a budget for an answer of this many bytes.
     pub(crate) fn for_bytes(bytes: usize) -> Self {
         Self {
             left: (bytes as u64).saturating_mul(PER_BYTE).saturating_add(FLOOR),
         }
     }
 
-    /// Grants more, as more of the base comes into play.
+    /// Grants steps for further bytes, when another file of the base is read.
     pub(crate) fn grant_bytes(&mut self, bytes: usize) {
         self.left = self.left.saturating_add((bytes as u64).saturating_mul(PER_BYTE));
     }
 
-    /// Takes steps.
+    /// Subtracts steps from the budget.
     ///
     /// # Errors
-    /// `too-large` when there are none left.
+    /// Fails with `too-large` if fewer steps are left.
     pub(crate) fn spend(&mut self, steps: usize) -> Result<(), Refusal> {
         match self.left.checked_sub(steps as u64) {
             Some(left) => {

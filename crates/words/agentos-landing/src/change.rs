@@ -1,4 +1,4 @@
-//! The change an answer means: for each path the exact old and new bytes and modes, and one canonical diff.
+//! The change that an answer describes: for each path the exact old and new bytes and modes, and one canonical diff.
 //!
 //! Owns: `Change` and its SHA-256. Never: remembers how the answer was written.
 
@@ -9,24 +9,24 @@ use sha2::{Digest, Sha256};
 use crate::file_change::PathStates;
 use crate::{FileChange, FileMode, FileState, LineStats, RepoPath, canonical};
 
-/// A change cannot be made of these files.
+/// Reason why file states do not form a change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
-    /// One path twice.
+    /// The same path is listed twice.
     #[error("`{0}` is in the change twice")]
     Twice(RepoPath),
-    /// One path is a file and a directory above another.
+    /// A path is both a file and a directory above another file.
     #[error("`{0}` cannot be a file and a directory")]
     FileAndDirectory(RepoPath),
-    /// A file is neither before nor after.
+    /// A file exists neither before nor after the change.
     #[error("`{0}` is neither before nor after the change")]
     Nowhere(RepoPath),
-    /// A symbolic link would be made or changed.
+    /// A symbolic link would be created or changed.
     #[error("`{0}` is a symbolic link, which can only be deleted")]
     Link(RepoPath),
 }
 
-/// A change: what landing makes, policy judges, a person approves and the executor writes.
+/// Change: landing makes it, policy judges it, a person approves it, and the executor writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     files: Vec<FileChange>,
@@ -35,13 +35,15 @@ pub struct Change {
 }
 
 impl Change {
-    /// A change of these files. Paths whose old and new state are equal are left out; the rest is sorted.
+    /// Creates a change from the old and new state of each path. Paths whose states are equal are left out; the rest
+    /// is sorted.
     ///
     /// # Errors
-    /// When a path is there twice, nowhere, both a file and a directory in the result, or a symbolic link that is not
-    /// deleted.
+    /// Fails if a path is listed twice, exists neither before nor after, is both a file and a directory in the
+    /// result, or is a symbolic link that is not deleted.
     pub fn new(states: Vec<(RepoPath, Option<FileState>, Option<FileState>)>) -> Result<Self, ChangeError> {
         let mut states = states;
+        // Sorted by bytes, as git sorts a tree: the canonical diff must not depend on the order of the answer.
         states.sort_by(|a, b| a.0.as_str().as_bytes().cmp(b.0.as_str().as_bytes()));
         for pair in states.windows(2) {
             if let [a, b] = pair
@@ -66,31 +68,31 @@ impl Change {
         Ok(Self { files, diff, sha256 })
     }
 
-    /// The files, sorted by path.
+    /// Returns the changed files, sorted by path.
     #[must_use]
     pub fn files(&self) -> &[FileChange] {
         &self.files
     }
 
-    /// The canonical git diff: depends on base and result alone. Not always UTF-8.
+    /// Returns the canonical git diff. It depends on the base and the result alone, and is not always UTF-8.
     #[must_use]
     pub fn canonical_diff(&self) -> &[u8] {
         &self.diff
     }
 
-    /// SHA-256 of the canonical diff, 64 hex digits.
+    /// Returns the SHA-256 of the canonical diff as 64 hexadecimal digits.
     #[must_use]
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// True when nothing would change.
+    /// Returns true if nothing would change.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Lines added and removed in all.
+    /// Returns the number of lines added and removed in the whole change.
     #[must_use]
     pub fn stats(&self) -> LineStats {
         self.files
@@ -101,10 +103,10 @@ impl Change {
             })
     }
 
-    /// The change that takes this one back.
+    /// Returns the change that undoes this one.
     ///
     /// # Errors
-    /// When the way back cannot be expressed; see [`Change::new`].
+    /// Fails if the inverse cannot be expressed, as for the deletion of a symbolic link; see [`Change::new`].
     pub fn inverse(&self) -> Result<Self, ChangeError> {
         Self::new(
             self.files
@@ -115,13 +117,13 @@ impl Change {
     }
 }
 
-/// Anything but the deletion of a symbolic link.
+/// Returns true if a symbolic link is created or changed. Its deletion is the only thing that a change can express.
 fn makes_link(old: Option<&FileState>, new: Option<&FileState>) -> bool {
     let is_link = |state: Option<&FileState>| state.is_some_and(|state| state.mode == FileMode::Symlink);
     is_link(new) || (is_link(old) && new.is_some())
 }
 
-/// No path of the result may be a directory of another one.
+/// Fails if a path of the result is a directory of another one.
 fn check_directories(states: &PathStates) -> Result<(), ChangeError> {
     let there = states
         .iter()

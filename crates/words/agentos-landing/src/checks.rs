@@ -1,6 +1,6 @@
-//! The states of a change against the base: nothing passes through a link or a submodule, nothing collides.
+//! Checks of a change against the base: no path goes through a link or a submodule, and no new name collides.
 //!
-//! Owns: what a path's surroundings forbid. Never: judges the name itself; `path` does.
+//! Owns: refusals that come from what is around a path. Never: judges the name itself; `path` does.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use crate::file_change::PathStates;
 use crate::path::{ShortName, folded, name_skeleton};
 use crate::{Base, BaseError, DirEntry, EntryKind, Refusal, RefusalCode, RepoPath};
 
-/// The first reason why these states cannot stand in the base.
+/// Returns the first refusal of the change's states against the base. Returns `None` if there is no conflict.
 pub(crate) fn find_conflict(states: &PathStates, base: &dyn Base) -> Result<Option<Refusal>, BaseError> {
     let mut checker = PathChecker {
         base,
@@ -39,7 +39,7 @@ pub(crate) fn find_conflict(states: &PathStates, base: &dyn Base) -> Result<Opti
     Ok(None)
 }
 
-/// Every path that a change makes, with the directories above, where some name could be a short one.
+/// Lists every path that the change creates, with the folders above it. Empty if no path can be a Windows short name.
 fn list_created_paths(states: &PathStates) -> HashSet<&str> {
     let made = || {
         states
@@ -47,6 +47,7 @@ fn list_created_paths(states: &PathStates) -> HashSet<&str> {
             .filter(|(_, old, new)| old.is_none() && new.is_some())
             .map(|(path, _, _)| path.as_str())
     };
+    // Only a name with `~` can be a short name. Most changes have none and skip the comparison of all pairs.
     if !made().any(|path| path.contains('~')) {
         return HashSet::new();
     }
@@ -57,21 +58,21 @@ struct PathChecker<'a> {
     base: &'a dyn Base,
     /// Paths that the change deletes.
     deleted: HashSet<&'a str>,
-    /// Names in directories of the base, by skeleton.
+    /// Names in the directories of the base, by skeleton. Filled when a directory is first needed.
     names: HashMap<String, HashMap<String, Vec<String>>>,
-    /// Paths that the change makes, directories too, by skeleton.
+    /// Paths that the change creates, directories included, by skeleton.
     created: HashMap<String, String>,
-    /// The same paths as they are written, all of them from the beginning; empty where no path has a `~`.
+    /// The created paths as written, complete before the first check. Empty if no path contains a `~`.
     created_paths: HashSet<&'a str>,
 }
 
-/// The directories above a path, outermost first.
+/// Returns the directories above a path, outermost first.
 fn parent_dirs(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').filter_map(|(at, _)| path.get(..at))
 }
 
 impl PathChecker<'_> {
-    /// Nothing above the path may be anything but a directory.
+    /// Refuses a path below anything but a directory. Returns `None` if every part above it is a directory.
     fn check_parents(&self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
         for above in parent_dirs(path.as_str()) {
             let Some(entry) = self.base.entry(above)? else {
@@ -81,6 +82,7 @@ impl PathChecker<'_> {
                 EntryKind::Directory => continue,
                 EntryKind::Symlink => (RefusalCode::SymlinkTraversal, "is a symbolic link"),
                 EntryKind::Gitlink => (RefusalCode::Submodule, "is a submodule"),
+                // The change deletes this file, so a directory can take its name.
                 EntryKind::File(_) if self.deleted.contains(above) => break,
                 EntryKind::File(_) => (RefusalCode::DoesNotApply, "is a file, not a directory"),
             };
@@ -90,7 +92,7 @@ impl PathChecker<'_> {
         Ok(None)
     }
 
-    /// A directory of the new file's name goes, if the change deletes every file in it.
+    /// Refuses a new file that has the name of a directory, unless the change deletes every file in that directory.
     fn check_replaced_directory(&self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
         let mut open = match self.base.entry(path.as_str())? {
             Some(entry) if entry.kind == EntryKind::Directory => vec![path.as_str().to_owned()],
@@ -113,7 +115,7 @@ impl PathChecker<'_> {
         Ok(None)
     }
 
-    /// A new name must differ from its neighbours by more than case, normal form or look-alike letters.
+    /// Refuses a new name that differs from its neighbours only by case, normal form or look-alike letters.
     fn check_collision(&mut self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
         let full = path.as_str();
         for part in parent_dirs(full).chain([full]) {
@@ -123,6 +125,8 @@ impl PathChecker<'_> {
             {
                 return Ok(Some(collision_refusal(path, &other)));
             }
+            // A name that the base already has is no new name: two tracked files that differ only by case stay
+            // editable.
             if self.base.entry(part)?.is_some() {
                 continue;
             }
@@ -142,7 +146,7 @@ impl PathChecker<'_> {
         (made != part).then(|| made.clone())
     }
 
-    /// The long name of the change that a short one may stand for.
+    /// Returns the created path whose Windows short name `part` may be. Returns `None` if there is none.
     fn long_name_among_created(&self, part: &str) -> Option<String> {
         let (dir, name) = part.rsplit_once('/').unwrap_or(("", part));
         let folded = folded(name);
@@ -167,7 +171,7 @@ impl PathChecker<'_> {
         let short = ShortName::parse(&folded);
         let names = self.names.get(dir);
         let same = names.and_then(|names| names.get(&name_skeleton(name)));
-        // A short name opens the file of the long one, where that is checked out first.
+        // On Windows a short name opens the file with the long name if that file was checked out first.
         let longer = short.iter().flat_map(|short| {
             let all = names.into_iter().flat_map(HashMap::values).flatten();
             all.filter(|long| short.may_stand_for(long))

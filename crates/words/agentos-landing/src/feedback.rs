@@ -1,19 +1,20 @@
-//! The report as text for a model: what did not land, the real lines nearby, and what to change.
+//! Feedback for a model: which edits did not land, the real lines of the file, and what to change.
 //!
-//! Owns: the wording. Never: gives instructions that the repository's content wrote; that content is quoted in
-//! fences longer than any it holds.
+//! Owns: the wording. Never: gives instructions that repository content wrote; that content is quoted in fences
+//! longer than any fence it contains.
 
 use std::fmt::Write;
 
 use crate::{FileReport, HunkReport, HunkStatus, LandingReport, Refusal, RefusalCode};
 
-/// More files than this are not spelled out.
+/// Maximum number of files that are listed.
 const FILES: usize = 20;
-/// Nor more hunks of one file.
+/// Maximum number of hunks that are listed for one file.
 const HUNKS: usize = 10;
 
 impl LandingReport {
-    /// Text that a model can act on: why nothing was changed, hunk by hunk, with the real lines nearby.
+    /// Returns the report as text that a model can act on: why nothing was changed, hunk by hunk, with the real lines
+    /// of the file.
     #[must_use]
     pub fn feedback(&self) -> String {
         let mut out = String::new();
@@ -64,7 +65,8 @@ fn capitalized(text: &str) -> String {
     escape_invisible(&first) + &escape_invisible(characters.as_str())
 }
 
-/// Characters that nobody can see, or that turn the rest around, by their number.
+/// Escapes characters that are invisible or that change the direction of the text, so that a path or a message from
+/// the answer cannot hide an instruction from the person who reads the feedback.
 fn escape_invisible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -89,7 +91,7 @@ fn push_files(out: &mut String, files: &[FileReport], landed_ones: &str) {
     push_remaining(out, told.count(), "files");
 }
 
-/// Says how many more there are, where not all are spelled out.
+/// States how many more there are, if not all are listed.
 fn push_remaining(out: &mut String, more: usize, what: &str) {
     if more > 0 {
         push_line(out, &format!("- and {more} more {what} that do not land."));
@@ -141,6 +143,7 @@ fn push_hunk(out: &mut String, hunk: &HunkReport) {
     }
     let lines: Vec<String> = hunk.candidates.iter().map(u64::to_string).collect();
     if let (Some(first), false) = (lines.first(), hunk.actual.is_empty()) {
+        // The expected lines were just shown and the candidates are equal to them, so only the line numbers are new.
         if refusal.code == RefusalCode::Ambiguous {
             let (they, s) = if lines.len() == 1 {
                 ("This is", "")
@@ -155,8 +158,9 @@ fn push_hunk(out: &mut String, hunk: &HunkReport) {
     }
 }
 
-/// Lines between fences that none of them can close.
+/// Quotes lines in a fence that none of them can close.
 fn push_quoted(out: &mut String, lines: &[String]) {
+    // With a fence of fixed length a line of the file could close it, and the rest would read as our own words.
     let longest = lines
         .iter()
         .map(|line| line.chars().take_while(|character| *character == '`').count())

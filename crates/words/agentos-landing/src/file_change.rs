@@ -1,4 +1,4 @@
-//! One file of a change: its sides, and what becomes of it.
+//! One file of a change: its state before and after, and the kind of change.
 //!
 //! Owns: modes, states, kinds and line counts. Never: knows the other files, or how a diff is written.
 
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::RepoPath;
 
-/// State of each path before and after.
+/// State of each path before and after the change.
 pub(crate) type PathStates = Vec<(RepoPath, Option<FileState>, Option<FileState>)>;
 
-/// The modes a file can have in git. A submodule cannot be expressed, and of a symbolic link only its deletion.
+/// File mode in git. A submodule cannot be expressed, and of a symbolic link only its deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileMode {
-    /// 100644.
+    /// Mode 100644, a regular file.
     Regular,
-    /// 100755.
+    /// Mode 100755, an executable file.
     Executable,
-    /// 120000: a symbolic link, whose content is where it leads. Only as the old state of a deletion.
+    /// Mode 120000, a symbolic link, whose content is its target. Occurs only as the old state of a deletion.
     Symlink,
 }
 
@@ -36,12 +36,12 @@ impl FileMode {
     }
 }
 
-/// A file's mode and bytes.
+/// Mode and content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileState {
-    /// The mode.
+    /// File mode.
     pub mode: FileMode,
-    /// Every byte.
+    /// Content, every byte of it.
     pub content: Arc<[u8]>,
 }
 
@@ -56,46 +56,47 @@ impl FileState {
     }
 }
 
-/// What happens to a path.
+/// Kind of change of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// There is none before.
+    /// The file does not exist before the change.
     Create,
-    /// The bytes differ (the mode may, too).
+    /// The bytes differ; the mode may differ, too.
     Modify,
-    /// There is none after.
+    /// The file does not exist after the change.
     Delete,
-    /// The mode alone differs.
+    /// Only the mode differs.
     Chmod,
 }
 
-/// Lines, as the canonical diff counts them.
+/// Numbers of lines, as the canonical diff counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LineStats {
-    /// Lines added.
+    /// Number of lines added.
     pub added: u64,
-    /// Lines removed.
+    /// Number of lines removed.
     pub removed: u64,
 }
 
-/// One path of a change.
+/// Change of one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// The path.
+    /// Path of the file.
     pub path: RepoPath,
-    /// State before. `None` for a new file.
+    /// State before the change. `None` for a new file.
     pub old: Option<FileState>,
-    /// State after. `None` for a deleted file.
+    /// State after the change. `None` for a deleted file.
     pub new: Option<FileState>,
-    /// Lines added and removed.
+    /// Numbers of lines added and removed.
     pub stats: LineStats,
-    /// The deleted path of the same change whose content this new file carries on, by content alone.
+    /// Deleted path of the same change whose content this new file continues, found by content alone. `None` if there
+    /// is none.
     pub renamed_from: Option<RepoPath>,
 }
 
 impl FileChange {
-    /// Returns what happens to the path.
+    /// Returns the kind of change.
     #[must_use]
     pub fn kind(&self) -> ChangeKind {
         match (&self.old, &self.new) {

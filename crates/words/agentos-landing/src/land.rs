@@ -1,6 +1,7 @@
 //! Landing: an untrusted answer and a base make a change, or a refusal with a report.
 //!
-//! Owns: the way from bytes to `Change`. Never: does I/O, reads a clock, or lands a part of an answer unasked.
+//! Owns: the way from bytes to `Change`. Never: does I/O, reads a clock, or lands a part of an answer without a
+//! request.
 
 use std::sync::Arc;
 
@@ -12,18 +13,18 @@ use crate::{
     RepoPath, ResultFacts, checks, sequence,
 };
 
-/// Bounds on what an answer and its files may be. Above any of them the answer is refused as `too-large`.
+/// Limits on an answer and its files. An answer above any of them is refused as `too-large`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of the whole answer.
+    /// Maximum size of the whole answer in bytes.
     pub answer_bytes: usize,
-    /// Bytes of one line of the answer.
+    /// Maximum size of one line of the answer in bytes.
     pub line_bytes: usize,
-    /// Files the answer touches.
+    /// Maximum number of files that the answer touches.
     pub files: usize,
-    /// Hunks or edits in all.
+    /// Maximum number of hunks or edits in the whole answer.
     pub hunks: usize,
-    /// Bytes of one file, before or after.
+    /// Maximum size of one file in bytes, before and after the change.
     pub file_bytes: usize,
 }
 
@@ -39,42 +40,42 @@ impl Default for Limits {
     }
 }
 
-/// A file as it was sent to the tool.
+/// File content that was sent to the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenFile {
-    /// The path it was sent under.
+    /// Path under which the content was sent.
     pub path: RepoPath,
-    /// The bytes that were sent.
+    /// Bytes that were sent.
     pub content: Arc<[u8]>,
 }
 
-/// How to land.
+/// Options of one landing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LandOptions {
-    /// Bounds.
+    /// Limits on the answer.
     pub limits: Limits,
-    /// The context that was sent to the tool, if it is known: evidence of the state the answer was made for.
+    /// Files that were sent to the tool, if they are known. They show which state of a file the answer was made for.
     pub seen: Vec<SeenFile>,
-    /// Land what has one place and leave out what has none, where there are both. What is dangerous or
-    /// contradicts itself still refuses the whole answer.
+    /// Land the edits that have exactly one place and leave out those that have none. A dangerous or contradictory
+    /// part still refuses the whole answer.
     pub partial: bool,
 }
 
-/// An answer that landed.
+/// Outcome of an answer that landed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Landed {
-    /// What it means.
+    /// Change that the answer describes.
     pub change: Change,
-    /// Facts of the tree that it results in, for policy.
+    /// Facts of the resulting tree, for policy.
     pub facts: ResultFacts,
-    /// How it was read; its `refusal` is none.
+    /// Report of how the answer was read. Its `refusal` is `None`.
     pub report: LandingReport,
 }
 
-/// An answer that did not land.
+/// Reason why an answer did not land.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LandError {
-    /// The answer is refused; the report's `refusal` is set.
+    /// The answer is refused. The `refusal` of the report is set.
     #[error("{}", .0.refusal.as_ref().map_or("the answer does not land", |refusal| refusal.message.as_str()))]
     Refused(Box<LandingReport>),
     /// The base could not be read.
@@ -82,23 +83,29 @@ pub enum LandError {
     Base(#[from] BaseError),
 }
 
-/// Lands an answer on a base: all of it, or nothing, unless a part was asked for.
+/// Lands an answer on a base: the whole answer or nothing, unless the options allow a part of it.
 ///
 /// # Errors
-/// A refusal with its report, or a base that cannot be read.
+/// Fails with [`LandError::Refused`] and the report if the answer is refused, and with [`LandError::Base`] if the
+/// base cannot be read.
 pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Landed, LandError> {
     let whole = LandOptions {
         partial: false,
         ..options.clone()
     };
+    // The answer is first read exactly as it was written. A repaired reading is tried only after that fails, so that
+    // an answer that is correct can never be changed by a repair.
     let as_written = match land_as_written(answer, base, &whole) {
         Ok(landed) => return refuse_if_escaped(answer, landed, base, &whole),
         Err(LandError::Refused(report)) => report,
         Err(LandError::Base(error)) => return Err(LandError::Base(error)),
     };
+    // The other refusals, such as `path-escape`, are about a text that was understood. A reading in which they
+    // disappear would have another meaning.
     if as_written.refusal.as_ref().is_some_and(may_be_read_otherwise) {
         for reading in other_readings(answer) {
             if let Ok(mut landed) = self::land_as_written(&reading.text, base, &whole)
+                // These readings guess, so each hunk must match the file exactly to prove the guess.
                 && (!reading.needs_exact_lines || landed.report.files.iter().all(sequence::is_exact))
             {
                 landed.report.notes.push(reading.note.to_owned());
@@ -106,6 +113,7 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
             }
         }
     }
+    // A partial landing comes last: a reading in which everything lands is better evidence of what was meant.
     if options.partial {
         let landed = self::land_as_written(answer, base, options)?;
         return refuse_if_escaped(answer, landed, base, options);
@@ -113,7 +121,8 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
     Err(LandError::Refused(as_written))
 }
 
-/// A text that lands as it stands and, with its entities undone, as something else can be read in two ways.
+/// Refuses an answer that lands as it is and has another meaning with its HTML entities decoded: nothing shows which
+/// of the two was meant.
 fn refuse_if_escaped(
     answer: &[u8],
     landed: Landed,
@@ -122,11 +131,13 @@ fn refuse_if_escaped(
 ) -> Result<Landed, LandError> {
     let other = undo_escaping(answer).map(|text| land_as_written(&text, base, options));
     let differs = match other {
-        // Raw marks stand somewhere in the answer, but none in what it edits.
+        // The answer has raw `<`, `>` or `&` somewhere, so it was not escaped as a whole. The edited lines may have
+        // been.
         None => only_entities_come(&landed.change),
         Some(Ok(other)) => other.change != landed.change,
         Some(Err(LandError::Refused(other))) => {
-            // Files as they stand, and edits without: those have no place, yet are no text of a file.
+            // As it is the answer gives whole files, and decoded it has edits: the entities hid a diff. Edits that
+            // have no place still differ from a file, since they are not the text of one.
             let files = |report: &LandingReport| {
                 let mut dialects = report.files.iter().map(|file| file.dialect);
                 dialects.all(|dialect| dialect == Dialect::WholeFile)
@@ -150,8 +161,10 @@ fn refuse_if_escaped(
     )
 }
 
-/// The change brings entities into files that have none, and no mark that they stand for is near.
+/// Returns true if the change adds entities to files that had none, and no raw mark near the edit shows that entities
+/// are meant literally.
 fn only_entities_come(change: &Change) -> bool {
+    // An HTML or XML file that already has entities may get more of them.
     let known = |file: &FileChange| file.old.as_ref().is_some_and(|old| has_entities(&old.content));
     let diff = change.canonical_diff();
     let body = || {
@@ -163,7 +176,8 @@ fn only_entities_come(change: &Change) -> bool {
     comes && !body().any(has_raw_marks) && !change.files().iter().any(known)
 }
 
-/// The text itself may be damaged, rather than be meant for another place.
+/// Returns true if the refusal can come from damage to the text of the answer. The other codes are about an edit that
+/// was understood.
 fn may_be_read_otherwise(refusal: &Refusal) -> bool {
     [
         RefusalCode::NoDiff,
@@ -173,7 +187,7 @@ fn may_be_read_otherwise(refusal: &Refusal) -> bool {
     .contains(&refusal.code)
 }
 
-/// Lands the answer as it stands.
+/// Lands the answer exactly as it was written, without repairs of the whole text.
 fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Landed, LandError> {
     let mut report = LandingReport {
         version: 1,
@@ -187,6 +201,7 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
         Err(refusal) => return refuse(report, refusal),
     };
     let dropped = find_dropped_file(&parsed, base)?;
+    // Landing the rest would silently leave out a file that the answer may have meant.
     if let (Some(refusal), false) = (&dropped, options.partial) {
         report.notes = parsed.notes;
         return refuse(report, refusal.clone());
@@ -195,6 +210,7 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
     let outcome = sequence::plan_sequence(answer, &parsed, base, options, &mut budget)?;
     report.notes = parsed.notes;
     report.files = outcome.reports;
+    // The states exist only if every part landed, or enough of them for a partial landing.
     let Some(states) = outcome.states else {
         let refusal = first_refusal(&report);
         return refuse(report, refusal);
@@ -206,6 +222,7 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
             .notes
             .extend(dropped.map(|refusal| format!("left out: {refusal}")));
     }
+    // Only now are all paths of the change known: a file may take the name of one that another part deletes.
     if let Some(refusal) = checks::find_conflict(&states, base)? {
         return refuse(report, refusal);
     }
@@ -223,7 +240,8 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
     }
 }
 
-/// A block that was set aside may be a file that the answer means to change or to make.
+/// Finds a skipped block that may be a file that the answer means to change or create. Returns the refusal, or `None`
+/// if every skipped block is an example.
 fn find_dropped_file(parsed: &ParsedAnswer<'_>, base: &dyn Base) -> Result<Option<Refusal>, BaseError> {
     for aside in &parsed.asides {
         let Some(path) = std::str::from_utf8(&aside.path)
@@ -233,6 +251,9 @@ fn find_dropped_file(parsed: &ParsedAnswer<'_>, base: &dyn Base) -> Result<Optio
             continue;
         };
         let there = base.entry(path.as_str())?.map(|entry| entry.kind);
+        // A comment such as `# src/a.py` in the first line names the file of the block. A path alone on the line
+        // above does // so if that file exists. A path in a sentence is most often an explanation, so it counts only
+        // for a new file.
         let file = match (aside.place, there) {
             (SkippedPathPlace::FirstLine, _)
             | (SkippedPathPlace::LineAbove, Some(EntryKind::File(_) | EntryKind::Symlink)) => true,
@@ -250,8 +271,8 @@ fn find_dropped_file(parsed: &ParsedAnswer<'_>, base: &dyn Base) -> Result<Optio
     Ok(None)
 }
 
-/// A sentence has names with dots in it that are no files: this one has a folder, or the ending of a file that is
-/// edited or common.
+/// Returns true if a name from a sentence is a file. Sentences contain names with dots that are not files, as
+/// `node.js`: a file has a folder, a common extension, or the extension of a file that the answer edits.
 fn looks_like_file(path: &RepoPath, parsed: &ParsedAnswer<'_>) -> bool {
     const COMMON: [&[u8]; 10] = [
         b"toml", b"json", b"yaml", b"yml", b"md", b"txt", b"cfg", b"ini", b"sh", b"lock",
@@ -280,9 +301,9 @@ fn refuse(mut report: LandingReport, refusal: Refusal) -> Result<Landed, LandErr
     Err(LandError::Refused(Box::new(report)))
 }
 
-/// A note for each file and hunk that a partial landing leaves out.
+/// Lists a note for each file and hunk that a partial landing leaves out.
 fn left_out_notes(files: &[FileReport]) -> Vec<String> {
-    /// More than this are in the report, hunk by hunk.
+    /// Maximum number of notes. The report has every refusal, hunk by hunk.
     const SHOWN: usize = 100;
     let notes = files.iter().flat_map(|file| {
         let whole = file.refusal.as_ref();
@@ -302,7 +323,8 @@ fn left_out_notes(files: &[FileReport]) -> Vec<String> {
     notes.take(SHOWN).collect()
 }
 
-/// The first reason in the answer's order. That everything is there already counts only if nothing else is wrong.
+/// Returns the first refusal in the order of the answer. `empty` ("already applied") is returned only if nothing else
+/// is wrong.
 fn first_refusal(report: &LandingReport) -> Refusal {
     let reasons = || report.files.iter().filter_map(|file| file.refusal.clone());
     let landed = report.files.iter().any(|file| file.refusal.is_none());
@@ -311,7 +333,8 @@ fn first_refusal(report: &LandingReport) -> Refusal {
         .or_else(|| reasons().next())
     {
         Some(mut refusal) if landed && refusal.code == RefusalCode::Empty => {
-            // Other files would change: the answer was made for another state.
+            // Another file of the answer would still change, so the answer was not applied before. It was made for
+            // another state.
             refusal.code = RefusalCode::DoesNotApply;
             refusal
         }

@@ -1,8 +1,23 @@
-//! Landing: finds where an untrusted answer was meant to go, or says why it cannot.
+//! Landing: finds where the edits of an untrusted answer belong, or refuses the answer and says why.
 //!
-//! Owns: parsing answers in any edit dialect, locating each edit in the base, the canonical diff, path safety,
-//! and the facts of a change. Never: does I/O, reads a clock, starts anything, or lands by similarity.
-//! Start at [`land`].
+//! Owns: parsing answers in any edit dialect, placing each edit in the base, the canonical diff, path safety, and the
+//! facts of a change. Never: does I/O, reads a clock, starts anything, or lands by similarity. Start at [`land`].
+//!
+//! How an answer becomes a change:
+//!
+//! | step | modules | result |
+//! |---|---|---|
+//! | parse | `parse`, one submodule for each dialect | the files and hunks, as written |
+//! | order the parts | `sequence` | parts that edit the same file: together, or one after the other |
+//! | resolve | `resolve` | for each part the path it means and what happens there |
+//! | plan | `plan`, `merge`, `whole` | for each path its new content |
+//! | place | `placement`, `locate`, `inline` | for each hunk its one place in the file |
+//! | splice | `splice` | the new bytes |
+//! | check | `checks`, `path` | refusals for links, submodules and colliding names |
+//! | render | `change`, `canonical` | the `Change` and its canonical diff |
+//!
+//! `readings` repairs an answer that was damaged as a whole and starts again. `findings` and `result_facts` state
+//! facts that policy judges. `report`, `refusal` and `feedback` are how the outcome is reported.
 
 mod base;
 mod budget;

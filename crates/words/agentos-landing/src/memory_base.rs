@@ -1,4 +1,4 @@
-//! A [`Base`] in memory, so that a benchmark or a fuzzer has nothing but landing at work.
+//! A [`Base`] in memory, so that a benchmark or a fuzzer measures nothing but landing.
 //!
 //! Owns: blob ids, computed once. Never: walks a disk; the executor's base reads a repository.
 
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use crate::canonical::blob_id;
 use crate::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode, KnownBlob};
 
-/// Regular files by path, answered at once.
+/// Base that holds regular files by path.
 #[derive(Debug, Default)]
 pub struct MemoryBase {
-    /// Object id by path.
+    /// Object id of each path.
     ids: BTreeMap<String, String>,
     blobs: BTreeMap<String, Arc<[u8]>>,
     dirs: BTreeMap<String, BTreeMap<String, Entry>>,

@@ -1,61 +1,63 @@
-//! The reasons for which an answer is refused, with stable codes.
+//! Reasons for which an answer is refused, with stable codes.
 //!
-//! Owns: the codes and the sentence beside them. Never: decides; parsing, locating and path safety do.
+//! Owns: the codes, and the shape of a refusal. Never: decides; parsing, placing and path safety do.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why a change is refused. The codes are part of the product: scripts match on them.
+/// Code of a refusal. The codes are part of the product: scripts match on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefusalCode {
-    /// No diff in the answer.
+    /// The answer contains no edit.
     NoDiff,
-    /// A diff that contradicts itself.
+    /// An edit contradicts itself or cannot be read.
     Malformed,
     /// The text to change is not in the file.
     DoesNotApply,
-    /// More than one place fits.
+    /// More than one place or meaning fits.
     Ambiguous,
-    /// Made for another state of the file.
+    /// The edit was made for another state of the file.
     Stale,
-    /// Leaves the repository, here or on another system.
+    /// The path leaves the repository, on this system or on another.
     PathEscape,
-    /// Reaches git's own files.
+    /// The path reaches git's own files.
     GitDir,
-    /// Goes through or over a symbolic link.
+    /// The path goes through a symbolic link, or is one.
     SymlinkTraversal,
-    /// A submodule.
+    /// The path is a submodule or in one, or is git's list of submodules.
     Submodule,
-    /// A file mode that is not allowed.
+    /// The file mode is not allowed.
     ModeChange,
-    /// Not reviewable text.
+    /// The content is binary, which nobody can review.
     Binary,
-    /// Differs from another path by case, normal form or a look-alike alone.
+    /// The path differs from another one only by case, normal form or look-alike letters.
     CaseCollision,
-    /// A name that cannot exist on every system.
+    /// The name cannot exist on every system.
     ReservedName,
-    /// Not UTF-8, or control characters.
+    /// The name is not UTF-8, or has control or invisible characters.
     Encoding,
-    /// Over a limit.
+    /// The answer exceeds a limit.
     TooLarge,
-    /// Adds a credential.
+    /// The change adds a credential.
     Secret,
-    /// Invisible or direction-changing characters.
+    /// The change adds invisible or direction-changing characters.
     Bidi,
-    /// The policy protects the path.
+    /// A policy rule protects the path.
     ProtectedPath,
     /// Nothing would change.
     Empty,
 }
 
 impl RefusalCode {
-    /// What the edit speaks of is not there, or is there already. Nothing dangerous or contradictory was found.
+    /// Returns true if the only problem is that the text or file is missing, or is already as requested. Such an edit
+    /// is neither dangerous nor contradictory.
     pub(crate) fn has_no_place(self) -> bool {
         match self {
             Self::DoesNotApply | Self::Empty => true,
+            // Listed by name, so that a new code does not become harmless by default.
             Self::NoDiff
             | Self::Malformed
             | Self::Ambiguous
@@ -76,7 +78,7 @@ impl RefusalCode {
         }
     }
 
-    /// The code as it is printed and matched.
+    /// Returns the code as it is printed and matched.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -109,24 +111,25 @@ impl fmt::Display for RefusalCode {
     }
 }
 
-/// A refusal: a code for programs, a sentence for people, a hint where there is one.
+/// Refusal: a code for programs, a sentence for people, and a hint if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// The code.
+    /// Code of the refusal.
     pub code: RefusalCode,
-    /// One sentence: what and where. Lower case, no full stop. May quote untrusted text: escape it for a terminal.
+    /// One sentence: what is wrong and where. Lower case, no full stop. It may quote untrusted text: escape it for a
+    /// terminal.
     pub message: String,
-    /// What to do next.
+    /// Advice on what to do next. `None` if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// The path it is about.
+    /// Path that the refusal is about. `None` if it is about the whole answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
 
 impl Refusal {
-    /// A refusal with a code and its sentence.
+    /// Creates a refusal from a code and its sentence.
     #[must_use]
     pub fn new(code: RefusalCode, message: impl Into<String>) -> Self {
         Self {
@@ -137,14 +140,14 @@ impl Refusal {
         }
     }
 
-    /// Names the path.
+    /// Sets the path that the refusal is about.
     #[must_use]
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    /// Says what to do next.
+    /// Sets the advice on what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

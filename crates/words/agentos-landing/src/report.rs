@@ -1,132 +1,134 @@
-//! What landing found out, hunk by hunk, for people, programs and models.
+//! Report of a landing, hunk by hunk, for people, programs and models.
 //!
-//! Owns: the report's shape. Never: holds whole files; excerpts are short.
+//! Owns: the shape of the report. Never: contains whole files; excerpts are short.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Refusal;
 
-/// The edit dialects that landing reads.
+/// Edit dialect in which a part of an answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dialect {
-    /// A git or plain unified diff.
+    /// Unified diff, with or without git's header lines.
     UnifiedDiff,
     /// Search/replace blocks.
     SearchReplace,
     /// The `*** Begin Patch` envelope.
     PatchEnvelope,
-    /// Whole files.
+    /// The whole new text of a file.
     WholeFile,
-    /// `{"edits":[…]}`.
+    /// JSON edits: `{"edits":[…]}`.
     JsonEdits,
 }
 
-/// The rungs of the ladder, strictest first.
+/// Rung of the ladder on which a hunk was found, strictest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rung {
-    /// Exact, at the stated line.
+    /// The lines are equal, at the stated line.
     ExactStated,
-    /// Exact, elsewhere.
+    /// The lines are equal, at another line than stated.
     ExactMoved,
-    /// Equal but for blanks at line ends.
+    /// The lines are equal except for blanks at their ends.
     TrailingBlanks,
-    /// Equal but for one indentation shift.
+    /// The lines are equal except for one indentation shift that all of them share.
     Indentation,
-    /// Equal but for how many blanks stand between words.
+    /// The lines are equal except for the number of blanks between words.
     Blanks,
-    /// Equal but for typographic look-alikes.
+    /// The lines are equal except for typographic look-alikes, such as curly quotes.
     Typography,
-    /// Carried over from the state the tool saw, by a clean three-way merge.
+    /// Carried over from the file state that the tool saw, by a clean three-way merge.
     Merged,
-    /// The whole file is given: no place to find.
+    /// The whole file is given, so there is no place to find.
     WholeFile,
 }
 
-/// What had to be put right to read or place an edit.
+/// Repair that was needed to read or place an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Repair {
-    /// A stable name, as in `wrong-count` or `missing-prefix`.
+    /// Stable name of the repair, such as `wrong-count` or `missing-prefix`.
     pub kind: String,
-    /// One sentence.
+    /// One sentence that describes the repair.
     pub detail: String,
 }
 
-/// What became of one hunk or edit.
+/// Status of one hunk or edit after landing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HunkStatus {
-    /// It has one place.
+    /// The hunk has exactly one place.
     Landed,
-    /// Its result is there already.
+    /// The file already contains the result of the hunk.
     AlreadyThere,
-    /// It has none, or more than one.
+    /// The hunk has no place, or more than one.
     Refused,
 }
 
-/// One hunk or edit.
+/// Report of one hunk or edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HunkReport {
-    /// 1 for the first of its file in the answer.
+    /// Number of the hunk within its file in the answer; the first is 1.
     pub index: u32,
-    /// What became of it.
+    /// Status of the hunk.
     pub status: HunkStatus,
-    /// The rung on which it was found.
+    /// Rung on which the hunk was found. `None` if it was not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rung: Option<Rung>,
-    /// The line the answer names (1 is the first), where it names one.
+    /// Line that the answer states; the first is 1. `None` if it states none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stated_line: Option<u64>,
-    /// The line of the base at which it was found.
+    /// Line of the base at which the hunk was found. `None` if it was not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found_line: Option<u64>,
-    /// Lines at which it would fit, when there is more than one; or likely ones, when there is none.
+    /// Lines at which the hunk would fit, if there are several; likely lines, if there is none.
     pub candidates: Vec<u64>,
-    /// What was repaired.
+    /// Repairs that were needed to read or place the hunk.
     pub repairs: Vec<Repair>,
-    /// Why it does not land.
+    /// Reason why the hunk does not land. `None` if it lands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
-    /// The lines the hunk expects, at most a few, where it does not land.
+    /// First lines that the hunk expects, if it does not land.
     pub expected: Vec<String>,
-    /// The real lines nearby, at most a few, where it does not land.
+    /// First lines of the file at the likely place, if the hunk does not land.
     pub actual: Vec<String>,
 }
 
-/// One file of the answer.
+/// Report of one file of the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileReport {
-    /// The path it was taken to mean, or the path as written where it means none.
+    /// Path that the name was resolved to, or the name as written if it could not be resolved.
     pub path: String,
-    /// The path as written, where it differs.
+    /// Name as written. `None` if it equals the path apart from a prefix such as `a/`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written_as: Option<String>,
-    /// The dialect it came in.
+    /// Dialect of the file's edits.
     pub dialect: Dialect,
-    /// What was repaired about the file as a whole.
+    /// Repairs that concern the file as a whole.
     pub repairs: Vec<Repair>,
-    /// Why the file as a whole is refused.
+    /// Reason why the file as a whole is refused. `None` if it lands, or if the reasons are given by hunk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
-    /// Its hunks or edits.
+    /// Reports of its hunks or edits.
     pub hunks: Vec<HunkReport>,
 }
 
-/// The whole report. `refusal` is none if and only if the change landed, wholly or (`partial`) in part.
+/// Report of a whole landing. `refusal` is `None` if and only if the change landed, wholly or (`partial`) in part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LandingReport {
-    /// Version of this shape: 1.
+    /// Version of this JSON shape: 1.
     pub version: u32,
-    /// Why the answer as a whole is refused: the first reason in the answer's order.
+    /// Reason why the answer as a whole is refused: the first one in the order of the answer. `None` if it landed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
-    /// File by file, in the answer's order.
+    /// Reports of the files, in the order of the answer.
     pub files: Vec<FileReport>,
-    /// Things set aside: prose, fences, a second copy of a hunk; and what a partial landing leaves out.
+    /// Notes: text that was skipped (prose, examples, a second copy of a hunk), and what a partial landing leaves
+    /// out.
     pub notes: Vec<String>,
-    /// A part of the answer was left out, as was asked for: the files and hunks that have a `refusal`.
+    /// True if a part of the answer was left out because a partial landing was requested. The files and hunks left
+    /// out have a `refusal`.
     #[serde(default)]
     pub partial: bool,
 }

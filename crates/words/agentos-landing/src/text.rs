@@ -1,22 +1,22 @@
-//! Bytes as lines, with each line's own ending.
+//! Bytes as lines, each with its own line ending.
 //!
-//! Owns: splitting and joining without loss. Never: changes a byte or asks for UTF-8.
+//! Owns: splitting and joining without loss. Never: changes a byte or requires UTF-8.
 
 use std::borrow::Cow;
 
-/// How a line ends.
+/// Ending of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineEnding {
-    /// A line feed.
+    /// Line feed.
     Lf,
     /// Carriage return and line feed.
     CrLf,
-    /// The last line of a text that has no final newline.
+    /// No ending: the last line of a text without a final newline.
     Missing,
 }
 
 impl LineEnding {
-    /// Its bytes.
+    /// Returns the bytes of the ending.
     pub(crate) fn bytes(self) -> &'static [u8] {
         match self {
             Self::Lf => b"\n",
@@ -26,28 +26,28 @@ impl LineEnding {
     }
 }
 
-/// The byte order mark of UTF-8.
+/// Byte order mark of UTF-8.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// One line without its ending.
+/// Line of a text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextLine<'a> {
-    /// The content.
+    /// Content without the ending.
     pub text: &'a [u8],
-    /// The ending.
+    /// Ending of the line.
     pub eol: LineEnding,
-    /// Content and ending.
+    /// Content and ending together.
     pub full: &'a [u8],
 }
 
 impl TextLine<'_> {
-    /// Appends the line as it was.
+    /// Appends the line, unchanged, to `out`.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.full);
     }
 }
 
-/// The lines of a text; nothing is lost.
+/// Splits a text into lines. Joining their `full` bytes gives the text again.
 pub(crate) fn split_lines(bytes: &[u8]) -> Vec<TextLine<'_>> {
     bytes
         .split_inclusive(|byte| *byte == b'\n')
@@ -77,12 +77,12 @@ fn split_ending(full: &[u8]) -> TextLine<'_> {
     }
 }
 
-/// True for space and tab.
+/// Returns true for space and tab.
 pub(crate) fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// Without blanks (and stray carriage returns) at the end.
+/// Removes blanks and stray carriage returns at the end.
 pub(crate) fn trim_end(text: &[u8]) -> &[u8] {
     let mut text = text;
     while let Some((last, rest)) = text.split_last() {
@@ -94,15 +94,15 @@ pub(crate) fn trim_end(text: &[u8]) -> &[u8] {
     text
 }
 
-/// A file of this name is prose, and may show code and edits.
+/// Returns true if a file of this name is prose, which may show code and edits as examples.
 pub(crate) fn is_page(path: &[u8]) -> bool {
     const ENDINGS: [&[u8]; 6] = [b".md", b".mdx", b".markdown", b".rst", b".adoc", b".txt"];
     let lower = path.to_ascii_lowercase();
     ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
 
-/// How many blanks all of these lines end with. Few lines, or few with something before the blanks, may do so by
-/// chance: none then.
+/// Counts the blanks that all of these lines end with. Returns 0 for few lines, or few with text before the blanks:
+/// those may end so by chance.
 pub(crate) fn common_tail<'l>(lines: impl Iterator<Item = &'l [u8]>) -> usize {
     const ENOUGH: usize = 4;
     const ENOUGH_SAID: usize = 3;
@@ -120,7 +120,7 @@ pub(crate) fn common_tail<'l>(lines: impl Iterator<Item = &'l [u8]>) -> usize {
     }
 }
 
-/// Without blanks at the start.
+/// Removes blanks at the start.
 pub(crate) fn trim_start(text: &[u8]) -> &[u8] {
     let mut text = text;
     while let Some((first, rest)) = text.split_first() {
@@ -132,20 +132,21 @@ pub(crate) fn trim_start(text: &[u8]) -> &[u8] {
     text
 }
 
-/// Without blanks on both sides.
+/// Removes blanks on both sides.
 pub(crate) fn trim(text: &[u8]) -> &[u8] {
     trim_start(trim_end(text))
 }
 
-/// The blanks a line begins with.
+/// Returns the blanks that a line begins with.
 pub(crate) fn leading_blanks(text: &[u8]) -> &[u8] {
     text.get(..text.len() - trim_start(text).len())
         .unwrap_or_default()
 }
 
-/// Text for a message: lossy UTF-8, cut after `limit` characters.
+/// Formats text for a message: lossy UTF-8, cut after `limit` characters.
 pub(crate) fn excerpt(text: &[u8], limit: usize) -> String {
-    // Four bytes are the most a character takes, so a longer slice cannot be needed.
+    // A character takes at most four bytes, so a longer slice is not needed. Without this cut, an excerpt of a line
+    // of one megabyte would decode all of it.
     let head = text
         .get(..text.len().min(limit.saturating_mul(4)))
         .unwrap_or(text);
