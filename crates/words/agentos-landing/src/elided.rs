@@ -1,14 +1,25 @@
-//! Lines that stand for others: `...`, or a comment that says that the rest stays.
+//! Lines that stand for others: `...`, or a comment such as `# rest of the file unchanged`.
 //!
-//! Owns: telling them from lines that are meant. Never: fills in what was left out.
+//! Owns: distinguishing them from lines that are meant. Never: fills in what was left out.
+//!
+//! Models shorten long files with such lines. Landed literally, `// ... existing code ...` would replace the code
+//! that it stands for. To refuse every line with dots is no solution: prose, messages and Python stubs contain dots,
+//! and a comment may well replace another one. So a line is refused only if the file does not have it and the lines
+//! around it show that others are missing:
+//!
+//! | check | applies to | refused |
+//! |---|---|---|
+//! | [`check_whole_file`] | every line of a whole file | dots, or words for "the rest stays" |
+//! | [`check_added_lines`] | added lines of a hunk | dots at the beginning with such words, or a comment of key words where lines disappear |
+//! | [`check_lone_comments`] | runs of changed lines | any comment that replaces at least three lines of code, in any language |
 
 use crate::parse::{Hunk, HunkLine, LineMark};
 use crate::text::{excerpt, is_page, trim};
 use crate::{Refusal, RefusalCode};
 
-/// Characters of a line in a message.
+/// Maximum number of characters of a line in a message.
 const SHOWN_CHARS: usize = 160;
-/// What such a line says of the lines it stands for.
+/// Words with which a line of dots refers to the lines that it stands for.
 const WORDS: [&str; 7] = [
     "existing",
     "rest of",
@@ -19,7 +30,7 @@ const WORDS: [&str; 7] = [
     "previous",
 ];
 
-/// What an elision may be made of, besides one name.
+/// Words that a comment may contain next to a key word. With more than one other word it is an ordinary comment.
 const SMALL_WORDS: [&str; 56] = [
     "a",
     "above",
@@ -78,7 +89,7 @@ const SMALL_WORDS: [&str; 56] = [
     "was",
     "your",
 ];
-/// What says that something is left out.
+/// Key words which state that something is left out.
 const KEY_WORDS: [&str; 15] = [
     "change",
     "changes",
@@ -97,8 +108,8 @@ const KEY_WORDS: [&str; 15] = [
     "unchanged",
 ];
 
-/// A whole file must be whole: no line of it, other than those of the base, may stand for others. `lost` is by how
-/// many lines the file gets shorter, that line aside.
+/// Refuses a whole file with a line that stands for others, unless the base has that line. `lost` is the number of
+/// lines by which the file gets shorter, not counting that line.
 pub(crate) fn check_whole_file(
     new: &[HunkLine<'_>],
     lost: usize,
@@ -119,15 +130,15 @@ pub(crate) fn check_whole_file(
     }
 }
 
-/// No added line of an edit may stand for others, unless the file has such a line. Prose and messages end in dots,
-/// too, so that the dots must begin the line; alone they are code in some languages.
+/// Refuses an added line that stands for others, unless the file has such a line. The dots must begin the line, since
+/// prose and messages end in dots. A line of nothing but dots is code in some languages, as `...` in Python.
 pub(crate) fn check_added_lines(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
     let said = |mark: LineMark| {
         let lines = hunk.lines.iter().filter(|line| line.mark == mark);
         lines.filter(|line| !trim(&line.text).is_empty()).count()
     };
     let takes = said(LineMark::Remove) > 0;
-    // The line that may stand for others is itself an added one, and a comment may well take the place of another.
+    // The line that may stand for others is itself an added one, and a comment may well replace another comment.
     let remarks = hunk.lines.iter().filter(|line| line.mark == LineMark::Remove);
     let remarks = remarks.filter(|line| comment_text(&line.text).is_some()).count();
     let lost = (said(LineMark::Remove) + 1).saturating_sub(said(LineMark::Add) + remarks);
@@ -146,8 +157,8 @@ pub(crate) fn check_added_lines(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) ->
     }
 }
 
-/// No comment may stand where code goes that nothing shows as gone, in whatever words: alone, or as the first or last
-/// of few lines. Pages are prose, where a heading looks like a comment.
+/// Refuses a comment in place of code that is not shown as removed on purpose, whatever its words: alone, or as the
+/// first or last of few added lines. Prose files are exempt, since a heading looks like a comment.
 pub(crate) fn check_lone_comments(
     lines: &[HunkLine<'_>],
     path: &str,
@@ -166,6 +177,7 @@ pub(crate) fn check_lone_comments(
             .filter(|line| comment_text(&line.text).is_none())
             .count();
         let new: Vec<&HunkLine<'_>> = of(LineMark::Add).collect();
+        // One comment for three lines of code, or a few lines for three times as many: fewer may be a real rewrite.
         let enough = match new.len() {
             1 => gone >= 3,
             few => gone >= 5 && gone >= 3 * few,
@@ -183,16 +195,17 @@ pub(crate) fn check_lone_comments(
     Ok(())
 }
 
-/// A comment in words, and no directive or attribute that begins like one.
+/// Returns true for a comment in words, and false for a directive or attribute that begins like one, such as
+/// `#[test]`.
 fn is_remark(line: &[u8]) -> bool {
     const LEADERS: [&[u8]; 8] = [b"// ", b"# ", b"-- ", b"/* ", b"{/* ", b"<!-- ", b"; ", b"% "];
     LEADERS.iter().any(|leader| trim(line).starts_with(leader))
 }
 
-/// A comment that came where lines went: one that begins with dots, and one that says that something stays, with
-/// dots behind it or where more lines go than come.
+/// Returns true for a comment that replaced lines and either begins with dots, or states that something stays and
+/// ends in dots or replaces more lines than were added.
 fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
-    /// More is prose.
+    /// Maximum number of words; a longer comment is prose.
     const WORDS_AT_MOST: usize = 12;
     let Some(text) = comment_text(line).filter(|_| takes) else {
         return false;
@@ -213,7 +226,7 @@ fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
     before || (says && (behind || lost > 0))
 }
 
-/// A line of context that stands for others.
+/// Returns true for a context line that stands for others.
 pub(crate) fn is_elision(line: &[u8]) -> bool {
     let text = String::from_utf8_lossy(trim(line)).to_lowercase();
     let dots = text.contains("...") || text.contains('…');
@@ -225,7 +238,7 @@ fn left_out(what: &str, line: &HunkLine<'_>) -> Refusal {
     Refusal::new(RefusalCode::Malformed, message)
 }
 
-/// The text of a comment, in lower case, if the line is nothing else.
+/// Returns the text of a comment in lower case. Returns `None` if the line is not a comment alone.
 fn comment_text(line: &[u8]) -> Option<String> {
     const LEADERS: [&str; 9] = ["//", "#", "--", "{/*", "/*", "<!--", ";", "%", "*"];
     let text = String::from_utf8_lossy(trim(line)).to_lowercase();
@@ -239,18 +252,18 @@ fn comment_text(line: &[u8]) -> Option<String> {
     )
 }
 
-/// A comment of dots alone.
+/// Returns true for a comment of dots alone.
 fn only_dots(line: &[u8]) -> bool {
     comment_text(line).is_some_and(|text| text == "..." || text == "…")
 }
 
-/// `# ... existing code ...`
+/// Returns true for `# ... existing code ...` and the like.
 fn dots_first(line: &[u8]) -> bool {
     let text = comment_text(line).unwrap_or_else(|| String::from_utf8_lossy(trim(line)).to_lowercase());
     (text.starts_with("...") || text.starts_with('…')) && WORDS.iter().any(|word| text.contains(word))
 }
 
-/// `# rest of file unchanged`, `// (remaining functions stay the same)`
+/// Returns true for `# rest of file unchanged`, `// (remaining functions stay the same)` and the like.
 fn says_the_rest_stays(line: &[u8]) -> bool {
     comment_text(line).is_some_and(|text| {
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));

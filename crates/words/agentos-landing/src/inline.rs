@@ -1,23 +1,23 @@
-//! Edits whose search text may be a part of a line: each text must stand in the file exactly once.
+//! Edits whose search text may be a part of a line: each text must occur in the file exactly once.
 //!
-//! Owns: finding such texts. Never: takes the first of two, or a part of a word for the word.
+//! Owns: finding such texts. Never: takes the first of two occurrences, or a part of a word for the word.
 
 use crate::locate::PlaceMiss;
 use crate::parse::{Hunk, TextReplacement};
 use crate::splice::{LineSplice, usual_ending};
 use crate::text::{LineEnding, TextLine, is_blank, leading_blanks, trim};
 
-/// Where the texts of a file's edits stand.
+/// Outcome of the search for the texts of a file's edits.
 pub(crate) enum InlineSearch {
-    /// Each exactly once, none in another's way: the first line of each, and the splices of all.
+    /// Every text occurs exactly once and none overlaps another: the first line of each, and the splices of all.
     AllFound(Vec<usize>, Vec<LineSplice>),
-    /// Not all are such edits, or one is nowhere as it is written: lines decide.
+    /// Not all edits are of this kind, or a text does not occur as written: they are placed by lines.
     UseLines,
-    /// This edit's text has no place of its own.
+    /// The text of this edit has no place of its own.
     Missed(usize, PlaceMiss),
 }
 
-/// One text that was found.
+/// Occurrence of the text of one edit.
 struct InlineMatch<'h> {
     from: usize,
     to: usize,
@@ -26,7 +26,7 @@ struct InlineMatch<'h> {
     inline: &'h TextReplacement<'h>,
 }
 
-/// Looks for every text.
+/// Searches for the text of every edit.
 pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> InlineSearch {
     let Ok(text) = std::str::from_utf8(content) else {
         return InlineSearch::UseLines;
@@ -46,11 +46,12 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
         let Ok(search) = std::str::from_utf8(&inline.search) else {
             return InlineSearch::UseLines;
         };
-        /// Enough candidates for a report.
+        /// Maximum number of occurrences for a report.
         const SHOWN: usize = 16;
         let hits: Vec<usize> = overlapping_matches(text, search).take(SHOWN).collect();
         match hits.as_slice() {
             [] => return InlineSearch::UseLines,
+            // These edits are placed by lines, which can shift the indentation and keep the file's line endings.
             [only] if begins_in_indentation(text, *only, search) => return InlineSearch::UseLines,
             [only] if begins_in_line_end(text, *only) => return InlineSearch::UseLines,
             [only] if is_inside_replacement(text, *only, inline) => {
@@ -61,6 +62,7 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
                 let first = line_at(&starts, *only);
                 let last = line_at(&starts, to.saturating_sub(1).max(*only));
                 if in_word(text, *only) || in_word(text, to) {
+                    // `add(a)` must not be replaced inside `pad(a)`.
                     inside = inside.or(Some((index, PlaceMiss::InWord(first))));
                 }
                 if lines.get(first).is_some_and(|line| is_outdented(line, inline)) {
@@ -74,6 +76,7 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
                     inline,
                 });
             }
+            // Other tools take the first of two occurrences and may change the wrong one.
             several => {
                 let places = several.iter().map(|at| line_at(&starts, *at)).collect();
                 return InlineSearch::Missed(index, PlaceMiss::Several(places));
@@ -86,15 +89,15 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
     }
 }
 
-/// The text begins with blanks, and the file's indentation with more of them: other lines of the replacement would
-/// stand too far left.
+/// Returns true if the text begins with blanks and the line of the file has more of them before it: the other lines
+/// of the replacement would be indented too little.
 fn begins_in_indentation(text: &str, at: usize, search: &str) -> bool {
     let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
     search.bytes().next().is_some_and(is_blank) && before.copied().is_some_and(is_blank)
 }
 
-/// The text is of one line, and what takes its place has more, of which one stands further left than the line that the
-/// text is in: its writer may have left that line's indentation out everywhere.
+/// Returns true if the text is one line, and its replacement has a further line with less indentation than the line
+/// that the text is in: the author may have left out that indentation everywhere.
 fn is_outdented(line: &TextLine<'_>, inline: &TextReplacement<'_>) -> bool {
     let search = inline.search.strip_suffix(b"\n").unwrap_or(&inline.search);
     let mut more = inline.replace.split(|byte| *byte == b'\n').skip(1);
@@ -102,14 +105,15 @@ fn is_outdented(line: &TextLine<'_>, inline: &TextReplacement<'_>) -> bool {
     !search.contains(&b'\n') && more.any(|line| !trim(line).is_empty() && !line.starts_with(indentation))
 }
 
-/// The text begins with a line feed, and the file has a carriage return before it: line ends are the file's own.
+/// Returns true if the text begins with a line feed and the file has a carriage return before it. By bytes, the
+/// carriage return would stay behind.
 fn begins_in_line_end(text: &str, at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
     before == Some(&b'\r') && text.as_bytes().get(at) == Some(&b'\n')
 }
 
-/// There is a letter or digit on both sides. Scripts without case have no blanks between words, so theirs do not
-/// count.
+/// Returns true if a letter or digit is on both sides of the offset. Scripts without case have no blanks between
+/// words, so their letters do not count.
 fn in_word(text: &str, at: usize) -> bool {
     let of_word = |character: char| {
         character.is_ascii_digit() || character == '_' || character.is_lowercase() || character.is_uppercase()
@@ -119,7 +123,7 @@ fn in_word(text: &str, at: usize) -> bool {
     before.is_some_and(of_word) && behind.is_some_and(of_word)
 }
 
-/// All places of `needle`, also such that overlap.
+/// Returns all occurrences of `needle`, including those that overlap.
 fn overlapping_matches<'t>(text: &'t str, needle: &'t str) -> impl Iterator<Item = usize> + 't {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -130,7 +134,7 @@ fn overlapping_matches<'t>(text: &'t str, needle: &'t str) -> impl Iterator<Item
     })
 }
 
-/// The replacement has the text in it, and stands in the file around this place already.
+/// Returns true if the replacement contains the text and is already in the file around this occurrence.
 fn is_inside_replacement(text: &str, at: usize, inline: &TextReplacement<'_>) -> bool {
     let (Ok(search), Ok(replace)) = (
         std::str::from_utf8(&inline.search),
@@ -149,7 +153,7 @@ fn line_at(starts: &[usize], offset: usize) -> usize {
     starts.partition_point(|start| *start <= offset).saturating_sub(1)
 }
 
-/// Byte ranges as whole lines; those that share a line are one splice.
+/// Turns byte ranges into splices of whole lines. Ranges that share a line become one splice.
 fn splice_matches(
     lines: &[TextLine<'_>],
     content: &[u8],
@@ -194,7 +198,8 @@ fn splice_group(
     Some(LineSplice { start, end, bytes })
 }
 
-/// The new text. A search text without line ends says nothing of the file's, so the replacement gets those.
+/// Returns the replacement text. A search text without line ends does not show those of the file, so the replacement
+/// gets the file's. Returns `None` if the line of the match is missing.
 fn replacement_bytes(lines: &[TextLine<'_>], hit: &InlineMatch<'_>) -> Option<Vec<u8>> {
     let replace = hit.inline.replace.as_ref();
     if hit.inline.search.contains(&b'\n') || !replace.contains(&b'\n') {

@@ -1,6 +1,54 @@
-//! Finds the one place of every hunk of a file, or says why there is none.
+//! Finds the one place of every hunk of a file, or reports why there is none.
 //!
 //! Owns: the ladder and the uniqueness rule. Never: lands by similarity.
+//!
+//! # The problem
+//!
+//! A hunk names its place twice: by a line number and by the lines that it expects there. Models write both wrong.
+//! Line numbers are often invented, and expected lines lose their trailing blanks, their indentation or their quotes.
+//! Tools that then take the nearest, the first or the most similar place change the wrong code without an error;
+//! `tests/it/peers.rs` has an input for each of them. Here a place is taken only if it is the only one.
+//!
+//! # The steps
+//!
+//! 1. As stated ([`place_as_stated`]). If all hunks of the file fit their stated lines exactly and without overlap,
+//!    those are their places: nothing contradicts the numbers.
+//! 2. The ladder ([`find_candidates`]). Each hunk is searched for on each rung, strictest first, and keeps all places
+//!    on the first rung that has any:
+//!
+//!    | rung | lines are equal except for |
+//!    |---|---|
+//!    | `Exact` | nothing |
+//!    | `Trailing` | blanks at the end |
+//!    | `Indent` | one indentation shift that all lines share |
+//!    | `Blanks` | the number of blanks between words |
+//!    | `Typography` | look-alikes such as curly quotes |
+//!
+//! 3. Headings and anchors. A place above a line that the hunk names behind its `@@` is none ([`is_contradicted`]);
+//!    below it, the only one is taken ([`below_anchors`]).
+//! 4. The hunks together ([`order::choose_places`]). The places of one file must not overlap and must keep one order,
+//!    that of the answer or that of the stated lines. This often leaves one candidate of several.
+//! 5. Objections. A place that other evidence speaks against is refused: the stated new line means another place
+//!    ([`places_by_new_lines`]), the heading belongs to another place ([`other_exact_place`]), or the line that ended
+//!    the hunk may be one more of its lines ([`accept_place`]).
+//!
+//! # Outcomes
+//!
+//! | candidates | outcome |
+//! |---|---|
+//! | one | the hunk lands there |
+//! | several, one fits with the other hunks | the hunk lands there |
+//! | several | [`PlaceMiss::Several`]: refused as `ambiguous`, with the lines of all |
+//! | none, but the result of the hunk is in the file | refused as `empty`: it was applied before |
+//! | none | [`PlaceMiss::Nowhere`]: refused as `does-not-apply`; similar lines are only suggested |
+//!
+//! # What goes wrong without a step
+//!
+//! Without step 1, two equal functions make every correct diff between them ambiguous. Without the order of rungs, a
+//! loose match elsewhere makes an exact one ambiguous. Without step 4, two hunks may land on the same lines. Without
+//! step 5, a diff with wrong counts or a shifted old line lands one function too early.
+//!
+//! All work is counted in a [`WorkBudget`], since a hostile answer can have many hunks that each fit many places.
 
 mod heading;
 mod indent;
@@ -23,18 +71,18 @@ use index::LineIndex;
 pub(crate) use key::{MatchLevel, look_alike};
 pub(crate) use suggest::suggest_places;
 
-/// A file to find places in.
+/// File in which places are searched.
 pub(crate) struct TargetFile<'b> {
-    /// Its bytes.
+    /// Content of the file.
     pub content: &'b [u8],
-    /// Its lines.
+    /// Lines of the file.
     pub lines: Vec<TextLine<'b>>,
     index: LineIndex,
     parts: SectionEnds,
 }
 
 impl<'b> TargetFile<'b> {
-    /// Over this content.
+    /// Creates a target from the content of a file.
     pub(crate) fn new(content: &'b [u8]) -> Self {
         Self {
             content,
@@ -45,19 +93,19 @@ impl<'b> TargetFile<'b> {
     }
 }
 
-/// Where a hunk goes.
+/// Place of a hunk in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HunkPlace {
-    /// The first line of its old side; 0 is the first.
+    /// First line of its old side; 0 is the first of the file.
     pub start: usize,
-    /// The rung it was found on.
+    /// Rung on which it was found.
     pub level: MatchLevel,
-    /// How its lines are shifted against the file.
+    /// Indentation shift between the hunk and the file.
     pub shift: IndentShift,
 }
 
 impl HunkPlace {
-    /// The rung as reports name it.
+    /// Returns the rung as reports name it.
     pub(crate) fn report_rung(&self, stated: Option<usize>) -> Rung {
         match self.level {
             MatchLevel::Exact if stated == Some(self.start) => Rung::ExactStated,
@@ -70,45 +118,45 @@ impl HunkPlace {
     }
 }
 
-/// Why a hunk has no place.
+/// Reason why a hunk has no place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PlaceMiss {
-    /// Its old lines are nowhere.
+    /// Its old lines are not in the file.
     Nowhere,
-    /// They are at more than one place; the first lines, 0 is the first.
+    /// Its old lines are at more than one place. Holds the first line of each; 0 is the first of the file.
     Several(Vec<usize>),
-    /// It has no old lines, and nothing says where to insert.
+    /// It has no old lines, and nothing states where to insert.
     NoOldLines,
-    /// It has places, but none that goes with the other hunks.
+    /// It has places, but each overlaps another hunk.
     Overlap(Vec<usize>),
-    /// Its text stands once, at this line, and begins or ends inside a longer word.
+    /// Its text occurs once, at this line, and begins or ends inside a longer word.
     InWord(usize),
-    /// Its text stands once, in this line, and lines of its replacement stand further left than that line.
+    /// Its text occurs once, in this line, and its replacement has lines with less indentation than that line.
     Outdented(usize),
-    /// Its text stands once, in this line, as a part of its replacement, which is there already.
+    /// Its text occurs once, in this line, inside its replacement, which is there already.
     AlreadyApplied(usize),
-    /// The line that ends it, read as a part of it, stands in the file below its place.
+    /// The line that ended the hunk may belong to it: the file has the same line below the hunk's place.
     MayGoOn(usize),
 }
 
-/// One hunk as the search sees it.
+/// Hunk, prepared for the search.
 pub(crate) struct SoughtHunk<'h, 'a> {
-    /// The hunk.
+    /// Hunk as parsed.
     pub hunk: &'h Hunk<'a>,
-    /// The lines the base must have.
+    /// Lines that the base must have.
     pub old: Vec<&'h HunkLine<'a>>,
-    /// Context lines before the first change.
+    /// Number of context lines before the first change.
     pub lead: usize,
-    /// Context lines after the last change.
+    /// Number of context lines after the last change.
     pub trail: usize,
-    /// The stated first old line; 0 is the first.
+    /// Stated first old line; 0 is the first of the file. `None` if the hunk states none.
     pub stated: Option<usize>,
-    /// It must reach the end of the file.
+    /// True if the hunk must reach the end of the file.
     pub at_end: bool,
 }
 
 impl<'h, 'a> SoughtHunk<'h, 'a> {
-    /// Prepares a hunk.
+    /// Prepares a hunk for the search.
     pub(crate) fn new(hunk: &'h Hunk<'a>) -> Self {
         let old: Vec<_> = hunk.lines.iter().filter(|line| line.is_old()).collect();
         let context = |line: &&HunkLine<'_>| line.mark == LineMark::Context;
@@ -125,18 +173,21 @@ impl<'h, 'a> SoughtHunk<'h, 'a> {
     }
 }
 
-/// The stated line counted from 0. A hunk without old lines names the line before it.
+/// Returns the stated line, counted from 0. A hunk without old lines states the line before it. `None` if no line is
+/// stated.
 fn stated_line(hunk: &Hunk<'_>, insertion: bool) -> Option<usize> {
     let start = usize::try_from(hunk.stated.old_start?).ok()?;
     match (insertion, hunk.stated.old_count) {
         (true, Some(0)) => Some(start),
-        // The header counts old lines that the hunk does not have: its line is that of none.
+        // The header counts old lines, but the hunk has none: the stated line belongs to lines that got lost.
         (true, Some(_)) => None,
         (true, None) | (false, _) => Some(start.saturating_sub(1)),
     }
 }
 
-/// Finds the places of all hunks, in the order given. One entry for each hunk.
+/// Finds the places of all hunks. The result has one entry for each hunk, in the order given.
+///
+/// # Errors Fails only if the work exceeds the budget.
 pub(crate) fn locate_hunks(
     target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
@@ -167,8 +218,8 @@ pub(crate) fn locate_hunks(
     Ok(settled)
 }
 
-/// For each hunk at its stated old line: the place that its stated new line means, where that is another one, and the
-/// lines fit there as well.
+/// Returns for each hunk at its stated old line the other place that its stated new line means, if the lines fit
+/// there, too. `None` if the two numbers agree.
 fn places_by_new_lines(
     target: &TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
@@ -182,7 +233,7 @@ fn places_by_new_lines(
         .collect();
     placed.sort_unstable();
     let mut others = vec![None; sought.len()];
-    // By how much the hunks above it in the same part make the file longer.
+    // Number of lines that the hunks above, in the same part of the answer, add to the file.
     let mut longer: HashMap<usize, isize> = HashMap::new();
     for (start, at) in placed {
         let Some(one) = sought.get(at) else { continue };
@@ -199,12 +250,13 @@ fn places_by_new_lines(
             *slot = other.filter(|meant| fits_exactly(target, one, *meant));
         }
         let new = one.hunk.lines.iter().filter(|line| line.is_new()).count();
+        // A new line number is one in the result, so each hunk above shifts it by what it adds.
         *grown += new as isize - one.old.len() as isize;
     }
     Ok(others)
 }
 
-/// Finds them by their lines, as the stated places do not all have them.
+/// Finds the places by the lines of the hunks, if not all fit their stated lines.
 fn place_by_lines(
     target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
@@ -217,7 +269,7 @@ fn place_by_lines(
     order::choose_places(sought, &found, target.lines.len(), budget)
 }
 
-/// All hunks fit exactly where they say, without overlap: nothing contradicts the stated lines.
+/// Returns the stated places if all hunks fit there exactly and without overlap. Returns `None` otherwise.
 fn place_as_stated(
     target: &TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
@@ -229,7 +281,7 @@ fn place_as_stated(
             return Ok(None);
         };
         budget.spend(one.old.len())?;
-        // A hunk without old lines proves nothing; it may only follow others that do.
+        // A hunk without old lines fits everywhere. It may only follow others that prove the stated lines.
         if one.old.is_empty() && sought.len() < 2 && !target.lines.is_empty() {
             return Ok(None);
         }
@@ -261,7 +313,7 @@ fn fits_exactly(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize)
             .all(|(line, old)| line.text == old.text.as_ref())
 }
 
-/// The places of one hunk on the first rung that has any.
+/// Returns the places of one hunk on the first rung that has any.
 pub(crate) fn find_candidates(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
@@ -270,7 +322,7 @@ pub(crate) fn find_candidates(
     if one.old.is_empty() {
         return Ok(without_context(target, one));
     }
-    /// Places are kept until all hunks have theirs, so that they cost more than a look at a line.
+    /// Steps for one place. Places are kept until all hunks are placed, so they cost more than a look at a line.
     const STEPS_PER_PLACE: usize = 8;
     for level in MatchLevel::ALL {
         let starts = target.index.find_runs(level, &target.lines, &one.old, budget)?;
@@ -292,7 +344,8 @@ pub(crate) fn find_candidates(
     Ok(Vec::new())
 }
 
-/// An insertion without context has a place only in an empty file, or at a stated end.
+/// Returns the place of an insertion without context. It has one only in an empty file, or at a stated end of the
+/// file.
 fn without_context(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>) -> Vec<HunkPlace> {
     if !target.lines.is_empty() && !one.hunk.at_end {
         return Vec::new();
@@ -304,8 +357,8 @@ fn without_context(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>) -> Vec<Hun
     }]
 }
 
-/// Anchors narrow places down: where exactly one place stands below them, it is the one. Anchors that are not
-/// in the file, or do not decide, are no reason to choose. A place above an anchor is none.
+/// Keeps the one place below the hunk's anchors, if there is exactly one. Anchors that are not in the file, or occur
+/// more than once, decide nothing. A single place above an anchor is no place.
 fn below_anchors(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
@@ -348,8 +401,8 @@ fn below_anchors(
     Ok(if below.len() == 1 { below } else { places })
 }
 
-/// A line that the hunk names as one above it stands in the file once, and below this place, or what it is the heading
-/// of ends above this place.
+/// Returns true if a line that the hunk names as its heading occurs once in the file, and is below this place or
+/// heads a section that ends above it.
 fn is_contradicted(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
@@ -357,13 +410,14 @@ fn is_contradicted(
     budget: &mut WorkBudget,
 ) -> Result<bool, Refusal> {
     for name in one.hunk.anchors.iter().chain(&one.hunk.section) {
-        // As in every sound diff: no index of the file is needed to see it.
+        // This holds for every correct diff, and needs no index of the whole file.
         if heading::is_near_below(&target.lines, name, start, budget)? {
             continue;
         }
         let hits = target
             .index
             .places_of(MatchLevel::Indent, &target.lines, name, budget)?;
+        // A heading that occurs twice, or not at all, as one that git cut after 80 bytes, contradicts nothing.
         let [only] = *hits else { continue };
         let heading = only as usize;
         if heading >= start + one.old.len()
@@ -377,8 +431,8 @@ fn is_contradicted(
     Ok(false)
 }
 
-/// For a hunk that fits where it is stated, which the heading behind its `@@` does not go with: another place that it
-/// fits.
+/// Returns another place that fits a hunk, if the heading behind its `@@` contradicts the stated one. Returns `None`
+/// if there is no contradiction or no other place.
 fn other_exact_place(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
@@ -395,7 +449,8 @@ fn other_exact_place(
     Ok(starts.into_iter().find(|other| *other != start))
 }
 
-/// The one place at which the lines stand, though a line that the hunk names as one above it contradicts.
+/// Returns the one place of the hunk's lines if its heading or anchors are ignored, for the report. Returns `None` if
+/// there is no such place, or more than one.
 pub(crate) fn place_above_anchor(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
@@ -413,7 +468,7 @@ pub(crate) fn place_above_anchor(
     })
 }
 
-/// An anchor that no line of the file is equal to.
+/// Returns an anchor of the hunk that is not in the file. Returns `None` if all are.
 pub(crate) fn missing_anchor<'h>(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'h, '_>,
@@ -430,8 +485,8 @@ pub(crate) fn missing_anchor<'h>(
     Ok(None)
 }
 
-/// The place, unless something speaks against it: the hunk may go on below it, or its lines fit the stated place as
-/// well but for blanks.
+/// Returns the place, unless the hunk may continue below it, or its lines fit the stated place as well except for
+/// blanks.
 fn accept_place(
     target: &TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
@@ -447,6 +502,8 @@ fn accept_place(
                 let same = |(line, old): (&TextLine<'_>, &&HunkLine<'_>)| {
                     key::line_key(level, line.text) == key::line_key(level, &old.text)
                 };
+                // Only looser rungs: an exact place elsewhere may be a copy of lines whose blanks were damaged in
+                // transport.
                 level > place.level
                     && lines.iter().zip(&one.old).all(same)
                     && indent::find_shift(level, &one.old, lines, one.hunk.marked).is_some()
@@ -461,7 +518,7 @@ fn accept_place(
     if !more.is_empty() && below.len() >= more.len() && below.iter().zip(more).all(same) {
         return Err(PlaceMiss::MayGoOn(place.start));
     }
-    // One line that is indented otherwise than stated, elsewhere than stated: little speaks for it.
+    // A single line that was found at another line and with another indentation than stated is too little evidence.
     let alone = one.old.len() == 1 && place.level >= MatchLevel::Indent;
     match one.stated {
         Some(stated) if stated != place.start && !one.old.is_empty() && (alone || fits(stated)) => {

@@ -1,6 +1,8 @@
-//! A change made for another state of a file than the base: carried over where that is clean, else stale.
+//! Merge of a change that was made for another state of a file: carried over to the base if that is clean, else
+//! `stale`.
 //!
-//! Owns: what the tool saw, and the three-way merge. Never: carries an edit over a line that changed since.
+//! Owns: the content that the tool saw, and the three-way merge. Never: carries an edit over a line that changed
+//! since.
 
 use std::sync::Arc;
 
@@ -14,7 +16,9 @@ use crate::splice::{LineSplice, join_splices};
 use crate::text::{TextLine, split_lines};
 use crate::{Base, FileReport, FileState, HunkStatus, LandOptions, Refusal, RefusalCode, Rung};
 
-/// The content the tool saw, where that is known and is not the base.
+/// Returns the content that the tool saw. Returns `None` if it is unknown or is the base.
+///
+/// # Errors Fails if the parts were made for two different states, or if the base cannot be read.
 pub(crate) fn content_seen(
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
@@ -25,6 +29,7 @@ pub(crate) fn content_seen(
         return Ok(None);
     };
     let source = source_of(resolved);
+    // What we sent is certain. The `index` line is only what the model wrote, so it is asked second.
     if let Some(sent) = options.seen.iter().find(|seen| seen.path.as_str() == source) {
         return Ok((sent.content != old.content).then(|| Arc::clone(&sent.content)));
     }
@@ -40,6 +45,7 @@ pub(crate) fn content_seen(
         if is_base || id.bytes().all(|byte| byte == b'0') {
             continue;
         }
+        // The id may be invented. One that no object has says nothing about what was seen.
         let Some((_, content)) = base.blob_by_prefix(id)? else {
             continue;
         };
@@ -66,13 +72,16 @@ fn stale_refusal(path: &str, why: &str) -> Refusal {
         .hint("make the change again for the file as it is now")
 }
 
-/// Nothing is left to do for this file.
+/// Returns the refusal of a file that already has the change.
 pub(crate) fn already_changed(path: &str) -> Refusal {
     Refusal::new(RefusalCode::Empty, format!("`{path}` has this change already")).at(path)
 }
 
-/// Lands the hunks on what was seen, then carries the result over to the base. With `is_result` the answer says that the
-/// base is what it leads to.
+/// Lands the hunks on the content that the tool saw and carries the result over to the base. `is_result` is true if
+/// the answer's `index` line names the base as the result of the change.
+///
+/// # Errors Fails with `stale` if the hunks do not fit what was seen or touch a line that changed since, and with
+/// `empty` if the base already has the change.
 pub(crate) fn carry_over(
     seen: &Arc<[u8]>,
     old: &FileState,
@@ -112,8 +121,8 @@ pub(crate) fn carry_over(
     Ok(Arc::from(join_splices(&base_lines, &moved)))
 }
 
-/// The lines were changed since: each hunk is told as it fares on the base, and what is all there already leaves nothing
-/// to do.
+/// Returns the refusal of hunks whose lines changed since, and updates the report with how each hunk fits the base.
+/// If the base has all of them already, the refusal is `empty`.
 fn conflict_refusal(
     old: &FileState,
     hunks: &[&Hunk<'_>],
@@ -123,7 +132,7 @@ fn conflict_refusal(
     for hunk in &mut report.hunks {
         hunk.status = HunkStatus::Refused;
     }
-    // Telling more is not worth a refusal of its own.
+    // The placement on the base only improves the report, so a failure of it is ignored.
     let told = place_hunks(&mut TargetFile::new(&old.content), hunks, budget);
     let told = told.map(|settled| settled.reports).unwrap_or_default();
     for (hunk, told) in report.hunks.iter_mut().zip(told) {
@@ -138,12 +147,12 @@ fn conflict_refusal(
     stale_refusal(&report.path, "the same lines were changed")
 }
 
-/// Lines with their endings, so that a changed ending counts as a change.
+/// Returns the lines with their endings, so that a changed ending counts as a change.
 fn full_lines<'l>(lines: &[TextLine<'l>]) -> Vec<&'l [u8]> {
     lines.iter().map(|line| line.full).collect()
 }
 
-/// The splices in the coordinates of the base; none when one touches or borders a line that changed.
+/// Moves the splices to the line numbers of the base. Returns `None` if one touches or borders a line that changed.
 fn shift_splices(splices: &[LineSplice], since: &[LineEdit]) -> Option<Vec<LineSplice>> {
     let mut out = Vec::with_capacity(splices.len());
     let mut edits = since.iter().peekable();
@@ -152,6 +161,7 @@ fn shift_splices(splices: &[LineSplice], since: &[LineEdit]) -> Option<Vec<LineS
         while let Some(edit) = edits.next_if(|edit| edit.old.end < splice.start) {
             offset += edit.new.len() as isize - edit.old.len() as isize;
         }
+        // A border counts as a conflict, as in git: an insertion next to a changed line has no certain order.
         if edits.peek().is_some_and(|edit| edit.old.start <= splice.end) {
             return None;
         }

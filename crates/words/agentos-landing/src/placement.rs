@@ -1,6 +1,6 @@
-//! One file: from its resolved parts to its new state, hunk by hunk, with the report.
+//! Places the hunks of one file: from its hunks to splices and a report, hunk by hunk.
 //!
-//! Owns: what becomes of each hunk. Never: lands a file of which one hunk has no place.
+//! Owns: the outcome of each hunk. Never: lands a file in which one hunk has no place.
 
 use std::collections::HashSet;
 
@@ -14,30 +14,34 @@ use crate::splice::{LineSplice, hunk_splices};
 use crate::text::{TextLine, excerpt};
 use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
 
-/// Lines of an excerpt in a report.
+/// Maximum number of lines of an excerpt in a report.
 const SHOWN_LINES: usize = 8;
-/// Characters of one line of an excerpt.
+/// Maximum number of characters of one line of an excerpt.
 const SHOWN_CHARS: usize = 160;
-/// What makes a place the only one.
+/// Advice for a hunk that fits several places.
 const MORE_AROUND: &str = "add lines above and below until the place is the only one";
 
-/// What became of a file's hunks.
+/// Outcome of the hunks of one file.
 pub(crate) struct PlacedHunks {
     /// One report for each hunk.
     pub reports: Vec<HunkReport>,
-    /// The splices, if every hunk has its place.
+    /// Splices of all hunks. `None` if a hunk has no place.
     pub splices: Option<Vec<LineSplice>>,
-    /// Those of the hunks that have their place, where not every one has.
+    /// Splices of the hunks that have a place, if others have none. Used for a partial landing.
     pub part: Vec<LineSplice>,
 }
 
 /// Places every hunk of one file.
+///
+/// # Errors Fails only if the work exceeds the budget. A hunk without a place is part of the result.
 pub(crate) fn place_hunks(
     target: &mut TargetFile<'_>,
     hunks: &[&Hunk<'_>],
     budget: &mut WorkBudget,
 ) -> Result<PlacedHunks, Refusal> {
     let sought: Vec<SoughtHunk<'_, '_>> = hunks.iter().map(|hunk| SoughtHunk::new(hunk)).collect();
+    // JSON edits state the exact text, which may be a part of a line. They are placed by bytes first, and by lines
+    // only if a text is not found as written.
     match inline::find_texts(&target.lines, target.content, hunks) {
         inline::InlineSearch::AllFound(places, splices) => {
             return Ok(place_inline(&sought, &places, splices));
@@ -84,11 +88,12 @@ pub(crate) fn place_hunks(
         }
         reports.push(report);
     }
+    // Hunks are placed in the order of the answer, but splices are joined from the top of the file down.
     all.sort_by_key(|splice| (splice.start, splice.end));
     Ok(collect_placed(&sought, reports, all, complete, &placed))
 }
 
-/// All splices, or those of the hunks that have their place and are in no other's way.
+/// Returns the splices of all hunks, or of those that have a place and do not touch each other.
 fn collect_placed(
     sought: &[SoughtHunk<'_, '_>],
     reports: Vec<HunkReport>,
@@ -110,7 +115,7 @@ fn collect_placed(
     }
 }
 
-/// Texts that were found by themselves, wherever in a line.
+/// Returns the outcome of edits whose texts were found by bytes.
 fn place_inline(sought: &[SoughtHunk<'_, '_>], places: &[usize], splices: Vec<LineSplice>) -> PlacedHunks {
     let mut reports = Vec::with_capacity(sought.len());
     for (at, (one, line)) in sought.iter().zip(places).enumerate() {
@@ -180,12 +185,12 @@ fn report_already_there(report: &mut HunkReport, start: usize) {
     report.refusal = Some(already_there_refusal());
 }
 
-/// Why a hunk whose result is there does not land.
+/// Returns the refusal of a hunk whose result is already in the file.
 pub(crate) fn already_there_refusal() -> Refusal {
     Refusal::new(RefusalCode::Empty, "the result of this hunk is there already").hint("leave this hunk out")
 }
 
-/// An edit whose result already stands where it would go: landing it would do it twice.
+/// Returns true if the result of the hunk is already at its place: to land it would apply it twice.
 fn already_there(
     lines: &[TextLine<'_>],
     one: &SoughtHunk<'_, '_>,
@@ -200,7 +205,8 @@ fn already_there(
     if has(LineMark::Remove) {
         return is_wrapped_already(lines, one, &new, place, budget);
     }
-    // An insertion at the edge of its context.
+    // The context of an insertion still matches after the insertion was applied. Added lines at the edge of the hunk
+    // are then right next to the context, so they are looked for there.
     let end = place.start + one.old.len();
     Ok(
         (one.trail == 0 && same_lines(lines, place.start, &new) == new.len())
@@ -211,7 +217,8 @@ fn already_there(
     )
 }
 
-/// Lines that come back in the result, found elsewhere than stated, where the result stands around them.
+/// Returns true if the hunk keeps its removed lines inside its result, and that result is already around its place,
+/// as when a line was wrapped in a block before.
 fn is_wrapped_already(
     lines: &[TextLine<'_>],
     one: &SoughtHunk<'_, '_>,
@@ -219,7 +226,8 @@ fn is_wrapped_already(
     place: &HunkPlace,
     budget: &mut WorkBudget,
 ) -> Result<bool, Refusal> {
-    // The stated line is believed, unless lines without context are taken out and put in again: git writes no such hunk.
+    // A hunk that fits its stated line is believed. The exception takes lines out and puts them in again without any
+    // context: git writes no such hunk, so its stated line proves nothing.
     let added: HashSet<&[u8]> = new
         .iter()
         .filter(|line| line.mark == LineMark::Add)
@@ -230,6 +238,7 @@ fn is_wrapped_already(
     let bare = one.lead == 0 && one.trail == 0;
     let as_stated = place.level == MatchLevel::Exact && one.stated == Some(place.start) && !(again && bare);
     let says = new.iter().any(|line| crate::text::trim(&line.text).len() > 1);
+    // A result that is shorter than the old lines cannot contain them and more.
     let grows = new.len() > one.old.len() || (new.len() == one.old.len() && place.level != MatchLevel::Exact);
     if as_stated || !says || !grows {
         return Ok(false);
@@ -245,7 +254,7 @@ fn is_wrapped_already(
     Ok(false)
 }
 
-/// How many lines of the file from `start` on are these, one after the other.
+/// Counts how many lines of the file from `start` on are equal to `new`, one after the other.
 fn same_lines(lines: &[TextLine<'_>], start: usize, new: &[&HunkLine<'_>]) -> usize {
     let here = lines.get(start..).unwrap_or_default();
     let pairs = here.iter().zip(new);
@@ -324,7 +333,7 @@ fn report_miss(
     Ok(())
 }
 
-/// Why a hunk has no place: what the refusal says, and the places it speaks of.
+/// Explanation of a miss: text of the refusal and the lines it is about.
 struct MissExplanation {
     code: RefusalCode,
     message: &'static str,
@@ -343,7 +352,8 @@ impl MissExplanation {
     }
 }
 
-/// Why lines that are not in the file are not; `Err` with the place where what they should become stands already.
+/// Explains why the old lines of a hunk are not in the file. The inner result is `Err` with the place of its result
+/// if the hunk was applied before.
 fn explain_nowhere(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
@@ -370,7 +380,8 @@ fn explain_nowhere(
     }))
 }
 
-/// The one place at which the new side of a hunk stands, if there is one: it has been applied before.
+/// Returns the one place at which the new lines of a hunk are in the file, which shows that it was applied before.
+/// Returns `None` if there is no such place, or more than one.
 fn find_result(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
@@ -386,6 +397,7 @@ fn find_result(
             ..line.clone()
         })
         .collect();
+    // Single brackets and empty lines are everywhere, so finding them proves nothing.
     if lines.iter().all(|line| crate::text::trim(&line.text).len() < 2) {
         return Ok(None);
     }
@@ -400,7 +412,7 @@ fn find_result(
     })
 }
 
-/// The content of a new file.
+/// Returns the bytes of a new file that has these lines.
 pub(crate) fn content_of<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a>>) -> Vec<u8> {
     let mut out = Vec::new();
     for line in lines {
@@ -415,7 +427,7 @@ pub(crate) fn content_of<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a
     out
 }
 
-/// The hunks of a body; none for a whole file.
+/// Returns the hunks of a body; empty for a whole file.
 pub(crate) fn hunks_of<'e, 'a>(body: &'e EditBody<'a>) -> Vec<&'e Hunk<'a>> {
     match body {
         EditBody::Hunks(hunks) => hunks.iter().collect(),

@@ -1,7 +1,23 @@
 //! From a hunk and its place to the exact bytes that change.
 //!
-//! Owns: line endings, the final newline and the shift of added lines. Never: touches a byte outside the lines
-//! a hunk removes or adds.
+//! Owns: line endings, the final newline and the shift of added lines. Never: touches a byte outside the lines that a
+//! hunk removes or adds.
+//!
+//! The answer rarely has the bytes of the file. A model writes LF where the file has CRLF, loses the byte order mark,
+//! or indents with spaces where the file has tabs. If the added lines were written as they are, one edit would mix
+//! two line endings or two indentations in a file. So each property of an added line is decided by the lines that
+//! located the hunk:
+//!
+//! | property | decided by | without it |
+//! |---|---|---|
+//! | line ending | the hunk's own carriage returns if its old lines have the endings of the file, else the neighbouring line | a CRLF file gets LF lines |
+//! | indentation | the shift that located the hunk | a block lands at the wrong depth, which changes Python code |
+//! | typography | the file's spelling of the same character in the old lines | curly quotes land in source code |
+//! | blanks at the end | removed if every old line has them and no line of the file does | transport adds blanks to each new line |
+//! | byte order mark | the first line of the file keeps it | the mark disappears, or moves into the file |
+//! | final newline | changed only by a hunk that states a difference | a newline is added, as codex `apply_patch` does |
+//!
+//! Where a property cannot be derived from the old lines, [`UnshiftableLine`] refuses the hunk instead of guessing.
 
 use std::borrow::Cow;
 
@@ -9,22 +25,24 @@ use crate::locate::{HunkPlace, IndentShift, MatchLevel, look_alike};
 use crate::parse::{Hunk, HunkLine, LineMark};
 use crate::text::{BOM, LineEnding, TextLine, leading_blanks, trim, trim_end};
 
-/// Lines `start..end` become these bytes.
+/// Replacement of the lines `start..end` by these bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LineSplice {
-    /// First line that goes; 0 is the first.
+    /// First line that is replaced; 0 is the first of the file.
     pub start: usize,
-    /// One past the last line that goes.
+    /// One past the last line that is replaced.
     pub end: usize,
-    /// What comes.
+    /// Bytes that replace them.
     pub bytes: Vec<u8>,
 }
 
-/// What differs between the hunk's old lines and the file's cannot be put right in one of its added lines.
+/// An added line whose indentation or typography in the file cannot be derived from the hunk's old lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnshiftableLine;
 
-/// The splices of one hunk, ascending.
+/// Returns the splices of one hunk, ascending.
+///
+/// # Errors Fails if an added line cannot be converted to the file's indentation or typography.
 pub(crate) fn hunk_splices(
     lines: &[TextLine<'_>],
     hunk: &Hunk<'_>,
@@ -50,7 +68,7 @@ pub(crate) fn hunk_splices(
     Ok(out)
 }
 
-/// Joins splices (ascending, without overlap) and the untouched lines.
+/// Joins splices (ascending, without overlap) and the unchanged lines.
 pub(crate) fn join_splices(lines: &[TextLine<'_>], splices: &[LineSplice]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -67,7 +85,7 @@ pub(crate) fn join_splices(lines: &[TextLine<'_>], splices: &[LineSplice]) -> Ve
     out
 }
 
-/// Removed and added lines without context between them.
+/// Run of removed and added lines without context between them.
 struct ChangeRun<'h, 'a> {
     start: usize,
     end: usize,
@@ -104,7 +122,7 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
             .get(self.start.wrapping_sub(1))
             .filter(|line| line.eol == LineEnding::Missing);
         if let (Some(last), false) = (unended, self.added.is_empty()) {
-            // Lines come after a last line that has no newline: it needs one now.
+            // Lines are added below a last line without a newline, so that line needs one now.
             splice.start -= 1;
             splice.bytes.extend_from_slice(last.text);
             splice.bytes.extend_from_slice(ending.usual.bytes());
@@ -130,6 +148,7 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
             let bare = at_end && at == last && !ending.final_newline(self);
             ending.write(&mut splice.bytes, line, self, at, bare);
         }
+        // Nothing was removed, so the old first line stays below the added ones and must lose its mark.
         if let (true, true, Some(first)) = (marked, self.removed.is_empty(), ending.lines.first()) {
             // The mark moved up to the new first line.
             splice.end = 1;
@@ -142,20 +161,20 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
     }
 }
 
-/// Which line ending added lines get.
+/// Rules for the bytes of added lines, derived once for each hunk.
 struct LineEndings<'l, 'h, 'a> {
     lines: &'l [TextLine<'l>],
     place: &'l HunkPlace,
-    /// The carriage returns of the hunk are those of the file, so its added lines mean theirs.
+    /// The hunk's carriage returns match those of the file, so those of its added lines are meant.
     literal: bool,
-    /// The ending most lines near the hunk have.
+    /// Ending of most lines near the hunk.
     usual: LineEnding,
-    /// The hunk says that the old text had no final newline.
+    /// The hunk states that the old text has no final newline.
     old_bare: bool,
-    /// The hunk says that the new text has none.
+    /// The hunk states that the new text has none.
     new_bare: bool,
     shifts: bool,
-    /// The blanks that every old line of the hunk ends with, and no line of the file.
+    /// Blanks that every old line of the hunk ends with, and no line of the file.
     tail: &'h [u8],
     hunk: &'h Hunk<'a>,
 }
@@ -166,7 +185,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         let here = lines
             .get(place.start..place.start + old.len())
             .unwrap_or_default();
-        // Nothing contradicts a hunk that fills an empty file.
+        // An empty file has no endings that could contradict those of the hunk.
         let literal = (!old.is_empty() || lines.is_empty())
             && old.iter().zip(here).all(|(old, line)| {
                 line.eol == LineEnding::Missing || old.cr == (line.eol == LineEnding::CrLf)
@@ -190,8 +209,8 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         }
     }
 
-    /// An added line that is one of the hunk's old lines, moved: where blanks or typography differ, the file's
-    /// own bytes are the right ones.
+    /// Returns the file's own bytes for an added line that equals an old line of the hunk, as when a line is moved.
+    /// Returns `None` if there is no such line, or if the hunk's blanks are those of the file.
     fn as_in_file(&self, line: &HunkLine<'_>) -> Option<&'l [u8]> {
         match self.place.level {
             MatchLevel::Exact | MatchLevel::Trailing | MatchLevel::Indent => return None,
@@ -203,11 +222,14 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
             .filter(|(old, _)| old.text == line.text)
             .map(|(_, here)| here.text);
         let first = same.next()?;
+        // If the file has the line in two spellings, none of them is the right one for certain.
         same.all(|text| text == first).then_some(first)
     }
 
-    /// Typographic characters of an added line as the file writes them: plain, where the hunk's old lines have the
-    /// character and the file's have none of it; as they are, where both have it alike. Nothing else is known.
+    /// Writes the typographic characters of an added line as the file does: plain if the hunk's old lines have the
+    /// character and the file's have not; unchanged if both have it equally often.
+    ///
+    /// # Errors Fails if the old lines do not show how the file spells the character.
     fn without_look_alikes<'t>(&self, text: &'t [u8]) -> Result<Cow<'t, [u8]>, UnshiftableLine> {
         if self.place.level != MatchLevel::Typography || text.is_ascii() {
             return Ok(Cow::Borrowed(text));
@@ -244,8 +266,8 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         Ok(Cow::Owned(out))
     }
 
-    /// Tabs between words became spaces, or spaces tabs, and the added line has such blanks, too: nothing tells
-    /// what they were.
+    /// Returns true if tabs between words became spaces, or spaces tabs, and the added line has such blanks, too:
+    /// nothing shows which they were.
     fn tabs_differ(&self, line: &HunkLine<'_>) -> bool {
         match self.place.level {
             MatchLevel::Exact | MatchLevel::Trailing => return false,
@@ -262,7 +284,8 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         let mut old = self.hunk.lines.iter().filter(|old| old.is_old()).zip(here);
         old.any(|(old, here)| {
             let lost = inner(here.text, b"\t") && !inner(&old.text, b"\t");
-            // What comes in the place of a line with tabs has them where that line had.
+            // A removed line had its tab where the added line has a single space. Elsewhere only a run of spaces can
+            // be a lost tab.
             let blanks: &[u8] = if old.mark == LineMark::Remove { b" " } else { b"  " };
             let gained = inner(&old.text, b"\t") && !inner(here.text, b"\t");
             let at_front =
@@ -283,8 +306,8 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         out.extend_from_slice(eol.bytes());
     }
 
-    /// The ending of the line that is replaced (of the last one, for more lines than were), else of the line
-    /// above, else the usual one.
+    /// Returns the ending of the line that is replaced (of the last one, if lines are added), else of the line above,
+    /// else the usual one.
     fn neighbour_ending(&self, run: &ChangeRun<'_, '_>, at: usize) -> LineEnding {
         let replaced = (run.start < run.end).then(|| (run.start + at).min(run.end - 1));
         let above = run.start.checked_sub(1);
@@ -296,8 +319,8 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
             .unwrap_or(self.usual)
     }
 
-    /// The file begins with a byte order mark that the hunk does not know of, and its first line is written anew, or
-    /// goes.
+    /// Returns true if the file begins with a byte order mark that the hunk does not mention, and the hunk rewrites
+    /// or removes its first line.
     fn byte_order_mark(&self, run: &ChangeRun<'_, '_>) -> bool {
         let has = |text: Option<&[u8]>| text.is_some_and(|text| text.starts_with(BOM));
         let known = self.hunk.lines.iter().any(|line| line.text.starts_with(BOM));
@@ -306,7 +329,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         run.start == 0 && written && !known && has(self.lines.first().map(|line| line.text))
     }
 
-    /// Whether the new last line ends in a newline. Only a hunk that states a difference changes that.
+    /// Returns true if the new last line ends in a newline. Only a hunk that states a difference changes that.
     fn final_newline(&self, run: &ChangeRun<'_, '_>) -> bool {
         let has = self
             .lines
@@ -319,12 +342,13 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
             (Some(removed), Some(added)) => removed.text == added.text,
             (Some(_) | None, _) => false,
         };
-        // The same line taken out and put in: what differs is the newline whose marker got lost.
+        // A line that is removed and added unchanged can only differ in its final newline; the marker for it got
+        // lost.
         has || (rewritten && !self.old_bare && self.hunk.lines.iter().all(|line| !line.no_newline))
     }
 }
 
-/// The blanks at the end of every old line of the hunk, where the lines of the file have none: they came with the
+/// Returns the blanks at the end of every old line of the hunk if the lines of the file have none. They were added in
 /// transport, to the added lines as well.
 fn transport_blanks<'h>(old: &[&'h HunkLine<'_>], here: &[TextLine<'_>]) -> &'h [u8] {
     let behind = |text: &'h [u8]| text.get(trim_end(text).len()..).unwrap_or_default();
@@ -344,9 +368,9 @@ fn transport_blanks<'h>(old: &[&'h HunkLine<'_>], here: &[TextLine<'_>]) -> &'h 
     }
 }
 
-/// The commoner ending of the hunk's own lines, else of the file's first lines.
+/// Returns the commoner ending of the lines at the hunk's place, else of the first lines of the file.
 pub(crate) fn usual_ending(lines: &[TextLine<'_>], here: &[TextLine<'_>]) -> LineEnding {
-    /// Enough to see a file's habit.
+    /// Number of lines that are enough to see the usual ending.
     const LOOKED_AT: usize = 1_000;
     let count = |lines: &[TextLine<'_>]| {
         let crlf = lines.iter().filter(|line| line.eol == LineEnding::CrLf).count();

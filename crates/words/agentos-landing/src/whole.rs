@@ -1,6 +1,6 @@
 //! A file that is given as a whole: its new bytes, and the signs that the block is something else.
 //!
-//! Owns: telling a file from an excerpt, a numbered listing or a diff of it. Never: fills in what is left out.
+//! Owns: distinguishing a file from an excerpt, a numbered listing or a diff of it. Never: fills in what is left out.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,7 +13,9 @@ use crate::splice::{hunk_splices, join_splices};
 use crate::text::{BOM, common_tail, split_lines, trim};
 use crate::{Refusal, RefusalCode, Repair, elided};
 
-/// The new content of a file that is there: lines that stay keep their bytes. With it what was repaired.
+/// Returns the new content of an existing file, and the repair if one was needed. Lines that stay keep their bytes.
+///
+/// # Errors Fails if the block may be an excerpt, a listing, a diff, or a file with parts left out.
 pub(crate) fn changed_content(
     path: &str,
     base: &[u8],
@@ -32,6 +34,8 @@ pub(crate) fn changed_content(
         let detail = "every line ended with the same blanks, which were left out";
         repaired = Some(new_repair("trailing-blanks", detail));
     }
+    // A new version of a file shares lines with the old one. If none is equal, marks or numbers may stand before
+    // each.
     if !wanted.iter().any(|line| has_text(line) && there.contains(line)) {
         not_a_diff(&wanted, &there)?;
         if split_numbers(&texts).is_none()
@@ -49,9 +53,10 @@ pub(crate) fn changed_content(
         *first = marked;
     }
     if let (false, Some(first)) = (base.starts_with(BOM), wanted.first_mut()) {
-        // Nobody can see a mark that the file does not have.
+        // The file has no byte order mark. One in the answer is invisible, so nobody would notice its addition.
         *first = first.strip_prefix(BOM).unwrap_or(first);
     }
+    // The line that stands for others is not counted as lost.
     let old_said = texts.iter().filter(|line| has_text(line)).count();
     let lost = old_said.saturating_sub(wanted.iter().filter(|line| has_text(line)).count() + 1);
     elided::check_whole_file(new, lost, |line| there.contains(line))?;
@@ -71,19 +76,21 @@ pub(crate) fn changed_content(
     };
     let content = match hunk_splices(&old, &hunk, &place) {
         Ok(splices) => join_splices(&old, &splices),
+        // Cannot happen at level `Exact`, where no line is shifted; the lines as given are the right result then.
         Err(_) => crate::placement::content_of(hunk.lines.iter().filter(|line| line.is_new())),
     };
     Ok((Arc::from(content), repaired))
 }
 
-/// A new file must be whole, and its text.
+/// Refuses a new file that leaves parts out, is a numbered listing, or has a diff mark before each line.
 pub(crate) fn check_new_file(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
     /// Fewer lines may be numbered, or begin with a plus, by chance.
     const ENOUGH: usize = 3;
     elided::check_whole_file(new, 0, |_| false)?;
     let texts: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
     let listed = split_numbers(&texts).is_some_and(|(first, _)| first == 1);
-    // Tables and lists are numbered, too, but not set to the right.
+    // A line that begins directly with its number and contains a tab may be a row of a table; a listing is aligned to
+    // the right.
     let set_right = texts
         .first()
         .is_some_and(|line| line.starts_with(b" ") || !line.contains(&b'\t'));
@@ -96,10 +103,10 @@ pub(crate) fn check_new_file(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Nearly all lines of the one are lines of the other, and the other way round, and there are enough of them to tell
-/// two files of a kind apart. The same content is no change of that file.
+/// Returns true if nearly all lines of each file are in the other, and there are enough of them to tell two files of
+/// a kind apart. Equal content is no change of that file, so it returns false.
 pub(crate) fn resembles_file(base: &[u8], new: &[HunkLine<'_>]) -> bool {
-    /// Shared lines that say more than a bracket.
+    /// Minimum number of shared lines that contain a word.
     const ENOUGH: usize = 8;
     let telling = |line: &&[u8]| line.iter().filter(|byte| byte.is_ascii_alphabetic()).count() >= 2;
     let base = split_lines(base);
@@ -136,8 +143,8 @@ fn marks_in_front() -> Refusal {
         .hint("write `--- a/path`, `+++ b/path` and `@@` above it, or give the file without marks")
 }
 
-/// Refuses changed lines with their context: all begin with a mark, and those that a diff would keep or remove are
-/// lines of the file without it.
+/// Refuses a block of diff lines: each begins with a mark, and those that a diff would keep or remove are lines of
+/// the file without it.
 fn not_a_diff(new: &[&[u8]], there: &HashSet<&[u8]>) -> Result<(), Refusal> {
     let lines: Vec<(&u8, &[u8])> = new
         .iter()
@@ -155,7 +162,10 @@ fn not_a_diff(new: &[&[u8]], there: &HashSet<&[u8]>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The lines without the numbers in front of them, where the file shows that they are not its own.
+/// Removes the numbers before the lines, if the file shows that they are not its own. Returns `None` if the lines are
+/// not numbered.
+///
+/// # Errors Fails if the numbers may be part of the file.
 fn without_numbers<'l>(new: &[&'l [u8]], there: &HashSet<&[u8]>) -> Result<Option<Vec<&'l [u8]>>, Refusal> {
     let Some((first, bare)) = split_numbers(new) else {
         return Ok(None);
@@ -172,7 +182,8 @@ fn without_numbers<'l>(new: &[&'l [u8]], there: &HashSet<&[u8]>) -> Result<Optio
     }
 }
 
-/// The first number and the lines behind the numbers, where every line has one that is one more than that above.
+/// Returns the first number and the lines after the numbers. Returns `None` unless every line has a number that is
+/// one more than that of the line above.
 fn split_numbers<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
     let (first, _) = line_number(new.first()?)?;
     let bare: Option<Vec<&[u8]>> = (first..)
@@ -186,10 +197,10 @@ fn split_numbers<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
     bare.filter(|bare| bare.len() > 1).map(|bare| (first, bare))
 }
 
-/// The block may be a part of the file, changed or not: what stays begins below the file's first line and leaves most
-/// of it or its end out; or most lines of the block stay, and more goes at the ends of the file than a fifth of it.
+/// Returns true if the block may be an excerpt of the file: it begins below the file's first line and leaves out most
+/// of the file or its end; or most of its lines stay, and more than a fifth of the file would be lost at its ends.
 fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
-    /// A line or two may well go at an end.
+    /// Fewer lines may well be removed at an end.
     const ENOUGH: usize = 3;
     let begins_inside = lines.first().is_some_and(|line| line.mark == LineMark::Remove)
         && lines
@@ -213,10 +224,10 @@ fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
         || (stays && at_ends >= ENOUGH && at_ends * 5 > old)
 }
 
-/// The same change with the last lines that go as far down as they can be: where the lines that stay at the end stand
-/// at the top of those that go as well, the end of the file may be what is missing.
+/// Returns the same change with its last removed lines moved down as far as possible. If the lines that stay at the
+/// end are also the first of the removed ones, the end of the file may be what is missing.
 fn slid_to_the_end<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Cow<'l, [HunkLine<'a>]> {
-    /// More lines than these do not end two parts of a file by chance.
+    /// Two parts of a file do not end in more equal lines than these by chance.
     const TAIL: usize = 16;
     let is = |mark: LineMark| move |line: &&HunkLine<'_>| line.mark == mark;
     let stay = lines.iter().rev().take_while(is(LineMark::Context)).count();
@@ -251,7 +262,7 @@ fn slid_to_the_end<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Cow<'l, [HunkLine<'a>]>
     Cow::Owned(slid)
 }
 
-/// How many more lines go than come before the first that stays.
+/// Counts how many more lines are removed than added before the first line that stays.
 fn count_unreplaced<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a>>) -> usize {
     let changed = lines.take_while(|line| line.mark != LineMark::Context || !has_text(&line.text));
     let (mut gone, mut come) = (0usize, 0usize);

@@ -1,6 +1,9 @@
-//! Headings, as a hunk names one behind its `@@`: where the part of the file ends that a heading is above.
+//! Headings, as a hunk names one behind its `@@`: where the section below a heading ends.
 //!
-//! Owns: telling a heading from another line. Never: looks for places.
+//! Owns: distinguishing a heading from another line. Never: searches for places.
+//!
+//! Git writes the nearest line above a hunk that looks like the head of a function. A model copies it or makes it up.
+//! If the place found is in another function than the heading, one of the two is wrong, so the hunk must not land.
 
 use std::collections::HashMap;
 
@@ -8,13 +11,14 @@ use crate::Refusal;
 use crate::budget::WorkBudget;
 use crate::text::{TextLine, leading_blanks, trim};
 
-/// Where the parts end that were asked for: for each heading the line of the next one of its kind.
+/// Line at which the section of each requested heading ends. Computed once for each heading, since thousands of hunks
+/// may name the same one.
 #[derive(Debug, Default)]
 pub(super) struct SectionEnds(HashMap<usize, usize>);
 
 impl SectionEnds {
-    /// Whether the line at `start` belongs to the heading above it: no heading of the same kind stands between. A line
-    /// that opens nothing is no heading, and everything below belongs to it.
+    /// Returns true if the line at `start` is in the section of the heading: no heading of the same kind is between.
+    /// A line that opens no section is no heading, and everything below is in it.
     pub(super) fn contains_line(
         &mut self,
         lines: &[TextLine<'_>],
@@ -35,14 +39,14 @@ impl SectionEnds {
     }
 }
 
-/// The heading stands not far above, and the line at `start` belongs to it.
+/// Returns true if the heading is not far above the line at `start`, and that line is in its section.
 pub(super) fn is_near_below(
     lines: &[TextLine<'_>],
     name: &[u8],
     start: usize,
     budget: &mut WorkBudget,
 ) -> Result<bool, Refusal> {
-    /// The length of most functions.
+    /// Number of lines searched, which covers most functions.
     const NEAR: usize = 128;
     let from = start.saturating_sub(NEAR);
     let above = lines.get(from..start).unwrap_or_default();
@@ -51,7 +55,8 @@ pub(super) fn is_near_below(
     Ok(found.is_some_and(|at| next_same_kind(lines, from + at, start).is_none()))
 }
 
-/// The first heading below this one, above `to`, that is of its kind.
+/// Returns the first heading of the same kind below this one and above `to`. Returns `None` if there is none, or if
+/// the line is no heading.
 fn next_same_kind(lines: &[TextLine<'_>], heading: usize, to: usize) -> Option<usize> {
     let line = lines.get(heading)?;
     let kind = heading_kind(line.text);
@@ -67,7 +72,8 @@ fn next_same_kind(lines: &[TextLine<'_>], heading: usize, to: usize) -> Option<u
     })
 }
 
-/// The first word of a line, or the marks it begins with: lines of the same kind begin the same way.
+/// Returns the first word of a line, or the marks it begins with. Headings of the same kind begin in the same way, as
+/// `fn` or `##` do.
 fn heading_kind(line: &[u8]) -> &[u8] {
     let text = trim(line);
     let of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
@@ -76,7 +82,8 @@ fn heading_kind(line: &[u8]) -> &[u8] {
     text.get(..word.max(marks)).unwrap_or_default()
 }
 
-/// The line is above a part of its own: a block that is further in, or what a title or a section is above.
+/// Returns true if the line opens a section: an indented block or a bracket follows, or it is a title or a
+/// `[section]`.
 fn opens_section(lines: &[TextLine<'_>], at: usize) -> bool {
     let Some(line) = lines.get(at) else {
         return false;

@@ -1,35 +1,39 @@
-//! How the indentation of a hunk differs from the file's, when it differs by one rule for all its lines.
+//! Difference of indentation between a hunk and the file, if one rule explains it for all lines.
 //!
-//! Owns: finding the rule, and giving it to added lines. Never: accepts lines that differ each in its own way.
+//! Owns: finding the rule, and applying it to added lines. Never: accepts lines that differ each in its own way.
+//!
+//! Indentation carries meaning in Python and YAML. If each line could differ by itself, a hunk would match a place
+//! with another nesting, and its added lines would have no certain depth there.
 
 use super::key::{MatchLevel, indent_key};
 use crate::parse::{HunkLine, LineMark};
 use crate::text::{TextLine, leading_blanks, trim};
 
-/// The rule.
+/// Rule for the difference.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum IndentShift {
-    /// No difference.
+    /// The indentation is equal.
     #[default]
     Same,
-    /// The file has these blanks in front of what the hunk has.
+    /// The file has these blanks before the hunk's indentation.
     Deeper(Vec<u8>),
-    /// The hunk has these blanks in front of what the file has.
+    /// The hunk has these blanks before the file's indentation.
     Shallower(Vec<u8>),
-    /// The file has a tab where the hunk has this many spaces.
+    /// The file has a tab for each group of this many spaces in the hunk.
     ToTabs(usize),
-    /// The file has this many spaces where the hunk has a tab.
+    /// The file has this many spaces for each tab in the hunk.
     ToSpaces(usize),
-    /// The mark of changed lines took the place of their first blank.
+    /// The mark of each changed line replaced its first blank.
     LostBlank {
-        /// Of some line it was the only blank, so that a line without any may have had one.
+        /// True if the replaced blank was the only one of some line, so that an added line without indentation may
+        /// have had one.
         bare: bool,
     },
 }
 
-/// Finds the rule, if there is one.
+/// Finds the rule. Returns `None` if no rule explains all lines.
 ///
-/// `marked`: the dialect has a mark in front of each line.
+/// `marked` is true if the dialect has a mark before each line.
 pub(crate) fn find_shift(
     level: MatchLevel,
     old: &[&HunkLine<'_>],
@@ -53,7 +57,7 @@ pub(crate) fn find_shift(
     };
     let removed = pairs(Some(LineMark::Remove));
     match uniform_shift(&pairs(None)) {
-        // The blank may be the mark of context lines, which says nothing about the lines to add.
+        // One blank more may be the mark of the context lines, which says nothing about the lines to add.
         Some(IndentShift::Deeper(extra)) if extra == b" " && removed.is_empty() && marked => None,
         Some(shift) => Some(shift),
         None if marked => shift_by_mark(&pairs(Some(LineMark::Context)), &removed),
@@ -61,10 +65,10 @@ pub(crate) fn find_shift(
     }
 }
 
-/// The indentation of each line in the hunk and in the file.
+/// Indentation of each line in the hunk and in the file.
 type IndentPairs = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// The one rule for all lines.
+/// Finds the one rule that holds for all lines.
 fn uniform_shift(pairs: &IndentPairs) -> Option<IndentShift> {
     if pairs.iter().all(|(hunk, file)| hunk == file) {
         return Some(IndentShift::Same);
@@ -72,8 +76,8 @@ fn uniform_shift(pairs: &IndentPairs) -> Option<IndentShift> {
     prefix_shift(pairs).or_else(|| tab_shift(pairs))
 }
 
-/// A mark that took the place of a blank, in context lines or in changed ones: the removed lines tell how the
-/// added ones were written. Lines without indentation have no blank to lose.
+/// Finds a mark that replaced a blank, in context lines or in changed ones: the removed lines show how the added ones
+/// were written. Lines without indentation have no blank to lose.
 fn shift_by_mark(context: &IndentPairs, removed: &IndentPairs) -> Option<IndentShift> {
     let indented = |pairs: &IndentPairs| -> IndentPairs {
         let pairs = pairs
@@ -96,7 +100,7 @@ fn shift_by_mark(context: &IndentPairs, removed: &IndentPairs) -> Option<IndentS
     }
 }
 
-/// All lines have the same blanks more, or the same blanks less.
+/// Finds blanks that all lines have more, or less, than the file.
 fn prefix_shift(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<IndentShift> {
     let (hunk, file) = pairs.first()?;
     if let Some(extra) = file.strip_suffix(hunk.as_slice()) {
@@ -114,8 +118,9 @@ fn prefix_shift(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<IndentShift> {
     (all && !extra.is_empty()).then(|| IndentShift::Shallower(extra.to_vec()))
 }
 
-/// Tabs on one side are spaces on the other, at one width.
+/// Finds the tab width at which tabs on one side equal the spaces on the other.
 fn tab_shift(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<IndentShift> {
+    // The widths in use, commonest first.
     let width = [4, 2, 8, 3, 1].into_iter().find(|width| {
         pairs
             .iter()
@@ -139,7 +144,8 @@ fn count_columns(indent: &[u8], width: usize) -> usize {
 }
 
 impl IndentShift {
-    /// Added lines that already use the file's own kind of blank were not damaged, and stay.
+    /// Returns true if the rule applies to the added lines. Lines that already use the file's kind of blanks were not
+    /// damaged.
     pub(crate) fn applies_to(&self, added: &[&HunkLine<'_>]) -> bool {
         let any = |blank: u8| {
             added
@@ -153,11 +159,12 @@ impl IndentShift {
         }
     }
 
-    /// An added line under the rule; none when the rule cannot hold for it.
+    /// Applies the rule to an added line. Returns `None` if it cannot hold for that line.
     pub(crate) fn apply_to(&self, text: &[u8]) -> Option<Vec<u8>> {
         let blanks = leading_blanks(text);
         let rest = text.get(blanks.len()..).unwrap_or_default();
         let converts = matches!(self, Self::ToTabs(_) | Self::ToSpaces(_));
+        // A blank line may have lost its indentation everywhere, so the rule must not add any.
         if rest.is_empty() && !converts {
             return Some(text.to_vec());
         }
@@ -172,7 +179,7 @@ impl IndentShift {
                 out.extend_from_slice(rest);
                 Some(out)
             }
-            // A line that uses the file's own kind of blanks was not damaged.
+            // A line that uses the file's kind of blanks was not damaged.
             Self::ToSpaces(_) if !blanks.contains(&b'\t') => Some(text.to_vec()),
             Self::LostBlank { bare } if blanks.is_empty() => (!bare).then(|| text.to_vec()),
             Self::LostBlank { .. } => Some([b" ", text].concat()),

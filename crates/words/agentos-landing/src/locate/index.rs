@@ -1,4 +1,4 @@
-//! Where each line stands in a file, by number and not by text, for every rung that is asked for.
+//! Index of the lines of a file, by number instead of by text, for every rung that is needed.
 //!
 //! Owns: the tables and the search. Work is counted. Never: judges indentation.
 
@@ -10,7 +10,7 @@ use crate::budget::WorkBudget;
 use crate::parse::HunkLine;
 use crate::text::TextLine;
 
-/// Tables by rung, each made when it is first needed.
+/// Tables by rung. Each is built when it is first needed, since most hunks are found on the first rung.
 #[derive(Default)]
 pub(crate) struct LineIndex {
     tables: HashMap<MatchLevel, LineTable>,
@@ -18,14 +18,14 @@ pub(crate) struct LineIndex {
 
 struct LineTable {
     numbers: HashMap<Box<[u8]>, u32>,
-    /// The number of each line of the file.
+    /// Number of each line of the file. Equal lines have equal numbers, so a hunk is compared without its text.
     lines: Vec<u32>,
-    /// The lines that have a number.
+    /// For each number the lines that have it.
     places: Vec<Vec<u32>>,
 }
 
 impl LineIndex {
-    /// The starts at which these lines stand in the file, ascending.
+    /// Returns the lines at which this run of lines begins in the file, ascending.
     pub(crate) fn find_runs(
         &mut self,
         level: MatchLevel,
@@ -45,7 +45,7 @@ impl LineIndex {
         table.search_from_rarest(&wanted, budget)
     }
 
-    /// The lines of the file that are equal to `text` on this rung.
+    /// Returns the lines of the file that are equal to `text` on this rung.
     pub(crate) fn places_of(
         &mut self,
         level: MatchLevel,
@@ -103,7 +103,8 @@ impl LineTable {
         table
     }
 
-    /// Starts from the wanted line that is rarest in the file.
+    /// Searches from the wanted line that is rarest in the file. A hunk that begins with a bracket would otherwise be
+    /// compared with every bracket of the file.
     fn search_from_rarest(&self, wanted: &[u32], budget: &mut WorkBudget) -> Result<Vec<usize>, Refusal> {
         let places = |number: &u32| {
             self.places

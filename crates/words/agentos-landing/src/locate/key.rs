@@ -1,28 +1,28 @@
-//! What makes two lines equal on each rung of the ladder.
+//! Keys that make two lines equal on each rung of the ladder.
 //!
-//! Owns: the keys. Each rung forgives all that the rungs above it forgive. Never: measures similarity.
+//! Owns: the keys. Each rung ignores all that the rungs above it ignore. Never: measures similarity.
 
 use std::borrow::Cow;
 
 use crate::text::{leading_blanks, trim, trim_end};
 
-/// The rungs, strictest first.
+/// Rung of the ladder, strictest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum MatchLevel {
-    /// Equal.
+    /// The lines are equal.
     Exact,
-    /// Equal but for blanks at the end.
+    /// The lines are equal except for blanks at the end.
     Trailing,
-    /// Equal but for the indentation, which must differ by one and the same shift.
+    /// The lines are equal except for the indentation, which must differ by one shift for all lines.
     Indent,
-    /// Equal but for how many blanks stand between words.
+    /// The lines are equal except for the number of blanks between words.
     Blanks,
-    /// Equal but for typographic look-alikes.
+    /// The lines are equal except for typographic look-alikes.
     Typography,
 }
 
 impl MatchLevel {
-    /// All, strictest first.
+    /// All rungs, strictest first.
     pub(crate) const ALL: [Self; 5] = [
         Self::Exact,
         Self::Trailing,
@@ -32,7 +32,7 @@ impl MatchLevel {
     ];
 }
 
-/// The part of a line that must be equal on this rung.
+/// Returns the part of a line that must be equal on this rung.
 pub(crate) fn line_key(level: MatchLevel, text: &[u8]) -> Cow<'_, [u8]> {
     match level {
         MatchLevel::Exact => Cow::Borrowed(text),
@@ -46,7 +46,7 @@ pub(crate) fn line_key(level: MatchLevel, text: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The indentation as this rung sees it.
+/// Returns the indentation of a line as this rung compares it.
 pub(crate) fn indent_key(level: MatchLevel, text: &[u8]) -> Cow<'_, [u8]> {
     match level {
         MatchLevel::Exact | MatchLevel::Trailing | MatchLevel::Indent | MatchLevel::Blanks => {
@@ -56,7 +56,7 @@ pub(crate) fn indent_key(level: MatchLevel, text: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Runs of blanks as one space.
+/// Replaces each run of blanks by one space.
 fn collapse_blanks(text: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
     let tidy = text.windows(2).all(|pair| !pair.iter().all(blank)) && !text.contains(&b'\t');
@@ -70,7 +70,7 @@ fn collapse_blanks(text: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     Cow::Owned(words.join(&b' '))
 }
 
-/// Typographic characters as plain ones. Bytes that are not UTF-8 stay as they are.
+/// Replaces typographic characters by plain ones. Bytes that are not UTF-8 stay as they are.
 fn replace_typography(text: &[u8]) -> Cow<'_, [u8]> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
@@ -91,7 +91,7 @@ fn replace_typography(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// The plain text that a typographic character is taken for.
+/// Returns the plain text that is written for a typographic character. Returns `None` for every other character.
 pub(crate) fn look_alike(character: char) -> Option<&'static str> {
     Some(match character {
         '\u{2018}'..='\u{201b}' | '\u{2032}' => "'",

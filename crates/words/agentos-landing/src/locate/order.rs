@@ -1,12 +1,20 @@
-//! The hunks of a file together: one place for each, in order, without overlap.
+//! Places of all hunks of a file together: one for each, in one order, without overlap.
 //!
-//! Owns: which places go with the other hunks, and what the stated lines may decide. Never: picks one of two.
+//! Owns: which candidates go together, and what the stated lines may decide. Never: picks one of two.
+//!
+//! | question | answer |
+//! |---|---|
+//! | a hunk has no candidate | every hunk is judged by itself, for the report |
+//! | every hunk has a candidate at its stated line, without overlap | those ([`places_as_stated`]) |
+//! | all hunks are in one part of the answer | the one placement in the order of the answer, unless the order of the stated lines contradicts it ([`within_part`]) |
+//! | the hunks are in several parts | the one placement in the order of the stated lines; without them each part by itself ([`across_parts`]) |
+//! | more than one placement is left | `ambiguous` ([`report_undecided`]) |
 
 use super::{HunkPlace, PlaceMiss, SoughtHunk};
 use crate::Refusal;
 use crate::budget::WorkBudget;
 
-/// Lines that one place takes: nothing of another hunk may be in `core`, and only context in the rest.
+/// Lines that a hunk takes at one place. No other hunk may have a line in the core; the rest may hold their context.
 #[derive(Clone, Copy)]
 struct LineSpan {
     start: usize,
@@ -25,18 +33,19 @@ fn hunk_span(one: &SoughtHunk<'_, '_>, start: usize) -> LineSpan {
     }
 }
 
-/// `b` may stand below `a`.
+/// Returns true if `b` may be below `a`.
 fn may_follow(a: LineSpan, b: LineSpan) -> bool {
     b.start >= a.core_end && b.core_start >= a.end
 }
 
-/// True when places at these starts do not touch each other's changes, in whatever order they come.
+/// Returns true if hunks at these starts do not touch each other's changes, in any order.
 pub(crate) fn are_disjoint(sought: &[SoughtHunk<'_, '_>], starts: &[usize]) -> bool {
     let placed: Vec<(usize, usize)> = starts.iter().copied().enumerate().collect();
     are_some_disjoint(sought, &placed)
 }
 
-/// The same for some of the hunks: each its number and its start.
+/// Returns true if some of the hunks do not touch each other's changes. `placed` has the number and the start of
+/// each.
 pub(crate) fn are_some_disjoint(sought: &[SoughtHunk<'_, '_>], placed: &[(usize, usize)]) -> bool {
     let mut spans: Vec<LineSpan> = placed
         .iter()
@@ -75,7 +84,8 @@ pub(crate) fn choose_places(
     }
 }
 
-/// Hunks of one part: they stand in the file in the order of the answer, or in that of their lines.
+/// Chooses the places of hunks of one part. They are in the file in the order of the answer, or in that of their
+/// stated lines.
 fn within_part(
     sought: &[SoughtHunk<'_, '_>],
     found: &[Vec<HunkPlace>],
@@ -90,8 +100,8 @@ fn within_part(
     Ok(choose_placement(sought, found, by_answer, by_lines))
 }
 
-/// Hunks of several parts: a model writes those in any order, so the order of the answer decides nothing between them.
-/// Their stated lines may, where all have one; else each part must have its places by itself.
+/// Chooses the places of hunks of several parts. A model writes parts in any order, so that order decides nothing
+/// between them. Their stated lines do, if all have one; else each part must have its places by itself.
 fn across_parts(
     sought: &[SoughtHunk<'_, '_>],
     found: &[Vec<HunkPlace>],
@@ -121,7 +131,7 @@ fn across_parts(
     Ok(chosen)
 }
 
-/// A file with a hunk that is nowhere does not land; the others are judged alone, for the report.
+/// Judges one hunk by itself, for the report of a file in which another hunk has no place.
 fn place_alone(
     one: &SoughtHunk<'_, '_>,
     places: &[HunkPlace],
@@ -136,12 +146,12 @@ fn place_alone(
 }
 
 fn shown_starts(places: &[HunkPlace]) -> Vec<usize> {
-    /// More candidates than this help nobody.
+    /// Maximum number of candidates in a report.
     const SHOWN: usize = 16;
     places.iter().map(|place| place.start).take(SHOWN).collect()
 }
 
-/// Every hunk has a candidate at its stated line, and these do not overlap.
+/// Returns the candidates at the stated lines. `None` if a hunk has none there, or if they overlap.
 fn places_as_stated(sought: &[SoughtHunk<'_, '_>], found: &[Vec<HunkPlace>]) -> Option<Vec<HunkPlace>> {
     let mut places = Vec::with_capacity(sought.len());
     for (one, candidates) in sought.iter().zip(found) {
@@ -152,7 +162,7 @@ fn places_as_stated(sought: &[SoughtHunk<'_, '_>], found: &[Vec<HunkPlace>]) -> 
     are_disjoint(sought, &starts).then_some(places)
 }
 
-/// The order of the stated lines, where all are stated and differ.
+/// Returns the order of the hunks by stated line. `None` if a line is missing or stated twice.
 fn order_of_lines(sought: &[SoughtHunk<'_, '_>]) -> Option<Vec<usize>> {
     let mut stated = sought
         .iter()
@@ -164,8 +174,8 @@ fn order_of_lines(sought: &[SoughtHunk<'_, '_>]) -> Option<Vec<usize>> {
     distinct.then(|| stated.into_iter().map(|(_, at)| at).collect())
 }
 
-/// For each hunk the candidates that take part in some placement of all hunks in this order; none when there
-/// is no such placement.
+/// Returns for each hunk the candidates that take part in some placement of all hunks in this order. Returns `None`
+/// if there is no such placement.
 fn feasible_candidates(
     sought: &[SoughtHunk<'_, '_>],
     found: &[Vec<HunkPlace>],
@@ -175,6 +185,9 @@ fn feasible_candidates(
     budget.spend(found.iter().map(Vec::len).sum::<usize>() * 2)?;
     let nothing = Vec::new();
     let candidates = |at: usize| found.get(at).unwrap_or(&nothing);
+    // Forwards each hunk takes its first candidate below the one before; backwards each keeps the candidates that end
+    // above the last one of the hunk after it. What passes both is part of some placement. Two passes keep the work
+    // linear, where trying all combinations would grow with the product of the candidates.
     let mut earliest: Vec<Option<LineSpan>> = vec![None; sought.len()];
     let mut above: Option<LineSpan> = None;
     for at in order {
@@ -213,7 +226,8 @@ fn feasible_candidates(
     Ok(Some(kept))
 }
 
-/// Takes the one placement that the order leaves, if the two orders do not contradict each other.
+/// Takes the only placement that is left, if the order of the answer and that of the stated lines do not contradict
+/// each other. `by_lines` is `None` if the two orders are the same.
 fn choose_placement(
     sought: &[SoughtHunk<'_, '_>],
     found: &[Vec<HunkPlace>],
@@ -231,8 +245,10 @@ fn choose_placement(
         None => true,
     };
     match (answer, lines) {
+        // One placement in the order of the answer; the stated order leaves several, and this one must be among them.
         (Some(places), None) if lines_allow(&places) => all_placed(places),
         (Some(a), Some(b)) if a == b => all_placed(a),
+        // No placement in the order of the answer: the hunks were not written from the top of the file down.
         (None, Some(places)) if by_answer.is_none() => all_placed(places),
         (None, None) if by_answer.is_none() && all_alone.is_some() => {
             let places = all_alone.unwrap_or_default();
@@ -253,7 +269,7 @@ fn all_placed(places: Vec<HunkPlace>) -> Vec<Result<HunkPlace, PlaceMiss>> {
     places.into_iter().map(Ok).collect()
 }
 
-/// The one candidate of each, if each has one.
+/// Returns the only candidate of each hunk. `None` if a hunk has none or several.
 fn only_candidates(found: &[Vec<HunkPlace>]) -> Option<Vec<HunkPlace>> {
     found
         .iter()

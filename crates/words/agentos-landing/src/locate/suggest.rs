@@ -1,4 +1,4 @@
-//! Where a hunk that is nowhere may have been meant: a suggestion for the report, never a place to land.
+//! Suggestion of where a hunk without a place may have been meant, for the report; never a place to land.
 //!
 //! Owns: the guess. Never: changes anything.
 
@@ -8,17 +8,18 @@ use super::{MatchLevel, SoughtHunk, TargetFile};
 use crate::Refusal;
 use crate::budget::WorkBudget;
 
-/// Lines that stand at more places than this say nothing.
+/// Lines that occur more often than this are not distinctive.
 const COMMON: usize = 16;
-/// More old lines than this are not looked at.
+/// Maximum number of old lines that are looked at.
 const LOOKED_AT: usize = 200;
 
-/// The likeliest starts (0 is the first line), best first, at most three.
+/// Returns the likeliest starts (0 is the first line), best first, at most three.
 pub(crate) fn suggest_places(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
     budget: &mut WorkBudget,
 ) -> Result<Vec<usize>, Refusal> {
+    // Each line that is in the file votes for the start that it would give the hunk.
     let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
     for (offset, line) in one.old.iter().enumerate().take(LOOKED_AT) {
         if crate::text::trim(&line.text).len() < 2 {
