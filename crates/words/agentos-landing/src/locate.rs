@@ -54,21 +54,20 @@ mod heading;
 mod indent;
 mod index;
 mod key;
+mod objections;
 pub(crate) mod order;
 mod suggest;
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-
 use crate::budget::WorkBudget;
 use crate::parse::{Hunk, HunkLine, LineMark};
-use crate::text::{TextLine, split_lines, trim_end};
+use crate::text::{TextLine, split_lines};
 use crate::{Refusal, Rung};
 
 use heading::SectionEnds;
 pub(crate) use indent::IndentShift;
 use index::LineIndex;
 pub(crate) use key::{MatchLevel, look_alike};
+use objections::{accept_place, is_contradicted, other_exact_place, places_by_new_lines};
 pub(crate) use suggest::suggest_places;
 
 /// File in which places are searched.
@@ -218,44 +217,6 @@ pub(crate) fn locate_hunks(
     Ok(settled)
 }
 
-/// Returns for each hunk at its stated old line the other place that its stated new line means, if the lines fit
-/// there, too. `None` if the two numbers agree.
-fn places_by_new_lines(
-    target: &TargetFile<'_>,
-    sought: &[SoughtHunk<'_, '_>],
-    chosen: &[Result<HunkPlace, PlaceMiss>],
-    budget: &mut WorkBudget,
-) -> Result<Vec<Option<usize>>, Refusal> {
-    let mut placed: Vec<(usize, usize)> = chosen
-        .iter()
-        .enumerate()
-        .filter_map(|(at, chosen)| Some((chosen.as_ref().ok()?.start, at)))
-        .collect();
-    placed.sort_unstable();
-    let mut others = vec![None; sought.len()];
-    // Number of lines that the hunks above, in the same part of the answer, add to the file.
-    let mut longer: HashMap<usize, isize> = HashMap::new();
-    for (start, at) in placed {
-        let Some(one) = sought.get(at) else { continue };
-        let grown = longer.entry(one.hunk.part.0).or_default();
-        budget.spend(one.hunk.lines.len())?;
-        let new = one
-            .hunk
-            .stated
-            .new_start
-            .and_then(|line| usize::try_from(line).ok());
-        let meant = new.and_then(|line| line.checked_sub(1)?.checked_add_signed(-*grown));
-        let other = meant.filter(|meant| one.stated == Some(start) && *meant != start);
-        if let (Some(slot), false) = (others.get_mut(at), one.old.is_empty()) {
-            *slot = other.filter(|meant| fits_exactly(target, one, *meant));
-        }
-        let new = one.hunk.lines.iter().filter(|line| line.is_new()).count();
-        // A new line number is one in the result, so each hunk above shifts it by what it adds.
-        *grown += new as isize - one.old.len() as isize;
-    }
-    Ok(others)
-}
-
 /// Finds the places by the lines of the hunks, if not all fit their stated lines.
 fn place_by_lines(
     target: &mut TargetFile<'_>,
@@ -401,54 +362,6 @@ fn below_anchors(
     Ok(if below.len() == 1 { below } else { places })
 }
 
-/// Returns true if a line that the hunk names as its heading occurs once in the file, and is below this place or
-/// heads a section that ends above it.
-fn is_contradicted(
-    target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    start: usize,
-    budget: &mut WorkBudget,
-) -> Result<bool, Refusal> {
-    for name in one.hunk.anchors.iter().chain(&one.hunk.section) {
-        // This holds for every correct diff, and needs no index of the whole file.
-        if heading::is_near_below(&target.lines, name, start, budget)? {
-            continue;
-        }
-        let hits = target
-            .index
-            .places_of(MatchLevel::Indent, &target.lines, name, budget)?;
-        // A heading that occurs twice, or not at all, as one that git cut after 80 bytes, contradicts nothing.
-        let [only] = *hits else { continue };
-        let heading = only as usize;
-        if heading >= start + one.old.len()
-            || !target
-                .parts
-                .contains_line(&target.lines, heading, start, budget)?
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Returns another place that fits a hunk, if the heading behind its `@@` contradicts the stated one. Returns `None`
-/// if there is no contradiction or no other place.
-fn other_exact_place(
-    target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    start: usize,
-    budget: &mut WorkBudget,
-) -> Result<Option<usize>, Refusal> {
-    if !is_contradicted(target, one, start, budget)? {
-        return Ok(None);
-    }
-    let starts = target
-        .index
-        .find_runs(MatchLevel::Exact, &target.lines, &one.old, budget)?;
-    budget.spend(starts.len())?;
-    Ok(starts.into_iter().find(|other| *other != start))
-}
-
 /// Returns the one place of the hunk's lines if its heading or anchors are ignored, for the report. Returns `None` if
 /// there is no such place, or more than one.
 pub(crate) fn place_above_anchor(
@@ -483,47 +396,4 @@ pub(crate) fn missing_anchor<'h>(
         }
     }
     Ok(None)
-}
-
-/// Returns the place, unless the hunk may continue below it, or its lines fit the stated place as well except for
-/// blanks.
-fn accept_place(
-    target: &TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    place: HunkPlace,
-) -> Result<HunkPlace, PlaceMiss> {
-    let fits = |start: usize| {
-        let Some(lines) = target.lines.get(start..start.saturating_add(one.old.len())) else {
-            return false;
-        };
-        [MatchLevel::Trailing, MatchLevel::Indent]
-            .into_iter()
-            .any(|level| {
-                let same = |(line, old): (&TextLine<'_>, &&HunkLine<'_>)| {
-                    key::line_key(level, line.text) == key::line_key(level, &old.text)
-                };
-                // Only looser rungs: an exact place elsewhere may be a copy of lines whose blanks were damaged in
-                // transport.
-                level > place.level
-                    && lines.iter().zip(&one.old).all(same)
-                    && indent::find_shift(level, &one.old, lines, one.hunk.marked).is_some()
-            })
-    };
-    let below = target
-        .lines
-        .get(place.start + one.old.len()..)
-        .unwrap_or_default();
-    let more = &one.hunk.continuation;
-    let same = |(line, more): (&TextLine<'_>, &Cow<'_, [u8]>)| trim_end(line.text) == trim_end(more);
-    if !more.is_empty() && below.len() >= more.len() && below.iter().zip(more).all(same) {
-        return Err(PlaceMiss::MayGoOn(place.start));
-    }
-    // A single line that was found at another line and with another indentation than stated is too little evidence.
-    let alone = one.old.len() == 1 && place.level >= MatchLevel::Indent;
-    match one.stated {
-        Some(stated) if stated != place.start && !one.old.is_empty() && (alone || fits(stated)) => {
-            Err(PlaceMiss::Several(vec![stated, place.start]))
-        }
-        Some(_) | None => Ok(place),
-    }
 }
