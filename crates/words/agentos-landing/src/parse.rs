@@ -1,7 +1,38 @@
-//! From the bytes of an answer to files with hunks, in whatever dialect it was written.
+//! Parses the bytes of an answer into files with hunks, in whatever dialect it was written.
 //!
-//! Owns: detection. Each line belongs to the outermost part that begins above it, and each dialect takes its lines away
-//! from the ones that are asked after it, so that no text is read twice, and none that only shows an edit. Never: looks at the base.
+//! Owns: detection of the dialect. Never: looks at the base.
+//!
+//! # The problem
+//!
+//! An answer is prose, fences and edits in an unknown dialect, or in several. The text of an edit can itself contain
+//! an edit: a README that documents a diff, a test with a search/replace block, a here-document with a patch. A
+//! reader that searches the answer for `@@` or `<<<<<<< SEARCH` would apply such an example.
+//!
+//! # The steps
+//!
+//! 1. Transport. A byte order mark, blanks at the end of every line, and the model's thoughts are removed.
+//! 2. Owners ([`owners`]). Each line belongs to the outermost part that begins above it. Lines of whole files and of
+//!    commit messages are hidden from the readers that look for marks.
+//! 3. Dialects, strictest first. Each reader blanks the lines that it took, so no text is read twice:
+//!
+//!    | order | reader | recognised by |
+//!    |---|---|---|
+//!    | 1 | [`json`] | an object with `"edits"` |
+//!    | 2 | [`heredoc`] | a shell script that only writes and applies patches, which is unwrapped |
+//!    | 3 | [`envelope`] | `*** Begin Patch` |
+//!    | 4 | [`blocks`] | `<<<<<<< SEARCH` |
+//!    | 5 | [`unified`] | `diff --git`, `---` and `+++`, `@@` |
+//!    | 6 | [`whole`] | a fence below a path; only if no other dialect was found |
+//!    | 7 | files written by [`heredoc`] | `cat > path <<'EOF'`; only if nothing else was found |
+//!
+//! 4. Leftovers. A fence below a path next to edits of another dialect is a file that would be lost, or an example:
+//!    the first is refused, the second noted.
+//!
+//! # What goes wrong without a step
+//!
+//! Without owners, an example inside a file lands as an edit (`tests/it/outermost.rs`). Without the blanking, the
+//! text of one edit could be read again in another dialect. Without the leftovers, half of an answer in two dialects
+//! lands and nobody notices the rest.
 
 mod blocks;
 mod cursor;
@@ -35,14 +66,17 @@ use crate::budget::WorkBudget;
 use crate::text::{BOM, LineEnding, TextLine, common_tail, split_lines};
 use crate::{Limits, Refusal, RefusalCode};
 
-/// More lines than this are no answer.
+/// Maximum number of lines of an answer.
 const MAX_LINES: usize = 2_000_000;
 
-/// Reads an answer.
+/// Parses an answer.
+///
+/// # Errors Fails with `no-diff` if no edit is found, with `too-large` above a limit, and with another code if an
+/// edit cannot be read in exactly one way.
 pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<ParsedAnswer<'a>, Refusal> {
     check_size(answer, limits)?;
     let mut lines = split_lines(answer.strip_prefix(BOM).unwrap_or(answer));
-    // The last line of an answer that ends in a carriage return was cut between it and its line feed.
+    // An answer that ends in a carriage return was cut between it and its line feed.
     if let Some(last) = lines.last_mut()
         && last.eol == LineEnding::Missing
         && let Some(text) = last.text.strip_suffix(b"\r")
@@ -52,6 +86,7 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<ParsedAnswe
     }
     strip_transport_blanks(&mut lines);
     strip_inner_marks(&mut lines);
+    // An edit in the thoughts is a draft that the answer may have dropped.
     thoughts::leave_out(&mut lines);
     let mut parsed = ParsedAnswer::default();
     let texts: Vec<&[u8]> = lines.iter().map(|line| line.text).collect();
@@ -91,7 +126,8 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<ParsedAnswe
     Ok(parsed)
 }
 
-/// Each hunk knows its part, so that hunks of different parts can be told apart when they meet in one file.
+/// Writes into each hunk the number of its part. Hunks of different parts may edit the same file, and only the order
+/// within one part is evidence.
 fn number_parts(parsed: &mut ParsedAnswer<'_>) {
     for (at, edit) in parsed.files.iter_mut().enumerate() {
         if let EditBody::Hunks(hunks) = &mut edit.body {
@@ -100,7 +136,7 @@ fn number_parts(parsed: &mut ParsedAnswer<'_>) {
     }
 }
 
-/// Texts that were put together have byte order marks inside: before a header or a title they are no part of it.
+/// Removes byte order marks before headers and titles. Texts that were concatenated have such marks inside.
 fn strip_inner_marks(lines: &mut [TextLine<'_>]) {
     const STARTS: [&[u8]; 7] = [b"diff --git ", b"--- ", b"*** ", b"#", b"`", b"<<<<<", b"**"];
     for line in lines {
@@ -112,7 +148,7 @@ fn strip_inner_marks(lines: &mut [TextLine<'_>]) {
     }
 }
 
-/// Blanks at the end of every line, headers too, are none of the text's own.
+/// Removes blanks that every line of the answer ends with, headers included: transport added them.
 fn strip_transport_blanks(lines: &mut [TextLine<'_>]) {
     let count = common_tail(lines.iter().map(|line| line.text));
     if count == 0 {

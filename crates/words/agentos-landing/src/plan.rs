@@ -1,6 +1,7 @@
-//! All parts of an answer together: one new state for each path, or the reasons why not.
+//! Plans all parts of an answer together: one new state for each path, or the reasons for refusal.
 //!
-//! Owns: parts that speak of the same file, and what the tool saw. Never: lands some files and not others unasked.
+//! Owns: parts that edit the same file, and the content that the tool saw. Never: lands some files and not others
+//! without a request.
 
 mod content;
 
@@ -17,27 +18,29 @@ use crate::{
     RepoPath, whole,
 };
 
-/// Characters of a name in a report.
+/// Maximum number of characters of a name in a report.
 const SHOWN_NAME: usize = 200;
 
-/// What the parts come to.
+/// Outcome of planning all parts.
 pub(crate) struct PlanOutcome {
-    /// File by file.
+    /// Reports, file by file.
     pub reports: Vec<FileReport>,
-    /// The states, if everything has its place, or enough for what was asked.
+    /// New states. `None` unless everything has its place, or enough of it for a requested partial landing.
     pub states: Option<PathStates>,
-    /// Something was left out.
+    /// True if something was left out.
     pub partial: bool,
 }
 
-/// Parts of one path.
+/// Parts of the answer that edit one path.
 struct PathParts<'e, 'a> {
     parts: Vec<(&'e FileEdit<'a>, ResolvedPart)>,
-    /// Where its report stands.
+    /// Index of its report.
     report: usize,
 }
 
-/// Lands all parts, or says for each file why not.
+/// Plans all parts, or reports for each file why it is refused.
+///
+/// # Errors Fails if the base cannot be read.
 pub(crate) fn plan_parts(
     parsed: &ParsedAnswer<'_>,
     base: &dyn Base,
@@ -99,12 +102,13 @@ pub(crate) fn plan_parts(
     })
 }
 
-/// Tells a header from a body line that looks like one: `-- a/x` in a file is `--- a/x` where it is removed.
+/// Distinguishes a header from a body line that looks like one: removing the line `-- a/x` from a file is written
+/// `--- a/x`.
 #[derive(Default)]
 struct HeaderCheck {
-    /// The path and content of the part before.
+    /// Path and content of the part before. `None` before the first part and after a new file.
     before: Option<(RepoPath, Arc<[u8]>)>,
-    /// For each such path, its lines that are a header where they are removed.
+    /// For each such path, its lines that look like a header when they are removed.
     names: HashMap<String, HashSet<Vec<u8>>>,
 }
 
@@ -122,7 +126,8 @@ impl HeaderCheck {
         let (Some((path, content)), HeaderName::Written(name), true) = (before, &edit.old, bare) else {
             return Ok(resolved);
         };
-        // Once for each file, however many parts follow it.
+        // Read once for each file, however many parts follow it; else a long answer about one file takes quadratic
+        // time.
         let names = self.names.entry(path.as_str().to_owned()).or_insert_with(|| {
             let lines = content.split(|byte| *byte == b'\n');
             let names = lines.filter_map(|line| trim_end(line).strip_prefix(b"-- "));
@@ -137,12 +142,13 @@ impl HeaderCheck {
     }
 }
 
-/// The file as a whole, or a hunk of it, does not land.
+/// Returns true if the file as a whole, or a hunk of it, does not land.
 fn leaves_out(report: &FileReport) -> bool {
     report.refusal.is_some() || report.hunks.iter().any(|hunk| hunk.refusal.is_some())
 }
 
-/// What has no place here may be left out; what is dangerous or contradicts itself speaks against the whole.
+/// Returns true if a partial landing may leave this file out. An edit without a place may be left out; a dangerous or
+/// contradictory one makes the whole answer doubtful.
 fn may_be_left_out(report: &FileReport) -> bool {
     report.refusal.as_ref().is_none_or(|refusal| {
         let code = refusal.code;
@@ -161,7 +167,7 @@ fn file_report(path: String, edit: &FileEdit<'_>) -> FileReport {
     }
 }
 
-/// The name as written, where it is more than git's prefix that differs.
+/// Returns the name as written. Returns `None` if it differs from the path by no more than git's prefix.
 fn written_as(path: &str, edit: &FileEdit<'_>) -> Option<String> {
     let written = [&edit.new, &edit.old].into_iter().find_map(|name| match name {
         HeaderName::Written(name) => Some(name),
@@ -171,7 +177,7 @@ fn written_as(path: &str, edit: &FileEdit<'_>) -> Option<String> {
     (!same).then(|| excerpt(written, SHOWN_NAME))
 }
 
-/// The states of one group: two for a move, else one.
+/// Plans one path. Returns its states: two for a move, else one.
 fn plan_path(
     group: &PathParts<'_, '_>,
     base: &dyn Base,
@@ -219,14 +225,15 @@ fn plan_path(
     }
 }
 
-/// A whole file that is not there may be meant for one below a folder that was left out, where it has most of its lines.
+/// Refuses a new whole file if an existing file further down has the same name and most of its lines: the path was
+/// probably shortened.
 fn not_meant_below(
     path: &RepoPath,
     lines: &[HunkLine<'_>],
     base: &dyn Base,
     options: &LandOptions,
 ) -> Result<(), StopReason> {
-    /// More of one name are many of a kind, and none of them is meant.
+    /// With this many files of one name, as `mod.rs`, the name alone does not point to one of them.
     const FEW: usize = 4;
     let below = base.paths_ending_with(path.as_str(), FEW)?;
     for other in below.iter().filter(|_| below.len() < FEW) {
@@ -248,7 +255,7 @@ fn not_meant_below(
     Ok(())
 }
 
-/// Parts that say the same twice count once; parts that contradict each other are refused.
+/// Returns each distinct part once. Parts that contradict each other are refused.
 fn distinct_parts<'g, 'e, 'a>(
     group: &'g PathParts<'e, 'a>,
 ) -> Result<Vec<(&'e FileEdit<'a>, &'g ResolvedPart)>, StopReason> {

@@ -1,26 +1,40 @@
-//! Other readings of an answer whose text suffered on its way as a whole: escaped for a web page, coloured for a
-//! terminal, numbered by an editor, with the line ends of another age.
+//! Other readings of an answer that was damaged as a whole: escaped for a web page, coloured for a terminal, numbered
+//! by an editor, or with carriage returns as line ends.
 //!
-//! Owns: undoing such damage everywhere at once. Never: is asked before the answer was read as it stands, or
-//! undoes a thing in one place and not in another.
+//! Owns: undoing such damage in the whole answer. Never: runs before the answer was read as written, or undoes damage
+//! in one place and not in another.
+//!
+//! Copying an answer from a web page, a terminal or a mail changes all of it in one way. A repair of single lines
+//! would guess for each line; a repair of the whole answer is one guess, and the base confirms it, since damaged
+//! lines would not be found there.
+//!
+//! | damage | repaired only if | then each hunk must match exactly |
+//! |---|---|---|
+//! | terminal colours | there is no other escape sequence | no |
+//! | carriage returns as line ends | there is no line feed at all | no |
+//! | HTML entities | there is no raw `<` or `>` | no |
+//! | line numbers | every old line has one, each one more than the last | no |
+//! | JSON string around the edit | exactly one text in the JSON begins as an edit | no |
+//! | context lines without their mark | every hunk then has the lines that its header counts | yes |
+//! | long lines broken in two | every hunk then has the lines that its header counts | yes |
 
 use crate::parse::hunk_header;
 use crate::text::{trim_end, trim_start};
 
-/// An answer with one kind of damage undone.
+/// Answer with one kind of damage undone.
 pub(crate) struct AnswerReading {
-    /// The text.
+    /// Repaired text.
     pub text: Vec<u8>,
-    /// What was undone, for the report.
+    /// Note for the report that names the damage.
     pub note: &'static str,
-    /// The undoing is a guess that only lines found word for word confirm.
+    /// True if the repair is a guess that only exactly matching lines confirm.
     pub needs_exact_lines: bool,
 }
 
-/// Undoes one kind of damage; none where the answer does not have it.
+/// Undoes one kind of damage. Returns `None` if the answer does not have it.
 type UndoDamage = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// The readings that apply to this answer.
+/// Returns the readings that apply to this answer.
 pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReading> {
     const KINDS: [(UndoDamage, &str, bool); 8] = [
         (
@@ -75,7 +89,7 @@ pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReadin
         })
 }
 
-/// Takes colours (`ESC [ … m`) away, if there is no other escape sequence: those could hide text.
+/// Removes colours (`ESC [ … m`). Returns `None` if there is another escape sequence: it could hide text.
 fn without_colours(answer: &[u8]) -> Option<Vec<u8>> {
     let mut parts = answer.split(|byte| *byte == 0x1b);
     let mut out = parts.next()?.to_vec();
@@ -102,7 +116,7 @@ fn with_line_feeds(answer: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// The entities that escaping makes.
+/// HTML entities that escaping produces.
 const ENTITIES: [(&[u8], u8); 7] = [
     (b"&lt;", b'<'),
     (b"&gt;", b'>'),
@@ -113,25 +127,26 @@ const ENTITIES: [(&[u8], u8); 7] = [
     (b"&apos;", b'\''),
 ];
 
-/// True for a text that may have been escaped: it has entities, and nothing that escaping would have left none of.
+/// Returns true for a text that may have been escaped: it has entities, and no character that escaping would have
+/// replaced.
 fn looks_escaped(text: &[u8]) -> bool {
     let raw = text.iter().any(|byte| matches!(byte, b'<' | b'>'));
     !raw && has_entities(text)
 }
 
-/// The text has one of the entities that escaping makes.
+/// Returns true if the text has an entity that escaping produces.
 pub(crate) fn has_entities(text: &[u8]) -> bool {
     let mut parts = text.split(|byte| *byte == b'&').skip(1);
     parts.any(|rest| read_entity(rest).is_some())
 }
 
-/// The text has a mark that escaping would have made an entity of.
+/// Returns true if the text has a character that escaping would have replaced.
 pub(crate) fn has_raw_marks(text: &[u8]) -> bool {
     let mut ands = text.split(|byte| *byte == b'&').skip(1);
     text.iter().any(|byte| matches!(byte, b'<' | b'>')) || ands.any(|rest| read_entity(rest).is_none())
 }
 
-/// The entity whose rest (behind `&`) begins here: its character, and its length behind `&`.
+/// Reads the entity whose rest after `&` begins here. Returns its character and its length after `&`, or `None`.
 fn read_entity(rest: &[u8]) -> Option<(u8, usize)> {
     ENTITIES
         .iter()
@@ -139,7 +154,7 @@ fn read_entity(rest: &[u8]) -> Option<(u8, usize)> {
         .map(|(name, character)| (*character, name.len() - 1))
 }
 
-/// The text with its entities undone, if it may have been escaped.
+/// Decodes the entities of a text. Returns `None` if the text was not escaped.
 pub(crate) fn undo_escaping(answer: &[u8]) -> Option<Vec<u8>> {
     if !looks_escaped(answer) {
         return None;
@@ -161,8 +176,8 @@ pub(crate) fn undo_escaping(answer: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Takes `12 | ` away behind the marks of a diff, where every old line of every hunk has its number and each is
-/// one more than the one above. Added lines have theirs all, or none.
+/// Removes numbers such as `12 | ` after the marks of a diff. Every old line must have one, each one more than the
+/// line above; added lines have all or none. Returns `None` otherwise.
 fn undo_numbering(answer: &[u8]) -> Option<Vec<u8>> {
     let mut counted = ListingNumbers::default();
     let lines: Vec<&[u8]> = answer.split_inclusive(|byte| *byte == b'\n').collect();
@@ -193,8 +208,8 @@ fn undo_numbering(answer: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// A JSON string, or the one text in an object or list that begins as an edit does, as in a tool's call; in a fence or
-/// not.
+/// Unwraps a JSON string, or the one text in an object or list that begins as an edit, as in a tool call; with or
+/// without a fence. Returns `None` if there is none, or more than one.
 fn out_of_json(answer: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(answer).ok()?.trim();
     let text = match text
@@ -219,10 +234,11 @@ fn out_of_json(answer: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// All texts in a JSON value that begin as edits do; also in JSON that is a text in it, as arguments of calls are.
+/// Collects the texts in a JSON value that begin as edits, also in JSON that is itself a string, as the arguments of
+/// tool calls are.
 fn edits_in(value: &serde_json::Value, depth: usize, held: &mut Vec<String>) {
     const STARTS: [&str; 5] = ["diff --git ", "--- ", "*** Begin Patch", "Index: ", "@@ "];
-    /// Calls are no deeper.
+    /// Maximum depth. Tool calls are nested less deeply.
     const DEPTH: usize = 8;
     if depth > DEPTH {
         return;
@@ -246,7 +262,8 @@ fn edits_in(value: &serde_json::Value, depth: usize, held: &mut Vec<String>) {
     }
 }
 
-/// Puts a blank in front of each context line, where some have none and every hunk then has the lines it counts.
+/// Adds the blank mark to each context line if some have none. Returns `None` unless every hunk then has the lines
+/// that its header counts.
 fn with_context_marks(answer: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(answer.len() + answer.len() / 8);
     let mut hunk: Option<HunkCounts> = None;
@@ -284,8 +301,9 @@ fn with_context_marks(answer: &[u8]) -> Option<Vec<u8>> {
     (bare && hunk.is_none_or(|hunk| hunk.is_full())).then_some(out)
 }
 
-/// Joins lines without a mark to the old line above each, as a mail program breaks long ones, where every hunk then
-/// has the lines it counts. A broken added line stays broken: nothing shows how it was.
+/// Joins a line without a mark to the old line above it, as a mail program breaks long lines. Returns `None` unless
+/// every hunk then has the lines that its header counts. A broken added line stays broken: nothing shows whether a
+/// blank was there.
 fn undo_wrapping(answer: &[u8], glue: &[u8]) -> Option<Vec<u8>> {
     let mut out: Vec<u8> = Vec::with_capacity(answer.len());
     let mut hunk: Option<HunkCounts> = None;
@@ -326,7 +344,7 @@ fn undo_wrapping(answer: &[u8], glue: &[u8]) -> Option<Vec<u8>> {
     (joined && hunk.is_none_or(|hunk| hunk.is_full())).then_some(out)
 }
 
-/// The lines of a hunk, against those that its header counts.
+/// Lines of a hunk so far, next to the numbers that its header states.
 struct HunkCounts {
     stated: (u64, u64),
     old: u64,
@@ -370,7 +388,7 @@ struct ListingNumbers {
 }
 
 impl ListingNumbers {
-    /// Counts a line; none when it contradicts the numbering.
+    /// Counts a line. Returns `None` if it contradicts the numbering.
     fn count_line(&mut self, line: &[u8]) -> Option<()> {
         if line.starts_with(b"@@") || begins_file(line) {
             self.inside = line.starts_with(b"@@");
@@ -392,7 +410,8 @@ impl ListingNumbers {
     }
 }
 
-/// Reads the number that a listing has in front of a line: `  12 | text`, `12: text`, or with a tab or an arrow.
+/// Reads the number before a line of a listing: `  12 | text`, `12: text`, or with a tab or an arrow. Returns the
+/// number and the text, or `None`.
 pub(crate) fn line_number(rest: &[u8]) -> Option<(u64, &[u8])> {
     let rest = trim_start(rest);
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

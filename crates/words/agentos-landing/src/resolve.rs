@@ -1,7 +1,7 @@
-//! From the names and headers of one file's part to a path, and to what happens there.
+//! Resolves the names and headers of one part to a path and an action.
 //!
-//! Owns: agreement of the header lines with each other and with the base. Never: follows a link, or takes one
-//! of two files that a name could mean.
+//! Owns: agreement of the header lines with each other and with the base. Never: follows a link, or picks one of two
+//! files that a name could mean.
 
 mod names;
 
@@ -11,42 +11,42 @@ use crate::parse::{EditBody, FileEdit, HeaderName, Hunk, LineMark};
 use crate::placement::content_of;
 use crate::{Base, BaseError, Entry, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair, RepoPath};
 
-/// What happens.
+/// Action on a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PathAction {
-    /// A file comes into being.
+    /// The file is created.
     Create,
-    /// A file's bytes or mode change.
+    /// The bytes or the mode of the file change.
     Modify,
-    /// A file goes.
+    /// The file is deleted.
     Delete,
-    /// A file gets another name, or a copy.
+    /// The file is renamed or copied.
     Move {
-        /// The source.
+        /// Path of the source.
         from: RepoPath,
-        /// The source stays.
+        /// True if the source stays.
         copy: bool,
     },
 }
 
-/// One file's part, with its place in the base.
+/// Part of an answer with its path in the base.
 #[derive(Debug, Clone)]
 pub(crate) struct ResolvedPart {
-    /// The path.
+    /// Path that is written.
     pub path: RepoPath,
-    /// What happens there.
+    /// Action on the path.
     pub action: PathAction,
-    /// The mode it gets, where one is stated.
+    /// New mode. `None` if none is stated.
     pub mode: Option<FileMode>,
-    /// The source's state: of the path itself, or of what is moved. None for a new file.
+    /// State of the source: of the path itself, or of the file that is moved. `None` for a new file.
     pub base: Option<FileState>,
-    /// The source's object id.
+    /// Object id of the source. `None` for a new file.
     pub id: Option<String>,
-    /// What was repaired.
+    /// Repairs of the names.
     pub repairs: Vec<Repair>,
 }
 
-/// A refusal, or a base that cannot be read.
+/// Reason to stop: a refusal, or a base that cannot be read.
 #[derive(Debug)]
 pub(crate) enum StopReason {
     Refused(Refusal),
@@ -65,7 +65,7 @@ impl From<BaseError> for StopReason {
     }
 }
 
-/// Settles names, action and modes of one part.
+/// Resolves the names, the action and the modes of one part.
 pub(crate) fn resolve_part(
     edit: &FileEdit<'_>,
     base: &dyn Base,
@@ -92,6 +92,7 @@ pub(crate) fn resolve_part(
         return resolve_move(resolved, from, edit, base, file_bytes);
     }
     let entry = base.entry(resolved.path.as_str())?;
+    // A directory with this name is handled later, when it is known what the other parts delete.
     let entry = entry.filter(|entry| !(says_new(edit) && makes_room(entry)));
     resolved.action = path_action(edit, &resolved.path, entry.as_ref(), base)?;
     if let (Some(entry), PathAction::Modify | PathAction::Delete) = (entry, &resolved.action) {
@@ -151,7 +152,7 @@ fn resolve_move(
     Ok(resolved)
 }
 
-/// The state of a symbolic link of the base.
+/// Returns the state of a symbolic link of the base.
 fn link_state(path: &RepoPath, entry: &Entry, base: &dyn Base) -> Result<FileState, StopReason> {
     if entry.kind != EntryKind::Symlink {
         return Err(refuse_path(
@@ -166,7 +167,7 @@ fn link_state(path: &RepoPath, entry: &Entry, base: &dyn Base) -> Result<FileSta
     })
 }
 
-/// The state of a regular file of the base.
+/// Returns the state of a regular file of the base.
 fn file_state(
     path: &RepoPath,
     entry: &Entry,
@@ -198,17 +199,18 @@ fn file_state(
     Ok(FileState { mode, content })
 }
 
-/// The headers say that the file is new.
+/// Returns true if the headers state that the file is new.
 fn says_new(edit: &FileEdit<'_>) -> bool {
     edit.create || edit.old == HeaderName::Nothing || edit.extended.new_file.is_some()
 }
 
-/// A directory gives way to a file where the other parts delete all that is in it: `checks` asks that of the whole.
+/// Returns true if a new file may take the name of this directory. That needs the other parts to delete all files in
+/// it, which `checks` verifies for the whole change.
 fn makes_room(entry: &Entry) -> bool {
     entry.kind == EntryKind::Directory
 }
 
-/// What the headers and the hunks say happens to the path.
+/// Returns the action that the headers and the hunks state.
 fn path_action(
     edit: &FileEdit<'_>,
     path: &RepoPath,
@@ -218,6 +220,7 @@ fn path_action(
     let creates = says_new(edit);
     let deletes = edit.delete || edit.new == HeaderName::Nothing || edit.extended.deleted.is_some();
     let malformed = |what: &str| Err(refuse_path(RefusalCode::Malformed, path, what));
+    // Each of these contradictions has two readings with different results, so none of them is picked.
     if creates && deletes {
         return malformed("is created and deleted by the same header");
     }
@@ -249,7 +252,7 @@ fn path_action(
     }
 }
 
-/// The file has the content that the part would give it.
+/// Returns true if the file has the content that the part would give it.
 fn has_same_content(edit: &FileEdit<'_>, entry: &Entry, base: &dyn Base) -> Result<bool, BaseError> {
     let regular = match entry.kind {
         EntryKind::File(_) => true,
@@ -260,7 +263,7 @@ fn has_same_content(edit: &FileEdit<'_>, entry: &Entry, base: &dyn Base) -> Resu
 }
 
 fn missing_path(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<StopReason, StopReason> {
-    /// Enough to help.
+    /// Maximum number of suggested paths.
     const SHOWN: usize = 3;
     let above = path
         .as_str()
@@ -307,7 +310,8 @@ fn has_new(hunk: &Hunk<'_>) -> bool {
     hunk.lines.iter().any(|line| line.mark != LineMark::Remove)
 }
 
-/// Without `/dev/null` or `new file mode`: one hunk of added lines that claims no old line.
+/// Returns true for a part that describes a new file without `/dev/null` or `new file mode`: one hunk of added lines
+/// that states no old line.
 fn describes_new_file(edit: &FileEdit<'_>) -> bool {
     match &edit.body {
         EditBody::Whole(_) => true,
@@ -323,15 +327,17 @@ fn describes_new_file(edit: &FileEdit<'_>) -> bool {
     }
 }
 
-/// A symbolic link's mode, as git prints it.
+/// Mode of a symbolic link, as git prints it.
 const LINK: &str = "120000";
 
-/// The part says that a symbolic link goes. One that only names the path may mean what the link leads to.
+/// Returns true if the part states that a symbolic link is deleted. A part that only names the path may mean the
+/// target of the link.
 fn deletes_link(edit: &FileEdit<'_>, action: &PathAction) -> bool {
     matches!(action, PathAction::Delete) && edit.extended.deleted.as_deref() == Some(LINK)
 }
 
-/// Reads the stated modes; only two can be landed, and a link's where it is deleted.
+/// Reads the stated modes. Only two can land, and that of a symbolic link only for its deletion. Returns `None` if no
+/// new mode is stated.
 fn stated_mode(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, StopReason> {
     let extended = &edit.extended;
     let mut stated = None;
@@ -373,7 +379,7 @@ fn parse_mode(text: &str) -> Result<FileMode, RefusalCode> {
     }
 }
 
-/// A stated old mode must be the real one.
+/// Checks that a stated old mode is the real one.
 fn check_old_mode(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> Result<(), StopReason> {
     let (Some(text), Some(base)) = (&edit.extended.old_mode, &resolved.base) else {
         return Ok(());
@@ -381,6 +387,7 @@ fn check_old_mode(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> Result<(), St
     if parse_mode(text) == Ok(base.mode) {
         return Ok(());
     }
+    // The file already has the new mode, and nothing else was to change.
     if edit.hunks().is_empty() && resolved.mode == Some(base.mode) {
         return Err(refuse_path(
             RefusalCode::Empty,

@@ -1,26 +1,26 @@
-//! Facts of the tree that a change results in.
+//! Facts of the tree that results from a change.
 //!
-//! Owns: which changed paths lie in a folder that git takes for a repository by what the folder holds. Never: judges
-//! that; policy does. Never: walks the base; it lists the folders above changed paths and nothing else.
+//! Owns: which changed paths are in a folder that git takes for a repository because of what the folder contains.
+//! Never: judges that; policy does. Never: walks the base; it lists the folders above changed paths and nothing else.
 //!
-//! Git looks for a repository from the current folder upwards. In each folder it first looks for `.git`, and where there
-//! is none it asks whether the folder itself is a git directory (git's `setup.c`, `setup_git_directory_gently_1` and
-//! `is_git_directory`): it holds a valid `HEAD`, and `objects` and `refs`, or these stand in the folder that its file
-//! `commondir` names. Git then reads `config` there, and settings such as `core.fsmonitor` name programs that the next
-//! `git status` starts. No file of such a folder has a name that is suspicious by itself, and each may come with a
-//! change of its own, so the question can be asked of the resulting tree only.
+//! Git looks for a repository from the current folder upwards. In each folder it first looks for `.git`, and if there
+//! is none it checks whether the folder itself is a git directory (git's `setup.c`, `setup_git_directory_gently_1`
+//! and `is_git_directory`): it holds a valid `HEAD`, and `objects` and `refs`, or these are in the folder that its
+//! file `commondir` names. Git then reads `config` there, and settings such as `core.fsmonitor` name programs that
+//! the next `git status` starts. No file of such a folder has a name that is suspicious by itself, and each may come
+//! with a change of its own, so only the resulting tree can show it.
 //!
-//! The test here is wider than git's on purpose. What `HEAD` says is not read: filters may change it on checkout. `objects`
-//! and `refs` count as files and links, too: git asks `access(2)` whether they may be entered, which an executable file
-//! passes. Case and invisible characters are ignored, as some file systems do.
+//! The test here is wider than git's on purpose. The content of `HEAD` is not read: filters may change it on
+//! checkout. `objects` and `refs` count as files and links, too: git asks `access(2)` whether they may be entered,
+//! which an executable file passes. Case and invisible characters are ignored, as some file systems ignore them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::path::portable_name;
 use crate::{Base, BaseError, Change, EntryKind, RepoPath};
 
-/// Git's own names in a git directory (gitrepository-layout(5)). At the top of a repository only these belong to the git
-/// directory that the top would be; further down the whole folder does.
+/// Git's own names in a git directory (gitrepository-layout(5)). At the top of a repository only these belong to a
+/// git directory there; further down the whole folder does.
 const GIT_NAMES: &[&str] = &[
     "branches",
     "commondir",
@@ -40,19 +40,19 @@ const GIT_NAMES: &[&str] = &[
     "worktrees",
 ];
 
-/// A name in a folder.
+/// Name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedName {
-    /// The name; text that is not UTF-8 may be replaced, since no name of git's has any.
+    /// Name. Text that is not UTF-8 may be replaced, since git's own names are ASCII.
     pub name: String,
-    /// Whether it is a folder itself. A symbolic link is none.
+    /// True if it is a folder itself. A symbolic link is none.
     pub is_folder: bool,
 }
 
-/// Facts of the tree that a change results in.
+/// Facts of the tree that results from a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResultFacts {
-    /// Sorted.
+    /// Changed paths in a git directory, sorted.
     git_directory_paths: Vec<RepoPath>,
 }
 
@@ -60,7 +60,7 @@ impl ResultFacts {
     /// Reads the facts of a change to a base. Lists each folder above a changed path once.
     ///
     /// # Errors
-    /// When the base cannot be read.
+    /// Fails if the base cannot be read.
     pub fn read(change: &Change, base: &dyn Base) -> Result<Self, BaseError> {
         Self::read_with(change, |folder| {
             let listed = base.list(folder)?.into_iter().map(|entry| ListedName {
@@ -71,11 +71,11 @@ impl ResultFacts {
         })
     }
 
-    /// Reads the facts of a change to whatever `list` gives the names of: it is called with the path of a folder, `""` for
-    /// the top, and gives no names for a folder that is not there.
+    /// Reads the facts of a change to any tree. `list` is called with the path of a folder, `""` for the top, and
+    /// returns no names for a folder that does not exist.
     ///
     /// # Errors
-    /// When `list` fails.
+    /// Fails if `list` fails.
     pub fn read_with<E>(
         change: &Change,
         list: impl FnMut(&str) -> Result<Vec<ListedName>, E>,
@@ -93,21 +93,21 @@ impl ResultFacts {
         })
     }
 
-    /// Changed paths in a folder that is a git directory in the result, sorted. At the top of the repository: those of
-    /// git's own names.
+    /// Returns the changed paths in a folder that is a git directory in the result, sorted. At the top of the
+    /// repository these are the paths with git's own names.
     #[must_use]
     pub fn git_directory_paths(&self) -> &[RepoPath] {
         &self.git_directory_paths
     }
 
-    /// Whether a changed path is one of [`ResultFacts::git_directory_paths`].
+    /// Returns true if a changed path is one of [`ResultFacts::git_directory_paths`].
     #[must_use]
     pub fn is_in_git_directory(&self, path: &RepoPath) -> bool {
         self.git_directory_paths.binary_search(path).is_ok()
     }
 }
 
-/// Whether a path lies in one of the folders, given by their portable paths.
+/// Returns true if a path is in one of the folders, given by their portable paths.
 fn is_inside(path: &RepoPath, git_directories: &HashSet<&str>) -> bool {
     let portable = portable_path(path.as_str());
     let mut above = portable
@@ -118,13 +118,13 @@ fn is_inside(path: &RepoPath, git_directories: &HashSet<&str>) -> bool {
         || (git_directories.contains("") && GIT_NAMES.contains(&first))
 }
 
-/// The path with each part as the most forgiving file system compares it.
+/// Returns the path with each part as the most forgiving file system compares it.
 fn portable_path(path: &str) -> String {
     let parts: Vec<String> = path.split('/').map(portable_name).collect();
     parts.join("/")
 }
 
-/// Which of the names that make a git directory a folder holds.
+/// Names in a folder that make it a git directory.
 #[derive(Debug, Clone, Copy, Default)]
 struct GitNames {
     head: bool,
@@ -149,19 +149,19 @@ impl GitNames {
     }
 }
 
-/// The folders above the changed paths, by their portable paths: `""` is the top, and a folder stands before those in it.
+/// Folders above the changed paths, by their portable paths: `""` is the top, and a folder sorts before those in it.
 struct TouchedFolders<'c> {
     names: BTreeMap<String, GitNames>,
-    /// Paths that the change deletes, as they are written.
+    /// Paths that the change deletes, as written.
     deleted: HashSet<&'c str>,
 }
 
 impl<'c> TouchedFolders<'c> {
-    /// The folders with the names that the change itself brings.
+    /// Collects the folders with the names that the change itself adds.
     fn from_change(change: &'c Change) -> Self {
         let mut names: BTreeMap<String, GitNames> = BTreeMap::new();
         let mut deleted = HashSet::new();
-        // Most files share their folder with others: a folder's own path is looked at once for all that it gains.
+        // Most files share a folder, so each folder's path is folded once and not once for each file.
         let mut seen: HashMap<(&str, bool), String> = HashMap::new();
         for file in change.files() {
             let path = file.path.as_str();
@@ -181,9 +181,9 @@ impl<'c> TouchedFolders<'c> {
         Self { names, deleted }
     }
 
-    /// Adds the names that stand in the folders before the change and are not deleted by it.
+    /// Adds the names that were in the folders before the change and are not deleted by it.
     fn add_listed<E>(&mut self, mut list: impl FnMut(&str) -> Result<Vec<ListedName>, E>) -> Result<(), E> {
-        // A file system that knows no case may hold several folders of the base as one.
+        // A file system that ignores case may merge several folders of the base into one.
         let mut spelled: HashMap<String, Vec<String>> = HashMap::from([(String::new(), vec![String::new()])]);
         let wanted: BTreeSet<String> = self.names.keys().cloned().collect();
         for (folder, names) in &mut self.names {
@@ -211,7 +211,7 @@ impl<'c> TouchedFolders<'c> {
     }
 }
 
-/// Adds a folder and those above it; `stays` says that it holds a file of the result. Gives its portable path.
+/// Adds a folder and those above it. `stays` is true if it holds a file of the result. Returns its portable path.
 fn add_above(names: &mut BTreeMap<String, GitNames>, folder: &str, stays: bool) -> String {
     let mut at = String::new();
     for part in folder.split('/').filter(|part| !part.is_empty()) {

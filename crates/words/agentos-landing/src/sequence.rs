@@ -1,7 +1,18 @@
-//! Parts of an answer that speak of the same file: all made for the base, or each for what the one before leaves.
+//! Parts of an answer that edit the same file: all made for the base, or each for the result of the one before.
 //!
-//! Owns: which of the two an answer means. Never: reads it in turn without a sign that it is meant so, or takes one
-//! of two readings that differ.
+//! Owns: which of the two an answer means. Never: reads parts one after the other without evidence, or picks one of
+//! two readings that differ.
+//!
+//! A model that edits a file twice in one answer may mean both edits for the file as it was, or the second for the
+//! result of the first. Most answers land in one of the two readings only; where both land, a wrong choice puts an
+//! edit at another place.
+//!
+//! | evidence | order | reading |
+//! |---|---|---|
+//! | no file has two parts | `Once` | together; if that fails, hunk by hunk |
+//! | all `index` lines of a file name the same old blob | `Base` | together |
+//! | a series of mails, or a chain of `index` lines | `InTurn` | one after the other |
+//! | none | `Unknown` | together; the other reading must have the same result or must not land |
 
 mod overlay;
 mod signs;
@@ -14,12 +25,14 @@ use crate::{Base, BaseError, FileReport, LandOptions, Refusal, RefusalCode, Rung
 use overlay::BaseOverlay;
 use signs::{PartOrder, part_order};
 
-/// More parts than this of files with several parts are not read in turn.
+/// Maximum number of parts of repeatedly edited files that are read one after the other.
 const MAX_STEPS: usize = 64;
-/// Nor more bytes than these of their files, each counted for each of its parts.
+/// Maximum number of bytes of their files, each counted once for each of its parts.
 const MAX_BYTES: usize = 32 << 20;
 
-/// Lands all parts, together or in turn, or says for each file why not.
+/// Plans all parts, together or one after the other, or reports for each file why it is refused.
+///
+/// # Errors Fails if the base cannot be read.
 pub(crate) fn plan_sequence(
     answer: &[u8],
     parsed: &ParsedAnswer<'_>,
@@ -28,6 +41,7 @@ pub(crate) fn plan_sequence(
     budget: &mut WorkBudget,
 ) -> Result<PlanOutcome, BaseError> {
     let order = part_order(answer, parsed);
+    // "Alternatively: …" offers two versions. To land both would land neither as it was meant.
     if order != PartOrder::Once && !options.partial && signs::offers_alternatives(answer) {
         let message =
             "the answer edits a file in several parts, and says that one takes the place of another";
@@ -69,7 +83,7 @@ pub(crate) fn plan_sequence(
             if steps.len() == parsed.files.len() || outcome.states.is_none() {
                 return Ok(outcome);
             }
-            // What is there twice is meant once, unless it can be done twice.
+            // A repeated part is meant once, unless it can also be applied twice.
             let all: Vec<SequenceStep<'_>> = parsed.files.iter().map(SequenceStep::from_part).collect();
             check_both_readings(outcome, &all, base, options, budget)
         }
@@ -84,10 +98,10 @@ pub(crate) fn plan_sequence(
     }
 }
 
-/// One part, or one hunk of one.
+/// One part, or one hunk of a part.
 struct SequenceStep<'a> {
     edit: FileEdit<'a>,
-    /// It goes on with the file of the step before.
+    /// True if it continues the file of the step before.
     continues_file: bool,
 }
 
@@ -100,10 +114,10 @@ impl<'a> SequenceStep<'a> {
     }
 }
 
-/// The parts, each that is there twice once.
+/// Returns the parts, each repeated one once.
 fn distinct_steps<'a>(files: &[FileEdit<'a>]) -> Vec<SequenceStep<'a>> {
     let mut kept: Vec<SequenceStep<'a>> = Vec::new();
-    // The parts are compared only where they are few enough to be read in turn.
+    // Comparing all pairs is quadratic, so parts are compared only if they are few enough to be read in turn.
     let few = files.len() <= 4 * MAX_STEPS;
     for edit in files {
         if !(few && kept.iter().any(|step| step.edit == *edit)) {
@@ -113,7 +127,8 @@ fn distinct_steps<'a>(files: &[FileEdit<'a>]) -> Vec<SequenceStep<'a>> {
     kept
 }
 
-/// A part that edits a file, hunk by hunk. Only the first keeps its line: the others' may be of either state.
+/// Splits a part that edits a file into its hunks. Only the first keeps its stated line: those of the others may be
+/// of either state.
 fn split_by_hunk<'a>(edit: &FileEdit<'a>) -> Vec<SequenceStep<'a>> {
     let extended = &edit.extended;
     let moves = extended.from.is_some() || extended.new_file.is_some() || extended.deleted.is_some();
@@ -136,8 +151,8 @@ fn split_by_hunk<'a>(edit: &FileEdit<'a>) -> Vec<SequenceStep<'a>> {
     steps.collect()
 }
 
-/// The parts land in one reading. In turn they must come to the same, and not have several places: an edit that is
-/// there twice may then be meant twice, and one that an earlier one makes room for may be meant there.
+/// Compares with the other reading after the parts landed together. In turn they must have the same result and no
+/// several places: a repeated edit may be meant twice, and an edit may be meant for a place that an earlier one made.
 fn check_both_readings(
     together: PlanOutcome,
     steps: &[SequenceStep<'_>],
@@ -162,7 +177,7 @@ fn check_both_readings(
     Ok(require_same_result(together, &turns))
 }
 
-/// What was read in turn must come to the same, where it lands.
+/// Refuses the outcome if the parts land in turn with another result.
 fn require_same_result(together: PlanOutcome, turns: &PlanOutcome) -> PlanOutcome {
     let sorted = |outcome: &PlanOutcome| {
         let mut states = outcome.states.clone()?;
@@ -179,8 +194,8 @@ fn require_same_result(together: PlanOutcome, turns: &PlanOutcome) -> PlanOutcom
     }
 }
 
-/// The parts do not land together. In turn they do, where one of them was made for what others leave: it has no
-/// place in the base, and exactly one in the result.
+/// Tries the parts in turn after they did not land together. They land if one of them was made for the result of
+/// others: it has no place in the base, and exactly one in the result.
 fn try_in_turn(
     together: PlanOutcome,
     steps: &[SequenceStep<'_>],
@@ -207,7 +222,7 @@ fn try_in_turn(
     }
 }
 
-/// The steps, without the stated lines of those that go on with a file: they may be of either state.
+/// Returns the steps without the stated lines of those that continue a file: they may be of either state.
 fn without_stated_lines<'a>(steps: &[SequenceStep<'a>]) -> Vec<SequenceStep<'a>> {
     let later = signs::later_parts(steps.iter().map(|step| &step.edit));
     let loose = steps.iter().enumerate().map(|(at, step)| {
@@ -228,7 +243,7 @@ fn without_stated_lines<'a>(steps: &[SequenceStep<'a>]) -> Vec<SequenceStep<'a>>
     loose.collect()
 }
 
-/// Two parts of one path, of which not both can be of the base.
+/// Returns true if two parts of one path cannot both be made for the base.
 fn contradicts_itself(outcome: &PlanOutcome) -> bool {
     let refused = |report: &FileReport| {
         let refusal = report.refusal.as_ref();
@@ -244,7 +259,7 @@ fn contradicts_itself(outcome: &PlanOutcome) -> bool {
     paths.windows(2).any(|pair| matches!(pair, [a, b] if a == b)) || outcome.reports.iter().any(refused)
 }
 
-/// What is refused, has no place, or what it speaks of is not there, or is there already.
+/// Returns true if something is refused, and every refusal is for a missing text or one that is there already.
 fn has_no_place(outcome: &PlanOutcome) -> bool {
     let mut refusals = outcome
         .reports
@@ -254,7 +269,8 @@ fn has_no_place(outcome: &PlanOutcome) -> bool {
     refusals.peek().is_some() && refusals.all(|refusal| refusal.code.has_no_place())
 }
 
-/// A step that shares a file with an earlier one has no place in the base alone, or moves what was edited.
+/// Returns true if a step that shares a file with an earlier one has no place in the base alone, or moves a file that
+/// was edited.
 fn shows_sequence(
     steps: &[SequenceStep<'_>],
     base: &dyn Base,
@@ -277,7 +293,8 @@ fn shows_sequence(
     Ok(false)
 }
 
-/// What is read in a way that nothing says must stand in the file to the letter.
+/// Returns true if every hunk of the file matches exactly. A reading that the answer does not state needs this much
+/// evidence.
 pub(crate) fn is_exact(report: &FileReport) -> bool {
     report.hunks.iter().all(|hunk| match hunk.rung {
         Some(Rung::ExactStated | Rung::ExactMoved | Rung::TrailingBlanks | Rung::WholeFile) => true,
@@ -292,7 +309,7 @@ fn single_part<'a>(edit: &FileEdit<'a>) -> ParsedAnswer<'a> {
     }
 }
 
-/// Lands each step on what the steps before it leave. None when that is more work than it may be.
+/// Plans each step on the result of the steps before it. Returns `None` if that would exceed the limits.
 fn land_in_turn(
     steps: &[SequenceStep<'_>],
     base: &dyn Base,
@@ -330,7 +347,7 @@ fn land_in_turn(
             return Ok(None);
         }
         now.put_states(states);
-        // What was sent has been edited since: the next part speaks of the result.
+        // The file was edited since it was sent, so the next part speaks of the result and not of what was sent.
         options.seen.retain(|seen| {
             let first = now.first_state(seen.path.as_str());
             first.is_none_or(|first| first.content != seen.content)
@@ -343,7 +360,7 @@ fn land_in_turn(
     }))
 }
 
-/// One report for each part: the hunks of one that was read hunk by hunk come together again.
+/// Adds a report. The hunks of a part that was read hunk by hunk are joined again.
 fn add_report(reports: &mut Vec<FileReport>, mut report: FileReport, continues_file: bool) {
     match reports.last_mut().filter(|_| continues_file) {
         Some(last) => {
@@ -358,7 +375,7 @@ fn add_report(reports: &mut Vec<FileReport>, mut report: FileReport, continues_f
     }
 }
 
-/// The outcome, refused for this reason.
+/// Refuses the outcome for this reason.
 fn refuse_outcome(mut outcome: PlanOutcome, code: RefusalCode, message: &str) -> PlanOutcome {
     outcome.states = None;
     outcome.partial = false;

@@ -1,7 +1,7 @@
-//! Search/replace blocks: `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`, in a fence or out of it, the path
+//! Search/replace blocks: `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`, inside or outside of a fence, with the path
 //! above or on the fence.
 //!
-//! Owns: the blocks and whose they are. Never: looks for the text.
+//! Owns: the blocks and their files. Never: searches for the text.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,9 @@ use super::title::{PathTitle, fence_title, read_title};
 use crate::text::{LineEnding, TextLine, trim, trim_end};
 use crate::{Dialect, Refusal, RefusalCode};
 
-/// Reads every block, and takes its lines away from what other dialects may read.
+/// Reads every block and hides its lines from the other dialects.
+///
+/// # Errors Fails with `malformed` if a block has no path, or can be read in two ways.
 pub(super) fn parse<'a>(
     lines: &mut [TextLine<'a>],
     owners: &[LineOwner],
@@ -34,10 +36,10 @@ pub(super) fn parse<'a>(
         let (middle, end) = find_clear_borders(lines, at, length)?;
         let creates = middle == at + 1;
         let path = match path_above(lines, at) {
-            // A word alone on a line is a path only if it is there; a new file needs a surer name.
+            // A single word on a line is a path only if the file exists; a new file needs a clearer name.
             Some(title) if title.is_certain || !creates => title.path,
             Some(_) | None => match &last {
-                // Blocks in a row are of one file, as long as nothing but fences is between them.
+                // Consecutive blocks edit one file, as long as nothing but fences is between them.
                 Some((from, path)) if only_fences(lines, *from, at) => path.clone(),
                 Some(_) | None => {
                     return Err(Refusal::new(
@@ -58,21 +60,21 @@ pub(super) fn parse<'a>(
     Ok(())
 }
 
-/// The last line of the block that begins here, if it has one.
+/// Returns the last line of the block that begins here. Returns `None` if no complete block does.
 pub(super) fn block_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
     let length = lines.get(at).and_then(|line| opening_marks(line.text))?;
     find_clear_borders(lines, at, length).ok().map(|(_, end)| end)
 }
 
-/// The lines of the divider and of the end.
+/// Returns the lines of the divider and of the end.
 fn find_clear_borders(lines: &[TextLine<'_>], at: usize, length: usize) -> Result<(usize, usize), Refusal> {
     find_borders(lines, at, Some(length)).or_else(|strict| {
-        // Marks of differing lengths, where they can be read in one way.
+        // The model may have written marks of different lengths; that is accepted if it leaves one reading.
         find_borders(lines, at, None).map_err(|_| strict)
     })
 }
 
-/// A line that says nothing, in the place of one that was read.
+/// Returns an empty line that replaces one that was read.
 pub(super) fn blank_line<'a>() -> TextLine<'a> {
     TextLine {
         text: b"",
@@ -81,7 +83,7 @@ pub(super) fn blank_line<'a>() -> TextLine<'a> {
     }
 }
 
-/// How many marks an opening line has.
+/// Counts the marks of an opening line. Returns `None` for any other line.
 pub(super) fn opening_marks(text: &[u8]) -> Option<usize> {
     let text = trim_end(text);
     [
@@ -104,7 +106,7 @@ fn is_end_line(text: &[u8], length: Option<usize>) -> bool {
     .any(|(mark, word)| matches_count(count_marks(text, *mark, word), length))
 }
 
-/// The wanted number of marks, or any.
+/// Returns true if the number of marks is the wanted one, or any number if none is wanted.
 fn matches_count(found: Option<usize>, wanted: Option<usize>) -> bool {
     found.is_some() && (wanted.is_none() || found == wanted)
 }
@@ -113,7 +115,8 @@ fn is_divider(text: &[u8], length: Option<usize>) -> bool {
     matches_count(count_marks(trim_end(text), b'=', b""), length)
 }
 
-/// Five to nine marks, then this word in any case, maybe with a colon.
+/// Counts five to nine marks that are followed by this word in any case, maybe with a colon. Returns `None`
+/// otherwise.
 fn count_marks(text: &[u8], mark: u8, word: &[u8]) -> Option<usize> {
     let count = text.iter().take_while(|byte| **byte == mark).count();
     let rest = text.get(count..)?;
@@ -124,7 +127,7 @@ fn count_marks(text: &[u8], mark: u8, word: &[u8]) -> Option<usize> {
     ((5..=9).contains(&count) && rest.eq_ignore_ascii_case(word)).then_some(count)
 }
 
-/// The divider and the end that marks of this length, or of any, give.
+/// Finds the divider and the end, for marks of this length or of any length.
 fn find_borders(
     lines: &[TextLine<'_>],
     start: usize,
@@ -150,9 +153,9 @@ fn find_borders(
     malformed("a search/replace block has no end: the answer may have been cut off")
 }
 
-/// The path on the fence or on the nearest line above that says something.
+/// Returns the path on the fence or on the nearest line above with text. Returns `None` if there is none.
 fn path_above(lines: &[TextLine<'_>], start: usize) -> Option<PathTitle> {
-    /// A path stands close to its block.
+    /// Number of lines above the block that are searched for its path.
     const REACH: usize = 4;
     for line in lines.get(..start)?.iter().rev().take(REACH) {
         if line.text.iter().all(u8::is_ascii_whitespace) {
@@ -178,8 +181,8 @@ fn only_fences(lines: &[TextLine<'_>], from: usize, to: usize) -> bool {
         .all(|line| line.text.iter().all(u8::is_ascii_whitespace) || parse_fence(line.text).is_some())
 }
 
-/// `:start_line:7`, maybe `:end_line:9`, and a rule below, as some agents write above the search text: the line, and
-/// where the text begins.
+/// Reads `:start_line:7`, maybe `:end_line:9`, and a rule below, as some agents write above the search text. Returns
+/// the stated line and where the search text begins.
 fn read_line_note(lines: &[TextLine<'_>], from: usize, to: usize) -> (StatedLines, usize) {
     let mut stated = StatedLines::default();
     let text = |at: usize| lines.get(at).filter(|_| at < to).map(|line| trim_end(line.text));
@@ -227,7 +230,8 @@ fn read_block<'a>(
     let mut edit = FileEdit::new(Dialect::SearchReplace);
     edit.old = HeaderName::Written(path.to_vec());
     edit.new = HeaderName::Written(path.to_vec());
-    // A rule of the file may stand where the divider does, and the divider be left out.
+    // A line of `=` in the file may have been read as the divider, and the real divider be missing. The lines below
+    // it are kept as a possible continuation that the file may confirm.
     let divider = lines
         .get(middle)
         .map(|line| line.text)

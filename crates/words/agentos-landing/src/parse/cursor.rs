@@ -1,21 +1,21 @@
-//! The answer line by line, with the margin that quoting or indentation put before a diff.
+//! Lines of an answer one by one, with the margin that quoting or indentation put before a diff.
 //!
 //! Owns: margins and fences. Never: knows a dialect.
 
 use crate::text::{LineEnding, TextLine, is_blank, trim_end};
 
-/// The lines of an answer.
+/// Position in the lines of an answer.
 #[derive(Debug)]
 pub(crate) struct LineCursor<'l, 'a> {
     lines: &'l [TextLine<'a>],
-    /// The next line.
+    /// Index of the next line.
     pub at: usize,
-    /// What stands before every line of the part being read.
+    /// Margin before every line of the part being read.
     pub margin: &'a [u8],
 }
 
 impl<'l, 'a> LineCursor<'l, 'a> {
-    /// At the start of the answer.
+    /// Creates a cursor at the first line.
     pub(crate) fn new(lines: &'l [TextLine<'a>]) -> Self {
         Self {
             lines,
@@ -24,24 +24,25 @@ impl<'l, 'a> LineCursor<'l, 'a> {
         }
     }
 
-    /// True at the end.
+    /// Returns true at the end of the answer.
     pub(crate) fn is_done(&self) -> bool {
         self.at >= self.lines.len()
     }
 
-    /// True when the last line has no line ending.
+    /// Returns true if the last line has no line ending.
     pub(crate) fn lacks_final_newline(&self) -> bool {
         self.lines
             .last()
             .is_some_and(|line| line.eol == LineEnding::Missing)
     }
 
-    /// Line `index` as it stands.
+    /// Returns line `index` as it is. Returns `None` past the end.
     pub(crate) fn raw_line(&self, index: usize) -> Option<&'a [u8]> {
         self.lines.get(index).map(|line| line.text)
     }
 
-    /// Line `index` without the margin. A blank line may have lost it; any other line without it is none.
+    /// Returns line `index` without the margin. Returns `None` past the end, or if the line has no margin; a blank
+    /// line may have lost its own.
     pub(crate) fn line(&self, index: usize) -> Option<&'a [u8]> {
         let text = self.raw_line(index)?;
         match text.strip_prefix(self.margin) {
@@ -53,7 +54,7 @@ impl<'l, 'a> LineCursor<'l, 'a> {
         }
     }
 
-    /// True when line `index` ends in carriage return and line feed.
+    /// Returns true if line `index` ends in carriage return and line feed.
     pub(crate) fn ends_in_cr(&self, index: usize) -> bool {
         self.lines
             .get(index)
@@ -61,7 +62,7 @@ impl<'l, 'a> LineCursor<'l, 'a> {
     }
 }
 
-/// Splits a line into what may be a margin (blanks and `>` marks of quoted mail) and the rest.
+/// Splits a line into its possible margin (blanks, and the `>` marks of quoted mail) and the rest.
 pub(crate) fn split_margin(text: &[u8]) -> (&[u8], &[u8]) {
     let end = text
         .iter()
@@ -70,18 +71,19 @@ pub(crate) fn split_margin(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at_checked(end).unwrap_or((b"", text))
 }
 
-/// A fence: how many marks, and what follows them.
+/// Fence line of Markdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CodeFence<'a> {
-    /// The mark, a backtick or a tilde.
+    /// Mark, a backtick or a tilde.
     pub mark: u8,
-    /// How many.
+    /// Number of marks.
     pub count: usize,
-    /// The rest of the line.
+    /// Rest of the line, such as a language.
     pub info: &'a [u8],
 }
 
-/// Reads a fence line: three or more backticks or tildes. An opening fence of backticks has none in its info.
+/// Parses a fence line: three or more backticks or tildes. Returns `None` for another line, and for backticks with a
+/// further backtick in the line, which is inline code.
 pub(crate) fn parse_fence(text: &[u8]) -> Option<CodeFence<'_>> {
     let mark = *text.first()?;
     if mark != b'`' && mark != b'~' {
@@ -96,7 +98,7 @@ pub(crate) fn parse_fence(text: &[u8]) -> Option<CodeFence<'_>> {
     })
 }
 
-/// True when `text` closes `open`.
+/// Returns true if `text` closes `open`.
 pub(crate) fn closes_fence(open: &CodeFence<'_>, text: &[u8]) -> bool {
     parse_fence(text)
         .is_some_and(|close| close.mark == open.mark && close.count >= open.count && close.info.is_empty())

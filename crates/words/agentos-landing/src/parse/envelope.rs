@@ -1,6 +1,6 @@
-//! The `*** Begin Patch` envelope: files that are added, updated, moved or deleted, hunks without numbers.
+//! Patch envelope, `*** Begin Patch`: files that are added, updated, moved or deleted, and hunks without numbers.
 //!
-//! Owns: the envelope. Never: takes the first of two places, as its other readers do.
+//! Owns: the envelope. Never: takes the first of two places, as other readers of this dialect do.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,9 @@ use crate::{Dialect, Refusal, RefusalCode};
 const BEGIN: &[u8] = b"*** Begin Patch";
 const END: &[u8] = b"*** End Patch";
 
-/// Reads every envelope, and takes its lines away from what other dialects may read.
+/// Reads every envelope and hides its lines from the other dialects.
+///
+/// # Errors Fails with `malformed` if an envelope was cut off or has a line that belongs to no file.
 pub(super) fn parse<'a>(
     lines: &mut [TextLine<'a>],
     owners: &[LineOwner],
@@ -27,7 +29,7 @@ pub(super) fn parse<'a>(
         in_diff = (in_diff && parse_fence(line).is_none()) || begins_diff(lines, at);
         let (margin, text) = split_margin(line);
         let begins = trim(text) == BEGIN;
-        // A file may have such a line, and a diff of it show it.
+        // A file may contain such a line, and a diff may show it as context.
         let context = in_diff && !margin.is_empty();
         let ours = matches!(owners.get(at), Some(LineOwner::Free | LineOwner::Envelope));
         if !ours || context || (!begins && file_line(text).is_none()) {
@@ -60,17 +62,17 @@ pub(super) fn parse<'a>(
     Ok(())
 }
 
-/// A line that begins an envelope, or a file of one.
+/// Returns true for a line that begins an envelope, or a file of one.
 pub(super) fn opens_envelope(text: &[u8]) -> bool {
     trim(text) == BEGIN || file_line(text).is_some()
 }
 
-/// The line that ends an envelope.
+/// Returns true for the line that ends an envelope.
 pub(super) fn closes_envelope(text: &[u8]) -> bool {
     trim(text) == END
 }
 
-/// An envelope behind a margin may be a quotation: beside edits in another dialect it is not read.
+/// Refuses an envelope behind a margin next to edits in another dialect: it may be a quotation.
 pub(super) fn check_margins(parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
     let other = |edit: &FileEdit<'_>| edit.dialect != Dialect::PatchEnvelope;
     let quoted = parsed.files.iter().any(|edit| edit.has_margin);
@@ -81,7 +83,7 @@ pub(super) fn check_margins(parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
     Err(Refusal::new(RefusalCode::Ambiguous, message).hint("give all of the change in one dialect"))
 }
 
-/// The answer ends in a changed line that has no line ending, or in an open fence, and no end line is expected.
+/// Refuses an answer without an end line that ends in a changed line without a line ending: it may have been cut off.
 fn check_cut(cursor: &LineCursor<'_, '_>, parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
     let last = parsed.files.last().and_then(|edit| edit.hunks().last());
     let changes = last
@@ -96,7 +98,7 @@ fn check_cut(cursor: &LineCursor<'_, '_>, parsed: &ParsedAnswer<'_>) -> Result<(
     Ok(())
 }
 
-/// The header of a unified diff.
+/// Returns true if the header of a unified diff begins here.
 fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
     let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
     starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
@@ -123,7 +125,7 @@ fn malformed(what: &str) -> Refusal {
     Refusal::new(RefusalCode::Malformed, what)
 }
 
-/// Reads up to the end line, or without a begin line up to a fence or the end.
+/// Reads up to the end line; without a begin line up to a fence or the end of the answer.
 fn read_envelope<'a>(
     cursor: &mut LineCursor<'_, 'a>,
     begun: bool,
@@ -152,7 +154,7 @@ fn read_envelope<'a>(
             cursor.at += 1;
             continue;
         }
-        // A closed fence: nothing was cut off, whether the end line is there or not.
+        // The fence is closed, so nothing was cut off, with or without the end line.
         let closes =
             parse_fence(line).is_some_and(|fence| fence.info.is_empty()) && parsed.files.len() > first;
         if closes || (!begun && parse_fence(line).is_some()) {
@@ -204,7 +206,7 @@ fn read_file<'a>(
     Ok(edit)
 }
 
-/// True for a line that ends the body of a file.
+/// Returns true for a line that ends the body of a file.
 fn ends_body(line: &[u8]) -> bool {
     line.starts_with(b"*** ") || parse_fence(line).is_some()
 }
@@ -278,7 +280,7 @@ fn read_hunks<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refu
     Ok(hunks)
 }
 
-/// Files a hunk away. A header line without a body is one more anchor of the next hunk.
+/// Ends a hunk and stores it. A header line without a body becomes an anchor of the next hunk.
 fn close_hunk<'a>(open: &mut Hunk<'a>, hunks: &mut Vec<Hunk<'a>>) {
     while open
         .lines
@@ -300,7 +302,8 @@ fn body_line<'a>(open: &mut Hunk<'a>, line: &'a [u8]) {
         Some((b' ', text)) => hunk_line(LineMark::Context, text),
         Some((b'+', text)) => hunk_line(LineMark::Add, text),
         Some((b'-', text)) => hunk_line(LineMark::Remove, text),
-        // An empty line without its blank: marked until it is known not to be a gap at the end.
+        // Empty line without its mark. `no_newline` marks it until it is known whether it is a gap at the end of the
+        // hunk.
         None => HunkLine {
             no_newline: true,
             ..hunk_line(LineMark::Context, line)

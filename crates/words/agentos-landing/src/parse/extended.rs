@@ -1,13 +1,13 @@
 //! Git's extended header lines: modes, renames, copies and blob ids.
 //!
-//! Owns: reading one such line. Never: takes one that says another thing than the line before it said.
+//! Owns: reading one such line. Never: accepts a line that contradicts the one before it.
 
 use super::model::GitHeaders;
 use super::name::plain_name;
 use crate::text::trim;
 use crate::{Refusal, RefusalCode};
 
-/// The lines say something by themselves: without a hunk they are an edit.
+/// Returns true if the header lines are an edit by themselves, without a hunk.
 pub(super) fn says_something(extended: &GitHeaders) -> bool {
     extended.new_file.is_some()
         || extended.deleted.is_some()
@@ -16,7 +16,7 @@ pub(super) fn says_something(extended: &GitHeaders) -> bool {
         || extended.binary
 }
 
-/// Reads a line; false when it is none of these.
+/// Reads a header line. Returns false if it is none of these.
 pub(super) fn extended_line(extended: &mut GitHeaders, line: &[u8]) -> Result<bool, Refusal> {
     let text = |rest: &[u8]| String::from_utf8_lossy(trim(rest)).into_owned();
     let name = |rest: &[u8]| {
@@ -48,7 +48,7 @@ pub(super) fn extended_line(extended: &mut GitHeaders, line: &[u8]) -> Result<bo
     Ok(true)
 }
 
-/// A header says each thing once, or the same thing again.
+/// Sets a value. Fails if the header stated another one before.
 fn set_once<T: PartialEq>(slot: &mut Option<T>, value: T) -> Result<(), Refusal> {
     if slot.as_ref().is_some_and(|old| *old != value) {
         return Err(Refusal::new(

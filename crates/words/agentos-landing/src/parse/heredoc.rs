@@ -1,4 +1,4 @@
-//! Shell commands that carry an edit in a here-document: a patch for a program, or a file's whole text.
+//! Shell scripts that contain an edit in a here-document: a patch for a program, or the whole text of a file.
 //!
 //! Owns: `<<'EOF'` up to its end. Never: runs anything, or takes one command out of a script that does more.
 
@@ -11,14 +11,14 @@ use crate::budget::WorkBudget;
 use crate::text::{LineEnding, TextLine, trim};
 use crate::{Dialect, Refusal, RefusalCode};
 
-/// The lines of an answer that are commands which apply patch files.
+/// Lines of an answer that are commands which apply patch files.
 #[derive(Debug)]
 pub(super) struct ApplyCommands<'a> {
     lines: Vec<&'a [u8]>,
 }
 
 impl<'a> ApplyCommands<'a> {
-    /// Finds them.
+    /// Finds these commands.
     pub(super) fn find_in(lines: &[TextLine<'a>]) -> Self {
         const APPLY: [&[u8]; 4] = [b"git apply", b"git am", b"patch -", b"patch <"];
         let applies = |text: &&[u8]| {
@@ -29,7 +29,7 @@ impl<'a> ApplyCommands<'a> {
         }
     }
 
-    /// One of them applies this patch file.
+    /// Returns true if one of the commands applies this patch file.
     pub(super) fn applies(&self, path: &[u8], budget: &mut WorkBudget) -> Result<bool, Refusal> {
         for line in &self.lines {
             budget.spend(line.len())?;
@@ -45,7 +45,7 @@ fn contains_word(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
 }
 
-/// Takes the shell away around each patch. Scripts that do anything else stay as they are.
+/// Removes the shell commands around each patch. Scripts that do anything else stay as they are.
 pub(super) fn unwrap_patches(
     lines: &mut [TextLine<'_>],
     owners: &[LineOwner],
@@ -81,7 +81,7 @@ pub(super) fn patch_file_refusal(path: &[u8]) -> Refusal {
     )
 }
 
-/// The lines of the files that the script in the fence at `open` writes.
+/// Returns the lines of the files that the script in the fence at `open` writes.
 pub(super) fn written_bodies(lines: &[TextLine<'_>], open: usize, close: usize) -> Vec<(usize, usize)> {
     let shell = lines
         .get(open)
@@ -96,7 +96,8 @@ pub(super) fn written_bodies(lines: &[TextLine<'_>], open: usize, close: usize) 
         .collect()
 }
 
-/// Reads the files that scripts write, where the answer has no other edits: else they may be examples.
+/// Reads the files that scripts write. Called only if the answer has no other edits, since they may be examples
+/// otherwise.
 pub(crate) fn read_files<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) {
     for block in read_scripts(lines) {
         for document in &block.documents {
@@ -108,7 +109,7 @@ pub(crate) fn read_files<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'
     }
 }
 
-/// A shell command writes a file, in a script that is not read.
+/// Returns true if a shell command writes a file in a script that cannot be read.
 pub(crate) fn has_unread_script(lines: &[TextLine<'_>]) -> bool {
     shell_blocks(lines).any(|(open, close)| {
         let mut body = lines.get(open + 1..close).unwrap_or_default().iter();
@@ -116,20 +117,20 @@ pub(crate) fn has_unread_script(lines: &[TextLine<'_>]) -> bool {
     })
 }
 
-/// `cat > file <<EOF`, `tee file <<EOF`.
+/// Returns true for `cat > file <<EOF` and `tee file <<EOF`.
 fn writes_file(text: &[u8]) -> bool {
     let redirects = text.starts_with(b"tee ") || (text.starts_with(b"cat ") && text.contains(&b'>'));
     redirects && text.windows(2).any(|pair| pair == b"<<")
 }
 
-/// A block of shell commands, with its fences.
+/// Block of shell commands with its fences.
 struct ShellScript {
     open: usize,
     close: usize,
     documents: Vec<HereDocument>,
 }
 
-/// Where each block of shell commands begins and ends.
+/// Returns where each block of shell commands begins and ends.
 fn shell_blocks<'l>(lines: &'l [TextLine<'_>]) -> impl Iterator<Item = (usize, usize)> + 'l {
     let mut at = 0;
     let fences = std::iter::from_fn(move || {
@@ -156,12 +157,12 @@ fn read_scripts(lines: &[TextLine<'_>]) -> Vec<ShellScript> {
     shell_blocks(lines).filter_map(read).collect()
 }
 
-/// A here-document: its body, and the file it writes, if that is what it does.
+/// Here-document: its body, and the file that it writes. The file is `None` if it holds a patch.
 struct HereDocument {
     from: usize,
     to: usize,
     file: Option<Vec<u8>>,
-    /// The file it writes, where that is a patch.
+    /// File that it writes, if its text is a patch. `None` otherwise.
     patch: Option<Vec<u8>>,
 }
 
@@ -169,7 +170,8 @@ fn is_shell(info: &[u8]) -> bool {
     [b"bash".as_slice(), b"sh", b"shell", b"zsh"].contains(&info)
 }
 
-/// The documents of a script that does nothing but write and apply them.
+/// Returns the documents of a script that only writes and applies them. Returns `None` for a script with any other
+/// command.
 fn read_script(lines: &[TextLine<'_>], from: usize, to: usize) -> Option<Vec<HereDocument>> {
     const HARMLESS: [&[u8]; 6] = [
         b"#",
@@ -213,8 +215,8 @@ fn read_script(lines: &[TextLine<'_>], from: usize, to: usize) -> Option<Vec<Her
     (!documents.is_empty()).then_some(documents)
 }
 
-/// The command without its here-document, and the quoted word that ends it. An unquoted word lets the shell change
-/// the text.
+/// Returns the command without its here-document, and the quoted word that ends it. Returns `None` for an unquoted
+/// word, with which the shell may change the text.
 fn split_opener(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let at = text.windows(2).position(|pair| pair == b"<<")?;
     let (before, rest) = (text.get(..at)?, trim(text.get(at + 2..)?));
@@ -225,7 +227,7 @@ fn split_opener(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     Some(([before, rest.get(end + 1..)?].concat(), word))
 }
 
-/// The file that `cat > file` or `tee file` writes.
+/// Returns the file that `cat > file` or `tee file` writes. Returns `None` for any other command.
 fn written_path(command: &[u8]) -> Option<Vec<u8>> {
     let text = String::from_utf8_lossy(command).into_owned();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -244,7 +246,7 @@ fn begins_edit(line: &[u8]) -> bool {
         .any(|start| line.starts_with(start))
 }
 
-/// Leaves of the block nothing but its patches, each in a fence of its own.
+/// Reduces the block to its patches, each in a fence of its own.
 fn leave_patches(lines: &mut [TextLine<'_>], script: &ShellScript) {
     let mut at = script.open;
     for document in &script.documents {

@@ -1,7 +1,17 @@
 //! One hunk of a unified diff: its header, and where its body ends.
 //!
-//! Owns: counts against structure. Where the two disagree the structure decides, because what a reader sees
-//! is what counts; a count decides only what no reader would take for the hunk. Never: drops an edit.
+//! Owns: counts against structure. Never: drops an edit.
+//!
+//! A hunk ends where its header's counts are reached, or where its lines stop looking like a body. Models count
+//! wrong, so these two often disagree. The structure decides, because a person who reviews the diff sees the
+//! structure and not the counts. The counts decide only about lines that no reader would take for the hunk, such as
+//! empty lines and prose below it.
+//!
+//! | counts | structure | body ends |
+//! |---|---|---|
+//! | reached, and a header, a fence or nothing follows | anything | at the counts: `--- a/x` inside is a removed line |
+//! | reached, then only empty lines or prose | goes on | at the counts |
+//! | reached earlier or never | ends | at the structure, without trailing empty lines; `wrong-count` is reported |
 
 use std::borrow::Cow;
 
@@ -10,7 +20,8 @@ use super::model::{HeaderName, Hunk, HunkLine, LineMark, StatedLines, new_repair
 use super::name::{header_name, same_file};
 use crate::text::{trim, trim_end};
 
-/// Reads `@@ -1,3 +1,4 @@ section` in any state of health.
+/// Parses `@@ -1,3 +1,4 @@ section` in any state of health. Returns the numbers and the text behind them. Returns
+/// `None` if the line does not begin with `@@`.
 pub(crate) fn parse_header(line: &[u8]) -> Option<(StatedLines, &[u8])> {
     let rest = line.strip_prefix(b"@@")?;
     let rest = rest.strip_prefix(b"@").unwrap_or(rest);
@@ -20,7 +31,7 @@ pub(crate) fn parse_header(line: &[u8]) -> Option<(StatedLines, &[u8])> {
     Some((stated, trim(section)))
 }
 
-/// Splits at the closing `@@`.
+/// Splits at the closing `@@`. The numbers are `None` if there is no closing mark.
 fn split_at_marks(rest: &[u8]) -> (Option<&[u8]>, &[u8]) {
     match rest.windows(2).position(|pair| pair == b"@@") {
         Some(at) => (rest.get(..at), rest.get(at + 2..).unwrap_or_default()),
@@ -54,14 +65,14 @@ fn parse_number(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The lines of a body, by what they mean.
+/// Line of a body, by its meaning.
 enum BodyLine<'a> {
     Marked(LineMark, &'a [u8]),
-    /// An empty line: blank context whose leading blank got lost, or the end.
+    /// Empty line: blank context whose mark got lost, or the end.
     Empty,
     /// `\ No newline at end of file`.
     NoNewline,
-    /// No mark in front.
+    /// Line without a mark.
     Unmarked(&'a [u8]),
 }
 
@@ -76,8 +87,8 @@ fn classify_line(line: &[u8]) -> BodyLine<'_> {
     }
 }
 
-/// `\ No newline at end of file`, in any language, as git tells it: by the blank and the length. Other lines that begin
-/// so are text, as TeX has it.
+/// Returns true for `\ No newline at end of file` in any language, recognised as git does it: by the blank and the
+/// length. Other lines with a backslash are text, as in TeX.
 fn is_no_newline(line: &[u8]) -> bool {
     const SHORTEST: usize = 12;
     let Some(rest) = line.strip_prefix(b"\\") else {
@@ -89,7 +100,7 @@ fn is_no_newline(line: &[u8]) -> bool {
     english || (rest.starts_with(b" ") && line.len() >= SHORTEST)
 }
 
-/// How many lines a body has, counted as it is read.
+/// Numbers of old and new lines, counted as a body is read.
 #[derive(Clone, Copy, Default)]
 struct LineCount {
     old: u64,
@@ -110,18 +121,19 @@ impl LineCount {
     }
 }
 
-/// What is known about the text around a hunk.
+/// Facts about the text around a hunk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HunkSurroundings {
-    /// It stands in a fence: there is no prose.
+    /// True if the hunk is in a fence: there is no prose.
     pub in_fence: bool,
-    /// Its file began with a `diff --git` line, so the next one does, too: names in a body are body lines.
+    /// True if its file began with a `diff --git` line. The next file does so, too, so names in the body are lines of
+    /// the body.
     pub after_git_line: bool,
-    /// Its header line ends in a carriage return: that came with the crlf_transport, and those of the body mean nothing.
+    /// True if its header line ends in a carriage return: transport added it, and those of the body mean nothing.
     pub crlf_transport: bool,
 }
 
-/// Reads the body after the header line `cursor.at - 1` and moves past it.
+/// Reads the body below the header line `cursor.at - 1` and moves past it.
 pub(crate) fn read_body<'a>(
     cursor: &mut LineCursor<'_, 'a>,
     stated: StatedLines,
@@ -147,6 +159,8 @@ pub(crate) fn read_body<'a>(
         ));
     }
     let signed = |line: &[u8]| is_signature(cursor, end, line);
+    // A removed line `-` and a mail signature look alike. The signature is assumed, and the line is kept as a
+    // possible continuation that the file may confirm.
     if full != Some(cut) && cursor.line(end).is_some_and(signed) {
         hunk.continuation.push(Cow::Borrowed(b"-"));
     }
@@ -194,7 +208,8 @@ fn push_line<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
     });
 }
 
-/// Where the structure ends the body, and where the stated counts do, if they do anywhere before.
+/// Returns the end of the body by structure, and by the stated counts. The second is `None` if the counts are not
+/// reached.
 fn body_extent(
     cursor: &LineCursor<'_, '_>,
     stated: StatedLines,
@@ -227,10 +242,10 @@ fn body_extent(
     (index, full)
 }
 
-/// Where the counts alone end the body: every line up to there has a mark, and what follows begins another part.
-/// Work ends at the next `@@`, which no body line begins with.
+/// Returns the end of the body by the counts alone: every line up to there has a mark, and another part begins there.
+/// Returns `None` otherwise. The search ends at the next `@@`, which no body line begins with.
 fn counted_end(cursor: &LineCursor<'_, '_>, stated: StatedLines, around: HunkSurroundings) -> Option<usize> {
-    // Without counts there is no such end, and looking for it for each of many headers would take long.
+    // Without counts there is no such end, and to search for it below each of many headers takes quadratic time.
     let (Some(_), Some(_)) = (stated.old_count, stated.new_count) else {
         return None;
     };
@@ -258,8 +273,8 @@ fn counted_end(cursor: &LineCursor<'_, '_>, stated: StatedLines, around: HunkSur
     clean.then_some(index)
 }
 
-/// The last two counted lines are names, and a hunk follows: then the counts are two too many, and this is the
-/// header of the next file.
+/// Returns true if the last two counted lines are names and a hunk follows: the counts are two too high, and these
+/// lines are the header of the next file.
 fn header_at_end(cursor: &LineCursor<'_, '_>, index: usize, end: usize) -> bool {
     index + 2 == end
         && cursor.line(end).is_some_and(|line| line.starts_with(b"@@"))
@@ -270,7 +285,7 @@ fn counts_reached(count: LineCount, stated: StatedLines) -> bool {
     stated.old_count == Some(count.old) && stated.new_count == Some(count.new)
 }
 
-/// True when this line is no longer part of a body.
+/// Returns true if this line is no longer part of a body.
 fn ends_body(
     cursor: &LineCursor<'_, '_>,
     index: usize,
@@ -291,12 +306,13 @@ fn ends_body(
     }
 }
 
-/// Prose stands below an empty line. A line right below the body belongs to it, and lost its mark.
+/// Returns true if prose begins at this line: an empty line is above it. A line right below the body belongs to it
+/// and lost its mark.
 fn begins_prose(cursor: &LineCursor<'_, '_>, index: usize) -> bool {
     index == cursor.at || cursor.line(index - 1).is_none_or(|above| trim(above).is_empty())
 }
 
-/// Lines that begin or belong to another part of the answer.
+/// Returns true for a line that begins or belongs to another part of the answer.
 fn is_header(line: &[u8]) -> bool {
     const STARTS: [&[u8]; 14] = [
         b"diff --git ",
@@ -317,7 +333,8 @@ fn is_header(line: &[u8]) -> bool {
     STARTS.iter().any(|start| line.starts_with(start))
 }
 
-/// `--- x` and `+++ y` inside a body are a removed and an added line, unless they are plainly a header.
+/// Returns true if `--- x` and `+++ y` inside a body are plainly a header. Otherwise they are a removed and an added
+/// line.
 pub(crate) fn begins_file(cursor: &LineCursor<'_, '_>, index: usize) -> bool {
     let Some((old, new)) = header_names(cursor, index) else {
         return false;
@@ -328,7 +345,7 @@ pub(crate) fn begins_file(cursor: &LineCursor<'_, '_>, index: usize) -> bool {
         || (one_file(&old, &new) && (path || old == HeaderName::Nothing || new == HeaderName::Nothing))
 }
 
-/// The two names of a header that begins here.
+/// Returns the two names of a header that begins here. Returns `None` if none does.
 fn header_names(cursor: &LineCursor<'_, '_>, index: usize) -> Option<(HeaderName, HeaderName)> {
     let old = cursor.line(index)?.strip_prefix(b"--- ").and_then(header_name)?;
     let new = cursor
@@ -338,7 +355,7 @@ fn header_names(cursor: &LineCursor<'_, '_>, index: usize) -> Option<(HeaderName
     (old != HeaderName::Unstated && new != HeaderName::Unstated).then_some((old, new))
 }
 
-/// Both names are of one file.
+/// Returns true if both names are of one file.
 fn one_file(old: &HeaderName, new: &HeaderName) -> bool {
     match (old, new) {
         (HeaderName::Nothing, HeaderName::Written(_)) | (HeaderName::Written(_), HeaderName::Nothing) => true,
@@ -349,7 +366,7 @@ fn one_file(old: &HeaderName, new: &HeaderName) -> bool {
     }
 }
 
-/// The `-- ` line that ends a mail made by `git format-patch`.
+/// Returns true for the `-- ` line that ends a mail of `git format-patch`.
 fn is_signature(cursor: &LineCursor<'_, '_>, index: usize, line: &[u8]) -> bool {
     if trim_end(line) != b"--" {
         return false;
@@ -360,7 +377,7 @@ fn is_signature(cursor: &LineCursor<'_, '_>, index: usize, line: &[u8]) -> bool 
     }
 }
 
-/// After the counts are full: nothing but empty lines and prose follows. In a fence there is no prose.
+/// Returns true if only empty lines and prose follow after the counts are reached. In a fence there is no prose.
 fn rest_is_prose(cursor: &LineCursor<'_, '_>, full: usize, end: usize, in_fence: bool) -> bool {
     let rest = || (full..end).filter_map(|index| cursor.line(index));
     if rest().all(<[u8]>::is_empty) {
@@ -371,13 +388,13 @@ fn rest_is_prose(cursor: &LineCursor<'_, '_>, full: usize, end: usize, in_fence:
         && rest().all(|line| line.is_empty() || is_bullet(line))
 }
 
-/// `- a sentence`, as in a Markdown list.
+/// Returns true for `- a sentence`, as in a Markdown list.
 pub(crate) fn is_bullet(line: &[u8]) -> bool {
     matches!(line, [b'-' | b'+', b' ', next, ..] if !next.is_ascii_whitespace())
 }
 
-/// Empty lines at the end of a body are more often a gap in the text than context; context only narrows the
-/// place, so leaving them out is safe.
+/// Leaves out empty lines at the end of a body. They are more often a gap in the text than context, and context only
+/// narrows the place, so this is safe.
 fn without_trailing_empty(cursor: &LineCursor<'_, '_>, start: usize, end: usize) -> usize {
     let mut end = end;
     while end > start && cursor.line(end - 1).is_some_and(<[u8]>::is_empty) {

@@ -1,6 +1,6 @@
 //! JSON edits: `{"edits":[{"path","search","replace"}]}`, as the whole answer or in a fence.
 //!
-//! Owns: the shape, whose schema is published. Never: accepts a field it does not know.
+//! Owns: the shape, whose schema is published. Never: accepts a field that it does not know.
 
 use std::borrow::Cow;
 
@@ -14,27 +14,29 @@ use super::pair::pair_lines;
 use crate::text::{LineEnding, TextLine, is_blank, split_lines};
 use crate::{Dialect, Refusal, RefusalCode};
 
-/// One edit: a text of the file and what takes its place.
+/// Edit: a text of the file and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JsonEdit {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// Text that stands in the file exactly once; empty for a new file.
+    /// Text that occurs in the file exactly once; empty for a new file.
     pub search: String,
-    /// What takes its place.
+    /// Text that replaces it.
     pub replace: String,
 }
 
-/// An answer in JSON.
+/// Answer in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JsonEdits {
-    /// The edits, in any order.
+    /// Edits, in any order.
     pub edits: Vec<JsonEdit>,
 }
 
-/// Reads the answer if it is JSON as a whole, and every fence that is.
+/// Reads the answer if it is JSON as a whole, and every fence that is JSON.
+///
+/// # Errors Fails with `malformed` if the edits are not valid JSON of this shape.
 pub(super) fn parse<'a>(
     all: &mut [TextLine<'a>],
     owners: &[LineOwner],
@@ -80,7 +82,7 @@ fn is_json(info: &[u8]) -> bool {
         .any(|kind| info.eq_ignore_ascii_case(kind))
 }
 
-/// Reads the objects that begin here. What has no `edits` is none of ours.
+/// Reads the objects that begin here. JSON without `edits` is not ours and stays.
 fn read_object<'a>(
     all: &mut [TextLine<'a>],
     from: usize,
@@ -122,7 +124,8 @@ fn read_object<'a>(
     Ok(())
 }
 
-/// Objects one after the other, and how many lines they take. What follows them on lines of its own is left to others.
+/// Reads consecutive objects, and counts the lines they take. Text below them, on lines of its own, is left to the
+/// other dialects. Returns `None` if the text does not begin with such objects.
 fn read_several(text: &[u8]) -> Option<(Vec<JsonEdits>, usize)> {
     let mut stream = serde_json::Deserializer::from_slice(text).into_iter::<JsonEdits>();
     let mut answers = Vec::new();
@@ -138,8 +141,8 @@ fn read_several(text: &[u8]) -> Option<(Vec<JsonEdits>, usize)> {
     (whole && !answers.is_empty()).then(|| (answers, split_lines(read).len()))
 }
 
-/// JSON as models write it by hand: line ends and tabs stand in strings as they are, and a comma after the last
-/// of a list. Both can be read in one way only.
+/// Repairs JSON that a model wrote by hand: raw line ends and tabs in strings, and a comma after the last element.
+/// Both can be read in one way only.
 fn repair_json(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
@@ -167,7 +170,7 @@ fn repair_json(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// An object of edits begins here.
+/// Returns true if an object of edits begins here.
 pub(super) fn begins_edits(all: &[TextLine<'_>], at: usize) -> bool {
     let rest = |index: usize| {
         all.get(index)
@@ -179,7 +182,7 @@ pub(super) fn begins_edits(all: &[TextLine<'_>], at: usize) -> bool {
     rest(at).starts_with(b"{") && next.starts_with(b"\"edits\"")
 }
 
-/// A block that is read as edits, or refused as such.
+/// Returns true if a block is read as edits, or refused as such.
 pub(super) fn is_edits_block(open: &CodeFence<'_>, body: &[TextLine<'_>]) -> bool {
     let mut said = body
         .iter()
@@ -189,7 +192,7 @@ pub(super) fn is_edits_block(open: &CodeFence<'_>, body: &[TextLine<'_>]) -> boo
     is_json(open.info) && said.next().is_some_and(|line| line.starts_with(b"{")) && body.iter().any(named)
 }
 
-/// Edits can be read here.
+/// Returns true if edits can be read from these lines.
 pub(super) fn has_edits(body: &[TextLine<'_>]) -> bool {
     let mut text = Vec::new();
     for line in body {
@@ -202,7 +205,8 @@ pub(super) fn has_edits(body: &[TextLine<'_>]) -> bool {
         .is_some_and(|(answers, _)| answers.iter().any(|answer| !answer.edits.is_empty()))
 }
 
-/// The lines of an object that stands between prose: from the line that begins it to the last one that ends one.
+/// Returns the lines of an object between prose: from the line that begins it to the last one that ends in a bracket.
+/// Returns `None` if there is none, or if a fence is above it.
 fn between_prose(all: &[TextLine<'_>], owners: &[LineOwner]) -> Option<(usize, usize)> {
     let free = |at: &usize| owners.get(*at) == Some(&LineOwner::Free);
     let from = (0..all.len()).find(|at| free(at) && begins_edits(all, *at))?;

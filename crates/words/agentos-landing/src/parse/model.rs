@@ -1,4 +1,4 @@
-//! What every dialect is parsed into: files with hunks, as written, before anything is looked up.
+//! Shapes that every dialect is parsed into: files with hunks, as written, before anything is looked up.
 //!
 //! Owns: the shapes. Never: knows the base.
 
@@ -6,32 +6,32 @@ use std::borrow::Cow;
 
 use crate::{Dialect, Repair};
 
-/// What a hunk line does.
+/// Mark of a hunk line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum LineMark {
-    /// Stays.
+    /// The line stays.
     Context,
-    /// Goes.
+    /// The line is removed.
     Remove,
-    /// Comes.
+    /// The line is added.
     Add,
 }
 
-/// One line of a hunk.
+/// Line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HunkLine<'a> {
-    /// What it does.
+    /// Mark of the line.
     pub mark: LineMark,
-    /// The text without line ending.
+    /// Text without the line ending.
     pub text: Cow<'a, [u8]>,
-    /// The answer had a carriage return before the line feed.
+    /// True if the answer has a carriage return before the line feed.
     pub cr: bool,
-    /// Followed by `\ No newline at end of file`.
+    /// True if `\ No newline at end of file` follows.
     pub no_newline: bool,
 }
 
 impl HunkLine<'_> {
-    /// True for a line the base must have.
+    /// Returns true for a line that the base must have.
     pub(crate) fn is_old(&self) -> bool {
         match self.mark {
             LineMark::Context | LineMark::Remove => true,
@@ -39,7 +39,7 @@ impl HunkLine<'_> {
         }
     }
 
-    /// True for a line the result has.
+    /// Returns true for a line that the result has.
     pub(crate) fn is_new(&self) -> bool {
         match self.mark {
             LineMark::Context | LineMark::Add => true,
@@ -48,30 +48,30 @@ impl HunkLine<'_> {
     }
 }
 
-/// Numbers of a hunk header, as far as they are given.
+/// Numbers of a hunk header. Each is `None` if the header does not state it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct StatedLines {
-    /// First old line; 1 is the first.
+    /// First old line; 1 is the first of the file.
     pub old_start: Option<u64>,
-    /// Old lines.
+    /// Number of old lines.
     pub old_count: Option<u64>,
-    /// First new line.
+    /// First new line; 1 is the first of the file.
     pub new_start: Option<u64>,
-    /// New lines.
+    /// Number of new lines.
     pub new_count: Option<u64>,
 }
 
-/// A search text and its replacement.
+/// Search text and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TextReplacement<'a> {
-    /// What stands in the file, maybe as a part of a line.
+    /// Text that the file has, maybe as a part of a line.
     pub search: Cow<'a, [u8]>,
-    /// What takes its place.
+    /// Text that replaces it.
     pub replace: Cow<'a, [u8]>,
 }
 
-/// Which part of an answer a hunk stands in. It says nothing of what the hunk does: hunks that say the same are equal,
-/// whichever parts they stand in.
+/// Number of the part of an answer that a hunk is in. All numbers are equal to each other, so that hunks with the
+/// same text are equal in whichever part they are.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PartNumber(pub usize);
 
@@ -83,50 +83,51 @@ impl PartialEq for PartNumber {
 
 impl Eq for PartNumber {}
 
-/// One hunk, or one search/replace pair.
+/// Hunk of a diff, or one search/replace pair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hunk<'a> {
-    /// Where it says it goes.
+    /// Numbers of its header.
     pub stated: StatedLines,
-    /// Its lines.
+    /// Lines of the hunk.
     pub lines: Vec<HunkLine<'a>>,
-    /// Lines that must stand somewhere above it, outermost first.
+    /// Lines that must be above it in the file, outermost first.
     pub anchors: Vec<Cow<'a, [u8]>>,
-    /// What a unified diff writes behind the second `@@`: a line above it, as its writer believes. It may be cut.
+    /// Heading that a unified diff writes behind the second `@@`: a line above the hunk, as its author believes. It
+    /// may be cut off. `None` if there is none.
     pub section: Option<Cow<'a, [u8]>>,
-    /// What its last line was taken for something else, it would go on with: a `--` that signs a mail or takes a
-    /// line away, a divider that may be a rule of the file, and what follows.
+    /// Lines that continue the hunk if the line that ended it was misread: a `--` that signs a mail or removes a
+    /// line, or a divider that may be a rule of the file, with the lines below it.
     pub continuation: Vec<Cow<'a, [u8]>>,
-    /// It says that it ends at the end of the file.
+    /// True if the hunk states that it ends at the end of the file.
     pub at_end: bool,
-    /// Its dialect has a mark in front of each line, which can get lost or take a blank's place.
+    /// True if its dialect has a mark before each line, which can get lost or replace a blank.
     pub marked: bool,
-    /// The same edit as text, where it may also be a part of a line.
+    /// The edit as text, if it may also be a part of a line. `None` in dialects of whole lines.
     pub inline: Option<TextReplacement<'a>>,
-    /// What was repaired while reading.
+    /// Repairs made while reading.
     pub repairs: Vec<Repair>,
-    /// The part of the answer it stands in.
+    /// Part of the answer that the hunk is in.
     pub part: PartNumber,
 }
 
-/// A name in a header.
+/// Name in a header.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum HeaderName {
-    /// No name is given.
+    /// The header gives no name.
     #[default]
     Unstated,
-    /// `/dev/null`.
+    /// `/dev/null`, for the side on which the file does not exist.
     Nothing,
-    /// A name, unquoted, prefix and all.
+    /// Name without its quotes, with its prefix.
     Written(Vec<u8>),
 }
 
-/// What a file's part of the answer holds.
+/// Content of one file's part of the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EditBody<'a> {
-    /// Edits to be located.
+    /// Edits that need a place.
     Hunks(Vec<Hunk<'a>>),
-    /// The whole new text.
+    /// Whole new text.
     Whole(Vec<HunkLine<'a>>),
 }
 
@@ -136,10 +137,10 @@ impl Default for EditBody<'_> {
     }
 }
 
-/// Git's extended header lines.
+/// Git's extended header lines. Each is `None` if the header does not have it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct GitHeaders {
-    /// The rest of the `diff --git` line.
+    /// Rest of the `diff --git` line.
     pub git_line: Option<Vec<u8>>,
     /// `new file mode`.
     pub new_file: Option<String>,
@@ -149,45 +150,45 @@ pub(crate) struct GitHeaders {
     pub old_mode: Option<String>,
     /// `new mode`.
     pub new_mode: Option<String>,
-    /// The mode on the `index` line.
+    /// Mode on the `index` line.
     pub index_mode: Option<String>,
-    /// The two ids of the `index` line.
+    /// Two ids of the `index` line.
     pub index: Option<(String, String)>,
     /// `rename from`, `copy from`.
     pub from: Option<Vec<u8>>,
     /// `rename to`, `copy to`.
     pub to: Option<Vec<u8>>,
-    /// It is a copy: the source stays.
+    /// True for a copy: the source stays.
     pub copy: bool,
-    /// `GIT binary patch` or `Binary files differ`.
+    /// True for `GIT binary patch` or `Binary files differ`.
     pub binary: bool,
 }
 
-/// One file's part of an answer, as written.
+/// Part of an answer about one file, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileEdit<'a> {
-    /// The dialect.
+    /// Dialect of the part.
     pub dialect: Dialect,
-    /// The old name.
+    /// Old name.
     pub old: HeaderName,
-    /// The new name.
+    /// New name.
     pub new: HeaderName,
-    /// Git's header lines.
+    /// Git's extended header lines.
     pub extended: GitHeaders,
-    /// The edits.
+    /// Edits of the part.
     pub body: EditBody<'a>,
-    /// The dialect itself says that the file is deleted, without showing its lines.
+    /// True if the dialect itself states that the file is deleted, without showing its lines.
     pub delete: bool,
-    /// The dialect itself says that the file is new.
+    /// True if the dialect itself states that the file is new.
     pub create: bool,
-    /// Blanks or quote marks stand before its lines.
+    /// True if blanks or quote marks are before its lines.
     pub has_margin: bool,
-    /// What was repaired while reading.
+    /// Repairs made while reading.
     pub repairs: Vec<Repair>,
 }
 
 impl<'a> FileEdit<'a> {
-    /// An edit without names or hunks.
+    /// Creates an edit without names or hunks.
     pub(crate) fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
@@ -202,7 +203,7 @@ impl<'a> FileEdit<'a> {
         }
     }
 
-    /// The hunks; none for a whole file.
+    /// Returns the hunks; empty for a whole file.
     pub(crate) fn hunks(&self) -> &[Hunk<'a>] {
         match &self.body {
             EditBody::Hunks(hunks) => hunks,
@@ -211,38 +212,38 @@ impl<'a> FileEdit<'a> {
     }
 }
 
-/// An answer, read.
+/// Parsed answer.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedAnswer<'a> {
-    /// File by file, in the answer's order.
+    /// Parts of the answer, in its order.
     pub files: Vec<FileEdit<'a>>,
-    /// What was set aside.
+    /// Notes about text that was skipped.
     pub notes: Vec<String>,
-    /// Blocks among it that may be files.
+    /// Skipped blocks that may be files.
     pub asides: Vec<SkippedBlock>,
 }
 
-/// A block that no edit was read from, and the path that stands with it.
+/// Block that no edit was read from, and the path next to it.
 #[derive(Debug)]
 pub(crate) struct SkippedBlock {
-    /// The path as written.
+    /// Path as written.
     pub path: Vec<u8>,
-    /// Where it stands.
+    /// Place of the path.
     pub place: SkippedPathPlace,
 }
 
-/// Where the path of a block that was set aside stands.
+/// Place of the path of a skipped block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SkippedPathPlace {
-    /// In a sentence above.
+    /// In a sentence above the block.
     InSentence,
-    /// Alone on the line above, if that is a path.
+    /// Alone on the line above the block, if that line is a path.
     LineAbove,
-    /// Alone in its first line, as a comment.
+    /// Alone in the first line of the block, as a comment.
     FirstLine,
 }
 
-/// A repair with a stable name.
+/// Creates a repair with a stable name.
 pub(crate) fn new_repair(kind: &str, detail: impl Into<String>) -> Repair {
     Repair {
         kind: kind.to_owned(),

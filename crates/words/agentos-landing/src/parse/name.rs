@@ -1,11 +1,11 @@
 //! Names in headers: git's quoting, timestamps, and the two names of a `diff --git` line.
 //!
-//! Owns: reading a name. Never: decides if it may be touched.
+//! Owns: reading a name. Never: decides if it may be changed.
 
 use super::model::HeaderName;
 use crate::text::{is_blank, trim, trim_end};
 
-/// Reads what stands after `--- ` or `+++ `.
+/// Reads the name after `--- ` or `+++ `. Returns `None` if its quoting is broken.
 pub(crate) fn header_name(rest: &[u8]) -> Option<HeaderName> {
     let rest = trim_end(rest);
     let name = if rest.first() == Some(&b'"') {
@@ -21,7 +21,8 @@ pub(crate) fn header_name(rest: &[u8]) -> Option<HeaderName> {
     })
 }
 
-/// Reads a name that stands alone, as after `rename from `.
+/// Reads a name that is alone on the rest of a line, as after `rename from `. Returns `None` if its quoting is
+/// broken.
 pub(crate) fn plain_name(rest: &[u8]) -> Option<Vec<u8>> {
     let rest = trim_end(rest);
     if rest.first() == Some(&b'"') {
@@ -30,7 +31,7 @@ pub(crate) fn plain_name(rest: &[u8]) -> Option<Vec<u8>> {
     Some(strip_marks(trim(rest)).to_vec())
 }
 
-/// Takes Markdown's marks around a name away: backticks, stars, a colon at the end.
+/// Removes Markdown's marks around a name: backticks, stars and underscores.
 pub(crate) fn strip_marks(name: &[u8]) -> &[u8] {
     let mut name = trim(name);
     loop {
@@ -46,7 +47,7 @@ pub(crate) fn strip_marks(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Cuts ` 2024-05-01 10:12:13 +0000`, which some tools put after a blank and not after a tab.
+/// Removes a date such as ` 2024-05-01 10:12:13 +0000`, which some tools put after a blank instead of a tab.
 fn strip_date(name: &[u8]) -> &[u8] {
     let shape = b"0000-00-00 00:00";
     let at = name.windows(shape.len() + 1).position(|window| {
@@ -60,7 +61,7 @@ fn strip_date(name: &[u8]) -> &[u8] {
     at.and_then(|at| name.get(..at)).unwrap_or(name)
 }
 
-/// Cuts ` (original)` and the like, and single quotes around the name.
+/// Removes ` (original)` and the like, and single quotes around the name.
 fn without_note(name: &[u8]) -> &[u8] {
     const NOTES: [&[u8]; 8] = [
         b" (original)",
@@ -83,7 +84,8 @@ fn without_note(name: &[u8]) -> &[u8] {
         .unwrap_or(name)
 }
 
-/// Undoes git's C-style quoting. Gives the name and what follows the closing quote.
+/// Decodes git's C-style quoting. Returns the name and the text after the closing quote. Returns `None` if the
+/// quoting is broken.
 pub(crate) fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut rest = text.strip_prefix(b"\"")?;
     let mut name = Vec::new();
@@ -131,21 +133,21 @@ fn unescape_octal(rest: &[u8]) -> Option<(u8, &[u8])> {
     Some((u8::try_from(value).ok()?, rest.get(3..)?))
 }
 
-/// The one-letter prefixes that git puts before names.
+/// One-letter prefixes that git puts before names.
 const PREFIXES: [&[u8]; 7] = [b"a/", b"b/", b"c/", b"i/", b"o/", b"w/", b"./"];
 
-/// The name without a one-letter prefix, if it has one.
+/// Returns the name without a one-letter prefix. Returns `None` if it has none.
 pub(crate) fn without_prefix(name: &[u8]) -> Option<&[u8]> {
     PREFIXES.iter().find_map(|prefix| name.strip_prefix(*prefix))
 }
 
-/// Both names are one, prefixes aside.
+/// Returns true if both names are equal apart from their prefixes.
 pub(crate) fn same_file(a: &[u8], b: &[u8]) -> bool {
     let bare = |name| without_prefix(name).unwrap_or(name);
     a == b || bare(a) == bare(b)
 }
 
-/// All ways to read the rest of a `diff --git` line as two names. Names with blanks are not quoted by git, so
+/// Returns all ways to split the rest of a `diff --git` line into two names. Git does not quote names with blanks, so
 /// every blank may be the border.
 pub(crate) fn git_pairs(rest: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let rest = trim_end(rest);
@@ -170,10 +172,10 @@ pub(crate) fn git_pairs(rest: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     split_pairs(rest)
 }
 
-/// More borders than this are not a name; the bound keeps the work linear.
+/// Maximum number of blanks that are tried as the border. A limit keeps the work linear.
 const MAX_BORDERS: usize = 64;
 
-/// No path is longer than this, twice.
+/// Maximum length of both names together.
 const MAX_NAMES: usize = 16 << 10;
 
 fn split_pairs(rest: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {

@@ -1,20 +1,20 @@
-//! Owner of a line of an answer: the part of it that begins above.
+//! Owner of a line of an answer: the part that the line belongs to.
 //!
-//! Owns: the kinds of parts. Never: finds where one ends; `owners` does.
+//! Owns: the kinds of parts. Never: finds the end of one; `owners` does.
 
 /// Part of an answer that a line belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineOwner {
-    /// Nothing that is known: any dialect may begin here.
+    /// No part: any dialect may begin here.
     Free,
-    /// A marked line of a hunk.
+    /// Marked line of a hunk.
     Hunk,
-    /// A search/replace block.
+    /// Search/replace block.
     Block,
-    /// An envelope.
+    /// Patch envelope.
     Envelope,
-    /// A file that is given whole: in a titled fence or in a here-document.
+    /// Whole file: in a titled fence or in a here-document.
     File,
-    /// The message of a mail or of a commit.
+    /// Message of a mail or of a commit.
     Message,
 }

@@ -1,7 +1,11 @@
-//! Whose each line of an answer is: of the outermost part that begins above it.
+//! Owners of the lines of an answer: each line belongs to the outermost part that begins above it.
 //!
-//! Owns: where a hunk, a block, an envelope, a titled file, a here-document and the message of a commit end, so that a
-//! text which shows an edit is not read as one. Never: reads an edit.
+//! Owns: where a hunk, a block, an envelope, a titled file, a here-document and a commit message end, so that a text
+//! which shows an edit is not read as one. Never: reads an edit.
+//!
+//! The walk goes down the answer once. Where a part begins, all its lines get its owner and the walk continues below
+//! it, so what seems to begin inside is never asked. Fences may contain other parts, so the walk enters a fence
+//! unless it is a whole file.
 
 use std::collections::HashMap;
 
@@ -12,7 +16,9 @@ use crate::budget::WorkBudget;
 use crate::text::{TextLine, trim, trim_end};
 use crate::{Refusal, RefusalCode};
 
-/// The owner of each line.
+/// Returns the owner of each line.
+///
+/// # Errors Fails if a part may be a file or an edit, or if the work exceeds the budget.
 pub(super) fn find_owners(
     lines: &[TextLine<'_>],
     commands: &heredoc::ApplyCommands<'_>,
@@ -29,6 +35,7 @@ pub(super) fn find_owners(
         diff: None,
     };
     let first = lines.iter().find(|line| !trim(line.text).is_empty());
+    // The answer is JSON as a whole: what looks like a diff is inside its strings.
     if first.is_some_and(|line| trim(line.text).starts_with(b"{")) {
         return Ok(walk.owners);
     }
@@ -39,8 +46,8 @@ pub(super) fn find_owners(
     Ok(walk.owners)
 }
 
-/// Takes the lines of whole files and of messages out of sight of the dialects that look for a mark, and gives them
-/// with their places.
+/// Hides the lines of whole files and of messages from the dialects that look for marks. Returns them with their
+/// positions.
 pub(super) fn hide_lines<'a>(lines: &mut [TextLine<'a>], owners: &[LineOwner]) -> Vec<(usize, TextLine<'a>)> {
     let mut hidden = Vec::new();
     for (at, (line, owner)) in lines.iter_mut().zip(owners).enumerate() {
@@ -54,7 +61,7 @@ pub(super) fn hide_lines<'a>(lines: &mut [TextLine<'a>], owners: &[LineOwner]) -
     hidden
 }
 
-/// Puts hidden lines back.
+/// Restores hidden lines.
 pub(super) fn restore_lines<'a>(lines: &mut [TextLine<'a>], hidden: Vec<(usize, TextLine<'a>)>) {
     for (at, line) in hidden {
         if let Some(place) = lines.get_mut(at) {
@@ -63,7 +70,7 @@ pub(super) fn restore_lines<'a>(lines: &mut [TextLine<'a>], hidden: Vec<(usize, 
     }
 }
 
-/// What looking at a line of a fence costs: it is asked several times what it begins.
+/// Steps for each line of a fence, since several readers look at it.
 const STEPS_PER_LINE: usize = 16;
 
 struct OwnerWalk<'l, 'a> {
@@ -71,18 +78,19 @@ struct OwnerWalk<'l, 'a> {
     commands: &'l heredoc::ApplyCommands<'a>,
     budget: &'l mut WorkBudget,
     owners: Vec<LineOwner>,
-    /// The fences we are in, outermost first, and where each ends.
+    /// Open fences, outermost first, and the line at which each ends.
     fences: Vec<(CodeFence<'a>, usize)>,
-    /// Where the next line closes a fence of this mark and count, so that no line is looked at for each fence above it.
+    /// Next closing line for fences of this mark and count. Without it, each of many nested fences would search all
+    /// lines below it.
     ends: HashMap<(u8, usize), usize>,
-    /// Where the last diff without a margin begins.
+    /// Line at which the last diff without a margin begins.
     last_diff: usize,
-    /// The margin of the diff we are in.
+    /// Margin of the current diff. `None` outside of a diff.
     diff: Option<&'a [u8]>,
 }
 
 impl<'a> OwnerWalk<'_, 'a> {
-    /// The line after what begins at `at`.
+    /// Sets the owner of the part that begins at `at`. Returns the line after it.
     fn step_over(&mut self, at: usize, line: &'a [u8]) -> Result<usize, Refusal> {
         if at < self.last_diff
             && let Some(end) = message_end(self.lines, at)
@@ -105,7 +113,7 @@ impl<'a> OwnerWalk<'_, 'a> {
             return Ok(end);
         }
         if json::begins_edits(self.lines, at) && self.fences.is_empty() {
-            // What follows is looked at by its reader.
+            // The JSON reader decides where the object ends.
             return Ok(self.lines.len());
         }
         let next = self.raw_line(at + 1).and_then(|next| next.strip_prefix(margin));
@@ -129,7 +137,8 @@ impl<'a> OwnerWalk<'_, 'a> {
         }
     }
 
-    /// A patch below the title of a patch file may be that file, or the change it says, unless the answer applies it.
+    /// Refuses a patch below the title of a patch file, unless a command in the answer applies it: it may be that
+    /// file, or the change that it describes.
     fn not_a_patch_file(
         &mut self,
         at: usize,
@@ -171,7 +180,7 @@ impl<'a> OwnerWalk<'_, 'a> {
             self.fences.truncate(depth);
             return Ok(at + 1);
         }
-        // The line that would have closed a fence may have been a part of something else.
+        // An outer fence whose closing line was taken by another part is no bound any more.
         let mut outer = self.fences.iter().rev().map(|(_, end)| *end);
         let outer = outer.find(|end| *end > at).unwrap_or(self.lines.len());
         let end = self.fence_end(at, &mark).min(outer);
@@ -198,7 +207,7 @@ impl<'a> OwnerWalk<'_, 'a> {
         {
             return Ok(end + 1);
         }
-        /// Fences in fences; more are no answer.
+        /// Maximum depth of nested fences. An answer does not need more, and each level costs work.
         const DEPTH: usize = 16;
         if self.fences.len() < DEPTH {
             self.fences.push((mark, end));
@@ -206,7 +215,7 @@ impl<'a> OwnerWalk<'_, 'a> {
         Ok(at + 1)
     }
 
-    /// The line that closes a fence, or the end.
+    /// Returns the line that closes a fence, or the end of the answer.
     fn fence_end(&mut self, at: usize, open: &CodeFence<'_>) -> usize {
         let key = (open.mark, open.count);
         if let Some(end) = self.ends.get(&key).filter(|end| **end > at) {
@@ -219,7 +228,7 @@ impl<'a> OwnerWalk<'_, 'a> {
         end
     }
 
-    /// Owns the marked lines of a hunk.
+    /// Sets the owner of the marked lines of a hunk. Returns the line after the hunk.
     fn own_hunk(&mut self, from: usize, margin: &'a [u8], header: &'a [u8]) -> usize {
         let mut cursor = LineCursor::new(self.lines);
         cursor.margin = margin;
@@ -236,7 +245,7 @@ impl<'a> OwnerWalk<'_, 'a> {
                 .line(at)
                 .is_some_and(|line| matches!(line.first(), None | Some(b' ' | b'+' | b'-' | b'\\')));
             if !marked {
-                // It may have lost its mark, or begin something else.
+                // The line may have lost its mark, or begin a search/replace block.
                 if blocks::block_end(self.lines, at).is_some() {
                     return at;
                 }
@@ -247,7 +256,7 @@ impl<'a> OwnerWalk<'_, 'a> {
         cursor.at
     }
 
-    /// The line after an envelope: after its end line, or the first that none of its lines looks like.
+    /// Returns the line after an envelope: after its end line, or the first line that cannot be in an envelope.
     fn envelope_end(&self, at: usize, margin: &[u8]) -> usize {
         let belongs = |line: &&TextLine<'_>| {
             let text = line.text.strip_prefix(margin).unwrap_or(line.text);
@@ -260,7 +269,8 @@ impl<'a> OwnerWalk<'_, 'a> {
     }
 }
 
-/// Where the diff begins below the head of a mail by `git format-patch`, or of a commit by `git show`.
+/// Returns the line at which the diff begins below the head of a mail (`git format-patch`) or of a commit (`git
+/// show`). Returns `None` if no such head is at `at`.
 fn message_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
     let text = |at: usize| lines.get(at).map(|line| line.text);
     let id = |rest: &[u8]| {
@@ -275,13 +285,15 @@ fn message_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
     (mail || commit).then(|| (at + 1..lines.len()).find(|at| begins_diff(lines, *at)))?
 }
 
-/// A diff without a margin begins here.
+/// Returns true if a diff without a margin begins here.
 fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
     let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
     starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
 }
 
-/// A block of JSON below the path of a JSON file is that file, unless it can be read as edits.
+/// Returns true if a block of JSON is a JSON file and no edits: the path of such a file is above it.
+///
+/// # Errors Fails if the block can also be read as edits.
 fn is_json_file(
     lines: &[TextLine<'_>],
     at: usize,

@@ -1,5 +1,4 @@
-//! A search text and its replacement as one hunk: lines on both sides are context, so that they keep the
-//! file's own bytes.
+//! Search text and replacement as one hunk. Lines on both sides are context, so that they keep the file's own bytes.
 //!
 //! Owns: the pairing. Never: looks at the base.
 
@@ -8,7 +7,7 @@ use std::borrow::Cow;
 use super::model::{HunkLine, LineMark};
 use crate::compare::line_edits;
 
-/// Hunk lines that turn `old` into `new`.
+/// Returns the hunk lines that turn `old` into `new`.
 pub(crate) fn pair_lines<'a>(old: &[&[u8]], new: &[&[u8]]) -> Vec<HunkLine<'a>> {
     let mut lines = Vec::with_capacity(old.len() + new.len());
     let mut push = |mark: LineMark, texts: &[&[u8]]| {

@@ -1,6 +1,6 @@
-//! What a model thinks before its answer.
+//! Thoughts that a model writes before its answer.
 //!
-//! Owns: leaving it out. Never: takes a line of a file or of a diff for a thought.
+//! Owns: leaving them out. Never: takes a line of a file or of a diff for a thought.
 
 use super::cursor::parse_fence;
 use crate::text::{LineEnding, TextLine, trim_end};
@@ -12,8 +12,8 @@ const MARKS: [(&[u8], &[u8]); 3] = [
     (b"<reasoning>", b"</reasoning>"),
 ];
 
-/// Blanks the lines up to the mark that ends the thoughts, where the answer begins with them. Some servers leave the
-/// first mark out.
+/// Blanks the lines up to the mark that ends the thoughts, if the answer begins with them. Some servers remove the
+/// first mark, so the closing mark alone is enough.
 pub(super) fn leave_out(lines: &mut [TextLine<'_>]) {
     let Some(end) = thoughts_end(lines) else { return };
     for line in lines.iter_mut().take(end + 1) {
@@ -25,7 +25,8 @@ pub(super) fn leave_out(lines: &mut [TextLine<'_>]) {
     }
 }
 
-/// The last line of the thoughts: of the answer, where they have no end.
+/// Returns the last line of the thoughts: the last of the answer, if they have no end. Returns `None` if there are no
+/// thoughts.
 fn thoughts_end(lines: &[TextLine<'_>]) -> Option<usize> {
     let first = lines.iter().find(|line| !trim_end(line.text).is_empty())?;
     if let Some((_, close)) = MARKS.iter().find(|(open, _)| first.text.starts_with(open)) {
@@ -39,6 +40,6 @@ fn thoughts_end(lines: &[TextLine<'_>]) -> Option<usize> {
         .take(end)
         .filter(|line| parse_fence(line.text).is_some())
         .count();
-    // Inside a block it is a line of that block.
+    // Inside an open fence the mark is a line of that block.
     (fences % 2 == 0).then_some(end)
 }

@@ -1,23 +1,23 @@
-//! The path that stands above a block, as models write it: alone, in bold, in backticks, in a heading, after
-//! `File:`, or on the fence itself.
+//! Path above a block, as models write it: alone, in bold, in backticks, in a heading, after `File:`, or on the
+//! fence.
 //!
 //! Owns: reading that line. Never: takes a sentence for a path.
 
 use super::name::strip_marks;
 use crate::text::trim;
 
-/// A path and how sure it is that it was meant as one.
+/// Path above a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PathTitle {
-    /// The path as written.
+    /// Path as written.
     pub path: Vec<u8>,
-    /// It has a slash or an extension, or is marked as a name.
+    /// True if it has a slash or an extension, or is marked as a name.
     pub is_certain: bool,
-    /// A sentence has it in it, and does not say that the file is written.
+    /// True if it is inside a sentence that does not state that the file is written.
     pub only_mentioned: bool,
 }
 
-/// Reads the line above a block.
+/// Reads the line above a block. Returns `None` if it names no file.
 pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
     let line = without_bullet(trim(line));
     let line = line.strip_suffix(b":").unwrap_or(line);
@@ -29,7 +29,7 @@ pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
     let marked = bare.len() < line.len();
     if is_path(bare, marked || (labelled && folder_first(bare))) {
         return Some(PathTitle {
-            // A word in bold is a heading, as `**After:**` is.
+            // A bold word can be a heading, such as `**After:**`. Backticks or a label mark a name.
             is_certain: (marked && line.contains(&b'`')) || labelled || looks_like_path(bare),
             path: bare.to_vec(),
             only_mentioned: false,
@@ -43,9 +43,10 @@ pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
     })
 }
 
-/// Reads the rest of an opening fence line: `rust src/a.rs`, `rust:src/a.rs`, `src/a.rs`, `title="src/a.rs"`.
+/// Reads the rest of an opening fence line: `rust src/a.rs`, `rust:src/a.rs`, `src/a.rs`, `title="src/a.rs"`. Returns
+/// `None` if it names no file.
 pub(crate) fn fence_title(info: &[u8]) -> Option<PathTitle> {
-    // One word is a language, even where it looks like a file's name, as `node.js` does.
+    // A single word is a language, even if it looks like a file name, as `node.js` does.
     if !info.iter().any(|byte| b" /:=".contains(byte)) {
         return None;
     }
@@ -104,14 +105,14 @@ fn without_label(line: &[u8]) -> &[u8] {
         .map_or(line, trim)
 }
 
-/// The one text between backticks on a line.
+/// Returns the one text between backticks on a line. Returns `None` if there is none, or more than one.
 fn only_quoted(line: &[u8]) -> Option<&[u8]> {
     let mut parts = line.split(|byte| *byte == b'`');
     let (_, quoted, _) = (parts.next()?, parts.next()?, parts.next()?);
     parts.next().is_none().then_some(quoted)
 }
 
-/// The sentence says that the file is made or changed.
+/// Returns true if the sentence states that the file is created or changed.
 fn says_written(line: &[u8]) -> bool {
     const VERBS: [&str; 9] = [
         "creat", "updat", "replac", "new", "add", "sav", "writ", "rewrit", "complete",
@@ -125,7 +126,7 @@ fn says_written(line: &[u8]) -> bool {
 }
 
 fn is_path(name: &[u8], marked: bool) -> bool {
-    /// A path is not longer.
+    /// Maximum length of a path.
     const LONGEST: usize = 4_096;
     !name.is_empty()
         && name.len() <= LONGEST
@@ -135,14 +136,14 @@ fn is_path(name: &[u8], marked: bool) -> bool {
         && name.iter().any(u8::is_ascii_alphanumeric)
 }
 
-/// Its first word has a slash: a path with blanks in it, and no sentence about one.
+/// Returns true if its first word has a slash: a path with blanks in it, and not a sentence about one.
 fn folder_first(name: &[u8]) -> bool {
     name.split(|byte| *byte == b' ')
         .next()
         .is_some_and(|word| word.contains(&b'/'))
 }
 
-/// A slash, an extension, or the name of a file that has none.
+/// Returns true for a name with a slash or an extension, and for well-known files without one.
 fn looks_like_path(name: &[u8]) -> bool {
     const BARE: [&[u8]; 8] = [
         b"Makefile",

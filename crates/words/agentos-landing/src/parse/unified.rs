@@ -1,6 +1,6 @@
-//! Unified diffs, by git or by hand, in any state of health, between prose and in fences.
+//! Unified diffs, from git or written by hand, in any state of health, between prose and in fences.
 //!
-//! Owns: files and their headers. Never: looks at the base; names are settled later.
+//! Owns: files and their headers. Never: looks at the base; names are resolved later.
 
 use std::borrow::Cow;
 
@@ -14,6 +14,8 @@ use crate::text::{TextLine, is_blank, trim};
 use crate::{Dialect, Refusal, RefusalCode};
 
 /// Reads every unified diff in these lines.
+///
+/// # Errors Fails with `malformed` if an edit would be lost, was cut off, or contradicts itself.
 pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -> Result<(), Refusal> {
     let mut reader = DiffReader {
         cursor: LineCursor::new(lines),
@@ -31,7 +33,8 @@ pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -
     reader.finish_file()?;
     reader.check_cut()?;
     if parsed.files.is_empty() {
-        // Not `append`, which would hold both lists for a moment.
+        // Moved instead of appended: an answer may name 100,000 files, and `append` would hold both lists for a
+        // moment.
         parsed.files = reader.files;
     } else {
         parsed.files.append(&mut reader.files);
@@ -41,17 +44,17 @@ pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -
 
 struct DiffReader<'l, 'a> {
     cursor: LineCursor<'l, 'a>,
-    /// The fence we are in.
+    /// Open fence. `None` outside of fences.
     fence: Option<CodeFence<'a>>,
-    /// The file being read.
+    /// File that is being read. `None` between files.
     open: Option<FileEdit<'a>>,
-    /// Its header is still being read: no hunk yet.
+    /// True while its header is read, before the first hunk.
     in_header: bool,
-    /// The fence began with text of another kind: what looks like a diff further down is a part of that.
+    /// True if the fence began with other text: what looks like a diff below is part of that text.
     holds_other_text: bool,
-    /// The fence holds changed lines, and nothing says of what file.
+    /// True if the fence holds changed lines, and nothing names their file.
     unnamed_changes: bool,
-    /// The last hunk goes up to the end of the answer.
+    /// True if the last hunk reaches the end of the answer.
     ends_in_hunk: bool,
     files: Vec<FileEdit<'a>>,
 }
@@ -66,6 +69,7 @@ impl<'a> DiffReader<'_, 'a> {
         let line = match self.cursor.line(at) {
             Some(line) => line,
             None => {
+                // The margin ends where a line no longer has it.
                 self.cursor.margin = b"";
                 raw
             }
@@ -114,7 +118,7 @@ impl<'a> DiffReader<'_, 'a> {
         self.holds_other_text = false;
         self.cursor.margin = b"";
         self.cursor.at += 1;
-        // A hunk after a fence is not of the file before it unless it says so.
+        // A hunk below a fence does not belong to the file before it unless a header names that file again.
         self.finish_file()?;
         if !closing {
             self.hunk_under_title(new_fence);
@@ -123,10 +127,10 @@ impl<'a> DiffReader<'_, 'a> {
         Ok(())
     }
 
-    /// A fence that begins with a hunk, or a diff's fence with changed lines: its file is the one named on the fence or
-    /// right above it.
+    /// Begins a file for a fence that starts with a hunk, or a diff fence with changed lines only: its file is named
+    /// on the fence or right above it.
     fn hunk_under_title(&mut self, open: CodeFence<'a>) {
-        /// A path stands close to its fence.
+        /// Number of lines above the fence that are searched for a path.
         const REACH: usize = 2;
         let at = self.cursor.at;
         let first = self.cursor.raw_line(at).unwrap_or_default();
@@ -148,7 +152,7 @@ impl<'a> DiffReader<'_, 'a> {
         }
     }
 
-    /// The fence is said to hold a diff, and each of its lines has a mark in front; no header is among them.
+    /// Returns true if the fence is marked as a diff and holds marked lines without any header.
     fn only_changed_lines(&self, open: CodeFence<'a>) -> bool {
         let at = self.cursor.at;
         let lines = || {
@@ -163,7 +167,7 @@ impl<'a> DiffReader<'_, 'a> {
                 .any(|(old, new)| old.starts_with(b"--- ") && new.starts_with(b"+++ "))
         };
         let first = self.cursor.raw_line(at).unwrap_or_default();
-        // A line that another fence begins with is not marked, so that no line is looked at for two fences.
+        // The opening line of another fence has no mark, so no line is looked at for two fences.
         says_diff(open.info)
             && !first.is_empty()
             && lines().all(marked)
@@ -171,7 +175,7 @@ impl<'a> DiffReader<'_, 'a> {
             && lines().any(|line| matches!(line.first(), Some(b'+' | b'-')))
     }
 
-    /// True when the line begins a file or a hunk.
+    /// Returns true if the line begins a file or a hunk.
     fn starts_part(&self, line: &[u8]) -> bool {
         line.starts_with(b"diff --git ")
             || (is_hunk_header(line) && (self.open.is_some() || self.fence.is_some()))
@@ -186,7 +190,8 @@ impl<'a> DiffReader<'_, 'a> {
         line.starts_with(b"+++ ") && next.is_some_and(|next| next.starts_with(b"@@"))
     }
 
-    /// A header behind blanks or quote marks: they stand before every line of the diff.
+    /// Returns true for a header behind blanks or quote marks. They become the margin, since they are before every
+    /// line of the diff.
     fn finds_margin(&mut self, raw: &'a [u8]) -> bool {
         let (margin, _) = split_margin(raw);
         if margin.is_empty() {
@@ -230,7 +235,7 @@ impl<'a> DiffReader<'_, 'a> {
         self.read_names(line)
     }
 
-    /// Notes the text behind the marks of the hunk just read.
+    /// Stores the heading behind the marks of the hunk just read.
     fn name_section(&mut self, section: &'a [u8]) {
         if let Some(EditBody::Hunks(hunks)) = self.open.as_mut().map(|open| &mut open.body)
             && let (Some(last), false) = (hunks.last_mut(), section.is_empty())
@@ -271,7 +276,7 @@ impl<'a> DiffReader<'_, 'a> {
         self.open.insert(FileEdit::new(Dialect::UnifiedDiff))
     }
 
-    /// A mode line that no `diff --git` line leads: the names that follow are its own, if any do.
+    /// Begins a file at a mode line without a `diff --git` line. It belongs to the names that follow.
     fn mode_without_git_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
         if !self.names_read()
             && self
@@ -281,7 +286,7 @@ impl<'a> DiffReader<'_, 'a> {
         {
             return Ok(());
         }
-        // Two in a row, or one that needs no names below it: whose it is got lost.
+        // Two mode lines in a row, or one that needs no names below it: nothing shows which file they belong to.
         if !self.names_read() || line.starts_with(b"old mode ") {
             return Err(Refusal::new(RefusalCode::Malformed, "a mode line names no file")
                 .hint("keep the `diff --git` lines"));
@@ -291,13 +296,14 @@ impl<'a> DiffReader<'_, 'a> {
         Ok(())
     }
 
-    /// Mode lines stand above the names, so that none belongs to the open file once those are read.
+    /// Returns true if the names of the current header were read. Mode lines are above the names, so a later one
+    /// belongs to the next file.
     fn names_read(&self) -> bool {
         let open = self.open.as_ref().filter(|_| self.in_header);
         open.is_none_or(|open| open.new != HeaderName::Unstated)
     }
 
-    /// A body that begins right after `+++`, without any `@@`.
+    /// Returns true for a body that begins right after `+++`, without any `@@`.
     fn implicit_hunk(&self, line: &[u8]) -> bool {
         let names_just_read = self
             .open
@@ -306,7 +312,8 @@ impl<'a> DiffReader<'_, 'a> {
         self.in_header && names_just_read && matches!(line.first(), Some(b' ' | b'+' | b'-'))
     }
 
-    /// A changed line below a hunk that has ended: prose has no such lines, except lists, rules and signatures.
+    /// Returns true for a changed line below a hunk that has ended: it would be lost. Prose has no such lines, except
+    /// lists, rules and signatures.
     fn drops_an_edit(&self, line: &[u8]) -> bool {
         let changed =
             matches!(line, [b'+' | b'-', next, ..] if !next.is_ascii_whitespace() || line.len() > 2);
@@ -334,8 +341,8 @@ impl<'a> DiffReader<'_, 'a> {
         }
         match self.open.as_mut().map(|open| &mut open.body) {
             Some(EditBody::Hunks(hunks)) => {
-                // Most files have one. The first `push` alone would make room for four, 992 bytes for each file of an
-                // answer that may name 100,000 of them.
+                // Most files have one hunk. The first `push` alone would allocate room for four: 992 bytes for each
+                // of the 100,000 files that an answer may name.
                 if hunks.is_empty() {
                     hunks.reserve_exact(1);
                 }
@@ -349,7 +356,7 @@ impl<'a> DiffReader<'_, 'a> {
         }
     }
 
-    /// One of git's header lines between `diff --git` and the first hunk.
+    /// Reads one of git's header lines between `diff --git` and the first hunk. Returns false for any other line.
     fn read_extended(&mut self, line: &[u8]) -> Result<bool, Refusal> {
         let Some(open) = self.open.as_mut() else {
             return Ok(false);
@@ -370,7 +377,7 @@ impl<'a> DiffReader<'_, 'a> {
             return Ok(());
         };
         if edit.hunks().is_empty() && !says_something(&edit.extended) {
-            // `index` and names alone, as a summary may show them.
+            // `index` and names alone are no edit; a summary may show them.
             return Err(Refusal::new(RefusalCode::Malformed, "a diff header has no hunk")
                 .hint("the answer may have been cut off"));
         }
@@ -383,8 +390,8 @@ impl<'a> DiffReader<'_, 'a> {
         Ok(())
     }
 
-    /// The answer ends in a last hunk that is shorter than it says, or that says nothing of its length, in an open
-    /// fence, or shorter in a changed line below hunks that are all as long as they say. It was cut off.
+    /// Refuses an answer that was cut off. Its last hunk is shorter than its header counts or has no counts in an
+    /// open fence; or it is shorter, ends in a changed line, and the hunks above have correct counts.
     fn check_cut(&self) -> Result<(), Refusal> {
         let mut hunks = self.files.iter().flat_map(FileEdit::hunks).rev();
         let Some(hunk) = hunks.next() else {
@@ -414,7 +421,7 @@ impl<'a> DiffReader<'_, 'a> {
     }
 }
 
-/// `@@`, then nothing, a blank or a number: other words that begin so are code.
+/// Returns true for `@@` followed by nothing, a blank or a number. Other text that begins with `@@` is code.
 pub(super) fn is_hunk_header(line: &[u8]) -> bool {
     let rest = line
         .strip_prefix(b"@@")
@@ -426,12 +433,12 @@ pub(super) fn is_hunk_header(line: &[u8]) -> bool {
     })
 }
 
-/// The fence is said to hold a diff.
+/// Returns true if the fence is marked as a diff.
 fn says_diff(info: &[u8]) -> bool {
     [b"diff".as_slice(), b"patch", b"udiff"].contains(&info)
 }
 
-/// The kinds of fences in which a diff may come after other text.
+/// Returns true for kinds of fences in which a diff may follow other text.
 fn holds_diffs(info: &[u8]) -> bool {
     const KINDS: [&[u8]; 8] = [
         b"",
@@ -447,7 +454,7 @@ fn holds_diffs(info: &[u8]) -> bool {
     KINDS.contains(&kind)
 }
 
-/// A mode line, which stands above the names.
+/// Returns true for a mode line, which is above the names.
 fn begins_with_mode(line: &[u8]) -> bool {
     let mode = |rest: &[u8]| trim(rest).len() == 6 && trim(rest).iter().all(u8::is_ascii_digit);
     [b"new file mode ".as_slice(), b"deleted file mode ", b"old mode "]

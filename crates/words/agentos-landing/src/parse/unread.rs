@@ -1,13 +1,13 @@
-//! Edits that are plainly meant as such, in forms that are not read: named, so that their writer knows why.
+//! Forms of edits that are not read. They are named in the refusal, so that their author knows the reason.
 //!
 //! Owns: the names. Never: reads an edit.
 
 use crate::text::{TextLine, trim};
 
-/// Tells a line that only such a form has.
+/// Returns true for a line that only this form has.
 type FormSign = fn(&[u8]) -> bool;
 
-/// What the answer seems to hold.
+/// Returns the form that the answer seems to have. Returns `None` if there is none.
 pub(super) fn find_unread_form(lines: &[TextLine<'_>]) -> Option<&'static str> {
     const KINDS: [(FormSign, &str); 5] = [
         (is_context_diff, "a context diff"),
@@ -30,7 +30,7 @@ fn is_conflict(line: &[u8]) -> bool {
     line.starts_with(b"<<<<<<< ")
 }
 
-/// `8c`, `8,9d`, `8c9,10`.
+/// Returns true for a command such as `8c`, `8,9d` or `8c9,10`.
 fn is_command(line: &[u8]) -> bool {
     let mut parts = line.split(|byte| matches!(byte, b'a' | b'c' | b'd'));
     let lines = |text: &[u8]| text.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');

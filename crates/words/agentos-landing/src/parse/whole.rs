@@ -1,6 +1,6 @@
 //! Whole files: a path, and a fence with the new text.
 //!
-//! Owns: telling a file from an example. Never: runs where the answer has edits in another dialect, since the
+//! Owns: distinguishing a file from an example. Never: runs if the answer has edits in another dialect, since the
 //! other blocks are examples then.
 
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use super::title::{PathTitle, fence_title, read_title, without_bullet};
 use crate::text::{TextLine, is_page};
 use crate::{Dialect, Refusal, RefusalCode};
 
-/// Blocks of these kinds show something else than a file.
+/// Kinds of fences that do not show a file.
 const NOT_FILES: [&[u8]; 6] = [
     b"diff",
     b"patch",
@@ -26,7 +26,9 @@ const NOT_FILES: [&[u8]; 6] = [
     b"terminal",
 ];
 
-/// Reads every fence under a path.
+/// Reads every fence below a path.
+///
+/// # Errors Fails if a block may be an example, or if its end is uncertain.
 pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -> Result<(), Refusal> {
     let mut at = 0;
     while let Some(line) = lines.get(at) {
@@ -73,8 +75,8 @@ pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -
     Ok(())
 }
 
-/// Beside edits of another dialect: a whole file is not dropped, and an example of an edited one is noted. `taken`
-/// are the lines of the edits.
+/// Checks the blocks next to edits of another dialect: a whole file must not be lost, and an example is noted.
+/// `taken` marks the lines of the edits.
 pub(super) fn check_next_to_edits(
     lines: &[TextLine<'_>],
     taken: &[bool],
@@ -132,7 +134,7 @@ pub(super) fn begins_edit(line: &[u8]) -> bool {
         .any(|start| line.starts_with(start))
 }
 
-/// The names of all edits that were read, with and without their prefixes.
+/// Returns the names of all edits that were read, with and without their prefixes.
 fn edit_names(parsed: &ParsedAnswer<'_>) -> HashSet<Vec<u8>> {
     let mut found = HashSet::new();
     for name in parsed.files.iter().flat_map(|edit| [&edit.old, &edit.new]) {
@@ -144,7 +146,8 @@ fn edit_names(parsed: &ParsedAnswer<'_>) -> HashSet<Vec<u8>> {
     found
 }
 
-/// The path that the first line of a block is, as a comment: `# src/a.py`.
+/// Returns the path in the first line of a block, if that is a comment such as `# src/a.py`. Returns `None`
+/// otherwise.
 fn comment_path(line: &TextLine<'_>, open: &CodeFence<'_>) -> Option<SkippedBlock> {
     let kind = open.info.split(|byte| *byte == b' ').next().unwrap_or_default();
     let leader = [b"# ".as_slice(), b"// ", b"-- ", b"; ", b"<!-- ", b"/* "]
@@ -162,9 +165,10 @@ fn comment_path(line: &TextLine<'_>, open: &CodeFence<'_>) -> Option<SkippedBloc
     })
 }
 
-/// The line above a block, as it may be a path that nothing marks as one.
+/// Returns the line above a block, which may be a path although nothing marks it as one. Returns `None` if there is
+/// no text.
 fn line_path(lines: &[TextLine<'_>], at: usize) -> Option<SkippedBlock> {
-    /// A path is not longer.
+    /// Maximum length of a path.
     const LONGEST: usize = 4_096;
     let above = line_above(lines, at)?.text;
     let text = strip_marks(without_bullet(above));
@@ -175,7 +179,7 @@ fn line_path(lines: &[TextLine<'_>], at: usize) -> Option<SkippedBlock> {
     })
 }
 
-/// The line that says something right above a block.
+/// Returns the nearest line with text right above a block. Returns `None` if there is none.
 fn line_above<'l, 'a>(lines: &'l [TextLine<'a>], at: usize) -> Option<&'l TextLine<'a>> {
     let mut above = lines.get(..at)?.iter().rev().take(2);
     above.find(|line| !line.text.iter().all(u8::is_ascii_whitespace))
@@ -186,7 +190,7 @@ fn path_of(lines: &[TextLine<'_>], at: usize, open: &CodeFence<'_>) -> Option<Pa
     (!NOT_FILES.contains(&kind)).then(|| any_path_of(lines, at, open))?
 }
 
-/// The path on a fence of any kind, or above it.
+/// Returns the path on a fence of any kind, or above it. Returns `None` if there is none.
 pub(super) fn any_path_of(lines: &[TextLine<'_>], at: usize, open: &CodeFence<'_>) -> Option<PathTitle> {
     if let Some(title) = fence_title(open.info) {
         return Some(title);
@@ -194,7 +198,10 @@ pub(super) fn any_path_of(lines: &[TextLine<'_>], at: usize, open: &CodeFence<'_
     read_title(line_above(lines, at)?.text).filter(|title| title.is_certain)
 }
 
-/// The block below a path is that file, whatever it shows: an edit is one only where the block begins with it.
+/// Returns true if the block below a path is that file, whatever it contains: it holds an edit only if it begins with
+/// one.
+///
+/// # Errors Fails if the block may be the file, or the edits in it may be meant.
 pub(super) fn owns_block(
     lines: &[TextLine<'_>],
     at: usize,
@@ -209,7 +216,7 @@ pub(super) fn owns_block(
     let mut said = body
         .iter()
         .filter(|line| !line.text.iter().all(u8::is_ascii_whitespace));
-    // A path may stand between the fence and the edit.
+    // A path may be between the fence and the edit.
     let first = said.next();
     let named = first.is_some_and(|line| {
         read_title(line.text).is_some_and(|title| title.is_certain) || comment_path(line, open).is_some()
@@ -228,10 +235,10 @@ pub(super) fn owns_block(
     }
     let fences = body.iter().any(|line| parse_fence(line.text).is_some());
     if open.count > 3 && !fences && body.iter().enumerate().any(shows) {
-        // Nothing in it says that the edits are shown: their reader refuses them.
+        // Nothing in it marks the edits as shown, so their own reader decides.
         return Ok(false);
     }
-    // A longer fence says that what is in it is shown.
+    // A fence longer than three marks states that its content is shown. With three marks, both readings are possible.
     if open.count == 3 && body.iter().enumerate().any(shows) {
         let message = format!(
             "a block below `{}` could be that file, or the edits in its middle be meant to be made",
@@ -243,7 +250,7 @@ pub(super) fn owns_block(
     Ok(true)
 }
 
-/// A line that stands above a diff.
+/// Returns true for a line that can be above a diff.
 fn is_head(line: &[u8]) -> bool {
     const HEADS: [&[u8]; 8] = [
         b"Index: ",
@@ -258,7 +265,9 @@ fn is_head(line: &[u8]) -> bool {
     HEADS.iter().any(|head| line.starts_with(head))
 }
 
-/// The closing fence. A second opening fence inside a file's block could close it in two ways.
+/// Returns the line of the closing fence.
+///
+/// # Errors Fails if the block of a file has no end, or if a second opening fence makes its end uncertain.
 fn fence_end(
     lines: &[TextLine<'_>],
     from: usize,
@@ -288,7 +297,8 @@ fn fence_end(
     Ok(lines.len())
 }
 
-/// A page may have a bare fence of its own: then its block seems to end there, and another one to begin below.
+/// Checks the end of a Markdown page. A bare fence inside the page seems to close its block, and the rest of the page
+/// then seems to begin another one.
 fn check_end(lines: &[TextLine<'_>], from: usize, open: &CodeFence<'_>, path: &[u8]) -> Result<(), Refusal> {
     let kind = open.info.split(|byte| *byte == b' ').next().unwrap_or_default();
     let page = [b"markdown".as_slice(), b"md"].contains(&kind) || is_page(path);

@@ -1,6 +1,7 @@
-//! The content a file gets from its part of the answer: created, deleted, edited by hunks, or given as a whole.
+//! New content of a file from its part of the answer: created, deleted, edited by hunks, or given as a whole.
 //!
-//! Owns: what the hunks of one file come to. Never: lands a file of which one hunk has no place, unasked.
+//! Owns: the combined result of the hunks of one file. Never: lands a file in which one hunk has no place without a
+//! request.
 
 mod edges;
 mod elision;
@@ -22,7 +23,7 @@ use crate::{
     RefusalCode, Repair, elided, merge, whole,
 };
 
-/// The content of a new file. Its hunks stand one below the other; one that is there twice counts once.
+/// Returns the content of a new file. Its hunks follow each other; a hunk that is repeated counts once.
 pub(super) fn new_content(edit: &FileEdit<'_>, report: &mut FileReport) -> Result<Vec<u8>, StopReason> {
     let hunks = match &edit.body {
         EditBody::Whole(lines) => return Ok(without_tail(lines.iter().collect(), None, report)),
@@ -41,6 +42,8 @@ pub(super) fn new_content(edit: &FileEdit<'_>, report: &mut FileReport) -> Resul
     }
     let mut next = 1;
     for hunk in &kept {
+        // Lines of the new file are missing between two hunks that do not follow each other, or a hunk is in the
+        // wrong order.
         if kept.len() > 1 && hunk.stated.new_start.is_some_and(|start| start != next) {
             let message = format!(
                 "the hunks of the new file `{}` do not follow each other",
@@ -59,11 +62,12 @@ pub(super) fn new_content(edit: &FileEdit<'_>, report: &mut FileReport) -> Resul
     ))
 }
 
-/// Shorter ids are of chance.
+/// Minimum length of a blob id that is compared. A shorter prefix may match by chance.
 const TELLING: usize = 7;
 
-/// The content of these lines, without the blanks that all of them end with, unless the header names it with them, or
-/// they break the lines of a page: there an empty line has none.
+/// Returns the content of these lines without the blanks that all of them end with. The blanks stay if the blob id in
+/// the header includes them, or if they are the line breaks of a Markdown page; an empty line that ends with blanks,
+/// too, shows that they are not.
 fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut FileReport) -> Vec<u8> {
     let tail = common_tail(lines.iter().map(|line| line.text.as_ref()));
     let as_it_stands = content_of(lines.iter().copied());
@@ -84,7 +88,7 @@ fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut Fil
     content_of(cut.collect::<Vec<_>>().iter())
 }
 
-/// A hunk word for word.
+/// Returns the marks and texts of a hunk, for comparison.
 fn hunk_texts<'h>(hunk: &'h Hunk<'_>) -> Vec<(LineMark, &'h [u8])> {
     hunk.lines
         .iter()
@@ -114,7 +118,8 @@ pub(super) fn whole_report() -> HunkReport {
     }
 }
 
-/// A deletion that shows lines must show all of them; one of git's must show them, or their blob id.
+/// Checks a deletion. If it shows lines, it must show all of them. If it has an `index` line instead, that must name
+/// the blob of the base.
 pub(super) fn check_deletion(
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
@@ -125,7 +130,7 @@ pub(super) fn check_deletion(
         return Ok(());
     };
     let hunks = hunks_of(&edit.body);
-    // Git's own line says that the file goes; a blob id beside it may say that it is another one.
+    // `deleted file mode` states the deletion. With a blob id next to it, that id must be the one of the base.
     let said = edit.extended.deleted.is_some() && edit.extended.index.is_none();
     let known = edit.delete || said || old.content.is_empty() || names_base(edit, resolved);
     if hunks.is_empty() && known {
@@ -157,7 +162,8 @@ pub(super) fn check_deletion(
         .into())
 }
 
-/// The hunk shows the first lines of the file, word for word, and counts as many as the file has.
+/// Returns true if the hunk shows the first lines of the file, word for word, and its header counts as many lines as
+/// the file has: a model shortened a long deletion.
 fn begins_as_counted(hunk: &Hunk<'_>, target: &TargetFile<'_>) -> bool {
     let shown = hunk.lines.len();
     hunk.stated.old_start == Some(1)
@@ -170,7 +176,7 @@ fn begins_as_counted(hunk: &Hunk<'_>, target: &TargetFile<'_>) -> bool {
             .all(|(line, there)| line.mark == LineMark::Remove && line.text.as_ref() == there.text)
 }
 
-/// The `index` line names the blob of the base.
+/// Returns true if the `index` line names the blob of the base as the old one.
 fn names_base(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> bool {
     match (&edit.extended.index, &resolved.id) {
         (Some((old, _)), Some(id)) => old.len() >= TELLING && id.starts_with(old.as_str()),
@@ -178,7 +184,7 @@ fn names_base(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> bool {
     }
 }
 
-/// Every `index` line names the blob of the base as the one that the change leads to.
+/// Returns true if every `index` line names the blob of the base as the new one: the change was applied before.
 fn names_result(parts: &[(&FileEdit<'_>, &ResolvedPart)]) -> bool {
     parts
         .iter()
@@ -221,7 +227,7 @@ pub(super) fn modified_state(
     Ok(FileState { mode, content })
 }
 
-/// Without git's own header, a diff that leaves no line may mean that the file is gone.
+/// Refuses a diff without git's header that leaves no line: it could mean an empty file or a deleted one.
 fn check_emptied(
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
@@ -244,7 +250,7 @@ fn check_emptied(
         .into())
 }
 
-/// The new content of a file that is edited by hunks.
+/// Returns the new content of a file that is edited by hunks.
 fn edited_content(
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
@@ -268,12 +274,16 @@ fn edited_content(
         }
     }
     budget.grant_bytes(old.content.len());
+    // If the tool saw another state, its line numbers and context are those of that state. Placed on the base
+    // directly, a hunk could fit a line that was moved or changed since.
     if let Some(seen) = merge::content_seen(parts, old, base, options)? {
         let is_result = names_result(parts);
         return merge::carry_over(&seen, old, &hunks, is_result, budget, report);
     }
     let mut target = TargetFile::new(&old.content);
     let settled = placement::place_hunks(&mut target, &hunks, budget)?;
+    // Each retry reads the hunks in another way and is used only if they all land then: repeated hunks once, hunks
+    // with `...` in pieces, and hunks without blank lines at their edges.
     let settled = match settled.splices {
         Some(_) => settled,
         None => place_once(&mut target, &hunks, settled, budget, report)?,
@@ -289,7 +299,7 @@ fn edited_content(
     Ok(Arc::from(crate::splice::join_splices(&target.lines, &splices)))
 }
 
-/// The hunks of all parts. Those that say the same about the same line say it once.
+/// Returns the hunks of all parts. Hunks with the same text and the same stated line count once.
 fn distinct_hunks<'e, 'a>(
     parts: &[(&'e FileEdit<'a>, &ResolvedPart)],
     report: &mut FileReport,
@@ -310,7 +320,8 @@ fn distinct_hunks<'e, 'a>(
     kept
 }
 
-/// A hunk that is in the answer twice, word for word, is meant once, when twice has no place.
+/// Places repeated hunks once if they cannot be placed twice. Without a stated line, a repeated hunk may be meant for
+/// two places.
 fn place_once(
     target: &mut TargetFile<'_>,
     hunks: &[&Hunk<'_>],
@@ -336,7 +347,8 @@ fn place_once(
     Ok(settled)
 }
 
-/// The reason of a file whose hunks do not all land: the first one's, and `empty` only if all are there.
+/// Returns the refusal of a file whose hunks do not all land: that of the first one, or `empty` if all were applied
+/// before.
 fn file_refusal(report: &FileReport) -> Refusal {
     let all_there = report.hunks.iter().all(|hunk| match hunk.status {
         HunkStatus::AlreadyThere => true,
@@ -359,7 +371,7 @@ fn file_refusal(report: &FileReport) -> Refusal {
     {
         Some((index, refusal)) => {
             let code = match refusal.code {
-                // Some hunks are there and others are not: not the state that the answer was made for.
+                // Some hunks were applied and others were not, so the answer was made for another state.
                 RefusalCode::Empty => RefusalCode::DoesNotApply,
                 other => other,
             };

@@ -1,23 +1,28 @@
-//! The path that the header lines of one part mean, all together.
+//! Path that the header lines of one part mean, all together.
 //!
-//! Owns: prefixes, and the agreement of `diff --git`, `---`/`+++` and `rename` lines. Never: guesses between
-//! two files.
+//! Owns: prefixes, and the agreement of `diff --git`, `---`/`+++` and `rename` lines. Never: guesses between two
+//! files.
+//!
+//! A diff can name its file up to six times: twice on the `diff --git` line, on `---` and `+++`, and on two rename
+//! lines. Readers that believe one of them write another file than a person sees in the others, so all must agree.
+//! Prefixes such as `a/` are optional in practice, so a name is looked up with and without its prefix, and must be
+//! one file only.
 
 use super::StopReason;
 use crate::parse::{FileEdit, HeaderName, git_pairs, new_repair, same_file, without_prefix};
 use crate::{Base, Dialect, EntryKind, Refusal, RefusalCode, Repair, RepoPath};
 
-/// The names, settled.
+/// Resolved names of one part.
 pub(super) struct ResolvedNames {
-    /// The path that is written.
+    /// Path that is written.
     pub path: RepoPath,
-    /// What it is moved or copied from.
+    /// Source of a move or copy. `None` for any other action.
     pub from: Option<RepoPath>,
-    /// What was repaired.
+    /// Repairs of the names.
     pub repairs: Vec<Repair>,
 }
 
-/// Settles the names of one part.
+/// Resolves the names of one part.
 pub(super) fn resolve_names(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames, StopReason> {
     match with_slashes(edit, base)? {
         Some(named) => Ok(named),
@@ -25,7 +30,8 @@ pub(super) fn resolve_names(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Reso
     }
 }
 
-/// Names with the separators of Windows, where the file they mean is there. A new name has none.
+/// Resolves names with the separators of Windows, if the file they mean exists. Returns `None` if the names have no
+/// backslashes or the file is new, where nothing shows that a backslash is a separator.
 fn with_slashes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<ResolvedNames>, StopReason> {
     let slashes = |name: &HeaderName| match name {
         HeaderName::Written(name) if name.contains(&b'\\') && !name.contains(&b'/') => {
@@ -97,10 +103,10 @@ fn names_disagree(a: &[u8], b: &[u8]) -> StopReason {
     .into()
 }
 
-/// Old and new name, where they are written.
+/// Old and new name. `None` for a side that is not written.
 type NamePair = (Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// Old and new name as written, from `---`/`+++` or else from the `diff --git` line.
+/// Returns the old and new name as written, from `---`/`+++` or else from the `diff --git` line.
 fn written_names(edit: &FileEdit<'_>) -> Result<NamePair, StopReason> {
     let written = |name: &HeaderName| match name {
         HeaderName::Written(name) => Some(name.clone()),
@@ -134,7 +140,7 @@ fn written_names(edit: &FileEdit<'_>) -> Result<NamePair, StopReason> {
     ))
 }
 
-/// The rename lines against the other headers.
+/// Checks the rename lines against the other headers.
 fn agree_on_move(edit: &FileEdit<'_>, from: &[u8], to: &[u8]) -> Result<(), StopReason> {
     let fits = |name: &HeaderName, wanted: &[u8]| match name {
         HeaderName::Written(name) => name == wanted || without_prefix(name) == Some(wanted),
@@ -152,7 +158,7 @@ fn agree_on_move(edit: &FileEdit<'_>, from: &[u8], to: &[u8]) -> Result<(), Stop
     Err(names_disagree(from, to))
 }
 
-/// A name in a dialect without prefixes, unless only the name without its prefix is there.
+/// Resolves a name in a dialect without prefixes: as written, unless only the name without its prefix exists.
 fn as_written(name: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result<RepoPath, StopReason> {
     let name = name.strip_prefix(b"./").unwrap_or(name);
     let whole = check_name(name, base)?;
@@ -171,7 +177,7 @@ fn as_written(name: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result
     Ok(whole)
 }
 
-/// The path of a name that both sides share: without the prefix, unless only the name as written is there.
+/// Resolves a name that both sides share: without the prefix, unless only the name as written exists.
 fn existing_path(
     old: &[u8],
     new: &[u8],
@@ -187,7 +193,7 @@ fn existing_path(
     };
     let stripped = check_name(bare, base)?;
     if old != new || !is_file(base, stripped.as_str())? {
-        // Two prefixes are git's own form. One alone may be a directory's name.
+        // Two different prefixes are git's own form. A single one may be the name of a directory, such as `a/`.
         if old != new {
             return Ok(stripped);
         }
@@ -205,7 +211,8 @@ fn existing_path(
     Ok(stripped)
 }
 
-/// Two different names without a rename line: a diff against a backup, as `f.orig` and `f`. Only one may exist.
+/// Resolves two different names without a rename line: a diff against a backup, as of `f.orig` and `f`. Only one may
+/// exist.
 fn one_of_two(old: &[u8], new: &[u8], base: &dyn Base) -> Result<ResolvedNames, StopReason> {
     let bare = |name: &'_ [u8]| without_prefix(name).unwrap_or(name).to_vec();
     let (old_path, new_path) = (check_name(&bare(old), base)?, check_name(&bare(new), base)?);
@@ -238,7 +245,7 @@ fn one_of_two(old: &[u8], new: &[u8], base: &dyn Base) -> Result<ResolvedNames, 
     Err(names_disagree(old, new))
 }
 
-/// `old/x` and `new/x`, where only `x` is there.
+/// Resolves `old/x` and `new/x` if only `x` exists. Returns `None` otherwise.
 fn below_differing_folders(old: &[u8], new: &[u8], base: &dyn Base) -> Result<Option<RepoPath>, StopReason> {
     let below = |name: &'_ [u8]| {
         let slash = name.iter().position(|byte| *byte == b'/')?;
@@ -258,11 +265,12 @@ fn is_file(base: &dyn Base, path: &str) -> Result<bool, StopReason> {
     }))
 }
 
-/// A name that may be touched.
+/// Checks that a name may be changed.
 fn check_name(name: &[u8], base: &dyn Base) -> Result<RepoPath, StopReason> {
     match std::str::from_utf8(name) {
         Ok(name) => match RepoPath::new(name) {
-            // A name that other systems reserve is no news where it is there: it may be edited or go.
+            // The repository already has this name that other systems reserve. To edit or delete it makes nothing
+            // worse.
             Err(refusal) if refusal.code == RefusalCode::ReservedName && is_file(base, name)? => {
                 Ok(RepoPath::of_base(name)?)
             }

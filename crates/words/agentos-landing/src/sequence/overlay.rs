@@ -1,6 +1,6 @@
-//! A base as it stands after some parts of an answer: what the next part is read against.
+//! Base with the results of some parts of an answer on top: the state that the next part is read against.
 //!
-//! Owns: the states on top of the base. Never: forgets what stood there first.
+//! Owns: the states on top of the base. Never: forgets the first state of a path.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use std::sync::Arc;
 use crate::file_change::PathStates;
 use crate::{Base, BaseError, DirEntry, Entry, EntryKind, FileMode, FileState, KnownBlob, RepoPath};
 
-/// Before the ids of contents that no object store has. No object id begins so.
+/// Prefix of the ids of contents that no object store has. No object id begins with it.
 const MADE: &str = "made:";
 
-/// What stood at a path first, and what stands there now.
+/// First and current state of a path.
 struct TouchedPath {
     path: RepoPath,
     first: Option<FileState>,
     now: Option<FileState>,
 }
 
-/// The base and what has been done to it.
+/// Base with the changes on top of it.
 pub(super) struct BaseOverlay<'b> {
     base: &'b dyn Base,
     touched: BTreeMap<String, TouchedPath>,
@@ -32,7 +32,7 @@ impl<'b> BaseOverlay<'b> {
         }
     }
 
-    /// Puts the result of one part on top.
+    /// Applies the result of one part.
     pub(super) fn put_states(&mut self, states: PathStates) {
         for (path, old, new) in states {
             self.touched
@@ -46,12 +46,13 @@ impl<'b> BaseOverlay<'b> {
         }
     }
 
-    /// What stood at a touched path first.
+    /// Returns the first state of a changed path. Returns `None` if the path was not changed, or did not exist at
+    /// first.
     pub(super) fn first_state(&self, path: &str) -> Option<&FileState> {
         self.touched.get(path)?.first.as_ref()
     }
 
-    /// All touched paths, first and last state.
+    /// Returns all changed paths with their first and last state.
     pub(super) fn into_states(self) -> PathStates {
         self.touched
             .into_values()
@@ -60,7 +61,7 @@ impl<'b> BaseOverlay<'b> {
             .collect()
     }
 
-    /// A file below this directory has been made.
+    /// Returns true if a file below this directory was created.
     fn made_below(&self, dir: &str) -> bool {
         let below = format!("{dir}/");
         self.touched
@@ -106,7 +107,7 @@ impl Base for BaseOverlay<'_> {
     }
 
     fn list(&self, dir: &str) -> Result<Vec<DirEntry>, BaseError> {
-        // Neighbours are judged against the real base, once all parts are through.
+        // Name collisions are checked against the real base, after all parts.
         self.base.list(dir)
     }
 

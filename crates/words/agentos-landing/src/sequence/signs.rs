@@ -1,6 +1,6 @@
-//! What an answer itself says about the order of its parts.
+//! Evidence in an answer about the order of its parts.
 //!
-//! Owns: the signs: a series of mails, and chains of `index` lines. Never: looks at the base.
+//! Owns: the evidence: a series of mails, and chains of `index` lines. Never: looks at the base.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,20 +9,20 @@ use crate::parse::{
     without_prefix,
 };
 
-/// How parts of one file stand to each other.
+/// Order in which parts of one file are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartOrder {
     /// No file has two parts.
     Once,
-    /// All were made for the base.
+    /// All parts were made for the base.
     Base,
-    /// Each was made for what the ones before it leave.
+    /// Each part was made for the result of the ones before it.
     InTurn,
-    /// Nothing tells.
+    /// The answer does not show it.
     Unknown,
 }
 
-/// Reads the signs.
+/// Reads the order from the answer.
 pub(super) fn part_order(answer: &[u8], parsed: &ParsedAnswer<'_>) -> PartOrder {
     let repeated = repeated_parts(parsed.files.iter());
     if repeated.is_empty() {
@@ -59,8 +59,9 @@ enum IndexSign {
     None,
 }
 
-/// Two `index` lines of one file: of the same old blob, or of the one before's new one.
+/// Compares two `index` lines of one file: the same old blob, or the new blob of the one before.
 fn compare_index_lines(before: &(String, String), this: &(String, String)) -> IndexSign {
+    // Git abbreviates ids to different lengths, at least 7 digits.
     let same = |a: &str, b: &str| a.len() >= 7 && b.len() >= 7 && (a.starts_with(b) || b.starts_with(a));
     match (same(&before.0, &this.0), same(&before.1, &this.0)) {
         (true, _) => IndexSign::Base,
@@ -69,7 +70,7 @@ fn compare_index_lines(before: &(String, String), this: &(String, String)) -> In
     }
 }
 
-/// A line of the text around the parts says that one takes another's place: they are not meant together.
+/// Returns true if a line outside fences states that one part replaces another: they are not meant together.
 pub(super) fn offers_alternatives(answer: &[u8]) -> bool {
     const STARTS: [&str; 12] = [
         "alternatively",
@@ -100,7 +101,7 @@ pub(super) fn offers_alternatives(answer: &[u8]) -> bool {
     })
 }
 
-/// Two mails or more, as `git format-patch` writes them.
+/// Returns true for two or more mails as `git format-patch` writes them.
 fn is_series(answer: &[u8]) -> bool {
     let begins = |line: &&[u8]| {
         line.strip_prefix(b"From ").is_some_and(|rest| {
@@ -111,7 +112,7 @@ fn is_series(answer: &[u8]) -> bool {
     answer.split(|byte| *byte == b'\n').filter(begins).take(2).count() == 2
 }
 
-/// The numbers of the parts that share a file with another part.
+/// Returns the indexes of the parts that share a file with another part.
 pub(super) fn repeated_parts<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'a>>) -> BTreeSet<usize> {
     let mut by_name: HashMap<Vec<u8>, usize> = HashMap::new();
     let mut found = BTreeSet::new();
@@ -125,7 +126,7 @@ pub(super) fn repeated_parts<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdi
     found
 }
 
-/// The numbers of the parts that share a file with an earlier one.
+/// Returns the indexes of the parts that share a file with an earlier one.
 pub(super) fn later_parts<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'a>>) -> BTreeSet<usize> {
     let mut seen: HashSet<Vec<u8>> = HashSet::new();
     let mut found = BTreeSet::new();
@@ -139,7 +140,7 @@ pub(super) fn later_parts<'e, 'a: 'e>(edits: impl Iterator<Item = &'e FileEdit<'
     found
 }
 
-/// The names of a part, prefixes aside.
+/// Returns the names of a part without prefixes.
 fn part_names(edit: &FileEdit<'_>) -> Vec<Vec<u8>> {
     let bare = |name: &[u8]| without_prefix(name).unwrap_or(name).to_vec();
     let written = |name: &HeaderName| match name {

@@ -1,6 +1,6 @@
 //! Blank context lines at the edges of hunks: often a gap in the text rather than a line of the file.
 //!
-//! Owns: reading hunks without them. Never: leaves a line out that says anything.
+//! Owns: reading hunks without them. Never: leaves out a line with text.
 
 use crate::FileReport;
 use crate::budget::WorkBudget;
@@ -10,7 +10,7 @@ use crate::placement::{self, PlacedHunks};
 use crate::resolve::StopReason;
 use crate::{Refusal, RefusalCode, Rung};
 
-/// Reads the hunks without their blank edges where they do not land with them; where they do, but elsewhere than
+/// Places the hunks without their blank edges if they do not land with them. If they do land, but elsewhere than
 /// stated, both readings must agree.
 pub(super) fn retry_without_edges(
     target: &mut TargetFile<'_>,
@@ -25,6 +25,7 @@ pub(super) fn retry_without_edges(
         .iter()
         .all(|hunk| hunk.rung == Some(Rung::ExactStated));
     let unstated = hunks.iter().all(|hunk| hunk.stated.old_start.is_none());
+    // The second reading could only confirm these places, or has no stated line to disagree with.
     if landed && (as_stated || unstated) {
         return Ok(with);
     }
@@ -52,6 +53,7 @@ pub(super) fn retry_without_edges(
         .reports
         .iter()
         .all(|hunk| hunk.rung == Some(Rung::ExactStated));
+    // The blank edge moved the hunk away from the place that its line number states. Nothing shows which is right.
     if exactly && without.splices != with.splices {
         let message = format!(
             "a hunk of `{}` fits one place as it is, and its stated place without a blank line at its edge",
@@ -68,7 +70,7 @@ fn is_blank(line: &HunkLine<'_>) -> bool {
     line.mark == LineMark::Context && !line.no_newline && line.text.iter().all(u8::is_ascii_whitespace)
 }
 
-/// The hunk without blank context at its edges; none if it has none, or nothing else.
+/// Returns the hunk without blank context at its edges. Returns `None` if it has none, or no other old line.
 fn without_edges<'a>(hunk: &Hunk<'a>) -> Option<Hunk<'a>> {
     let lead = hunk.lines.iter().take_while(|line| is_blank(line)).count();
     let trail = hunk.lines.iter().rev().take_while(|line| is_blank(line)).count();

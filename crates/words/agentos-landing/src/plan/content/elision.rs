@@ -11,7 +11,7 @@ use crate::resolve::StopReason;
 use crate::text::{TextLine, leading_blanks, trim};
 use crate::{FileReport, HunkReport, Refusal, RefusalCode};
 
-/// Reads hunks in pieces where they do not land whole.
+/// Places hunks in pieces if they do not land whole.
 pub(super) fn retry_in_pieces(
     target: &mut TargetFile<'_>,
     hunks: &[&Hunk<'_>],
@@ -34,6 +34,7 @@ pub(super) fn retry_in_pieces(
     let Some(splices) = settled.splices else {
         return Ok(whole);
     };
+    // The two pieces may be in two functions that look alike. Then the lines between them belong to both.
     if leaves_block(target, &pieces, &settled.reports) {
         let message = "lines that the context leaves out reach beyond the block that it begins in";
         return Err(Refusal::new(RefusalCode::Ambiguous, message)
@@ -62,7 +63,7 @@ pub(super) fn retry_in_pieces(
     })
 }
 
-/// Between two pieces of a hunk stands a line that ends the block of the first, or begins that of the second.
+/// Returns true if a line between two pieces of a hunk ends the block of the first, or begins that of the second.
 fn leaves_block(target: &TargetFile<'_>, pieces: &[Vec<Hunk<'_>>], reports: &[HunkReport]) -> bool {
     let mut found = reports
         .iter()
@@ -84,11 +85,12 @@ fn leaves_block(target: &TargetFile<'_>, pieces: &[Vec<Hunk<'_>>], reports: &[Hu
     })
 }
 
-/// The lines between `head` and `tail` (each first line and one past the last) leave the block that `head` shows.
+/// Returns true if the lines between `head` and `tail` (each its first line and one past its last) leave the block
+/// that `head` shows.
 fn crosses_block(lines: &[TextLine<'_>], head: (usize, usize), tail: (usize, usize)) -> bool {
     let part = |from: usize, to: usize| lines.get(from..to).unwrap_or_default();
     let gap = part(head.1, tail.0);
-    // The bracket of a block may stand on a line of its own.
+    // The opening bracket may be on a line of its own, with the indentation of the outer block.
     let brackets = gap.iter().take_while(|line| trim(line.text) == b"{").count();
     let gap = gap.get(brackets..).unwrap_or_default();
     let (Some(outer), Some(between), Some(inner)) = (
@@ -109,7 +111,7 @@ fn crosses_block(lines: &[TextLine<'_>], head: (usize, usize), tail: (usize, usi
     }
 }
 
-/// The last line of `head` that stands as far left as any is followed by one that stands further right.
+/// Returns true if the last line of `head` with the least indentation is followed by a line with more.
 fn opens_block(lines: &[TextLine<'_>], head: (usize, usize), outer: usize) -> bool {
     let shown = lines.get(head.0..head.1).unwrap_or_default();
     let last = shown.iter().rposition(|line| line_depth(line) == Some(outer));
@@ -119,24 +121,25 @@ fn opens_block(lines: &[TextLine<'_>], head: (usize, usize), outer: usize) -> bo
     next.is_some_and(|next| next > outer)
 }
 
-/// The least indentation of lines that say something.
+/// Returns the least indentation of lines with text. Returns `None` if there are none.
 fn least_depth(lines: &[TextLine<'_>]) -> Option<usize> {
     lines.iter().filter_map(line_depth).min()
 }
 
-/// The indentation of a line that says something. Directives of a preprocessor, and comments that begin like them,
-/// stand where they like.
+/// Returns the indentation of a line with text. Returns `None` for blank lines, and for preprocessor directives and
+/// comments that begin like them: these are often not indented with their block.
 fn line_depth(line: &TextLine<'_>) -> Option<usize> {
     let text = trim(line.text);
     (!text.is_empty() && !text.starts_with(b"#")).then(|| leading_blanks(line.text).len())
 }
 
-/// A context line that stands for others.
+/// Returns true for a context line that stands for others.
 fn is_gap(line: &HunkLine<'_>) -> bool {
     line.mark == LineMark::Context && is_elision(&line.text)
 }
 
-/// The hunk's pieces; none when one has no line to find it by, or when changed lines stand for others, too.
+/// Cuts a hunk into pieces. Returns `None` if a piece has no line to find it by, or if changed lines stand for
+/// others, too.
 fn cut_at_gaps<'a>(hunk: &Hunk<'a>, budget: &mut WorkBudget) -> Result<Option<Vec<Hunk<'a>>>, Refusal> {
     if !hunk.lines.iter().any(is_gap) {
         return Ok(Some(vec![hunk.clone()]));
@@ -148,8 +151,8 @@ fn cut_at_gaps<'a>(hunk: &Hunk<'a>, budget: &mut WorkBudget) -> Result<Option<Ve
     {
         return Ok(None);
     }
-    // The stated line is that of the first piece, and of a hunk that has other lines. What was repaired is told once,
-    // and what the hunk goes on with stands below its last piece.
+    // Only the first piece is at the stated line, and the lines of the others are unknown. Repairs are reported once,
+    // with the first piece; what may continue the hunk is below its last piece.
     let without_lines = Hunk {
         lines: Vec::new(),
         stated: StatedLines::default(),
@@ -162,7 +165,7 @@ fn cut_at_gaps<'a>(hunk: &Hunk<'a>, budget: &mut WorkBudget) -> Result<Option<Ve
         repairs: Vec::new(),
         part: hunk.part,
     };
-    // What each piece gets of the hunk.
+    // Each piece gets a copy of these, so an answer with many pieces must pay for the copies.
     let inline = hunk.inline.as_ref();
     let cost = 1 + hunk.anchors.len() + inline.map_or(0, |inline| inline.search.len() + inline.replace.len());
     let mut pieces = Vec::new();
