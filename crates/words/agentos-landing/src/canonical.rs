@@ -1,7 +1,7 @@
-//! The canonical git diff of a change: one text for one pair of base and result.
+//! Canonical git diff of a change: one text for one pair of base and result.
 //!
-//! Owns: the text and the line counts. Never: depends on how an answer was written. Renames are shown as a
-//! deletion and a creation, so that no header carries meaning.
+//! Owns: the text and the line counts. Never: depends on how an answer was written. Renames are shown as a deletion
+//! and a creation, so that no header carries meaning.
 
 mod name;
 mod rename;
@@ -14,10 +14,10 @@ use crate::compare::{LineEdit, line_edits};
 use crate::file_change::PathStates;
 use crate::{FileChange, FileMode, FileState, LineStats, RepoPath};
 
-/// Context lines around an edit, as git has them.
+/// Number of context lines around an edit, as in git.
 const CONTEXT: usize = 3;
 
-/// Renders sorted states.
+/// Renders sorted states. Returns the files of the change, and the diff.
 pub(crate) fn render_diff(states: PathStates) -> (Vec<FileChange>, Vec<u8>) {
     let renames = rename::find_renames(&states);
     let mut files = Vec::with_capacity(states.len());
@@ -60,6 +60,7 @@ fn render_file(
         }
         (Some(_), Some(_)) | (None, None) => {}
     }
+    // Git prints no `index` line and no names for a change of the mode alone.
     if let (Some(old), Some(new)) = (old, new)
         && old.content == new.content
     {
@@ -78,7 +79,7 @@ fn render_file(
     render_hunks(out, &before, &after)
 }
 
-/// `index old..new`, with the mode where it stays: some readers set the mode from it.
+/// Returns the line `index old..new`, with the mode if it stays: some readers set the mode from it.
 fn index_line(old: Option<&FileState>, new: Option<&FileState>) -> String {
     let id =
         |state: Option<&FileState>| state.map_or_else(|| "0".repeat(40), |state| blob_id(&state.content));
@@ -90,7 +91,7 @@ fn index_line(old: Option<&FileState>, new: Option<&FileState>) -> String {
     format!("index {}..{}{mode}", id(old), id(new))
 }
 
-/// Git's id of a blob.
+/// Returns git's id of a blob.
 pub(crate) fn blob_id(content: &[u8]) -> String {
     let mut hash = Sha1::new();
     hash.update(format!("blob {}\0", content.len()));
@@ -122,7 +123,7 @@ fn render_hunks(out: &mut Vec<u8>, before: &[&[u8]], after: &[&[u8]]) -> LineSta
     stats
 }
 
-/// One hunk of edits that stand close together.
+/// Renders one hunk of edits that are close together.
 fn render_hunk(out: &mut Vec<u8>, edits: &[LineEdit], before: &[&[u8]], after: &[&[u8]]) {
     let (Some(first), Some(last)) = (edits.first(), edits.last()) else {
         return;
@@ -156,6 +157,7 @@ fn push_marked(out: &mut Vec<u8>, mark: u8, lines: Option<&[&[u8]]>) {
 }
 
 fn format_range(range: &Range<usize>) -> String {
+    // As in git: an empty range names the line before it.
     let start = if range.is_empty() {
         range.start
     } else {

@@ -12,7 +12,7 @@ use crate::{FileChange, FileMode, FileState, LineStats, RepoPath, canonical};
 /// Reason why file states do not form a change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
-    /// The same path is listed twice.
+    /// A path is listed twice.
     #[error("`{0}` is in the change twice")]
     Twice(RepoPath),
     /// A path is both a file and a directory above another file.

@@ -1,6 +1,37 @@
-//! Facts about added text that a policy may judge: credentials, and characters that a reader cannot see.
+//! Findings in added text that a policy may judge: credentials, and characters that a reader cannot see.
 //!
-//! Owns: what is looked for. Never: refuses anything, or repeats a secret it found.
+//! Owns: the kinds of findings. Never: refuses anything, or repeats a secret that it found.
+//!
+//! # The problem
+//!
+//! A model can copy a key from its context into a file, or be talked into hiding text from the reviewer. The finding
+//! must be certain enough that policy can deny it: a check that fires on every digest and test fixture is switched
+//! off.
+//!
+//! # The steps
+//!
+//! 1. Only added lines are scanned: those of the diff against the old content, and against the deleted file for a
+//!    rename. A secret that is already committed does not block every later edit of its file.
+//! 2. Tokens of known form, by their beginning (`ghp_`), or by their middle, end or division. These are secrets.
+//! 3. Private keys with key material, passwords in addresses of other machines, and random values with the name of a
+//!    secret. These are secrets.
+//! 4. Documented examples and placeholders, such as `AKIAIOSFODNN7EXAMPLE`, count neither as tokens nor as named
+//!    values.
+//! 5. Values that look random without any of this are only a hint (`maybe_secrets`).
+//! 6. NUL bytes, direction marks, tag characters and characters of no width.
+//!
+//! # What goes wrong without a step
+//!
+//! | step | without it |
+//! |---|---|
+//! | added lines only | each change of an old file is denied for what was there before |
+//! | a token begins where a word begins | `sha256=r8_…` of a package record, or a name with `sk-` inside, is a secret |
+//! | placeholders | documentation cannot show a key |
+//! | key material after a PEM header | every text about keys is a private key |
+//! | the finding names kind and line only | the report and the evidence would store the secret |
+//!
+//! Sources: the rules of gitleaks 8 and detect-secrets 1.5 and the vendors' documentation for the forms; "Trojan
+//! Source" (CVE-2021-42574) for direction marks.
 
 mod entropy;
 mod invisible;
@@ -13,34 +44,34 @@ use crate::compare::line_edits;
 use crate::text::split_lines;
 use crate::{Change, FileChange, RepoPath};
 
-/// One finding in an added line.
+/// Finding in an added line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// The file.
+    /// Path of the file.
     pub path: RepoPath,
-    /// The line in the result; 1 is the first.
+    /// Line in the result; 1 is the first.
     pub line: u64,
-    /// What it is, as in `private-key` or `bidi-control`. Never the text itself.
+    /// Kind of the finding, such as `private-key` or `bidi-control`. Never the text itself.
     pub kind: String,
 }
 
-/// What was found in the added lines of a change.
+/// Findings in the added lines of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
     /// Credentials.
     pub secrets: Vec<Finding>,
-    /// Direction-changing and tag characters: what is shown is not what is there.
+    /// Direction-changing and tag characters: the text shown differs from the text that is there.
     pub bidi: Vec<Finding>,
     /// NUL bytes.
     pub nul: Vec<Finding>,
-    /// Characters of no width, which hide text but do not change what the rest shows.
+    /// Characters of no width, which hide text but do not change how the rest is shown.
     pub invisible: Vec<Finding>,
-    /// Values that look random and have no known form: a hint, since digests and ids look like this, too.
+    /// Values that look random and have no known form. This is a hint, since digests and ids look the same.
     #[serde(default)]
     pub maybe_secrets: Vec<Finding>,
 }
 
-/// Looks at the added lines of a change. Lines that a renamed file brings along are not added.
+/// Scans the added lines of a change. Lines that a renamed file brings along are not added.
 #[must_use]
 pub fn findings(change: &Change) -> Findings {
     let mut found = Findings::default();
@@ -57,7 +88,7 @@ pub fn findings(change: &Change) -> Findings {
     found
 }
 
-/// Looks at every line of a file, as if all of it were added.
+/// Scans every line of a file, as if all of it were added.
 #[must_use]
 pub fn findings_in(path: &RepoPath, content: &[u8]) -> Findings {
     let mut found = Findings::default();
@@ -65,7 +96,7 @@ pub fn findings_in(path: &RepoPath, content: &[u8]) -> Findings {
     found
 }
 
-/// The lines without their ends.
+/// Returns the lines without their endings.
 fn line_texts(content: &[u8]) -> Vec<&[u8]> {
     split_lines(content).iter().map(|line| line.text).collect()
 }
@@ -92,6 +123,7 @@ fn scan_lines(found: &mut Findings, path: &RepoPath, first: usize, added: &[&[u8
         };
         let following = added.get(at + 1..).unwrap_or_default();
         let kinds = secrets::secret_kinds(text, following);
+        // The hint is for lines without a certain finding: one line must not be reported twice.
         if kinds.is_empty() && entropy::looks_random(text) {
             found.maybe_secrets.push(finding("high-entropy"));
         }

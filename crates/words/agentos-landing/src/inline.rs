@@ -11,7 +11,7 @@ use crate::text::{LineEnding, TextLine, is_blank, leading_blanks, trim};
 pub(crate) enum InlineSearch {
     /// Every text occurs exactly once and none overlaps another: the first line of each, and the splices of all.
     AllFound(Vec<usize>, Vec<LineSplice>),
-    /// Not all edits are of this kind, or a text does not occur as written: they are placed by lines.
+    /// At least one edit has no search text, or its text does not occur as written: all are placed by lines.
     UseLines,
     /// The text of this edit has no place of its own.
     Missed(usize, PlaceMiss),

@@ -120,19 +120,19 @@ impl HunkPlace {
 /// Reason why a hunk has no place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PlaceMiss {
-    /// Its old lines are not in the file.
+    /// The old lines are not in the file.
     Nowhere,
-    /// Its old lines are at more than one place. Holds the first line of each; 0 is the first of the file.
+    /// The old lines are at more than one place. Holds the first line of each; 0 is the first of the file.
     Several(Vec<usize>),
-    /// It has no old lines, and nothing states where to insert.
+    /// There are no old lines, and nothing states where to insert.
     NoOldLines,
-    /// It has places, but each overlaps another hunk.
+    /// Each place overlaps another hunk.
     Overlap(Vec<usize>),
-    /// Its text occurs once, at this line, and begins or ends inside a longer word.
+    /// The search text occurs once, at this line, and begins or ends inside a longer word.
     InWord(usize),
-    /// Its text occurs once, in this line, and its replacement has lines with less indentation than that line.
+    /// The search text occurs once, in this line, and its replacement has lines with less indentation than that line.
     Outdented(usize),
-    /// Its text occurs once, in this line, inside its replacement, which is there already.
+    /// The search text occurs once, in this line, inside its replacement, which is there already.
     AlreadyApplied(usize),
     /// The line that ended the hunk may belong to it: the file has the same line below the hunk's place.
     MayGoOn(usize),

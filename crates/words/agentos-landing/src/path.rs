@@ -1,6 +1,7 @@
-//! The one function that decides if a path may be touched at all.
+//! Path safety: the one function that decides if a path may be changed at all.
 //!
-//! Owns: what a safe name is, on every system a repository may be checked out on. Never: looks at a disk.
+//! Owns: the definition of a safe name, for every system on which a repository may be checked out. Never: looks at a
+//! disk.
 
 mod fold;
 mod rules;
@@ -18,8 +19,8 @@ pub(crate) use fold::{is_ignorable, name_skeleton};
 pub(crate) use rules::portable_name;
 pub use short_name::ShortName;
 
-/// A path inside a repository that may be touched: relative, normal, `/` between parts, safe everywhere.
-/// There is no way to make one without the checks.
+/// Path inside a repository that may be changed: relative, normal, `/` between parts, safe on every system. It cannot
+/// be constructed without the checks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct RepoPath(String);
@@ -28,13 +29,13 @@ impl RepoPath {
     /// Checks a path.
     ///
     /// # Errors
-    /// The refusal says which rule it breaks.
+    /// Fails with the refusal that names the broken rule.
     pub fn new(path: &str) -> Result<Self, Refusal> {
         rules::check_path(path).map_err(|refusal| refusal.at(path))?;
         Ok(Self(path.to_owned()))
     }
 
-    /// Checks a path that stands in the base: all rules but the one about names that other systems reserve.
+    /// Checks a path of the base: all rules except the one about names that other systems reserve.
     pub(crate) fn of_base(path: &str) -> Result<Self, Refusal> {
         match rules::check_path(path) {
             Err(refusal) if refusal.code != RefusalCode::ReservedName => Err(refusal.at(path)),
@@ -42,7 +43,7 @@ impl RepoPath {
         }
     }
 
-    /// The path as text.
+    /// Returns the path as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -58,7 +59,7 @@ impl fmt::Display for RepoPath {
 impl<'de> Deserialize<'de> for RepoPath {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        // What is stored has been landed, maybe as an edit of a name that was there and that other systems reserve.
+        // A stored path has landed before, maybe as an edit of an existing file whose name other systems reserve.
         Self::of_base(&text).map_err(serde::de::Error::custom)
     }
 }

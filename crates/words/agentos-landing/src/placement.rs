@@ -23,7 +23,7 @@ const MORE_AROUND: &str = "add lines above and below until the place is the only
 
 /// Outcome of the hunks of one file.
 pub(crate) struct PlacedHunks {
-    /// One report for each hunk.
+    /// Reports, one for each hunk.
     pub reports: Vec<HunkReport>,
     /// Splices of all hunks. `None` if a hunk has no place.
     pub splices: Option<Vec<LineSplice>>,

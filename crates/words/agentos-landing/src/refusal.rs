@@ -117,8 +117,8 @@ impl fmt::Display for RefusalCode {
 pub struct Refusal {
     /// Code of the refusal.
     pub code: RefusalCode,
-    /// One sentence: what is wrong and where. Lower case, no full stop. It may quote untrusted text: escape it for a
-    /// terminal.
+    /// Sentence that states what is wrong and where. Lower case, no full stop. It may quote untrusted text: escape it
+    /// for a terminal.
     pub message: String,
     /// Advice on what to do next. `None` if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]

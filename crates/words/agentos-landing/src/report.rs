@@ -50,7 +50,7 @@ pub enum Rung {
 pub struct Repair {
     /// Stable name of the repair, such as `wrong-count` or `missing-prefix`.
     pub kind: String,
-    /// One sentence that describes the repair.
+    /// Sentence that describes the repair.
     pub detail: String,
 }
 

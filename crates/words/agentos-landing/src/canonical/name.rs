@@ -1,10 +1,10 @@
 //! Names as git writes them in a diff.
 //!
-//! Owns: quoting. Never: leaves a blank unquoted, since not every reader finds the border then.
+//! Owns: quoting. Never: leaves a blank unquoted, since not every reader finds the border between two names then.
 
 use std::fmt::Write;
 
-/// The name behind its prefix, in quotes where any byte needs them.
+/// Returns the name with its prefix, in quotes if a byte needs them.
 pub(super) fn quote_name(prefix: &str, name: &str) -> String {
     let plain = name
         .bytes()

@@ -1,20 +1,21 @@
-//! Which new file carries on a deleted one, by content alone.
+//! Renames by content: which new file continues a deleted one.
 //!
-//! Owns: the pairing. Deterministic and bounded. Never: changes what a change does; it is a fact about it.
+//! Owns: the pairing. It is deterministic, with limited work. Never: changes the effect of a change; a rename is a
+//! fact about it.
 
 use std::collections::HashMap;
 
 use crate::file_change::PathStates;
 use crate::{FileMode, FileState, RepoPath};
 
-/// More pairs than this are not compared line by line.
+/// Maximum number of pairs that are compared line by line.
 const PAIRS: usize = 2_500;
-/// Files of more bytes than this are compared only as a whole.
+/// Maximum size of a file that is compared line by line; larger ones are only compared as a whole.
 const BYTES: usize = 1 << 20;
-/// Lines in common, of the lines of the longer file, in percent.
+/// Minimum share of common lines, in percent of the longer file.
 const ALIKE: usize = 60;
 
-/// For each state the deleted path whose content it carries on.
+/// Returns for each state the deleted path whose content it continues. `None` if there is none.
 pub(super) fn find_renames(states: &PathStates) -> Vec<Option<RepoPath>> {
     let mut found = vec![None; states.len()];
     let mut deleted: Vec<(&RepoPath, &FileState)> = states
@@ -27,6 +28,7 @@ pub(super) fn find_renames(states: &PathStates) -> Vec<Option<RepoPath>> {
         .enumerate()
         .filter_map(|(at, (_, old, new))| Some((at, new.as_ref().filter(|_| old.is_none())?)))
         .collect();
+    // Equal files are paired first, so that a similar file cannot take the source of an equal one.
     let mut left = Vec::new();
     for (at, new) in created {
         match deleted.iter().position(|(_, old)| old.content == new.content) {
@@ -39,6 +41,7 @@ pub(super) fn find_renames(states: &PathStates) -> Vec<Option<RepoPath>> {
             None => left.push((at, new)),
         }
     }
+    // A rename is a fact for the reader. A large change goes without it instead of taking quadratic time.
     if left.len() * deleted.len() > PAIRS {
         return found;
     }
@@ -60,7 +63,7 @@ pub(super) fn find_renames(states: &PathStates) -> Vec<Option<RepoPath>> {
     found
 }
 
-/// Lines in common, in percent of the longer side.
+/// Returns the share of common lines in percent of the longer side.
 fn similarity_percent(old: &[u8], new: &[u8]) -> usize {
     if old.len().max(new.len()) > BYTES {
         return 0;

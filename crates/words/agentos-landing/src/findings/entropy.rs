@@ -1,17 +1,18 @@
-//! Values that look random: long, of one word's characters, and with as much variety as chance gives.
+//! Values that look random: long, of the characters of one word, and with as much variety as chance gives.
 //!
-//! Owns: the measure. Never: says that something is a secret; a digest, an id or an image looks the same.
+//! Owns: the measure. Never: states that something is a secret; a digest, an id or an image looks the same.
 
-/// Shorter words have too few characters to tell.
+/// Minimum length. Shorter words have too few characters to decide.
 const LEAST: usize = 20;
-/// Longer ones are data, as in an embedded image.
+/// Maximum length. Longer words are data, such as an embedded image.
 const MOST: usize = 200;
-/// Bits a character: random base64 of 20 characters has some 4.0, a long identifier at most 3.8.
+/// Minimum entropy in bits for each character: random base64 of 20 characters has about 4.0, a long identifier at
+/// most 3.8.
 const BITS: f64 = 4.0;
-/// The same for hexadecimal, which holds at most 4.
+/// Minimum entropy for hexadecimal text, which has at most 4 bits.
 const HEX_BITS: f64 = 3.3;
 
-/// Whether a quoted or assigned value of this line does.
+/// Returns true if a word of this line looks random.
 pub(super) fn looks_random(text: &[u8]) -> bool {
     text.split(|byte| !is_word(*byte))
         .filter(|word| (LEAST..=MOST).contains(&word.len()))
@@ -29,11 +30,11 @@ fn is_random(word: &[u8]) -> bool {
     }
     let upper = word.iter().any(u8::is_ascii_uppercase);
     let lower = word.iter().any(u8::is_ascii_lowercase);
-    // A path has slashes and few digits; a name of a constant has no lower case.
+    // A path has slashes and few digits; the name of a constant has no lower case.
     digits >= 2 && upper && lower && entropy_bits(word) >= BITS
 }
 
-/// Shannon's entropy of the characters.
+/// Returns Shannon's entropy of the characters, in bits.
 fn entropy_bits(word: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in word {

@@ -1,17 +1,17 @@
 //! Characters that change how a line is shown, or are not shown at all.
 //!
-//! Owns: which. Writing systems and emoji keep what they need. Never: looks at paths; `path` does.
+//! Owns: the list of them. Writing systems and emoji keep what they need. Never: looks at paths; `path` does.
 
-/// What a line has of them.
+/// Hidden characters of a line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct HiddenMarks {
-    /// Direction-changing or tag characters.
+    /// Kind of direction-changing or tag character. `None` if there is none.
     pub bidi: Option<&'static str>,
-    /// Characters of no width.
+    /// Kind of character of no width. `None` if there is none.
     pub invisible: Option<&'static str>,
 }
 
-/// Looks at one line; the first line of a file may begin with a byte order mark.
+/// Scans one line. The first line of a file may begin with a byte order mark.
 pub(super) fn scan_line(text: &[u8], first_line: bool) -> HiddenMarks {
     let mut seen = HiddenMarks::default();
     if text.is_ascii() {
@@ -22,7 +22,7 @@ pub(super) fn scan_line(text: &[u8], first_line: bool) -> HiddenMarks {
     for character in text.utf8_chunks().flat_map(|chunk| chunk.valid().chars()) {
         match character {
             '\u{1f3f4}' => in_flag = true,
-            // A flag of a region is a black flag, tag letters, and the tag that ends it.
+            // The flag of a region is a black flag, tag letters and a closing tag, so these are no hidden text.
             '\u{e0020}'..='\u{e007e}' if in_flag => {}
             '\u{e007f}' if in_flag => in_flag = false,
             '\u{e0000}'..='\u{e007f}' => seen.bidi = Some("tag-character"),

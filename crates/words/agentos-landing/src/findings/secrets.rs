@@ -1,13 +1,13 @@
-//! Credentials by their shape: well-known key forms, private keys, passwords in addresses, and values that are
-//! both named like a secret and random like one.
+//! Credentials by their form: well-known keys, private keys, passwords in addresses, and values that are both named
+//! like a secret and random like one.
 //!
-//! Owns: what is a documented example or a placeholder, and what stands for a key without saying whose; `shapes` and
-//! `forms` have the tokens. Never: keeps or shows what it matched.
+//! Owns: documented examples and placeholders, and secrets that do not name their vendor; `shapes` and `forms` have
+//! the tokens of vendors. Never: keeps or shows the text that it matched.
 
 mod forms;
 mod shapes;
 
-/// What a line holds; `following` are the added lines below it.
+/// Returns the kinds of secrets in a line. `following` are the added lines below it.
 pub(super) fn secret_kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str> {
     let text = String::from_utf8_lossy(text);
     let mut kinds = shapes::prefix_kinds(&text, is_real);
@@ -22,16 +22,17 @@ pub(super) fn secret_kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str
     if has_password_in_address(&text) {
         kinds.push("password-in-address");
     }
+    // The vaguest test runs last, so that a known token is reported by its own kind.
     if kinds.is_empty() && is_named_secret(&text) {
         kinds.push("named-secret");
     }
     kinds
 }
 
-/// Neither a documented example nor a placeholder.
+/// Returns true if a value is neither a documented example nor a placeholder.
 fn is_real(value: &str) -> bool {
     const WORDS: [&str; 13] = [
-        // The key of the storage emulator, which is the same for all.
+        // The public key of Azure's storage emulator, which is the same for everyone.
         "eby8vdm02xnocqflquwjpllm",
         "example",
         "placeholder",
@@ -53,7 +54,8 @@ fn is_real(value: &str) -> bool {
     different.len() >= 8 && !WORDS.iter().any(|word| lower.contains(word))
 }
 
-/// A PEM header with key material behind it or on the lines below; a header alone is a word about keys.
+/// Returns true for a PEM header with key material behind it or on the lines below. A header alone is a text about
+/// keys.
 fn is_private_key(text: &str, following: &[&[u8]]) -> bool {
     let Some((_, rest)) = text.split_once("-----BEGIN ") else {
         return false;
@@ -64,7 +66,7 @@ fn is_private_key(text: &str, following: &[&[u8]]) -> bool {
     if !label.ends_with("PRIVATE KEY") && label != "PGP PRIVATE KEY BLOCK" {
         return false;
     }
-    /// Headers of an encrypted key may stand between.
+    /// Number of lines below that are searched. Headers of an encrypted key may be between.
     const REACH: usize = 6;
     let material = |text: &str| {
         longest_run(text, |byte| {
@@ -88,7 +90,7 @@ fn longest_run(text: &str, allowed: fn(u8) -> bool) -> usize {
     longest
 }
 
-/// `scheme://user:password@host`, with a password that is not a word of documentation.
+/// Returns true for `scheme://user:password@host` with a password that is no word of documentation.
 fn has_password_in_address(text: &str) -> bool {
     text.match_indices("://").any(|(at, _)| {
         let rest = text.get(at + 3..).unwrap_or_default();
@@ -99,7 +101,7 @@ fn has_password_in_address(text: &str) -> bool {
         let Some((user, host)) = authority.rsplit_once('@') else {
             return false;
         };
-        // A machine of one's own, or of a compose file.
+        // The host is this machine, or a service of a compose file.
         let near = !host.contains('.') || host.starts_with("127.");
         !near
             && user
@@ -108,7 +110,8 @@ fn has_password_in_address(text: &str) -> bool {
     })
 }
 
-/// Long enough, letters and digits, and no word that a person would put there.
+/// Returns true for a value that is long enough, has letters and digits, and is no word that a person would put
+/// there.
 fn looks_random(value: &str, least: usize) -> bool {
     const WORDS: [&str; 6] = ["pass", "secret", "token", "user", "test", "key"];
     let lower = value.to_ascii_lowercase();
@@ -141,7 +144,7 @@ fn distinct_enough(value: &str, least: usize) -> bool {
     different.len() * 2 >= least
 }
 
-/// `name = "value"`, the name a secret's and the value of three kinds of characters without any order.
+/// Returns true for `name = "value"` with the name of a secret and a value of mixed characters without any order.
 fn is_named_secret(text: &str) -> bool {
     const NAMES: [&str; 10] = [
         "password",
@@ -171,7 +174,7 @@ fn is_named_secret(text: &str) -> bool {
         .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte))
         .count();
     let value = value.get(..length).unwrap_or_default();
-    /// Shorter values are words more often than keys.
+    /// Minimum length. Shorter values are words more often than keys.
     const LEAST: usize = 20;
     value.bytes().any(|byte| byte.is_ascii_uppercase())
         && value.bytes().any(|byte| byte.is_ascii_lowercase())

@@ -133,7 +133,7 @@ fn unescape_octal(rest: &[u8]) -> Option<(u8, &[u8])> {
     Some((u8::try_from(value).ok()?, rest.get(3..)?))
 }
 
-/// One-letter prefixes that git puts before names.
+/// Prefixes of one letter that git puts before names.
 const PREFIXES: [&[u8]; 7] = [b"a/", b"b/", b"c/", b"i/", b"o/", b"w/", b"./"];
 
 /// Returns the name without a one-letter prefix. Returns `None` if it has none.

@@ -1,12 +1,13 @@
-//! What file systems and readers take for the same name.
+//! Names that file systems and readers take for the same.
 //!
-//! Owns: case, normal form, ignorable characters, and letters that look alike. Never: decides what follows
-//! from two names being one.
+//! Owns: case, normal form, ignorable characters, and letters that look alike. Never: decides what follows from two
+//! names being the same.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// A name or path as the most forgiving file system sees it: ignorable characters gone, one normal form, one
-/// case. Two names that some system takes for one fold to one text; it is for comparing, not for writing.
+/// Returns a name or path as the most forgiving file system sees it: without ignorable characters, in one normal form
+/// and one case. Two names that some system takes for one fold to one text. The result is for comparing, not for
+/// writing.
 #[must_use]
 pub fn folded(name: &str) -> String {
     if name.is_ascii() {
@@ -15,18 +16,21 @@ pub fn folded(name: &str) -> String {
     name.chars()
         .filter(|character| !is_ignorable(*character))
         .nfkd()
+        // Upper case first: `ß` and `SS`, or `ı` and `I`, only become equal on the way through it.
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
         .nfc()
         .collect()
 }
 
-/// A folded name with look-alike letters as their Latin ones: equal for names a reader cannot tell apart.
+/// Returns a folded name with look-alike letters replaced by Latin ones. It is equal for names that a reader cannot
+/// tell apart.
 pub(crate) fn name_skeleton(name: &str) -> String {
     folded(name).chars().map(look_alike).collect()
 }
 
-/// Characters that HFS+ and others leave out when they compare names, and such that nobody can see.
+/// Returns true for characters that HFS+ and others ignore when they compare names, and for those that nobody can
+/// see.
 pub(crate) fn is_ignorable(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -34,7 +38,7 @@ pub(crate) fn is_ignorable(character: char) -> bool {
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Cyrillic, Greek and Armenian small letters that are drawn like Latin ones.
+/// Returns the Latin letter that looks like this Cyrillic, Greek or Armenian small letter; any other letter as it is.
 fn look_alike(character: char) -> char {
     match character {
         'а' | 'α' => 'a',

@@ -1,16 +1,24 @@
-//! The rules for one path, part by part.
+//! Rules for one path, part by part.
 //!
-//! Owns: escape, git's own files, reserved names, characters nobody can see. Never: knows the base.
+//! Owns: escape, git's own files, reserved names, invisible characters. Never: knows the base.
+//!
+//! | rule | refused | reason |
+//! |---|---|---|
+//! | escape | `..`, `/x`, `C:/x`, `a\b` | the path leaves the work tree, on this system or on Windows |
+//! | git's files | `.git` in any case, `git~1`, `.git.`, `.git::$INDEX_ALLOCATION`, `.g\u{200c}it` | its hooks and settings start programs |
+//! | submodules | `.gitmodules` and its short names | it names addresses from which git fetches |
+//! | invisible | control characters, direction marks, joiners after ASCII | a reviewer sees another name |
+//! | reserved | `aux`, `a.`, `a?b`, parts above 255 bytes | a checkout on Windows fails or writes another file |
 
 use super::fold::{folded, is_ignorable};
 use crate::{Refusal, RefusalCode};
 
-/// No file system has longer names.
+/// Maximum length of one part in bytes. No file system allows longer ones.
 const MAX_PART: usize = 255;
-/// Nor longer paths that all tools can open.
+/// Maximum length of a path in bytes. Not all tools can open longer ones.
 const MAX_PATH: usize = 4_096;
 
-/// Checks a path; the first broken rule is the answer.
+/// Checks a path. Fails with the first rule that it breaks.
 pub(super) fn check_path(path: &str) -> Result<(), Refusal> {
     let refuse = |code, what: &str| Err(Refusal::new(code, format!("`{path}` {what}")));
     if path.len() > MAX_PATH {
@@ -28,7 +36,7 @@ pub(super) fn check_path(path: &str) -> Result<(), Refusal> {
                 .hint("name the file without them"),
         );
     }
-    // Both separators count: what is one name here is a walk elsewhere.
+    // Both separators count: `a\..\b` is one name here, and leads to another folder on Windows.
     let parts = || path.split(['/', '\\']);
     if path.is_empty() || path.starts_with('/') || parts().any(is_dots) {
         return refuse(
@@ -66,7 +74,7 @@ pub(super) fn check_path(path: &str) -> Result<(), Refusal> {
     })
 }
 
-/// `.`, `..` and what Windows makes of dots with blanks behind them.
+/// Returns true for `.`, `..` and the names that Windows shortens to them, such as `.. ` or `...`.
 fn is_dots(part: &str) -> bool {
     let bare = part.trim_end_matches(' ');
     matches!(bare, "." | "..") || (bare.len() > 2 && bare.chars().all(|character| character == '.'))
@@ -76,8 +84,8 @@ fn is_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }
 
-/// A part as the most forgiving file system compares it: folded, without the stream behind a colon, and without dots and
-/// blanks at the end.
+/// Returns a part as the most forgiving file system compares it: folded, without the NTFS stream behind a colon, and
+/// without dots and blanks at the end.
 pub(crate) fn portable_name(part: &str) -> String {
     let folded = folded(part);
     let name = folded.split(':').next().unwrap_or_default();
@@ -89,21 +97,21 @@ fn is_git_dir(part: &str) -> bool {
     seen == ".git" || is_short_name(&seen, "git")
 }
 
-/// `.gitmodules`, and the short names that NTFS may give it.
+/// Returns true for `.gitmodules` and the short names that NTFS may give it.
 fn is_git_modules(part: &str) -> bool {
     let seen = portable_name(part);
     seen == ".gitmodules" || is_short_name(&seen, "gitmod") || is_short_name(&seen, "gi7eba")
 }
 
-/// `stem~1`, as in `GIT~1`.
+/// Returns true for `stem~1`, as in `GIT~1`.
 fn is_short_name(name: &str, stem: &str) -> bool {
     name.strip_prefix(stem)
         .and_then(|rest| rest.strip_prefix('~'))
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Characters that cannot be seen. Joiners and variation selectors are part of writing systems and of emoji,
-/// and may stand beside other characters than ASCII.
+/// Returns true if the part has invisible characters. Joiners and variation selectors belong to writing systems and
+/// emoji, and may follow any character that is not ASCII.
 fn has_invisible(part: &str) -> bool {
     let mut before = '\0';
     for character in part.chars() {
@@ -119,7 +127,7 @@ fn has_invisible(part: &str) -> bool {
     false
 }
 
-/// Why a part cannot exist on every system.
+/// Returns the reason why a part cannot exist on every system. Returns `None` if it can.
 fn reserved_reason(part: &str) -> Option<&'static str> {
     if part.len() > MAX_PART {
         return Some("has a part that is longer than any system allows");
@@ -140,7 +148,7 @@ fn is_device(stem: &str) -> bool {
         return true;
     }
     let port = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"));
-    // Superscript digits fold to plain ones, and Windows takes them for the same.
+    // Windows treats superscript digits as plain ones, and so does folding.
     port.is_some_and(|rest| matches!(rest.as_bytes(), [b'0'..=b'9']))
 }
 

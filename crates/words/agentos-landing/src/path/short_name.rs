@@ -1,31 +1,32 @@
-//! Short names (8.3) that NTFS gives to long ones, and that open the same file.
+//! Short names (8.3) that NTFS gives to long names, and that open the same file.
 //!
 //! Owns: whether a name may be the short form of another. Never: decides what follows.
 //!
-//! NTFS makes a short name of up to six characters of the long one, `~` and a number, and the first three characters of
-//! the extension: `GITHUB~1` for `.github`, `PACKAG~1.JSO` for `package-lock.json`. Leading dots, blanks and all dots but
-//! the last are left out. From the fifth name of the same beginning on (and for names of one or two characters) it takes
-//! two characters and four digits of a checksum: `GI7EBA~1` for `.gitmodules`. Git guards its own names in this way
-//! (`path.c`, `is_ntfs_dot_generic`) with the checksums written out; the formula is the one that gives all four of them.
+//! NTFS makes a short name of up to six characters of the long one, `~` and a number, and the first three characters
+//! of the extension: `GITHUB~1` for `.github`, `PACKAG~1.JSO` for `package-lock.json`. Leading dots, blanks and all
+//! dots but the last are left out. From the fifth name with the same beginning on (and for names of one or two
+//! characters) it takes two characters and four digits of a checksum: `GI7EBA~1` for `.gitmodules`. Git guards its
+//! own names in this way (`path.c`, `is_ntfs_dot_generic`) with the checksums written out; the formula here gives all
+//! four of them.
 
 use super::fold::folded;
 
-/// The name without its short form's number never has more.
+/// Maximum length of a short name without its extension.
 const MAX_STEM: usize = 8;
 
-/// A name that has the form of a short one.
+/// Name in the form of a short name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShortName<'n> {
-    /// What stands before `~`, folded.
+    /// Text before `~`, folded.
     stem: &'n str,
-    /// Digits of the number.
+    /// Number of digits after `~`.
     digits: usize,
-    /// What stands behind the dot; empty without one.
+    /// Text after the dot; empty if there is none.
     extension: &'n str,
 }
 
 impl<'n> ShortName<'n> {
-    /// Takes a folded name apart. Returns `None` if it has not the form of a short name.
+    /// Parses a folded name. Returns `None` if it does not have the form of a short name.
     #[must_use]
     pub fn parse(name: &'n str) -> Option<Self> {
         let name = name
@@ -50,7 +51,7 @@ impl<'n> ShortName<'n> {
         })
     }
 
-    /// Whether NTFS may have made this short name of a long one, however that is spelled.
+    /// Returns true if NTFS may have made this short name of a long one, in whatever case that is written.
     #[must_use]
     pub fn may_stand_for(&self, long: &str) -> bool {
         let lower = folded(long);
@@ -63,7 +64,7 @@ impl<'n> ShortName<'n> {
         if self.stem == first_chars(&base, self.stem_room()) {
             return true;
         }
-        // The checksum is of the name as it is spelled: the spellings that tools and people use.
+        // The checksum depends on upper and lower case, which the caller may not know: the usual spellings are tried.
         let mut capitalised = lower.clone();
         if let Some(first) = capitalised.get_mut(0..1) {
             first.make_ascii_uppercase();
@@ -79,8 +80,8 @@ impl<'n> ShortName<'n> {
             })
     }
 
-    /// Whether NTFS may have made this short name of one that a pattern with `*` is about: what stands before the first
-    /// star must be in the short name as far as that goes, and be at least three characters.
+    /// Returns true if NTFS may have made this short name of a name that matches a pattern with `*`. The text before
+    /// the first star must agree with the short name, in at least three characters.
     #[must_use]
     pub fn may_stand_for_pattern(&self, pattern: &str) -> bool {
         let (Some((before, _)), Some((_, behind))) = (pattern.split_once('*'), pattern.rsplit_once('*'))
@@ -99,7 +100,7 @@ impl<'n> ShortName<'n> {
             && extension_fits
     }
 
-    /// Characters that the number leaves for the stem.
+    /// Returns how many characters the number leaves for the stem.
     fn stem_room(&self) -> usize {
         (MAX_STEM - 1).saturating_sub(self.digits).min(6)
     }
@@ -109,8 +110,8 @@ impl<'n> ShortName<'n> {
     }
 }
 
-/// The characters of a name and of its extension that its short form is made of. Returns `None` if the name is short
-/// enough itself: it then has no other.
+/// Returns the characters of a name and of its extension from which its short form is made. Returns `None` if the
+/// name is short enough itself: it has no other short name then.
 fn short_name_parts(lower: &str) -> Option<(String, String)> {
     let bare = lower.trim_start_matches(['.', ' ']);
     let (base, extension) = match bare.rsplit_once('.') {
@@ -136,13 +137,13 @@ fn short_name_parts(lower: &str) -> Option<(String, String)> {
     (!is_short).then(|| (kept(base), kept(extension)))
 }
 
-/// The first characters of a text.
+/// Returns the first characters of a text.
 fn first_chars(text: &str, count: usize) -> &str {
     let end = text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or_default()
 }
 
-/// The four digits that NTFS puts into a short name, the lowest first.
+/// Returns the four digits that NTFS puts into a short name, the lowest first.
 fn name_checksum(name: &str) -> u16 {
     let sum = name
         .encode_utf16()

@@ -1,9 +1,9 @@
-//! The forms of tokens that say whose they are in their middle, at their end, or by how they are divided.
+//! Forms of tokens that show their vendor in the middle, at the end, or by how they are divided.
 //!
-//! Owns: those forms, as the vendors document them and the rules of gitleaks 8 and detect-secrets 1.5 list them. Never:
-//! keeps what it found.
+//! Owns: those forms, as the vendors document them and the rules of gitleaks 8 and detect-secrets 1.5 list them.
+//! Never: keeps the text that it found.
 
-/// Whether a whole run of token characters has the form.
+/// Returns true if a whole run of token characters has the form.
 type TokenForm = fn(&str) -> bool;
 
 const FORMS: [(&str, TokenForm); 5] = [
@@ -14,9 +14,9 @@ const FORMS: [(&str, TokenForm); 5] = [
     ("twilio-key", twilio),
 ];
 
-/// The kinds of the runs of a text, each once.
+/// Returns the kinds of tokens in a text, each once.
 pub(super) fn form_kinds(text: &str, is_real: fn(&str) -> bool) -> impl Iterator<Item = &'static str> {
-    /// Shorter ones are words.
+    /// Minimum length. Shorter runs are words.
     const LEAST: usize = 30;
     let runs: Vec<&str> = text
         .split(|mark: char| !mark.is_ascii_alphanumeric() && !"_-.:".contains(mark))
@@ -33,7 +33,7 @@ fn is_dashed(text: &str) -> bool {
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
-/// `sk-…T3BlbkFJ…`: the middle says `OpenAI` in base 64.
+/// Returns true for `sk-…T3BlbkFJ…`: the middle is `OpenAI` in base64.
 fn openai(run: &str) -> bool {
     let parts = run
         .strip_prefix("sk-")
@@ -41,7 +41,7 @@ fn openai(run: &str) -> bool {
     parts.is_some_and(|(before, behind)| before.len() >= 20 && behind.len() >= 20 && is_dashed(before))
 }
 
-/// The bot's number, and 35 characters.
+/// Returns true for a Telegram token: the bot's number, a colon and 35 characters.
 fn telegram(run: &str) -> bool {
     run.split_once(':').is_some_and(|(number, rest)| {
         (8..=10).contains(&number.len())
@@ -51,7 +51,7 @@ fn telegram(run: &str) -> bool {
     })
 }
 
-/// The user's number in base 64, a time and a signature.
+/// Returns true for a Discord token: the user's number in base64, a time and a signature.
 fn discord(run: &str) -> bool {
     let parts: Vec<&str> = run.split('.').collect();
     match parts.as_slice() {
@@ -66,7 +66,7 @@ fn discord(run: &str) -> bool {
     }
 }
 
-/// Every three digits become four characters of these.
+/// Returns true for decimal digits in base64: every three digits become four characters of these sets.
 fn is_number_in_base_64(text: &str) -> bool {
     const PLACES: [&[u8]; 4] = [b"MNO", b"DTjz", b"AEIMQUYcgk", b"wxyz012345"];
     text.bytes()
@@ -74,7 +74,7 @@ fn is_number_in_base_64(text: &str) -> bool {
         .all(|(byte, place)| place.contains(&byte))
 }
 
-/// 32 characters, and the data centre.
+/// Returns true for a Mailchimp key: 32 characters, and the data centre.
 fn mailchimp(run: &str) -> bool {
     run.split_once("-us").is_some_and(|(key, centre)| {
         key.len() == 32

@@ -1,21 +1,21 @@
-//! The forms of tokens that say by their beginning whose they are.
+//! Forms of tokens that show their vendor at the beginning.
 //!
-//! Owns: the table, and finding what of a line has one of its forms. The beginnings, characters and lengths are those
-//! that the vendors document, or that the rules of gitleaks 8 list. Never: keeps what it found.
+//! Owns: the table, and matching a line against it. The beginnings, characters and lengths are those that the vendors
+//! document, or that the rules of gitleaks 8 list. Never: keeps the text that it found.
 
-/// A token that begins with fixed text.
+/// Form of a token that begins with fixed text.
 struct TokenShape {
     start: &'static str,
     kind: &'static str,
-    /// Characters that may follow.
+    /// Characters that may follow the beginning.
     allowed: fn(u8) -> bool,
-    /// How many must follow at least.
+    /// Minimum number of characters that follow.
     least: usize,
-    /// How many may at most; [`MANY`] where there is no end.
+    /// Maximum number of them; [`MANY`] for no limit.
     most: usize,
 }
 
-/// Any number.
+/// No limit.
 const MANY: usize = usize::MAX;
 
 fn word_byte(byte: u8) -> bool {
@@ -62,7 +62,7 @@ const fn prefix(
     }
 }
 
-/// In the order of their beginnings.
+/// Forms, sorted by the first byte of their beginnings.
 const SHAPES: [TokenShape; 123] = [
     prefix(
         "A3-",
@@ -201,14 +201,14 @@ const SHAPES: [TokenShape; 123] = [
     prefix("xoxs-", "slack-token", dashed_word, 20, MANY),
 ];
 
-/// The kinds of all tokens of a text, each once, in the order of the table. `is_real` says of what follows a
-/// beginning whether it may be one, and no placeholder.
+/// Returns the kinds of all tokens in a text, each once, in the order of the table. `is_real` returns false for the
+/// text of a placeholder.
 pub(super) fn prefix_kinds(text: &str, is_real: fn(&str) -> bool) -> Vec<&'static str> {
     let bytes = text.as_bytes();
     let mut found = [false; SHAPES.len()];
     let mut before = None;
     for (at, byte) in bytes.iter().enumerate() {
-        // A beginning in the middle of a word is none, and none directly behind the name of a digest.
+        // A token begins where a word begins. Directly after the name of a digest, the letters are random.
         if before.replace(*byte).is_some_and(dashed_word) || is_digest(bytes.get(..at).unwrap_or_default()) {
             continue;
         }
@@ -227,7 +227,7 @@ pub(super) fn prefix_kinds(text: &str, is_real: fn(&str) -> bool) -> Vec<&'stati
     kinds
 }
 
-/// `sha256=`, `sha512:`: what follows is a digest, whose letters are of chance.
+/// Returns true after `sha256=`, `sha512:` and the like: a digest follows, whose letters are random.
 fn is_digest(before: &[u8]) -> bool {
     const DIGESTS: [&[u8]; 4] = [b"sha1", b"sha256", b"sha384", b"sha512"];
     before
@@ -236,12 +236,13 @@ fn is_digest(before: &[u8]) -> bool {
         .is_some_and(|name| DIGESTS.iter().any(|digest| name.ends_with(digest)))
 }
 
-/// The text has this form from here on.
+/// Returns true if the text has this form from here on.
 fn matches_at(text: &str, at: usize, shape: &TokenShape, is_real: fn(&str) -> bool) -> bool {
     let Some(rest) = text.get(at..).and_then(|rest| rest.strip_prefix(shape.start)) else {
         return false;
     };
-    // No further than needed, since the next one may begin a few characters on.
+    // Counted no further than needed: the next beginning may be a few characters on, and a line full of beginnings
+    // would take quadratic time.
     let enough = if shape.most == MANY {
         shape.least
     } else {
