@@ -1,11 +1,12 @@
-//! Lines that stand for others: `...`, or a comment such as `# rest of the file unchanged`.
+//! Elisions: lines such as `...` or `# rest of the file unchanged` that a model writes in place of lines it leaves
+//! out.
 //!
-//! Owns: distinguishing them from lines that are meant. Never: fills in what was left out.
+//! Owns: distinguishing an elision from a line that is meant. Never: fills in what was left out.
 //!
-//! Models shorten long files with such lines. Landed literally, `// ... existing code ...` would replace the code
-//! that it stands for. To refuse every line with dots is no solution: prose, messages and Python stubs contain dots,
-//! and a comment may well replace another one. So a line is refused only if the file does not have it and the lines
-//! around it show that others are missing:
+//! Models shorten long files with elisions. Landed literally, `// ... existing code ...` would replace the code that
+//! it refers to. To refuse every line with dots is no solution: prose, messages and Python stubs contain dots, and a
+//! comment may well replace another one. So a line is refused only if the file does not have it and the lines around
+//! it show that others are missing:
 //!
 //! | check | applies to | refused |
 //! |---|---|---|
@@ -19,7 +20,7 @@ use crate::{Refusal, RefusalCode};
 
 /// Maximum number of characters of a line in a message.
 const SHOWN_CHARS: usize = 160;
-/// Words with which a line of dots refers to the lines that it stands for.
+/// Words with which a line of dots refers to the lines left out.
 const WORDS: [&str; 7] = [
     "existing",
     "rest of",
@@ -108,8 +109,8 @@ const KEY_WORDS: [&str; 15] = [
     "unchanged",
 ];
 
-/// Refuses a whole file with a line that stands for others, unless the base has that line. `lost` is the number of
-/// lines by which the file gets shorter, not counting that line.
+/// Refuses a whole file with an elision, unless the base has that line. `lost` is the number of lines by which the
+/// file gets shorter, not counting that line.
 pub(crate) fn check_whole_file(
     new: &[HunkLine<'_>],
     lost: usize,
@@ -130,7 +131,7 @@ pub(crate) fn check_whole_file(
     }
 }
 
-/// Refuses an added line that stands for others, unless the file has such a line. The dots must begin the line, since
+/// Refuses an added line that is an elision, unless the file has such a line. The dots must begin the line, since
 /// prose and messages end in dots. A line of nothing but dots is code in some languages, as `...` in Python.
 pub(crate) fn check_added_lines(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
     let said = |mark: LineMark| {
@@ -138,7 +139,7 @@ pub(crate) fn check_added_lines(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) ->
         lines.filter(|line| !trim(&line.text).is_empty()).count()
     };
     let takes = said(LineMark::Remove) > 0;
-    // The line that may stand for others is itself an added one, and a comment may well replace another comment.
+    // The elision is itself an added line, and a comment may well replace another comment.
     let remarks = hunk.lines.iter().filter(|line| line.mark == LineMark::Remove);
     let remarks = remarks.filter(|line| comment_text(&line.text).is_some()).count();
     let lost = (said(LineMark::Remove) + 1).saturating_sub(said(LineMark::Add) + remarks);
@@ -226,7 +227,7 @@ fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
     before || (says && (behind || lost > 0))
 }
 
-/// Returns true for a context line that stands for others.
+/// Returns true for a context line that is an elision.
 pub(crate) fn is_elision(line: &[u8]) -> bool {
     let text = String::from_utf8_lossy(trim(line)).to_lowercase();
     let dots = text.contains("...") || text.contains('…');

@@ -186,7 +186,8 @@ fn stated_line(hunk: &Hunk<'_>, insertion: bool) -> Option<usize> {
 
 /// Finds the places of all hunks. The result has one entry for each hunk, in the order given.
 ///
-/// # Errors Fails only if the work exceeds the budget.
+/// # Errors
+/// Fails only if the work exceeds the budget.
 pub(crate) fn locate_hunks(
     target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],

@@ -18,7 +18,8 @@ use crate::{Base, FileReport, FileState, HunkStatus, LandOptions, Refusal, Refus
 
 /// Returns the content that the tool saw. Returns `None` if it is unknown or is the base.
 ///
-/// # Errors Fails if the parts were made for two different states, or if the base cannot be read.
+/// # Errors
+/// Fails if the parts were made for two different states, or if the base cannot be read.
 pub(crate) fn content_seen(
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
@@ -80,8 +81,9 @@ pub(crate) fn already_changed(path: &str) -> Refusal {
 /// Lands the hunks on the content that the tool saw and carries the result over to the base. `is_result` is true if
 /// the answer's `index` line names the base as the result of the change.
 ///
-/// # Errors Fails with `stale` if the hunks do not fit what was seen or touch a line that changed since, and with
-/// `empty` if the base already has the change.
+/// # Errors
+/// Fails with `stale` if the hunks do not fit what was seen or touch a line that changed since, and with `empty` if
+/// the base already has the change.
 pub(crate) fn carry_over(
     seen: &Arc<[u8]>,
     old: &FileState,

@@ -71,8 +71,9 @@ const MAX_LINES: usize = 2_000_000;
 
 /// Parses an answer.
 ///
-/// # Errors Fails with `no-diff` if no edit is found, with `too-large` above a limit, and with another code if an
-/// edit cannot be read in exactly one way.
+/// # Errors
+/// Fails with `no-diff` if no edit is found, with `too-large` above a limit, and with another code if an edit cannot
+/// be read in exactly one way.
 pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<ParsedAnswer<'a>, Refusal> {
     check_size(answer, limits)?;
     let mut lines = split_lines(answer.strip_prefix(BOM).unwrap_or(answer));

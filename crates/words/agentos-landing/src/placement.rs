@@ -33,7 +33,8 @@ pub(crate) struct PlacedHunks {
 
 /// Places every hunk of one file.
 ///
-/// # Errors Fails only if the work exceeds the budget. A hunk without a place is part of the result.
+/// # Errors
+/// Fails only if the work exceeds the budget. A hunk without a place is part of the result.
 pub(crate) fn place_hunks(
     target: &mut TargetFile<'_>,
     hunks: &[&Hunk<'_>],

@@ -40,7 +40,8 @@ struct PathParts<'e, 'a> {
 
 /// Plans all parts, or reports for each file why it is refused.
 ///
-/// # Errors Fails if the base cannot be read.
+/// # Errors
+/// Fails if the base cannot be read.
 pub(crate) fn plan_parts(
     parsed: &ParsedAnswer<'_>,
     base: &dyn Base,

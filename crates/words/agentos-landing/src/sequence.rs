@@ -32,7 +32,8 @@ const MAX_BYTES: usize = 32 << 20;
 
 /// Plans all parts, together or one after the other, or reports for each file why it is refused.
 ///
-/// # Errors Fails if the base cannot be read.
+/// # Errors
+/// Fails if the base cannot be read.
 pub(crate) fn plan_sequence(
     answer: &[u8],
     parsed: &ParsedAnswer<'_>,
@@ -98,7 +99,7 @@ pub(crate) fn plan_sequence(
     }
 }
 
-/// One part, or one hunk of a part.
+/// Part of the answer, or one hunk of a part.
 struct SequenceStep<'a> {
     edit: FileEdit<'a>,
     /// True if it continues the file of the step before.

@@ -30,7 +30,7 @@ use crate::text::{BOM, LineEnding, TextLine, leading_blanks, trim, trim_end};
 pub(crate) struct LineSplice {
     /// First line that is replaced; 0 is the first of the file.
     pub start: usize,
-    /// One past the last line that is replaced.
+    /// Line after the last one that is replaced.
     pub end: usize,
     /// Bytes that replace them.
     pub bytes: Vec<u8>,
@@ -42,7 +42,8 @@ pub(crate) struct UnshiftableLine;
 
 /// Returns the splices of one hunk, ascending.
 ///
-/// # Errors Fails if an added line cannot be converted to the file's indentation or typography.
+/// # Errors
+/// Fails if an added line cannot be converted to the file's indentation or typography.
 pub(crate) fn hunk_splices(
     lines: &[TextLine<'_>],
     hunk: &Hunk<'_>,
@@ -229,7 +230,8 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
     /// Writes the typographic characters of an added line as the file does: plain if the hunk's old lines have the
     /// character and the file's have not; unchanged if both have it equally often.
     ///
-    /// # Errors Fails if the old lines do not show how the file spells the character.
+    /// # Errors
+    /// Fails if the old lines do not show how the file spells the character.
     fn without_look_alikes<'t>(&self, text: &'t [u8]) -> Result<Cow<'t, [u8]>, UnshiftableLine> {
         if self.place.level != MatchLevel::Typography || text.is_ascii() {
             return Ok(Cow::Borrowed(text));

@@ -15,7 +15,8 @@ use crate::{Refusal, RefusalCode, Repair, elided};
 
 /// Returns the new content of an existing file, and the repair if one was needed. Lines that stay keep their bytes.
 ///
-/// # Errors Fails if the block may be an excerpt, a listing, a diff, or a file with parts left out.
+/// # Errors
+/// Fails if the block may be an excerpt, a listing, a diff, or a file with parts left out.
 pub(crate) fn changed_content(
     path: &str,
     base: &[u8],
@@ -56,7 +57,7 @@ pub(crate) fn changed_content(
         // The file has no byte order mark. One in the answer is invisible, so nobody would notice its addition.
         *first = first.strip_prefix(BOM).unwrap_or(first);
     }
-    // The line that stands for others is not counted as lost.
+    // The elision itself is not counted as lost.
     let old_said = texts.iter().filter(|line| has_text(line)).count();
     let lost = old_said.saturating_sub(wanted.iter().filter(|line| has_text(line)).count() + 1);
     elided::check_whole_file(new, lost, |line| there.contains(line))?;
@@ -165,7 +166,8 @@ fn not_a_diff(new: &[&[u8]], there: &HashSet<&[u8]>) -> Result<(), Refusal> {
 /// Removes the numbers before the lines, if the file shows that they are not its own. Returns `None` if the lines are
 /// not numbered.
 ///
-/// # Errors Fails if the numbers may be part of the file.
+/// # Errors
+/// Fails if the numbers may be part of the file.
 fn without_numbers<'l>(new: &[&'l [u8]], there: &HashSet<&[u8]>) -> Result<Option<Vec<&'l [u8]>>, Refusal> {
     let Some((first, bare)) = split_numbers(new) else {
         return Ok(None);

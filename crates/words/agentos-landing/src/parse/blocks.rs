@@ -15,7 +15,8 @@ use crate::{Dialect, Refusal, RefusalCode};
 
 /// Reads every block and hides its lines from the other dialects.
 ///
-/// # Errors Fails with `malformed` if a block has no path, or can be read in two ways.
+/// # Errors
+/// Fails with `malformed` if a block has no path, or can be read in two ways.
 pub(super) fn parse<'a>(
     lines: &mut [TextLine<'a>],
     owners: &[LineOwner],

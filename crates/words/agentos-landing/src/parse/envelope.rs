@@ -16,7 +16,8 @@ const END: &[u8] = b"*** End Patch";
 
 /// Reads every envelope and hides its lines from the other dialects.
 ///
-/// # Errors Fails with `malformed` if an envelope was cut off or has a line that belongs to no file.
+/// # Errors
+/// Fails with `malformed` if an envelope was cut off or has a line that belongs to no file.
 pub(super) fn parse<'a>(
     lines: &mut [TextLine<'a>],
     owners: &[LineOwner],

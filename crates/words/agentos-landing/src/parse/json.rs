@@ -36,7 +36,8 @@ pub struct JsonEdits {
 
 /// Reads the answer if it is JSON as a whole, and every fence that is JSON.
 ///
-/// # Errors Fails with `malformed` if the edits are not valid JSON of this shape.
+/// # Errors
+/// Fails with `malformed` if the edits are not valid JSON of this shape.
 pub(super) fn parse<'a>(
     all: &mut [TextLine<'a>],
     owners: &[LineOwner],

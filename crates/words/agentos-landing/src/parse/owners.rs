@@ -18,7 +18,8 @@ use crate::{Refusal, RefusalCode};
 
 /// Returns the owner of each line.
 ///
-/// # Errors Fails if a part may be a file or an edit, or if the work exceeds the budget.
+/// # Errors
+/// Fails if a part may be a file or an edit, or if the work exceeds the budget.
 pub(super) fn find_owners(
     lines: &[TextLine<'_>],
     commands: &heredoc::ApplyCommands<'_>,
@@ -293,7 +294,8 @@ fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
 
 /// Returns true if a block of JSON is a JSON file and no edits: the path of such a file is above it.
 ///
-/// # Errors Fails if the block can also be read as edits.
+/// # Errors
+/// Fails if the block can also be read as edits.
 fn is_json_file(
     lines: &[TextLine<'_>],
     at: usize,

@@ -15,7 +15,8 @@ use crate::{Dialect, Refusal, RefusalCode};
 
 /// Reads every unified diff in these lines.
 ///
-/// # Errors Fails with `malformed` if an edit would be lost, was cut off, or contradicts itself.
+/// # Errors
+/// Fails with `malformed` if an edit would be lost, was cut off, or contradicts itself.
 pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -> Result<(), Refusal> {
     let mut reader = DiffReader {
         cursor: LineCursor::new(lines),

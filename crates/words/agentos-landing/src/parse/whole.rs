@@ -28,7 +28,8 @@ const NOT_FILES: [&[u8]; 6] = [
 
 /// Reads every fence below a path.
 ///
-/// # Errors Fails if a block may be an example, or if its end is uncertain.
+/// # Errors
+/// Fails if a block may be an example, or if its end is uncertain.
 pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -> Result<(), Refusal> {
     let mut at = 0;
     while let Some(line) = lines.get(at) {
@@ -201,7 +202,8 @@ pub(super) fn any_path_of(lines: &[TextLine<'_>], at: usize, open: &CodeFence<'_
 /// Returns true if the block below a path is that file, whatever it contains: it holds an edit only if it begins with
 /// one.
 ///
-/// # Errors Fails if the block may be the file, or the edits in it may be meant.
+/// # Errors
+/// Fails if the block may be the file, or the edits in it may be meant.
 pub(super) fn owns_block(
     lines: &[TextLine<'_>],
     at: usize,
@@ -267,7 +269,8 @@ fn is_head(line: &[u8]) -> bool {
 
 /// Returns the line of the closing fence.
 ///
-/// # Errors Fails if the block of a file has no end, or if a second opening fence makes its end uncertain.
+/// # Errors
+/// Fails if the block of a file has no end, or if a second opening fence makes its end uncertain.
 fn fence_end(
     lines: &[TextLine<'_>],
     from: usize,

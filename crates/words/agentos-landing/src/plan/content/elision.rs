@@ -133,13 +133,13 @@ fn line_depth(line: &TextLine<'_>) -> Option<usize> {
     (!text.is_empty() && !text.starts_with(b"#")).then(|| leading_blanks(line.text).len())
 }
 
-/// Returns true for a context line that stands for others.
+/// Returns true for a context line that is an elision.
 fn is_gap(line: &HunkLine<'_>) -> bool {
     line.mark == LineMark::Context && is_elision(&line.text)
 }
 
-/// Cuts a hunk into pieces. Returns `None` if a piece has no line to find it by, or if changed lines stand for
-/// others, too.
+/// Cuts a hunk into pieces. Returns `None` if a piece has no line to find it by, or if a changed line is an elision,
+/// too.
 fn cut_at_gaps<'a>(hunk: &Hunk<'a>, budget: &mut WorkBudget) -> Result<Option<Vec<Hunk<'a>>>, Refusal> {
     if !hunk.lines.iter().any(is_gap) {
         return Ok(Some(vec![hunk.clone()]));
