@@ -81,6 +81,7 @@ fn render_file(
 
 /// Returns the line `index old..new`, with the mode if it stays: some readers set the mode from it.
 fn index_line(old: Option<&FileState>, new: Option<&FileState>) -> String {
+    // Full ids, not abbreviated ones: an abbreviation would depend on the other objects of the repository.
     let id =
         |state: Option<&FileState>| state.map_or_else(|| "0".repeat(40), |state| blob_id(&state.content));
     let mode: Option<FileMode> = match (old, new) {
@@ -117,6 +118,7 @@ fn render_hunks(out: &mut Vec<u8>, before: &[&[u8]], after: &[&[u8]]) -> LineSta
         stats.removed += edit.old.len() as u64;
         stats.added += edit.new.len() as u64;
     }
+    // Edits whose context would touch or overlap share one hunk, as git prints them.
     for group in edits.chunk_by(|a, b| b.old.start - a.old.end <= 2 * CONTEXT) {
         render_hunk(out, group, before, after);
     }
@@ -130,6 +132,7 @@ fn render_hunk(out: &mut Vec<u8>, edits: &[LineEdit], before: &[&[u8]], after: &
     };
     let lead = first.old.start.min(CONTEXT);
     let trail = (before.len() - last.old.end).min(CONTEXT);
+    // Both sides begin the same number of lines above the first edit, since the lines there are equal.
     let old = first.old.start - lead..last.old.end + trail;
     let new = first.new.start - lead..last.new.end + trail;
     push_line(
@@ -150,6 +153,8 @@ fn push_marked(out: &mut Vec<u8>, mark: u8, lines: Option<&[&[u8]]>) {
     for line in lines.unwrap_or_default() {
         out.push(mark);
         out.extend_from_slice(line);
+        // Only the last line of a file can lack its newline. Without this marker, a diff that adds or removes just
+        // the newline would show two equal lines.
         if !line.ends_with(b"\n") {
             out.extend_from_slice(b"\n\\ No newline at end of file\n");
         }

@@ -61,6 +61,7 @@ impl Change {
         {
             return Err(ChangeError::Link(link.clone()));
         }
+        // Equal states are dropped only after the checks above: a path that is listed twice is an error in any case.
         states.retain(|(_, old, new)| old != new);
         check_directories(&states)?;
         let (files, diff) = canonical::render_diff(states);

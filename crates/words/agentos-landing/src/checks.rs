@@ -80,6 +80,7 @@ impl PathChecker<'_> {
             };
             let (code, what) = match entry.kind {
                 EntryKind::Directory => continue,
+                // Writing through a link or into a submodule would change files outside of this repository.
                 EntryKind::Symlink => (RefusalCode::SymlinkTraversal, "is a symbolic link"),
                 EntryKind::Gitlink => (RefusalCode::Submodule, "is a submodule"),
                 // The change deletes this file, so a directory can take its name.
@@ -162,6 +163,8 @@ impl PathChecker<'_> {
         if !self.names.contains_key(dir) {
             let mut by_skeleton: HashMap<String, Vec<String>> = HashMap::new();
             for entry in self.base.list(dir)? {
+                // A name that is not UTF-8 cannot equal a new one, which always is; the lossy form only serves the
+                // comparison.
                 let name = String::from_utf8_lossy(&entry.name).into_owned();
                 by_skeleton.entry(name_skeleton(&name)).or_default().push(name);
             }

@@ -178,6 +178,7 @@ fn unique_anchors(
             .zip(range.clone())
         {
             seen.entry(*line)
+                // Seen twice: no anchor, since nothing shows which of the two it belongs to.
                 .and_modify(|place| *place = None)
                 .or_insert(Some(at));
         }
@@ -198,6 +199,7 @@ fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     for (at, (_, second)) in pairs.iter().enumerate() {
         let second_of = |pair: &usize| pairs.get(*pair).map_or(0, |pair| pair.1);
+        // Each pile holds the ends of rising runs of one length. A binary search keeps the work at n log n.
         let pile = piles.partition_point(|top| second_of(top) < *second);
         before.push(pile.checked_sub(1).and_then(|pile| piles.get(pile).copied()));
         match piles.get_mut(pile) {
@@ -220,6 +222,7 @@ fn join_touching(edits: Vec<LineEdit>) -> Vec<LineEdit> {
     let mut out: Vec<LineEdit> = Vec::with_capacity(edits.len());
     for edit in edits {
         match out.last_mut() {
+            // Two edits that touch are one replacement.
             Some(last) if last.old.end == edit.old.start && last.new.end == edit.new.start => {
                 last.old.end = edit.old.end;
                 last.new.end = edit.new.end;

@@ -169,6 +169,7 @@ pub(crate) fn check_lone_comments(
         return Ok(());
     }
     let stands = |line: &HunkLine<'_>| is_remark(&line.text) && !has(&line.text);
+    // Each run of changed lines by itself: a comment added in one place does not stand for code removed in another.
     for run in lines.split(|line| line.mark == LineMark::Context) {
         let of = |mark: LineMark| {
             run.iter()
@@ -211,6 +212,7 @@ fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
     let Some(text) = comment_text(line).filter(|_| takes) else {
         return false;
     };
+    // Comments of this kind are often put in brackets, as in `// (remaining functions stay the same)`.
     let text = text.trim_matches(|mark: char| "[](){}<> ".contains(mark));
     let dots = |text: &str| (text.starts_with("..."), text.ends_with("..."));
     let (before, behind) = dots(&text.replace('…', "..."));
@@ -219,6 +221,8 @@ fn stands_for_others(line: &[u8], takes: bool, lost: usize) -> bool {
         .filter(|word| !word.is_empty())
         .collect();
     let key = |word: &&str| KEY_WORDS.contains(word);
+    // One name is allowed, as in `// rest of parse_line unchanged`. With two, the comment says something about the
+    // code.
     let names = words
         .iter()
         .filter(|word| !key(word) && !SMALL_WORDS.contains(word))
@@ -246,6 +250,7 @@ fn comment_text(line: &[u8]) -> Option<String> {
     let rest = LEADERS.iter().find_map(|leader| text.strip_prefix(leader))?;
     let ends = |mark: char| "*/-}> ".contains(mark);
     Some(
+        // Doc comments repeat their mark: `///`, `##`, `/**`.
         rest.trim_start_matches(['/', '#', '*', ' '])
             .trim_end_matches(ends)
             .trim()

@@ -101,6 +101,7 @@ fn push_remaining(out: &mut String, more: usize, what: &str) {
 fn push_file(out: &mut String, file: &FileReport, landed_ones: &str) {
     push_line(out, "");
     push_line(out, &format!("File `{}`:", escape_invisible(&file.path)));
+    // With reasons for single hunks, the reason of the file only repeats the first of them.
     if let Some(refusal) = &file.refusal
         && file.hunks.iter().all(|hunk| hunk.refusal.is_none())
     {

@@ -102,6 +102,7 @@ fn line_texts(content: &[u8]) -> Vec<&[u8]> {
 }
 
 fn old_content<'c>(change: &'c Change, file: &'c FileChange) -> &'c [u8] {
+    // A renamed file is compared with its deleted source, so that old secrets in it are not reported as added.
     let source = file
         .renamed_from
         .as_ref()
@@ -121,6 +122,7 @@ fn scan_lines(found: &mut Findings, path: &RepoPath, first: usize, added: &[&[u8
             line: (first + at) as u64 + 1,
             kind: kind.to_owned(),
         };
+        // The key below an added header is added together with it.
         let following = added.get(at + 1..).unwrap_or_default();
         let kinds = secrets::secret_kinds(text, following);
         // The hint is for lines without a certain finding: one line must not be reported twice.

@@ -28,6 +28,7 @@ struct InlineMatch<'h> {
 
 /// Searches for the text of every edit.
 pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> InlineSearch {
+    // Word borders need characters, and other encodings are left to the comparison by lines.
     let Ok(text) = std::str::from_utf8(content) else {
         return InlineSearch::UseLines;
     };
@@ -60,6 +61,7 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
             [only] => {
                 let to = only + search.len();
                 let first = line_at(&starts, *only);
+                // A text that ends in a line feed does not reach the next line.
                 let last = line_at(&starts, to.saturating_sub(1).max(*only));
                 if in_word(text, *only) || in_word(text, to) {
                     // `add(a)` must not be replaced inside `pad(a)`.
@@ -128,6 +130,7 @@ fn overlapping_matches<'t>(text: &'t str, needle: &'t str) -> impl Iterator<Item
     let mut from = 0;
     std::iter::from_fn(move || {
         let at = from + text.get(from..)?.find(needle)?;
+        // One character on, not one match on: `aa` occurs twice in `aaa`.
         let step = text.get(at..)?.chars().next().map_or(1, char::len_utf8);
         from = at + step;
         Some(at)
@@ -161,6 +164,7 @@ fn splice_matches(
     found: &[InlineMatch<'_>],
 ) -> InlineSearch {
     let mut order: Vec<(usize, &InlineMatch<'_>)> = found.iter().enumerate().collect();
+    // Edits come in any order, and texts that overlap can only be seen side by side.
     order.sort_by_key(|(_, hit)| (hit.from, hit.to));
     let meet = order.windows(2).find_map(|pair| match pair {
         [(_, a), (index, b)] if b.from < a.to => Some((*index, b.first)),

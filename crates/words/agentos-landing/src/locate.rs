@@ -247,6 +247,7 @@ fn place_as_stated(
         if one.old.is_empty() && sought.len() < 2 && !target.lines.is_empty() {
             return Ok(None);
         }
+        // One hunk that does not fit makes the numbers of all the others doubtful.
         if !fits_exactly(target, one, start) {
             return Ok(None);
         }
@@ -256,6 +257,7 @@ fn place_as_stated(
             shift: IndentShift::default(),
         });
     }
+    // If no hunk has old lines, nothing in the file confirms any of the numbers.
     let proven = target.lines.is_empty() || sought.iter().any(|one| !one.old.is_empty());
     let starts: Vec<usize> = places.iter().map(|place| place.start).collect();
     Ok((proven && order::are_disjoint(sought, &starts)).then_some(places))
@@ -294,6 +296,7 @@ pub(crate) fn find_candidates(
             .filter(|start| !one.at_end || start + one.old.len() == target.lines.len())
             .filter_map(|start| {
                 let lines = target.lines.get(start..start + one.old.len())?;
+                // On the rungs that ignore indentation, equal keys are not enough: one rule must explain all lines.
                 let shift = indent::find_shift(level, &one.old, lines, one.hunk.marked)?;
                 Some(HunkPlace { start, level, shift })
             })
@@ -344,6 +347,7 @@ fn below_anchors(
         budget.spend(hits.len())?;
         let mut below = hits.iter().filter(|hit| **hit as usize >= from);
         match (below.next(), below.next()) {
+            // Each anchor is searched for below the one before, as nested headings are written outermost first.
             (Some(only), None) => from = *only as usize + 1,
             (Some(_) | None, _) => return Ok(places),
         }
@@ -360,6 +364,7 @@ fn below_anchors(
             below.push(place.clone());
         }
     }
+    // With several places below the anchors, all candidates stay, for the report.
     Ok(if below.len() == 1 { below } else { places })
 }
 

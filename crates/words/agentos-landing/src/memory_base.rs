@@ -34,6 +34,7 @@ impl MemoryBase {
             if dir.is_empty() {
                 return;
             }
+            // Each folder above the file is an entry of the folder above it, up to the root.
             (rest, kind, id) = (dir, EntryKind::Directory, String::new());
         }
     }

@@ -43,6 +43,7 @@ pub(crate) fn content_seen(
             .id
             .as_ref()
             .is_some_and(|base| base.starts_with(id.as_str()));
+        // An id of zeros is git's mark for "no file", and the id of the base says that nothing changed since.
         if is_base || id.bytes().all(|byte| byte == b'0') {
             continue;
         }
@@ -50,6 +51,7 @@ pub(crate) fn content_seen(
         let Some((_, content)) = base.blob_by_prefix(id)? else {
             continue;
         };
+        // Two parts of one file with two different old states cannot both be carried over by one merge.
         if other.as_ref().is_some_and(|other| *other != content) {
             return Err(stale_refusal(source, "the answer was made for two states of this file").into());
         }

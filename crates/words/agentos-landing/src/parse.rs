@@ -117,6 +117,7 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &Limits) -> Result<ParsedAnswe
     if parsed.files.is_empty() && !unread {
         parsed.files = written.files;
     } else if !written.files.is_empty() || unread {
+        // The script may be an explanation, or a part of the change that would be lost.
         let message = "the answer has edits in one dialect and a shell command that writes a file";
         return Err(
             Refusal::new(RefusalCode::Malformed, message).hint("give all of the change in one dialect")

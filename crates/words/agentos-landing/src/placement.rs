@@ -76,6 +76,7 @@ pub(crate) fn place_hunks(
                         complete = false;
                         report_already_there(&mut report, place.start);
                     }
+                    // An added line that cannot be converted makes the hunk unusable, just as a line that is missing.
                     Err(_) => {
                         complete = false;
                         report_miss(target, one, &mut report, PlaceMiss::Nowhere, budget)?;

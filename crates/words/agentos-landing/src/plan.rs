@@ -62,6 +62,7 @@ pub(crate) fn plan_parts(
                         parts: Vec::new(),
                         report: at,
                     });
+                // The first part of a path opens its report; later ones add to it.
                 if group.report == at {
                     reports.push(file_report(resolved.path.as_str().to_owned(), edit));
                 }
@@ -273,6 +274,8 @@ fn distinct_parts<'g, 'e, 'a>(
             parts.push((edit, resolved));
         }
     }
+    // Hunks of several parts add up. A creation, deletion, move or whole file next to another part of its path
+    // contradicts it.
     let all_modify = parts.iter().all(|(edit, resolved)| {
         resolved.action == PathAction::Modify && matches!(edit.body, EditBody::Hunks(_))
     });

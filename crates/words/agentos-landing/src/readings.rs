@@ -95,6 +95,7 @@ fn without_colours(answer: &[u8]) -> Option<Vec<u8>> {
     let mut out = parts.next()?.to_vec();
     let mut found = false;
     for part in parts {
+        // Any sequence other than a colour ends the reading.
         let rest = part.strip_prefix(b"[")?;
         let end = rest
             .iter()
@@ -191,6 +192,7 @@ fn undo_numbering(answer: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(answer.len());
     let mut inside = false;
     for line in lines {
+        // Headers and prose have no marks, so numbers there are part of the text.
         inside = (inside || line.starts_with(b"@@")) && !begins_file(line);
         match (
             line.split_first(),

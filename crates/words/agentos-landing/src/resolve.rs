@@ -73,6 +73,7 @@ pub(crate) fn resolve_part(
 ) -> Result<ResolvedPart, StopReason> {
     let named = names::resolve_names(edit, base)?;
     let mode = stated_mode(edit, named.path.as_str())?;
+    // After the names: a refusal should state the path if it can be read.
     if edit.extended.binary {
         return Err(refuse_path(
             RefusalCode::Binary,
@@ -121,6 +122,7 @@ fn resolve_move(
     file_bytes: usize,
 ) -> Result<ResolvedPart, StopReason> {
     let Some(entry) = base.entry(from.as_str())? else {
+        // The move was made before: the target exists and the source is gone.
         if edit.hunks().is_empty() && base.entry(resolved.path.as_str())?.is_some() {
             return Err(refuse_path(
                 RefusalCode::Empty,
@@ -174,6 +176,7 @@ fn file_state(
     base: &dyn Base,
     file_bytes: usize,
 ) -> Result<FileState, StopReason> {
+    // Writing through a link would change a file that the diff does not name.
     let mode = match &entry.kind {
         EntryKind::File(mode) => *mode,
         EntryKind::Symlink => {
@@ -283,6 +286,7 @@ fn missing_path(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<StopR
     }
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     let near = base.paths_ending_with(name, SHOWN)?;
+    // Nothing of this name anywhere: the deletion was made before. With a similar path, the name may be wrong.
     if deletes && near.is_empty() {
         return Ok(refuse_path(
             RefusalCode::Empty,

@@ -190,6 +190,7 @@ impl<'c> TouchedFolders<'c> {
             for actual in spelled.remove(folder).unwrap_or_default() {
                 for ListedName { name, is_folder } in list(&actual)? {
                     let path = join_path(&actual, &name);
+                    // A deleted `HEAD` no longer makes its folder a git directory.
                     if self.deleted.contains(path.as_str()) {
                         continue;
                     }

@@ -333,6 +333,7 @@ fn land_in_turn(
         for report in outcome.reports {
             add_report(&mut reports, report, step.continues_file);
         }
+        // One step without a place ends this reading, with the reports up to it.
         let Some(states) = outcome.states else {
             return Ok(Some(PlanOutcome {
                 reports,

@@ -56,6 +56,7 @@ pub(crate) fn split_lines(bytes: &[u8]) -> Vec<TextLine<'_>> {
 }
 
 fn split_ending(full: &[u8]) -> TextLine<'_> {
+    // A carriage return alone is content: old Mac files have one line here, and are kept byte for byte.
     if let Some(text) = full.strip_suffix(b"\r\n") {
         return TextLine {
             text,

@@ -242,6 +242,7 @@ fn slid_to_the_end<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Cow<'l, [HunkLine<'a>]>
     let gone = changed.iter().filter(is(LineMark::Remove));
     let both: Vec<&HunkLine<'_>> = gone.clone().chain(end).collect();
     let stands = |window: &[&HunkLine<'_>]| window.iter().zip(end).all(|(one, other)| one.text == other.text);
+    // The lines that stay are searched for among the removed lines and themselves, topmost occurrence first.
     let first = match stay {
         1..=TAIL => both.windows(stay).position(stands),
         _ => None,

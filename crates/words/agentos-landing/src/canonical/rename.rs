@@ -21,6 +21,7 @@ pub(super) fn find_renames(states: &PathStates) -> Vec<Option<RepoPath>> {
     let mut deleted: Vec<(&RepoPath, &FileState)> = states
         .iter()
         .filter_map(|(path, old, new)| Some((path, old.as_ref().filter(|_| new.is_none())?)))
+        // Every empty file equals every other one, and a link is no content that a file continues.
         .filter(|(_, old)| !old.content.is_empty() && old.mode != FileMode::Symlink)
         .collect();
     let created: Vec<(usize, &FileState)> = states
@@ -32,6 +33,7 @@ pub(super) fn find_renames(states: &PathStates) -> Vec<Option<RepoPath>> {
     let mut left = Vec::new();
     for (at, new) in created {
         match deleted.iter().position(|(_, old)| old.content == new.content) {
+            // Each deleted file is the source of at most one new file; further equal ones are plain new files.
             Some(index) => {
                 let (path, _) = deleted.remove(index);
                 if let Some(slot) = found.get_mut(at) {

@@ -48,6 +48,7 @@ fn is_real(value: &str) -> bool {
         "notreal",
     ];
     let lower = value.to_ascii_lowercase();
+    // A key of few different characters, as `aaaa…` or `1234123412341234`, is a placeholder.
     let mut different: Vec<u8> = lower.bytes().collect();
     different.sort_unstable();
     different.dedup();
@@ -98,6 +99,7 @@ fn has_password_in_address(text: &str) -> bool {
             .find(|character: char| character.is_whitespace() || "\"'`<>/)".contains(character))
             .unwrap_or(rest.len());
         let authority = rest.get(..end).unwrap_or_default();
+        // The last `@` ends the user part, since a password may contain one.
         let Some((user, host)) = authority.rsplit_once('@') else {
             return false;
         };
@@ -178,6 +180,7 @@ fn is_named_secret(text: &str) -> bool {
     const LEAST: usize = 20;
     value.bytes().any(|byte| byte.is_ascii_uppercase())
         && value.bytes().any(|byte| byte.is_ascii_lowercase())
+        // A name in camel case with one digit, as `AccessTokenResponse2`, is no key.
         && value.bytes().filter(u8::is_ascii_digit).count() >= 2
         && value.len() >= LEAST
         && is_real(value)

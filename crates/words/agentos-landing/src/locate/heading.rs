@@ -77,6 +77,7 @@ fn next_same_kind(lines: &[TextLine<'_>], heading: usize, to: usize) -> Option<u
 fn heading_kind(line: &[u8]) -> &[u8] {
     let text = trim(line);
     let of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
+    // Bytes outside ASCII count as letters, so that a heading in another script has a kind, too.
     let word = text.iter().take_while(|byte| of_word(byte)).count();
     let marks = text.iter().take_while(|byte| b"#=[".contains(byte)).count();
     text.get(..word.max(marks)).unwrap_or_default()

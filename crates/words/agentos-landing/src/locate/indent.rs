@@ -40,6 +40,7 @@ pub(crate) fn find_shift(
     lines: &[TextLine<'_>],
     marked: bool,
 ) -> Option<IndentShift> {
+    // On the stricter rungs the indentation is part of the key, so it is equal already.
     if level < MatchLevel::Indent {
         return Some(IndentShift::Same);
     }

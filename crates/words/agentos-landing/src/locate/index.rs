@@ -39,6 +39,7 @@ impl LineIndex {
         for line in old {
             match table.numbers.get(line_key(level, &line.text).as_ref()) {
                 Some(number) => wanted.push(*number),
+                // One line that the file does not have decides; no place needs to be looked at.
                 None => return Ok(Vec::new()),
             }
         }
@@ -128,6 +129,7 @@ impl LineTable {
                 continue;
             };
             let same = window.iter().zip(wanted).take_while(|(a, b)| a == b).count();
+            // Paid by the lines that are compared, so that a file of equal lines cannot cause quadratic work.
             budget.spend(same + 1)?;
             if same == wanted.len() {
                 starts.push(start);

@@ -122,6 +122,7 @@ fn across_parts(
         .iter()
         .map(|one| one.as_ref().ok().map(|place| place.start))
         .collect();
+    // Each part was placed by itself, so two parts may still claim the same lines.
     if places.is_some_and(|starts| !are_disjoint(sought, &starts)) {
         return Ok(found
             .iter()
@@ -218,6 +219,8 @@ fn feasible_candidates(
             })
             .cloned()
             .collect();
+        // The last one is the least strict bound for the hunk above; the first would drop candidates that are
+        // possible.
         below = fits.last().map(|place| hunk_span(one, place.start));
         if let Some(slot) = kept.get_mut(*at) {
             *slot = fits;
@@ -290,6 +293,7 @@ fn report_undecided(
         .zip(found)
         .map(|(left, all)| match left.as_slice() {
             [only] => Ok(only.clone()),
+            // The hunk has one place by itself, so it is the other hunks that are in the way.
             _ if overlap && all.len() == 1 => Err(PlaceMiss::Overlap(shown_starts(all))),
             _ => Err(PlaceMiss::Several(shown_starts(all))),
         })

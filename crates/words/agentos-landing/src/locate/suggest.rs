@@ -22,6 +22,7 @@ pub(crate) fn suggest_places(
     // Each line that is in the file votes for the start that it would give the hunk.
     let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
     for (offset, line) in one.old.iter().enumerate().take(LOOKED_AT) {
+        // Single brackets and empty lines are everywhere.
         if crate::text::trim(&line.text).len() < 2 {
             continue;
         }

@@ -138,6 +138,7 @@ fn find_borders(
     let mut middle = None;
     for (at, line) in lines.iter().enumerate().skip(start + 1) {
         if is_divider(line.text, length) {
+            // A file can contain a line of `=`. Which of two is the divider changes both texts, so it is not guessed.
             if middle.is_some() {
                 return malformed("a search/replace block has two dividers: it can be read in two ways");
             }
@@ -163,6 +164,7 @@ fn path_above(lines: &[TextLine<'_>], start: usize) -> Option<PathTitle> {
             continue;
         }
         match parse_fence(trim_end(line.text)) {
+            // The fence that opens the block itself carries no path, so the line above it is read.
             Some(fence) if fence.info.is_empty() => continue,
             Some(fence) => match fence_title(fence.info) {
                 Some(title) => return Some(title),

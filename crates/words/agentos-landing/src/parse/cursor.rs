@@ -47,6 +47,7 @@ impl<'l, 'a> LineCursor<'l, 'a> {
         let text = self.raw_line(index)?;
         match text.strip_prefix(self.margin) {
             Some(rest) => Some(rest),
+            // Mail programs and editors strip blanks from empty lines, and with them the margin.
             None if trim_end(text).len() < self.margin.len() && self.margin.starts_with(trim_end(text)) => {
                 Some(b"")
             }

@@ -273,6 +273,7 @@ fn read_hunks<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refu
         }
         body_line(&mut open, line);
     }
+    // A header line as the last line of a file has no hunk to belong to: the answer was cut off there.
     let headed = !open.anchors.is_empty() || open.stated.old_start.is_some();
     close_hunk(&mut open, &mut hunks);
     if headed && !open.anchors.is_empty() {
@@ -283,6 +284,7 @@ fn read_hunks<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refu
 
 /// Ends a hunk and stores it. A header line without a body becomes an anchor of the next hunk.
 fn close_hunk<'a>(open: &mut Hunk<'a>, hunks: &mut Vec<Hunk<'a>>) {
+    // Blank lines above the next header are a gap in the text, not context.
     while open
         .lines
         .last()

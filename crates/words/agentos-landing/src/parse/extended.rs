@@ -43,6 +43,7 @@ pub(super) fn extended_line(extended: &mut GitHeaders, line: &[u8]) -> Result<bo
     } else if let Some(rest) = line.strip_prefix(b"index ") {
         index_line(extended, &text(rest))?;
     } else {
+        // Similarity says nothing about the content, so any number is accepted.
         return Ok(line.starts_with(b"similarity index ") || line.starts_with(b"dissimilarity index "));
     }
     Ok(true)

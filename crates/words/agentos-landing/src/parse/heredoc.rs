@@ -200,6 +200,7 @@ fn read_script(lines: &[TextLine<'_>], from: usize, to: usize) -> Option<Vec<Her
             .find(|line| !trim(line.text).is_empty())?;
         let patch = begins_edit(first.text);
         let (file, patch) = match target {
+            // A patch written to a file is an edit only if a later command applies that file; the caller checks this.
             target if patch => (None, target),
             Some(file) => (Some(file), None),
             None => return None,
@@ -236,6 +237,7 @@ fn written_path(command: &[u8]) -> Option<Vec<u8>> {
         ["cat", file] => file.strip_prefix('>')?,
         _ => return None,
     };
+    // Quotes, variables and substitutions would need a shell to know the real name.
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/+@".contains(&byte);
     (!file.is_empty() && file.bytes().all(plain)).then(|| file.as_bytes().to_vec())
 }
@@ -251,6 +253,7 @@ fn leave_patches(lines: &mut [TextLine<'_>], script: &ShellScript) {
     let mut at = script.open;
     for document in &script.documents {
         blank_lines(lines, at, document.from);
+        // The line of the command becomes the opening fence, and that of the end word the closing one.
         put_line(lines, document.from.saturating_sub(1), b"```diff");
         put_line(lines, document.to, b"```");
         at = document.to + 1;

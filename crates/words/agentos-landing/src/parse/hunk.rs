@@ -56,6 +56,7 @@ fn parse_range(text: &[u8]) -> (Option<u64>, Option<u64>) {
     let start = parts.next().and_then(parse_number);
     let count = match parts.next() {
         Some(count) => parse_number(count),
+        // As in git: `@@ -3 +3 @@` counts one line on each side.
         None => start.map(|_| 1),
     };
     (start, count)
@@ -181,6 +182,7 @@ fn push_line<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
         BodyLine::Marked(mark, text) => (mark, text),
         BodyLine::Empty => (LineMark::Context, line),
         BodyLine::Unmarked(text) => {
+            // Reported once for each hunk, however many lines lost their mark.
             if hunk.repairs.iter().all(|repair| repair.kind != "missing-mark") {
                 hunk.repairs.push(new_repair(
                     "missing-mark",
@@ -230,6 +232,7 @@ fn body_extent(
         }
         let inside = counted_end
             .is_some_and(|end| index < end && (around.after_git_line || !header_at_end(cursor, index, end)));
+        // Lines that both counts cover are body lines even if they look like a header.
         if !inside && ends_body(cursor, index, line, around, full.is_some()) {
             break;
         }

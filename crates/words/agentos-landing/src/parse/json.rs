@@ -94,6 +94,7 @@ fn read_object<'a>(
     for line in all.get(from..to).unwrap_or_default() {
         line.write(&mut text);
     }
+    // Other JSON in the answer, such as a configuration that is quoted, is not an attempt at edits.
     let found = text.windows(7).any(|window| window == b"\"edits\"");
     if !found {
         return Ok(());
@@ -137,6 +138,7 @@ fn read_several(text: &[u8]) -> Option<(Vec<JsonEdits>, usize)> {
     }
     let (read, rest) = text.split_at_checked(end)?;
     let own_line = rest.iter().find(|byte| !is_blank(**byte) && **byte != b'\r');
+    // The stream stopped at a broken object: to land only the objects before it would lose edits.
     let begins_another = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     let whole = own_line.is_none_or(|byte| *byte == b'\n') && !begins_another;
     (whole && !answers.is_empty()).then(|| (answers, split_lines(read).len()))

@@ -11,6 +11,7 @@ pub(crate) fn header_name(rest: &[u8]) -> Option<HeaderName> {
     let name = if rest.first() == Some(&b'"') {
         unquote(rest)?.0
     } else {
+        // `diff -u` puts a timestamp after a tab.
         let cut = rest.split(|byte| *byte == b'\t').next().unwrap_or(rest);
         strip_marks(without_note(strip_date(cut))).to_vec()
     };
@@ -115,6 +116,7 @@ fn unescape_byte(rest: &[u8]) -> Option<(u8, &[u8])> {
         b'f' => 12,
         b'r' => b'\r',
         b'"' | b'\\' => *first,
+        // Three octal digits of one byte begin with 3 at most.
         b'0'..=b'3' => return unescape_octal(rest),
         _ => return None,
     };

@@ -107,6 +107,7 @@ impl<'a> OwnerWalk<'_, 'a> {
             self.set_owner(at, end + 1, LineOwner::Block);
             return Ok(end + 1);
         }
+        // Inside a diff, an envelope behind a blank is a context line of that diff.
         if self.diff.is_none_or(|_| margin.is_empty()) && envelope::opens_envelope(text) {
             let end = self.envelope_end(at, margin);
             self.set_owner(at, end, LineOwner::Envelope);
@@ -177,6 +178,7 @@ impl<'a> OwnerWalk<'_, 'a> {
     fn at_fence(&mut self, at: usize, mark: CodeFence<'a>, unquoted: bool) -> Result<usize, Refusal> {
         self.diff = None;
         let text = split_margin(self.raw_line(at).unwrap_or_default()).1;
+        // A closing line also closes the fences inside the one that it matches, whose own end is missing.
         if let Some(depth) = self.fences.iter().rposition(|(open, _)| closes_fence(open, text)) {
             self.fences.truncate(depth);
             return Ok(at + 1);

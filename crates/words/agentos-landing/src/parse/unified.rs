@@ -212,6 +212,7 @@ impl<'a> DiffReader<'_, 'a> {
     fn read_part(&mut self) -> Result<(), Refusal> {
         let at = self.cursor.at;
         let line = self.cursor.line(at).unwrap_or_default();
+        // Example output that shows a diff must not land.
         if self.holds_other_text {
             return Err(Refusal::new(
                 RefusalCode::Malformed,
@@ -409,6 +410,7 @@ impl<'a> DiffReader<'_, 'a> {
         let breaks_off = self.ends_in_hunk && changes && !others.is_empty() && !others.contains(&false);
         let old = hunk.lines.iter().filter(|line| line.is_old()).count() as u64;
         let new = hunk.lines.iter().filter(|line| line.is_new()).count() as u64;
+        // Fewer lines than counted. More lines are a wrong count, not a cut.
         let short = hunk.stated.old_count.is_some_and(|count| count > old)
             || hunk.stated.new_count.is_some_and(|count| count > new);
         let unknown = hunk.stated.old_count.is_none() && self.fence.is_some();

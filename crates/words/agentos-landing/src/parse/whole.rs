@@ -40,6 +40,7 @@ pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -
         };
         let path = path_of(lines, at, &open);
         let end = fence_end(lines, at + 1, &open, path.is_some())?;
+        // The file above may have contained a fence, which closed its block too early.
         if end == lines.len() && !parsed.files.is_empty() {
             let message =
                 "a fence below a file's block has no end: where the file ends can be read in two ways";

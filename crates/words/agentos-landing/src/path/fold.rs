@@ -14,6 +14,7 @@ pub fn folded(name: &str) -> String {
         return name.to_ascii_lowercase();
     }
     name.chars()
+        // HFS+ drops these before it compares, so `.g<ZWNJ>it` opens `.git` (CVE-2014-9390).
         .filter(|character| !is_ignorable(*character))
         .nfkd()
         // Upper case first: `ß` and `SS`, or `ı` and `I`, only become equal on the way through it.

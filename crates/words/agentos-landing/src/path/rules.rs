@@ -47,6 +47,7 @@ pub(super) fn check_path(path: &str) -> Result<(), Refusal> {
     if is_drive(path) {
         return refuse(RefusalCode::PathEscape, "names a drive");
     }
+    // Checked before the backslash rule, so that `a\.git\x` is reported as what it reaches.
     if parts().any(is_git_dir) {
         return refuse(RefusalCode::GitDir, "reaches git's own files");
     }
@@ -115,6 +116,7 @@ fn is_short_name(name: &str, stem: &str) -> bool {
 fn has_invisible(part: &str) -> bool {
     let mut before = '\0';
     for character in part.chars() {
+        // After ASCII a joiner or a variation selector has no effect that a reader could see.
         let joins = matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
         if is_ignorable(character) && (!joins || before.is_ascii()) {
             return true;

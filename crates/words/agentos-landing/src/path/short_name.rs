@@ -43,6 +43,7 @@ impl<'n> ShortName<'n> {
             && extension.len() <= 3
             && !stem.contains(['~', ' ', '.'])
             && !extension.contains(['.', '~', ' ']);
+        // NTFS counts from 1, so `NAME~0` and `NAME~01` are ordinary names.
         let is_counted = is_number && !number.is_empty() && !number.starts_with('0');
         (fits && is_counted).then_some(Self {
             stem,
@@ -118,6 +119,7 @@ fn short_name_parts(lower: &str) -> Option<(String, String)> {
         Some((base, extension)) => (base, extension),
         None => (bare, ""),
     };
+    // A name that fits 8.3 as it is keeps it and gets no second one.
     let is_short = bare.len() == lower.len()
         && base.len() <= MAX_STEM
         && extension.len() <= 3

@@ -32,6 +32,7 @@ pub(super) fn new_content(edit: &FileEdit<'_>, report: &mut FileReport) -> Resul
     for hunk in hunks {
         elided::check_added_lines(hunk, |_| false)?;
     }
+    // The stated line is part of the key: a new file may contain the same lines twice.
     let mut seen = HashSet::new();
     let kept: Vec<&Hunk<'_>> = hunks
         .iter()
@@ -217,6 +218,7 @@ pub(super) fn modified_state(
         _ => edited_content(parts, old, base, options, budget, report)?,
     };
     check_emptied(parts, old, &content)?;
+    // Checked on the result: many small insertions can make a file larger than the answer.
     if content.len() > options.limits.file_bytes {
         return Err(Refusal::new(
             RefusalCode::TooLarge,

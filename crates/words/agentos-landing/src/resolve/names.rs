@@ -68,6 +68,7 @@ fn without_changes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames
             repairs: Vec::new(),
         });
     }
+    // One of the two lines got lost, so either name could be the file that the hunks belong to.
     if edit.extended.from.is_some() || edit.extended.to.is_some() {
         return Err(malformed("a rename names one side alone").into());
     }
@@ -117,6 +118,7 @@ fn written_names(edit: &FileEdit<'_>) -> Result<NamePair, StopReason> {
         return Ok((old, new));
     };
     let pairs = git_pairs(git);
+    // A pure mode change or an empty file has no `---` and `+++` lines, so only the git line names it.
     if old.is_none() && new.is_none() {
         let mut same = pairs.into_iter().filter(|(a, b)| same_file(a, b));
         return match (same.next(), same.next()) {
@@ -204,6 +206,7 @@ fn existing_path(
         return Ok(stripped);
     }
     let whole = std::str::from_utf8(new).unwrap_or_default();
+    // Both `a/x` and `x` are files, so the prefix may be a folder.
     if is_file(base, whole)? {
         let message = format!("`{whole}` and `{stripped}` are both there: the name could mean either");
         return Err(Refusal::new(RefusalCode::Ambiguous, message).at(whole).into());
@@ -220,6 +223,7 @@ fn one_of_two(old: &[u8], new: &[u8], base: &dyn Base) -> Result<ResolvedNames, 
         is_file(base, old_path.as_str())?,
         is_file(base, new_path.as_str())?,
     );
+    // Only if the old name does not exist: with both files there, the diff could be meant for either.
     if there == (false, true) {
         return Ok(ResolvedNames {
             path: new_path,

@@ -56,6 +56,7 @@ impl<'b> BaseOverlay<'b> {
     pub(super) fn into_states(self) -> PathStates {
         self.touched
             .into_values()
+            // A file that one part creates and a later one deletes leaves no trace.
             .filter(|touched| touched.first.is_some() || touched.now.is_some())
             .map(|touched| (touched.path, touched.first, touched.now))
             .collect()

@@ -28,6 +28,7 @@ pub(super) fn part_order(answer: &[u8], parsed: &ParsedAnswer<'_>) -> PartOrder 
     if repeated.is_empty() {
         return PartOrder::Once;
     }
+    // `git format-patch` writes one mail for each commit, and each commit is made on the one before.
     if is_series(answer) {
         return PartOrder::InTurn;
     }
@@ -46,6 +47,7 @@ pub(super) fn part_order(answer: &[u8], parsed: &ParsedAnswer<'_>) -> PartOrder 
     }
     let mut signs = signs.into_iter();
     match (signs.next(), signs.next()) {
+        // The order is known only if all pairs of `index` lines agree.
         (Some(IndexSign::Base), None) => PartOrder::Base,
         (Some(IndexSign::Chain), None) => PartOrder::InTurn,
         (Some(_) | None, _) => PartOrder::Unknown,
@@ -89,6 +91,7 @@ pub(super) fn offers_alternatives(answer: &[u8]) -> bool {
     let mut fenced: Option<CodeFence<'_>> = None;
     answer.split(|byte| *byte == b'\n').any(|line| {
         match (parse_fence(line), fenced) {
+            // Inside a fence, "no, " or "actually," may be a line of the file.
             (Some(_), Some(open)) if closes_fence(&open, line) => fenced = None,
             (Some(open), None) => fenced = Some(open),
             (_, _) => {}

@@ -212,6 +212,7 @@ pub(super) fn prefix_kinds(text: &str, is_real: fn(&str) -> bool) -> Vec<&'stati
         if before.replace(*byte).is_some_and(dashed_word) || is_digest(bytes.get(..at).unwrap_or_default()) {
             continue;
         }
+        // The table is sorted by first byte, so that a position is compared with the few forms that can begin there.
         let from = SHAPES.partition_point(|shape| shape.start.as_bytes().first() < Some(byte));
         let alike = SHAPES.iter().zip(&mut found).skip(from);
         for (shape, found) in alike.take_while(|(shape, _)| shape.start.as_bytes().first() == Some(byte)) {

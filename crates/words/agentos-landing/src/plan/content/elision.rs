@@ -100,6 +100,7 @@ fn crosses_block(lines: &[TextLine<'_>], head: (usize, usize), tail: (usize, usi
     ) else {
         return false;
     };
+    // Sections of INI and TOML files are not indented, so a new header ends them instead.
     let section = |line: &TextLine<'_>| line.text.starts_with(b"[") && trim(line.text).ends_with(b"]");
     if part(head.0, head.1).iter().any(section) && gap.iter().any(section) {
         return true;
@@ -172,6 +173,7 @@ fn cut_at_gaps<'a>(hunk: &Hunk<'a>, budget: &mut WorkBudget) -> Result<Option<Ve
     for lines in hunk.lines.split(is_gap) {
         let lines = without_blank_edges(lines);
         let changes = lines.iter().any(|line| line.mark != LineMark::Context);
+        // Added lines alone have no place once the context next to them is cut off.
         if changes && !lines.iter().any(says_something) {
             return Ok(None);
         }
