@@ -102,6 +102,7 @@ impl FileChange {
         match (&self.old, &self.new) {
             (None, _) => ChangeKind::Create,
             (Some(_), None) => ChangeKind::Delete,
+            // Equal states are never in a change, so with equal content the mode must differ.
             (Some(old), Some(new)) if old.content == new.content => ChangeKind::Chmod,
             (Some(_), Some(_)) => ChangeKind::Modify,
         }

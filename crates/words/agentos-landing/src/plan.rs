@@ -124,6 +124,7 @@ impl HeaderCheck {
         let next = resolved.base.as_ref();
         let next = next.map(|base| (resolved.path.clone(), Arc::clone(&base.content)));
         let before = std::mem::replace(&mut self.before, next);
+        // A `diff --git` line cannot be a removed line, since those begin with a mark.
         let bare = edit.dialect == Dialect::UnifiedDiff && edit.extended.git_line.is_none();
         let (Some((path, content)), HeaderName::Written(name), true) = (before, &edit.old, bare) else {
             return Ok(resolved);
@@ -246,6 +247,7 @@ fn not_meant_below(
             continue;
         };
         let content = base.read(&entry.id)?;
+        // The other file may be any file of the repository, so its size is limited before it is compared.
         if content.len() <= options.limits.file_bytes && whole::resembles_file(&content, lines) {
             let message = format!("`{path}` is not there, and most of it stands in `{other}`");
             return Err(Refusal::new(RefusalCode::Ambiguous, message)

@@ -36,6 +36,7 @@ type UndoDamage = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// Returns the readings that apply to this answer.
 pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReading> {
+    // The first reading that lands is taken, so the certain repairs come before those that guess.
     const KINDS: [(UndoDamage, &str, bool); 8] = [
         (
             without_colours,
@@ -108,6 +109,7 @@ fn without_colours(answer: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn with_line_feeds(answer: &[u8]) -> Option<Vec<u8>> {
+    // A single line feed shows that the carriage returns are content or part of CRLF.
     let only_returns = answer.contains(&b'\r') && !answer.contains(&b'\n');
     only_returns.then(|| {
         answer
@@ -180,6 +182,7 @@ pub(crate) fn undo_escaping(answer: &[u8]) -> Option<Vec<u8>> {
 /// Removes numbers such as `12 | ` after the marks of a diff. Every old line must have one, each one more than the
 /// line above; added lines have all or none. Returns `None` otherwise.
 fn undo_numbering(answer: &[u8]) -> Option<Vec<u8>> {
+    // The whole answer is checked first. To strip numbers from some lines only would mix numbered and plain text.
     let mut counted = ListingNumbers::default();
     let lines: Vec<&[u8]> = answer.split_inclusive(|byte| *byte == b'\n').collect();
     for line in &lines {
@@ -224,6 +227,7 @@ fn out_of_json(answer: &[u8]) -> Option<Vec<u8>> {
     if !text.starts_with(['"', '{', '[']) {
         return None;
     }
+    // Parsed strictly: a text that only looks like JSON must be read as it is.
     let value: serde_json::Value = serde_json::from_str(text).ok()?;
     if let serde_json::Value::String(text) = value {
         return Some(text.into_bytes());
@@ -325,8 +329,11 @@ fn undo_wrapping(answer: &[u8], glue: &[u8]) -> Option<Vec<u8>> {
             above = None;
         } else if let Some(open) = &mut hunk {
             let mark = *line.first()?;
+            // A line of a hunk has a mark or is empty, so anything else is the rest of the line above.
             let broken = !matches!(mark, b' ' | b'-' | b'+' | b'\\' | b'\n' | b'\r');
             match above {
+                // Old lines are confirmed by the file. A broken added line would land as it is joined, so it is not
+                // joined.
                 Some(b' ' | b'-') if broken => {
                     out.truncate(trim_end(out.strip_suffix(b"\n").unwrap_or(&out)).len());
                     out.extend_from_slice(glue);
@@ -416,6 +423,7 @@ impl ListingNumbers {
 /// number and the text, or `None`.
 pub(crate) fn line_number(rest: &[u8]) -> Option<(u64, &[u8])> {
     let rest = trim_start(rest);
+    // A number without a separator, as `2024 was …`, is text.
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let value = std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()?;
     let rest = rest.get(digits..)?;

@@ -227,6 +227,7 @@ fn path_action(
     if creates && deletes {
         return malformed("is created and deleted by the same header");
     }
+    // A new or deleted file has one mode, so a change of its mode contradicts the header.
     if (creates || deletes) && (edit.extended.new_mode.is_some() || edit.extended.old_mode.is_some()) {
         return malformed("is created or deleted, yet changes its mode");
     }
@@ -250,6 +251,7 @@ fn path_action(
         Some(_) if deletes => Ok(PathAction::Delete),
         Some(_) => Ok(PathAction::Modify),
         None if creates => Ok(PathAction::Create),
+        // Models often omit the header lines of a new file. The hunk itself shows that nothing was there.
         None if !deletes && describes_new_file(edit) => Ok(PathAction::Create),
         None => Err(missing_path(path, base, deletes)?),
     }
@@ -366,6 +368,7 @@ fn stated_mode(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, Stop
             )
             .at(path)
         })?;
+        // Every stated mode is checked, but only these two set the mode of the result.
         let new = Some(text) == extended.new_file.as_ref() || Some(text) == extended.new_mode.as_ref();
         if new && stated.is_none() {
             stated = Some(mode);

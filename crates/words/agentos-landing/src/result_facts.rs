@@ -84,6 +84,7 @@ impl ResultFacts {
         folders.add_listed(list)?;
         let git_directories = folders.git_directories();
         let mut paths = Vec::new();
+        // Nearly no change creates a git directory, so the paths are not folded again for the others.
         if !git_directories.is_empty() {
             let files = change.files().iter().map(|file| &file.path);
             paths.extend(files.filter(|path| is_inside(path, &git_directories)).cloned());
@@ -185,6 +186,7 @@ impl<'c> TouchedFolders<'c> {
     fn add_listed<E>(&mut self, mut list: impl FnMut(&str) -> Result<Vec<ListedName>, E>) -> Result<(), E> {
         // A file system that ignores case may merge several folders of the base into one.
         let mut spelled: HashMap<String, Vec<String>> = HashMap::from([(String::new(), vec![String::new()])]);
+        // Only folders above changed paths are listed; the rest of the tree may be large.
         let wanted: BTreeSet<String> = self.names.keys().cloned().collect();
         for (folder, names) in &mut self.names {
             for actual in spelled.remove(folder).unwrap_or_default() {

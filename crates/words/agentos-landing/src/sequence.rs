@@ -142,6 +142,7 @@ fn split_by_hunk<'a>(edit: &FileEdit<'a>) -> Vec<SequenceStep<'a>> {
         let mut hunk = hunk.clone();
         if at > 0 {
             hunk.stated = StatedLines::default();
+            // The first hunk changes the mode; for the next ones it is changed already.
             step.edit.extended.new_mode = None;
             step.edit.extended.old_mode = None;
             step.continues_file = true;
@@ -168,6 +169,7 @@ fn check_both_readings(
         let mut hunks = report.hunks.iter().filter_map(|hunk| hunk.refusal.as_ref());
         hunks.any(|refusal| refusal.code == RefusalCode::Ambiguous)
     };
+    // In turn, a hunk fits more than one place. That it fits only one in the base may then be an accident.
     if turns.states.is_none() && turns.reports.iter().any(has_places) {
         return Ok(refuse_outcome(
             together,
@@ -209,6 +211,7 @@ fn try_in_turn(
         return Ok(together);
     }
     let loose = without_stated_lines(steps);
+    // This reading has only weak evidence, so each hunk must match exactly.
     match land_in_turn(&loose, base, options, budget)? {
         Some(mut turns) if turns.states.is_some() && turns.reports.iter().all(is_exact) => {
             for report in &mut turns.reports {
@@ -283,6 +286,7 @@ fn shows_sequence(
         return Ok(false);
     }
     for step in later.iter().filter_map(|at| steps.get(*at)) {
+        // A move of a file that another part edits only makes sense after that edit.
         if step.edit.extended.from.is_some() && !step.edit.extended.copy {
             return Ok(true);
         }
@@ -321,6 +325,7 @@ fn land_in_turn(
     if repeated.len() > MAX_STEPS {
         return Ok(None);
     }
+    // A step that lands in part would leave a base that the next step was not made for.
     let mut options = LandOptions {
         partial: false,
         ..options.clone()

@@ -110,6 +110,8 @@ pub(crate) fn common_tail<'l>(lines: impl Iterator<Item = &'l [u8]>) -> usize {
     let (mut count, mut said, mut tail) = (0, 0, usize::MAX);
     for line in lines {
         let length = trim_end(line).len();
+        // Empty lines count, too: damage reaches every line, and an empty line without blanks shows that there is
+        // none.
         count += 1;
         said += usize::from(length > 0);
         tail = tail.min(line.len() - length);

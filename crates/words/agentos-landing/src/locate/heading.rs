@@ -48,6 +48,7 @@ pub(super) fn is_near_below(
 ) -> Result<bool, Refusal> {
     /// Number of lines searched, which covers most functions.
     const NEAR: usize = 128;
+    // A search without limit for each of many hunks would be quadratic in the size of the file.
     let from = start.saturating_sub(NEAR);
     let above = lines.get(from..start).unwrap_or_default();
     let found = above.iter().rposition(|line| trim(line.text) == trim(name));

@@ -39,6 +39,7 @@ pub(crate) fn line_key(level: MatchLevel, text: &[u8]) -> Cow<'_, [u8]> {
         MatchLevel::Trailing => Cow::Borrowed(trim_end(text)),
         MatchLevel::Indent => Cow::Borrowed(trim(text)),
         MatchLevel::Blanks => collapse_blanks(Cow::Borrowed(trim(text))),
+        // Replaced before blanks are collapsed, since a no-break space becomes a blank.
         MatchLevel::Typography => {
             let plain = replace_typography(text);
             collapse_blanks(Cow::Owned(trim(&plain).to_vec()))
@@ -59,6 +60,7 @@ pub(crate) fn indent_key(level: MatchLevel, text: &[u8]) -> Cow<'_, [u8]> {
 /// Replaces each run of blanks by one space.
 fn collapse_blanks(text: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
+    // Most lines have single blanks only and are not copied.
     let tidy = text.windows(2).all(|pair| !pair.iter().all(blank)) && !text.contains(&b'\t');
     if tidy {
         return text;

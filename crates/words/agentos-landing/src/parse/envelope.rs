@@ -43,6 +43,8 @@ pub(super) fn parse<'a>(
             cursor.at = if begins { at + 1 } else { at };
             let first = parsed.files.len();
             read_envelope(&mut cursor, begins, parsed)?;
+            // Without a begin line no end line is required, so only the last line can show that the answer was cut
+            // off.
             if !begins {
                 check_cut(&cursor, parsed)?;
             }
@@ -192,6 +194,7 @@ fn read_file<'a>(
                 .line(cursor.at)
                 .and_then(|line| line.strip_prefix(b"*** Move to:"))
             {
+                // Handled like a rename in a git diff from here on.
                 edit.extended.from = Some(path.to_vec());
                 edit.extended.to = Some(trim(to).to_vec());
                 edit.new = HeaderName::Written(trim(to).to_vec());
@@ -255,6 +258,7 @@ fn read_hunks<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refu
     let mut open = Hunk::default();
     while let Some(line) = cursor.line(cursor.at) {
         if line.starts_with(b"*** End of File") {
+            // The marker is not a line of the file: it states where the hunk must be.
             open.at_end = true;
             cursor.at += 1;
             continue;

@@ -53,6 +53,7 @@ pub(super) fn unwrap_patches(
 ) -> Result<(), Refusal> {
     let commands = ApplyCommands::find_in(lines);
     for block in read_scripts(lines) {
+        // A script inside a file or another block is text of that block.
         if owners.get(block.open) != Some(&LineOwner::Free) {
             continue;
         }
@@ -119,6 +120,7 @@ pub(crate) fn has_unread_script(lines: &[TextLine<'_>]) -> bool {
 
 /// Returns true for `cat > file <<EOF` and `tee file <<EOF`.
 fn writes_file(text: &[u8]) -> bool {
+    // Also commands that `read_script` cannot read, so that they are refused and not lost.
     let redirects = text.starts_with(b"tee ") || (text.starts_with(b"cat ") && text.contains(&b'>'));
     redirects && text.windows(2).any(|pair| pair == b"<<")
 }
@@ -187,6 +189,8 @@ fn read_script(lines: &[TextLine<'_>], from: usize, to: usize) -> Option<Vec<Her
         let text = trim(lines.get(at)?.text);
         at += 1;
         let Some((command, word)) = split_opener(text) else {
+            // These commands change nothing that the edit does not state by itself. Any other makes the result depend
+            // on running it.
             if text.is_empty() || HARMLESS.iter().any(|start| text.starts_with(start)) {
                 continue;
             }
@@ -221,6 +225,7 @@ fn read_script(lines: &[TextLine<'_>], from: usize, to: usize) -> Option<Vec<Her
 fn split_opener(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let at = text.windows(2).position(|pair| pair == b"<<")?;
     let (before, rest) = (text.get(..at)?, trim(text.get(at + 2..)?));
+    // Only a quoted end word keeps the shell from expanding the text.
     let quote = *rest.first().filter(|byte| matches!(byte, b'\'' | b'"'))?;
     let rest = rest.get(1..)?;
     let end = rest.iter().position(|byte| *byte == quote)?;

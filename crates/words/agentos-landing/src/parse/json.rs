@@ -49,6 +49,7 @@ pub(super) fn parse<'a>(
     if first.is_some_and(|line| crate::text::trim(line.text).starts_with(b"{")) {
         return read_object(all, 0, all.len(), parsed);
     }
+    // Models often write a sentence before and after the object.
     if let Some((from, to)) = between_prose(all, owners) {
         return read_object(all, from, to, parsed);
     }
@@ -99,6 +100,7 @@ fn read_object<'a>(
     if !found {
         return Ok(());
     }
+    // Strict JSON first, so that a repair cannot change the strings of valid JSON.
     let read = serde_json::from_slice(&text);
     let one = read.or_else(|error| serde_json::from_slice(&repair_json(&text)).map_err(|_| error));
     let (answers, end): (Vec<JsonEdits>, usize) = match one {
@@ -157,6 +159,7 @@ fn repair_json(text: &[u8]) -> Vec<u8> {
                 b'\t' => out.extend_from_slice(b"\\t"),
                 other => out.push(*other),
             }
+            // An escaped quote does not end the string.
             in_string = *byte != b'"' || escaped;
             escaped = *byte == b'\\' && !escaped;
             continue;
@@ -240,6 +243,7 @@ fn whole_edit<'a>(edit: &JsonEdit) -> FileEdit<'a> {
         lines: pair_lines(&old, &new),
         ..Hunk::default()
     };
+    // An empty search text is in every file everywhere; it stands for a new file.
     if !edit.search.is_empty() {
         hunk.inline = Some(TextReplacement {
             search: Cow::Owned(edit.search.clone().into_bytes()),

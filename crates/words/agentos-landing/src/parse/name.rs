@@ -51,6 +51,7 @@ pub(crate) fn strip_marks(name: &[u8]) -> &[u8] {
 /// Removes a date such as ` 2024-05-01 10:12:13 +0000`, which some tools put after a blank instead of a tab.
 fn strip_date(name: &[u8]) -> &[u8] {
     let shape = b"0000-00-00 00:00";
+    // Searched anywhere in the rest: a zone and a fraction of a second may follow.
     let at = name.windows(shape.len() + 1).position(|window| {
         let (blank, date) = window.split_first().unwrap_or((&0, &[]));
         is_blank(*blank)
@@ -165,6 +166,7 @@ pub(crate) fn git_pairs(rest: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
         };
         return new.map(|new| vec![(old, new)]).unwrap_or_default();
     }
+    // Git quotes each side by itself, so the first may be plain and the second quoted.
     if rest.last() == Some(&b'"')
         && let Some(at) = rest.iter().position(|byte| *byte == b'"')
         && let (Some(old), Some(new)) = (rest.get(..at), rest.get(at..).and_then(unquote))

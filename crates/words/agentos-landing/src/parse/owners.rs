@@ -93,6 +93,7 @@ struct OwnerWalk<'l, 'a> {
 impl<'a> OwnerWalk<'_, 'a> {
     /// Sets the owner of the part that begins at `at`. Returns the line after it.
     fn step_over(&mut self, at: usize, line: &'a [u8]) -> Result<usize, Refusal> {
+        // Without a diff below, there is no commit that this message belongs to.
         if at < self.last_diff
             && let Some(end) = message_end(self.lines, at)
         {
@@ -155,6 +156,7 @@ impl<'a> OwnerWalk<'_, 'a> {
         let patch = path.ends_with(b".patch") || path.ends_with(b".diff");
         let first = body.iter().find(|line| !trim(line.text).is_empty());
         let edits = first.is_some_and(|line| whole::begins_edit(line.text));
+        // A diff that adds the patch file itself is an ordinary edit.
         let of_itself = body
             .iter()
             .any(|line| line.text.starts_with(b"+++ ") && trim_end(line.text).ends_with(&path));
@@ -191,6 +193,7 @@ impl<'a> OwnerWalk<'_, 'a> {
         let body = self.lines.get(at + 1..end).unwrap_or_default();
         if unquoted {
             self.not_a_patch_file(at, &mark, body)?;
+            // JSON edits are left to their own reader, which also refuses broken ones.
             if json::is_edits_block(&mark, body) && !is_json_file(self.lines, at, &mark, body)? {
                 return Ok(end + 1);
             }

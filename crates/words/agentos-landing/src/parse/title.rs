@@ -26,6 +26,7 @@ pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
     let line = unlabelled;
     let bare = strip_marks(line);
     let bare = strip_marks(bare.strip_suffix(b":").unwrap_or(bare));
+    // Marks around the name show that it is one, even with blanks in it.
     let marked = bare.len() < line.len();
     if is_path(bare, marked || (labelled && folder_first(bare))) {
         return Some(PathTitle {
@@ -122,6 +123,7 @@ fn says_written(line: &[u8]) -> bool {
     outside
         .iter()
         .flat_map(|text| text.split(|mark: char| !mark.is_alphanumeric()))
+        // By the beginning of the word: `create`, `creates`, `created`, `creating`.
         .any(|word| VERBS.iter().any(|verb| word.starts_with(verb)))
 }
 

@@ -52,6 +52,7 @@ pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -
             path, only_mentioned, ..
         }) = path
         {
+            // "Look at `a.rs`:" above a block may introduce an excerpt, so the block is not taken for the file.
             if only_mentioned {
                 let message = format!(
                     "a block below a sentence about `{}` could be that file, or an example",
@@ -100,6 +101,7 @@ pub(super) fn check_next_to_edits(
             || rest.iter().take(end - at - 1).any(|line| begins_edit(line.text));
         if let Some(title) = path_of(lines, at, &open).filter(|_| owned || !edits) {
             let path = shown_path(&title.path);
+            // The file is not among the edited ones, so it would be lost.
             if !title.only_mentioned && !names.contains(&title.path) {
                 let message = format!("the answer has edits in one dialect and the file `{path}` in another");
                 return Err(Refusal::new(RefusalCode::Malformed, message)
@@ -151,6 +153,7 @@ fn edit_names(parsed: &ParsedAnswer<'_>) -> HashSet<Vec<u8>> {
 /// Returns the path in the first line of a block, if that is a comment such as `# src/a.py`. Returns `None`
 /// otherwise.
 fn comment_path(line: &TextLine<'_>, open: &CodeFence<'_>) -> Option<SkippedBlock> {
+    // Only the first word of the fence line is the language; the rest may be a path.
     let kind = open.info.split(|byte| *byte == b' ').next().unwrap_or_default();
     let leader = [b"# ".as_slice(), b"// ", b"-- ", b"; ", b"<!-- ", b"/* "]
         .iter()
@@ -236,6 +239,7 @@ pub(super) fn owns_block(
     if first.into_iter().chain(second).any(|line| opens(line.text)) {
         return Ok(false);
     }
+    // Fences inside explain why the outer one is longer: it is a file that shows them.
     let fences = body.iter().any(|line| parse_fence(line.text).is_some());
     if open.count > 3 && !fences && body.iter().enumerate().any(shows) {
         // Nothing in it marks the edits as shown, so their own reader decides.
@@ -282,6 +286,7 @@ fn fence_end(
         if closes_fence(open, line.text) {
             return Ok(at);
         }
+        // A longer fence, or one of the other mark, cannot close this block.
         let nested =
             parse_fence(line.text).is_some_and(|inner| inner.mark == open.mark && inner.count >= open.count);
         if nested && is_file {

@@ -18,6 +18,7 @@ const FORMS: [(&str, TokenForm); 5] = [
 pub(super) fn form_kinds(text: &str, is_real: fn(&str) -> bool) -> impl Iterator<Item = &'static str> {
     /// Minimum length. Shorter runs are words.
     const LEAST: usize = 30;
+    // A colon and a dot divide the parts of some tokens, so they belong to the run.
     let runs: Vec<&str> = text
         .split(|mark: char| !mark.is_ascii_alphanumeric() && !"_-.:".contains(mark))
         .filter(|run| run.len() >= LEAST && is_real(run))
