@@ -41,7 +41,7 @@ impl WorkBudget {
             }
             None => Err(Refusal::new(
                 RefusalCode::TooLarge,
-                "finding the places of these edits takes more work than an answer may cause",
+                "placing these edits takes more work than one answer is allowed",
             )
             .hint("send fewer edits at a time, each with more lines around it")),
         }

@@ -13,13 +13,13 @@ use crate::{FileChange, FileMode, FileState, LineStats, RepoPath, canonical};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
     /// A path is listed twice.
-    #[error("`{0}` is in the change twice")]
+    #[error("`{0}` is listed twice in the change")]
     Twice(RepoPath),
     /// A path is both a file and a directory above another file.
-    #[error("`{0}` cannot be a file and a directory")]
+    #[error("`{0}` cannot be both a file and a directory")]
     FileAndDirectory(RepoPath),
     /// A file exists neither before nor after the change.
-    #[error("`{0}` is neither before nor after the change")]
+    #[error("`{0}` exists neither before nor after the change")]
     Nowhere(RepoPath),
     /// A symbolic link would be created or changed.
     #[error("`{0}` is a symbolic link, which can only be deleted")]

@@ -106,7 +106,7 @@ impl PathChecker<'_> {
                     open.push(full);
                 } else if !self.deleted.contains(full.as_str()) {
                     let message =
-                        format!("`{path}` is said to be new, yet is a directory with `{full}` in it");
+                        format!("`{path}` is stated as new, but is a directory that contains `{full}`");
                     return Ok(Some(
                         Refusal::new(RefusalCode::DoesNotApply, message).at(path.as_str()),
                     ));

@@ -150,10 +150,8 @@ pub(crate) fn check_added_lines(hunk: &Hunk<'_>, has: impl Fn(&[u8]) -> bool) ->
         .iter()
         .find(|line| line.mark == LineMark::Add && short(&line.text) && !has(&line.text))
     {
-        Some(line) => Err(
-            left_out("an added line stands for others that are left out", line)
-                .hint("write out every line of the new text"),
-        ),
+        Some(line) => Err(left_out("an added line replaces lines that were left out", line)
+            .hint("write out every line of the new text")),
         None => Ok(()),
     }
 }
@@ -187,11 +185,12 @@ pub(crate) fn check_lone_comments(
         let edges = [new.first(), new.last()];
         if let Some(line) = edges.into_iter().flatten().find(|line| enough && stands(line)) {
             let message = format!(
-                "a comment stands where {gone} lines of code go, and may stand for them: `{}`",
+                "a comment replaces {gone} lines of code and may be a placeholder for them: `{}`",
                 excerpt(&line.text, SHOWN_CHARS)
             );
-            return Err(Refusal::new(RefusalCode::Ambiguous, message)
-                .hint("write those lines out if they stay; if they go, show it in a unified diff"));
+            return Err(Refusal::new(RefusalCode::Ambiguous, message).hint(
+                "write those lines out if they stay; if they are removed, show that in a unified diff",
+            ));
         }
     }
     Ok(())

@@ -153,7 +153,7 @@ fn refuse_if_escaped(
     if !differs {
         return Ok(landed);
     }
-    let message = "the answer may be escaped for a web page: it lands as it stands, and differently without";
+    let message = "the answer may be HTML-escaped: it lands as written, and with another result when decoded";
     let refusal = Refusal::new(RefusalCode::Ambiguous, message);
     refuse(
         landed.report,
@@ -261,7 +261,7 @@ fn find_dropped_file(parsed: &ParsedAnswer<'_>, base: &dyn Base) -> Result<Optio
             (SkippedPathPlace::LineAbove | SkippedPathPlace::InSentence, _) => false,
         };
         if file {
-            let message = format!("a block that `{path}` stands with could be that file, or an example");
+            let message = format!("a block next to `{path}` could be that file, or an example");
             let refusal = Refusal::new(RefusalCode::Ambiguous, message).at(path.as_str());
             return Ok(Some(refusal.hint(
                 "give all of the change in one dialect, each file below its path",

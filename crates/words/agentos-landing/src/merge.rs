@@ -77,7 +77,7 @@ fn stale_refusal(path: &str, why: &str) -> Refusal {
 
 /// Returns the refusal of a file that already has the change.
 pub(crate) fn already_changed(path: &str) -> Refusal {
-    Refusal::new(RefusalCode::Empty, format!("`{path}` has this change already")).at(path)
+    Refusal::new(RefusalCode::Empty, format!("`{path}` already has this change")).at(path)
 }
 
 /// Lands the hunks on the content that the tool saw and carries the result over to the base. `is_result` is true if
@@ -101,7 +101,7 @@ pub(crate) fn carry_over(
     let Some(splices) = settled.splices else {
         return Err(stale_refusal(
             &report.path,
-            "the change does not fit what the tool saw, nor is that the base",
+            "the change does not fit the content that the tool saw, which is not the base",
         )
         .into());
     };

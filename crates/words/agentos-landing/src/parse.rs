@@ -185,7 +185,7 @@ fn check_size(answer: &[u8], limits: &Limits) -> Result<(), Refusal> {
 fn check_parsed(lines: &[TextLine<'_>], parsed: &ParsedAnswer<'_>, limits: &Limits) -> Result<(), Refusal> {
     if parsed.files.is_empty() {
         let message = match unread::find_unread_form(lines) {
-            Some(kind) => format!("the answer has {kind}, which is not read"),
+            Some(kind) => format!("the answer has {kind}, which is not supported"),
             None => "no edit was found in the answer".to_owned(),
         };
         return Err(Refusal::new(RefusalCode::NoDiff, message)

@@ -19,7 +19,7 @@ const SHOWN_LINES: usize = 8;
 /// Maximum number of characters of one line of an excerpt.
 const SHOWN_CHARS: usize = 160;
 /// Advice for a hunk that fits several places.
-const MORE_AROUND: &str = "add lines above and below until the place is the only one";
+const MORE_AROUND: &str = "add lines above and below until only one place fits";
 
 /// Outcome of the hunks of one file.
 pub(crate) struct PlacedHunks {
@@ -189,7 +189,8 @@ fn report_already_there(report: &mut HunkReport, start: usize) {
 
 /// Returns the refusal of a hunk whose result is already in the file.
 pub(crate) fn already_there_refusal() -> Refusal {
-    Refusal::new(RefusalCode::Empty, "the result of this hunk is there already").hint("leave this hunk out")
+    Refusal::new(RefusalCode::Empty, "the file already has the result of this hunk")
+        .hint("leave this hunk out")
 }
 
 /// Returns true if the result of the hunk is already at its place: to land it would apply it twice.
@@ -283,21 +284,21 @@ fn report_miss(
         PlaceMiss::AlreadyApplied(start) => Err(start),
         PlaceMiss::Nowhere => explain_nowhere(target, one, budget)?,
         PlaceMiss::Outdented(start) => Ok(MissExplanation {
-            hint: "begin the text and its replacement with the blanks that the line begins with",
+            hint: "begin the text and its replacement with the line's indentation",
             ..MissExplanation::ambiguous(
-                "the replacement has lines that stand further left than the line they come into",
+                "the replacement has lines with less indentation than the line that contains the text",
                 vec![start],
             )
         }),
         PlaceMiss::InWord(start) => Ok(MissExplanation {
             hint: "give the whole word",
             ..MissExplanation::ambiguous(
-                "the text stands in the file once, as a part of a longer word",
+                "the text occurs once in the file, but inside a longer word",
                 vec![start],
             )
         }),
         PlaceMiss::MayGoOn(start) => Ok(MissExplanation::ambiguous(
-            "the line that ends this hunk stands in the file right below it, and may be a part of it",
+            "the line that ends this hunk is also in the file right below it, so it may belong to the hunk",
             vec![start],
         )),
         PlaceMiss::Several(starts) => Ok(MissExplanation::ambiguous(
@@ -305,7 +306,7 @@ fn report_miss(
             starts,
         )),
         PlaceMiss::NoOldLines => Ok(MissExplanation::ambiguous(
-            "this hunk inserts lines and has no context that says where",
+            "this hunk inserts lines and has no context that shows where",
             Vec::new(),
         )),
         PlaceMiss::Overlap(starts) => Ok(MissExplanation::ambiguous(
@@ -366,7 +367,7 @@ fn explain_nowhere(
     }
     let (message, starts) = match place_above_anchor(target, one, budget)? {
         Some(start) => (
-            "the lines this hunk expects stand above the line it names behind `@@`",
+            "the lines this hunk expects are above the line that it names behind `@@`",
             vec![start],
         ),
         None => (
@@ -377,7 +378,7 @@ fn explain_nowhere(
     Ok(Ok(MissExplanation {
         code: RefusalCode::DoesNotApply,
         message,
-        hint: "copy the lines exactly as they stand in the file",
+        hint: "copy the lines exactly as they are in the file",
         starts,
     }))
 }

@@ -137,7 +137,7 @@ impl HeaderCheck {
             names.map(<[u8]>::to_vec).collect()
         });
         if names.contains(name) {
-            let message = format!("a header below the hunks of `{path}` could be lines of that file as well");
+            let message = format!("a header below the hunks of `{path}` could also be lines of that file");
             let refusal = Refusal::new(RefusalCode::Ambiguous, message).at(path.as_str());
             return Err(refusal.hint("put a `diff --git` line before each file").into());
         }
@@ -249,7 +249,7 @@ fn not_meant_below(
         let content = base.read(&entry.id)?;
         // The other file may be any file of the repository, so its size is limited before it is compared.
         if content.len() <= options.limits.file_bytes && whole::resembles_file(&content, lines) {
-            let message = format!("`{path}` is not there, and most of it stands in `{other}`");
+            let message = format!("`{path}` does not exist, and most of its lines are in `{other}`");
             return Err(Refusal::new(RefusalCode::Ambiguous, message)
                 .at(path.as_str())
                 .hint("write the path from the top of the repository; give a new file as a diff that adds it")

@@ -60,7 +60,7 @@ pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReadin
         ),
         (
             out_of_json,
-            "the answer was read as the text that a JSON value holds",
+            "the answer was read as the text inside a JSON value",
             false,
         ),
         (

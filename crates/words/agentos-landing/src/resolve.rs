@@ -127,13 +127,13 @@ fn resolve_move(
             return Err(refuse_path(
                 RefusalCode::Empty,
                 &resolved.path,
-                "is there already, and what would be moved there is not",
+                "already exists, and the source of the move does not",
             ));
         }
         return Err(refuse_path(
             RefusalCode::DoesNotApply,
             &from,
-            "is not there to be moved",
+            "does not exist, so it cannot be moved",
         ));
     };
     let there = base.entry(resolved.path.as_str())?;
@@ -141,7 +141,7 @@ fn resolve_move(
         return Err(refuse_path(
             RefusalCode::DoesNotApply,
             &resolved.path,
-            "is there already",
+            "already exists",
         ));
     }
     resolved.base = Some(file_state(&from, &entry, base, file_bytes)?);
@@ -229,24 +229,24 @@ fn path_action(
     }
     // A new or deleted file has one mode, so a change of its mode contradicts the header.
     if (creates || deletes) && (edit.extended.new_mode.is_some() || edit.extended.old_mode.is_some()) {
-        return malformed("is created or deleted, yet changes its mode");
+        return malformed("is created or deleted, but also changes its mode");
     }
     if creates && edit.hunks().iter().any(has_old) {
-        return malformed("is said to be new, yet its lines are said to be there");
+        return malformed("is stated as new, but its hunks contain old lines");
     }
     if deletes && edit.hunks().iter().any(has_new) {
-        return malformed("is said to be deleted, yet keeps lines");
+        return malformed("is stated as deleted, but its hunks keep lines");
     }
     match entry {
         Some(entry) if creates && has_same_content(edit, entry, base)? => Err(refuse_path(
             RefusalCode::Empty,
             path,
-            "is there already, word for word",
+            "already exists with the same content",
         )),
         Some(_) if creates => Err(refuse_path(
             RefusalCode::DoesNotApply,
             path,
-            "is said to be new, yet is there already",
+            "is stated as new, but already exists",
         )),
         Some(_) if deletes => Ok(PathAction::Delete),
         Some(_) => Ok(PathAction::Modify),
@@ -293,7 +293,7 @@ fn missing_path(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<StopR
         return Ok(refuse_path(
             RefusalCode::Empty,
             path,
-            "is not there: nothing to delete",
+            "does not exist, so there is nothing to delete",
         ));
     }
     let refusal = Refusal::new(
@@ -399,7 +399,7 @@ fn check_old_mode(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> Result<(), St
         return Err(refuse_path(
             RefusalCode::Empty,
             &resolved.path,
-            "has this mode already",
+            "already has this mode",
         ));
     }
     let what = format!("has mode {}, not `{text}` as the answer says", base.mode.as_git());

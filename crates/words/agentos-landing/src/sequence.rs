@@ -44,8 +44,7 @@ pub(crate) fn plan_sequence(
     let order = part_order(answer, parsed);
     // "Alternatively: …" offers two versions. To land both would land neither as it was meant.
     if order != PartOrder::Once && !options.partial && signs::offers_alternatives(answer) {
-        let message =
-            "the answer edits a file in several parts, and says that one takes the place of another";
+        let message = "the answer edits a file in several parts, and states that one replaces another";
         return Ok(refuse_outcome(
             plan_parts(parsed, base, options, budget)?,
             RefusalCode::Ambiguous,
@@ -174,7 +173,7 @@ fn check_both_readings(
         return Ok(refuse_outcome(
             together,
             RefusalCode::Ambiguous,
-            "several parts of the answer edit the same file, and have several places when they are read one after the other",
+            "several parts of the answer edit the same file, and fit several places if applied one after the other",
         ));
     }
     Ok(require_same_result(together, &turns))
@@ -191,7 +190,7 @@ fn require_same_result(together: PlanOutcome, turns: &PlanOutcome) -> PlanOutcom
         Some(states) if Some(&states) != sorted(&together).as_ref() => refuse_outcome(
             together,
             RefusalCode::Ambiguous,
-            "several parts of the answer edit the same file, and land elsewhere when they are read one after the other",
+            "several parts of the answer edit the same file, and land elsewhere if applied one after the other",
         ),
         Some(_) | None => together,
     }
@@ -217,7 +216,7 @@ fn try_in_turn(
             for report in &mut turns.reports {
                 report.repairs.push(new_repair(
                     "in-turn",
-                    "the edits were read one after the other: a later one was made for the result of an earlier one",
+                    "the edits were applied one after the other: a later one was made for the result of an earlier one",
                 ));
             }
             Ok(turns)

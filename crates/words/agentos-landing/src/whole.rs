@@ -32,7 +32,7 @@ pub(crate) fn changed_content(
         for line in &mut wanted {
             *line = line.get(..line.len() - tail).unwrap_or_default();
         }
-        let detail = "every line ended with the same blanks, which were left out";
+        let detail = "every line ended with the same blanks, which were removed";
         repaired = Some(new_repair("trailing-blanks", detail));
     }
     // A new version of a file shares lines with the old one. If none is equal, marks or numbers may stand before
@@ -43,7 +43,7 @@ pub(crate) fn changed_content(
             && let Some(bare) = without_numbers(&wanted, &there)?
         {
             wanted = bare;
-            let detail = "the numbers in front of the lines are not in the file and were left out";
+            let detail = "the numbers in front of the lines are not in the file and were removed";
             repaired = Some(new_repair("line-numbers", detail));
         }
     }
@@ -67,7 +67,7 @@ pub(crate) fn changed_content(
     };
     elided::check_lone_comments(&hunk.lines, path, |line| there.contains(line))?;
     if is_excerpt(&hunk.lines) {
-        let message = "the block may hold a part of the file: an example, or all of the new file";
+        let message = "the block may be an excerpt of the file, or the whole new file";
         return Err(Refusal::new(RefusalCode::Ambiguous, message).hint("give a diff"));
     }
     let place = HunkPlace {
@@ -134,7 +134,7 @@ fn has_text(line: &[u8]) -> bool {
 }
 
 fn ambiguous_numbers() -> Refusal {
-    let message = "every line of the block begins with its number: that could be part of the file, or not";
+    let message = "every line of the block begins with its number, which may or may not be part of the file";
     Refusal::new(RefusalCode::Ambiguous, message).hint("give the lines without numbers in front")
 }
 

@@ -33,9 +33,9 @@ fn a_person_sees_where_each_hunk_went() {
     --- stderr
     landed 1 file on main as [ID]
       src/lib.rs
-        repaired: the names have no `a/` and `b/` in front
+        repaired: the names lack the prefixes `a/` and `b/`
         + hunk 1: line 4 (the answer said 90; exactly one place fits)
-            repaired: the header counts 9 old and 9 new lines; the hunk has others
+            repaired: the header counts 9 old and 9 new lines; the hunk has other numbers
       run [RUN]
     ");
 }
@@ -310,9 +310,9 @@ fn a_branch_that_policy_protects_takes_no_landing_and_says_by_which_rule() {
     --- stderr
     denied [protected-path] by policy
       src/lib.rs
-        repaired: the names have no `a/` and `b/` in front
+        repaired: the names lack the prefixes `a/` and `b/`
         + hunk 1: line 4 (the answer said 90; exactly one place fits)
-            repaired: the header counts 9 old and 9 new lines; the hunk has others
+            repaired: the header counts 9 old and 9 new lines; the hunk has other numbers
       deny main is landed on by people alone (people-only)
       next: land on a branch of its own, with `--branch NAME`
       run [RUN]

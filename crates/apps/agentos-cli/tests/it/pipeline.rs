@@ -166,8 +166,8 @@ fn tool_run_prints_the_verdict_and_lands_nothing() {
     --- stderr
     success  openai tiny-coder at 127.0.0.1:[PORT], 11 tokens in, 7 out, [DURATION]
       src/lib.rs: there is no `diff --git` line
-      src/lib.rs: the names have no `a/` and `b/` in front
-      src/lib.rs: the header counts 9 old and 9 new lines; the hunk has others
+      src/lib.rs: the names lack the prefixes `a/` and `b/`
+      src/lib.rs: the header counts 9 old and 9 new lines; the hunk has other numbers
     ");
     args.push("--json");
     let result = agentos().in_dir(repo.path()).run(&args).unwrap().json().unwrap();

@@ -67,9 +67,9 @@ fn the_command_line_only_narrows() {
     --- stderr
     denied [protected-path] by policy
       src/lib.rs
-        repaired: the names have no `a/` and `b/` in front
+        repaired: the names lack the prefixes `a/` and `b/`
         + hunk 1: line 4 (the answer said 90; exactly one place fits)
-            repaired: the header counts 9 old and 9 new lines; the hunk has others
+            repaired: the header counts 9 old and 9 new lines; the hunk has other numbers
       deny src/lib.rs: frozen (no-src)
       next: ask the one who may allow it, or leave the file out
       run [RUN]

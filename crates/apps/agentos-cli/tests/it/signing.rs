@@ -255,9 +255,9 @@ fn a_repository_cannot_have_a_program_started() {
     note: not signed: only this repository's own configuration asks for it; `git config --global commit.gpgsign true` is followed
     landed 1 file on main as [ID]
       src/lib.rs
-        repaired: the names have no `a/` and `b/` in front
+        repaired: the names lack the prefixes `a/` and `b/`
         + hunk 1: line 4 (the answer said 90; exactly one place fits)
-            repaired: the header counts 9 old and 9 new lines; the hunk has others
+            repaired: the header counts 9 old and 9 new lines; the hunk has other numbers
       run [RUN]
     ");
     assert_eq!(repo.read("src/lib.rs"), LIB_FIXED.as_bytes());

@@ -82,7 +82,7 @@ pub(super) fn check_margins(parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
     if !quoted || !parsed.files.iter().any(other) {
         return Ok(());
     }
-    let message = "an indented or quoted patch stands beside edits in another dialect: it may be an example";
+    let message = "an indented or quoted patch is next to edits in another dialect: it may be an example";
     Err(Refusal::new(RefusalCode::Ambiguous, message).hint("give all of the change in one dialect"))
 }
 
@@ -225,10 +225,8 @@ fn read_added_file<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Hunk<'a>, Refu
                 .find(|line| !line.is_empty())
                 .is_some_and(|line| line.starts_with(b"+"))
             {
-                return Err(
-                    malformed("an empty line stands between the lines of an added file")
-                        .hint("begin every line of an added file with `+`, empty ones too"),
-                );
+                return Err(malformed("an empty line is between the lines of an added file")
+                    .hint("begin every line of an added file with `+`, empty ones too"));
             }
             break;
         }
@@ -318,7 +316,7 @@ fn body_line<'a>(open: &mut Hunk<'a>, line: &'a [u8]) {
         Some(_) => {
             open.repairs.push(new_repair(
                 "missing-mark",
-                "a line without a mark in front was read as context",
+                "a line without a mark was read as context",
             ));
             hunk_line(LineMark::Context, line)
         }

@@ -54,7 +54,7 @@ fn set_once<T: PartialEq>(slot: &mut Option<T>, value: T) -> Result<(), Refusal>
     if slot.as_ref().is_some_and(|old| *old != value) {
         return Err(Refusal::new(
             RefusalCode::Malformed,
-            "a diff header says two things at once",
+            "a diff header contradicts itself",
         ));
     }
     *slot = Some(value);

@@ -156,7 +156,7 @@ pub(crate) fn read_body<'a>(
     {
         hunk.repairs.push(new_repair(
             "wrong-count",
-            format!("the header counts {old} old and {new} new lines; the hunk has others"),
+            format!("the header counts {old} old and {new} new lines; the hunk has other numbers"),
         ));
     }
     let signed = |line: &[u8]| is_signature(cursor, end, line);
@@ -186,7 +186,7 @@ fn push_line<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
             if hunk.repairs.iter().all(|repair| repair.kind != "missing-mark") {
                 hunk.repairs.push(new_repair(
                     "missing-mark",
-                    "a line without a mark in front was read as context",
+                    "a line without a mark was read as context",
                 ));
             }
             (LineMark::Context, text)

@@ -109,7 +109,7 @@ fn read_object<'a>(
             .map(|(answers, lines)| (answers, from + lines))
             .ok_or_else(|| {
                 let message = format!(
-                    "the edits are not valid JSON of the agreed shape (line {})",
+                    "the edits are not valid JSON of the documented shape (line {})",
                     error.line()
                 );
                 Refusal::new(RefusalCode::Malformed, message)

@@ -316,7 +316,7 @@ fn is_json_file(
         return Ok(true);
     }
     let path = crate::text::excerpt(&title.path, 200);
-    let message = format!("the edits below `{path}` could be that file, or be meant to be made");
+    let message = format!("the JSON below `{path}` could be that file, or edits to apply");
     Err(Refusal::new(RefusalCode::Ambiguous, message)
         .hint("give such a file as a diff that adds it; give edits without a file's name above them"))
 }

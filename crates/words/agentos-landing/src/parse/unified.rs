@@ -94,7 +94,7 @@ impl<'a> DiffReader<'_, 'a> {
         if self.drops_an_edit(line) {
             return Err(Refusal::new(
                 RefusalCode::Malformed,
-                "changed lines stand below the end of their hunk",
+                "changed lines are below the end of their hunk",
             )
             .hint("keep the mark in front of every line of a hunk"));
         }
@@ -216,7 +216,7 @@ impl<'a> DiffReader<'_, 'a> {
         if self.holds_other_text {
             return Err(Refusal::new(
                 RefusalCode::Malformed,
-                "a diff stands in the middle of a block of another kind",
+                "a diff is in the middle of a block of another kind",
             )
             .hint("put the diff alone into its fence"));
         }
@@ -290,8 +290,10 @@ impl<'a> DiffReader<'_, 'a> {
         }
         // Two mode lines in a row, or one that needs no names below it: nothing shows which file they belong to.
         if !self.names_read() || line.starts_with(b"old mode ") {
-            return Err(Refusal::new(RefusalCode::Malformed, "a mode line names no file")
-                .hint("keep the `diff --git` lines"));
+            return Err(
+                Refusal::new(RefusalCode::Malformed, "a mode line belongs to no file")
+                    .hint("keep the `diff --git` lines"),
+            );
         }
         self.finish_file()?;
         self.begin_file();
@@ -353,7 +355,7 @@ impl<'a> DiffReader<'_, 'a> {
             }
             Some(EditBody::Whole(_)) | None => Err(Refusal::new(
                 RefusalCode::Malformed,
-                "a hunk stands without a file name above it",
+                "a hunk has no file name above it",
             )),
         }
     }

@@ -66,9 +66,7 @@ pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -
                 .files
                 .push(whole_file(lines.get(at + 1..end).unwrap_or_default(), path));
         } else {
-            parsed
-                .notes
-                .push("a block without a path was set aside".to_owned());
+            parsed.notes.push("a block without a path was skipped".to_owned());
             let first = lines.get(at + 1..end).unwrap_or_default().first();
             let comment = first.and_then(|line| comment_path(line, &open));
             parsed.asides.extend(comment.or_else(|| line_path(lines, at)));
@@ -109,7 +107,7 @@ pub(super) fn check_next_to_edits(
             }
             parsed
                 .notes
-                .push(format!("a block below `{path}` was set aside beside the edits"));
+                .push(format!("a block below `{path}` was skipped next to the edits"));
             if !names.contains(&title.path) {
                 parsed.asides.push(SkippedBlock {
                     path: title.path,
@@ -248,7 +246,7 @@ pub(super) fn owns_block(
     // A fence longer than three marks states that its content is shown. With three marks, both readings are possible.
     if open.count == 3 && body.iter().enumerate().any(shows) {
         let message = format!(
-            "a block below `{}` could be that file, or the edits in its middle be meant to be made",
+            "a block below `{}` could be that file, or edits to apply",
             shown_path(&file.path)
         );
         return Err(Refusal::new(RefusalCode::Ambiguous, message)

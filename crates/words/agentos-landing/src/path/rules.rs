@@ -67,7 +67,7 @@ pub(super) fn check_path(path: &str) -> Result<(), Refusal> {
         );
     }
     if path.split('/').any(has_invisible) {
-        return refuse(RefusalCode::Encoding, "has characters in it that nobody can see");
+        return refuse(RefusalCode::Encoding, "has invisible characters");
     }
     path.split('/').try_for_each(|part| match reserved_reason(part) {
         Some(why) => refuse(RefusalCode::ReservedName, why),
@@ -135,7 +135,7 @@ fn reserved_reason(part: &str) -> Option<&'static str> {
         return Some("has a part that is longer than any system allows");
     }
     if part.ends_with(['.', ' ']) || part.starts_with(' ') {
-        return Some("begins or ends with a blank or a dot, which Windows takes away");
+        return Some("begins or ends with a blank or a dot, which Windows removes");
     }
     if part.contains(['<', '>', ':', '"', '|', '?', '*']) {
         return Some("has a character that cannot be in a name on Windows");

@@ -78,7 +78,7 @@ fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut Fil
     if tail == 0 || break_lines || named.is_some_and(|id| blob_id(&as_it_stands).starts_with(id)) {
         return as_it_stands;
     }
-    let detail = "every line ended with the same blanks, which were left out";
+    let detail = "every line ended with the same blanks, which were removed";
     report
         .repairs
         .push(crate::parse::new_repair("trailing-blanks", detail));
@@ -98,10 +98,7 @@ fn hunk_texts<'h>(hunk: &'h Hunk<'_>) -> Vec<(LineMark, &'h [u8])> {
 }
 
 fn duplicate_repair() -> Repair {
-    crate::parse::new_repair(
-        "duplicate-hunk",
-        "a hunk that is in the answer twice was landed once",
-    )
+    crate::parse::new_repair("duplicate-hunk", "a repeated hunk was landed once")
 }
 
 pub(super) fn whole_report() -> HunkReport {
@@ -157,7 +154,10 @@ pub(super) fn check_deletion(
         ));
         return Ok(());
     }
-    let message = format!("`{}` is not what the answer deletes", resolved.path);
+    let message = format!(
+        "`{}` does not have the content that the answer deletes",
+        resolved.path
+    );
     Err(Refusal::new(RefusalCode::DoesNotApply, message)
         .at(resolved.path.as_str())
         .into())
@@ -243,7 +243,7 @@ fn check_emptied(
         return Ok(());
     }
     let message = format!(
-        "`{}` loses every line: it could be deleted, or empty",
+        "`{}` loses every line: the file could be meant to be deleted or empty",
         resolved.path
     );
     Err(Refusal::new(RefusalCode::Ambiguous, message)

@@ -70,7 +70,7 @@ fn without_changes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames
     }
     // One of the two lines got lost, so either name could be the file that the hunks belong to.
     if edit.extended.from.is_some() || edit.extended.to.is_some() {
-        return Err(malformed("a rename names one side alone").into());
+        return Err(malformed("a rename names only one of its two files").into());
     }
     let (old, new) = written_names(edit)?;
     let mut repairs = Vec::new();
@@ -171,7 +171,7 @@ fn as_written(name: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result
         if is_file(base, bare.as_str())? {
             repairs.push(new_repair(
                 "extra-prefix",
-                "the name has a prefix that is not part of it",
+                "the name has a prefix that is not part of the path",
             ));
             return Ok(bare);
         }
@@ -189,7 +189,7 @@ fn existing_path(
     let Some(bare) = without_prefix(new).or_else(|| without_prefix(old)) else {
         repairs.push(new_repair(
             "no-prefix",
-            "the names have no `a/` and `b/` in front",
+            "the names lack the prefixes `a/` and `b/`",
         ));
         return check_name(new, base);
     };
@@ -208,7 +208,7 @@ fn existing_path(
     let whole = std::str::from_utf8(new).unwrap_or_default();
     // Both `a/x` and `x` are files, so the prefix may be a folder.
     if is_file(base, whole)? {
-        let message = format!("`{whole}` and `{stripped}` are both there: the name could mean either");
+        let message = format!("`{whole}` and `{stripped}` both exist: the name could mean either");
         return Err(Refusal::new(RefusalCode::Ambiguous, message).at(whole).into());
     }
     Ok(stripped)

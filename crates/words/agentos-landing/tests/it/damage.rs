@@ -236,23 +236,23 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     hunk with one at
     ");
     insta::assert_snapshot!(lines(refused), @r"
-    context diff: no-diff: the answer has a context diff, which is not read
-    normal diff: no-diff: the answer has an ed script or a diff without context, which is not read
-    ed script: no-diff: the answer has an ed script or a diff without context, which is not read
+    context diff: no-diff: the answer has a context diff, which is not supported
+    normal diff: no-diff: the answer has an ed script or a diff without context, which is not supported
+    ed script: no-diff: the answer has an ed script or a diff without context, which is not supported
     word diff: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file
-    reversed: empty: `src/a.rs` has this change already
+    reversed: empty: `src/a.rs` already has this change
     absolute name: path-escape: `/home/me/project/src/a.rs` is not a plain path inside the repository
     a/./: path-escape: `./src/a.rs` is not a plain path inside the repository
     line behind the name: reserved-name: `src/a.rs:8` has a character that cannot be in a name on Windows
     context without marks, bare: malformed: a hunk has no lines
     a second copy of the edge: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file
     escaped line ends: no-diff: no edit was found in the answer
-    tags with a path: no-diff: the answer has edits in tags, which is not read
-    tags old and new: no-diff: the answer has edits in tags, which is not read
-    tags file: no-diff: the answer has edits in tags, which is not read
-    head and branch: no-diff: the answer has conflict markers, which is not read
+    tags with a path: no-diff: the answer has edits in tags, which is not supported
+    tags old and new: no-diff: the answer has edits in tags, which is not supported
+    tags file: no-diff: the answer has edits in tags, which is not supported
+    head and branch: no-diff: the answer has conflict markers, which is not supported
     no path: malformed: a search/replace block has no path above it
-    path behind the search mark: no-diff: the answer has conflict markers, which is not read
+    path behind the search mark: no-diff: the answer has conflict markers, which is not supported
     path below the opening mark: malformed: a search/replace block has no path above it
     en dash marks: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file
     minus marks: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file
@@ -260,8 +260,8 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     table: no-diff: no edit was found in the answer
     numbers before the marks: malformed: a hunk has no lines
     envelope with a diff's names: malformed: a line of the patch belongs to no file
-    before and after: no-diff: the answer has a text before and after, which is not read
-    before and after, whole: no-diff: the answer has a text before and after, which is not read
+    before and after: no-diff: the answer has a text before and after, which is not supported
+    before and after, whole: no-diff: the answer has a text before and after, which is not supported
     context only: empty: the answer changes nothing
     sed command: no-diff: no edit was found in the answer
     html page: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file

@@ -21,11 +21,11 @@ fn feedback_quotes_the_real_lines_and_says_what_to_change() {
                   @@ -5,3 +5,3 @@\n fn two() {\n-    rest();\n+    test();\n }\n";
     insta::assert_snapshot!(refused(answer, base, &LandOptions::default()).feedback(), @r"
     Nothing was changed. Hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file.
-    Copy the lines exactly as they stand in the file.
+    Copy the lines exactly as they are in the file.
 
     File `src/a.rs`:
     - 1 of its 2 hunks would land; keep them as they are.
-    - Hunk 1: The lines this hunk expects are not in the file; copy the lines exactly as they stand in the file.
+    - Hunk 1: The lines this hunk expects are not in the file; copy the lines exactly as they are in the file.
       It expects these lines:
     ```
     fn one() {
@@ -64,7 +64,7 @@ fn feedback_says_for_every_code_what_to_change() {
         .collect();
     insta::assert_snapshot!(text.join("\n"), @r"
     == malformed
-    Nothing was changed. A diff stands in the middle of a block of another kind.
+    Nothing was changed. A diff is in the middle of a block of another kind.
     Put the diff alone into its fence.
 
     Send the whole change again in one well-formed answer.
@@ -82,10 +82,10 @@ fn feedback_says_for_every_code_what_to_change() {
 
     == ambiguous
     Nothing was changed. Hunk 1 of `f` does not land: the lines this hunk expects are at several places.
-    Add lines above and below until the place is the only one.
+    Add lines above and below until only one place fits.
 
     File `f`:
-    - Hunk 1: The lines this hunk expects are at several places; add lines above and below until the place is the only one.
+    - Hunk 1: The lines this hunk expects are at several places; add lines above and below until only one place fits.
       It expects these lines:
     ```
     x
@@ -96,10 +96,10 @@ fn feedback_says_for_every_code_what_to_change() {
 
     == does-not-apply
     Nothing was changed. Hunk 1 of `f` does not land: the lines this hunk expects are not in the file.
-    Copy the lines exactly as they stand in the file.
+    Copy the lines exactly as they are in the file.
 
     File `f`:
-    - Hunk 1: The lines this hunk expects are not in the file; copy the lines exactly as they stand in the file.
+    - Hunk 1: The lines this hunk expects are not in the file; copy the lines exactly as they are in the file.
       It expects these lines:
     ```
     y
@@ -208,7 +208,7 @@ fn feedback_says_what_to_change_about_states_and_paths() {
     Make the change again for the file as it is now.
 
     File `f`:
-    - Hunk 1: The lines this hunk expects are not in the file; copy the lines exactly as they stand in the file.
+    - Hunk 1: The lines this hunk expects are not in the file; copy the lines exactly as they are in the file.
       It expects these lines:
     ```
     a
@@ -218,10 +218,10 @@ fn feedback_says_what_to_change_about_states_and_paths() {
     Send the whole change again, with context and removed lines copied exactly from the file.
 
     == encoding
-    Nothing was changed. `f\u{200b}` has characters in it that nobody can see.
+    Nothing was changed. `f\u{200b}` has invisible characters.
 
     File `f\u{200b}`:
-    - `f\u{200b}` has characters in it that nobody can see.
+    - `f\u{200b}` has invisible characters.
 
     Send the whole change again in one well-formed answer.
 

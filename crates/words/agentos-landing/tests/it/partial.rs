@@ -48,12 +48,12 @@ fn what_has_one_place_lands_and_the_rest_is_named() {
 
     File `f`:
     - 1 of its 3 hunks landed; leave them out.
-    - Hunk 2: The lines this hunk expects are not in the file; copy the lines exactly as they stand in the file.
+    - Hunk 2: The lines this hunk expects are not in the file; copy the lines exactly as they are in the file.
       It expects these lines:
     ```
     nowhere
     ```
-    - Hunk 3: The lines this hunk expects are at several places; add lines above and below until the place is the only one.
+    - Hunk 3: The lines this hunk expects are at several places; add lines above and below until only one place fits.
       It expects these lines:
     ```
     x

@@ -45,7 +45,7 @@ pub(super) fn retry_without_edges(
         }
         report.repairs.push(new_repair(
             "blank-edge",
-            "a blank line at the edge of a hunk is not in the file and was left out",
+            "a blank line at the edge of a hunk is not in the file and was ignored",
         ));
         return Ok(without);
     }

@@ -36,15 +36,15 @@ pub(super) fn retry_in_pieces(
     };
     // The two pieces may be in two functions that look alike. Then the lines between them belong to both.
     if leaves_block(target, &pieces, &settled.reports) {
-        let message = "lines that the context leaves out reach beyond the block that it begins in";
+        let message = "lines left out of the context reach beyond the block in which it begins";
         return Err(Refusal::new(RefusalCode::Ambiguous, message)
             .at(&report.path)
-            .hint("give the lines between, or a hunk without them")
+            .hint("write out the lines between, or split the hunk there")
             .into());
     }
     report.repairs.push(new_repair(
         "elision",
-        "lines that the context leaves out were taken as they stand in the file",
+        "lines left out of the context were taken from the file",
     ));
     let mut of_pieces = settled.reports.into_iter();
     let mut reports: Vec<HunkReport> = Vec::with_capacity(hunks.len());
