@@ -3,7 +3,7 @@
 //! Owns: reading the named files and asking policy about each. Never: shows a tool the user's uncommitted
 //! text, since a change is judged against the base; picks files by itself.
 
-use agentos_landing::{Base, EntryKind};
+use agentos_landing::{Base, BaseError, EntryKind};
 use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
 use agentos_tool::ContextFile;
 use schemars::JsonSchema;
@@ -99,10 +99,7 @@ fn first_reason(decision: &Decision) -> String {
 
 fn text_of(path: &str, base: &dyn Base) -> Result<String, EffectError> {
     let usage = |message: String| EffectError::new(Cause::Usage, "no-such-file", message);
-    let unreadable = |error: agentos_landing::BaseError| {
-        EffectError::new(Cause::Repository, "unreadable-base", error.to_string())
-    };
-    let entry = base.entry(path).map_err(unreadable)?;
+    let entry = base.entry(path).map_err(|error| unreadable(&error))?;
     let Some(entry) = entry else {
         return Err(usage(format!(
             "`{path}` is not in the commit that the change would be made on"
@@ -118,6 +115,11 @@ fn text_of(path: &str, base: &dyn Base) -> Result<String, EffectError> {
             return Err(usage(format!("`{path}` is a link or a submodule, not a file")));
         }
     }
-    let bytes = base.read(&entry.id).map_err(unreadable)?;
+    let bytes = base.read(&entry.id).map_err(|error| unreadable(&error))?;
     String::from_utf8(bytes.to_vec()).map_err(|_| usage(format!("`{path}` is not UTF-8 text")))
+}
+
+/// Makes the error of a base that cannot be read.
+pub(crate) fn unreadable(error: &BaseError) -> EffectError {
+    EffectError::new(Cause::Repository, "unreadable-base", error.to_string())
 }

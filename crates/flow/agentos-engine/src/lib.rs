@@ -5,6 +5,7 @@
 //! [`settle`] (an answer's way to a commit) and [`run`] (a task's way to an answer).
 
 pub mod context;
+pub mod context_search;
 pub mod ports;
 pub mod replay;
 pub mod run;
@@ -17,6 +18,9 @@ mod records;
 mod request;
 mod transcript;
 mod verdict;
+
+#[cfg(test)]
+mod test_ports;
 
 pub use agentos_api::Cause;
 pub use checking::Tried;

@@ -1,10 +1,11 @@
 //! The doors through which effects reach the flow.
 //!
-//! Owns: the traits and the shape of a failed effect. Never: implements one; the command line does, from the
-//! executor, the evidence store, a terminal and a clock.
+//! Owns: the traits and the shape of a failed effect. Never: implements one; the host does, from the executor, the
+//! evidence store, a front end's person and a clock.
 
 use std::pin::Pin;
 use std::rc::Rc;
+use std::time::Duration;
 
 use agentos_api::NextStep;
 use agentos_evidence::{RecordKind, SyncFile};
@@ -353,7 +354,14 @@ pub trait Check {
 pub trait Clock {
     /// Now.
     fn now(&self) -> Timestamp;
+
+    /// Starts a timer that does not follow changes of the time of day. The function that it returns is true once `limit` is
+    /// over.
+    fn start_timer(&self, limit: Duration) -> IsOver;
 }
+
+/// Says whether a timer has ended.
+pub type IsOver = Box<dyn Fn() -> bool>;
 
 /// Becomes ready when the user wants to stop.
 pub type Cancel<'a> = BoxFuture<'a, ()>;

@@ -6,7 +6,8 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
-use agentos_tool::{Adapter, EditFormat, Price, RunId, TaskLimits};
+use agentos_policy::ToolFacts;
+use agentos_tool::{Adapter, EditFormat, Price, RunId, TaskLimits, Timestamp};
 
 use crate::ports::{Cancel, Check};
 
@@ -38,6 +39,26 @@ pub struct Request<'a> {
     pub answers_once: bool,
     /// What a candidate must pass before anybody is asked about it.
     pub check: Option<&'a dyn Check>,
+}
+
+/// Returns what policy is told of a call of a tool. The target is not known yet; it is looked up right before each question.
+pub(crate) fn tool_facts(
+    adapter: &dyn Adapter,
+    model: Option<&str>,
+    attempt: u32,
+    at: Timestamp,
+) -> ToolFacts {
+    ToolFacts {
+        provider: adapter.provider().to_owned(),
+        model: model.map(str::to_owned),
+        execution_mode: adapter.supports().execution_mode,
+        enforcement: adapter.confinement().enforcement,
+        attempt,
+        at,
+        context_bytes: 0,
+        target_ref: None,
+        checked: false,
+    }
 }
 
 /// Waits for `work`. `None` if the user stopped it first: then the work is dropped, which closes its connection.

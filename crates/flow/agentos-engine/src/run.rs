@@ -15,11 +15,11 @@ use agentos_tool::{
 };
 
 use crate::checking;
-use crate::context::{Context, gather};
+use crate::context::{Context, gather, unreadable};
 use crate::measuring::measure_boundary;
 use crate::ports::{Cancel, EffectError, TargetInfo};
 use crate::records::{self, Called, Prompted};
-use crate::request::race;
+use crate::request::{race, tool_facts};
 use crate::settle::{CHECK_STALE, Deps, Proposal, begin, close, record_answer, settle};
 use crate::transcript::Recorder;
 use crate::verdict::{Call, Judged, verdict};
@@ -290,20 +290,8 @@ async fn conclude(
     }
 }
 
-/// What policy is told of a call.
 fn facts(request: &Request<'_>, attempt: u32, at: Timestamp) -> ToolFacts {
-    ToolFacts {
-        provider: request.adapter.provider().to_owned(),
-        model: request.model.clone(),
-        execution_mode: request.adapter.supports().execution_mode,
-        enforcement: request.adapter.confinement().enforcement,
-        attempt,
-        at,
-        context_bytes: 0,
-        // Known once the target is looked up, right before each question.
-        target_ref: None,
-        checked: false,
-    }
+    tool_facts(request.adapter, request.model.as_deref(), attempt, at)
 }
 
 fn task(request: &Request<'_>, context: &Context, attempt: u32, feedback: Option<String>) -> ToolTask {
@@ -353,11 +341,7 @@ fn judge(
             let result = verdict(call, Ok(output), &Judged::Refused(&report), boundary);
             Ok((result, None))
         }
-        Err(LandError::Base(error)) => Err(EffectError::new(
-            Cause::Repository,
-            "unreadable-base",
-            error.to_string(),
-        )),
+        Err(LandError::Base(error)) => Err(unreadable(&error)),
     }
 }
 

@@ -8,6 +8,7 @@ use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandError, LandOptions, Landed as Found, LandingReport, RefusalCode, land};
 use agentos_policy::{Decision, NotApproved, PolicySet, ToolFacts, approve};
 
+use crate::context::unreadable;
 use crate::ports::{Cancel, EffectError, PolicyInForce, TargetInfo};
 use crate::records::{self, Answered, Begin, DecisionBody, LandingBody, RefusalBody};
 use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
@@ -184,13 +185,7 @@ fn locate(
     let found = match land(proposal.answer, base.as_ref(), &options) {
         Ok(found) => Ok(found),
         Err(LandError::Refused(report)) => Err(report),
-        Err(LandError::Base(error)) => {
-            return Err(EffectError::new(
-                Cause::Repository,
-                "unreadable-base",
-                error.to_string(),
-            ));
-        }
+        Err(LandError::Base(error)) => return Err(unreadable(&error)),
     };
     drop(base);
     let (diff_sha256, diff_blob, report) = match &found {

@@ -6,7 +6,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, SystemTime};
 
-use agentos_engine::ports::Clock;
+use agentos_engine::ports::{Clock, IsOver};
+use agentos_net::Deadline;
 use agentos_tool::{RunId, Timestamp};
 
 /// The machine's clock.
@@ -16,6 +17,11 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_system(SystemTime::now())
+    }
+
+    fn start_timer(&self, limit: Duration) -> IsOver {
+        let deadline = Deadline::after(limit);
+        Box::new(move || deadline.remaining().is_zero())
     }
 }
 

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
+use agentos_api::ContextReport;
 use agentos_evidence::RecordKind;
 use agentos_tool::{Progress, ProgressSink, Timestamp};
 use tokio::sync::mpsc;
 
 use crate::consent::ConsentRequested;
-use crate::context_report::ContextReport;
 use crate::notice::{Activity, HostObserver, Notice};
 
 /// One thing that happened in a run, in the order in which it happened.

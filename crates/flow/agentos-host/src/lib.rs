@@ -11,8 +11,6 @@ mod clock;
 mod commit_signing;
 mod conform;
 mod consent;
-mod context;
-mod context_report;
 mod control;
 mod doctor;
 mod environment;
@@ -59,6 +57,7 @@ mod tools;
 mod undo;
 mod words;
 
+pub use agentos_api::{ContextFileReport, ContextReport};
 pub use agentos_engine::context::Withheld;
 pub use agentos_engine::ports::{EffectError, TargetInfo, Writes};
 pub use agentos_engine::run::{Proposed, was_interrupted};
@@ -77,7 +76,6 @@ pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Times
 pub use clock::{before_now, new_run, now};
 pub use conform::{ConformCheck, ToolConform};
 pub use consent::{ConsentAnswer, ConsentRequested};
-pub use context_report::{ContextFileReport, ContextReport};
 pub use control::RunControl;
 pub use doctor::{Check, CheckStatus, DoctorReport};
 pub use environment::Environment;

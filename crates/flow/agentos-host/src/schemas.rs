@@ -2,6 +2,7 @@
 //!
 //! Owns: the list of published shapes. Never: reads the committed copies; they are made from this.
 
+use agentos_api::ContextReport;
 use agentos_engine::{FlowBody, Kept, Outcome};
 use agentos_evidence::{Checkpoint, Record, VerifyReport};
 use agentos_executor::{Intent, Receipt, Recovered};
@@ -12,7 +13,6 @@ use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask};
 use schemars::{JsonSchema, Schema};
 
 use crate::conform::ToolConform;
-use crate::context_report::ContextReport;
 use crate::doctor::DoctorReport;
 use crate::evidence::{RunList, RunRecords, StatsReport};
 use crate::evidence_key::KeyReport;

@@ -5,7 +5,9 @@
 
 use std::path::Path;
 
+use agentos_api::ContextReport;
 use agentos_engine::Outcome;
+use agentos_engine::context_search::{self, ContextQuery};
 use agentos_engine::ports::{Cancel, Check, Clock as _, EffectError};
 use agentos_engine::run::{self as flow, Request};
 use agentos_engine::settle::{self, Proposal};
@@ -15,8 +17,6 @@ use agentos_tool::{EditFormat, Enforcement, ExecutionMode, RunId, TaskLimits};
 use crate::approver::Approver;
 use crate::check::Checker;
 use crate::clock::{self, SystemClock};
-use crate::context;
-use crate::context_report::ContextReport;
 use crate::control::StopFlag;
 use crate::error::usage;
 use crate::events::{EventSender, RunEvent};
@@ -99,7 +99,7 @@ pub(crate) async fn run_task(
     let mut files = paths::inside(&host.repository_dir(), session.work_dir(), &spec.files)?;
     if wants_context(spec, &tool)? {
         events.send(RunEvent::Began(Activity::SearchingContext));
-        let found = context::find(session, &tool, &task, spec.provider.max_output_tokens)?;
+        let found = find_context(session, spec, &tool, &task)?;
         let others: Vec<String> = found
             .paths()
             .filter(|path| !files.contains(path))
@@ -194,7 +194,7 @@ impl Host {
         let (tool, task) = prepare_tool(self, &session, spec)?;
         refuse_program(&tool)?;
         paths::inside(&self.repository_dir(), session.work_dir(), &spec.files)?;
-        context::find(&session, &tool, &task, spec.provider.max_output_tokens)
+        find_context(&session, spec, &tool, &task)
     }
 }
 
@@ -265,6 +265,21 @@ fn wants_context(spec: &TaskSpec, tool: &Tool) -> Result<bool, EffectError> {
         Some(ContextMode::Named) => Ok(false),
         None => Ok(spec.files.is_empty() && !tool.in_copy && spec.provider.provider != REPLAY),
     }
+}
+
+fn find_context(
+    session: &Session,
+    spec: &TaskSpec,
+    tool: &Tool,
+    task: &str,
+) -> Result<ContextReport, EffectError> {
+    let query = ContextQuery {
+        adapter: tool.adapter.as_ref(),
+        model: tool.model.as_deref(),
+        task,
+        max_output_tokens: spec.provider.max_output_tokens,
+    };
+    context_search::find_context(session.port(), &SystemClock, &query)
 }
 
 fn refuse_program(tool: &Tool) -> Result<(), EffectError> {

@@ -1,69 +1,27 @@
 //! What the flow says when an effect fails at each station: never more, and never less, than what happened.
 
-use std::any::Any;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use agentos_evidence::{RecordKind, SyncFile};
-use agentos_landing::{Base, BaseError, Change, DirEntry, Entry, EntryKind, FileMode, KnownBlob};
-use agentos_policy::{Approved, PolicySet, ToolFacts};
-use agentos_tool::{Enforcement, ExecutionMode, RunId, StateMeasurement, Timestamp};
-use serde_json::{Value, json};
+use agentos_evidence::RecordKind;
+use agentos_landing::{Base, Change, MemoryBase};
+use agentos_policy::{Approved, ToolFacts};
+use agentos_tool::{Enforcement, ExecutionMode, RunId, Timestamp};
+use serde_json::json;
 
 use super::{Deps, Proposal, apply};
 use crate::ports::{
-    AccountedRuns, Answer, Cancel, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability,
-    EffectError, Evidence, LandOrder, Landed, LandingRecords, Measured, PolicyInForce, Repository, RunPhase,
-    TargetInfo, Writes,
+    AccountedRuns, Cancel, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandOrder, Landed,
+    LandingRecords, Measured, PolicyInForce, Repository, TargetInfo, Writes,
 };
+use crate::test_ports::{EffectLog, Nobody, NoonClock, TestTape, Unchanged, built_in_policy, failed};
 use crate::{Cause, Outcome, OutcomeKind};
 
 const DIFF: &[u8] = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
 
 /// Policy asks about it.
 const WORKFLOW: &[u8] = b"--- /dev/null\n+++ b/.github/workflows/ci.yml\n@@ -0,0 +1 @@\n+on: push\n";
-
-struct Files;
-
-impl Base for Files {
-    fn entry(&self, path: &str) -> Result<Option<Entry>, BaseError> {
-        let entry = |kind| Entry {
-            kind,
-            id: "1".repeat(40),
-        };
-        Ok(match path {
-            "" => Some(entry(EntryKind::Directory)),
-            "a.txt" => Some(entry(EntryKind::File(FileMode::Regular))),
-            _ => None,
-        })
-    }
-
-    fn read(&self, _id: &str) -> Result<Arc<[u8]>, BaseError> {
-        Ok(Arc::from(&b"one\n"[..]))
-    }
-
-    fn list(&self, _dir: &str) -> Result<Vec<DirEntry>, BaseError> {
-        let entry = Entry {
-            kind: EntryKind::File(FileMode::Regular),
-            id: "1".repeat(40),
-        };
-        Ok(vec![DirEntry {
-            name: b"a.txt".to_vec(),
-            entry,
-        }])
-    }
-
-    fn blob_by_prefix(&self, _prefix: &str) -> Result<Option<KnownBlob>, BaseError> {
-        Ok(None)
-    }
-
-    fn paths_ending_with(&self, _suffix: &str, _limit: usize) -> Result<Vec<String>, BaseError> {
-        Ok(Vec::new())
-    }
-}
 
 /// How the executor behaves.
 enum Behaviour {
@@ -74,33 +32,7 @@ enum Behaviour {
     Unfinished,
 }
 
-/// Everything that the effects were asked to do, in order.
-type Log = Rc<RefCell<Vec<String>>>;
-
-struct Repo(Behaviour, Log);
-
-struct Nothing;
-
-impl Measured for Nothing {
-    fn state(&self) -> StateMeasurement {
-        let same = String::new;
-        StateMeasurement {
-            head: same(),
-            refs: same(),
-            index: same(),
-            worktree: same(),
-            git_files: same(),
-        }
-    }
-
-    fn changed_paths(&self, _later: &dyn Measured, _limit: usize) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
+struct Repo(Behaviour, EffectLog);
 
 impl Repository for Repo {
     fn target(&self) -> Result<TargetInfo, EffectError> {
@@ -114,20 +46,17 @@ impl Repository for Repo {
     }
 
     fn base(&self, _target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {
-        Ok(Box::new(Files))
+        let mut base = MemoryBase::default();
+        base.put("a.txt", Arc::from(&b"one\n"[..]));
+        Ok(Box::new(base))
     }
 
     fn policy(&self, _target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError> {
-        let set =
-            PolicySet::builtin().map_err(|error| EffectError::new(Cause::Policy, "x", error.to_string()))?;
-        Ok(Rc::new(PolicyInForce {
-            set,
-            sources: json!([]),
-        }))
+        built_in_policy()
     }
 
     fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
-        Ok(Box::new(Nothing))
+        Ok(Box::new(Unchanged))
     }
 
     fn account_for(&self, _before: &dyn Measured) -> Result<Option<AccountedRuns>, EffectError> {
@@ -148,7 +77,6 @@ impl Repository for Repo {
         };
         records.durable(&mut { wait_for_disk })?;
         self.1.borrow_mut().push("the executor moves the ref".to_owned());
-        let failed = |code: &str| EffectError::new(Cause::Repository, code, "the reason");
         let landed = Landed {
             commit: Some("5".repeat(40)),
             tree: "4".repeat(40),
@@ -162,64 +90,12 @@ impl Repository for Repo {
                 Ok(landed)
             }
             Behaviour::LandsWithoutReceipt => Ok(landed),
-            Behaviour::Refuses => Err(failed("dirty-overlap")),
+            Behaviour::Refuses => Err(failed(Cause::Repository, "dirty-overlap")),
             Behaviour::Unfinished => Err(EffectError {
                 written: true,
-                ..failed("unfinished")
+                ..failed(Cause::Repository, "unfinished")
             }),
         }
-    }
-}
-
-/// A tape that fails on one kind of record, and keeps what it was asked in order.
-#[derive(Default)]
-struct Tape {
-    fails_on: Option<RecordKind>,
-    kinds: Vec<RecordKind>,
-    log: Log,
-    blobs: BTreeMap<String, Vec<u8>>,
-}
-
-impl Evidence for Tape {
-    fn record(
-        &mut self,
-        kind: RecordKind,
-        _body: Value,
-        durability: Durability,
-    ) -> Result<Option<String>, EffectError> {
-        if self.fails_on == Some(kind) {
-            return Err(EffectError::new(
-                Cause::Evidence,
-                "evidence-not-durable",
-                "the disk is full",
-            ));
-        }
-        self.kinds.push(kind);
-        self.log.borrow_mut().push(format!("{kind:?}: {durability:?}"));
-        let hash = format!("sha256:{}", self.kinds.len());
-        Ok((durability != Durability::WithNext).then_some(hash))
-    }
-
-    fn make_durable(&mut self, phase: RunPhase, sync: Option<&mut SyncFile<'_>>) -> Result<(), EffectError> {
-        self.log
-            .borrow_mut()
-            .push(format!("make durable, the run {phase:?}"));
-        sync.map_or(Ok(()), |sync| sync(Path::new("tape")))
-            .map_err(|error| EffectError::new(Cause::Evidence, "x", error.to_string()))
-    }
-
-    fn store_blob(&mut self, bytes: &[u8]) -> Result<String, EffectError> {
-        let id = format!("sha256:{:064}", self.blobs.len());
-        self.blobs.insert(id.clone(), bytes.to_vec());
-        Ok(id)
-    }
-}
-
-struct Nobody;
-
-impl ConsentPort for Nobody {
-    fn ask<'a>(&'a mut self, _question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
-        Box::pin(std::future::ready(Answer::Nobody))
     }
 }
 
@@ -232,20 +108,12 @@ impl ConsentPort for Silent {
     }
 }
 
-struct Noon;
-
-impl Clock for Noon {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_unix_seconds(43_200)
-    }
-}
-
 fn applied(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Vec<RecordKind>) {
     let (outcome, tape) = apply_logged(behaviour, fails_on);
     (outcome, tape.kinds)
 }
 
-fn apply_logged(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, Tape) {
+fn apply_logged(behaviour: Behaviour, fails_on: Option<RecordKind>) -> (Outcome, TestTape) {
     let never = Box::pin(std::future::pending());
     asked(behaviour, fails_on, DIFF, &mut Nobody, never)
 }
@@ -257,18 +125,18 @@ fn asked(
     answer: &[u8],
     consent: &mut dyn ConsentPort,
     mut cancel: Cancel<'_>,
-) -> (Outcome, Tape) {
+) -> (Outcome, TestTape) {
     let run = RunId::parse("run-1").unwrap();
-    let mut tape = Tape {
+    let mut tape = TestTape {
         fails_on,
-        ..Tape::default()
+        ..TestTape::default()
     };
     let repo = Repo(behaviour, Rc::clone(&tape.log));
     let mut deps = Deps {
         repo: &repo,
         evidence: &mut tape,
         consent,
-        clock: &Noon,
+        clock: &NoonClock::default(),
     };
     let proposal = Proposal {
         run: &run,

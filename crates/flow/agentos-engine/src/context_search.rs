@@ -1,69 +1,81 @@
-//! The files of a repository that a task is about, for a tool that was given none.
+//! The search for the files that a task is about, for a tool that was given none.
 //!
-//! Owns: reading the base for the ranking within a time and a size, and the budget that a model's window leaves. Never:
-//! reads the work tree, shows a file that policy keeps from the tool, or sends anything.
+//! Owns: reading the base for the ranking within a time and a size, and the budget that a model's context window leaves.
+//! Never: reads the working tree, shows a file that policy withholds from the tool, or sends anything.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
+use agentos_api::{ContextFileReport, ContextReport};
 use agentos_context::{Budget, FileId, Ignore, Picked, Query, Ranker, Why, pick};
-use agentos_engine::Cause;
-use agentos_engine::ports::{Clock, EffectError, Repository as _};
-use agentos_landing::{Base, BaseError, EntryKind};
-use agentos_net::Deadline;
+use agentos_landing::{Base, EntryKind};
 use agentos_policy::{Effect, PolicySet, ToolFacts};
+use agentos_tool::Adapter;
 
-use crate::clock::SystemClock;
-use crate::context_report::{ContextFileReport, ContextReport};
-use crate::session::Session;
-use crate::tools::Tool;
+use crate::context::unreadable;
+use crate::ports::{Clock, EffectError, IsOver, Repository};
+use crate::request::tool_facts;
 
-/// The file of patterns that are left out of the search.
+/// File of patterns whose matches are left out of the search.
 const IGNORE_FILE: &str = ".agentosignore";
-/// The folder of rules and profiles.
+/// Folder of rules and profiles.
 const OWN_FOLDER: &str = ".agentos";
-/// A search takes no longer; what was not read by then counts by its path alone.
+/// Longest time for reading. A file that was not read by then counts by its path alone.
 const LONGEST_SEARCH: Duration = Duration::from_secs(2);
-/// A larger file is data, or too much for a model.
+/// Largest file that is ranked by its text. A larger one is data, or too much for a model.
 const LARGEST_FILE: usize = 1 << 20;
-/// No more files than these, whatever fits.
+/// Most files that are picked, whatever fits.
 const MOST_FILES: usize = 12;
-/// A window of which nothing is known: what small local models are loaded with.
+/// Context window of a model that names none: what small local models are loaded with.
 const USUAL_WINDOW: u64 = 8192;
-/// Even a very large window is not filled: what a task needs is small, and every token costs.
+/// Most tokens of files. Even a very large window is not filled: what a task needs is small, and every token costs.
 const MOST_TOKENS: u64 = 40_000;
 /// Tokens for the instructions around the files.
-const AROUND: u64 = 1024;
+const INSTRUCTION_TOKENS: u64 = 1024;
 /// Bytes of source text in a token, on the safe side: tokenizers make 3 to 4 of them.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// Finds them.
+/// A task, and the tool that the found files would be shown to.
+#[derive(Clone, Copy)]
+pub struct ContextQuery<'a> {
+    /// The tool.
+    pub adapter: &'a dyn Adapter,
+    /// The model that is configured. `None` if there is none.
+    pub model: Option<&'a str>,
+    /// The task, in the user's words.
+    pub task: &'a str,
+    /// Most tokens that the answer may have. `None` if nothing is said: then the answer gets a quarter of the window.
+    pub max_output_tokens: Option<u64>,
+}
+
+/// Finds the files of the target's base that a task is about.
 ///
 /// # Errors
-/// When the base or its policy cannot be read.
-pub fn find(
-    session: &Session,
-    tool: &Tool,
-    task: &str,
-    max_output_tokens: Option<u64>,
+/// If the target, its base or its policy cannot be read.
+pub fn find_context(
+    repo: &dyn Repository,
+    clock: &dyn Clock,
+    query: &ContextQuery<'_>,
 ) -> Result<ContextReport, EffectError> {
-    let target = session.port().target()?;
-    let base = session.port().base(&target)?;
-    let policy = session.port().policy(&target)?;
-    let facts = facts(tool, &target.refname);
-    let query = Query::of(task);
-    let mut search = Search {
+    let target = repo.target()?;
+    let base = repo.base(&target)?;
+    let policy = repo.policy(&target)?;
+    let facts = ToolFacts {
+        target_ref: Some(target.refname.clone()),
+        ..tool_facts(query.adapter, query.model, 1, clock.now())
+    };
+    let words = Query::of(query.task);
+    let mut search = ContextSearch {
         base: base.as_ref(),
         policy: &policy.set,
         facts: &facts,
-        ranker: Ranker::new(&query),
+        ranker: Ranker::new(&words),
         ids: HashMap::new(),
         sizes: HashMap::new(),
     };
-    let ignore = ignore(base.as_ref())?;
-    search.walk(&ignore)?;
-    search.read(Deadline::after(LONGEST_SEARCH))?;
-    let budget = budget(tool, max_output_tokens);
+    search.walk_base(&read_ignore(base.as_ref())?)?;
+    search.read_texts(&clock.start_timer(LONGEST_SEARCH))?;
+    let budget = budget(query);
     let (ranked, read) = (search.ids.len(), search.sizes.len());
     let sizes = search.sizes;
     let picked = pick(search.ranker.finish(), budget, |file| {
@@ -105,23 +117,24 @@ fn report(
 }
 
 /// One search through the base.
-struct Search<'a> {
+struct ContextSearch<'a> {
     base: &'a dyn Base,
     policy: &'a PolicySet,
     facts: &'a ToolFacts,
     ranker: Ranker<'a>,
+    /// Path and object id of each file that is ranked.
     ids: HashMap<FileId, (String, String)>,
-    /// The length of each file that was looked at; none where it cannot be sent.
+    /// Length of each file that was looked at. `None` if it cannot be sent.
     sizes: HashMap<FileId, Option<u64>>,
 }
 
-impl Search<'_> {
-    /// Every file of the base by its path, but what is left out.
-    fn walk(&mut self, ignore: &Ignore) -> Result<(), EffectError> {
+impl ContextSearch<'_> {
+    /// Ranks every file of the base by its path, except those that are left out.
+    fn walk_base(&mut self, ignore: &Ignore) -> Result<(), EffectError> {
         let mut folders = vec![String::new()];
         while let Some(folder) = folders.pop() {
             for found in self.base.list(&folder).map_err(|error| unreadable(&error))? {
-                // A name that is no text cannot be told to a tool.
+                // A tool is given paths as text, so a name that is not UTF-8 cannot be shown.
                 let Ok(name) = String::from_utf8(found.name) else {
                     continue;
                 };
@@ -131,7 +144,7 @@ impl Search<'_> {
                     format!("{folder}/{name}")
                 };
                 match found.entry.kind {
-                    // Our own settings are about no task but one that names them with `--file`.
+                    // Our own settings belong to no task but one that names them as files to show.
                     EntryKind::Directory if path == OWN_FOLDER => {}
                     EntryKind::Directory => folders.push(path),
                     EntryKind::File(_) if !ignore.leaves_out(&path) => {
@@ -145,16 +158,16 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// As many texts as the time allows, the best by path first.
-    fn read(&mut self, deadline: Deadline) -> Result<(), EffectError> {
+    /// Reads as many texts as the time allows, the best by path first.
+    fn read_texts(&mut self, is_over: &IsOver) -> Result<(), EffectError> {
         for id in self.ranker.reading_order() {
-            if deadline.remaining().is_zero() {
+            if is_over() {
                 break;
             }
             let Some((path, object)) = self.ids.get(&id) else {
                 continue;
             };
-            // What must not be shown is not even opened.
+            // A file that must not be shown is not even opened.
             if self.policy.decide_read(path, b"", self.facts).effect() != Effect::Allow {
                 self.sizes.insert(id, None);
                 continue;
@@ -170,7 +183,7 @@ impl Search<'_> {
     }
 }
 
-fn ignore(base: &dyn Base) -> Result<Ignore, EffectError> {
+fn read_ignore(base: &dyn Base) -> Result<Ignore, EffectError> {
     let entry = base.entry(IGNORE_FILE).map_err(|error| unreadable(&error))?;
     let Some(entry) = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_))) else {
         return Ok(Ignore::default());
@@ -179,31 +192,16 @@ fn ignore(base: &dyn Base) -> Result<Ignore, EffectError> {
     Ok(Ignore::parse(&String::from_utf8_lossy(&text)))
 }
 
-fn facts(tool: &Tool, refname: &str) -> ToolFacts {
-    ToolFacts {
-        provider: tool.adapter.provider().to_owned(),
-        model: tool.model.clone(),
-        execution_mode: tool.adapter.supports().execution_mode,
-        enforcement: tool.adapter.confinement().enforcement,
-        attempt: 1,
-        at: SystemClock.now(),
-        context_bytes: 0,
-        target_ref: Some(refname.to_owned()),
-        checked: false,
-    }
-}
-
-/// What the window leaves beside the instructions and an answer, which is given a quarter where nothing is said.
-fn budget(tool: &Tool, max_output_tokens: Option<u64>) -> Budget {
-    let window = tool.adapter.supports().context_window.unwrap_or(USUAL_WINDOW);
-    let answer = max_output_tokens.unwrap_or(window / 4);
-    let left = window.saturating_sub(answer).saturating_sub(AROUND);
+/// Returns what the context window leaves besides the instructions and an answer.
+fn budget(query: &ContextQuery<'_>) -> Budget {
+    let window = query.adapter.supports().context_window.unwrap_or(USUAL_WINDOW);
+    let answer = query.max_output_tokens.unwrap_or(window / 4);
+    let left = window.saturating_sub(answer).saturating_sub(INSTRUCTION_TOKENS);
     Budget {
         bytes: left.min(MOST_TOKENS) * BYTES_PER_TOKEN,
         files: MOST_FILES,
     }
 }
 
-fn unreadable(error: &BaseError) -> EffectError {
-    EffectError::new(Cause::Repository, "unreadable-base", error.to_string())
-}
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,249 @@
+//! Effects in memory, for the tests of the flow.
+//!
+//! Owns: a repository whose branch moves as a test says, a tape, a clock that stands still, and a person who is not there.
+//! Never: part of the product.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentos_evidence::{RecordKind, SyncFile};
+use agentos_landing::{Base, Change, MemoryBase};
+use agentos_policy::{Approved, PolicySet};
+use agentos_tool::{StateMeasurement, Timestamp};
+use serde_json::{Value, json};
+
+use crate::Cause;
+use crate::ports::{
+    AccountedRuns, Answer, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability, EffectError,
+    Evidence, IsOver, LandOrder, Landed, LandingRecords, Measured, PolicyInForce, Repository, RunPhase,
+    TargetInfo, Writes,
+};
+
+/// Everything that the effects were asked to do, in order.
+pub(crate) type EffectLog = Rc<RefCell<Vec<String>>>;
+
+/// The files of one commit.
+type TestFiles = BTreeMap<String, Vec<u8>>;
+
+/// A repository with one branch, which is checked out.
+pub(crate) struct TestRepository {
+    /// The branch's commits, oldest first.
+    commits: RefCell<Vec<TestFiles>>,
+}
+
+impl TestRepository {
+    /// A repository with one commit of these files.
+    pub(crate) fn with_files(files: &[(&str, &str)]) -> Self {
+        let new = Self {
+            commits: RefCell::new(vec![TestFiles::new()]),
+        };
+        new.commit_files(files);
+        new
+    }
+
+    /// Moves the branch on, as somebody else would: a commit in which these files have this text.
+    pub(crate) fn commit_files(&self, files: &[(&str, &str)]) {
+        let mut commits = self.commits.borrow_mut();
+        let mut next = commits.last().cloned().unwrap_or_default();
+        for (path, text) in files {
+            next.insert((*path).to_owned(), text.as_bytes().to_vec());
+        }
+        commits.push(next);
+    }
+
+    fn tip(&self) -> String {
+        commit_id(self.commits.borrow().len() - 1)
+    }
+}
+
+fn commit_id(at: usize) -> String {
+    format!("{at:040x}")
+}
+
+impl Repository for TestRepository {
+    fn target(&self) -> Result<TargetInfo, EffectError> {
+        Ok(TargetInfo {
+            refname: "refs/heads/main".to_owned(),
+            base_commit: self.tip(),
+            base_tree: self.tip(),
+            creates_branch: false,
+            writes: Writes::CommitAndWorkTree,
+        })
+    }
+
+    fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {
+        let commits = self.commits.borrow();
+        let mut found = commits
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| commit_id(*at) == target.base_commit);
+        let (_, files) = found
+            .next()
+            .ok_or_else(|| failed(Cause::Repository, "no-such-commit"))?;
+        let mut base = MemoryBase::default();
+        for (path, bytes) in files {
+            base.put(path, Arc::from(bytes.as_slice()));
+        }
+        Ok(Box::new(base))
+    }
+
+    fn policy(&self, _target: &TargetInfo) -> Result<Rc<PolicyInForce>, EffectError> {
+        built_in_policy()
+    }
+
+    fn measure(&self) -> Result<Box<dyn Measured>, EffectError> {
+        Ok(Box::new(Unchanged))
+    }
+
+    fn account_for(&self, _before: &dyn Measured) -> Result<Option<AccountedRuns>, EffectError> {
+        Ok(None)
+    }
+
+    fn land(
+        &self,
+        approved: Approved<Change>,
+        target: &TargetInfo,
+        _order: &LandOrder,
+        records: &mut dyn LandingRecords,
+    ) -> Result<Landed, EffectError> {
+        if target.base_commit != self.tip() {
+            return Err(EffectError {
+                base_moved: true,
+                ..failed(Cause::Repository, "base-moved")
+            });
+        }
+        records.intent(json!({}))?;
+        records.durable(&mut |_: &Path| Ok(()))?;
+        let mut commits = self.commits.borrow_mut();
+        let mut next = commits.last().cloned().unwrap_or_default();
+        for file in approved.value().files() {
+            match &file.new {
+                Some(new) => next.insert(file.path.to_string(), new.content.to_vec()),
+                None => next.remove(file.path.as_str()),
+            };
+        }
+        commits.push(next);
+        let commit = commit_id(commits.len() - 1);
+        Ok(Landed {
+            commit: Some(commit.clone()),
+            tree: commit,
+            kept: Vec::new(),
+            recovered: None,
+            receipt: json!({}),
+        })
+    }
+}
+
+/// Returns the built-in rules alone.
+pub(crate) fn built_in_policy() -> Result<Rc<PolicyInForce>, EffectError> {
+    let set = PolicySet::builtin();
+    let set = set.map_err(|error| EffectError::new(Cause::Policy, "x", error.to_string()))?;
+    Ok(Rc::new(PolicyInForce {
+        set,
+        sources: json!([]),
+    }))
+}
+
+pub(crate) fn failed(cause: Cause, code: &str) -> EffectError {
+    EffectError::new(cause, code, "the reason")
+}
+
+/// A measurement of a repository that nothing writes.
+pub(crate) struct Unchanged;
+
+impl Measured for Unchanged {
+    fn state(&self) -> StateMeasurement {
+        let same = String::new;
+        StateMeasurement {
+            head: same(),
+            refs: same(),
+            index: same(),
+            worktree: same(),
+            git_files: same(),
+        }
+    }
+
+    fn changed_paths(&self, _later: &dyn Measured, _limit: usize) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A tape that fails on one kind of record, and keeps what it was asked in order.
+#[derive(Default)]
+pub(crate) struct TestTape {
+    pub(crate) fails_on: Option<RecordKind>,
+    pub(crate) kinds: Vec<RecordKind>,
+    pub(crate) log: EffectLog,
+    pub(crate) blobs: BTreeMap<String, Vec<u8>>,
+}
+
+impl Evidence for TestTape {
+    fn record(
+        &mut self,
+        kind: RecordKind,
+        _body: Value,
+        durability: Durability,
+    ) -> Result<Option<String>, EffectError> {
+        if self.fails_on == Some(kind) {
+            return Err(EffectError::new(
+                Cause::Evidence,
+                "evidence-not-durable",
+                "the disk is full",
+            ));
+        }
+        self.kinds.push(kind);
+        self.log.borrow_mut().push(format!("{kind:?}: {durability:?}"));
+        let hash = format!("sha256:{}", self.kinds.len());
+        Ok((durability != Durability::WithNext).then_some(hash))
+    }
+
+    fn make_durable(&mut self, phase: RunPhase, sync: Option<&mut SyncFile<'_>>) -> Result<(), EffectError> {
+        self.log
+            .borrow_mut()
+            .push(format!("make durable, the run {phase:?}"));
+        sync.map_or(Ok(()), |sync| sync(Path::new("tape")))
+            .map_err(|error| EffectError::new(Cause::Evidence, "x", error.to_string()))
+    }
+
+    fn store_blob(&mut self, bytes: &[u8]) -> Result<String, EffectError> {
+        let id = format!("sha256:{:064}", self.blobs.len());
+        self.blobs.insert(id.clone(), bytes.to_vec());
+        Ok(id)
+    }
+}
+
+/// Nobody who could be asked.
+pub(crate) struct Nobody;
+
+impl ConsentPort for Nobody {
+    fn ask<'a>(&'a mut self, _question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
+        Box::pin(std::future::ready(Answer::Nobody))
+    }
+}
+
+/// A clock that stands still.
+#[derive(Default)]
+pub(crate) struct NoonClock {
+    /// Every timer is over as soon as it is started.
+    pub(crate) is_late: bool,
+}
+
+impl Clock for NoonClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_unix_seconds(43_200)
+    }
+
+    fn start_timer(&self, _limit: Duration) -> IsOver {
+        let is_late = self.is_late;
+        Box::new(move || is_late)
+    }
+}
