@@ -6,7 +6,9 @@
 
 pub mod context;
 pub mod context_search;
+pub mod open_requests;
 pub mod ports;
+pub mod recorded;
 pub mod replay;
 pub mod run;
 pub mod settle;

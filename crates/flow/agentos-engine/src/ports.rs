@@ -17,6 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Cause, Tried};
 
+mod recorded;
+
+pub use recorded::{RecordReader, RecordStream};
+
 /// An effect did not happen. Everything a person needs is in it; nothing secret is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -204,8 +208,27 @@ pub struct AccountedRuns {
     pub runs: Vec<String>,
 }
 
+/// Where the change of a run goes, before it is known where that stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LandingPlace {
+    /// The checked-out branch, with index and working tree.
+    CheckedOut,
+    /// The branch of this name; made from HEAD if it does not exist.
+    Branch(String),
+    /// Index and working tree, without a commit.
+    WorkTree,
+    /// Nowhere: the change is judged on HEAD's commit, and nothing is written.
+    AtHead,
+}
+
 /// The repository as the flow sees it: one target, read and written through the executor.
 pub trait Repository {
+    /// Chooses another target than the run was started with, for a run that goes back to an earlier one.
+    ///
+    /// # Errors
+    /// If the place is not one that the repository knows.
+    fn aim(&self, place: &LandingPlace) -> Result<(), EffectError>;
+
     /// Resolves the target again: where the branch stands now.
     ///
     /// # Errors

@@ -430,8 +430,8 @@ mod landing;
 mod proposal;
 
 pub use crate::records::ConsentRequest;
-pub use consent::deny;
-pub use proposal::{Deps, Proposal, Proved};
+pub(crate) use consent::deny;
+pub use proposal::{Deps, Proposal, Proved, patch_facts};
 
 use consent::{Consented, answer_request, consent, declined, stopped};
 

@@ -11,18 +11,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_evidence::{RecordKind, SyncFile};
+use agentos_evidence::{Record, RecordKind, SyncFile};
 use agentos_landing::{Base, Change, MemoryBase};
 use agentos_policy::{Approved, PolicySet};
-use agentos_tool::{StateMeasurement, Timestamp};
+use agentos_tool::{RunId, StateMeasurement, Timestamp};
 use serde_json::{Value, json};
 
 use crate::Cause;
 use crate::ports::{
-    AccountedRuns, Answer, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability, EffectError,
-    Evidence, IsOver, LandOrder, Landed, LandingRecords, Measured, PolicyInForce, Repository, RunPhase,
-    TargetInfo, Writes,
+    AccountedRuns, Answer, Cancel, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability,
+    EffectError, Evidence, IsOver, LandOrder, Landed, LandingPlace, LandingRecords, Measured, PolicyInForce,
+    RecordReader, RecordStream, Repository, RunPhase, TargetInfo, Writes,
 };
+use crate::settle::Deps;
 
 /// Everything that the effects were asked to do, in order.
 pub(crate) type EffectLog = Rc<RefCell<Vec<String>>>;
@@ -34,6 +35,8 @@ type TestFiles = BTreeMap<String, Vec<u8>>;
 pub(crate) struct TestRepository {
     /// The branch's commits, oldest first.
     commits: RefCell<Vec<TestFiles>>,
+    /// Where changes were to go.
+    aims: RefCell<Vec<LandingPlace>>,
 }
 
 impl TestRepository {
@@ -41,6 +44,7 @@ impl TestRepository {
     pub(crate) fn with_files(files: &[(&str, &str)]) -> Self {
         let new = Self {
             commits: RefCell::new(vec![TestFiles::new()]),
+            aims: RefCell::default(),
         };
         new.commit_files(files);
         new
@@ -56,6 +60,18 @@ impl TestRepository {
         commits.push(next);
     }
 
+    /// Returns the text of a file at the end of the branch. `None` if it is not there.
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        let commits = self.commits.borrow();
+        let bytes = commits.last()?.get(path)?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// Returns where changes were to go, besides to the branch.
+    pub(crate) fn aims(&self) -> Vec<LandingPlace> {
+        self.aims.borrow().clone()
+    }
+
     fn tip(&self) -> String {
         commit_id(self.commits.borrow().len() - 1)
     }
@@ -66,6 +82,11 @@ fn commit_id(at: usize) -> String {
 }
 
 impl Repository for TestRepository {
+    fn aim(&self, place: &LandingPlace) -> Result<(), EffectError> {
+        self.aims.borrow_mut().push(place.clone());
+        Ok(())
+    }
+
     fn target(&self) -> Result<TargetInfo, EffectError> {
         Ok(TargetInfo {
             refname: "refs/heads/main".to_owned(),
@@ -183,14 +204,38 @@ pub(crate) struct TestTape {
     pub(crate) fails_on: Option<RecordKind>,
     pub(crate) kinds: Vec<RecordKind>,
     pub(crate) log: EffectLog,
-    pub(crate) blobs: BTreeMap<String, Vec<u8>>,
+    pub(crate) run: String,
+    pub(crate) content: Rc<RefCell<TapeContent>>,
+}
+
+/// The records and blobs of every run.
+#[derive(Default)]
+pub(crate) struct TapeContent {
+    records: Vec<Record>,
+    blobs: BTreeMap<String, Vec<u8>>,
+}
+
+impl TestTape {
+    /// Begins another run on the same tape.
+    pub(crate) fn begin_run(&self, run: &str) -> Self {
+        Self {
+            run: run.to_owned(),
+            content: Rc::clone(&self.content),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the tape for reading.
+    pub(crate) fn reader(&self) -> TestReader {
+        TestReader(Rc::clone(&self.content))
+    }
 }
 
 impl Evidence for TestTape {
     fn record(
         &mut self,
         kind: RecordKind,
-        _body: Value,
+        body: Value,
         durability: Durability,
     ) -> Result<Option<String>, EffectError> {
         if self.fails_on == Some(kind) {
@@ -203,6 +248,19 @@ impl Evidence for TestTape {
         self.kinds.push(kind);
         self.log.borrow_mut().push(format!("{kind:?}: {durability:?}"));
         let hash = format!("sha256:{}", self.kinds.len());
+        let records = &mut self.content.borrow_mut().records;
+        records.push(Record {
+            v: 2,
+            seq: records.len() as u64 + 1,
+            ts: NoonClock::default().now().to_string(),
+            run: self.run.clone(),
+            kind,
+            body,
+            body_salt: None,
+            body_sha256: None,
+            prev: String::new(),
+            hash: hash.clone(),
+        });
         Ok((durability != Durability::WithNext).then_some(hash))
     }
 
@@ -215,9 +273,25 @@ impl Evidence for TestTape {
     }
 
     fn store_blob(&mut self, bytes: &[u8]) -> Result<String, EffectError> {
-        let id = format!("sha256:{:064}", self.blobs.len());
-        self.blobs.insert(id.clone(), bytes.to_vec());
+        let blobs = &mut self.content.borrow_mut().blobs;
+        let id = format!("sha256:{:064}", blobs.len());
+        blobs.insert(id.clone(), bytes.to_vec());
         Ok(id)
+    }
+}
+
+/// A tape for reading, while a run writes on it.
+pub(crate) struct TestReader(Rc<RefCell<TapeContent>>);
+
+impl RecordReader for TestReader {
+    fn records(&self) -> Result<RecordStream<'_>, EffectError> {
+        let records = self.0.borrow().records.clone();
+        Ok(Box::new(records.into_iter().map(Ok)))
+    }
+
+    fn load_blob(&self, id: &str) -> Result<Vec<u8>, EffectError> {
+        let found = self.0.borrow().blobs.get(id).cloned();
+        found.ok_or_else(|| failed(Cause::Evidence, "no-such-blob"))
     }
 }
 
@@ -246,4 +320,23 @@ impl Clock for NoonClock {
         let is_late = self.is_late;
         Box::new(move || is_late)
     }
+}
+
+/// Does the work of a run that nobody stops, and that nobody can be asked about.
+pub(crate) fn run_with_deps<T>(
+    repo: &TestRepository,
+    tape: &mut TestTape,
+    run: &str,
+    work: impl AsyncFnOnce(&mut Deps<'_>, &RunId, &mut Cancel<'_>) -> T,
+) -> T {
+    let mut deps = Deps {
+        repo,
+        evidence: tape,
+        consent: &mut Nobody,
+        clock: &NoonClock::default(),
+    };
+    let run = RunId::parse(run).unwrap();
+    let mut cancel: Cancel<'_> = Box::pin(std::future::pending());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(work(&mut deps, &run, &mut cancel))
 }

@@ -5,7 +5,6 @@
 use std::future::ready;
 
 use agentos_engine::ports::{Answer, ConsentFuture, ConsentPort, ConsentQuestion};
-use agentos_policy::Consent;
 
 use crate::consent::{PersonAsker, consent_of};
 
@@ -18,8 +17,6 @@ pub enum Approver {
         /// How, for the record.
         how: String,
     },
-    /// The caller consented to exactly this, which an earlier run asked for.
-    Given(Box<Consent>),
     /// A person whom the front end asks.
     Person(PersonAsker),
     /// Nobody.
@@ -31,7 +28,6 @@ impl ConsentPort for Approver {
         let answer = match self {
             Self::Nobody => Answer::Nobody,
             Self::Consenting { who, how } => Answer::Yes(consent_of(who, how, question.hashes)),
-            Self::Given(consent) => Answer::Yes((**consent).clone()),
             Self::Person(person) => return person.ask(question),
         };
         Box::pin(ready(answer))

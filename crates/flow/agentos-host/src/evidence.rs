@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
+use agentos_engine::recorded::unknown_run;
 use agentos_evidence::{
     Checks, CommitLookup, ProviderStats, PublicKey, Record, RunSummary, Store, VerifyReport, is_own_evidence,
     trusted_keys,
@@ -98,7 +99,7 @@ impl Host {
         };
         let records = store.run(&run).map_err(|error| broken(&error))?;
         if records.is_empty() {
-            return Err(unknown(&run));
+            return Err(unknown_run(&run));
         }
         Ok((run, records))
     }
@@ -191,20 +192,6 @@ fn trusted(host: &Host, file: Option<&Path>) -> Result<Vec<PublicKey>, EffectErr
 pub(crate) fn open_store(host: &Host) -> Result<Store, EffectError> {
     let repo = repository::open(host)?;
     Store::open(&repo.state_dir()).map_err(|error| broken(&error))
-}
-
-/// Makes the error of a run that is not on the tape.
-pub(crate) fn unknown(run: &str) -> EffectError {
-    usage(format!("there is no run `{run}` on the tape")).hint("`agentos evidence list` shows the runs")
-}
-
-/// Says why a verb cannot work on a run: there is none of that name, or `other`.
-///
-/// # Errors
-/// If the tape cannot be read.
-pub(crate) fn unfit(store: &Store, run: &str, other: EffectError) -> Result<EffectError, EffectError> {
-    let records = store.run(run).map_err(|error| broken(&error))?;
-    Ok(if records.is_empty() { unknown(run) } else { other })
 }
 
 /// Returns the run that began last.

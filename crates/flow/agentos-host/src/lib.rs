@@ -59,6 +59,7 @@ mod words;
 
 pub use agentos_api::{ContextFileReport, ContextReport};
 pub use agentos_engine::context::Withheld;
+pub use agentos_engine::open_requests::OpenRequest;
 pub use agentos_engine::ports::{EffectError, TargetInfo, Writes};
 pub use agentos_engine::run::{Proposed, was_interrupted};
 pub use agentos_engine::settle::ConsentRequest;
@@ -100,7 +101,7 @@ pub use profile_file::{NewProfile, ProfileDefaults};
 pub use providers::{AuthStatus, Listed, Shown, ShownValue, ToolList, key_variables};
 pub use reexec::reexec_hook;
 pub use replay::{Difference, ReplayReport, ReplayStatus, ReplayedRun};
-pub use requests::{DeniedRequest, OpenRequest, OpenRequests};
+pub use requests::{DeniedRequest, OpenRequests};
 pub use rules::{
     JudgeSpec, JudgeSubject, Judgement, PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest,
     RulesSpec, ShownRule, TestedFile, count_examples, preset_file, preset_run, show_rules,

@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 
 use agentos_engine::ports::EffectError;
+use agentos_engine::recorded::unknown_run;
 use agentos_evidence::{Record, RecordKind, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::evidence::{newest, open_store, unknown};
+use crate::evidence::{newest, open_store};
 use crate::host::Host;
 use crate::repository;
 use crate::tape::broken;
@@ -89,7 +90,7 @@ impl Host {
         let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
         let report = all(&store, run, &Replayer::new(&repo, &store), on_run)?;
         match run {
-            Some(run) if report.runs.is_empty() => Err(unknown(run)),
+            Some(run) if report.runs.is_empty() => Err(unknown_run(run)),
             Some(_) | None => Ok(report),
         }
     }

@@ -9,9 +9,10 @@ use std::rc::Rc;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{
-    self, AccountedRuns, EffectError, LandOrder, Landed, LandingRecords, Measured, PolicyInForce, TargetInfo,
-    Writes,
+    self, AccountedRuns, EffectError, LandOrder, Landed, LandingPlace, LandingRecords, Measured,
+    PolicyInForce, TargetInfo, Writes,
 };
+use agentos_engine::recorded::parse_record;
 use agentos_evidence::{Record, RecordKind, Store, TapeEnd};
 use agentos_executor::{
     ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, Receipt, RepoError, Repository,
@@ -26,7 +27,7 @@ use crate::commit_signing::{self, Wish};
 use crate::control::StopFlag;
 use crate::host::Host;
 use crate::notice::{Activity, Notice};
-use crate::tape::{broken, read_record};
+use crate::tape::{TapeReader, broken};
 
 /// Finds the repository that is meant.
 pub fn open(host: &Host) -> Result<Repository, EffectError> {
@@ -59,7 +60,7 @@ pub fn unusable(error: &RepoError) -> EffectError {
 /// The repository with one target, for one run.
 pub struct RepositoryPort {
     repo: Repository,
-    spec: TargetSpec,
+    spec: RefCell<TargetSpec>,
     identity: IdentityEnv,
     /// Where a signing program would be started.
     surroundings: Surroundings,
@@ -79,7 +80,7 @@ impl RepositoryPort {
             host: host.clone(),
             stop: StopFlag::default(),
             repo,
-            spec,
+            spec: RefCell::new(spec),
             identity: host.environment().identity(),
             layers,
             policy: RefCell::new(None),
@@ -93,8 +94,8 @@ impl RepositoryPort {
     }
 
     /// Lands somewhere else.
-    pub fn aim(&mut self, spec: TargetSpec) {
-        self.spec = spec;
+    pub fn aim_at(&self, spec: TargetSpec) {
+        *self.spec.borrow_mut() = spec;
     }
 
     /// The repository behind it.
@@ -111,10 +112,16 @@ impl RepositoryPort {
 }
 
 impl ports::Repository for RepositoryPort {
+    fn aim(&self, place: &LandingPlace) -> Result<(), EffectError> {
+        *self.spec.borrow_mut() = spec_of(place);
+        Ok(())
+    }
+
     fn target(&self) -> Result<TargetInfo, EffectError> {
-        let target = self.repo.resolve(&self.spec).map_err(|error| unusable(&error))?;
+        let spec = self.spec.borrow();
+        let target = self.repo.resolve(&spec).map_err(|error| unusable(&error))?;
         let info = info(&target);
-        if self.spec.commits() {
+        if spec.commits() {
             // Said now, before a model is asked for nothing.
             let by = self
                 .repo
@@ -324,7 +331,7 @@ fn receipts_since(store: &Store, tape_end: TapeEnd) -> Result<Vec<Receipt>, Effe
     for record in store.records().map_err(|error| broken(&error))? {
         let record = record.map_err(|error| broken(&error))?;
         if record.kind == RecordKind::Receipt && is_later(&record) {
-            receipts.push(read_record(store, &record)?);
+            receipts.push(parse_record(&TapeReader(store), &record)?);
         }
     }
     Ok(receipts)
@@ -351,6 +358,16 @@ impl Measured for MeasuredState {
 fn told_as_json<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, EffectError> {
     serde_json::to_value(value)
         .map_err(|error| EffectError::new(Cause::Internal, "receipt", error.to_string()))
+}
+
+/// Returns the executor's name of a place.
+fn spec_of(place: &LandingPlace) -> TargetSpec {
+    match place {
+        LandingPlace::CheckedOut => TargetSpec::CurrentBranch,
+        LandingPlace::Branch(name) => TargetSpec::Branch(name.clone()),
+        LandingPlace::WorkTree => TargetSpec::WorkTreeOnly,
+        LandingPlace::AtHead => TargetSpec::AtHead,
+    }
 }
 
 /// A target in the flow's words.

@@ -4,13 +4,13 @@
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
-use agentos_engine::ports::EffectError;
-use agentos_engine::ports::{Clock, Durability, Evidence, RunPhase};
+use agentos_engine::ports::{Clock, Durability, EffectError, Evidence, RecordReader, RunPhase};
 use agentos_engine::settle::Deps;
 use agentos_evidence::{RecordKind, Store};
-use agentos_executor::{CopyFolder, Recovered, Repository, TargetSpec};
+use agentos_executor::{CopyFolder, Recovered, Repository};
 use agentos_tool::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,7 +23,15 @@ use crate::notice::Notice;
 use crate::options::SessionOptions;
 use crate::policy;
 use crate::repository::{self, RepositoryPort};
-use crate::tape::{Tape, broken};
+use crate::tape::{Tape, TapeReader, broken};
+
+/// The effects of a run that goes back to an earlier one.
+pub struct RevisitPorts<'a> {
+    /// What every run needs.
+    pub deps: Deps<'a>,
+    /// The tape of every run, for reading.
+    pub tape: &'a dyn RecordReader,
+}
 
 /// One run's effects.
 pub struct Session {
@@ -33,6 +41,7 @@ pub struct Session {
     /// Opened when the first run needs it, and kept until the last has ended.
     copies: OnceCell<Arc<CopyFolder>>,
     tape: Tape,
+    reader: TapeReader<Rc<Store>>,
     approver: Approver,
 }
 
@@ -54,8 +63,8 @@ impl Session {
         let work_dir = repo
             .work_dir()
             .map_or_else(|| repo.common_dir().to_owned(), Path::to_owned);
-        let store = Store::open(&dir).map_err(|error| broken(&error))?;
-        let mut tape = Tape::new(host, store, run);
+        let store = Rc::new(Store::open(&dir).map_err(|error| broken(&error))?);
+        let mut tape = Tape::new(host, Rc::clone(&store), run);
         match recover(host, &repo, &mut tape) {
             Ok(_) => {}
             // A look changes nothing, and need not wait for what stands in the way.
@@ -68,6 +77,7 @@ impl Session {
             cache: host.environment().cache_dir(),
             copies: OnceCell::new(),
             tape,
+            reader: TapeReader(store),
             approver,
         })
     }
@@ -82,6 +92,19 @@ impl Session {
         }
     }
 
+    /// Returns the effects for a run that goes back to an earlier one.
+    pub fn revisit(&mut self) -> RevisitPorts<'_> {
+        RevisitPorts {
+            tape: &self.reader,
+            deps: Deps {
+                repo: &self.port,
+                evidence: &mut self.tape,
+                consent: &mut self.approver,
+                clock: &SystemClock,
+            },
+        }
+    }
+
     /// Ends the run on the tape, signed, unless its last record did. What cannot be ended so is told and stands: what was
     /// done is recorded.
     pub fn seal(&mut self, host: &Host) {
@@ -91,19 +114,9 @@ impl Session {
         }
     }
 
-    /// Has somebody else asked than the session was opened with.
-    pub fn consent_by(&mut self, approver: Approver) {
-        self.approver = approver;
-    }
-
-    /// Lands somewhere else than the flags said.
-    pub fn aim(&mut self, spec: TargetSpec) {
-        self.port.aim(spec);
-    }
-
-    /// The evidence, for reading.
+    /// Returns the evidence, for reading.
     pub fn store(&self) -> &Store {
-        self.tape.store()
+        &self.reader.0
     }
 
     /// The repository with its target.
@@ -152,7 +165,7 @@ impl Host {
     pub fn recover(&self) -> Result<RecoverReport, EffectError> {
         let repo = repository::open(self)?;
         let store = Store::open(&repo.state_dir()).map_err(|error| broken(&error))?;
-        let mut tape = Tape::new(self, store, &clock::new_run());
+        let mut tape = Tape::new(self, Rc::new(store), &clock::new_run());
         Ok(RecoverReport {
             version: 1,
             recovered: recover(self, &repo, &mut tape)?,

@@ -4,6 +4,7 @@
 //! folder of evidence.
 
 use agentos_api::NextStep;
+use agentos_engine::open_requests;
 use agentos_engine::ports::{EffectError, Repository as _};
 use agentos_evidence::{RunSummary, Store};
 use agentos_executor::{Repository, TargetSpec};
@@ -14,9 +15,9 @@ use serde::Serialize;
 use crate::host::Host;
 use crate::options::ProviderOverrides;
 use crate::repository::{self, RepositoryPort, failed, unusable};
-use crate::tape::broken;
+use crate::tape::{TapeReader, broken};
 use crate::tools::Tools;
-use crate::{keys, policy, requests};
+use crate::{clock, keys, policy};
 
 /// `agentos --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -145,7 +146,7 @@ impl Host {
             if dir.is_dir() {
                 let store = Store::open(&dir).map_err(|error| broken(&error))?;
                 report.last_run = store.runs().map_err(|error| broken(&error))?.pop();
-                report.waiting = requests::waiting(&store)?.len();
+                report.waiting = open_requests::list_open(&TapeReader(&store), &clock::now())?.len();
             }
             report.policy = Some(of_policy(self, repo));
         }

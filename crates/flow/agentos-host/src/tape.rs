@@ -1,11 +1,13 @@
 //! The evidence store as the engine's port.
 //!
-//! Owns: one run's view of the tape. Never: goes on when a record is not durable.
+//! Owns: one run's view of the tape, and the tape for reading. Never: goes on when a record is not durable.
+
+use std::ops::Deref;
+use std::rc::Rc;
 
 use agentos_engine::Cause;
-use agentos_engine::ports::{Clock, Durability, EffectError, Evidence, RunPhase};
-use agentos_evidence::SyncFile;
-use agentos_evidence::{EvidenceError, Record, RecordKind, RunFacts, Store};
+use agentos_engine::ports::{Clock, Durability, EffectError, Evidence, RecordReader, RecordStream, RunPhase};
+use agentos_evidence::{EvidenceError, RecordKind, RunFacts, Store, SyncFile};
 use agentos_tool::{RunId, Timestamp};
 
 use crate::clock::SystemClock;
@@ -16,7 +18,7 @@ use crate::notice::Notice;
 /// One run on the tape.
 pub struct Tape {
     host: Host,
-    store: Store,
+    store: Rc<Store>,
     run: RunId,
     facts: RunFacts,
     /// The facts of what is durable, while something is not.
@@ -29,7 +31,7 @@ pub struct Tape {
 
 impl Tape {
     /// A run on this store's tape.
-    pub fn new(host: &Host, store: Store, run: &RunId) -> Self {
+    pub fn new(host: &Host, store: Rc<Store>, run: &RunId) -> Self {
         Self {
             host: host.clone(),
             store,
@@ -106,11 +108,6 @@ impl Tape {
             note(&error.to_string());
         }
     }
-
-    /// The store, for reading.
-    pub fn store(&self) -> &Store {
-        &self.store
-    }
 }
 
 impl Evidence for Tape {
@@ -160,19 +157,20 @@ impl Evidence for Tape {
     }
 }
 
-/// A record's body, from its blob if it was too long for a line.
-///
-/// # Errors
-/// When the blob is gone, changed, or no JSON.
-pub fn body_of(store: &Store, record: &Record) -> Result<serde_json::Value, EffectError> {
-    let Some(id) = record.body.get("body_sha256").and_then(serde_json::Value::as_str) else {
-        return Ok(record.body.clone());
-    };
-    let bytes = store.get_blob(id).map_err(|error| broken(&error))?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        let what = format!("record {}: {error}", record.seq);
-        EffectError::new(Cause::Evidence, "evidence-invalid-record", what)
-    })
+/// A store as the engine's port for reading.
+pub struct TapeReader<S>(pub S);
+
+impl<S: Deref<Target = Store>> RecordReader for TapeReader<S> {
+    fn records(&self) -> Result<RecordStream<'_>, EffectError> {
+        let records = self.0.records().map_err(|error| broken(&error))?;
+        Ok(Box::new(
+            records.map(|record| record.map_err(|error| broken(&error))),
+        ))
+    }
+
+    fn load_blob(&self, id: &str) -> Result<Vec<u8>, EffectError> {
+        self.0.get_blob(id).map_err(|error| broken(&error))
+    }
 }
 
 /// A tape that cannot be read or written.
@@ -191,15 +189,4 @@ pub fn broken(error: &EvidenceError) -> EffectError {
     effect.hint = error.hint().map(str::to_owned);
     effect.next = error.next_steps();
     effect
-}
-
-/// Reads a record's body as what its kind holds.
-///
-/// # Errors
-/// If the tape does not hold what it should.
-pub fn read_record<T: serde::de::DeserializeOwned>(store: &Store, record: &Record) -> Result<T, EffectError> {
-    serde_json::from_value(body_of(store, record)?).map_err(|error| {
-        let what = format!("record {} is not what it should be: {error}", record.seq);
-        EffectError::new(Cause::Evidence, "evidence-invalid-record", what)
-    })
 }

@@ -12,7 +12,7 @@ use agentos_engine::ports::{Cancel, Check, Clock as _, EffectError};
 use agentos_engine::run::{self as flow, Request};
 use agentos_engine::settle::{self, Proposal};
 use agentos_policy::ToolFacts;
-use agentos_tool::{EditFormat, Enforcement, ExecutionMode, RunId, TaskLimits};
+use agentos_tool::{EditFormat, RunId, TaskLimits};
 
 use crate::approver::Approver;
 use crate::check::Checker;
@@ -200,17 +200,7 @@ impl Host {
 
 /// Returns what policy is told of an answer that a person brought: nobody's model, on this machine.
 pub(crate) fn patch_facts() -> ToolFacts {
-    ToolFacts {
-        provider: "patch".to_owned(),
-        model: None,
-        execution_mode: ExecutionMode::Local,
-        enforcement: Enforcement::Observed,
-        attempt: 1,
-        at: SystemClock.now(),
-        context_bytes: 0,
-        target_ref: None,
-        checked: false,
-    }
+    settle::patch_facts(SystemClock.now())
 }
 
 /// Finds the tool and the task in words, and tells what is worth knowing before anything is sent.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Cancel, EffectError};
+use agentos_engine::recorded::{explain_unfit, parse_record};
 use agentos_engine::settle::{self, Proposal};
 use agentos_evidence::{Record, RecordKind, Store};
 use agentos_executor::{CommitInfo, Intent, RUN_TRAILER, Receipt, Repository, TargetSpec, Writes};
@@ -14,11 +15,10 @@ use agentos_policy::ToolFacts;
 use agentos_tool::RunId;
 
 use crate::error::usage;
-use crate::evidence::unfit;
 use crate::repository;
 use crate::run_end::RunEnd;
 use crate::session::Session;
-use crate::tape::{broken, read_record};
+use crate::tape::{TapeReader, broken};
 use crate::tasks::patch_facts;
 
 /// Takes back what the named run landed, or the last one that wrote something.
@@ -38,7 +38,7 @@ pub(crate) async fn undo_run(
         .change_of(&receipt.files)
         .map_err(|error| repository::failed(&error))?;
     let inverse = change.inverse().map_err(|error| no_way_back(&error))?;
-    session.aim(place(session.repo(), &receipt, is_dry)?);
+    session.port().aim_at(place(session.repo(), &receipt, is_dry)?);
     let instruction = format!("{UNDO_RUN}{}", receipt.run);
     let proposal = Proposal {
         run,
@@ -179,9 +179,9 @@ fn receipt(
     for record in store.records().map_err(|error| broken(&error))? {
         let record = record.map_err(|error| broken(&error))?;
         if record.kind == RecordKind::Receipt {
-            landed.push((record.seq, read_record(store, &record)?));
+            landed.push((record.seq, parse_record(&TapeReader(store), &record)?));
         } else if record.kind == RecordKind::Intent {
-            let intended: Intended = read_record(store, &record)?;
+            let intended: Intended = parse_record(&TapeReader(store), &record)?;
             intents.push((record.seq, intended.plan));
         } else if let Some(of) = undone_by(&record) {
             undone.insert(record.run, of);
@@ -212,7 +212,7 @@ fn receipt(
         (None, Some(run)) => {
             let other = usage(format!("run `{run}` has landed nothing"))
                 .hint("`agentos evidence list` shows what each run ended with");
-            Err(unfit(store, run, other)?)
+            Err(explain_unfit(&TapeReader(store), run, other)?)
         }
         (None, None) => Err(EffectError::new(
             Cause::Usage,

@@ -132,7 +132,7 @@ fn request(
 ///
 /// # Errors
 /// When it cannot be made durable.
-pub fn deny(
+pub(crate) fn deny(
     deps: &mut Deps<'_>,
     request: &ConsentRequest,
     run: &str,

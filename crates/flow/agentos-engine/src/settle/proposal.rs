@@ -4,7 +4,7 @@
 
 use agentos_landing::SeenFile;
 use agentos_policy::ToolFacts;
-use agentos_tool::RunId;
+use agentos_tool::{Enforcement, ExecutionMode, RunId, Timestamp};
 
 use crate::ports::{Clock, ConsentPort, Evidence, Repository};
 
@@ -45,6 +45,22 @@ pub struct Proposal<'a> {
     pub answers: Option<String>,
     /// The change that passed the check which was asked for: no other may land then.
     pub proved: Option<Proved>,
+}
+
+/// Returns what policy is told of an answer that a person brought: nobody's model, on this machine.
+#[must_use]
+pub fn patch_facts(at: Timestamp) -> ToolFacts {
+    ToolFacts {
+        provider: "patch".to_owned(),
+        model: None,
+        execution_mode: ExecutionMode::Local,
+        enforcement: Enforcement::Observed,
+        attempt: 1,
+        at,
+        context_bytes: 0,
+        target_ref: None,
+        checked: false,
+    }
 }
 
 /// Which change was tried, on which commit.

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use agentos_evidence::RecordKind;
 use agentos_landing::{Base, Change, MemoryBase};
-use agentos_policy::{Approved, ToolFacts};
-use agentos_tool::{Enforcement, ExecutionMode, RunId, Timestamp};
+use agentos_policy::Approved;
+use agentos_tool::{RunId, Timestamp};
 use serde_json::json;
 
-use super::{Deps, Proposal, apply};
+use super::{Deps, Proposal, apply, patch_facts};
 use crate::ports::{
     AccountedRuns, Cancel, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandOrder, Landed,
-    LandingRecords, Measured, PolicyInForce, Repository, TargetInfo, Writes,
+    LandingPlace, LandingRecords, Measured, PolicyInForce, Repository, TargetInfo, Writes,
 };
 use crate::test_ports::{EffectLog, Nobody, NoonClock, TestTape, Unchanged, built_in_policy, failed};
 use crate::{Cause, Outcome, OutcomeKind};
@@ -35,6 +35,10 @@ enum Behaviour {
 struct Repo(Behaviour, EffectLog);
 
 impl Repository for Repo {
+    fn aim(&self, _place: &LandingPlace) -> Result<(), EffectError> {
+        Ok(())
+    }
+
     fn target(&self) -> Result<TargetInfo, EffectError> {
         Ok(TargetInfo {
             refname: "refs/heads/main".to_owned(),
@@ -142,17 +146,7 @@ fn asked(
         run: &run,
         answer,
         seen: Vec::new(),
-        tool: ToolFacts {
-            provider: "patch".to_owned(),
-            model: None,
-            execution_mode: ExecutionMode::Local,
-            enforcement: Enforcement::Observed,
-            attempt: 1,
-            at: Timestamp::from_unix_seconds(0),
-            context_bytes: 0,
-            target_ref: None,
-            checked: false,
-        },
+        tool: patch_facts(Timestamp::from_unix_seconds(0)),
         reported_model: None,
         message: "x".to_owned(),
         trailers: Vec::new(),

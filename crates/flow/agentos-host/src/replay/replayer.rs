@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use agentos_api::normalize_code;
 use agentos_engine::ports::{EffectError, TargetInfo};
+use agentos_engine::recorded::read_body;
 use agentos_engine::settle::judged;
 use agentos_evidence::{Record, RecordKind, Store};
 use agentos_executor::{Repository, Target, Writes};
@@ -17,7 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Difference, ReplayStatus, ReplayedRun};
-use crate::tape::body_of;
+use crate::tape::TapeReader;
 
 /// Replays runs of one repository.
 pub struct Replayer<'a> {
@@ -291,7 +292,7 @@ impl<'a> Replayer<'a> {
     }
 
     fn body(&self, record: &Record) -> Result<Value, String> {
-        body_of(self.store, record).map_err(|error: EffectError| error.message)
+        read_body(&TapeReader(self.store), record).map_err(|error: EffectError| error.message)
     }
 
     fn read<T: serde::de::DeserializeOwned>(&self, record: &Record) -> Result<T, String> {

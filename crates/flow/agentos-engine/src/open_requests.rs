@@ -1,0 +1,259 @@
+//! A person's answer to a run that nobody could be asked about.
+//!
+//! Owns: finding the open requests on the tape, and the order of the steps when one is answered. Never: lets an answer
+//! count for anything but what was asked: the consent is bound to the request's own change, base, policy and target.
+
+use agentos_evidence::RecordKind;
+use agentos_policy::{Consent, ToolFacts};
+use agentos_tool::{RunId, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ports::{
+    Answer, Cancel, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandingPlace, RecordReader,
+    Writes,
+};
+use crate::recorded::{explain_unfit, parse_record, usage};
+use crate::settle::{self, ConsentRequest, Deps, Proposal};
+use crate::{Cause, Outcome};
+
+/// A change that waits for a person.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct OpenRequest {
+    /// The run that asked.
+    pub run: String,
+    /// When it asked.
+    pub asked: String,
+    /// Nobody has answered, and it has not expired.
+    pub open: bool,
+    /// What it is about.
+    pub request: ConsentRequest,
+}
+
+/// Lands what an earlier run asked for.
+///
+/// `approver` is the person for whom naming the request is the consent. `None` if a person is asked through the consent
+/// port.
+///
+/// # Errors
+/// If the request is not open, or its change is not on the tape.
+pub async fn approve_request(
+    deps: &mut Deps<'_>,
+    tape: &dyn RecordReader,
+    run: &RunId,
+    id: &str,
+    approver: Option<&str>,
+    cancel: &mut Cancel<'_>,
+) -> Result<Outcome, EffectError> {
+    let (OpenRequest { request, .. }, diff) = read_open(tape, id, &deps.clock.now())?;
+    deps.repo.aim(&place_of(&request))?;
+    let proposal = Proposal {
+        run,
+        answer: &diff,
+        seen: Vec::new(),
+        tool: ToolFacts {
+            at: deps.clock.now(),
+            ..request.tool.clone()
+        },
+        reported_model: request.reported_model.clone(),
+        message: request.message.clone(),
+        trailers: request.trailers.clone(),
+        attempt: request.tool.attempt,
+        partial: false,
+        answers: Some(id.to_owned()),
+        // The consent is bound to the same change and commit as the check was.
+        proved: None,
+    };
+    let instruction = format!("Approve run {id}");
+    let Some(who) = approver else {
+        return Ok(settle::apply(deps, "approve", &instruction, &proposal, cancel).await);
+    };
+    let mut given = GivenConsent(answer_by(who, "approve", deps, &request));
+    let mut deps = Deps {
+        repo: deps.repo,
+        evidence: &mut *deps.evidence,
+        consent: &mut given,
+        clock: deps.clock,
+    };
+    Ok(settle::apply(&mut deps, "approve", &instruction, &proposal, cancel).await)
+}
+
+/// Closes a request for good: `who` says no. Returns the answer that was recorded.
+///
+/// # Errors
+/// If the request is not open, or the answer cannot be recorded.
+pub fn deny_request(
+    deps: &mut Deps<'_>,
+    tape: &dyn RecordReader,
+    id: &str,
+    who: &str,
+) -> Result<Consent, EffectError> {
+    let asked = find_open(tape, id, &deps.clock.now())?.request;
+    let no = answer_by(who, "deny", deps, &asked);
+    settle::deny(deps, &asked, id, &no)?;
+    Ok(no)
+}
+
+/// Lists the changes that wait for a person, the oldest first.
+///
+/// # Errors
+/// If the tape cannot be read.
+pub fn list_open(tape: &dyn RecordReader, now: &Timestamp) -> Result<Vec<OpenRequest>, EffectError> {
+    let mut requests = list_requests(tape, now)?;
+    requests.retain(|request| request.open);
+    Ok(requests)
+}
+
+/// Reads a request that is open, with its canonical diff.
+///
+/// # Errors
+/// If it is not open, or its change is not on the tape.
+pub fn read_open(
+    tape: &dyn RecordReader,
+    id: &str,
+    now: &Timestamp,
+) -> Result<(OpenRequest, Vec<u8>), EffectError> {
+    let found = find_open(tape, id, now)?;
+    let diff = tape.load_blob(&found.request.diff_blob_sha256)?;
+    Ok((found, diff))
+}
+
+/// Finds the request of a run, if it can still be answered.
+fn find_open(tape: &dyn RecordReader, run: &str, now: &Timestamp) -> Result<OpenRequest, EffectError> {
+    let found = list_requests(tape, now)?;
+    let Some(request) = found.into_iter().find(|request| request.run == run) else {
+        let other = usage(format!("run `{run}` waits for nobody")).hint("`agentos approve` lists what does");
+        return Err(explain_unfit(tape, run, other)?);
+    };
+    if request.open {
+        return Ok(request);
+    }
+    let (code, why) = if is_expired(&request.request, now) {
+        ("consent-expired", "has expired")
+    } else {
+        ("consent-answered", "was answered already")
+    };
+    Err(
+        EffectError::new(Cause::Consent, code, format!("the request of run `{run}` {why}"))
+            .hint("run the task again to ask anew"),
+    )
+}
+
+fn is_expired(request: &ConsentRequest, now: &Timestamp) -> bool {
+    request.expires.unix_seconds() <= now.unix_seconds()
+}
+
+/// Writes down a person's answer to exactly what was requested, given now.
+fn answer_by(who: &str, how: &str, deps: &Deps<'_>, request: &ConsentRequest) -> Consent {
+    Consent {
+        who: who.to_owned(),
+        when: deps.clock.now(),
+        how: how.to_owned(),
+        hashes: request.hashes.clone(),
+    }
+}
+
+/// A consent to exactly one change. Whether the question is the same is checked when the change is approved.
+struct GivenConsent(Consent);
+
+impl ConsentPort for GivenConsent {
+    fn ask<'a>(&'a mut self, _question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
+        Box::pin(std::future::ready(Answer::Yes(self.0.clone())))
+    }
+}
+
+/// The part of a consent record that is needed here.
+#[derive(Deserialize)]
+struct ConsentEntry {
+    request: Option<ConsentRequest>,
+    answers: Option<String>,
+    given: bool,
+    consent: Option<serde_json::Value>,
+}
+
+/// A record that opens or closes a request.
+struct RequestStep {
+    run: String,
+    at: String,
+    kind: StepKind,
+}
+
+enum StepKind {
+    Consent(Box<ConsentEntry>),
+    Landed,
+}
+
+/// Lists every request on the tape, the oldest first.
+fn list_requests(tape: &dyn RecordReader, now: &Timestamp) -> Result<Vec<OpenRequest>, EffectError> {
+    let mut steps = Vec::new();
+    for record in tape.records()? {
+        let record = record?;
+        let kind = match record.kind {
+            RecordKind::Consent => StepKind::Consent(Box::new(parse_record(tape, &record)?)),
+            RecordKind::Receipt => StepKind::Landed,
+            _ => continue,
+        };
+        steps.push(RequestStep {
+            run: record.run,
+            at: record.ts,
+            kind,
+        });
+    }
+    Ok(follow_steps(steps, now))
+}
+
+/// Follows the requests to their ends. One is closed by a person's no, or by the landing that its yes led to. A yes that did
+/// not land leaves it open.
+fn follow_steps(steps: Vec<RequestStep>, now: &Timestamp) -> Vec<OpenRequest> {
+    let mut found: Vec<OpenRequest> = Vec::new();
+    // The run that said yes, and the run that asked.
+    let mut consents: Vec<(String, String)> = Vec::new();
+    for RequestStep { run, at, kind } in steps {
+        let closed = match kind {
+            StepKind::Landed => consents
+                .iter()
+                .find(|(by, _)| *by == run)
+                .map(|(_, of)| of.clone()),
+            StepKind::Consent(said) => match (said.answers, said.request) {
+                (Some(of), _) if said.given => {
+                    consents.push((run, of));
+                    None
+                }
+                (Some(of), _) => said.consent.map(|_| of),
+                (None, Some(request)) => {
+                    found.push(OpenRequest {
+                        run,
+                        asked: at,
+                        open: !is_expired(&request, now),
+                        request,
+                    });
+                    None
+                }
+                (None, None) => None,
+            },
+        };
+        for request in found
+            .iter_mut()
+            .filter(|request| Some(&request.run) == closed.as_ref())
+        {
+            request.open = false;
+        }
+    }
+    found
+}
+
+/// Returns where the change goes: where it was requested.
+fn place_of(request: &ConsentRequest) -> LandingPlace {
+    let target = &request.target;
+    match target.writes {
+        Writes::CommitAndWorkTree => LandingPlace::CheckedOut,
+        Writes::WorkTreeOnly => LandingPlace::WorkTree,
+        Writes::CommitOnly => {
+            LandingPlace::Branch(target.refname.trim_start_matches("refs/heads/").to_owned())
+        }
+        Writes::Nothing => LandingPlace::AtHead,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! Records of earlier runs, read back.
+//!
+//! Owns: where the body of a record lies, and the errors of a run that is not what was meant. Never: reads a file; records
+//! come through a port.
+
+use agentos_evidence::Record;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::Cause;
+use crate::ports::{EffectError, RecordReader};
+
+/// Reads a record's body, from its blob if it was too long for a line of the tape.
+///
+/// # Errors
+/// If the blob is missing or damaged, or is no JSON.
+pub fn read_body(tape: &dyn RecordReader, record: &Record) -> Result<Value, EffectError> {
+    let Some(id) = record.body.get("body_sha256").and_then(Value::as_str) else {
+        return Ok(record.body.clone());
+    };
+    let bytes = tape.load_blob(id)?;
+    serde_json::from_slice(&bytes).map_err(|error| invalid(format!("record {}: {error}", record.seq)))
+}
+
+/// Reads a record's body as what its kind holds.
+///
+/// # Errors
+/// If the tape does not hold what it should.
+pub fn parse_record<T: DeserializeOwned>(tape: &dyn RecordReader, record: &Record) -> Result<T, EffectError> {
+    serde_json::from_value(read_body(tape, record)?)
+        .map_err(|error| invalid(format!("record {} is not what it should be: {error}", record.seq)))
+}
+
+fn invalid(message: String) -> EffectError {
+    EffectError::new(Cause::Evidence, "evidence-invalid-record", message)
+}
+
+/// Makes the error of a run that is not on the tape.
+#[must_use]
+pub fn unknown_run(run: &str) -> EffectError {
+    usage(format!("there is no run `{run}` on the tape")).hint("`agentos evidence list` shows the runs")
+}
+
+/// Returns the error of a verb that cannot work on a run: [`unknown_run`] if there is no run of that name, else `other`.
+///
+/// # Errors
+/// If the tape cannot be read.
+pub fn explain_unfit(
+    tape: &dyn RecordReader,
+    run: &str,
+    other: EffectError,
+) -> Result<EffectError, EffectError> {
+    let mut is_known = false;
+    for record in tape.records()? {
+        is_known |= record?.run == run;
+    }
+    Ok(if is_known { other } else { unknown_run(run) })
+}
+
+/// Makes the error of a call that cannot mean anything here.
+pub(crate) fn usage(message: String) -> EffectError {
+    EffectError::new(Cause::Usage, "usage", message)
+}
