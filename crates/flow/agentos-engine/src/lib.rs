@@ -12,6 +12,7 @@ pub mod recorded;
 pub mod replay;
 pub mod run;
 pub mod settle;
+pub mod undo;
 
 mod checking;
 mod measuring;

@@ -19,7 +19,7 @@ use crate::{Cause, Tried};
 
 mod recorded;
 
-pub use recorded::{RecordReader, RecordStream};
+pub use recorded::{LandingCommit, LandingHistory, RecordReader, RecordStream, RecordedLanding};
 
 /// An effect did not happen. Everything a person needs is in it; nothing secret is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -217,8 +217,15 @@ pub enum LandingPlace {
     Branch(String),
     /// Index and working tree, without a commit.
     WorkTree,
+    /// Index and working tree, which still hold an earlier landing without a commit.
+    WorkTreeWith {
+        /// The files as they were landed: [`RecordedLanding::files`].
+        files: serde_json::Value,
+    },
     /// Nowhere: the change is judged on HEAD's commit, and nothing is written.
     AtHead,
+    /// Nowhere, but refused where this place would refuse it.
+    DryRun(Box<LandingPlace>),
 }
 
 /// The repository as the flow sees it: one target, read and written through the executor.

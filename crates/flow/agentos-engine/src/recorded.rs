@@ -45,7 +45,7 @@ pub fn unknown_run(run: &str) -> EffectError {
 ///
 /// # Errors
 /// If the tape cannot be read.
-pub fn explain_unfit(
+pub(crate) fn explain_unfit(
     tape: &dyn RecordReader,
     run: &str,
     other: EffectError,

@@ -4,15 +4,15 @@
 //! Never: part of the product.
 
 use std::any::Any;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_evidence::{Record, RecordKind, SyncFile};
-use agentos_landing::{Base, Change, MemoryBase};
+use agentos_landing::{Base, Change, FileMode, FileState, MemoryBase, RepoPath};
 use agentos_policy::{Approved, PolicySet};
 use agentos_tool::{RunId, StateMeasurement, Timestamp};
 use serde_json::{Value, json};
@@ -20,8 +20,9 @@ use serde_json::{Value, json};
 use crate::Cause;
 use crate::ports::{
     AccountedRuns, Answer, Cancel, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability,
-    EffectError, Evidence, IsOver, LandOrder, Landed, LandingPlace, LandingRecords, Measured, PolicyInForce,
-    RecordReader, RecordStream, Repository, RunPhase, TargetInfo, Writes,
+    EffectError, Evidence, IsOver, LandOrder, Landed, LandingCommit, LandingHistory, LandingPlace,
+    LandingRecords, Measured, PolicyInForce, RecordReader, RecordStream, RecordedLanding, Repository,
+    RunPhase, TargetInfo, Writes,
 };
 use crate::settle::Deps;
 
@@ -37,6 +38,10 @@ pub(crate) struct TestRepository {
     commits: RefCell<Vec<TestFiles>>,
     /// Where changes were to go.
     aims: RefCell<Vec<LandingPlace>>,
+    /// The commits that landings made.
+    landings: RefCell<Vec<LandingCommit>>,
+    /// No branch has the name that a landing recorded.
+    has_no_branch: Cell<bool>,
 }
 
 impl TestRepository {
@@ -45,6 +50,8 @@ impl TestRepository {
         let new = Self {
             commits: RefCell::new(vec![TestFiles::new()]),
             aims: RefCell::default(),
+            landings: RefCell::default(),
+            has_no_branch: Cell::new(false),
         };
         new.commit_files(files);
         new
@@ -72,6 +79,22 @@ impl TestRepository {
         self.aims.borrow().clone()
     }
 
+    /// Lets the branch have another name than landings recorded.
+    pub(crate) fn rename_branch(&self) {
+        self.has_no_branch.set(true);
+    }
+
+    /// Lets no commit of a landing be found any more.
+    pub(crate) fn forget_landings(&self) {
+        self.landings.borrow_mut().clear();
+    }
+
+    /// Does the run write nothing?
+    fn is_dry(&self) -> bool {
+        let aims = self.aims.borrow();
+        matches!(aims.last(), Some(LandingPlace::DryRun(_) | LandingPlace::AtHead))
+    }
+
     fn tip(&self) -> String {
         commit_id(self.commits.borrow().len() - 1)
     }
@@ -93,7 +116,11 @@ impl Repository for TestRepository {
             base_commit: self.tip(),
             base_tree: self.tip(),
             creates_branch: false,
-            writes: Writes::CommitAndWorkTree,
+            writes: if self.is_dry() {
+                Writes::Nothing
+            } else {
+                Writes::CommitAndWorkTree
+            },
         })
     }
 
@@ -129,7 +156,7 @@ impl Repository for TestRepository {
         &self,
         approved: Approved<Change>,
         target: &TargetInfo,
-        _order: &LandOrder,
+        order: &LandOrder,
         records: &mut dyn LandingRecords,
     ) -> Result<Landed, EffectError> {
         if target.base_commit != self.tip() {
@@ -138,9 +165,13 @@ impl Repository for TestRepository {
                 ..failed(Cause::Repository, "base-moved")
             });
         }
-        records.intent(json!({}))?;
-        records.durable(&mut |_: &Path| Ok(()))?;
         let mut commits = self.commits.borrow_mut();
+        let mut receipt = json!({
+            "run": order.run, "parent": target.base_commit, "refname": target.refname, "writes": target.writes,
+            "files": { "old": commits.len() - 1, "new": commits.len() },
+        });
+        records.intent(receipt.clone())?;
+        records.durable(&mut |_: &Path| Ok(()))?;
         let mut next = commits.last().cloned().unwrap_or_default();
         for file in approved.value().files() {
             match &file.new {
@@ -148,15 +179,57 @@ impl Repository for TestRepository {
                 None => next.remove(file.path.as_str()),
             };
         }
-        commits.push(next);
-        let commit = commit_id(commits.len() - 1);
+        let id = commit_id(commits.len());
+        let commit = (target.writes != Writes::Nothing).then(|| id.clone());
+        if let Some(commit) = &commit {
+            commits.push(next);
+            self.landings.borrow_mut().push(LandingCommit {
+                id: commit.clone(),
+                run: Some(order.run.clone()),
+            });
+            receipt["commit"] = json!(commit);
+        }
         Ok(Landed {
-            commit: Some(commit.clone()),
-            tree: commit,
+            commit,
+            tree: id,
             kept: Vec::new(),
             recovered: None,
-            receipt: json!({}),
+            receipt,
         })
+    }
+}
+
+impl LandingHistory for TestRepository {
+    fn landing_commits(&self, _limit: usize) -> Result<Vec<LandingCommit>, EffectError> {
+        Ok(self.landings.borrow().clone())
+    }
+
+    fn read_change(&self, landing: &RecordedLanding) -> Result<Change, EffectError> {
+        let commits = self.commits.borrow();
+        let files = |which: &str| {
+            let at = usize::try_from(landing.files[which].as_u64()?).ok()?;
+            commits.get(at)
+        };
+        let (Some(old), Some(new)) = (files("old"), files("new")) else {
+            return Err(failed(Cause::Evidence, "evidence-invalid-record"));
+        };
+        let state = |files: &TestFiles, path: &String| {
+            Some(FileState {
+                mode: FileMode::Regular,
+                content: Arc::from(files.get(path)?.as_slice()),
+            })
+        };
+        let paths: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        let states = paths.into_iter().map(|path| {
+            let known = RepoPath::new(path).map_err(|_| failed(Cause::Internal, "path"))?;
+            Ok((known, state(old, path), state(new, path)))
+        });
+        let states = states.collect::<Result<Vec<_>, EffectError>>()?;
+        Change::new(states).map_err(|error| EffectError::new(Cause::Internal, "x", error.to_string()))
+    }
+
+    fn has_branch(&self, name: &str) -> Result<bool, EffectError> {
+        Ok(name == "main" && !self.has_no_branch.get())
     }
 }
 

@@ -15,8 +15,8 @@ use agentos_engine::ports::{
 use agentos_engine::recorded::parse_record;
 use agentos_evidence::{Record, RecordKind, Store, TapeEnd};
 use agentos_executor::{
-    ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, Receipt, RepoError, Repository,
-    Target, TargetSpec,
+    ExecError, IdentityEnv, Intent, IntentSink, LandPlan, Measurement, Receipt, ReceiptFile, RepoError,
+    Repository, Target, TargetSpec,
 };
 use agentos_landing::{Base, Change};
 use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
@@ -93,11 +93,6 @@ impl RepositoryPort {
         self
     }
 
-    /// Lands somewhere else.
-    pub fn aim_at(&self, spec: TargetSpec) {
-        *self.spec.borrow_mut() = spec;
-    }
-
     /// The repository behind it.
     pub fn repo(&self) -> &Repository {
         &self.repo
@@ -113,7 +108,7 @@ impl RepositoryPort {
 
 impl ports::Repository for RepositoryPort {
     fn aim(&self, place: &LandingPlace) -> Result<(), EffectError> {
-        *self.spec.borrow_mut() = spec_of(place);
+        *self.spec.borrow_mut() = spec_of(place)?;
         Ok(())
     }
 
@@ -360,14 +355,26 @@ fn told_as_json<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, Eff
         .map_err(|error| EffectError::new(Cause::Internal, "receipt", error.to_string()))
 }
 
+/// Reads the files of a landing as the executor recorded them.
+pub fn receipt_files(recorded: &serde_json::Value) -> Result<Vec<ReceiptFile>, EffectError> {
+    serde::Deserialize::deserialize(recorded).map_err(|error| {
+        let message = format!("the files of a landing are not what they should be: {error}");
+        EffectError::new(Cause::Evidence, "evidence-invalid-record", message)
+    })
+}
+
 /// Returns the executor's name of a place.
-fn spec_of(place: &LandingPlace) -> TargetSpec {
-    match place {
+fn spec_of(place: &LandingPlace) -> Result<TargetSpec, EffectError> {
+    Ok(match place {
         LandingPlace::CheckedOut => TargetSpec::CurrentBranch,
         LandingPlace::Branch(name) => TargetSpec::Branch(name.clone()),
         LandingPlace::WorkTree => TargetSpec::WorkTreeOnly,
+        LandingPlace::WorkTreeWith { files } => TargetSpec::WorkTreeWith {
+            files: receipt_files(files)?,
+        },
         LandingPlace::AtHead => TargetSpec::AtHead,
-    }
+        LandingPlace::DryRun(real) => TargetSpec::DryRun(Box::new(spec_of(real)?)),
+    })
 }
 
 /// A target in the flow's words.

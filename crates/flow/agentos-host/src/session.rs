@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use agentos_engine::ports::{Clock, Durability, EffectError, Evidence, RecordReader, RunPhase};
+use agentos_engine::ports::{
+    Clock, Durability, EffectError, Evidence, LandingHistory, RecordReader, RunPhase,
+};
 use agentos_engine::settle::Deps;
 use agentos_evidence::{RecordKind, Store};
 use agentos_executor::{CopyFolder, Recovered, Repository};
@@ -31,6 +33,8 @@ pub struct RevisitPorts<'a> {
     pub deps: Deps<'a>,
     /// The tape of every run, for reading.
     pub tape: &'a dyn RecordReader,
+    /// The landings of earlier runs.
+    pub history: &'a dyn LandingHistory,
 }
 
 /// One run's effects.
@@ -96,6 +100,7 @@ impl Session {
     pub fn revisit(&mut self) -> RevisitPorts<'_> {
         RevisitPorts {
             tape: &self.reader,
+            history: &self.port,
             deps: Deps {
                 repo: &self.port,
                 evidence: &mut self.tape,

@@ -1,10 +1,13 @@
-//! Reading what earlier runs left on the tape.
+//! Reading what earlier runs left, on the tape and in the repository.
 //!
-//! Owns: the trait. Never: says what a record means; see [`recorded`](crate::recorded).
+//! Owns: the traits and the shapes of what is read. Never: says what a record means; see [`recorded`](crate::recorded).
 
 use agentos_evidence::Record;
+use agentos_landing::Change;
+use serde::Deserialize;
+use serde_json::Value;
 
-use super::EffectError;
+use super::{EffectError, Writes};
 
 /// The records of a tape, first to last. Nothing follows an error.
 pub type RecordStream<'a> = Box<dyn Iterator<Item = Result<Record, EffectError>> + 'a>;
@@ -22,4 +25,52 @@ pub trait RecordReader {
     /// # Errors
     /// If they are missing or damaged.
     fn load_blob(&self, id: &str) -> Result<Vec<u8>, EffectError>;
+}
+
+/// A landing as its receipt has it, or its intent.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct RecordedLanding {
+    /// The run.
+    pub run: String,
+    /// The commit. `None` if none was made, or an intent is read, which comes before it.
+    #[serde(default)]
+    pub commit: Option<String>,
+    /// The commit the change was made on.
+    pub parent: String,
+    /// The ref that moved, or would have.
+    pub refname: String,
+    /// What was written.
+    pub writes: Writes,
+    /// The files with the ids of their contents, as the executor recorded them and reads them again.
+    pub files: Value,
+}
+
+/// A commit that a landing made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandingCommit {
+    /// The commit's id.
+    pub id: String,
+    /// The run that its trailer names. `None` if it names none.
+    pub run: Option<String>,
+}
+
+/// The landings of earlier runs, as the repository has them.
+pub trait LandingHistory {
+    /// Lists the commits of landings that HEAD or a branch leads to, newest first, looking at no more than `limit` commits.
+    ///
+    /// # Errors
+    /// If the history cannot be read.
+    fn landing_commits(&self, limit: usize) -> Result<Vec<LandingCommit>, EffectError>;
+
+    /// Reads the change of a landing back from the object store.
+    ///
+    /// # Errors
+    /// If the landing was recorded in a form that cannot be read, or an object is missing.
+    fn read_change(&self, landing: &RecordedLanding) -> Result<Change, EffectError>;
+
+    /// Is there a branch of this name?
+    ///
+    /// # Errors
+    /// If the repository is in no state to land there.
+    fn has_branch(&self, name: &str) -> Result<bool, EffectError>;
 }

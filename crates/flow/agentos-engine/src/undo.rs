@@ -1,0 +1,286 @@
+//! The inverse of a landed run, through the same door as every change.
+//!
+//! Owns: which landing is taken back, where, and what is said of it. Never: resets or rewrites history.
+
+use std::collections::BTreeMap;
+
+use agentos_evidence::{Record, RecordKind};
+use agentos_landing::ChangeError;
+use agentos_policy::ToolFacts;
+use agentos_tool::RunId;
+use serde::Deserialize;
+
+use crate::ports::{
+    Cancel, EffectError, LandingCommit, LandingHistory, LandingPlace, RecordReader, RecordedLanding, Writes,
+};
+use crate::recorded::{explain_unfit, parse_record, usage};
+use crate::settle::{self, Deps, Proposal, patch_facts};
+use crate::{Cause, Outcome};
+
+/// Instruction of an undo's task, before the run that it takes back.
+const UNDO_RUN: &str = "Undo run ";
+
+/// Most commits that are looked at for one whose receipt is missing.
+const MOST_SEARCHED: usize = 100_000;
+
+/// Which run is taken back, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct UndoOrder<'a> {
+    /// The run that does it.
+    pub run: &'a RunId,
+    /// The run that is taken back. `None` means the last one that wrote something.
+    pub named: Option<&'a str>,
+    /// Nothing is written.
+    pub is_dry: bool,
+}
+
+/// Takes back what an earlier run landed.
+///
+/// # Errors
+/// If no such run landed anything, or its change has no inverse.
+pub async fn undo_run(
+    deps: &mut Deps<'_>,
+    tape: &dyn RecordReader,
+    history: &dyn LandingHistory,
+    order: &UndoOrder<'_>,
+    cancel: &mut Cancel<'_>,
+) -> Result<Outcome, EffectError> {
+    let FoundLanding { landing, undid } = find_landing(tape, history, order.named)?;
+    let change = history.read_change(&landing)?;
+    let inverse = change.inverse().map_err(|error| no_way_back(&error))?;
+    deps.repo.aim(&place_of(history, &landing, order.is_dry)?)?;
+    let instruction = format!("{UNDO_RUN}{}", landing.run);
+    let proposal = Proposal {
+        run: order.run,
+        answer: inverse.canonical_diff(),
+        seen: Vec::new(),
+        tool: ToolFacts {
+            provider: "undo".to_owned(),
+            ..patch_facts(deps.clock.now())
+        },
+        reported_model: None,
+        message: commit_message(&landing),
+        trailers: vec![("AgentOS-Undo".to_owned(), landing.run.clone())],
+        attempt: 1,
+        partial: false,
+        answers: None,
+        proved: None,
+    };
+    let mut outcome = settle::apply(deps, "undo", &instruction, &proposal, cancel).await;
+    if outcome.is_done() {
+        let words = describe_undone(&landing, undid.as_deref(), order.is_dry);
+        outcome.message.push_str(&words);
+    }
+    if outcome.cause == Cause::Landing {
+        let is_undone = outcome.code.as_deref() == Some("empty");
+        outcome.hint = Some(explain_no_place(history, &landing, is_undone));
+        outcome.next.clear();
+    }
+    if (outcome.cause, &outcome.hint) == (Cause::Policy, &None) && outcome.next.is_empty() {
+        outcome.hint = Some(suggest_git(&landing));
+    }
+    Ok(outcome)
+}
+
+/// Says how a person takes a change back where policy denies it here.
+fn suggest_git(landing: &RecordedLanding) -> String {
+    let way = match &landing.commit {
+        Some(commit) => format!("git revert {commit}"),
+        None => format!(
+            "git restore --source={} --staged --worktree -- FILE",
+            landing.parent
+        ),
+    };
+    format!("policy judges the way back like every change; a person can take it with `{way}`")
+}
+
+/// Returns where a landing is taken back: where it landed.
+fn place_of(
+    history: &dyn LandingHistory,
+    landing: &RecordedLanding,
+    is_dry: bool,
+) -> Result<LandingPlace, EffectError> {
+    let real = if landing.writes == Writes::WorkTreeOnly {
+        LandingPlace::WorkTreeWith {
+            files: landing.files.clone(),
+        }
+    } else {
+        let branch = landing.refname.trim_start_matches("refs/heads/");
+        // The branch may be gone: then its commit has come here, or there is nothing to take back.
+        if history.has_branch(branch)? {
+            LandingPlace::Branch(branch.to_owned())
+        } else {
+            LandingPlace::CheckedOut
+        }
+    };
+    Ok(if is_dry {
+        LandingPlace::DryRun(Box::new(real))
+    } else {
+        real
+    })
+}
+
+/// Says what an undo took back, for the end of its sentence. `undid` is the run that the one taken back had itself taken
+/// back.
+fn describe_undone(landing: &RecordedLanding, undid: Option<&str>, is_dry: bool) -> String {
+    let commit = short_commit(landing)
+        .map(|commit| format!(" (commit {commit})"))
+        .unwrap_or_default();
+    let (takes, lands) = if is_dry {
+        ("would take back", "would land")
+    } else {
+        ("takes back", "lands")
+    };
+    let again = undid
+        .map(|run| format!("; this undoes an undo: it {lands} the change of run {run} again"))
+        .unwrap_or_default();
+    format!("; {takes} run {}{commit}{again}", landing.run)
+}
+
+/// Returns the short id of the commit that a run made. `None` if it made none.
+fn short_commit(landing: &RecordedLanding) -> Option<&str> {
+    let commit = landing.commit.as_deref()?;
+    Some(commit.get(..10).unwrap_or(commit))
+}
+
+/// Says why the inverse has no place, and what can be done: the landing may be gone from the history.
+fn explain_no_place(history: &dyn LandingHistory, landing: &RecordedLanding, is_undone: bool) -> String {
+    let run = &landing.run;
+    let commits = history.landing_commits(MOST_SEARCHED).unwrap_or_default();
+    let is_its = |commit: &LandingCommit| {
+        Some(&commit.id) == landing.commit.as_ref() || commit.run.as_ref() == Some(run)
+    };
+    match short_commit(landing) {
+        Some(commit) if !commits.iter().any(is_its) => format!(
+            "this was to take back run {run}, whose commit {commit} is on no branch any more; name another with `agentos undo RUN`: `agentos evidence list` shows them"
+        ),
+        Some(_) | None if is_undone => {
+            format!("run {run} is taken back already; `agentos evidence list` shows the others")
+        }
+        Some(_) | None => format!(
+            "the files have changed since run {run}; take the later change back first, or edit by hand"
+        ),
+    }
+}
+
+fn no_way_back(error: &ChangeError) -> EffectError {
+    EffectError::new(Cause::Landing, "no-way-back", error.to_string()).hint(
+        "a link cannot be made by a change: make it by hand, with `ln -s`, and take the rest back with git",
+    )
+}
+
+fn commit_message(landing: &RecordedLanding) -> String {
+    match &landing.commit {
+        Some(commit) => format!("Undo run {}\n\nTakes back commit {commit}.", landing.run),
+        None => format!("Undo run {}", landing.run),
+    }
+}
+
+/// A landing that can be taken back.
+struct FoundLanding {
+    landing: RecordedLanding,
+    /// The run that it took back. `None` if it is no undo.
+    undid: Option<String>,
+}
+
+/// Finds the landing of the named run, or of the last one that wrote something; an undo counts as well.
+fn find_landing(
+    tape: &dyn RecordReader,
+    history: &dyn LandingHistory,
+    named: Option<&str>,
+) -> Result<FoundLanding, EffectError> {
+    let RecordedLandings { landings, mut undos } = read_landings(tape, history)?;
+    let mut newest_first = landings.into_iter().rev();
+    let found = match named {
+        Some(run) => newest_first.find(|landing| landing.run == run),
+        None => newest_first.find(|landing| landing.writes != Writes::Nothing),
+    };
+    match (found, named) {
+        (Some(landing), _) => {
+            let undid = undos.remove(&landing.run);
+            Ok(FoundLanding { landing, undid })
+        }
+        (None, Some(run)) => {
+            let other = usage(format!("run `{run}` has landed nothing"))
+                .hint("`agentos evidence list` shows what each run ended with");
+            Err(explain_unfit(tape, run, other)?)
+        }
+        (None, None) => Err(EffectError::new(
+            Cause::Usage,
+            "nothing-to-undo",
+            "no run has landed anything here yet",
+        )),
+    }
+}
+
+/// The landings of a tape.
+struct RecordedLandings {
+    /// In the order of the tape.
+    landings: Vec<RecordedLanding>,
+    /// The run that each undo took back.
+    undos: BTreeMap<String, String>,
+}
+
+/// Reads every landing. One that was killed between its commit and its receipt is known by its intent and the trailer of
+/// its commit.
+fn read_landings(
+    tape: &dyn RecordReader,
+    history: &dyn LandingHistory,
+) -> Result<RecordedLandings, EffectError> {
+    let mut undos = BTreeMap::new();
+    let mut landed: Vec<(u64, RecordedLanding)> = Vec::new();
+    let mut intents: Vec<(u64, RecordedLanding)> = Vec::new();
+    for record in tape.records()? {
+        let record = record?;
+        if record.kind == RecordKind::Receipt {
+            landed.push((record.seq, parse_record(tape, &record)?));
+        } else if record.kind == RecordKind::Intent {
+            let intended: RecordedIntent = parse_record(tape, &record)?;
+            intents.push((record.seq, intended.plan));
+        } else if let Some(of) = undone_by(&record) {
+            undos.insert(record.run, of);
+        }
+    }
+    intents.retain(|(_, intent)| landed.iter().all(|(_, landing)| landing.run != intent.run));
+    if !intents.is_empty() {
+        let commits = history.landing_commits(MOST_SEARCHED)?;
+        let made = intents
+            .into_iter()
+            .filter_map(|(seq, intent)| Some((seq, complete_intent(&commits, intent)?)));
+        landed.extend(made);
+        landed.sort_by_key(|(seq, _)| *seq);
+    }
+    Ok(RecordedLandings {
+        landings: landed.into_iter().map(|(_, landing)| landing).collect(),
+        undos,
+    })
+}
+
+/// Returns the run that an undo's task names. `None` if the record begins no undo.
+fn undone_by(record: &Record) -> Option<String> {
+    let text = |name: &str| record.body.get(name)?.as_str();
+    if record.kind != RecordKind::Task || text("verb") != Some("undo") {
+        return None;
+    }
+    text("instruction")?.strip_prefix(UNDO_RUN).map(str::to_owned)
+}
+
+/// An intent as it was recorded.
+#[derive(Deserialize)]
+struct RecordedIntent {
+    plan: RecordedLanding,
+}
+
+/// Returns the landing that an intent led to. `None` if its commit was not made.
+fn complete_intent(commits: &[LandingCommit], intent: RecordedLanding) -> Option<RecordedLanding> {
+    let commit = commits
+        .iter()
+        .find(|commit| commit.run.as_ref() == Some(&intent.run))?;
+    Some(RecordedLanding {
+        commit: Some(commit.id.clone()),
+        ..intent
+    })
+}
+
+#[cfg(test)]
+mod tests;

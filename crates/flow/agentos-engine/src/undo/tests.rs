@@ -1,0 +1,177 @@
+//! Which run is taken back, where, and what is said of it.
+
+use agentos_tool::Timestamp;
+
+use super::*;
+use crate::OutcomeKind;
+use crate::test_ports::{TestRepository, TestTape, run_with_deps};
+
+const DIFF: &[u8] = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
+
+fn land(repo: &TestRepository, tape: &mut TestTape, run: &str) -> Outcome {
+    run_with_deps(repo, tape, run, async |deps, run, cancel| {
+        let proposal = Proposal {
+            run,
+            answer: DIFF,
+            seen: Vec::new(),
+            tool: patch_facts(Timestamp::from_unix_seconds(0)),
+            reported_model: None,
+            message: "x".to_owned(),
+            trailers: Vec::new(),
+            attempt: 1,
+            partial: false,
+            answers: None,
+            proved: None,
+        };
+        settle::apply(deps, "apply", "x", &proposal, cancel).await
+    })
+}
+
+fn undo(
+    repo: &TestRepository,
+    tape: &TestTape,
+    run: &str,
+    named: Option<&str>,
+    is_dry: bool,
+) -> Result<Outcome, EffectError> {
+    let reader = tape.reader();
+    run_with_deps(repo, &mut tape.begin_run(run), run, async |deps, run, cancel| {
+        let order = UndoOrder { run, named, is_dry };
+        undo_run(deps, &reader, repo, &order, cancel).await
+    })
+}
+
+fn landed_once() -> (TestRepository, TestTape) {
+    let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
+    let tape = TestTape::default();
+    let outcome = land(&repo, &mut tape.begin_run("lands"), "lands");
+    assert_eq!(outcome.outcome, OutcomeKind::Landed, "{}", outcome.message);
+    (repo, tape)
+}
+
+fn on_main() -> LandingPlace {
+    LandingPlace::Branch("main".to_owned())
+}
+
+#[test]
+fn an_undo_restores_the_text_and_can_be_undone() {
+    let (repo, tape) = landed_once();
+    let looked = undo(&repo, &tape, "looks", None, true).unwrap();
+    assert!(
+        looked.message.contains("would take back run lands (commit "),
+        "{}",
+        looked.message
+    );
+    assert_eq!(repo.text("a.txt").as_deref(), Some("two\n"));
+    let undone = undo(&repo, &tape, "undoes", None, false).unwrap();
+    assert!(
+        undone.message.contains("; takes back run lands (commit "),
+        "{}",
+        undone.message
+    );
+    assert_eq!(repo.text("a.txt").as_deref(), Some("one\n"));
+    let again = undo(&repo, &tape, "again", Some("undoes"), false).unwrap();
+    assert!(
+        again
+            .message
+            .ends_with("; this undoes an undo: it lands the change of run lands again"),
+        "{}",
+        again.message
+    );
+    assert_eq!(repo.text("a.txt").as_deref(), Some("two\n"));
+    assert_eq!(
+        repo.aims(),
+        [LandingPlace::DryRun(Box::new(on_main())), on_main(), on_main()]
+    );
+}
+
+#[test]
+fn a_landing_whose_receipt_is_lost_is_known_by_its_commit() {
+    let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
+    let tape = TestTape::default();
+    let mut killed = TestTape {
+        fails_on: Some(RecordKind::Receipt),
+        ..tape.begin_run("killed")
+    };
+    assert!(land(&repo, &mut killed, "killed").commit.is_some());
+    let undone = undo(&repo, &tape, "undoes", None, false).unwrap();
+    assert!(
+        undone.message.contains("takes back run killed (commit "),
+        "{}",
+        undone.message
+    );
+    assert_eq!(repo.text("a.txt").as_deref(), Some("one\n"));
+}
+
+#[test]
+fn a_branch_that_is_gone_is_looked_for_where_its_commit_went() {
+    let (repo, tape) = landed_once();
+    repo.rename_branch();
+    undo(&repo, &tape, "undoes", None, false).unwrap();
+    assert_eq!(repo.aims(), [LandingPlace::CheckedOut]);
+}
+
+#[test]
+fn what_cannot_be_taken_back_says_why() {
+    let (repo, tape) = landed_once();
+    let cases = [
+        (
+            "unknown",
+            Some("nobody"),
+            "usage",
+            "there is no run `nobody` on the tape",
+        ),
+        (
+            "a run that landed nothing",
+            Some("refused"),
+            "usage",
+            "run `refused` has landed nothing",
+        ),
+    ];
+    let refused = land(&repo, &mut tape.begin_run("refused"), "refused");
+    assert_eq!(refused.cause, Cause::Landing);
+    for (what, named, code, words) in cases {
+        let error = undo(&repo, &tape, "undoes", named, false).unwrap_err();
+        assert_eq!(
+            (error.code.as_str(), error.message.as_str()),
+            (code, words),
+            "{what}"
+        );
+    }
+    let (empty, blank) = (TestRepository::with_files(&[]), TestTape::default());
+    let error = undo(&empty, &blank, "undoes", None, false).unwrap_err();
+    assert_eq!(error.code, "nothing-to-undo");
+}
+
+#[test]
+fn an_undo_without_a_place_says_what_became_of_the_landing() {
+    type Step = fn(&TestRepository);
+    let cases: [(&str, Step, &str); 3] = [
+        (
+            "edited since",
+            |repo| repo.commit_files(&[("a.txt", "three\n")]),
+            "the files have changed since run lands",
+        ),
+        (
+            "back already",
+            |repo| repo.commit_files(&[("a.txt", "one\n")]),
+            "run lands is taken back already",
+        ),
+        (
+            "gone from the history",
+            |repo| {
+                repo.commit_files(&[("a.txt", "one\n")]);
+                repo.forget_landings();
+            },
+            "is on no branch any more",
+        ),
+    ];
+    for (what, happens, words) in cases {
+        let (repo, tape) = landed_once();
+        happens(&repo);
+        let outcome = undo(&repo, &tape, "undoes", None, false).unwrap();
+        assert_eq!(outcome.cause, Cause::Landing, "{what}");
+        let hint = outcome.hint.unwrap_or_default();
+        assert!(hint.contains(words), "{what}: {hint}");
+    }
+}
