@@ -1,4 +1,4 @@
-//! Changing names so that nothing is replaced.
+//! Renames that replace nothing.
 //!
 //! Owns: exchanging two names in one step, and giving a file a name that nothing has. Never: removes or replaces
 //! anything, or does in several steps what the system cannot do in one: a caller whose file system has no such call
@@ -16,10 +16,10 @@ use std::path::Path;
 /// Exchanges what two names lead to, in one step. Both must exist; neither is followed if it is a link.
 ///
 /// # Errors
-/// If a name does not exist or may not be changed; [`io::ErrorKind::Unsupported`] if the system or the file system
+/// When a name does not exist or may not be changed; [`io::ErrorKind::Unsupported`] if the system or the file system
 /// cannot exchange names. Then nothing has changed.
 pub fn exchange_names(one: &Path, other: &Path) -> io::Result<()> {
-    rename(one, other, Way::Exchange)
+    rename_with(one, other, RenameMode::Exchange)
 }
 
 /// Renames a file, unless the new name is taken.
@@ -28,29 +28,31 @@ pub fn exchange_names(one: &Path, other: &Path) -> io::Result<()> {
 /// [`io::ErrorKind::AlreadyExists`] if the new name is taken, and [`io::ErrorKind::Unsupported`] if the system or the
 /// file system cannot do it in one step. Then nothing has changed.
 pub fn rename_to_free_name(from: &Path, to: &Path) -> io::Result<()> {
-    rename(from, to, Way::ToFreeName)
+    rename_with(from, to, RenameMode::ToFreeName)
 }
 
-/// How a name is changed.
+/// Effect of a rename on the new name.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum RenameMode {
+    /// Both names stay and lead to each other's file.
     Exchange,
+    /// The new name must not exist.
     ToFreeName,
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn rename(from: &Path, to: &Path, way: Way) -> io::Result<()> {
+fn rename_with(from: &Path, to: &Path, mode: RenameMode) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
 
-    let flags = match way {
-        Way::Exchange => RenameFlags::EXCHANGE,
-        Way::ToFreeName => RenameFlags::NOREPLACE,
+    let flags = match mode {
+        RenameMode::Exchange => RenameFlags::EXCHANGE,
+        RenameMode::ToFreeName => RenameFlags::NOREPLACE,
     };
-    // Two of these are one number on Linux and two on macOS.
-    let missing = [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP];
+    // Answers of file systems that cannot do it. ENOTSUP and EOPNOTSUPP are one number on Linux and two on macOS.
+    let unsupported = [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP];
     renameat_with(CWD, from, CWD, to, flags).map_err(|error| {
-        if missing.contains(&error) {
+        if unsupported.contains(&error) {
             io::ErrorKind::Unsupported.into()
         } else {
             error.into()
@@ -59,8 +61,8 @@ fn rename(from: &Path, to: &Path, way: Way) -> io::Result<()> {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn rename(_from: &Path, _to: &Path, way: Way) -> io::Result<()> {
-    match way {
-        Way::Exchange | Way::ToFreeName => Err(io::ErrorKind::Unsupported.into()),
+fn rename_with(_from: &Path, _to: &Path, mode: RenameMode) -> io::Result<()> {
+    match mode {
+        RenameMode::Exchange | RenameMode::ToFreeName => Err(io::ErrorKind::Unsupported.into()),
     }
 }

@@ -1,36 +1,37 @@
-//! Reading files that somebody else may have replaced by something that is no file.
+//! Reads regular files that another program may have replaced by something else.
 //!
-//! Owns: opening a regular file without waiting and without following a link at its place, and reading it up to a
-//! limit. Never: reads a FIFO, a device or a folder.
+//! Owns: opening a regular file without waiting, refusing a link in its place where the caller wants that, and reading
+//! it up to a limit. Never: reads a FIFO, a device or a folder.
 //!
-//! Opening a FIFO waits until somebody opens its other end (fifo(7)), and a device may never end. A look with
-//! `lstat(2)` before `open(2)` leaves a gap, so the order is reversed: the file is opened with `O_NONBLOCK`, which for
-//! a FIFO returns at once and has no meaning for a regular file, and the descriptor is looked at.
+//! Opening a FIFO waits until a program opens its other end (fifo(7)), and reading a device may never end. A look with
+//! `lstat(2)` before `open(2)` leaves a gap in which the file can be replaced, so the order is reversed: the file is
+//! opened with `O_NONBLOCK`, which for a FIFO returns at once and has no meaning for a regular file, and then the
+//! descriptor is looked at.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Whether a link at the last part of a path is followed.
+/// Treatment of a symbolic link at the last part of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// It is: a user's own file, which may lie elsewhere.
+    /// Follows the link: for a user's own file, which may lie elsewhere.
     Followed,
-    /// It is refused, as git does with the files of a work tree that configure it.
+    /// Refuses the link, as git does with files of a working tree that configure it, such as `.gitattributes`.
     Refused,
 }
 
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// If it cannot be opened; [`io::ErrorKind::InvalidInput`] if it is a FIFO, a device, a socket, a folder or a refused
+/// When it cannot be opened; [`io::ErrorKind::InvalidInput`] if it is a FIFO, a device, a socket, a folder or a refused
 /// link.
 pub fn open_plain_file(path: &Path, links: Links) -> io::Result<File> {
     let is_link = || links == Links::Refused && path.symlink_metadata().is_ok_and(|found| found.is_symlink());
-    let file = open(path, links).map_err(|error| match error.kind() {
-        // `ELOOP`, which also stands for a circle of links.
+    let file = open_without_waiting(path, links).map_err(|error| match error.kind() {
+        // The system answers ELOOP to a refused link and to a circle of links alike, so the path is looked at again.
         _ if is_link() => not_plain("it is a symbolic link"),
-        // `ENXIO`: a socket, or a device without a driver (open(2)).
+        // 6 is ENXIO: a socket, or a device without a driver (open(2)).
         _ if cfg!(unix) && error.raw_os_error() == Some(6) => not_plain("it is not a regular file"),
         _ => error,
     })?;
@@ -43,25 +44,26 @@ pub fn open_plain_file(path: &Path, links: Links) -> io::Result<File> {
 /// Reads a regular file that holds at most `limit` bytes.
 ///
 /// # Errors
-/// As [`open_plain_file`]; [`io::ErrorKind::FileTooLarge`] if it holds more.
+/// Those of [`open_plain_file`]; [`io::ErrorKind::FileTooLarge`] if it holds more.
 pub fn read_plain_file(path: &Path, links: Links, limit: u64) -> io::Result<Vec<u8>> {
     let file = open_plain_file(path, links)?;
     let mut bytes = Vec::new();
-    // It may grow while it is read.
+    // The length that the system reports does not bound this: the file may grow while it is read. One byte above the
+    // limit shows that there is more.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > limit) {
-        let told = format!("it is larger than {limit} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, told));
+        let message = format!("it is larger than {limit} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(bytes)
 }
 
-fn not_plain(told: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, told)
+fn not_plain(message: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn open(path: &Path, links: Links) -> io::Result<File> {
+fn open_without_waiting(path: &Path, links: Links) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags};
 
     let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -71,9 +73,10 @@ fn open(path: &Path, links: Links) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
-/// Systems whose flags are not known here: a look before is all there is.
+/// Opens a file on a system whose flags are not known here. It looks before it opens, so a file that is replaced between
+/// the two is not noticed.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn open(path: &Path, links: Links) -> io::Result<File> {
+fn open_without_waiting(path: &Path, links: Links) -> io::Result<File> {
     let found = match links {
         Links::Followed => path.metadata(),
         Links::Refused => path.symlink_metadata(),

@@ -1,7 +1,7 @@
-//! One wait for a whole file system.
+//! One `syncfs(2)` in place of an fsync for each file.
 //!
-//! Owns: whether that may stand for a sync of each file, and is cheaper; asking for it. Never: relies on it where a
-//! failure to write could go untold.
+//! Owns: the decision whether that is safe and cheaper, and the call. Never: relies on it where a failed write could go
+//! unreported. The steps and their reasons are in the crate's documentation.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -12,25 +12,25 @@ use rustix::fs::{StatVfsMountFlags, fstatfs, fstatvfs, syncfs};
 use rustix::io::Errno;
 use rustix::system::uname;
 
-use crate::{Missing, SyncError, absent, open, range};
+use crate::{Missing, SyncError, check_missing, open_existing, writeback};
 
-/// Kinds of file systems where it was measured, by their magic number (statfs(2)): ext2 to ext4, XFS, btrfs. For 200
-/// new files it took a fifth, a fifth and a tenth of the time; for 5, two thirds, a fifth and a fifth. With the writing
-/// of each file begun before, as [`begin_to_write`] does, it takes the same.
+/// File systems on which `syncfs` was measured, by their magic numbers (statfs(2)): ext2 to ext4, XFS, btrfs. For 200
+/// new files it took a fifth, a fifth and a tenth of the time of an fsync for each; for 5 files two thirds, a fifth and a
+/// fifth. Calling [`begin_to_write`] first does not change that.
 const TRIED: [u64; 3] = [0xEF53, 0x5846_5342, 0x9123_683E];
 
-/// The first kernel whose `syncfs` tells of all that failed: of writes since 5.8 (syncfs(2)), of what the file system
-/// itself says since its change 5679897eb104.
+/// First kernel whose `syncfs` reports every failure: failed writes since 5.8 (syncfs(2)), and failures of the file
+/// system itself since kernel commit 5679897eb104.
 const TELLS_OF_FAILURES: (u32, u32) = (5, 17);
 
-/// Files for which it is worth it: one or two are quicker by themselves.
+/// Minimum number of files for which `syncfs` is used. One or two are quicker with an fsync each.
 const WORTH: usize = 3;
 
-/// What others may have waiting for the disk, for each file that need not be synced by itself: a wait for the whole
-/// file system is a wait for theirs too. A disk writes as much in the time of one sync.
+/// Bytes of other programs that may wait for the disk, for each file that then needs no fsync of its own. `syncfs` waits
+/// for those bytes too, and a disk writes about this many in the time of one fsync.
 const OTHERS_PER_FILE: u64 = 1 << 20;
 
-/// A file system that can be synced at once.
+/// File system that can be synced in one call.
 #[derive(Debug)]
 pub(crate) struct Whole {
     folder: PathBuf,
@@ -39,12 +39,14 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
+    /// Opens the file system of a folder. `None` if it cannot be opened, or `syncfs` is not known to be reliable and
+    /// cheap on this kernel and kind of file system.
     pub fn of(folder: &Path) -> Option<Self> {
         if release_of(&uname().release().to_string_lossy())? < TELLS_OF_FAILURES {
             return None;
         }
         let open = File::open(folder).ok()?;
-        // The field has another type on every architecture; the numbers fit all of them.
+        // The type of this field differs between architectures; the magic numbers fit all of them.
         let kind = u64::try_from(fstatfs(&open).ok()?.f_type).ok()?;
         let device = open.metadata().ok()?.dev();
         TRIED.contains(&(kind & 0xFFFF_FFFF)).then(|| Self {
@@ -54,15 +56,19 @@ impl Whole {
         })
     }
 
-    /// Makes those durable that lie in this file system, if it is worth it; gives the others. A failure is final: what
-    /// was told once is not told to whoever asks again.
+    /// Makes the paths in this file system durable, if one call for all is cheaper, and returns the others.
+    ///
+    /// # Errors
+    /// When a write failed. The failure is final: the kernel reports it once, so a second call would succeed though data
+    /// is lost.
     pub fn sync<'p>(&self, paths: &'p [PathBuf], missing: Missing) -> Result<Vec<&'p PathBuf>, SyncError> {
         self.sync_beside(paths, missing, || {
-            waiting(&String::from_utf8_lossy(&meminfo().ok()?))
+            waiting(&String::from_utf8_lossy(&read_meminfo().ok()?))
         })
     }
 
-    /// The same, with as many bytes of others as `waiting` says.
+    /// Does the work of [`Self::sync`], given the number of bytes that wait for any disk. `waiting` returns `None` if
+    /// that number is unknown.
     fn sync_beside<'p>(
         &self,
         paths: &'p [PathBuf],
@@ -76,10 +82,11 @@ impl Whole {
             match fs::metadata(path) {
                 Ok(found) if found.dev() == self.device => {
                     within.push(path);
+                    // A folder has no cached content that a writeback could be started for.
                     files.extend(found.is_file().then_some(path));
                 }
                 Ok(_) => others.push(path),
-                Err(source) => absent(path, source, missing)?,
+                Err(source) => check_missing(path, source, missing)?,
             }
         }
         let done =
@@ -90,7 +97,8 @@ impl Whole {
         Ok(others)
     }
 
-    /// False where the system does not let us, or nothing is written there any more.
+    /// Waits until everything written in this file system is on the disk. Returns false if the system does not permit the
+    /// call, or the file system has become read-only.
     fn wait_for_all(&self) -> Result<bool, SyncError> {
         let failed = |error: Errno| SyncError {
             path: self.folder.clone(),
@@ -101,20 +109,24 @@ impl Whole {
             Err(Errno::ACCESS | Errno::NOSYS | Errno::PERM) => return Ok(false),
             Err(error) => return Err(failed(error)),
         }
-        // One that turned read-only after a fault of its own has nothing to wait for, and says that all is well.
+        // A file system that turned read-only after an error of its own has nothing left to write, and so reports
+        // success. Files that it could not write must then be synced one by one, which fails.
         let found = fstatvfs(&self.open).map_err(failed)?;
         Ok(!found.f_flag.contains(StatVfsMountFlags::RDONLY))
     }
 }
 
-/// Begins to write each file. What cannot be given a place on the disk is told here alone: ext4 gives it one when it is
-/// written, and forgets a failure before anybody waits. False where the system does not let us.
+/// Starts to write each file to the disk. Returns false if the system does not permit the call.
+///
+/// # Errors
+/// When no disk blocks can be allocated for a file. Only this call reports it: ext4 allocates blocks when it writes a file
+/// back, and by the time of a `syncfs` it has forgotten the failure.
 fn begin_to_write(files: &[&PathBuf], missing: Missing) -> Result<bool, SyncError> {
     for path in files {
-        let Some(file) = open(path, missing)? else {
+        let Some(file) = open_existing(path, missing)? else {
             continue;
         };
-        match range::begin_to_write(&file) {
+        match writeback::begin_to_write(&file) {
             Ok(()) => {}
             Err(error) if error.raw_os_error().is_some_and(is_refused) => return Ok(false),
             Err(source) => {
@@ -128,13 +140,15 @@ fn begin_to_write(files: &[&PathBuf], missing: Missing) -> Result<bool, SyncErro
     Ok(true)
 }
 
+/// Returns true for errors of a system that lacks the call or forbids it, as a seccomp filter may.
 fn is_refused(error: i32) -> bool {
     [Errno::ACCESS, Errno::INVAL, Errno::NOSYS, Errno::PERM]
         .iter()
         .any(|refused| refused.raw_os_error() == error)
 }
 
-/// Is one wait for everything cheaper than one for each of so many files, with so many bytes waiting for the disk?
+/// Returns whether one wait for everything is cheaper than an fsync for each of `files` files, when `waiting` bytes of
+/// all programs wait for the disk. An unknown number counts as too many.
 fn is_worth_it(files: usize, waiting: impl FnOnce() -> Option<u64>) -> bool {
     let most = u64::try_from(files)
         .unwrap_or(u64::MAX)
@@ -142,14 +156,16 @@ fn is_worth_it(files: usize, waiting: impl FnOnce() -> Option<u64>) -> bool {
     files >= WORTH && waiting().is_some_and(|bytes| bytes <= most)
 }
 
-/// The beginning of the file, in few reads: its length is not told, and who begins with little comes back many times.
-fn meminfo() -> io::Result<Vec<u8>> {
+/// Reads the first 8 KiB of `/proc/meminfo`, enough for the two lines that are needed.
+fn read_meminfo() -> io::Result<Vec<u8>> {
+    // The kernel reports a length of 0 for this file, so `fs::read` would start with a small buffer and read many times.
     let mut bytes = Vec::with_capacity(8192);
     File::open("/proc/meminfo")?.take(8192).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The bytes that wait for any disk, from `/proc/meminfo` (proc_meminfo(5)).
+/// Returns the bytes that wait for any disk, from the text of `/proc/meminfo` (proc_meminfo(5)). `None` if the text does
+/// not say.
 fn waiting(meminfo: &str) -> Option<u64> {
     let of = |name: &str| -> Option<u64> {
         let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
@@ -158,7 +174,7 @@ fn waiting(meminfo: &str) -> Option<u64> {
     of("Dirty:")?.checked_add(of("Writeback:")?)?.checked_mul(1024)
 }
 
-/// The first two numbers of a kernel's release.
+/// Returns the first two numbers of a kernel release such as `6.18.44-fc`. `None` if it has fewer.
 fn release_of(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
