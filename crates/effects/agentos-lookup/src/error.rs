@@ -1,15 +1,15 @@
-//! Why a program was not found.
+//! Failures of a search for a program.
 //!
 //! Owns: the errors; each begins with the name, so that a caller can put the kind of program before it. Never: a hint,
 //! since only the caller knows where the name came from.
 
 use std::path::PathBuf;
 
-/// Why a program was not found.
+/// Reason why a program was not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LookupError {
     /// No folder that was searched has an executable file of this name, or no file is at the path that was named.
-    #[error("`{0}` is not there")]
+    #[error("`{0}` was not found")]
     Missing(String),
     /// The path depends on the current folder.
     #[error("`{0}` is a relative path")]

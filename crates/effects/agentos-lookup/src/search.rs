@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::LookupError;
 use crate::repository::RepositoryFolders;
 
-/// Places in which programs are looked up.
+/// Folders in which programs are looked up, and the repository whose programs are excluded.
 #[derive(Debug, Clone, Default)]
 pub struct ProgramSearch {
     folders: Vec<PathBuf>,
@@ -76,6 +76,7 @@ impl ProgramSearch {
             if !is_executable(&place) {
                 continue;
             }
+            // Asked only for a program that was found: resolving links of every folder of `PATH` would cost more.
             if !place
                 .parent()
                 .is_some_and(|folder| self.repository.contains(folder))
@@ -105,7 +106,7 @@ pub fn absolute_path(named: &str, home: Option<&Path>) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// Returns true for a file that somebody may execute; where there is no such permission, for every file.
+/// Returns true for a file with permission to execute for anybody; on a system without that permission, for every file.
 #[must_use]
 pub fn is_executable(place: &Path) -> bool {
     #[cfg(unix)]

@@ -1,33 +1,33 @@
-//! Why a text cannot be paged.
+//! Failures to show a text in a pager.
 //!
-//! Owns: the errors and the one hint. Never: holds a word of the text.
+//! Owns: the errors and their one hint. Never: contains any part of the text.
 
 use std::io;
 use std::path::PathBuf;
 
 use agentos_lookup::LookupError;
 
-/// A text cannot be paged.
+/// Failure to show a text in a pager.
 #[derive(Debug, thiserror::Error)]
 pub enum PagerError {
-    /// The program was not found.
+    /// The pager program was not found.
     #[error("the pager {0}")]
     Program(#[source] LookupError),
-    /// The command line cannot be read.
-    #[error("the quotes in `{0}` do not close")]
+    /// The user's command line has an opening quote without a closing one.
+    #[error("the pager's command line `{0}` has a quote that is not closed")]
     Quotes(String),
-    /// It could not be started or heard.
+    /// The pager could not be started, written to or waited for.
     #[error("cannot run the pager `{}`: {source}", program.display())]
     Start {
-        /// Which.
+        /// Path of the pager.
         program: PathBuf,
-        /// Why not.
+        /// Error that the system reported.
         source: io::Error,
     },
 }
 
 impl PagerError {
-    /// What to do next.
+    /// Returns what the user can do next.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
 //! Shows a long text in the pager that the user chose.
 //!
-//! Owns: which program that is, and starting it. Never: takes a program out of a repository's configuration, looks one
-//! up by another rule than `agentos-lookup`'s, runs a shell, or shows a byte that the caller has not made inert. Start at
-//! [`Pager::chosen`].
+//! Owns: the choice of the program, and starting it. Never: takes a program from a repository's configuration, looks one
+//! up by another rule than that of `agentos-lookup`, or runs a shell. The caller must have removed control characters
+//! from the text. Start at [`Pager::chosen`].
 
 mod error;
 mod words;
@@ -15,61 +15,65 @@ use agentos_lookup::ProgramSearch;
 
 pub use error::PagerError;
 
-/// Used where the user has chosen nothing: it goes away by itself where the text fits, shows colours, and leaves the text
-/// on the screen.
-const USUAL: &str = "less";
-/// The same as flags in a variable, so that they reach a `less` that the user named without any, as git does it.
-const USUAL_FLAGS: &str = "FRX";
-/// Named as the pager, it switches paging off.
-const NONE: &str = "cat";
+/// Pager that is started if the user has chosen none.
+const DEFAULT_PAGER: &str = "less";
+/// Value of `LESS` if the user has set none: `F` ends `less` if the text fits on one screen, `R` shows colours, `X` leaves
+/// the text on the screen. git sets the same variable to the same value.
+const LESS_FLAGS: &str = "FRX";
+/// Name that switches paging off if it is chosen as the pager.
+const NO_PAGER: &str = "cat";
 
-/// What the user's environment says of pagers.
+/// Parts of the user's environment that select the pager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Surroundings<'a> {
-    /// `AGENTOS_PAGER`; an empty value is one.
+    /// Value of `AGENTOS_PAGER`; an empty value switches paging off. `None` if it is not set.
     pub own: Option<&'a str>,
-    /// `PAGER`; an empty value is one.
+    /// Value of `PAGER`; an empty value switches paging off. `None` if it is not set.
     pub usual: Option<&'a str>,
-    /// `LESS`.
+    /// Value of `LESS`. `None` if it is not set.
     pub less: Option<&'a str>,
-    /// `PATH`.
+    /// Value of `PATH`.
     pub path: &'a str,
-    /// The user's home folder, for `~/`.
+    /// The user's home folder, for `~/`. `None` if it is not known.
     pub home: Option<&'a Path>,
-    /// Folder of the repository's working tree, whose programs are not started. A folder outside of every repository, and
-    /// `None`, keep nothing from being started.
+    /// Folder of the repository's working tree, whose programs are not started. `None` if there is no repository; then,
+    /// and for a folder outside every repository, no program is excluded.
     pub repository: Option<&'a Path>,
 }
 
-/// A program that shows text a screen at a time.
+/// Program that shows text one screen at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pager {
     program: PathBuf,
     args: Vec<String>,
-    /// What `LESS` is set to, where the user has not.
+    /// Value to set `LESS` to. `None` if the user has set it.
     less: Option<&'static str>,
 }
 
 impl Pager {
-    /// The pager that the user chose, else `less`; none where paging is switched off or no pager is installed.
+    /// Finds the pager that the user chose, else `less`. `None` if paging is switched off, or nothing is chosen and `less`
+    /// is not installed.
     ///
     /// # Errors
-    /// When the one that was chosen is not there.
+    /// When the chosen pager does not exist, or its command line cannot be parsed.
     pub fn chosen(around: &Surroundings<'_>) -> Result<Option<Self>, PagerError> {
         let search = ProgramSearch::in_variable(around.path)
             .with_home(around.home)
             .outside_repository(around.repository);
-        let less = around.less.is_none().then_some(USUAL_FLAGS);
+        // Flags in the variable also reach a `less` that the user named without flags.
+        let less = around.less.is_none().then_some(LESS_FLAGS);
         let Some(line) = around.own.or(around.usual) else {
-            let found = search.find_program(USUAL).ok();
+            // Nobody chose `less`, so a system without it is no error: the text is printed as it is.
+            let found = search.find_program(DEFAULT_PAGER).ok();
             return Ok(found.map(|program| Self {
                 program,
                 args: Vec::new(),
                 less,
             }));
         };
-        let words = words::split(line).ok_or_else(|| PagerError::Quotes(line.to_owned()))?;
-        let Some((name, args)) = words.split_first().filter(|(name, _)| *name != NONE) else {
+        // No shell splits the line: a shell would also expand variables and run further commands in it.
+        let words = words::split_words(line).ok_or_else(|| PagerError::Quotes(line.to_owned()))?;
+        let Some((name, args)) = words.split_first().filter(|(name, _)| *name != NO_PAGER) else {
             return Ok(None);
         };
         Ok(Some(Self {
@@ -79,10 +83,10 @@ impl Pager {
         }))
     }
 
-    /// Shows the text and waits until the user has seen enough of it.
+    /// Shows the text and waits until the user leaves the pager.
     ///
     /// # Errors
-    /// When the program cannot be started or waited for. Leaving it before the end of the text is none.
+    /// When the program cannot be started, written to or waited for. Leaving it before the end of the text is no error.
     pub fn show(&self, text: &[u8]) -> Result<(), PagerError> {
         let failed = |source: io::Error| PagerError::Start {
             program: self.program.clone(),
@@ -98,8 +102,10 @@ impl Pager {
             Some(mut pipe) => pipe.write_all(text),
             None => Ok(()),
         };
+        // Wait even if writing failed: the pager still owns the terminal.
         child.wait().map_err(failed)?;
         match written {
+            // The user left before the end of the text.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(error)),
             Ok(()) | Err(_) => Ok(()),
         }
@@ -110,7 +116,7 @@ impl Pager {
 mod tests {
     use super::*;
 
-    fn told(own: Option<&str>, usual: Option<&str>, path: &str) -> String {
+    fn choose_pager(own: Option<&str>, usual: Option<&str>, path: &str) -> String {
         let around = Surroundings {
             own,
             usual,
@@ -143,14 +149,23 @@ mod tests {
                 None,
                 Some("no-such-pager"),
                 "/bin",
-                "the pager `no-such-pager` is not there",
+                "the pager `no-such-pager` was not found",
             ),
-            (None, Some("sh"), "bin:.", "the pager `sh` is not there"),
+            (None, Some("sh"), "bin:.", "the pager `sh` was not found"),
             (None, Some("./sh"), "/bin", "the pager `./sh` is a relative path"),
-            (None, Some("sh 'a"), "/bin", "the quotes in `sh 'a` do not close"),
+            (
+                None,
+                Some("sh 'a"),
+                "/bin",
+                "the pager's command line `sh 'a` has a quote that is not closed",
+            ),
         ];
         for (own, usual, path, expected) in cases {
-            assert_eq!(told(own, usual, path), expected, "{own:?} {usual:?} {path}");
+            assert_eq!(
+                choose_pager(own, usual, path),
+                expected,
+                "{own:?} {usual:?} {path}"
+            );
         }
     }
 
@@ -166,7 +181,7 @@ mod tests {
         };
         if cfg!(unix) {
             let flags = |less| Pager::chosen(&around(less)).unwrap().unwrap().less;
-            assert_eq!(flags(None), Some(USUAL_FLAGS));
+            assert_eq!(flags(None), Some(LESS_FLAGS));
             assert_eq!(flags(Some("-S")), None);
         }
     }

@@ -1,9 +1,10 @@
-//! A command line as words.
+//! Splits a command line into words.
 //!
-//! Owns: blanks and quotes. Never: knows variables, escapes or anything else of a shell; nothing here is run by one.
+//! Owns: blanks and quotes. Never: expands variables or escapes, or does anything else that a shell does; the line is
+//! never passed to a shell.
 
-/// The words of a command line; none when a quote does not close.
-pub(crate) fn split(line: &str) -> Option<Vec<String>> {
+/// Splits a command line into words. `None` if a quote is not closed.
+pub(crate) fn split_words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -13,6 +14,7 @@ pub(crate) fn split(line: &str) -> Option<Vec<String>> {
             (Some(_), c) => word.get_or_insert_default().push(c),
             (None, '"' | '\'') => {
                 quote = Some(c);
+                // `''` is a word, though an empty one.
                 word.get_or_insert_default();
             }
             (None, c) if c.is_whitespace() => words.extend(word.take()),
@@ -37,7 +39,7 @@ mod tests {
             ("less;rm $HOME", Some(&["less;rm", "$HOME"])),
         ];
         for (line, words) in cases {
-            let found = split(line);
+            let found = split_words(line);
             let found = found
                 .as_ref()
                 .map(|words| words.iter().map(String::as_str).collect::<Vec<_>>());

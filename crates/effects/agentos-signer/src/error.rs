@@ -1,81 +1,81 @@
-//! Why there is no signature.
+//! Failures to sign.
 //!
-//! Owns: the errors and their hints. Never: shows more of a program's words than a line.
+//! Owns: the errors and their hints. Never: shows more of a program's output than one line.
 
 use std::io;
 use std::path::PathBuf;
 
 use agentos_lookup::LookupError;
 
-/// There is no signature.
+/// Failure to make a signature.
 #[derive(Debug, thiserror::Error)]
 pub enum SignError {
-    /// An SSH signature needs a key by name.
+    /// The configuration names no key, which an SSH signature needs.
     #[error("no SSH key is named to sign with")]
     NoKey,
-    /// A key file that would be looked up in the repository.
+    /// The key file is named by a relative path, which would be looked up in the repository.
     #[error("the signing key `{0}` is a relative path")]
     RelativeKey(String),
-    /// The program was not found.
+    /// The signing program was not found.
     #[error("the signing program {0}")]
     Program(#[source] LookupError),
     /// The key could not be put into a file for the program.
     #[error("cannot write the public key to `{}`: {source}", path.display())]
     KeyFile {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Error that the system reported.
         source: io::Error,
     },
-    /// It could not be started or heard.
+    /// The program could not be started or waited for.
     #[error("cannot run the signing program `{}`: {source}", program.display())]
     Start {
-        /// Which.
+        /// Path of the program.
         program: PathBuf,
-        /// Why not.
+        /// Error that the system reported.
         source: io::Error,
     },
-    /// It ended with a failure.
+    /// The program ended with a failure.
     #[error("`{}` did not sign: {said}", program.display())]
     Refused {
-        /// Which.
+        /// Path of the program.
         program: PathBuf,
-        /// What it said, on one line.
+        /// Message of the program, on one line.
         said: String,
     },
-    /// It did not end in time.
+    /// The program did not end in time.
     #[error("`{}` did not end within {seconds} seconds", program.display())]
     TooSlow {
-        /// Which.
+        /// Path of the program.
         program: PathBuf,
-        /// The limit.
+        /// Time limit.
         seconds: u64,
     },
-    /// The user stopped it.
+    /// The user stopped the program, or the run that needed it.
     #[error("`{}` was stopped by the user", program.display())]
     Stopped {
-        /// Which.
+        /// Path of the program.
         program: PathBuf,
     },
-    /// It ended well, and what it gave is no signature.
-    #[error("`{}` gave no signature", program.display())]
+    /// The program ended with success, but its output is no signature.
+    #[error("`{}` ended without an error, but its output is not a signature", program.display())]
     NoSignature {
-        /// Which.
+        /// Path of the program.
         program: PathBuf,
     },
 }
 
 impl SignError {
-    /// What to do next.
+    /// Returns what the user can do next.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NoKey => {
-                "set `user.signingkey` to the path of the key; `gpg.ssh.defaultKeyCommand` is not run"
+                "set `user.signingkey` to the path of the key; `gpg.ssh.defaultKeyCommand` is not supported"
             }
-            Self::RelativeKey(_) => "name it by its full path, or as `~/…`",
+            Self::RelativeKey(_) => "set `user.signingkey` to the full path of the key, or to `~/…`",
             Self::Program(_) => {
-                "name it by its full path in `gpg.program`, `gpg.ssh.program` or `gpg.x509.program`"
+                "set `gpg.program`, `gpg.ssh.program` or `gpg.x509.program` to the full path of the program"
             }
             Self::KeyFile { .. } => "make the repository's `agentos` folder writable",
             Self::Start { .. }

@@ -1,6 +1,6 @@
-//! One signature over a commit, as `git commit -S` would make it.
+//! Makes one signature over a commit, as `git commit -S` would.
 //!
-//! Owns: the arguments of each program (git's `gpg-interface.c` is where they come from), and what counts as a
+//! Owns: the arguments of each program, which are those in git's `gpg-interface.c`, and the check that its output is a
 //! signature. Never: passes on an environment variable that is not on the list.
 
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use std::time::Duration;
 use agentos_lookup::{ProgramSearch, absolute_path};
 
 use crate::SignError;
-use crate::process::{self, End};
+use crate::process::{self, EndReason};
 
-/// What a signing program needs: where the user's keys, agents and terminal are, and in which language to ask.
-const PASSED_ON: &[&str] = &[
+/// Environment variables that a signing program needs to find the user's keys, agents, terminal and language.
+const PASSED_VARIABLES: &[&str] = &[
     "APPDATA",
     "DBUS_SESSION_BUS_ADDRESS",
     "DISPLAY",
@@ -42,64 +42,67 @@ const PASSED_ON: &[&str] = &[
     "XDG_RUNTIME_DIR",
 ];
 
-/// Time enough to find a token, touch it, or type a passphrase.
-const LIMIT: Duration = Duration::from_secs(120);
-/// Of what a program says, as much as fits on a line or two.
-const MOST_SAID: usize = 300;
+/// Default time limit: enough to find a hardware token, touch it, or type a passphrase.
+const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
+/// Maximum characters of a program's message in an error: a line or two.
+const MAX_MESSAGE: usize = 300;
 
-/// The kind of signature.
+/// Kind of signature (`gpg.format`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// By `gpg`.
+    /// OpenPGP, made by `gpg`.
     Openpgp,
-    /// By `ssh-keygen`.
+    /// SSH, made by `ssh-keygen`.
     Ssh,
-    /// By `gpgsm`.
+    /// X.509, made by `gpgsm`.
     X509,
 }
 
-/// What the user's configuration asks for.
+/// Signature that the user's configuration requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The kind of signature.
+    /// Kind of signature.
     pub format: Format,
-    /// The program; the usual one for the format if none is named.
+    /// Name or path of the program. `None` if the configuration names none; then it is `gpg`, `ssh-keygen` or `gpgsm`.
     pub program: Option<String>,
-    /// `user.signingkey`: an id for `gpg` and `gpgsm`; a path, or the public key itself, for `ssh-keygen`.
+    /// Value of `user.signingkey`: an id for `gpg` and `gpgsm`; a path, or the public key itself, for `ssh-keygen`. `None`
+    /// if it is not set.
     pub key: Option<String>,
     /// Name and e-mail address of the committer, by which `gpg` finds a key if none is named.
     pub committer: String,
 }
 
-/// Where the program is started.
+/// Environment in which the program is found and started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Surroundings {
     /// The caller's environment; only the part that signing needs is passed on.
     pub vars: BTreeMap<String, String>,
-    /// The user's home folder, for `~/`.
+    /// The user's home folder, for `~/`. `None` if it is not known.
     pub home: Option<PathBuf>,
-    /// Folder of the repository's working tree, whose programs are not started. A folder outside of every repository, and
-    /// `None`, keep nothing from being started.
+    /// Folder of the repository's working tree, whose programs are not started. `None` if there is no repository; then,
+    /// and for a folder outside every repository, no program is excluded.
     pub repository: Option<PathBuf>,
-    /// A file that may be made for a public key that is not in one, and is removed again.
+    /// Path at which a file may be created for a public key that the configuration contains itself. It is removed after
+    /// signing.
     pub key_file: PathBuf,
 }
 
-/// A program that was found, and how to call it.
+/// Signing program that was found, with its arguments and environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signer {
     format: Format,
     program: PathBuf,
-    key: Key,
+    key: KeySource,
     vars: BTreeMap<String, String>,
     limit: Duration,
 }
 
+/// Source of the key that is passed to the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Key {
-    /// As the program understands it.
+enum KeySource {
+    /// Name, id or path that the program understands.
     Named(String),
-    /// The public key itself, which must be put into a file.
+    /// The public key itself, which `ssh-keygen` reads only from a file.
     Literal { key: String, file: PathBuf },
 }
 
@@ -107,7 +110,7 @@ impl Signer {
     /// Finds the program and the key's name. Nothing is started.
     ///
     /// # Errors
-    /// When the program is nowhere, or no key is named where one must be.
+    /// When the program is not found, an SSH key is not named, or it is named by a relative path.
     pub fn new(request: &Request, surroundings: &Surroundings) -> Result<Self, SignError> {
         let named = request.program.as_deref().unwrap_or(match request.format {
             Format::Openpgp => "gpg",
@@ -122,57 +125,61 @@ impl Signer {
         let search = ProgramSearch::in_variable(path)
             .with_home(surroundings.home.as_deref())
             .outside_repository(surroundings.repository.as_deref());
-        let passed_on = |name: &&String| PASSED_ON.contains(&name.as_str());
+        // A list of what is passed, not of what is withheld: the environment may hold API keys under any name.
+        let passed_on = |name: &&String| PASSED_VARIABLES.contains(&name.as_str());
         let vars = surroundings.vars.iter().filter(|(name, _)| passed_on(name));
         Ok(Self {
             format: request.format,
             program: search.find_program(named).map_err(SignError::Program)?,
-            key: key(request, surroundings)?,
+            key: find_key(request, surroundings)?,
             vars: vars.map(|(name, value)| (name.clone(), value.clone())).collect(),
-            limit: LIMIT,
+            limit: DEFAULT_LIMIT,
         })
     }
 
-    /// The same with another limit of time.
+    /// Replaces the time limit, which is two minutes.
     #[must_use]
     pub fn with_limit(self, limit: Duration) -> Self {
         Self { limit, ..self }
     }
 
-    /// The kind of signature it makes.
+    /// Returns the kind of signature it makes.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// An armoured signature over these bytes, without its last line end. The program is ended as soon as `stopped`
-    /// says so.
+    /// Signs these bytes and returns the armoured signature without its last line feed. The program is killed as soon as
+    /// `stopped` returns true.
     ///
     /// # Errors
-    /// When the program fails, takes too long, is stopped, or gives something else.
+    /// When the program cannot be run, fails, takes too long or is stopped, or its output is no signature.
     pub fn sign(&self, bytes: &[u8], stopped: &dyn Fn() -> bool) -> Result<String, SignError> {
+        // `_file` removes the key file when it goes out of scope, so it must live until the program has ended.
         let (key, _file) = match &self.key {
-            Key::Named(key) => (key.clone(), None),
-            Key::Literal { key, file } => (file.display().to_string(), Some(KeyFile::make(file, key)?)),
+            KeySource::Named(key) => (key.clone(), None),
+            KeySource::Literal { key, file } => {
+                (file.display().to_string(), Some(KeyFile::create(file, key)?))
+            }
         };
         let mut command = Command::new(&self.program);
         match self.format {
             Format::Openpgp | Format::X509 => command.args(["--status-fd=2", "-bsau", &key]),
             Format::Ssh => command.args(["-Y", "sign", "-n", "git", "-f", &key]),
         };
-        // Not the repository: nothing there shall be found by a relative name.
+        // Not in the repository: the program might read a file there by a relative name.
         command.env_clear().envs(&self.vars).current_dir("/");
         let program = || self.program.clone();
-        let ended = process::run(command, bytes, self.limit, stopped);
+        let ended = process::run_process(command, bytes, self.limit, stopped);
         let ended = ended.map_err(|source| SignError::Start {
             program: program(),
             source,
         })?;
         let success = match ended.end {
-            End::Well => true,
-            End::Badly => false,
-            End::Stopped => return Err(SignError::Stopped { program: program() }),
-            End::TooSlow => {
+            EndReason::Succeeded => true,
+            EndReason::Failed => false,
+            EndReason::Stopped => return Err(SignError::Stopped { program: program() }),
+            EndReason::TooSlow => {
                 let seconds = self.limit.as_secs();
                 return Err(SignError::TooSlow {
                     program: program(),
@@ -180,20 +187,21 @@ impl Signer {
                 });
             }
         };
+        // git checks the same line. `ssh-keygen` writes no such line.
         let errors = String::from_utf8_lossy(&ended.errors);
         let created = self.format == Format::Ssh || errors.contains("[GNUPG:] SIG_CREATED ");
         if !success || !created {
             return Err(SignError::Refused {
                 program: program(),
-                said: said(&errors),
+                said: printable_message(&errors),
             });
         }
-        self.armoured(ended.output)
+        self.parse_signature(ended.output)
             .ok_or_else(|| SignError::NoSignature { program: program() })
     }
 
-    /// The text of a signature, if that is what it is.
-    fn armoured(&self, output: Vec<u8>) -> Option<String> {
+    /// Returns the text of an armoured signature. `None` if the output is anything else.
+    fn parse_signature(&self, output: Vec<u8>) -> Option<String> {
         let text = String::from_utf8(output).ok()?.replace('\r', "");
         let names: &[&str] = match self.format {
             Format::Openpgp => &["PGP SIGNATURE", "PGP MESSAGE"],
@@ -205,6 +213,7 @@ impl Signer {
             text.starts_with(&format!("-----BEGIN {name}-----\n"))
                 && text.ends_with(&format!("\n-----END {name}-----"))
         });
+        // The text becomes a header of the commit, where a control character has no place.
         let plain = text
             .chars()
             .all(|c| c == '\n' || (!c.is_control() && c.is_ascii()));
@@ -212,42 +221,49 @@ impl Signer {
     }
 }
 
-fn key(request: &Request, surroundings: &Surroundings) -> Result<Key, SignError> {
+/// Selects the key to sign with.
+///
+/// # Errors
+/// When an SSH key is not named, or is named by a relative path.
+fn find_key(request: &Request, surroundings: &Surroundings) -> Result<KeySource, SignError> {
     let named = request
         .key
         .as_deref()
         .map(str::trim)
         .filter(|key| !key.is_empty());
     match (request.format, named) {
-        (Format::Openpgp | Format::X509, Some(key)) => Ok(Key::Named(key.to_owned())),
-        (Format::Openpgp | Format::X509, None) => Ok(Key::Named(request.committer.clone())),
+        (Format::Openpgp | Format::X509, Some(key)) => Ok(KeySource::Named(key.to_owned())),
+        (Format::Openpgp | Format::X509, None) => Ok(KeySource::Named(request.committer.clone())),
         (Format::Ssh, None) => Err(SignError::NoKey),
         (Format::Ssh, Some(key)) => {
+            // git accepts a public key in place of a path: after `key::`, or, as it did first, beginning with `ssh-`
+            // (git-config(1), `user.signingKey`).
             let literal = key
                 .strip_prefix("key::")
                 .or_else(|| key.starts_with("ssh-").then_some(key));
             if let Some(key) = literal {
-                return Ok(Key::Literal {
+                return Ok(KeySource::Literal {
                     key: key.to_owned(),
                     file: surroundings.key_file.clone(),
                 });
             }
             let path = absolute_path(key, surroundings.home.as_deref())
                 .ok_or_else(|| SignError::RelativeKey(key.to_owned()))?;
-            Ok(Key::Named(path.display().to_string()))
+            Ok(KeySource::Named(path.display().to_string()))
         }
     }
 }
 
-/// A public key in a file, for as long as this lives.
+/// File that holds a public key. Dropping it removes the file.
 struct KeyFile<'a> {
     path: &'a Path,
 }
 
 impl<'a> KeyFile<'a> {
-    fn make(path: &'a Path, key: &str) -> Result<Self, SignError> {
-        let made = || -> io::Result<()> {
-            // What an earlier process left there; never written through if it is a link.
+    fn create(path: &'a Path, key: &str) -> Result<Self, SignError> {
+        let create = || -> io::Result<()> {
+            // A process that was killed may have left a file there. If somebody put a link there, the link is removed,
+            // and `create_new` does not write through a new one.
             match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
@@ -255,7 +271,7 @@ impl<'a> KeyFile<'a> {
             let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
             file.write_all(format!("{key}\n").as_bytes())
         };
-        made().map_err(|source| SignError::KeyFile {
+        create().map_err(|source| SignError::KeyFile {
             path: path.to_owned(),
             source,
         })?;
@@ -265,13 +281,14 @@ impl<'a> KeyFile<'a> {
 
 impl Drop for KeyFile<'_> {
     fn drop(&mut self) {
-        // A public key that stays is no secret, and the next signature replaces it.
+        // A public key is no secret, so a file that cannot be removed may stay; the next signature replaces it.
         let _ = fs::remove_file(self.path);
     }
 }
 
-/// What a program said to people, on one line.
-fn said(errors: &str) -> String {
+/// Returns the messages of a program on one line, without control characters and without lines meant for programs.
+fn printable_message(errors: &str) -> String {
+    // gpg's status lines begin with `[GNUPG:]`; `ssh-keygen` says on every call that it reads standard input.
     let lines = errors.lines().map(str::trim).filter(|line| {
         !line.is_empty() && !line.starts_with("[GNUPG:]") && *line != "Signing data on standard input"
     });
@@ -279,10 +296,10 @@ fn said(errors: &str) -> String {
     let plain = line
         .chars()
         .filter(|c| !c.is_control())
-        .take(MOST_SAID)
+        .take(MAX_MESSAGE)
         .collect::<String>();
     if plain.is_empty() {
-        "it did not say why".to_owned()
+        "it printed no reason".to_owned()
     } else {
         plain
     }

@@ -180,7 +180,7 @@ fn a_signature_that_cannot_be_made_stops_everything_and_says_why() {
         (
             "[gpg]\n\tprogram = /nowhere/gpg\n",
             "not-signed",
-            "`/nowhere/gpg` is not there",
+            "`/nowhere/gpg` was not found",
         ),
         (
             "[gpg]\n\tprogram = ./gpg\n",

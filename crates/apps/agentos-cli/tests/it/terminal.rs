@@ -75,7 +75,7 @@ fn a_long_text_goes_through_the_pager_that_the_user_chose() {
     }
     // One that is not there is said, and the text is shown all the same.
     let seen = on_terminal(&cli, &dir, 80, "PAGER=no-such-pager", "policy facts").unwrap_or_default();
-    assert!(seen.contains("the pager `no-such-pager` is not there"), "{seen}");
+    assert!(seen.contains("the pager `no-such-pager` was not found"), "{seen}");
     assert!(
         seen.contains("late-attempts") && seen.contains("--no-pager"),
         "{seen}"

@@ -66,16 +66,16 @@ fn a_path_is_taken_as_it_stands_and_must_not_depend_on_the_current_folder() {
     let cases = [
         (full("bin/tool"), "bin/tool"),
         ("~/own/tool".to_owned(), "home/own/tool"),
-        ("~/tool".to_owned(), "`~/tool` is not there"),
-        (full("nowhere"), "`nowhere` is not there"),
-        (full("bin"), "`bin` is not there"),
+        ("~/tool".to_owned(), "`~/tool` was not found"),
+        (full("nowhere"), "`nowhere` was not found"),
+        (full("bin"), "`bin` was not found"),
         // The system says why it cannot be started.
         (full("bin/text"), "bin/text"),
         ("./tool".to_owned(), "`./tool` is a relative path"),
         ("bin/tool".to_owned(), "`bin/tool` is a relative path"),
         ("..\\tool".to_owned(), "`..\\tool` is a relative path"),
         ("~other/tool".to_owned(), "`~other/tool` is a relative path"),
-        (String::new(), "`` is not there"),
+        (String::new(), "`` was not found"),
     ];
     for (named, expected) in cases {
         assert_eq!(ground.found(&named, &["bin"], None), expected, "{named}");
@@ -103,11 +103,11 @@ fn a_name_is_found_in_the_first_absolute_folder_that_has_such_a_program() {
         // A folder of that name, and a file without permission to execute.
         ("tool", &["early", "late"], "late/tool"),
         ("other", &["early", "late"], "late/other"),
-        ("other", &["early"], "`other` is not there"),
+        ("other", &["early"], "`other` was not found"),
         (
             "tool",
             &["=", "=.", "=bin", "=node_modules/.bin"],
-            "`tool` is not there",
+            "`tool` was not found",
         ),
         ("tool", &["=.", "=", "late"], "late/tool"),
     ];

@@ -91,17 +91,20 @@ fn what_is_no_signature_is_told() {
     let forged = PGP.replace("SIG_CREATED", "INV_SGNR");
     let endless = "echo '[GNUPG:] SIG_CREATED D' >&2; yes";
     let cases = [
-        ("exit 2", "did not sign: it did not say why"),
+        ("exit 2", "did not sign: it printed no reason"),
         (
             "printf 'no\\033[2J secret key\\n[GNUPG:] X\\n' >&2; exit 2",
             "did not sign: no[2J secret key",
         ),
-        (forged.as_str(), "did not sign: it did not say why"),
+        (forged.as_str(), "did not sign: it printed no reason"),
         (
             "echo '[GNUPG:] SIG_CREATED D' >&2; echo hello",
-            "gave no signature",
+            "its output is not a signature",
         ),
-        ("echo '[GNUPG:] SIG_CREATED D' >&2", "gave no signature"),
+        (
+            "echo '[GNUPG:] SIG_CREATED D' >&2",
+            "its output is not a signature",
+        ),
         (endless, "did not sign: "),
     ];
     for (script, expected) in cases {
