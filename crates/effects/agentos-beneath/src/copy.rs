@@ -1,6 +1,6 @@
 //! Copying a tree into an opened folder.
 //!
-//! Owns: the walk and its bounds. Never: follows a link of either tree, or writes over anything.
+//! Owns: the walk and its limits. Never: follows a link of either tree, or replaces an existing entry.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,17 +9,19 @@ use std::path::{Path, PathBuf};
 use crate::error::shown;
 use crate::{EntryKind, FolderOwner, MAX_DEPTH, OpenFolder, TreeError};
 
-/// Entries of one folder, and of a whole tree.
+/// Maximum number of entries of one folder, and of a whole tree.
 const MAX_ENTRIES: u64 = 4 << 20;
 
 impl OpenFolder {
-    /// Copies everything in `from` into this folder, links as links. New entries are given to `owner`; they stay ours
-    /// if it is `None`. FIFOs, sockets and devices are left out.
+    /// Copies everything in `from` into this folder, links as links. New entries are given to `owner`; with `None` they
+    /// keep the owner of this process. FIFOs, sockets and devices are left out.
     ///
     /// # Errors
-    /// If an entry cannot be read or created, or something is in its place; [`TreeError::TooDeep`] and
-    /// [`TreeError::TooMany`] beyond the bounds of a walk.
+    /// When an entry cannot be read or created, or its name is taken; [`TreeError::TooDeep`] and [`TreeError::TooMany`]
+    /// beyond the limits of a walk.
     pub fn copy_tree(&self, from: &Self, owner: Option<FolderOwner>) -> Result<(), TreeError> {
+        // A list of waiting folders instead of recursion: a tool that nests folders thousands deep would overflow the
+        // stack.
         let mut waiting = vec![PathBuf::new()];
         let mut left = MAX_ENTRIES;
         while let Some(path) = waiting.pop() {
@@ -39,7 +41,7 @@ impl OpenFolder {
     }
 }
 
-/// Copies one entry, a folder without its content, and returns its kind.
+/// Copies one entry and returns its kind. A folder is created empty.
 fn copy_entry(
     from: &OpenFolder,
     to: &OpenFolder,
@@ -47,6 +49,7 @@ fn copy_entry(
     owner: Option<FolderOwner>,
 ) -> Result<EntryKind, TreeError> {
     let Some(found) = from.inspect_entry(name)? else {
+        // It was removed since the folder was listed. There is nothing to copy, as with a FIFO.
         return Ok(EntryKind::Special);
     };
     match found.kind {
@@ -63,14 +66,18 @@ fn copy_entry(
     Ok(found.kind)
 }
 
-/// Copies a file with its permission bits, less set-user-ID, set-group-ID and the sticky bit.
+/// Copies a file with its permission bits, without set-user-ID, set-group-ID and the sticky bit.
 fn copy_file(from: &OpenFolder, to: &OpenFolder, name: &OsStr) -> Result<(), TreeError> {
     let (mut source, found) = from.open_file(name)?;
     let mut target = to.create_file(name, found.mode & 0o777)?;
     // On Linux this is copy_file_range, which shares blocks where the file system can.
     let copied = io::copy(&mut source, &mut target).map_err(TreeError::io("copy", name))?;
+    // Somebody truncated it while it was copied: the copy is neither the old file nor the new one.
     if copied < found.length {
-        let short = io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter meanwhile");
+        let short = io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "it was truncated while it was copied",
+        );
         return Err(TreeError::io("copy", Path::new(&shown(name)).as_os_str())(short));
     }
     Ok(())

@@ -1,25 +1,25 @@
-//! Why a tree could not be walked, filled or removed.
+//! Failures to walk, fill or remove a tree.
 //!
 //! Owns: the error. Never: names more of a tree than the one entry that failed.
 
 use std::ffi::OsStr;
 use std::io;
 
-/// A failure beneath an opened folder.
+/// Failure beneath an opened folder.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
     /// A system call failed.
     #[error("cannot {action} `{name}`: {source}")]
     Io {
-        /// The attempted action, such as `open`.
+        /// Attempted action, such as `open`.
         action: &'static str,
-        /// The entry, without the folders above it.
+        /// Name of the entry, without the folders above it.
         name: String,
-        /// The system's error.
+        /// Error that the system reported.
         source: io::Error,
     },
     /// A name is empty, `.`, `..`, or holds a separator or a NUL byte.
-    #[error("`{0}` is not the name of an entry")]
+    #[error("`{0}` is not a valid file name")]
     BadName(String),
     /// An entry that has to be a folder is a link, a file or something else.
     #[error("`{0}` is not a folder")]
@@ -28,16 +28,16 @@ pub enum TreeError {
     #[error("`{0}` is not a regular file")]
     NotAFile(String),
     /// A file is, or grew while it was read, longer than the limit in bytes.
-    #[error("a file is longer than {0} bytes")]
+    #[error("a file is larger than {0} bytes")]
     TooLarge(u64),
     /// A folder or a tree has more entries than the limit.
-    #[error("there are more than {0} entries")]
+    #[error("there are more than {0} files and folders")]
     TooMany(u64),
     /// Folders are nested deeper than the limit.
     #[error("folders are nested more than {0} deep")]
     TooDeep(usize),
     /// Entries appear as fast as they are removed.
-    #[error("something keeps writing into the folder that is being removed")]
+    #[error("a program keeps writing into the folder that is being removed")]
     StillWritten,
 }
 
@@ -52,13 +52,13 @@ impl TreeError {
         }
     }
 
-    /// Returns true if the entry is not there.
+    /// Returns true if the entry does not exist.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Returns true if something stands already where an entry was to be created.
+    /// Returns true if the name of an entry that was to be created is taken.
     #[must_use]
     pub fn is_taken(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists)
@@ -81,7 +81,7 @@ impl From<TreeError> for io::Error {
     }
 }
 
-/// Formats a name for an error; bytes that are no text are replaced.
+/// Formats a name for an error. Bytes that are not UTF-8 are replaced.
 pub(crate) fn shown(name: &OsStr) -> String {
     name.to_string_lossy().into_owned()
 }

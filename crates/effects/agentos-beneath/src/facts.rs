@@ -21,22 +21,23 @@ pub enum EntryKind {
 /// The facts about one entry at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryFacts {
-    /// Its kind.
+    /// Kind of the entry.
     pub kind: EntryKind,
-    /// Its permission bits; 0 where the system has none.
+    /// Permission bits; 0 on a system that has none.
     pub mode: u32,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// Bytes that it takes on the disk; its length where the system does not tell.
+    /// Bytes that the entry takes on the disk; the length on a system that does not report them.
     pub disk_bytes: u64,
-    /// Its owner; user and group 0 where the system has none.
+    /// Owner; user and group 0 on a system that has none.
     pub owner: FolderOwner,
-    /// The numbers of its device and inode, which together name it as long as it exists; 0 where the system has none.
+    /// Numbers of the device and the inode. Together they identify the entry as long as it exists; 0 on a system without
+    /// them.
     pub identity: (u64, u64),
 }
 
 impl EntryFacts {
-    /// Returns true if its owner may execute it, which is the bit that git keeps.
+    /// Returns true if its owner may execute it. git keeps this permission bit and no other.
     #[must_use]
     pub fn is_executable(&self) -> bool {
         self.mode & 0o100 != 0

@@ -1,6 +1,6 @@
-//! A folder that is held open, on systems with descriptors.
+//! A folder with an open descriptor, on Unix.
 //!
-//! Owns: every operation on one entry of it. Never: takes a path of more than one name, but to open folders beneath.
+//! Owns: every operation on one entry of it. Never: takes a path of more than one name, except to open folders beneath.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,24 +17,24 @@ use crate::name::check_name;
 use crate::resolve::{folder_flags, open_folders, open_one};
 use crate::{EntryFacts, EntryKind, FileContent, FolderOwner, TreeError};
 
-/// A folder that is held open. Everything done with it concerns this very folder, wherever it is moved.
+/// Folder with an open descriptor. Every operation concerns this folder, even if it is renamed or moved.
 #[derive(Debug)]
 pub struct OpenFolder {
     descriptor: OwnedFd,
 }
 
 impl OpenFolder {
-    /// Opens a folder by its path. The folders above it are trusted and may be links; it may not.
+    /// Opens a folder by its path. The folders above it are trusted and may be links; the folder itself may not.
     ///
     /// # Errors
-    /// [`TreeError::NotAFolder`] if it is a link or no folder; if it cannot be opened.
+    /// [`TreeError::NotAFolder`] if it is a link or no folder; [`TreeError::Io`] if it cannot be opened.
     pub fn open_root(path: &Path) -> Result<Self, TreeError> {
         let open = rustix::fs::open(path, folder_flags(), Mode::empty());
         let descriptor = open.map_err(|error| not_a_folder(path.as_os_str(), error))?;
         Ok(Self { descriptor })
     }
 
-    /// Its descriptor.
+    /// Returns the descriptor.
     pub(crate) fn descriptor(&self) -> &OwnedFd {
         &self.descriptor
     }
@@ -42,7 +42,7 @@ impl OpenFolder {
     /// Opens a folder that lies directly in this one.
     ///
     /// # Errors
-    /// [`TreeError::NotAFolder`] if it is a link or no folder; if it cannot be opened, or is a mount.
+    /// [`TreeError::NotAFolder`] if it is a link or no folder; [`TreeError::Io`] if it cannot be opened, or is a mount.
     pub fn open_folder(&self, name: &OsStr) -> Result<Self, TreeError> {
         let open = open_one(self.descriptor.as_fd(), check_name(name)?, folder_flags());
         let descriptor = open.map_err(|error| not_a_folder(name, error))?;
@@ -61,7 +61,7 @@ impl OpenFolder {
     /// Lists the names in this folder, sorted by their bytes.
     ///
     /// # Errors
-    /// [`TreeError::TooMany`] if there are more than `limit`; if it cannot be listed.
+    /// [`TreeError::TooMany`] if there are more than `limit`; [`TreeError::Io`] if it cannot be listed.
     pub fn read_names(&self, limit: u64) -> Result<Vec<OsString>, TreeError> {
         let failed = || TreeError::io("list", OsStr::new("."));
         let mut names = Vec::new();
@@ -83,16 +83,16 @@ impl OpenFolder {
     /// Returns the facts about this folder.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// When the system does not report them.
     pub fn inspect(&self) -> Result<EntryFacts, TreeError> {
         let found = rustix::fs::fstat(&self.descriptor);
         Ok(facts(&found.map_err(TreeError::io("look at", OsStr::new(".")))?))
     }
 
-    /// Returns the facts about an entry, of a link those of the link itself. `None` if there is no such entry.
+    /// Returns the facts about an entry; for a link, those of the link itself. `None` if there is no such entry.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// When the system does not report them.
     pub fn inspect_entry(&self, name: &OsStr) -> Result<Option<EntryFacts>, TreeError> {
         match rustix::fs::statat(&self.descriptor, check_name(name)?, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(facts(&found))),
@@ -101,10 +101,10 @@ impl OpenFolder {
         }
     }
 
-    /// Opens a regular file for reading. What is something else is not opened.
+    /// Opens a regular file for reading. An entry of another kind is not opened: opening a device can have effects.
     ///
     /// # Errors
-    /// [`TreeError::NotAFile`] if it is no regular file; if it cannot be opened.
+    /// [`TreeError::NotAFile`] if it is no regular file; [`TreeError::Io`] if it cannot be opened.
     pub fn open_file(&self, name: &OsStr) -> Result<(File, EntryFacts), TreeError> {
         let missing = || TreeError::io("open", name)(Errno::NOENT);
         let seen = self.inspect_entry(name)?.ok_or_else(missing)?;
@@ -112,7 +112,8 @@ impl OpenFolder {
             return Err(TreeError::NotAFile(shown(name)));
         }
         // Somebody may put a FIFO there now: O_NONBLOCK opens one without waiting for a writer (fifo(7)), and the
-        // second look, at the descriptor, refuses it. It also keeps a lease of somebody's from holding us up (fcntl(2)).
+        // second look, at the descriptor, refuses it. With that flag, opening a file on which another process has a lease
+        // does not wait for that process either (fcntl(2)).
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let open = open_one(self.descriptor.as_fd(), name, flags).map_err(|error| not_a_file(name, error))?;
         let found = facts(&rustix::fs::fstat(&open).map_err(TreeError::io("look at", name))?);
@@ -122,16 +123,17 @@ impl OpenFolder {
         Ok((File::from(open), found))
     }
 
-    /// Reads a regular file whole.
+    /// Reads a whole regular file.
     ///
     /// # Errors
-    /// Those of [`OpenFolder::open_file`]; [`TreeError::TooLarge`] if more than `limit` bytes come, whatever its length
-    /// was at first.
+    /// Those of [`OpenFolder::open_file`]; [`TreeError::TooLarge`] if it has more than `limit` bytes when it is read, even
+    /// if its length was smaller when it was opened.
     pub fn read_file(&self, name: &OsStr, limit: u64) -> Result<FileContent, TreeError> {
         let (file, facts) = self.open_file(name)?;
         if facts.length > limit {
             return Err(TreeError::TooLarge(limit));
         }
+        // The file may grow while it is read. One byte above the limit shows that there is more.
         let mut bytes = Vec::with_capacity(usize::try_from(facts.length).unwrap_or_default());
         file.take(limit.saturating_add(1))
             .read_to_end(&mut bytes)
@@ -142,10 +144,10 @@ impl OpenFolder {
         Ok(FileContent { bytes, facts })
     }
 
-    /// Reads where a link leads, without going there.
+    /// Reads the target of a link, without following it.
     ///
     /// # Errors
-    /// If it is no link or cannot be read.
+    /// When it is no link or cannot be read.
     pub fn read_link(&self, name: &OsStr) -> Result<OsString, TreeError> {
         let target = rustix::fs::readlinkat(&self.descriptor, check_name(name)?, Vec::new());
         let target = target.map_err(TreeError::io("read the link", name))?;
@@ -166,28 +168,29 @@ impl OpenFolder {
         false
     }
 
-    /// Creates a file, for writing, with these permission bits whatever the umask is. Fails if anything is there.
+    /// Creates a file for writing, with these permission bits regardless of the umask. Fails if the name is taken.
     ///
     /// # Errors
-    /// If it cannot be created; [`TreeError::is_taken`] if something is there.
+    /// When it cannot be created; [`TreeError::is_taken`] is true if the name is taken.
     pub fn create_file(&self, name: &OsStr, mode: u32) -> Result<File, TreeError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let failed = || TreeError::io("create", name);
-        let open =
-            rustix::fs::openat(&self.descriptor, check_name(name)?, flags, bits(0o600)).map_err(failed())?;
+        let open = rustix::fs::openat(&self.descriptor, check_name(name)?, flags, mode_bits(0o600))
+            .map_err(failed())?;
+        // `openat` subtracts the umask from its mode, `fchmod` does not.
         if mode != 0o600 {
-            rustix::fs::fchmod(&open, bits(mode)).map_err(failed())?;
+            rustix::fs::fchmod(&open, mode_bits(mode)).map_err(failed())?;
         }
         Ok(File::from(open))
     }
 
-    /// Opens a file that serves as a lock, and creates it, for us alone, if it is missing. Never writes to it.
+    /// Opens a file that serves as a lock. Creates it, accessible to its owner alone, if it is missing. Never writes to it.
     ///
     /// # Errors
-    /// [`TreeError::NotAFile`] if something else is there; if it cannot be opened.
+    /// [`TreeError::NotAFile`] if something else has the name; [`TreeError::Io`] if it cannot be opened.
     pub fn open_lock(&self, name: &OsStr) -> Result<File, TreeError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let open = rustix::fs::openat(&self.descriptor, check_name(name)?, flags, bits(0o600));
+        let open = rustix::fs::openat(&self.descriptor, check_name(name)?, flags, mode_bits(0o600));
         let open = open.map_err(|error| not_a_file(name, error))?;
         let found = rustix::fs::fstat(&open).map_err(TreeError::io("look at", name))?;
         if facts(&found).kind != EntryKind::File {
@@ -196,12 +199,14 @@ impl OpenFolder {
         Ok(File::from(open))
     }
 
-    /// Creates a folder and opens it. Fails if anything is there.
+    /// Creates a folder and opens it. Fails if the name is taken.
     ///
     /// # Errors
-    /// If it cannot be created; [`TreeError::is_taken`] if something is there.
+    /// When it cannot be created; [`TreeError::is_taken`] is true if the name is taken.
     pub fn create_folder(&self, name: &OsStr, mode: u32) -> Result<Self, TreeError> {
-        rustix::fs::mkdirat(&self.descriptor, check_name(name)?, bits(0o700))
+        // Closed to other users until `change_mode` opens it: the umask could leave it open to them, and `mode` may be
+        // wider than the umask lets through.
+        rustix::fs::mkdirat(&self.descriptor, check_name(name)?, mode_bits(0o700))
             .map_err(TreeError::io("create the folder", name))?;
         let created = self.open_folder(name)?;
         if mode != 0o700 {
@@ -210,19 +215,19 @@ impl OpenFolder {
         Ok(created)
     }
 
-    /// Creates a symbolic link. Fails if anything is there.
+    /// Creates a symbolic link. Fails if the name is taken.
     ///
     /// # Errors
-    /// If it cannot be created; [`TreeError::is_taken`] if something is there.
+    /// When it cannot be created; [`TreeError::is_taken`] is true if the name is taken.
     pub fn create_link(&self, name: &OsStr, target: &OsStr) -> Result<(), TreeError> {
         rustix::fs::symlinkat(target, &self.descriptor, check_name(name)?)
             .map_err(TreeError::io("create the link", name))
     }
 
-    /// Creates overlayfs's mark for a deleted entry, a character device 0/0, which every user may since Linux 5.8.
+    /// Creates overlayfs's mark for a deleted entry: a character device 0/0, which every user may create since Linux 5.8.
     ///
     /// # Errors
-    /// If it cannot be created, which is so on a system without overlays.
+    /// When it cannot be created; always on a system without overlays.
     pub fn create_whiteout(&self, name: &OsStr) -> Result<(), TreeError> {
         let failed = TreeError::io("mark as deleted", check_name(name)?);
         #[cfg(target_os = "linux")]
@@ -237,37 +242,37 @@ impl OpenFolder {
     /// Changes the permission bits of this folder.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// When the system refuses.
     pub fn change_mode(&self, mode: u32) -> Result<(), TreeError> {
-        rustix::fs::fchmod(&self.descriptor, bits(mode))
+        rustix::fs::fchmod(&self.descriptor, mode_bits(mode))
             .map_err(TreeError::io("change the mode of", OsStr::new(".")))
     }
 
-    /// Gives this folder to another user.
+    /// Changes the owner of this folder.
     ///
     /// # Errors
-    /// If the system refuses, as it does to all but root.
+    /// When the system refuses, as it does for everybody but root.
     pub fn give_to(&self, owner: FolderOwner) -> Result<(), TreeError> {
-        let (user, group) = ids(owner);
+        let (user, group) = owner_ids(owner);
         rustix::fs::fchown(&self.descriptor, user, group)
             .map_err(TreeError::io("change the owner of", OsStr::new(".")))
     }
 
-    /// Gives an entry to another user; of a link, the link itself.
+    /// Changes the owner of an entry; for a link, that of the link itself.
     ///
     /// # Errors
-    /// If the system refuses, as it does to all but root.
+    /// When the system refuses, as it does for everybody but root.
     pub fn give_entry(&self, name: &OsStr, owner: FolderOwner) -> Result<(), TreeError> {
-        let (user, group) = ids(owner);
+        let (user, group) = owner_ids(owner);
         let flags = AtFlags::SYMLINK_NOFOLLOW;
         rustix::fs::chownat(&self.descriptor, check_name(name)?, user, group, flags)
             .map_err(TreeError::io("change the owner of", name))
     }
 
-    /// Removes an entry that is no folder. One that is missing is no failure.
+    /// Removes an entry that is no folder. A missing entry is no error.
     ///
     /// # Errors
-    /// If it is a folder or cannot be removed.
+    /// When it is a folder or cannot be removed.
     pub fn remove_entry(&self, name: &OsStr) -> Result<(), TreeError> {
         match rustix::fs::unlinkat(&self.descriptor, check_name(name)?, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -275,26 +280,27 @@ impl OpenFolder {
         }
     }
 
-    /// Removes an entry, whatever it is, and everything beneath it. One that is missing is no failure.
+    /// Removes an entry of any kind and everything beneath it. A missing entry is no error.
     ///
     /// # Errors
-    /// If something beneath cannot be removed: the rest is removed all the same, and the first failure is returned.
+    /// When something beneath cannot be removed: everything else is removed, and the first failure is returned.
     /// [`TreeError::StillWritten`] if entries appear as fast as they are removed.
     pub fn remove_tree(&self, name: &OsStr) -> Result<(), TreeError> {
         crate::remove::remove_tree(self.descriptor.as_fd(), check_name(name)?)
     }
 }
 
-fn bits(mode: u32) -> Mode {
+fn mode_bits(mode: u32) -> Mode {
     Mode::from_raw_mode((mode & 0o7777) as RawMode)
 }
 
-fn ids(owner: FolderOwner) -> (Option<Uid>, Option<Gid>) {
+fn owner_ids(owner: FolderOwner) -> (Option<Uid>, Option<Gid>) {
     (Some(Uid::from_raw(owner.user)), Some(Gid::from_raw(owner.group)))
 }
 
 fn not_a_folder(name: &OsStr, error: Errno) -> TreeError {
     match error {
+        // With O_NOFOLLOW and O_DIRECTORY, a link is refused with one or the other, depending on the system.
         Errno::NOTDIR | Errno::LOOP => TreeError::NotAFolder(shown(name)),
         error => TreeError::io("open the folder", name)(error),
     }
@@ -308,7 +314,7 @@ fn not_a_file(name: &OsStr, error: Errno) -> TreeError {
     }
 }
 
-/// Translates what the system tells. Its number types differ between systems.
+/// Converts the facts that the system reports. Their number types differ between systems.
 #[allow(
     clippy::allow_attributes,
     clippy::unnecessary_cast,

@@ -1,28 +1,28 @@
-//! How much of the disk a tree takes.
+//! Disk space that a tree takes.
 //!
-//! Owns: the walk and its bounds. Never: opens a file, or fails because somebody is still writing the tree.
+//! Owns: the walk and its limits. Never: opens a file, or fails because a process is still writing the tree.
 
 use std::path::PathBuf;
 
 use crate::{EntryKind, MAX_DEPTH, OpenFolder, TreeError};
 
-/// Entries of one tree that are looked at.
+/// Maximum number of entries of one tree that are looked at.
 const MAX_ENTRIES: u64 = 4 << 20;
 
-/// What a tree takes on the disk, as far as it could be seen.
+/// Disk space that a tree takes, as far as it could be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeSize {
-    /// Bytes of everything that was looked at; a file with several names counts once for each.
+    /// Bytes of all entries that were looked at. A file with several names counts once for each name.
     pub bytes: u64,
-    /// False if a part was not looked at: a folder that could not be opened or listed, what lies deeper than [`MAX_DEPTH`], and
-    /// what is beyond the bounds of a walk.
+    /// False if a part was not looked at: a folder that could not be opened or listed, entries deeper than [`MAX_DEPTH`], or
+    /// entries beyond the limits of a walk.
     pub is_whole: bool,
 }
 
 impl OpenFolder {
-    /// Adds up the bytes that everything beneath this folder takes on the disk. Stops as soon as they are more than `enough`, or
-    /// `go_on`, which is asked at each folder, returns false. What is gone meanwhile counts nothing. Files that are open and have
-    /// no name any more are not found by any walk.
+    /// Adds up the bytes that everything beneath this folder takes on the disk. Stops as soon as they are more than `enough`,
+    /// or when `go_on`, which is called for each folder, returns false. Entries that are removed during the walk count
+    /// nothing. Files that are open and have no name any more cannot be found by any walk.
     #[must_use]
     pub fn measure_tree(&self, enough: u64, go_on: &mut dyn FnMut() -> bool) -> TreeSize {
         let mut size = TreeSize {
@@ -37,6 +37,7 @@ impl OpenFolder {
                 return size;
             }
             let opened = self.open_path(&path);
+            // Removed since its parent was listed; a tool that is still running does that.
             if opened.as_ref().is_err_and(TreeError::is_missing) {
                 continue;
             }
@@ -66,12 +67,14 @@ impl OpenFolder {
         size
     }
 
-    /// Returns the bytes that are free for us on the disk where this folder lies. `None` if the system does not tell.
+    /// Returns the bytes that this process may still write on the disk of this folder. `None` if the system does not report
+    /// them.
     #[must_use]
     pub fn free_bytes(&self) -> Option<u64> {
         #[cfg(unix)]
         {
             let found = rustix::fs::fstatvfs(self.descriptor()).ok()?;
+            // `f_bavail`, not `f_bfree`, which also counts blocks reserved for root (statvfs(3)).
             Some(found.f_bavail.saturating_mul(found.f_frsize))
         }
         #[cfg(not(unix))]

@@ -1,6 +1,6 @@
 //! Names of entries.
 //!
-//! Owns: refusing a name that could lead out of its folder, and taking a relative path apart. Never: asks the system.
+//! Owns: refusing a name that could lead out of its folder, and splitting a relative path. Never: asks the system.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path};
@@ -14,6 +14,7 @@ use crate::error::shown;
 /// [`TreeError::BadName`] for an empty name, `.`, `..`, and one with a separator or a NUL byte.
 pub(crate) fn check_name(name: &OsStr) -> Result<&OsStr, TreeError> {
     let mut parts = Path::new(name).components();
+    // The comparison refuses `a/` and `a/.`, of which `components` drops the end.
     let is_single =
         matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name);
     if is_single && !name.as_encoded_bytes().contains(&0) {
@@ -23,7 +24,7 @@ pub(crate) fn check_name(name: &OsStr) -> Result<&OsStr, TreeError> {
     }
 }
 
-/// Takes a relative path apart into names. The empty path has none.
+/// Splits a relative path into names. The empty path has none.
 ///
 /// # Errors
 /// [`TreeError::BadName`] for a path that is absolute or holds `..`.

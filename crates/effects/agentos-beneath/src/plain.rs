@@ -1,7 +1,7 @@
 //! A folder by its path, on systems where the standard library opens nothing beneath a descriptor.
 //!
-//! Owns: the operations of the descriptor's side, each after a look that refuses links. Never: claims that nobody can
-//! swap an entry between the look and the operation.
+//! Owns: the same operations as `folder`, each after a look that refuses links. Never: guarantees that no process replaces
+//! an entry between the look and the operation.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -12,17 +12,17 @@ use crate::error::shown;
 use crate::name::{check_name, split_path};
 use crate::{EntryFacts, EntryKind, FileContent, FolderOwner, MAX_DEPTH, TreeError};
 
-/// A folder that was found to be one.
+/// Folder by its path, which was checked to be a folder.
 #[derive(Debug)]
 pub struct OpenFolder {
     path: PathBuf,
 }
 
 impl OpenFolder {
-    /// Opens a folder by its path. The folders above it are trusted and may be links; it may not.
+    /// Opens a folder by its path. The folders above it are trusted and may be links; the folder itself may not.
     ///
     /// # Errors
-    /// [`TreeError::NotAFolder`] if it is a link or no folder; if it cannot be looked at.
+    /// [`TreeError::NotAFolder`] if it is a link or no folder; [`TreeError::Io`] if it cannot be looked at.
     pub fn open_root(path: &Path) -> Result<Self, TreeError> {
         let found = fs::symlink_metadata(path).map_err(TreeError::io("open the folder", path.as_os_str()))?;
         if !found.is_dir() {
@@ -36,7 +36,7 @@ impl OpenFolder {
     /// Opens a folder that lies directly in this one.
     ///
     /// # Errors
-    /// [`TreeError::NotAFolder`] if it is a link or no folder; if it cannot be looked at.
+    /// [`TreeError::NotAFolder`] if it is a link or no folder; [`TreeError::Io`] if it cannot be looked at.
     pub fn open_folder(&self, name: &OsStr) -> Result<Self, TreeError> {
         Self::open_root(&self.at(name)?)
     }
@@ -59,7 +59,7 @@ impl OpenFolder {
     /// Lists the names in this folder, sorted.
     ///
     /// # Errors
-    /// [`TreeError::TooMany`] if there are more than `limit`; if it cannot be listed.
+    /// [`TreeError::TooMany`] if there are more than `limit`; [`TreeError::Io`] if it cannot be listed.
     pub fn read_names(&self, limit: u64) -> Result<Vec<OsString>, TreeError> {
         let failed = || TreeError::io("list", self.path.as_os_str());
         let mut names = Vec::new();
@@ -77,7 +77,7 @@ impl OpenFolder {
     /// Returns the facts about this folder.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// When the system does not report them.
     pub fn inspect(&self) -> Result<EntryFacts, TreeError> {
         let found = fs::symlink_metadata(&self.path);
         Ok(facts(
@@ -85,10 +85,10 @@ impl OpenFolder {
         ))
     }
 
-    /// Returns the facts about an entry, of a link those of the link itself. `None` if there is no such entry.
+    /// Returns the facts about an entry; for a link, those of the link itself. `None` if there is no such entry.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// When the system does not report them.
     pub fn inspect_entry(&self, name: &OsStr) -> Result<Option<EntryFacts>, TreeError> {
         match fs::symlink_metadata(self.at(name)?) {
             Ok(found) => Ok(Some(facts(&found))),
@@ -97,10 +97,10 @@ impl OpenFolder {
         }
     }
 
-    /// Opens a regular file for reading. What is something else is not opened.
+    /// Opens a regular file for reading. An entry of another kind is not opened.
     ///
     /// # Errors
-    /// [`TreeError::NotAFile`] if it is no regular file; if it cannot be opened.
+    /// [`TreeError::NotAFile`] if it is no regular file; [`TreeError::Io`] if it cannot be opened.
     pub fn open_file(&self, name: &OsStr) -> Result<(File, EntryFacts), TreeError> {
         let missing = || TreeError::io("open", name)(io::Error::from(io::ErrorKind::NotFound));
         let found = self.inspect_entry(name)?.ok_or_else(missing)?;
@@ -111,10 +111,10 @@ impl OpenFolder {
         Ok((file, found))
     }
 
-    /// Reads a regular file whole.
+    /// Reads a whole regular file.
     ///
     /// # Errors
-    /// Those of [`OpenFolder::open_file`]; [`TreeError::TooLarge`] if more than `limit` bytes come.
+    /// Those of [`OpenFolder::open_file`]; [`TreeError::TooLarge`] if it has more than `limit` bytes.
     pub fn read_file(&self, name: &OsStr, limit: u64) -> Result<FileContent, TreeError> {
         let (file, facts) = self.open_file(name)?;
         let mut bytes = Vec::new();
@@ -127,25 +127,25 @@ impl OpenFolder {
         Ok(FileContent { bytes, facts })
     }
 
-    /// Reads where a link leads, without going there.
+    /// Reads the target of a link, without following it.
     ///
     /// # Errors
-    /// If it is no link or cannot be read.
+    /// When it is no link or cannot be read.
     pub fn read_link(&self, name: &OsStr) -> Result<OsString, TreeError> {
         let target = fs::read_link(self.at(name)?).map_err(TreeError::io("read the link", name))?;
         Ok(target.into_os_string())
     }
 
-    /// Returns false: there are no overlays here.
+    /// Returns false, since these systems have no overlay file system.
     #[must_use]
     pub fn is_opaque(&self) -> bool {
         false
     }
 
-    /// Creates a file for writing; there are no permission bits here. Fails if anything is there.
+    /// Creates a file for writing; these systems have no permission bits. Fails if the name is taken.
     ///
     /// # Errors
-    /// If it cannot be created; [`TreeError::is_taken`] if something is there.
+    /// When it cannot be created; [`TreeError::is_taken`] is true if the name is taken.
     pub fn create_file(&self, name: &OsStr, _mode: u32) -> Result<File, TreeError> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -157,7 +157,7 @@ impl OpenFolder {
     /// Opens a file that serves as a lock, and creates it if it is missing. Never writes to it.
     ///
     /// # Errors
-    /// [`TreeError::NotAFile`] if something else is there; if it cannot be opened.
+    /// [`TreeError::NotAFile`] if something else has the name; [`TreeError::Io`] if it cannot be opened.
     pub fn open_lock(&self, name: &OsStr) -> Result<File, TreeError> {
         if self
             .inspect_entry(name)?
@@ -171,17 +171,17 @@ impl OpenFolder {
         options.open(self.at(name)?).map_err(TreeError::io("open", name))
     }
 
-    /// Creates a folder and opens it; there are no permission bits here. Fails if anything is there.
+    /// Creates a folder and opens it; these systems have no permission bits. Fails if the name is taken.
     ///
     /// # Errors
-    /// If it cannot be created; [`TreeError::is_taken`] if something is there.
+    /// When it cannot be created; [`TreeError::is_taken`] is true if the name is taken.
     pub fn create_folder(&self, name: &OsStr, _mode: u32) -> Result<Self, TreeError> {
         let path = self.at(name)?;
         fs::create_dir(&path).map_err(TreeError::io("create the folder", name))?;
         Ok(Self { path })
     }
 
-    /// Fails: a link needs a right here that users do not have.
+    /// Fails: creating a link needs a privilege that users do not have on Windows.
     ///
     /// # Errors
     /// Always.
@@ -189,7 +189,7 @@ impl OpenFolder {
         Err(unsupported("create the link", name))
     }
 
-    /// Fails: there are no overlays here.
+    /// Fails, since these systems have no overlay file system.
     ///
     /// # Errors
     /// Always.
@@ -197,7 +197,7 @@ impl OpenFolder {
         Err(unsupported("mark as deleted", name))
     }
 
-    /// Does nothing: there are no permission bits here.
+    /// Does nothing, since these systems have no permission bits.
     ///
     /// # Errors
     /// Never.
@@ -221,10 +221,10 @@ impl OpenFolder {
         Ok(())
     }
 
-    /// Removes an entry that is no folder. One that is missing is no failure.
+    /// Removes an entry that is no folder. A missing entry is no error.
     ///
     /// # Errors
-    /// If it is a folder or cannot be removed.
+    /// When it is a folder or cannot be removed.
     pub fn remove_entry(&self, name: &OsStr) -> Result<(), TreeError> {
         match fs::remove_file(self.at(name)?) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -234,11 +234,11 @@ impl OpenFolder {
         }
     }
 
-    /// Removes an entry, whatever it is, and everything beneath it. One that is missing is no failure. The standard
-    /// library walks by handle here, without recursion.
+    /// Removes an entry of any kind and everything beneath it. A missing entry is no error. On Windows the standard library
+    /// walks by handle, without recursion.
     ///
     /// # Errors
-    /// If something cannot be removed.
+    /// When something cannot be removed.
     pub fn remove_tree(&self, name: &OsStr) -> Result<(), TreeError> {
         match self.inspect_entry(name)?.map(|found| found.kind) {
             None => Ok(()),

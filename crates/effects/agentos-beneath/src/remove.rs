@@ -1,16 +1,16 @@
-//! Removing a tree.
+//! Removes a tree.
 //!
-//! Owns: the order in which entries go, and when to give up. Never: follows a link, leaves the mount, recurses, or
-//! changes the mode of anything but a folder of the tree.
+//! Owns: the order in which entries are removed, and when to give up. Never: follows a link, leaves the mount, recurses,
+//! or changes the mode of anything but a folder of the tree.
 //!
 //! `std::fs::remove_dir_all` holds one stack frame and one descriptor for each level, so that a tool which nests folders
-//! 24,000 deep either overflows the stack or makes removal impossible. Here at most [`OPEN_LEVELS`] folders are open. One
-//! that lies deeper is renamed up into the top folder, which costs one call whatever hangs below it, and is removed from
-//! there. Trees as people make them are never that deep, and cost what the standard library's removal costs.
+//! 24,000 deep either overflows the stack or makes removal impossible. Here at most [`OPEN_LEVELS`] folders are open. A
+//! folder that lies deeper is renamed into the top folder, which takes one call regardless of what it contains, and is
+//! removed from there. Trees that people make are never that deep, and take as many calls as with the standard library.
 //!
-//! A folder goes in three steps: list it and unlink what is no folder; remove the folders in it; remove it. If the last
-//! step finds it not empty, something was added or put in its place meanwhile, and the folder above is listed once more,
-//! [`PASSES`] times at most.
+//! A folder is removed in three steps: list it and unlink everything that is no folder; remove the folders in it; remove
+//! it. If the last step finds it not empty, something was added or replaced meanwhile, and the folder above is listed
+//! again, at most [`PASSES`] times.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -26,25 +26,26 @@ use rustix::io::Errno;
 use crate::TreeError;
 use crate::resolve::{folder_flags, open_one};
 
-/// Folders that are open at one time.
+/// Maximum number of folders that are open at one time.
 const OPEN_LEVELS: usize = 32;
-/// Additional passes over one folder.
+/// Maximum number of additional passes over one folder.
 const PASSES: u32 = 32;
-/// Additional passes of a whole removal.
+/// Maximum number of additional passes of a whole removal.
 const ALL_PASSES: u32 = 4096;
-/// Entries of a whole removal. A file system of usual size has fewer inodes.
+/// Maximum number of entries of a whole removal. A file system of usual size has fewer inodes.
 const MAX_ENTRIES: u64 = 1 << 25;
-/// Names of folders that are remembered of one listing; the folder is listed once more if it has more.
-const REMEMBERED: usize = 1 << 14;
-/// Names that are tried for a folder on its way up.
+/// Maximum number of folder names kept from one listing. A folder with more is listed again.
+const MAX_KEPT_NAMES: usize = 1 << 14;
+/// Maximum number of names that are tried for a folder that is moved to the top.
 const NAMES_TRIED: u64 = 1000;
 
-/// Removes an entry of a folder and everything beneath it. One that is missing is no failure.
+/// Removes an entry of a folder and everything beneath it. A missing entry is no error.
 ///
 /// # Errors
-/// The first failure; the rest is removed all the same.
+/// When something cannot be removed: everything else is removed, and the first failure is returned.
 pub(crate) fn remove_tree(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), TreeError> {
     let failed = || TreeError::io("remove", name);
+    // Another process may replace the entry between any two calls; each replacement costs one pass.
     for _ in 0..PASSES {
         match statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => return Ok(()),
@@ -64,7 +65,7 @@ pub(crate) fn remove_tree(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Tr
             Err(Errno::NOTDIR | Errno::LOOP) => continue,
             Err(error) => return Err(failed()(error)),
         };
-        Removal::begin(top, name)?.run()?;
+        TreeRemoval::open(top, name)?.run()?;
         match unlinkat(parent, name, AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => return Ok(()),
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
@@ -74,24 +75,25 @@ pub(crate) fn remove_tree(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Tr
     Err(TreeError::StillWritten)
 }
 
-/// One folder on the way down.
-struct Level {
-    /// Its name in the folder above.
+/// Folder between the top and the current one, both included.
+struct FolderLevel {
+    /// Name in the folder above.
     name: CString,
-    /// Its entries; holds its descriptor.
+    /// Entries of the folder; owns its descriptor.
     entries: Dir,
     /// Folders in it that are not removed yet.
     folders: Vec<CString>,
-    /// It has to be listed once more: something in it was replaced or added.
+    /// True if it has to be listed again because something in it was replaced or added.
     is_changed: bool,
-    /// It has to be listed once more: it has more folders than are remembered.
+    /// True if it has to be listed again because it has more folders than [`MAX_KEPT_NAMES`].
     is_cut: bool,
-    /// Something in it cannot be removed, and so it stays.
+    /// True if something in it cannot be removed, so that the folder stays.
     is_stuck: bool,
+    /// Number of additional passes so far.
     passes: u32,
 }
 
-impl Level {
+impl FolderLevel {
     fn new(name: CString, folder: OwnedFd) -> Result<Self, Errno> {
         Ok(Self {
             name,
@@ -105,56 +107,65 @@ impl Level {
     }
 }
 
-/// One tree that is being removed. Its top folder is emptied, and stays.
-struct Removal {
-    /// From the top down; never empty.
-    top: Level,
-    below: Vec<Level>,
+/// Removal of one tree. It empties the top folder, and the caller removes that folder.
+struct TreeRemoval {
+    /// Top folder of the tree.
+    top: FolderLevel,
+    /// Open folders below the top, down to the current one.
+    below: Vec<FolderLevel>,
+    /// Number of entries seen so far.
     entries: u64,
+    /// Number of additional passes so far, over all folders.
     passes: u32,
-    /// For names of folders on their way up.
+    /// Number of names tried for folders that are moved to the top.
     moved: u64,
-    first: Option<TreeError>,
+    /// First failure. `None` if there was none so far.
+    first_error: Option<TreeError>,
 }
 
-impl Removal {
-    fn begin(folder: OwnedFd, name: &OsStr) -> Result<Self, TreeError> {
+impl TreeRemoval {
+    fn open(folder: OwnedFd, name: &OsStr) -> Result<Self, TreeError> {
         let shown = CString::new(name.as_bytes()).unwrap_or_default();
         Ok(Self {
-            top: Level::new(shown, folder).map_err(TreeError::io("list", name))?,
+            top: FolderLevel::new(shown, folder).map_err(TreeError::io("list", name))?,
             below: Vec::new(),
             entries: 0,
             passes: 0,
             moved: 0,
-            first: None,
+            first_error: None,
         })
     }
 
+    /// Empties the top folder.
+    ///
+    /// # Errors
+    /// The first failure, after everything else was removed.
     fn run(mut self) -> Result<(), TreeError> {
-        self.list()?;
+        self.unlink_files()?;
         loop {
             let level = self.below.last_mut().unwrap_or(&mut self.top);
             if let Some(folder) = level.folders.pop() {
                 self.descend(folder)?;
             } else if level.is_cut && !level.is_stuck {
-                self.list()?;
+                // Not counted as a pass: the folders of the last listing are gone, so this makes progress.
+                self.unlink_files()?;
             } else if level.is_changed && !level.is_stuck {
                 level.passes += 1;
                 self.passes += 1;
                 if level.passes > PASSES || self.passes > ALL_PASSES {
                     level.is_stuck = true;
-                    self.first.get_or_insert(TreeError::StillWritten);
+                    self.first_error.get_or_insert(TreeError::StillWritten);
                 } else {
-                    self.list()?;
+                    self.unlink_files()?;
                 }
             } else if !self.ascend() {
-                return self.first.map_or(Ok(()), Err);
+                return self.first_error.map_or(Ok(()), Err);
             }
         }
     }
 
-    /// Unlinks everything in the current folder that is no folder, and remembers the folders.
-    fn list(&mut self) -> Result<(), TreeError> {
+    /// Unlinks everything in the current folder that is no folder, and keeps the names of its folders.
+    fn unlink_files(&mut self) -> Result<(), TreeError> {
         let level = self.below.last_mut().unwrap_or(&mut self.top);
         level.entries.rewind();
         (level.is_changed, level.is_cut) = (false, false);
@@ -163,8 +174,8 @@ impl Removal {
                 Ok(entry) => entry,
                 Err(error) => {
                     level.is_stuck = true;
-                    self.first
-                        .get_or_insert_with(|| failure("list", &level.name)(error));
+                    self.first_error
+                        .get_or_insert_with(|| entry_error("list", &level.name)(error));
                     break;
                 }
             };
@@ -176,13 +187,14 @@ impl Removal {
             if self.entries > MAX_ENTRIES {
                 return Err(TreeError::TooMany(MAX_ENTRIES));
             }
-            if level.folders.len() >= REMEMBERED {
+            if level.folders.len() >= MAX_KEPT_NAMES {
                 level.is_cut = true;
                 break;
             }
             let removed = level.entries.fd().and_then(|folder| {
-                let is_known = entry.file_type() == FileType::Directory;
-                if is_known {
+                // Some file systems do not report the type in a listing; then `unlink` finds out.
+                let is_known_folder = entry.file_type() == FileType::Directory;
+                if is_known_folder {
                     Err(Errno::ISDIR)
                 } else {
                     unlink(folder, name)
@@ -193,14 +205,15 @@ impl Removal {
                 Err(Errno::ISDIR) => level.folders.push(name.to_owned()),
                 Err(error) => {
                     level.is_stuck = true;
-                    self.first.get_or_insert_with(|| failure("remove", name)(error));
+                    self.first_error
+                        .get_or_insert_with(|| entry_error("remove", name)(error));
                 }
             }
         }
         Ok(())
     }
 
-    /// Opens a folder of the current one and goes on in it, or moves it to the top if it lies too deep.
+    /// Opens a folder of the current one and makes it the current one, or moves it to the top if it lies too deep.
     fn descend(&mut self, name: CString) -> Result<(), TreeError> {
         let is_deep = self.below.len() + 1 >= OPEN_LEVELS;
         let level = self.below.last_mut().unwrap_or(&mut self.top);
@@ -211,27 +224,28 @@ impl Removal {
         let folder = match opened {
             Ok(folder) => folder,
             Err(Errno::NOENT) => return Ok(()),
+            // It was replaced by a file or a link since it was listed, so the current folder is listed again.
             Err(Errno::NOTDIR | Errno::LOOP) => {
                 level.is_changed = true;
                 return Ok(());
             }
             Err(error) => {
                 level.is_stuck = true;
-                self.first
-                    .get_or_insert_with(|| failure("open the folder", &name)(error));
+                self.first_error
+                    .get_or_insert_with(|| entry_error("open the folder", &name)(error));
                 return Ok(());
             }
         };
         if is_deep {
             return self.move_up(&name);
         }
-        let level = Level::new(name, folder).map_err(TreeError::io("list", OsStr::new(".")))?;
+        let level = FolderLevel::new(name, folder).map_err(TreeError::io("list", OsStr::new(".")))?;
         self.below.push(level);
-        self.list()
+        self.unlink_files()
     }
 
-    /// Renames a folder of the current one into the top folder. It was opened, and so has the permission bits that the
-    /// renaming of a folder needs (rename(2): its `..` changes).
+    /// Renames a folder of the current one into the top folder. Renaming a folder needs write permission on it, since its
+    /// `..` changes (rename(2)); [`open_forced`] has set that permission.
     fn move_up(&mut self, name: &CStr) -> Result<(), TreeError> {
         let Some(level) = self.below.last_mut() else {
             return Ok(());
@@ -256,11 +270,12 @@ impl Removal {
             }
         }
         level.is_stuck = true;
-        self.first.get_or_insert_with(|| failure("move up", name)(last));
+        self.first_error
+            .get_or_insert_with(|| entry_error("move up", name)(last));
         Ok(())
     }
 
-    /// Leaves the current folder, which is done with, and removes it. Returns false if it is the top.
+    /// Leaves the current folder, which has been emptied, and removes it. Returns false if it is the top.
     fn ascend(&mut self) -> bool {
         let Some(done) = self.below.pop() else {
             return false;
@@ -273,18 +288,23 @@ impl Removal {
         let folder = above.entries.fd();
         match folder.and_then(|folder| unlinkat(folder, &done.name, AtFlags::REMOVEDIR)) {
             Ok(()) | Err(Errno::NOENT) => {}
+            // Something was added to it, or it was replaced by a file.
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => above.is_changed = true,
             Err(error) => {
                 above.is_stuck = true;
-                self.first
-                    .get_or_insert_with(|| failure("remove", &done.name)(error));
+                self.first_error
+                    .get_or_insert_with(|| entry_error("remove", &done.name)(error));
             }
         }
         true
     }
 }
 
-/// Unlinks an entry; `ISDIR` if it is a folder, which some systems call EPERM (unlink(2), POSIX).
+/// Unlinks an entry.
+///
+/// # Errors
+/// `ISDIR` if it is a folder, for which some systems answer EPERM (unlink(2), POSIX); other errors as the system reports
+/// them.
 fn unlink(folder: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Err(Errno::PERM) if is_folder(statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode) => {
@@ -294,13 +314,13 @@ fn unlink(folder: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     }
 }
 
-/// Opens a folder, with all rights of its owner, even if nobody may enter it: a tool may leave such ones, and overlayfs
-/// does with its work folder.
+/// Opens a folder and gives its owner all permissions on it, even if nobody may enter it. Tools leave such folders, and
+/// the work folder of overlayfs is one.
 fn open_forced(parent: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
     match open_one(parent, name, folder_flags()) {
         Ok(folder) => {
             if !Mode::from_raw_mode(fstat(&folder)?.st_mode).contains(Mode::RWXU) {
-                // Of somebody else's folder this fails, and what it forbids fails below.
+                // This fails for a folder of another user. Then the removal of its entries fails, with their names.
                 let _ = fchmod(&folder, Mode::RWXU);
             }
             Ok(folder)
@@ -310,8 +330,8 @@ fn open_forced(parent: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// Opens a folder that its own permission bits keep us from reading: a descriptor that only names it needs no right to
-/// it (open(2), `O_PATH`), and `/proc/self/fd` leads from there to the folder itself, not to a name (proc(5)).
+/// Opens a folder whose permission bits do not let us read it. An `O_PATH` descriptor needs no permission on the folder
+/// (open(2)), and `/proc/self/fd` leads from it to the folder itself, not to a name that could be replaced (proc(5)).
 #[cfg(target_os = "linux")]
 fn open_closed(parent: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -320,7 +340,7 @@ fn open_closed(parent: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
     openat(&folder, ".", folder_flags(), Mode::empty())
 }
 
-/// Opens a folder that its own permission bits keep us from reading. Here chmod can be told not to follow a link.
+/// Opens a folder whose permission bits do not let us read it. On these systems `fchmodat` has a flag to not follow links.
 #[cfg(not(target_os = "linux"))]
 fn open_closed(parent: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
     rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -331,6 +351,6 @@ fn is_folder(mode: rustix::fs::RawMode) -> bool {
     FileType::from_raw_mode(mode) == FileType::Directory
 }
 
-fn failure(action: &'static str, name: &CStr) -> impl FnOnce(Errno) -> TreeError {
+fn entry_error(action: &'static str, name: &CStr) -> impl FnOnce(Errno) -> TreeError {
     TreeError::io(action, OsStr::from_bytes(name.to_bytes()))
 }

@@ -1,7 +1,7 @@
-//! Opening what lies beneath a descriptor.
+//! Opens entries beneath a descriptor.
 //!
-//! Owns: the flags that keep an opening from following links and from leaving the mount, and what is done where the
-//! kernel has no `openat2`. Never: reads or changes anything.
+//! Owns: the flags that keep an opening from following links and from leaving the mount, and the substitute for a kernel
+//! without `openat2`. Never: reads or changes anything.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -14,30 +14,33 @@ use rustix::io::Errno;
 use crate::name::split_path;
 use crate::{MAX_DEPTH, TreeError};
 
-/// Bytes of a path that go into one call, well below `PATH_MAX` (4096, linux/limits.h).
+/// Maximum bytes of a path in one call, well below `PATH_MAX` (4096, linux/limits.h).
 const LONGEST_PIECE: usize = 2048;
 
-/// Flags for a folder that is listed.
+/// Returns the flags for opening a folder that is to be listed.
 pub(crate) fn folder_flags() -> OFlags {
-    // O_NONBLOCK: opening must not wait, whatever somebody puts there meanwhile.
+    // O_NONBLOCK: opening must not wait if somebody puts a FIFO in the folder's place.
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK
 }
 
-/// Opens one entry of a folder: never through a link, never across a mount.
+/// Opens one entry of a folder. Refuses a link and an entry on another mount.
+///
+/// # Errors
+/// When the entry is one of these, does not exist or may not be opened.
 pub(crate) fn open_one(folder: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
     #[cfg(target_os = "linux")]
     match open_beneath(folder, name, flags) {
-        // Kernels before 5.6 have no such call, and filters that do not know it answer EPERM.
+        // Kernels before 5.6 have no such call, and seccomp filters that do not know it answer EPERM.
         Err(Errno::NOSYS | Errno::PERM) => {}
         done => return done,
     }
     open_plainly(folder, name, flags)
 }
 
-/// Opens a folder some names below another: each of them has to be a folder.
+/// Opens a folder by a relative path of several names, each of which has to be a folder.
 ///
 /// # Errors
-/// If the path leads up or is too deep, or a part of it is missing or no folder.
+/// When the path leads up or is too deep, or a part of it is missing or no folder.
 pub(crate) fn open_folders(folder: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, TreeError> {
     let names = split_path(path)?;
     if names.len() > MAX_DEPTH {
@@ -58,6 +61,8 @@ pub(crate) fn open_folders(folder: BorrowedFd<'_>, path: &Path) -> Result<OwnedF
         let piece = OsStr::from_bytes(piece);
         open_piece(from, piece).map_err(|error| failed(piece, error))
     };
+    // Names are joined into pieces, since with `openat2` the kernel checks a whole piece in one call. A path of
+    // `MAX_DEPTH` names can exceed `PATH_MAX`, so it may need several pieces.
     for name in rest {
         if piece.len() + name.len() >= LONGEST_PIECE {
             open = Some(step(&open, &piece)?);
@@ -95,11 +100,15 @@ fn open_beneath(folder: BorrowedFd<'_>, path: &OsStr, flags: OFlags) -> Result<O
     openat2(folder, path, flags, Mode::empty(), resolve)
 }
 
-/// Opens one entry where there is no `openat2`: `O_NOFOLLOW` refuses a link at its end, and one name has nothing but an
-/// end. A folder of another device is a mount.
+/// Opens one entry without `openat2`. `O_NOFOLLOW` refuses a link only at the end of a path, which is enough here, since a
+/// single name has no other part. A folder on another device is a mount, and is refused.
+///
+/// # Errors
+/// When the entry is a link or a mount, does not exist or may not be opened.
 pub(crate) fn open_plainly(folder: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
     let open = openat(folder, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
-    // Of a file it says nothing: overlayfs reports the device that the file lies on (overlayfs.rst, "inode properties").
+    // For files the device proves nothing: overlayfs reports the device of the layer that the file lies on
+    // (overlayfs.rst, "inode properties").
     let is_folder = flags.contains(OFlags::DIRECTORY);
     if is_folder && rustix::fs::fstat(folder)?.st_dev != rustix::fs::fstat(&open)?.st_dev {
         return Err(Errno::XDEV);

@@ -34,7 +34,7 @@ pub(crate) enum EndReason {
     Succeeded,
     /// The process ended by itself with another status or by a signal.
     Failed,
-    /// Its time was over, and it was killed.
+    /// The process was killed because its time was over.
     TooSlow,
     /// The user stopped it, or stopped us.
     Stopped,
