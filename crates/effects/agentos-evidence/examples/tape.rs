@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 const USAGE: &str = "usage: tape write DIR RUNS plain|signed|blobs\n\
        tape append DIR RECORDS\n       tape runs DIR RUNS\n       tape disk FILE RECORDS";
-/// So many runs of a written tape come to the disk together.
+/// Number of runs that are synced together when a tape is written.
 const TOGETHER: usize = 200;
 const TS: &str = "2026-11-21T09:14:00.000Z";
 
@@ -59,7 +59,7 @@ fn write(dir: &Path, runs: &str, with: &str) -> Result<(), String> {
     store.sync().map_err(|error| error.to_string())
 }
 
-/// One record at a time, each on the disk before the next.
+/// Appends one record at a time, each durable before the next.
 fn append(dir: &Path, records: &str) -> Result<(), String> {
     let store = Store::open(dir).map_err(|error| error.to_string())?;
     for record in 0..count(records)? {
@@ -70,7 +70,7 @@ fn append(dir: &Path, records: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// One run at a time, its records noted and brought to the disk together.
+/// Appends one run at a time; its records are noted and synced together.
 fn runs(dir: &Path, runs: &str) -> Result<(), String> {
     let store = Store::open(dir).map_err(|error| error.to_string())?;
     for run in 0..count(runs)? {
@@ -81,7 +81,7 @@ fn runs(dir: &Path, runs: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What the disk itself takes: a line as long as such a record, written and synced, again and again.
+/// Measures the disk itself: writes and syncs a line as long as such a record, again and again.
 fn disk(file: &Path, records: &str) -> Result<(), String> {
     let line = landing(0, &digest(0)).to_string() + &" ".repeat(280) + "\n";
     let mut open = OpenOptions::new();

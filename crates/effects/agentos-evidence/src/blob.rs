@@ -1,8 +1,9 @@
-//! Content-addressed bytes beside the tape: raw answers, prompts, canonical diffs, policy text.
+//! Content-addressed files next to the tape: raw answers, prompts, canonical diffs, policy text.
 //!
-//! Owns: `blobs/<64 hex digits>`. Never: changes a blob once it is there.
+//! Owns: `blobs/<64 hex digits>`. Never: changes an existing blob.
 //!
-//! A folder for each pair of first digits, where blobs lay before and are still found, cost most new ones a new folder.
+//! Earlier versions put blobs into a folder for each pair of first digits, as git does. Most new blobs then needed a new
+//! folder, which costs one more sync. Blobs in such folders are still found.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -14,16 +15,19 @@ use serde_json::Value;
 
 use crate::{EvidenceError, plain_file};
 
-/// Bytes of the largest blob. Answers, outputs and differences end at 64 MiB each.
+/// Maximum bytes of a blob. Answers, outputs and diffs are limited to 64 MiB each.
 pub(crate) const MOST_BYTES: u64 = 256 << 20;
 
-/// A blob that is there, and what must be synced before a record may refer to it.
+/// Blob that exists, and the paths that must be synced before a record may refer to it.
 pub(crate) struct Stored {
     pub id: String,
     pub unsynced: Vec<PathBuf>,
 }
 
 /// Stores bytes under their hash. The caller holds the store's lock.
+///
+/// # Errors
+/// When there are too many bytes, or the file cannot be written.
 pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MOST_BYTES {
         return Err(EvidenceError::RecordTooLarge {
@@ -36,7 +40,7 @@ pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
     let folder = dir.join("blobs");
     let mut unsynced = vec![path.clone()];
     unsynced.extend(agentos_durable::folder(folder.clone()));
-    // Whoever wrote one that is there already may not have synced it yet.
+    // An existing blob is synced too: the process that wrote it may not have done that yet.
     if check(dir, &id).is_ok() && path.exists() {
         return Ok(Stored { id, unsynced });
     }
@@ -52,10 +56,11 @@ pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
             source,
         });
     }
+    // A reader, or a crash, must never find half a blob under its hash.
     let temp = path.with_extension("tmp");
     let written = write_plain(&temp, bytes).and_then(|()| fs::rename(&temp, &path));
     if let Err(source) = written {
-        // The temporary file is ours alone; what matters is told below.
+        // No reader looks at the temporary file, and the next write removes it. The error below matters more.
         let _ = fs::remove_file(&temp);
         return Err(EvidenceError::Io {
             action: "write",
@@ -66,7 +71,10 @@ pub(crate) fn put(dir: &Path, bytes: &[u8]) -> Result<Stored, EvidenceError> {
     Ok(Stored { id, unsynced })
 }
 
-/// Puts a checked blob into a copy; false when it is there already.
+/// Writes a checked blob into a copy. Returns false if the copy has it already.
+///
+/// # Errors
+/// When it cannot be written.
 pub(crate) fn copy(dir: &Path, id: &str, bytes: &[u8]) -> Result<bool, EvidenceError> {
     let path = path_of(dir, id)?;
     if path.exists() {
@@ -78,7 +86,10 @@ pub(crate) fn copy(dir: &Path, id: &str, bytes: &[u8]) -> Result<bool, EvidenceE
     Ok(true)
 }
 
-/// Reads a blob back, checked against its name.
+/// Reads a blob and compares its content with its hash.
+///
+/// # Errors
+/// When it does not exist, cannot be read, or does not match.
 pub(crate) fn get(dir: &Path, id: &str) -> Result<Vec<u8>, EvidenceError> {
     let bytes = opened(dir, id, |file| plain_file::read_limited(file, MOST_BYTES))?;
     if hash_bytes(&bytes) == id {
@@ -88,7 +99,10 @@ pub(crate) fn get(dir: &Path, id: &str) -> Result<Vec<u8>, EvidenceError> {
     }
 }
 
-/// Checks a blob against its name, without holding it in memory.
+/// Compares a blob's content with its hash, without holding it in memory.
+///
+/// # Errors
+/// When it does not exist, cannot be read, or does not match.
 pub(crate) fn check(dir: &Path, id: &str) -> Result<(), EvidenceError> {
     let (found, _) = opened(dir, id, |file| plain_file::digest_file(file, MOST_BYTES))?;
     if found == id {
@@ -98,8 +112,11 @@ pub(crate) fn check(dir: &Path, id: &str) -> Result<(), EvidenceError> {
     }
 }
 
-/// Opens a blob, where it lies now or where earlier versions put it, and reads it. Something else than a regular file,
-/// or more than a blob can have, is not what was stored.
+/// Opens a blob, in its place or in that of earlier versions, and reads it by `read`.
+///
+/// # Errors
+/// [`EvidenceError::NoBlob`] if it does not exist; [`EvidenceError::BlobChanged`] if it is no regular file or larger than
+/// any blob; other errors as the system reports them.
 fn opened<T>(dir: &Path, id: &str, read: impl Fn(File) -> io::Result<T>) -> Result<T, EvidenceError> {
     let digits = digits_of(id)?;
     let (first, rest) = digits.split_at_checked(2).unwrap_or_default();
@@ -122,8 +139,8 @@ fn opened<T>(dir: &Path, id: &str, read: impl Fn(File) -> io::Result<T>) -> Resu
     })
 }
 
-/// The blobs a body refers to: members whose name ends in `_sha256` and whose value is `sha256:…`. (A plain
-/// digest without that prefix names something that is not kept here.)
+/// Lists the blobs that a body refers to: members whose name ends in `_sha256` and whose value is `sha256:…`. A digest
+/// without that prefix names something that is not stored here.
 pub(crate) fn references(body: &Value) -> Vec<String> {
     let mut found = Vec::new();
     collect(body, &mut found);
@@ -163,7 +180,7 @@ pub(crate) fn write_plain(path: &Path, bytes: &[u8]) -> io::Result<()> {
     create(path)?.write_all(bytes)
 }
 
-/// Makes a new file in place of whatever a crash left there. A link is removed, never written through.
+/// Creates a new file, and removes a file that a crash left under its name. A link is removed, never written through.
 fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -172,14 +189,17 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// Makes a folder and those above it.
+/// Creates a folder and the folders above it.
+///
+/// # Errors
+/// When they cannot be created or made durable.
 pub(crate) fn make_dir(dir: &Path) -> Result<(), EvidenceError> {
     if dir.is_dir() {
         return Ok(());
     }
     fs::create_dir_all(dir).map_err(EvidenceError::io("make", dir))?;
     match dir.parent() {
-        // A name alone lies in the current folder.
+        // The parent of a single name is the empty path, which no system call accepts for the current folder.
         Some(above) if above.as_os_str().is_empty() => sync_dir(Path::new(".")),
         Some(above) => sync_dir(above),
         None => Ok(()),
@@ -191,7 +211,7 @@ pub(crate) fn sync_dir(dir: &Path) -> Result<(), EvidenceError> {
     agentos_durable::sync_folder(dir).map_err(not_synced)
 }
 
-/// What a failed sync is here.
+/// Converts the failure of a sync.
 pub(crate) fn not_synced(error: SyncError) -> EvidenceError {
     let SyncError { path, source } = error;
     EvidenceError::Io {

@@ -1,10 +1,11 @@
 //! The body of a checkpoint record: the signed statements of a run's end.
 //!
-//! Owns: making and reading it, and how its statements hold together. Never: decides which keys count.
+//! Owns: making and reading it, and the link from its first statement to the others. Never: decides which keys count.
 //!
-//! Each statement is an envelope that is signed by itself, for whoever reads that one alone. The first, the checkpoint's
-//! own, names the digests of the others as they stand, signatures included: its one signature is enough to know that they
-//! are what this key put there, all of them and no more.
+//! Each statement is an envelope with its own signature, so that it can be used alone. The first one, about the checkpoint
+//! itself, contains the digests of the other envelopes, including their signatures. So one verified signature proves that
+//! this key made all of them, and that none is missing. Verifying an Ed25519 signature is the most expensive step of a
+//! verification (see the crate's `bench/report.md`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,29 +14,30 @@ use serde_json::Value;
 use crate::dsse::EnvelopeRef;
 use crate::{Envelope, EvidenceError, PublicKey, SigningKey};
 
-/// Where the first statement names the others, in their order: SHA-256 of each envelope's canonical JSON.
+/// Member of the first statement that lists the others in order, each by the SHA-256 of its envelope's canonical JSON.
 const NAMED: &str = "envelopes";
 
-/// A checkpoint as it stands on the tape.
+/// Body of a checkpoint record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
-    /// The key in OpenSSH's form. It says who claims to have signed, not that this key is trusted.
+    /// Key in OpenSSH's form that claims to have signed, which does not mean that it is trusted. Left out if nothing is
+    /// signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The statements, the checkpoint's own first.
+    /// Signed statements; the first is about the checkpoint itself.
     pub envelopes: Vec<Envelope>,
-    /// Why there is no signature.
+    /// Reason why nothing is signed. Left out if there is a signature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsigned: Option<String>,
 }
 
-/// What is to be signed at a run's end.
+/// Statements to be signed at a run's end.
 #[derive(Debug)]
 pub(crate) struct Statements {
-    /// The checkpoint's own.
+    /// Statement about the checkpoint itself.
     pub first: Value,
-    /// The others.
+    /// Statements about the run's commit and its decision.
     pub others: Vec<Value>,
 }
 
@@ -54,6 +56,7 @@ impl Checkpoint {
                 });
             }
         };
+        // The others are signed first, because the first statement contains the digests of their envelopes.
         let others = statements.others.iter();
         let others: Vec<Envelope> = others
             .map(|statement| Envelope::seal(statement, key))
@@ -84,7 +87,7 @@ impl Checkpoint {
     }
 }
 
-/// A checkpoint as it is read, borrowed from its line.
+/// Body of a checkpoint record, borrowed from its line.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CheckpointRef<'a> {
@@ -97,14 +100,16 @@ pub(crate) struct CheckpointRef<'a> {
 }
 
 impl<'a> CheckpointRef<'a> {
-    /// Reads the text of a checkpoint's body.
+    /// Parses the text of a checkpoint's body. `None` if it has another form.
     pub fn read(body: &'a str) -> Option<Self> {
         serde_json::from_str(body).ok()
     }
 
-    /// What this key signed: the checkpoint's own statement first. The others that it names are this key's word as they
-    /// stand, and nothing more is asked of them; where it names none, as in those of old, each signature has to hold, and
-    /// they follow.
+    /// Returns the statements that this key signed, the one about the checkpoint first. `None` if a signature is not valid.
+    ///
+    /// If the first statement contains the digests of the other envelopes, they are compared, and only the first statement
+    /// is returned. Checkpoints of earlier versions have no digests: then each signature is verified, and all statements
+    /// are returned.
     pub fn open(&self, key: &PublicKey) -> Option<Vec<Value>> {
         let (first, others) = self.envelopes.split_first()?;
         let first = first.open(key)?;

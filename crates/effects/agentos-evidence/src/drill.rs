@@ -1,4 +1,4 @@
-//! A drill: spoils a copy of the tape and shows that it is found.
+//! A drill: changes a copy of the tape and shows that verification finds the change.
 //!
 //! Owns: the copy. Never: touches the tape itself.
 
@@ -12,10 +12,11 @@ impl Store {
     /// the copy.
     ///
     /// # Errors
-    /// When there is nothing to copy, or the copy cannot be written or read.
+    /// When there is no tape, or the copy cannot be written or read.
     pub fn drill(&self, out: &Path, flip_at: usize) -> Result<VerifyReport, EvidenceError> {
         let path = self.tape_path();
         let mut tape = fs::read(&path).map_err(EvidenceError::io("read", &path))?;
+        // An empty tape has no byte to flip; the maximum keeps the remainder below from dividing by 0.
         let len = tape.len().max(1);
         if let Some(byte) = tape.get_mut(flip_at % len) {
             *byte ^= 1;

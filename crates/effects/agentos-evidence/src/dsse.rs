@@ -1,6 +1,6 @@
 //! DSSE envelopes around in-toto Statements.
 //!
-//! Owns: the envelope and what its signature covers. Never: says whether a key is to be trusted.
+//! Owns: the envelope and the bytes that its signature covers. Never: decides whether a key is trusted.
 //! Source: DSSE v1.0.2 (`PAE(type, body)`), in-toto Attestation Framework v1.
 
 use std::borrow::Cow;
@@ -15,30 +15,30 @@ use serde_json::Value;
 use crate::EvidenceError;
 use crate::sign::{PublicKey, SigningKey};
 
-/// What every payload of ours is.
+/// Media type of every payload.
 pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
-/// The type of every statement.
+/// Type of every statement.
 pub(crate) const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 
-/// A signed statement.
+/// Signed statement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Envelope {
-    /// `application/vnd.in-toto+json`.
+    /// Media type of the payload: `application/vnd.in-toto+json`.
     pub payload_type: String,
-    /// The statement, in base64.
+    /// Statement in base64.
     pub payload: String,
-    /// By whom it is signed.
+    /// Signatures of the statement.
     pub signatures: Vec<Signature>,
 }
 
-/// One signature.
+/// Signature of a statement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Signature {
-    /// The key's fingerprint, as in `SHA256:…`.
+    /// Fingerprint of the key, as in `SHA256:…`.
     pub keyid: String,
-    /// The Ed25519 signature, in base64.
+    /// Ed25519 signature in base64.
     pub sig: String,
 }
 
@@ -60,13 +60,16 @@ impl Envelope {
         })
     }
 
-    /// The statement, if this key signed it.
+    /// Returns the statement. `None` if this key did not sign it.
     #[must_use]
     pub fn open(&self, key: &PublicKey) -> Option<Value> {
         self.borrowed().open(key)
     }
 
-    /// The digest of its canonical JSON, as in `sha256:…`.
+    /// Returns the digest of the envelope's canonical JSON, as in `sha256:…`.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
     pub(crate) fn digest(&self) -> Result<String, EvidenceError> {
         self.borrowed().digest()
     }
@@ -84,7 +87,7 @@ impl Envelope {
     }
 }
 
-/// An envelope as it is read, borrowed from the line that it stands in.
+/// Envelope whose texts are borrowed from a line of the tape.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct EnvelopeRef<'a> {
@@ -106,8 +109,9 @@ struct SignatureRef<'a> {
 }
 
 impl EnvelopeRef<'_> {
-    /// The statement, if this key signed it.
+    /// Returns the statement. `None` if this key did not sign it.
     pub fn open(&self, key: &PublicKey) -> Option<Value> {
+        // The signature covers the decoded payload, so only these bytes may be parsed (DSSE, `protocol.md`).
         let payload = STANDARD.decode(self.payload.as_bytes()).ok()?;
         let covered = covered(&self.payload_type, &payload);
         let id = key.id();
@@ -117,8 +121,12 @@ impl EnvelopeRef<'_> {
         holds.then(|| serde_json::from_slice(&payload).ok()).flatten()
     }
 
-    /// The digest of its canonical JSON, as in `sha256:…`.
+    /// Returns the digest of the envelope's canonical JSON, as in `sha256:…`.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
     pub fn digest(&self) -> Result<String, EvidenceError> {
+        // The members in the order of RFC 8785. Hashing the parts avoids a copy of the payload.
         let mut parts = vec![
             "{\"payload\":\"",
             &self.payload,
@@ -139,7 +147,7 @@ impl EnvelopeRef<'_> {
         parts.push("]}");
         let texts = self.signatures.iter().flat_map(|one| [&one.keyid, &one.sig]);
         let mut texts = texts.chain([&self.payload, &self.payload_type]);
-        // Nothing that JSON writes in another way.
+        // Only a text that needs no escapes in JSON is hashed as it is.
         let is_plain = |text: &str| {
             text.bytes()
                 .fold(true, |plain, b| plain & (b >= b' ') & (b != b'"') & (b != b'\\'))
@@ -152,7 +160,7 @@ impl EnvelopeRef<'_> {
     }
 }
 
-/// The pre-authentication encoding: what a signature covers.
+/// Returns the pre-authentication encoding, the bytes that a signature covers. The two lengths keep type and payload apart.
 fn covered(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
     bytes.extend_from_slice(payload);

@@ -1,92 +1,92 @@
-//! What can go wrong with the evidence.
+//! Failures to write or read evidence.
 //!
-//! Owns: the error and its stable codes. Never: quotes a record's content; it may be untrusted.
+//! Owns: the error and its stable codes. Never: quotes the content of a record, which may be untrusted.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use agentos_api::NextStep;
 
-/// The evidence cannot be written or read.
+/// Failure to write or read evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
-    /// The disk said no.
+    /// A system call failed.
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io {
-        /// What was tried, as in `append to`.
+        /// Attempted action, as in `append to`.
         action: &'static str,
-        /// Where.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why not.
+        /// Error that the system reported.
         source: io::Error,
     },
-    /// The tape is shorter than it was when the last record was written.
+    /// The tape is shorter than `head.json` says: its end was cut off.
     #[error("the tape ends at record {found}, but {expected} records were written")]
     CutOff {
-        /// Records once written.
+        /// Number of records that were written.
         expected: u64,
-        /// Records found.
+        /// Number of records that were found.
         found: u64,
     },
-    /// The last record is not what was written.
+    /// The last record is not the one that was written.
     #[error("the tape's last line is not a valid record")]
     BrokenTail,
-    /// A record cannot be read.
+    /// A line of the tape is not a valid record.
     #[error("line {line} of the tape is not a valid record")]
     BrokenRecord {
-        /// 1 for the first line.
+        /// Number of the line, 1 for the first.
         line: u64,
     },
-    /// A number that not every reader of JSON keeps exactly.
+    /// A number that some readers of JSON would round.
     #[error("`{at}` holds a number beyond 2^53 - 1, which cannot be recorded exactly")]
     NumberTooLarge {
-        /// Where in the body.
+        /// Position in the body, as in `body.usage.tokens`.
         at: String,
     },
-    /// A record over the limit.
+    /// A record or a blob is larger than its limit.
     #[error("the record is {bytes} bytes long, more than {limit}")]
     RecordTooLarge {
-        /// Its length.
+        /// Length in bytes.
         bytes: usize,
-        /// The limit.
+        /// Limit in bytes.
         limit: usize,
     },
-    /// Nested deeper than a reader can be expected to follow.
+    /// The body is nested deeper than readers of JSON accept.
     #[error("the record is nested too deeply")]
     TooDeep,
-    /// The run or the time is not in the form that a record holds.
+    /// A run, a time or a name does not have the required form.
     #[error("`{value}` is not a valid {what}")]
     BadField {
-        /// What it should be.
+        /// Kind of value that is required.
         what: &'static str,
-        /// What it is.
+        /// Value that was passed.
         value: String,
     },
-    /// No such blob.
+    /// The blob does not exist.
     #[error("there is no blob `{id}`")]
     NoBlob {
-        /// The id asked for.
+        /// Requested id.
         id: String,
     },
-    /// A blob whose content does not match its name.
-    #[error("the blob `{id}` was changed")]
+    /// The content of a blob does not match its hash.
+    #[error("the content of the blob `{id}` does not match its hash: it was changed or damaged")]
     BlobChanged {
-        /// The id asked for.
+        /// Requested id.
         id: String,
     },
-    /// A tape that would take more memory to verify than any that was written here.
-    #[error("the tape has more {0} than any tape that was written here")]
+    /// Verifying the tape would take more memory than any real tape needs.
+    #[error("the tape has too many {0} to be verified: more than any tape that AgentOS writes")]
     TooMuch(&'static str),
-    /// A list of an export's files that cannot be read.
-    #[error("`export.json` is not what an export has: {0}")]
+    /// The list of an export's files cannot be read.
+    #[error("`export.json` is not a valid list of an export's files: {0}")]
     BadExport(String),
     /// There is no tape to work on.
     #[error("no run has left evidence here yet")]
     NoTape,
-    /// A key that cannot be made or used.
+    /// A key cannot be made or used.
     #[error("{0}")]
     Key(&'static str),
-    /// The record cannot be expressed as JSON.
+    /// The record cannot be written as JSON.
     #[error("the record cannot be written as JSON: {0}")]
     Json(String),
 }
@@ -98,7 +98,7 @@ impl From<serde_json::Error> for EvidenceError {
 }
 
 impl EvidenceError {
-    /// The stable code.
+    /// Returns the stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -119,7 +119,8 @@ impl EvidenceError {
         }
     }
 
-    /// Returns what to do next, where that is a sentence which names no flag of a front end.
+    /// Returns what to do next as a sentence that names no flag of a front end. `None` if the error needs no advice, or
+    /// [`Self::next_steps`] has it.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -143,7 +144,7 @@ impl EvidenceError {
         }
     }
 
-    /// Returns what can be done next, as alternatives that a front end words.
+    /// Returns what can be done next, as alternatives that a front end puts into words.
     #[must_use]
     pub fn next_steps(&self) -> Vec<NextStep> {
         match self {
@@ -164,6 +165,7 @@ impl EvidenceError {
         }
     }
 
+    /// Adds the action and the path to a system's error.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }

@@ -1,11 +1,11 @@
-//! A copy of the evidence for a reviewer: a folder that verifies by itself.
+//! A copy of the evidence for a reviewer: a folder that can be verified by itself.
 //!
-//! Owns: what is in it, what a redacted copy leaves out, and its signatures. Never: changes the evidence, or writes
-//! into a folder that holds anything.
+//! Owns: the files of the copy, the content that a redacted copy leaves out, and its signatures. Never: changes the
+//! evidence, or writes into a folder that is not empty.
 //!
 //! A redacted copy has no blobs, and records that quote a task, an answer or a rule lack their body and its salt. Their
-//! hash covers the digest of both, so everything else they say can still be checked. Records of earlier versions have
-//! hashes over the body itself: theirs cannot be checked, and the signature over the whole export has to do instead.
+//! hash covers the digest of both, so all other members can still be checked. The hash of a record of an earlier version
+//! covers the body itself and cannot be checked without it; for those, only the signature over the whole export remains.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
@@ -26,30 +26,30 @@ use crate::record::fields_fit;
 use crate::runs::Lines;
 use crate::{EvidenceError, RecordKind, SigningKey, Store, blob, plain_file, segments};
 
-/// A copy that was made.
+/// Copy of the evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Exported {
-    /// Where it is.
+    /// Folder of the copy.
     pub dir: PathBuf,
-    /// Records in it.
+    /// Number of records.
     pub records: u64,
-    /// Blobs in it.
+    /// Number of blobs.
     pub blobs: u64,
-    /// Blobs that records name and that could not be copied: gone, or not what was stored.
+    /// Number of blobs that records name and that could not be copied, because they are missing or were changed.
     pub lost: u64,
-    /// The hash of its last record.
+    /// Hash of the last record.
     pub head: String,
-    /// Content was left out.
+    /// True if content was left out.
     pub redacted: bool,
 }
 
 impl Store {
-    /// Copies tape and blobs to `out`, which is made or must be empty, and puts every signed statement into a file of
-    /// its run below `attestations/`, one DSSE envelope a line. The caller adds what else belongs into it and ends with
+    /// Copies tape and blobs to `out`, which must be empty or is created, and writes the signed statements of each run to a
+    /// file below `attestations/`, one DSSE envelope in each line. The caller adds other files and ends with
     /// [`Exported::seal`].
     ///
     /// # Errors
-    /// When there is no tape, a line is no record and should be redacted, or the copy cannot be written.
+    /// When there is no tape, a line that must be redacted is no record, or the copy cannot be written.
     pub fn export(&self, out: &Path, redact: bool) -> Result<Exported, EvidenceError> {
         prepare(out)?;
         let mut lines = Lines::open(self)?.ok_or(EvidenceError::NoTape)?;
@@ -68,6 +68,7 @@ impl Store {
             copy.records += 1;
             let failed = EvidenceError::io("write", &path);
             let Some(record) = Glimpse::of(line.text()).filter(|_| line.is_whole()) else {
+                // Nobody knows which part of such a line would have to be left out.
                 if redact {
                     return Err(EvidenceError::BrokenRecord { line: copy.records });
                 }
@@ -91,7 +92,7 @@ impl Store {
         Ok(copy)
     }
 
-    /// A record's blobs and statements.
+    /// Copies the blobs and signed statements of a record.
     fn copy_beside(
         &self,
         record: &Glimpse<'_>,
@@ -101,7 +102,7 @@ impl Store {
         if record.kind == RecordKind::Checkpoint
             && let Some(checkpoint) = Checkpoint::from_body(&record.body()?)
             && !checkpoint.envelopes.is_empty()
-            // Records of earlier versions were read with any run: it must not lead out of the folder.
+            // In records of earlier versions a run may be any text. As a file name it must not lead out of the folder.
             && fields_fit(record.run, record.ts)
         {
             let mut text = String::new();
@@ -114,7 +115,7 @@ impl Store {
             }
             let folder = copy.dir.join(ATTESTATIONS);
             blob::make_dir(&folder)?;
-            // A run that went on after its checkpoint has another one.
+            // Appended, since a run that continued after its checkpoint has another one.
             let path = folder.join(format!("{}.intoto.jsonl", record.run));
             plain_file::open_to_append(&path)
                 .and_then(|mut file| file.write_all(text.as_bytes()))
@@ -135,7 +136,7 @@ impl Store {
 }
 
 impl Exported {
-    /// Puts a file beside the tape of the copy.
+    /// Writes a file into the folder of the copy.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -144,8 +145,8 @@ impl Exported {
         blob::write_plain(&path, bytes).map_err(EvidenceError::io("write", &path))
     }
 
-    /// Ends the export: lists the digests of its files in `export.json`, with the time, and signs that list and the
-    /// last record if there is a key. Nothing may be added afterwards.
+    /// Ends the export: writes the digests of its files and the time to `export.json`, and signs that list and the last
+    /// record if there is a key. No file may be added afterwards.
     ///
     /// # Errors
     /// When a file cannot be read or written.

@@ -1,11 +1,16 @@
-//! What a run's records say that its signed statements repeat.
+//! Facts of a run's records that its signed statements repeat.
 //!
-//! Owns: picking those facts out of bodies, and the statements made of them. Never: repeats content; digests stand
-//! for it.
+//! Owns: taking those facts from bodies, and building the statements. Never: repeats content; a statement holds digests
+//! instead.
 //!
-//! Which predicate says what: SLSA provenance v1 that an answer became a commit, a verification summary (VSA v1)
-//! that policy allowed it, and two of our own for what no vetted predicate can say: the head of the tape at a run's
-//! end, and a decision with three values and a person's consent.
+//! | predicate | states |
+//! |---|---|
+//! | SLSA provenance v1 | that an answer became a commit |
+//! | verification summary (VSA v1) | that policy allowed it |
+//! | `urn:agentos:checkpoint:1` | the last record of the tape at a run's end |
+//! | `urn:agentos:decision:1` | a decision with three values, and a person's consent |
+//!
+//! The last two are our own, since no published predicate can state these facts.
 
 use agentos_chain::parse_hash;
 use serde_json::{Value, json};
@@ -15,9 +20,9 @@ use crate::dsse::STATEMENT_TYPE;
 use crate::runs::fact_of;
 use crate::{RecordKind, RecordRef};
 
-/// The predicate of a run's end.
+/// Predicate type of a run's end.
 pub(crate) const CHECKPOINT: &str = "urn:agentos:checkpoint:1";
-/// The predicate of a decision.
+/// Predicate type of a decision.
 pub(crate) const DECISION: &str = "urn:agentos:decision:1";
 const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
 const SUMMARY: &str = "https://slsa.dev/verification_summary/v1";
@@ -25,7 +30,7 @@ const BUILD_TYPE: &str = "urn:agentos:land:1";
 const EXECUTOR: &str = "urn:agentos:executor:1";
 const POLICY: &str = "urn:agentos:policy:1";
 
-/// The facts of one run, gathered record by record.
+/// Facts of one run, collected record by record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFacts {
     began: Option<String>,
@@ -41,7 +46,7 @@ pub struct RunFacts {
     effect: Option<String>,
     rules: Vec<String>,
     consent: Option<(bool, Option<String>)>,
-    /// The commit it made.
+    /// Commit that the run made. `None` if it made none.
     pub(crate) commit: Option<String>,
     tree: Option<String>,
     code: Option<String>,
@@ -49,7 +54,7 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
-    /// Takes in one record, before secrets or after.
+    /// Adds the facts of one record. The body may be passed before or after secrets were removed from it.
     pub fn take(&mut self, kind: RecordKind, body: &Value, ts: &str) {
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         match kind {
@@ -96,7 +101,7 @@ impl RunFacts {
         }
     }
 
-    /// The statements of a run that ends here, after the record `head`.
+    /// Builds the statements of a run that ends after the record `head`.
     pub(crate) fn statements(&self, run: &str, head: &RecordRef, now: &str) -> Statements {
         let mut others = Vec::new();
         if self.commit.is_some() {
@@ -115,7 +120,7 @@ impl RunFacts {
         }
     }
 
-    /// About the commit; without one, about the tape as far as it goes.
+    /// Builds a statement about the commit, or about the tape up to `head` if the run made no commit.
     fn statement(&self, head: &RecordRef, predicate_type: &str, predicate: Value) -> Value {
         let subject = match &self.commit {
             Some(commit) => json!({ "name": self.refname, "digest": { "gitCommit": commit } }),
@@ -212,7 +217,7 @@ impl RunFacts {
     }
 }
 
-/// The ids of the rules that made the effect.
+/// Lists the ids of the rules that led to the effect.
 fn deciding(body: &Value, effect: Option<&str>) -> Vec<String> {
     let reasons = body.pointer("/decision/reasons").and_then(Value::as_array);
     let mut rules: Vec<String> = Vec::new();
@@ -227,7 +232,7 @@ fn deciding(body: &Value, effect: Option<&str>) -> Vec<String> {
     rules
 }
 
-/// Strict readers of predicates take a missing member for none, and a null for a fault.
+/// Removes members that are null. Strict readers of predicates accept a missing member and refuse a null.
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(members) => Value::Object(

@@ -1,6 +1,9 @@
-//! A line of the tape at a glance: its members where they stand, and that it is genuine.
+//! A checked view of a line of the tape, without parsing its body.
 //!
-//! Owns: checking a line without building its body. Never: accepts what [`Record::parse`] would not.
+//! Owns: finding the members of a line and checking its hash. Never: accepts a line that [`Record::parse`] would refuse.
+//!
+//! Verification reads every line of the tape, and most bodies need not be parsed. In canonical JSON (RFC 8785) the members
+//! of a record have one order and one spelling, so they are found by the text between them.
 
 use agentos_chain::{
     MAX_NESTING, hash_body, hash_texts, measure_nesting, parse_hash, skip_canonical, write_canonical,
@@ -10,7 +13,7 @@ use serde_json::Value;
 use crate::record::{MAX_LINE, RecordForm, fields_fit, is_plain, is_salt};
 use crate::{EvidenceError, Record, RecordKind};
 
-/// The members of a genuine line, borrowed from it.
+/// Members of a genuine line, borrowed from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Glimpse<'a> {
     pub form: RecordForm,
@@ -21,13 +24,13 @@ pub(crate) struct Glimpse<'a> {
     pub prev: &'a str,
     pub hash: &'a str,
     body: &'a str,
-    /// Salt and digest of the body. `None` in form 1; the salt is empty where the body was left out.
+    /// Salt and digest of the body. `None` in form 1. The salt is empty if the body was left out.
     sealed: Option<(&'a str, &'a str)>,
-    /// The body was left out of a redacted copy.
+    /// True if the body was left out of a redacted copy.
     pub withheld: bool,
 }
 
-/// The members after the hash, as they stand on the line.
+/// Members after the hash, borrowed from the line.
 struct Members<'a> {
     kind: RecordKind,
     prev: &'a str,
@@ -37,12 +40,13 @@ struct Members<'a> {
 }
 
 impl<'a> Glimpse<'a> {
-    /// Takes a line apart. Returns `None` if the line is not canonical JSON or its hash does not fit.
+    /// Parses a line. `None` if it is not canonical JSON or its hash does not match.
     pub fn of(line: &'a [u8]) -> Option<Self> {
         let text = text_of(line)?;
         let inside = text.strip_prefix("{\"body\":")?;
         let rest = match skip_canonical(inside.as_bytes()) {
             Some(after) => after.len(),
+            // The fast scanner does not judge `\u` escapes, names beyond ASCII and numbers that are no small integers.
             None => after_any_value(inside)?,
         };
         let (body, rest) = inside.split_at_checked(inside.len().checked_sub(rest)?)?;
@@ -69,7 +73,7 @@ impl<'a> Glimpse<'a> {
         (hash_texts(&covered) == hash).then(|| members.glimpse(RecordForm::CoversBody, hash, body))
     }
 
-    /// Reads the members from the hash on of a record whose body has this digest.
+    /// Reads the members that follow the body's digest. `None` if they are not canonical or the hash does not match.
     fn of_second_form(body_sha256: &'a str, rest: &'a str) -> Option<Self> {
         let (hash, rest) = until(rest, "\",\"kind\":\"")?;
         let members = Members::read(rest, RecordForm::CoversBodyDigest)?;
@@ -84,9 +88,9 @@ impl<'a> Glimpse<'a> {
         })
     }
 
-    /// Takes a line of a redacted copy apart whose body was left out. In form 2 its hash is checked; in form 1 it
-    /// cannot be, and only the next record's link says anything of it. Returns `None` for any other line, and where
-    /// the kind of the record is one whose body a redacted copy keeps.
+    /// Parses a line of a redacted copy whose body was left out. In form 2 its hash is checked. In form 1 it cannot be
+    /// checked, and only the link of the next record proves anything about it. `None` for any other line, and for a kind of
+    /// record whose body a redacted copy keeps.
     pub fn of_withheld(line: &'a [u8]) -> Option<Self> {
         let text = text_of(line)?;
         let found = match text.strip_prefix("{\"body_sha256\":\"") {
@@ -135,28 +139,33 @@ impl<'a> Glimpse<'a> {
         }
     }
 
-    /// Returns whether kind, time and run are only what the copy says they are: the body was left out, and the hash
-    /// covers it.
+    /// Returns whether nothing proves kind, time and run: the body was left out, and the hash covers the body.
     pub fn is_unproved(&self) -> bool {
         self.withheld && self.form == RecordForm::CoversBody
     }
 
-    /// The body as it stands on the line.
+    /// Returns the body as text.
     pub fn body_text(&self) -> &'a str {
         self.body
     }
 
-    /// The body, read.
+    /// Parses the body.
+    ///
+    /// # Errors
+    /// When it is not valid JSON.
     pub fn body(&self) -> Result<Value, EvidenceError> {
         serde_json::from_str(self.body).map_err(|error| EvidenceError::Json(error.to_string()))
     }
 
-    /// May the body refer to a blob? False is certain.
+    /// Returns false if the body certainly refers to no blob.
     pub fn may_refer(&self) -> bool {
         self.body.contains("_sha256\":\"sha256:")
     }
 
     /// Builds the whole record.
+    ///
+    /// # Errors
+    /// When the body is not valid JSON.
     pub fn record(&self) -> Result<Record, EvidenceError> {
         Ok(Record {
             v: self.form.version(),
@@ -174,8 +183,8 @@ impl<'a> Glimpse<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Reads what follows the hash, from the word of the kind on. Returns `None` if a member is missing, is not in its
-    /// place or needs escaping, or if the version is that of the other form.
+    /// Reads the members after the hash, from the value of `kind` on. `None` if a member is missing, is not in its place or
+    /// needs escaping, or if the version is that of the other form.
     fn read(rest: &'a str, form: RecordForm) -> Option<Self> {
         let (kind, rest) = until(rest, "\",\"prev\":\"")?;
         let (prev, rest) = until(rest, "\",\"run\":\"")?;
@@ -219,14 +228,13 @@ fn text_of(line: &[u8]) -> Option<&str> {
     (line.len() <= MAX_LINE).then(|| std::str::from_utf8(line).ok())?
 }
 
-/// Reads the number of a record. `None` if it is written in another way than canonical JSON does, or is not exact in
-/// every reader.
+/// Parses the number of a record. `None` if it is not written as canonical JSON, or some readers would round it.
 fn number_of(text: &str) -> Option<u64> {
     let canonical = text == "0" || !text.starts_with(['0', '+']);
     text.parse().ok().filter(|seq| canonical && *seq < 1 << 53)
 }
 
-/// What stands before and after a mark, where nothing before it may hold the mark's first byte.
+/// Splits a text at the first occurrence of the mark's first byte. `None` if the rest of the mark does not follow there.
 fn until<'a>(text: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
     let first = mark.bytes().next()?;
     let at = text.bytes().position(|b| b == first)?;
@@ -234,7 +242,7 @@ fn until<'a>(text: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
     Some((before, rest.strip_prefix(mark)?))
 }
 
-/// Bytes left after the JSON value at the start of `text`, if it is canonical: the slow way.
+/// Returns the number of bytes after the JSON value at the start of `text`, by parsing it. `None` if it is not canonical.
 fn after_any_value(text: &str) -> Option<usize> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let value = values.next()?.ok()?;

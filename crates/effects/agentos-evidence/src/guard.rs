@@ -1,16 +1,18 @@
-//! What may stand in a record: exact numbers, and no secrets.
+//! Limits on a record's body: exact numbers only, and no secrets.
 //!
-//! Owns: taking keys, tokens and URL user parts out of a body before it is written. Never: looks at blobs by
-//! itself; a tool's answer is kept byte for byte.
+//! Owns: removing keys, tokens and user names in URLs from a body before it is written. Never: changes blobs; a tool's
+//! answer is stored byte for byte.
 
 use serde_json::Value;
 
 use crate::EvidenceError;
 
+/// Largest integer that every reader of JSON keeps exactly: many read numbers as IEEE 754 doubles (RFC 8259, section 6).
 const MAX_SAFE: u64 = (1 << 53) - 1;
 const MAX_DEPTH: usize = 64;
+/// Replacement for a secret.
 const GONE: &str = "[redacted]";
-/// Names of members whose value is never recorded; compared in lower case with `_` for `-`.
+/// Names of members whose value is never recorded. They are compared in lower case, with `_` for `-`.
 const SECRET_NAMES: [&str; 14] = [
     "access_token",
     "api_key",
@@ -28,16 +30,16 @@ const SECRET_NAMES: [&str; 14] = [
     "x_api_key",
 ];
 
-/// The body without secrets: what every record goes through, and what JSON that becomes a blob should.
+/// Removes secrets from a body. Every record passes through this function; JSON that becomes a blob should too.
 ///
 /// # Errors
-/// When it is nested too deeply or holds a number that cannot be recorded exactly.
+/// When the body is nested too deeply or holds a number that cannot be recorded exactly.
 pub fn clean(mut body: Value) -> Result<Value, EvidenceError> {
     walk(&mut body, &Way::Body, MAX_DEPTH)?;
     Ok(body)
 }
 
-/// Where in the body a value stands; put into words only for a message.
+/// Position of a value in the body. It becomes text only for an error message.
 enum Way<'a> {
     Body,
     Member(&'a Way<'a>, &'a str),
@@ -59,6 +61,7 @@ fn walk(value: &mut Value, at: &Way<'_>, depth: usize) -> Result<(), EvidenceErr
     match value {
         Value::Null | Value::Bool(_) => Ok(()),
         Value::Number(number) => {
+            // RFC 8785 writes numbers as doubles. A number that a double rounds would get another hash in another reader.
             let exact = match (number.as_i64(), number.as_u64(), number.as_f64()) {
                 (Some(int), _, _) => int.unsigned_abs() <= MAX_SAFE,
                 (None, Some(_), _) => false,
@@ -95,13 +98,14 @@ fn is_secret(name: &str) -> bool {
         .any(|secret| secret.len() == name.len() && secret.bytes().eq(name.bytes().map(fold)))
 }
 
-/// A quick look: what has neither mark is left as it is.
+/// Returns false for a text that cannot hold a secret of the two kinds that are searched in texts.
 fn may_hold_secret(text: &str) -> bool {
+    // `//` is in every URL, `r ` at the end of every `Bearer `. Most texts have neither and need no copy.
     let marks = |pair: &[u8]| pair == b"//" || pair.eq_ignore_ascii_case(b"r ");
     text.as_bytes().windows(2).any(marks)
 }
 
-/// `scheme://user:password@host` becomes `scheme://[redacted]@host`; `Bearer x` becomes `Bearer [redacted]`.
+/// Replaces `scheme://user:password@host` by `scheme://[redacted]@host`, and `Bearer x` by `Bearer [redacted]`.
 fn without_user_parts(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -111,6 +115,7 @@ fn without_user_parts(text: &str) -> String {
         let end = after
             .find(|c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | '`'))
             .unwrap_or(after.len());
+        // The last `@`, since a password may contain one that is not escaped.
         let authority = after.get(..end).unwrap_or(after);
         rest = match authority.rfind('@') {
             Some(sign) => {
@@ -133,6 +138,7 @@ fn without_bearer(text: &str) -> String {
         let start = at + MARK.len();
         let after = text.get(start..).unwrap_or_default();
         let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',');
+        // A shorter word is no token but a sentence such as "the bearer of news".
         let token = after.find(ends).unwrap_or(after.len());
         if token >= 8 {
             out.push_str(text.get(copied..start).unwrap_or_default());

@@ -1,7 +1,7 @@
-//! `head.json`: the number and hash of the last record, beside the tape.
+//! `head.json`: the number and hash of the last record, in a file next to the tape.
 //!
-//! Owns: noticing a tape that was cut off. Never: is trusted for anything else. It is written after the tape, so a
-//! crash can leave it behind the tape but never ahead of it.
+//! Owns: the file by which a tape is noticed whose end was cut off. Never: is trusted for anything else. It is written
+//! after the tape, so after a crash it may name an earlier record, but never a later one.
 
 use std::fs::{self, Metadata};
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{EvidenceError, plain_file};
 
-/// The last record that was acknowledged.
+/// Last record whose write succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Head {
@@ -20,7 +20,7 @@ pub(crate) struct Head {
     pub hash: String,
 }
 
-/// What the file says.
+/// Content of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HeadFile {
     Missing,
@@ -38,16 +38,19 @@ impl Head {
     }
 }
 
-/// Bytes of the file: the longest head fits, and each is as long as the one before, whose place it takes. A sector of a
-/// disk holds 512, and is written whole or not at all.
+/// Length of the file in bytes. The longest head fits, and all heads have this length, so that one can overwrite another
+/// in place. A disk writes a sector of 512 bytes completely or not at all.
 const LENGTH: usize = 128;
-/// Who reads while another process writes may see some bytes of each of two heads, which can look like a third one: only
-/// what is seen twice is believed.
+/// Maximum number of reads. During a write by another process a reader may see bytes of the old and of the new head, which
+/// together can look like a valid third one. So a head counts only if two reads in a row agree.
 const LOOKS: usize = 8;
-/// Bytes of the file beyond which it is no head.
+/// Size in bytes above which a file is no head.
 const MOST_BYTES: u64 = 64 << 10;
 
 /// Reads the head.
+///
+/// # Errors
+/// When the file exists and cannot be read.
 pub(crate) fn read(path: &Path) -> Result<HeadFile, EvidenceError> {
     let mut found = read_once(path)?;
     for _ in 1..LOOKS {
@@ -77,8 +80,11 @@ fn read_once(path: &Path) -> Result<HeadFile, EvidenceError> {
     }
 }
 
-/// Replaces the head in one step. Not synced on its own: after a loss of power it may be behind, which the next
-/// append repairs and tells.
+/// Replaces the head. The file is not synced: after a loss of power it may name an earlier record, which the next append
+/// repairs and records.
+///
+/// # Errors
+/// When the file can be neither overwritten nor replaced.
 pub(crate) fn write(path: &Path, head: &Head) -> Result<(), EvidenceError> {
     let text = serde_json::to_string(head).map_err(|error| EvidenceError::Json(error.to_string()))?;
     let text = format!("{text:<most$}\n", most = LENGTH - 1);
@@ -89,8 +95,9 @@ pub(crate) fn write(path: &Path, head: &Head) -> Result<(), EvidenceError> {
     written.map_err(EvidenceError::io("write", path))
 }
 
-/// Writes over a head of this length: no new file, and no file system that brings one to the disk before it takes the
-/// place of another. False where there is none, it has a second name, as a copy made of links has, or it cannot be written.
+/// Overwrites an existing head in place. Replacing the file by a renamed one costs more: a new file, and on some file
+/// systems a write to the disk before the rename. Returns false if there is no head of the same length, it has a second
+/// name, or it may not be written.
 fn overwrite(path: &Path, text: &[u8]) -> io::Result<bool> {
     let mut file = match plain_file::open_to_overwrite(path) {
         Ok(file) => file,
@@ -115,6 +122,8 @@ fn overwrite(path: &Path, text: &[u8]) -> io::Result<bool> {
     Ok(is_alike)
 }
 
+/// Returns whether the file has no second name. A copy of the folder may consist of hard links, and overwriting the file
+/// would change that copy too.
 #[cfg(unix)]
 fn has_one_name(found: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -1,8 +1,8 @@
-//! The tape: append-only, hash-chained records, blobs beside it, signed checkpoints, offline verification.
+//! The tape: append-only, hash-chained records, blobs next to it, signed checkpoints, offline verification.
 //!
-//! Owns: the files `tape.jsonl`, `head.json` and `blobs/` of one folder, how a record is written and what its hash
-//! and a checkpoint's signature cover. Never: decides what is worth recording, reads a clock or a repository,
-//! repairs in silence, or keeps a secret. Start at [`Store`].
+//! Owns: the files `tape.jsonl`, `head.json` and `blobs/` of one folder, the format of a record, and the bytes that its
+//! hash and a checkpoint's signature cover. Never: decides what is recorded, reads a clock or a repository, repairs
+//! without a record of it, or stores a secret. Start at [`Store`]; [`Store::append`] explains a durable append.
 
 mod blob;
 mod checkpoint;

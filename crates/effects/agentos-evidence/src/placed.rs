@@ -1,6 +1,6 @@
-//! Records on their way to the tape.
+//! Records that are not on the tape yet.
 //!
-//! Owns: what a record will say, and the lines of those that have their place. Never: writes.
+//! Owns: their content, and the lines of those that have a number. Never: writes.
 
 use std::fs::File;
 
@@ -10,41 +10,45 @@ use serde_json::Value;
 use crate::record::{MAX_LINE, new_salt};
 use crate::{EvidenceError, Record, RecordKind, RecordRef, guard};
 
-/// The tape while records with a place on it are not on the disk. Other writers wait until this is dropped.
+/// Locked tape, and the records with a number that are to be appended to it. Other writers wait until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Placed {
     pub _lock: File,
     pub tape: File,
-    /// The lines to come, with their ends.
+    /// Lines to append, each with its line feed.
     pub lines: String,
-    /// Those of them that were only noted.
+    /// Records of these lines that were noted, to be noted again if the write fails.
     pub noted: Vec<Entry>,
-    /// Where the tape stands.
+    /// Length of the tape before the append.
     pub len: u64,
-    /// Where it will stand.
+    /// Last record of the tape after the append.
     pub at: RecordRef,
 }
 
-/// What a record will say, once its place on the tape is known.
+/// Content of a record that has no number yet.
 #[derive(Debug)]
 pub(crate) struct Entry {
     run: String,
     kind: RecordKind,
-    /// Canonical.
+    /// Body as canonical JSON.
     body: String,
-    /// Hashed with the body, and left out with it.
+    /// Salt that is hashed with the body, and left out with it in a redacted copy.
     salt: String,
     ts: String,
 }
 
-/// More than the members beside a body ever take.
+/// Upper limit of the bytes that all other members of a record take.
 const BESIDE_BODY: usize = 640;
 
 impl Entry {
-    /// Without secrets, and surely recordable.
+    /// Removes secrets from a body and checks that it can be recorded.
+    ///
+    /// # Errors
+    /// When the body is too large, nested too deeply or holds an inexact number, or run or time have a wrong form.
     pub fn new(run: &str, kind: RecordKind, body: Value, ts: &str) -> Result<Self, EvidenceError> {
         Record::check_plain(run, ts)?;
         let body = write_canonical(&guard::clean(body)?)?;
+        // Checked here, so that `note` can refuse a record. When it gets its number, its caller cannot be asked any more.
         let bytes = body.len() + BESIDE_BODY;
         if bytes > MAX_LINE {
             return Err(EvidenceError::RecordTooLarge {
@@ -61,7 +65,7 @@ impl Entry {
         })
     }
 
-    /// The record's line, with its end, and where it stands.
+    /// Builds the line of the record, with its line feed, and the reference to it.
     fn line(&self, seq: u64, prev: &str) -> (String, RecordRef) {
         let Self {
             run,
@@ -77,7 +81,11 @@ impl Entry {
 }
 
 impl Placed {
-    /// What was noted, and a last record. Taken only for good: what was noted stays so when there is no last one.
+    /// Gives the noted records and a last one their numbers. `last` gets the record before it. If it fails, nothing has
+    /// changed, and the noted records stay noted.
+    ///
+    /// # Errors
+    /// Those of `last`.
     pub fn add(
         &mut self,
         noted: &mut Vec<Entry>,

@@ -1,12 +1,12 @@
-//! Opening files of a folder that somebody else may have filled.
+//! Opens files of a folder that somebody else may have filled.
 //!
 //! Owns: the flags and limits with which such files are opened and read. Never: follows a link in the last part of a
 //! path, waits for a FIFO, or reads more than the caller allows.
 //!
-//! Evidence is verified where it comes from strangers: in a folder that was unpacked from an archive, or in an export.
-//! There a file may be a link to `/dev/zero`, or a FIFO, on which a plain open(2) waits until somebody writes.
-//! `O_NOFOLLOW` refuses the link, `O_NONBLOCK` opens a FIFO or device without waiting (open(2), fifo(7)), and fstat(2)
-//! of the descriptor then says what was opened: there is no moment between the look and the use.
+//! Evidence is often verified in a folder that comes from strangers: an unpacked archive, or an export. There a file may
+//! be a link to `/dev/zero`, or a FIFO, on which a usual open(2) waits until somebody writes. `O_NOFOLLOW` refuses the
+//! link, `O_NONBLOCK` opens a FIFO or device without waiting (open(2), fifo(7)), and fstat(2) of the descriptor then
+//! shows the kind of file. A look before the opening would leave a gap in which the file can be replaced.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,45 +15,45 @@ use std::path::Path;
 use agentos_chain::name_hash;
 use sha2::{Digest as _, Sha256};
 
-/// Bytes that are read and hashed at a time.
+/// Maximum bytes that are read and hashed at a time.
 const CHUNK: usize = 1 << 16;
 
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// Fails with `InvalidInput` if it is anything else than a regular file, a link included, and as open(2) does.
+/// `InvalidInput` if it is anything but a regular file, including a link; other errors as open(2) reports them.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     system::open(path, system::READ)
 }
 
-/// Opens a regular file for reading where the user may have put a link to it: one of the user's own settings.
+/// Opens one of the user's own settings for reading. It may be a link, since users keep settings elsewhere.
 ///
 /// # Errors
-/// Fails with `InvalidInput` if the path leads to anything else than a regular file, and as open(2) does.
+/// `InvalidInput` if the path leads to anything but a regular file; other errors as open(2) reports them.
 pub(crate) fn open_user_file(path: &Path) -> io::Result<File> {
     system::open(path, system::READ_THROUGH_LINK)
 }
 
-/// Opens a regular file for writing over what it holds.
+/// Opens a regular file to overwrite its content. The file is not truncated.
 ///
 /// # Errors
-/// As [`open_regular`].
+/// Those of [`open_regular`].
 pub(crate) fn open_to_overwrite(path: &Path) -> io::Result<File> {
     system::open(path, system::WRITE)
 }
 
-/// Opens a regular file for reading and appending, and makes it if there is none.
+/// Opens a regular file for reading and appending, and creates it if it does not exist.
 ///
 /// # Errors
-/// As [`open_regular`].
+/// Those of [`open_regular`].
 pub(crate) fn open_to_append(path: &Path) -> io::Result<File> {
     system::open(path, system::APPEND)
 }
 
-/// Opens a regular file for reading and writing, and makes it if there is none.
+/// Opens a regular file for reading and writing, and creates it if it does not exist.
 ///
 /// # Errors
-/// As [`open_regular`].
+/// Those of [`open_regular`].
 pub(crate) fn open_to_lock(path: &Path) -> io::Result<File> {
     system::open(path, system::LOCK)
 }
@@ -61,7 +61,7 @@ pub(crate) fn open_to_lock(path: &Path) -> io::Result<File> {
 /// Opens a regular file below a folder. No part of the path below the folder may be a link.
 ///
 /// # Errors
-/// As [`open_regular`]; with `InvalidInput` also if a folder on the way is a link.
+/// Those of [`open_regular`]; also `InvalidInput` if a folder on the way is a link.
 pub(crate) fn open_below(folder: &Path, folders: &[&str], name: &str) -> io::Result<File> {
     system::open_below(folder, folders, name)
 }
@@ -69,7 +69,7 @@ pub(crate) fn open_below(folder: &Path, folders: &[&str], name: &str) -> io::Res
 /// Reads a whole file that has at most `limit` bytes.
 ///
 /// # Errors
-/// Fails with `FileTooLarge` if it has more, and as read(2) does.
+/// `FileTooLarge` if it has more; other errors as read(2) reports them.
 pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes)?;
@@ -79,11 +79,11 @@ pub(crate) fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Hashes a file of at most `limit` bytes, a chunk at a time. Returns `sha256:` and 64 hexadecimal digits, and how many
-/// bytes of the limit are left.
+/// Hashes a file of at most `limit` bytes, a chunk at a time. Returns `sha256:` and 64 hexadecimal digits, and the bytes
+/// of the limit that are left.
 ///
 /// # Errors
-/// As [`read_limited`].
+/// Those of [`read_limited`].
 pub(crate) fn digest_file(mut file: File, limit: u64) -> io::Result<(String, u64)> {
     let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, "it is too large");
     let len = file.metadata()?.len();
@@ -100,7 +100,7 @@ pub(crate) fn digest_file(mut file: File, limit: u64) -> io::Result<(String, u64
             Err(error) => return Err(error),
         };
         hasher.update(chunk.get(..read).unwrap_or_default());
-        // A file that grows while it is read has no end of its own.
+        // A file can grow as fast as it is read, and then only the limit ends this loop.
         left = u64::try_from(read)
             .ok()
             .and_then(|read| left.checked_sub(read))
@@ -108,7 +108,7 @@ pub(crate) fn digest_file(mut file: File, limit: u64) -> io::Result<(String, u64
     }
 }
 
-/// Returns whether an error says that something else than a regular file lies there.
+/// Returns whether an error means that the path leads to something other than a regular file.
 pub(crate) fn is_odd(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput
 }
@@ -146,7 +146,7 @@ mod system {
         .union(OFlags::CREATE);
     pub const APPEND: OFlags = LOCK.union(OFlags::APPEND);
     const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-    /// As std makes files: the umask takes away what the user does not want.
+    /// Permission bits of new files, as the standard library sets them. The umask removes those that the user does not want.
     const MODE: Mode = Mode::from_raw_mode(0o666);
 
     pub fn open(path: &Path, flags: OFlags) -> io::Result<File> {
@@ -161,8 +161,8 @@ mod system {
         regular(File::from(openat(&at, name, READ, MODE).map_err(refusal)?))
     }
 
-    /// `ELOOP` is a link, `ENXIO` a socket, or a FIFO that nobody reads (open(2)); `ENOTDIR` is a file or, with
-    /// `O_DIRECTORY`, a link in place of a folder.
+    /// Converts the errors that mean a wrong kind of file. `ELOOP` is a link, `ENXIO` a socket, or a FIFO that nobody reads
+    /// (open(2)); `ENOTDIR` is a file or, with `O_DIRECTORY`, a link in place of a folder.
     fn refusal(error: Errno) -> io::Error {
         match error {
             Errno::LOOP | Errno::MLINK | Errno::NXIO | Errno::NOTDIR | Errno::ISDIR => odd(),
@@ -179,7 +179,7 @@ mod system {
 
     use super::{odd, regular};
 
-    /// How a file is opened.
+    /// Options with which a file is opened.
     #[derive(Clone, Copy)]
     pub struct Access {
         write: bool,

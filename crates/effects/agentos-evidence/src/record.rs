@@ -2,22 +2,22 @@
 //!
 //! Owns: the line format. Never: reads or writes a file.
 //!
-//! A line is the canonical JSON (RFC 8785) of the record. The member `v` says what the hash covers:
+//! A line is the canonical JSON (RFC 8785) of the record. The member `v` selects the members that the hash covers:
 //!
 //! | `v` | members | `hash` is the SHA-256 of the canonical JSON of |
 //! |---|---|---|
 //! | 1 | `body hash kind prev run seq ts v` | all members but `hash` |
-//! | 2 | the same, `body_salt` and `body_sha256` | all members but `hash`, `body` and `body_salt` |
+//! | 2 | those of `v` 1, `body_salt` and `body_sha256` | all members but `hash`, `body` and `body_salt` |
 //!
 //! `body_sha256` is the SHA-256 of the canonical JSON of an object with the two members `body` and `body_salt`. So a
-//! redacted copy can leave out both and every other member is still covered by the hash. With form 1 the hash of a
+//! redacted copy can leave out both, and every other member is still covered by the hash. With form 1 the hash of a
 //! record without its body cannot be recomputed, and anybody could change its kind, time and run.
 //!
-//! The salt is 128 random bits. Bodies such as `{"given":true}` have few likely values: without the salt their digest
-//! in a redacted copy would give the content away to whoever tries them all.
+//! The salt is 128 random bits. A body such as `{"given":true}` has few likely values. Without the salt, anybody could
+//! hash them all, compare them with the digest in a redacted copy, and so learn the content.
 //!
-//! Records are written in form 2. After the first of them a record in form 1 is a fault: otherwise a record could be
-//! put back into the form in which it can be changed.
+//! Records are written in form 2. After the first of them a record in form 1 is a fault. Otherwise somebody could convert
+//! a record back to form 1 and then change it in a redacted copy.
 
 use agentos_chain::{LinkForm, MAX_NESTING, SealedRecord, append_hex, measure_nesting, seal_texts};
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -27,15 +27,15 @@ use serde_json::Value;
 
 use crate::EvidenceError;
 
-/// A line longer than this is refused; large things are blobs.
+/// Maximum bytes of a line. Larger content is stored as a blob.
 pub(crate) const MAX_LINE: usize = 1 << 20;
-/// What the first record names as the hash before it.
+/// Value of `prev` in the first record.
 pub(crate) const GENESIS: &str = LinkForm::BodyDigest.genesis();
 
-/// Hexadecimal digits of a salt: 128 bits.
+/// Number of hexadecimal digits of a salt: 128 bits.
 const SALT_DIGITS: usize = 32;
 
-/// What the hash of a record covers.
+/// Form of a record, which determines the members that its hash covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RecordForm {
     /// Form 1: the body itself.
@@ -62,44 +62,44 @@ impl RecordForm {
     }
 }
 
-/// What a record tells.
+/// Kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordKind {
-    /// A run begins: what was asked, of whom.
+    /// A run begins: the task, and the tool that gets it.
     Task,
-    /// What a tool was shown.
+    /// Prompt and files that were shown to a tool.
     Attempt,
-    /// What a tool answered, as a blob.
+    /// A tool's answer, as a blob.
     Answer,
-    /// The engine's verdict on a call.
+    /// The engine's verdict on a call of a tool.
     ToolResult,
-    /// The state around a call, measured.
+    /// State of the repository, measured before and after a call.
     Boundary,
-    /// What landing made of an answer.
+    /// Result of placing an answer's edits: a change, or a refusal with its report.
     Landing,
-    /// What came of trying a change before anybody was asked.
+    /// Result of the user's command, run on a copy with the change in it.
     Check,
-    /// What policy said.
+    /// Decision of the policy.
     Decision,
-    /// What a person said.
+    /// Answer of a person who was asked.
     Consent,
-    /// What is about to be written; its hash is in the commit.
+    /// A change that is about to be written. The commit carries this record's hash.
     Intent,
-    /// What was written.
+    /// A change that was written.
     Receipt,
-    /// A run ended without a change, and why.
+    /// A run that ended without a change, and the reason.
     Refusal,
-    /// A run that takes another one back.
+    /// A run that reverts another one.
     Undo,
-    /// What a crash left behind, and what became of it.
+    /// A state that a crash left, and its repair.
     Recovered,
-    /// The head of the tape at the end of a run, signed.
+    /// Signed hash of the tape's last record at the end of a run.
     Checkpoint,
 }
 
 impl RecordKind {
-    /// The word on the tape.
+    /// Returns the word on the tape.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -121,7 +121,7 @@ impl RecordKind {
         }
     }
 
-    /// Does a record of this kind quote what a person, a tool or a rule said?
+    /// Returns whether a record of this kind quotes a person, a tool or a rule. A redacted copy leaves such bodies out.
     pub(crate) fn quotes(self) -> bool {
         match self {
             Self::Task
@@ -138,7 +138,7 @@ impl RecordKind {
         }
     }
 
-    /// The kind of a word on the tape.
+    /// Returns the kind for a word on the tape. `None` if no kind has this word.
     pub(crate) fn from_word(word: &str) -> Option<Self> {
         const ALL: [RecordKind; 15] = [
             RecordKind::Task,
@@ -161,21 +161,21 @@ impl RecordKind {
     }
 }
 
-/// One line of the tape.
+/// Line of the tape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// Version of this shape: 2, or 1 for records of earlier versions.
     pub v: u64,
-    /// 1 for the first record of a tape.
+    /// Number of the record on its tape, 1 for the first.
     pub seq: u64,
-    /// When it was recorded, RFC 3339.
+    /// Time of the record, RFC 3339.
     pub ts: String,
-    /// The run it belongs to.
+    /// Run that the record belongs to.
     pub run: String,
-    /// What it tells.
+    /// Kind of the record.
     pub kind: RecordKind,
-    /// The facts, one shape for each kind.
+    /// Facts, in one shape for each kind.
     pub body: Value,
     /// 32 random hexadecimal digits, so that nobody can guess a short body from its digest. `None` if `v` is 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,24 +184,24 @@ pub struct Record {
     /// `v` is 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_sha256: Option<String>,
-    /// The hash of the record before.
+    /// Hash of the previous record.
     pub prev: String,
     /// `sha256:` and the SHA-256 of the canonical JSON of this record without the members `hash`, `body` and
     /// `body_salt`; if `v` is 1, without `hash` alone.
     pub hash: String,
 }
 
-/// Where a record stands on the tape.
+/// Reference to a record of the tape.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordRef {
-    /// Its number.
+    /// Number of the record.
     pub seq: u64,
-    /// Its hash, as in `sha256:…`.
+    /// Hash of the record, as in `sha256:…`.
     pub hash: String,
 }
 
 impl Record {
-    /// Builds a record's line, without its end, and its hash. The caller gives a body in canonical text, a run and a
+    /// Builds a record's line, without the line feed, and its hash. The caller passes a body as canonical text, a run and a
     /// time that passed [`Record::check_plain`], and a salt of [`new_salt`].
     pub(crate) fn sealed(
         seq: u64,
@@ -211,6 +211,7 @@ impl Record {
         (body, salt): (&str, &str),
         ts: &str,
     ) -> SealedRecord {
+        // Written by hand in the order of RFC 8785, which sorts members by name. None of these texts needs escaping.
         let kind = kind.as_str();
         let rest = format!(
             "\"kind\":\"{kind}\",\"prev\":\"{prev}\",\"run\":\"{run}\",\"seq\":{seq},\"ts\":\"{ts}\",\"v\":2}}"
@@ -218,14 +219,17 @@ impl Record {
         seal_texts(body, salt, &rest)
     }
 
-    /// Whether run and time can stand on the tape as they are.
+    /// Checks that run and time can be written to a line without escaping.
+    ///
+    /// # Errors
+    /// [`EvidenceError::BadField`] if one of them cannot.
     pub(crate) fn check_plain(run: &str, ts: &str) -> Result<(), EvidenceError> {
         check_text("run", run, is_run_byte)?;
         check_text("time", ts, is_time_byte)
     }
 
-    /// Reads a line and checks that it is exactly what would be written for it, hash included. Returns `None` if it
-    /// is not.
+    /// Parses a line and checks that it is exactly the line that would be written for this record, including the hash.
+    /// `None` if it is not.
     pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let record: Self = serde_json::from_slice(line).ok()?;
         let (form, fields_fit) = match (record.v, &record.body_salt) {
@@ -237,12 +241,12 @@ impl Record {
             (_, _) => return None,
         };
         let whole = form.link().verify_line(line)?;
-        // A member that is `null` reads as one that is not there.
+        // serde reads a member that is `null` like a missing one, and the line would have two spellings.
         let same = serde_json::to_value(&record).ok()? == Value::Object(whole);
         let plain = [&record.ts, &record.run, &record.prev]
             .into_iter()
             .all(|text| is_plain(text));
-        // Writers allow less nesting (`guard`); with one limit for all readers, no two of them disagree about a line.
+        // Writers allow less nesting (`guard`). All readers share this limit, so that no two of them disagree about a line.
         let nested = measure_nesting(&record.body) <= MAX_NESTING;
         (fields_fit && same && plain && nested && record.seq < 1 << 53).then_some(record)
     }
@@ -251,7 +255,7 @@ impl Record {
 /// Makes a salt.
 ///
 /// # Errors
-/// Fails if the system has no random numbers.
+/// When the system has no random numbers.
 pub(crate) fn new_salt() -> Result<String, EvidenceError> {
     let mut bits = [0; SALT_DIGITS / 2];
     SystemRandom::new()
@@ -267,13 +271,14 @@ pub(crate) fn is_salt(text: &str) -> bool {
     text.len() == SALT_DIGITS && text.bytes().all(is_hex_digit)
 }
 
-/// Returns whether a text stands in JSON as it is, without escapes.
+/// Returns whether a text needs no escapes in JSON.
 pub(crate) fn is_plain(text: &str) -> bool {
+    // `fold` and `&` instead of `all` and `&&`: the loop has no branch for each byte. It runs over every line.
     text.bytes()
         .fold(true, |plain, b| plain & (b >= b' ') & (b != b'"') & (b != b'\\'))
 }
 
-/// Returns whether run and time of a record in form 2 are such as a writer accepts. Form 1 was read without this check.
+/// Returns whether run and time of a record are valid in form 2. Form 1 was written and read without this check.
 pub(crate) fn fields_fit(run: &str, ts: &str) -> bool {
     let fits = |text: &str, allowed: fn(u8) -> bool| {
         (1..=MAX_FIELD).contains(&text.len()) && text.bytes().all(allowed)
@@ -281,7 +286,7 @@ pub(crate) fn fields_fit(run: &str, ts: &str) -> bool {
     fits(run, is_run_byte) && fits(ts, is_time_byte)
 }
 
-/// Bytes that a run or a time may have.
+/// Maximum bytes of a run or a time.
 const MAX_FIELD: usize = 64;
 
 fn is_run_byte(b: u8) -> bool {

@@ -1,22 +1,22 @@
-//! Whether more evidence could be kept where it is.
+//! Free space for more evidence.
 //!
-//! Owns: asking the system for room and the right to write. Never: writes.
+//! Owns: asking the system for free space and the permission to write. Never: writes.
 
 use std::path::Path;
 
 use crate::Store;
 
-/// What the system says of the folder of evidence, or of the nearest one above it that is there.
+/// Free space in the folder of evidence, or in the nearest existing folder above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes that this user may still write; none where the system does not say.
+    /// Bytes that this user may still write. `None` if the system does not report them.
     pub free_bytes: Option<u64>,
-    /// This user may write there.
+    /// True if this user may write in the folder.
     pub writable: bool,
 }
 
 impl Store {
-    /// How much more fits.
+    /// Asks the system how much more evidence fits.
     #[must_use]
     pub fn room(&self) -> Room {
         let mut places = self.dir().ancestors();

@@ -1,6 +1,6 @@
-//! Reading the tape back: record by record, and run by run.
+//! Reads the tape: record by record, and run by run.
 //!
-//! Owns: streaming and the summary of a run. Never: holds the whole tape in memory.
+//! Owns: streaming of records, and the summary of a run. Never: holds the whole tape in memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -17,84 +17,84 @@ use crate::head::{self, HeadFile};
 use crate::record::MAX_LINE;
 use crate::{EvidenceError, Record, RecordKind, Store, plain_file, segments};
 
-/// The records of a tape, first to last. Stops after the first that cannot be read.
+/// Iterator over the records of a tape, from the first to the last. It ends after the first line that cannot be read.
 #[derive(Debug)]
 pub struct Records {
     lines: Option<Lines>,
 }
 
-/// Where a tape ends at one moment.
+/// End of a tape at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TapeEnd {
-    /// There is no record yet.
+    /// The tape has no record yet.
     Empty,
-    /// After the record of this number.
+    /// The record of this number is the last one.
     After(u64),
-    /// It cannot be told.
+    /// The end is not known, because `head.json` cannot be read.
     Unknown,
 }
 
-/// One run in short.
+/// Summary of one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
-    /// The run.
+    /// Id of the run.
     pub run: String,
-    /// How it was begun, as in `apply` or `run`.
+    /// Command that began the run, as in `apply` or `run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verb: Option<String>,
-    /// The provider.
+    /// Provider of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The model that was configured.
+    /// Configured model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What policy said last: `allow`, `ask` or `deny`.
+    /// Last decision of the policy: `allow`, `ask` or `deny`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
-    /// The paths of its last answer.
+    /// Paths that the last answer changes.
     pub paths: Vec<String>,
-    /// Its end is signed; whether the signature holds is for the verification to say.
+    /// True if the end of the run is signed. The signature is checked by the verification, not here.
     pub signed: bool,
-    /// When its first record was made.
+    /// Time of the first record.
     pub began: String,
-    /// When its last record was made.
+    /// Time of the last record.
     pub ended: String,
-    /// How many records it has.
+    /// Number of records.
     pub records: u64,
-    /// The kind of its last record but the checkpoint.
+    /// Kind of the last record before the checkpoint.
     pub last: RecordKind,
-    /// The commit it made, if it made one.
+    /// Commit that the run made. Left out if it made none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// What a landing wrote, as in `work-tree-only` or `nothing`, if it landed.
+    /// Places that the landing wrote to, as in `work-tree-only` or `nothing`. Left out if the run did not land.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<String>,
-    /// The code it was refused with, if it was.
+    /// Code of the refusal. Left out if the run was not refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// How it ended without landing: `refused`, `denied`, `consent-needed`, `nothing-to-do` or `failed`.
+    /// End of a run that did not land: `refused`, `denied`, `consent-needed`, `nothing-to-do` or `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// Until when a person may answer what it asked for, if it left a request.
+    /// Time until which a person may answer the request that the run left. Left out if it left none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_until: Option<String>,
-    /// What a person answered later: `approved`, and another run landed it, or `denied`.
+    /// Later answer of a person to that request: `approved`, after which another run landed the change, or `denied`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered: Option<String>,
 }
 
 impl Store {
-    /// All records, first to last. Each is checked by itself; the chain is checked by [`Store::verify`].
+    /// Reads all records, from the first to the last. Each is checked by itself; [`Store::verify`] checks the chain.
     ///
     /// # Errors
-    /// When the tape cannot be opened. No tape is no records.
+    /// When the tape cannot be opened. A missing tape is no error and has no records.
     pub fn records(&self) -> Result<Records, EvidenceError> {
         Ok(Records {
             lines: Lines::open(self)?,
         })
     }
 
-    /// Returns where the tape ends, as `head.json` has it.
+    /// Returns the end of the tape according to `head.json`.
     #[must_use]
     pub fn tape_end(&self) -> TapeEnd {
         match head::read(&self.dir().join("head.json")) {
@@ -104,7 +104,7 @@ impl Store {
         }
     }
 
-    /// The records of one run.
+    /// Reads the records of one run.
     ///
     /// # Errors
     /// When the tape cannot be read.
@@ -114,7 +114,7 @@ impl Store {
             .collect()
     }
 
-    /// All runs, in the order in which they began.
+    /// Summarises all runs, in the order in which they began.
     ///
     /// # Errors
     /// When the tape cannot be read.
@@ -164,12 +164,13 @@ impl Store {
     }
 }
 
-/// The answers to requests of earlier runs: which run said yes to which.
+/// Answers to requests of earlier runs: for each run that approves a request, the run that left it.
 #[derive(Default)]
 struct Answers(BTreeMap<String, String>);
 
 impl Answers {
-    /// The run whose request is answered by this record, and how. A yes counts once it has landed.
+    /// Returns the run whose request this record answers, and the answer. `None` if it answers none. An approval counts
+    /// only when the change has landed, so it is reported with the receipt.
     fn take(&mut self, record: &Record) -> Option<(String, &'static str)> {
         if record.kind == RecordKind::Receipt {
             let of = self.0.get(&record.run)?;
@@ -180,7 +181,7 @@ impl Answers {
         }
         let of = record.body.get("answers")?.as_str()?.to_owned();
         let given = record.body.get("given").and_then(Value::as_bool) == Some(true);
-        // Without a person's word it was only looked at.
+        // A record without a person's consent means that the request was only shown.
         let said = record
             .body
             .get("consent")
@@ -255,7 +256,8 @@ impl Iterator for Records {
     }
 }
 
-/// A fact of an intent or receipt: a text member of the body itself, or of its member `plan` or `receipt`.
+/// Returns a fact of an intent or receipt: a text member of the body itself, or of its member `plan` or `receipt`. `None`
+/// if none of them has it.
 pub(crate) fn fact_of(body: &Value, name: &str) -> Option<String> {
     [Some(body), body.get("plan"), body.get("receipt")]
         .into_iter()
@@ -263,60 +265,61 @@ pub(crate) fn fact_of(body: &Value, name: &str) -> Option<String> {
         .find_map(|object| object.get(name)?.as_str().map(str::to_owned))
 }
 
-/// The same of a record.
+/// Returns a fact of a record, as [`fact_of`] does of a body.
 pub(crate) fn fact(record: &Record, name: &str) -> Option<String> {
     fact_of(&record.body, name)
 }
 
-/// The lines of a tape, one at a time, none longer than the limit, through all its files.
+/// Reader of the lines of a tape, one at a time and none longer than the limit, through all files of the tape.
 #[derive(Debug)]
 pub(crate) struct Lines {
     tape: BufReader<io::Take<File>>,
     path: PathBuf,
-    /// The files after this one.
+    /// Files after the current one.
     later: VecDeque<Source>,
     buffer: Vec<u8>,
+    /// Number of lines read so far.
     pub count: u64,
-    /// A line was too long: nothing after it is read.
+    /// True after a line that was too long; nothing after it is read.
     ended: bool,
 }
 
-/// A file of the tape that is still to be read.
+/// File of the tape that is still to be read.
 #[derive(Debug)]
 enum Source {
-    /// Full: it changes no more.
+    /// Full file, which does not change any more.
     Full(PathBuf),
-    /// The current one, opened while nobody wrote; what is appended later is not looked at.
+    /// Current file, opened while nobody wrote, and its length then. Later appends are not read.
     Current(PathBuf, File, u64),
 }
 
-/// One line with its end, if it has one.
+/// Line of the tape, with its line feed if it has one.
 pub(crate) struct Line<'a>(&'a [u8]);
 
-/// How a line ends.
+/// End of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineEnd {
-    /// With a line end.
+    /// The line ends with a line feed.
     Whole,
-    /// With the file.
+    /// The file ends before a line feed.
     Torn,
-    /// Not within the bytes that a record can have. It is not read further, and neither is anything after it: a file
-    /// with a hole of a terabyte has no line end, and nobody who wrote a tape made such a line.
+    /// There is no line feed within the bytes that a record can have. Nothing further is read: a file with a hole of a
+    /// terabyte has no line feed either, and no writer makes such a line.
     TooLong,
 }
 
 impl<'a> Line<'a> {
-    /// The line without its end.
+    /// Returns the line without its line feed.
     pub fn text(&self) -> &'a [u8] {
         self.0.strip_suffix(b"\n").unwrap_or(self.0)
     }
 
-    /// Counts its bytes, its end included.
+    /// Counts its bytes, including the line feed.
     pub fn bytes(&self) -> u64 {
         u64::try_from(self.0.len()).unwrap_or(u64::MAX)
     }
 
-    /// Returns how it ends.
+    /// Returns how the line ends.
     pub fn end(&self) -> LineEnd {
         if self.0.ends_with(b"\n") {
             LineEnd::Whole
@@ -327,15 +330,20 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// False for a torn last line, and for one over the limit.
+    /// Returns false for a torn last line, and for a line that is too long.
     pub fn is_whole(&self) -> bool {
         self.end() == LineEnd::Whole
     }
 }
 
 impl Lines {
-    /// Opens the tape for reading as far as it goes now. None when there is no tape.
+    /// Opens the tape for reading up to its present end. `None` if there is no tape.
+    ///
+    /// # Errors
+    /// When a file of the tape cannot be opened.
     pub fn open(store: &Store) -> Result<Option<Self>, EvidenceError> {
+        // With the lock, no writer can rename the current file between the listing and its opening, and no record is half
+        // written when its length is taken.
         let _lock = segments::lock_to_read(store.dir());
         let mut later: VecDeque<Source> = segments::full(store.dir())?
             .into_iter()
@@ -364,7 +372,10 @@ impl Lines {
         }))
     }
 
-    /// The next line.
+    /// Reads the next line. `None` after the last one.
+    ///
+    /// # Errors
+    /// When a file of the tape cannot be read.
     pub fn next(&mut self) -> Result<Option<Line<'_>>, EvidenceError> {
         self.buffer.clear();
         if self.ended {

@@ -1,7 +1,7 @@
-//! The files of a tape: `tape.jsonl`, and the full ones before it, `tape.000001.jsonl` and on.
+//! The files of a tape: `tape.jsonl`, and the full files before it, `tape.000001.jsonl` and so on.
 //!
-//! Owns: their names, their order, and the lock that keeps writers apart while they change. Never: reads a record.
-//! The chain goes on from one file into the next.
+//! Owns: their names, their order, and the lock that lets one writer at a time change them. Never: reads a record.
+//! The chain continues from one file into the next.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,14 +9,18 @@ use std::path::{Path, PathBuf};
 
 use crate::{EvidenceError, blob, plain_file};
 
-/// The file that is appended to.
+/// Name of the file that is appended to.
 pub(crate) const CURRENT: &str = "tape.jsonl";
-/// Not `….lock`: it stays, and a file of that name would look left over.
+/// Name of the lock file. It does not end with `.lock`, because it is never removed, and such a file would look as if a
+/// crash had left it.
 const LOCK: &str = "tape.writer";
-/// A file of the tape that has grown to this many bytes is full.
+/// Size in bytes at which a file of the tape is full.
 pub(crate) const FULL: u64 = 64 << 20;
 
-/// The full files, oldest first.
+/// Lists the full files, oldest first.
+///
+/// # Errors
+/// When the folder cannot be read.
 pub(crate) fn full(dir: &Path) -> Result<Vec<PathBuf>, EvidenceError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -34,23 +38,32 @@ pub(crate) fn full(dir: &Path) -> Result<Vec<PathBuf>, EvidenceError> {
             found.push(dir.join(name));
         }
     }
+    // Six digits each, so that the order of the names is the order of the numbers.
     found.sort();
     Ok(found)
 }
 
-/// Puts the current file aside as full. The caller holds the lock and begins the next.
+/// Renames the current file to that of a full one. The caller holds the lock and creates the next file.
+///
+/// # Errors
+/// When the new name is taken, or the file cannot be renamed.
 pub(crate) fn turn(dir: &Path) -> Result<(), EvidenceError> {
     let number = full(dir)?.len() + 1;
-    let aside = dir.join(format!("tape.{number:06}.jsonl"));
-    if fs::symlink_metadata(&aside).is_ok() {
-        let source = io::Error::new(io::ErrorKind::AlreadyExists, "it is there already");
-        return Err(EvidenceError::io("turn the tape to", &aside)(source));
+    let full_path = dir.join(format!("tape.{number:06}.jsonl"));
+    // A missing number in between makes this name taken. Renaming would then replace a file of the tape.
+    if fs::symlink_metadata(&full_path).is_ok() {
+        let source = io::Error::new(io::ErrorKind::AlreadyExists, "the name is taken");
+        return Err(EvidenceError::io("rename the full tape to", &full_path)(source));
     }
-    fs::rename(dir.join(CURRENT), &aside).map_err(EvidenceError::io("turn the tape to", &aside))?;
+    fs::rename(dir.join(CURRENT), &full_path)
+        .map_err(EvidenceError::io("rename the full tape to", &full_path))?;
     blob::sync_dir(dir)
 }
 
-/// Keeps other writers away until it is dropped.
+/// Waits until no other writer holds the lock, and holds it until the file is dropped.
+///
+/// # Errors
+/// When the lock file cannot be opened or locked.
 pub(crate) fn lock(dir: &Path) -> Result<File, EvidenceError> {
     let path = dir.join(LOCK);
     let file = plain_file::open_to_lock(&path).map_err(EvidenceError::io("open", &path))?;
@@ -58,14 +71,15 @@ pub(crate) fn lock(dir: &Path) -> Result<File, EvidenceError> {
     Ok(file)
 }
 
-/// Keeps writers away while the files are looked up. None where nobody has written yet, or nobody can: a copy.
+/// Keeps writers away while the files are listed. `None` if there is no lock file, because nobody has written yet or the
+/// folder is a copy, or if it cannot be locked.
 pub(crate) fn lock_to_read(dir: &Path) -> Option<File> {
     let file = plain_file::open_regular(&dir.join(LOCK)).ok()?;
     file.lock_shared().ok()?;
     Some(file)
 }
 
-/// The places where something else than a plain file would lead elsewhere.
+/// Lists the files that must be regular files, since writes through a link would leave the folder.
 pub(crate) fn fixed_files(dir: &Path) -> [PathBuf; 3] {
     [dir.join(CURRENT), dir.join("head.json"), dir.join(LOCK)]
 }

@@ -1,8 +1,8 @@
-//! Ed25519 keys of the evidence, in the form in which OpenSSH shows them.
+//! Ed25519 keys of the evidence, in the form that OpenSSH uses.
 //!
-//! Owns: making, using and naming keys. Never: stores a secret; the caller keeps it where the user keeps secrets.
-//! Source of the form: RFC 8709 and RFC 4253 section 6.6 (`string "ssh-ed25519"`, `string key`); of the
-//! fingerprint: `ssh-keygen -l`.
+//! Owns: making, using and naming keys. Never: stores a secret; the caller stores it with the user's other secrets.
+//! Source of the form: RFC 8709 and RFC 4253 section 6.6 (`string "ssh-ed25519"`, `string key`); of the fingerprint:
+//! `ssh-keygen -l`.
 
 use std::fmt;
 
@@ -15,21 +15,25 @@ use sha2::{Digest as _, Sha256};
 
 use crate::EvidenceError;
 
+/// Name of the key type (RFC 8709).
 const KIND: &str = "ssh-ed25519";
+/// Prefix of a stored secret, by which another text is refused.
 const SECRET_MARK: &str = "agentos-ed25519:";
+/// Message for a stored text that is no key.
+const NOT_A_KEY: &str = "the stored signing key is not a valid key";
 
-/// A key that signs checkpoints.
+/// Private key that signs checkpoints, with its public key.
 pub struct SigningKey {
     pair: Ed25519KeyPair,
     public: PublicKey,
 }
 
-/// Its public half.
+/// Public key of a [`SigningKey`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicKey([u8; 32]);
 
 impl SigningKey {
-    /// A new key from the system's random numbers, and the text by which the caller keeps it.
+    /// Makes a new key from the system's random numbers. Returns it, and the text that the caller stores.
     ///
     /// # Errors
     /// When the system has no random numbers.
@@ -42,26 +46,27 @@ impl SigningKey {
         Ok((Self::from_seed(&seed)?, secret))
     }
 
-    /// The key of a text that [`SigningKey::generate`] gave.
+    /// Reads the text that [`SigningKey::generate`] returned.
     ///
     /// # Errors
-    /// When it is another text.
+    /// When the text is not such a key.
     pub fn from_secret(secret: &Secret) -> Result<Self, EvidenceError> {
         let seed = secret.expose().trim().strip_prefix(SECRET_MARK);
         let seed = seed.and_then(|seed| STANDARD.decode(seed).ok());
-        let seed = seed.ok_or(EvidenceError::Key("the stored signing key is not one"))?;
+        let seed = seed.ok_or(EvidenceError::Key(NOT_A_KEY))?;
         Self::from_seed(&seed)
     }
 
     fn from_seed(seed: &[u8]) -> Result<Self, EvidenceError> {
-        let refused = |_| EvidenceError::Key("the stored signing key is not one");
+        let refused = |_| EvidenceError::Key(NOT_A_KEY);
+        // "Unchecked" is the comparison with a stored public key, which there is none of: it is derived from the seed.
         let pair = Ed25519KeyPair::from_seed_unchecked(seed).map_err(refused)?;
         let public = pair.public_key().as_ref().try_into().map(PublicKey);
-        let public = public.map_err(|_| EvidenceError::Key("the stored signing key is not one"))?;
+        let public = public.map_err(|_| EvidenceError::Key(NOT_A_KEY))?;
         Ok(Self { pair, public })
     }
 
-    /// The public half.
+    /// Returns the public key.
     #[must_use]
     pub fn public(&self) -> PublicKey {
         self.public
@@ -79,19 +84,20 @@ impl fmt::Debug for SigningKey {
 }
 
 impl PublicKey {
-    /// The fingerprint, as `ssh-keygen -l` shows it: `SHA256:…`.
+    /// Returns the fingerprint as `ssh-keygen -l` shows it: `SHA256:…`.
     #[must_use]
     pub fn id(&self) -> String {
         format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(self.wire())))
     }
 
-    /// The key as OpenSSH writes it: `ssh-ed25519 AAAA…`.
+    /// Returns the key as OpenSSH writes it: `ssh-ed25519 AAAA…`.
     #[must_use]
     pub fn line(&self) -> String {
         format!("{KIND} {}", STANDARD.encode(self.wire()))
     }
 
-    /// Reads that form; a comment after it is ignored.
+    /// Parses the form that [`Self::line`] returns. Text before the key type and after the key is ignored. `None` if there
+    /// is no such key in the line.
     #[must_use]
     pub fn from_line(line: &str) -> Option<Self> {
         let mut words = line.split_ascii_whitespace();
@@ -113,7 +119,7 @@ impl PublicKey {
             .is_ok()
     }
 
-    /// The key in OpenSSH's wire form.
+    /// Returns the key in OpenSSH's wire form.
     pub(crate) fn wire(&self) -> Vec<u8> {
         let mut wire = Vec::with_capacity(51);
         put(&mut wire, KIND.as_bytes());
@@ -128,7 +134,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// A string of the wire form: its length in four bytes, then itself.
+/// Appends a string of the wire form: its length in four bytes, then its bytes (RFC 4251, section 5).
 pub(crate) fn put(wire: &mut Vec<u8>, text: &[u8]) {
     let len = u32::try_from(text.len()).unwrap_or(u32::MAX);
     wire.extend_from_slice(&len.to_be_bytes());

@@ -1,7 +1,7 @@
 //! Signatures that `ssh-keygen -Y verify` accepts.
 //!
-//! Owns: making and checking them. Never: accepts what `ssh-keygen -Y sign` would not write for an Ed25519 key. Source:
-//! OpenSSH, `PROTOCOL.sshsig`.
+//! Owns: making and checking them. Never: accepts a text that `ssh-keygen -Y sign` would not write for an Ed25519 key.
+//! Source: OpenSSH, `PROTOCOL.sshsig`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,16 +12,18 @@ use crate::trust::NAMESPACE;
 
 const MAGIC: &[u8] = b"SSHSIG";
 const HASH: &[u8] = b"sha512";
+/// Length of a line of base64, as `ssh-keygen` breaks it.
 const COLUMNS: usize = 70;
 
-/// Bytes of an Ed25519 key, and of a signature.
+/// Bytes of an Ed25519 key.
 const KEY: usize = 32;
+/// Bytes of an Ed25519 signature.
 const SIGNATURE: usize = 64;
-/// Bytes before the key: the magic, the version, and the two lengths and the name of the key's wire form.
+/// Bytes before the key: the magic, the version, and two lengths and the type name of the key's wire form.
 const BEFORE_KEY: usize = 6 + 4 + 4 + 4 + 11 + 4;
 
 impl SigningKey {
-    /// Signs these bytes in the namespace `agentos-evidence`. Returns the armoured text.
+    /// Signs these bytes in the namespace `agentos-evidence` and returns the armoured text.
     #[must_use]
     pub fn ssh_signature(&self, message: &[u8]) -> String {
         let signature = self.sign(&covered(message));
@@ -30,8 +32,8 @@ impl SigningKey {
 }
 
 impl PublicKey {
-    /// Finds out who signed a message. Returns `None` if the armoured text is not a signature of it in the namespace
-    /// `agentos-evidence`, or is written in another way than `ssh-keygen` and AgentOS write it.
+    /// Returns the key that signed a message. `None` if the armoured text is not a signature of it in the namespace
+    /// `agentos-evidence`, or differs from the one text that `ssh-keygen` and AgentOS write for this signature.
     #[must_use]
     pub fn of_ssh_signature(armoured: &[u8], message: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(armoured).ok()?;
@@ -40,13 +42,14 @@ impl PublicKey {
         let key = found.get(BEFORE_KEY..BEFORE_KEY + KEY)?;
         let key = Self::from_bytes(key.try_into().ok()?);
         let signature = found.get(found.len().checked_sub(SIGNATURE)?..)?;
-        // With key and signature taken out of their places, all the rest has one form.
+        // Everything except key and signature is fixed. So the text is built again from the two and compared, which needs no
+        // parser for the other parts.
         let genuine = armour(&blob(&key, signature)) == text && key.holds(&covered(message), signature);
         genuine.then_some(key)
     }
 }
 
-/// Returns what a signature covers.
+/// Returns the bytes that a signature covers.
 fn covered(message: &[u8]) -> Vec<u8> {
     let mut covered = MAGIC.to_vec();
     put(&mut covered, NAMESPACE.as_bytes());
@@ -56,6 +59,7 @@ fn covered(message: &[u8]) -> Vec<u8> {
     covered
 }
 
+/// Returns the binary form of a signature file.
 fn blob(key: &PublicKey, signature: &[u8]) -> Vec<u8> {
     let mut typed = Vec::new();
     put(&mut typed, b"ssh-ed25519");

@@ -1,7 +1,7 @@
-//! What the tape says of each provider and model.
+//! Statistics of each provider and model, from the tape.
 //!
-//! Owns: the counting, in one pass. Never: counts what no record says: health is how calls went, for a health check
-//! leaves no record, and a cost that no price says is not nothing.
+//! Owns: the counting, in one pass. Never: counts anything that no record contains. Health is the share of calls that were
+//! answered, since a health check leaves no record; and the cost of a call without a known price is not 0, but unknown.
 
 use std::collections::BTreeMap;
 
@@ -12,53 +12,53 @@ use serde_json::Value;
 
 use crate::{EvidenceError, Record, RecordKind, Store};
 
-/// One provider with one model.
+/// Statistics of one provider with one model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProviderStats {
-    /// The provider; `patch` for an answer that a person brought.
+    /// Provider; `patch` for an answer that a person supplied.
     pub provider: String,
-    /// The model that was configured, if one was.
+    /// Configured model. Left out if none was configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Runs begun.
+    /// Number of runs that began.
     pub runs: u64,
-    /// Runs that landed; dry runs count too.
+    /// Number of runs that landed; dry runs count too.
     pub landed: u64,
-    /// The share of runs that landed, from 0 to 1.
+    /// Share of runs that landed, from 0 to 1. Left out without any run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub landing_rate: Option<f64>,
-    /// Runs that ended otherwise, by code.
+    /// Number of runs that ended in another way, by code.
     pub refused: BTreeMap<String, u64>,
-    /// Calls of the tool.
+    /// Number of calls of the tool.
     pub calls: u64,
-    /// The share of calls that were answered, from 0 to 1: how healthy it was.
+    /// Share of calls that were answered, from 0 to 1. Left out without any call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<f64>,
-    /// When a call was last answered, RFC 3339.
+    /// Time of the last call that was answered, RFC 3339. Left out if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_answer: Option<String>,
-    /// When a call last failed, RFC 3339.
+    /// Time of the last call that failed, RFC 3339. Left out if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<String>,
-    /// Calls without an answer, by category.
+    /// Number of calls without an answer, by category.
     pub failed_calls: BTreeMap<String, u64>,
-    /// Tokens of prompts, as far as servers said.
+    /// Tokens of prompts, as far as servers reported them.
     pub input_tokens: u64,
-    /// Tokens of answers, as far as servers said.
+    /// Tokens of answers, as far as servers reported them.
     pub output_tokens: u64,
-    /// What the calls with a known price cost together, in millionths of a US dollar; none where no price is known.
+    /// Cost of all calls with a known price, in millionths of a US dollar. Left out if no price is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_micro_usd: Option<u64>,
-    /// How many calls that is.
+    /// Number of calls with a known price.
     pub priced_calls: u64,
-    /// Milliseconds in all calls together.
+    /// Duration of all calls together, in milliseconds.
     pub latency_ms: u64,
-    /// Milliseconds of the slowest call.
+    /// Duration of the slowest call, in milliseconds.
     pub slowest_ms: u64,
 }
 
 impl Store {
-    /// Every provider and model on the tape, in alphabetical order.
+    /// Counts the runs and calls of every provider and model on the tape, in alphabetical order.
     ///
     /// # Errors
     /// When the tape cannot be read.
@@ -78,6 +78,7 @@ impl Store {
             if let Some(stats) = open.get(&record.run).and_then(|key| found.get_mut(key)) {
                 stats.take(&record);
             }
+            // No record of the run follows its checkpoint, so memory grows with open runs only.
             if record.kind == RecordKind::Checkpoint {
                 open.remove(&record.run);
             }
@@ -92,7 +93,7 @@ impl Store {
     }
 }
 
-/// A part of a whole, in thousandths.
+/// Returns a part of a whole, rounded to thousandths. `None` if the whole is 0.
 fn share(part: u64, whole: u64) -> Option<f64> {
     let thousandths = part
         .saturating_mul(1000)

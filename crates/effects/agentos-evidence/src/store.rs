@@ -1,10 +1,49 @@
-//! The store of one repository's evidence: appending, blobs, reading back.
+//! The evidence of one repository: appending records, storing blobs.
 //!
-//! Owns: the lock, the order of writes and their durability. Never: appends to a tape that is not whole, and never
-//! mends one without saying so on it.
+//! Owns: the lock, the order of writes and their durability. Never: appends to a damaged tape, or repairs one without a
+//! record of the repair.
 //!
-//! A record gets its place and is brought to the disk in two steps that a caller may take apart, to do other work in
-//! between. From the first to the second other writers wait.
+//! # The problem
+//!
+//! A record must be durable before anything that rests on it is done: an intent before the ref moves. A crash at any
+//! moment must leave a tape that the next writer can continue, a verifier must be able to tell a crash from tampering,
+//! and a run with ten records must not wait for the disk ten times.
+//!
+//! # The steps
+//!
+//! 1. [`Store::note`] keeps a record in memory that nothing rests on yet.
+//! 2. [`Store::write`] takes the lock, looks at the end of the tape, and gives the noted records and a last one their
+//!    numbers and hashes. Nothing is in the file yet. The caller may do other work now; other writers wait.
+//! 3. [`Store::sync_with`] syncs the blobs that the records refer to.
+//! 4. It appends all lines with one `write`, and syncs the tape. The caller may sync other files in the same wait.
+//! 5. It writes `head.json`, which names the last record. That file is not synced.
+//!
+//! [`Store::append`] and [`Store::sync`] do these steps without other work in between.
+//!
+//! | without | what goes wrong |
+//! |---|---|
+//! | the lock from 2 to 5 | two writers give the same number to two records, and the chain branches |
+//! | 3 before 4 | after a loss of power a record names a blob that is not there, which looks like tampering |
+//! | one `write` for all lines | a crash between two writes leaves a run's records half on the tape |
+//! | 4 before 5 | `head.json` is ahead of the tape after a crash, which is how a tape looks whose end was cut off |
+//! | 5 | nobody notices that the last records were cut off, since a shorter chain is a valid chain |
+//!
+//! # States that a crash can leave
+//!
+//! The next writer looks at the last line of the tape and at `head.json`, and never at the rest:
+//!
+//! | last line of the tape | `head.json` names | cause | next append |
+//! |---|---|---|---|
+//! | a record | that record | no crash, or a crash before step 4 | appends |
+//! | a record, then bytes without a line feed | that record | a crash in step 4 | stores the bytes as a blob, cuts them off, appends a record `recovered` that names the blob |
+//! | a record | an earlier record, or the file is missing or unreadable | a crash between 4 and 5, or a loss of power after 5 | appends a record `recovered` |
+//! | no record at all | record 0 or nothing | a crash before the first record was whole | as in the rows above |
+//! | none, but full files exist | their last record | a crash after a full file was renamed | continues their chain |
+//! | a record | a later record | the tape was cut off | refuses: [`EvidenceError::CutOff`] |
+//! | a record | a record with that number and another hash | the last record was replaced | refuses: [`EvidenceError::BrokenTail`] |
+//! | a line that is no record | anything | the last record was changed | refuses: [`EvidenceError::BrokenTail`] |
+//!
+//! The tests in `tests/it/append.rs` and `tests/it/rotation.rs` make these states.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -24,29 +63,28 @@ use crate::{
     EvidenceError, RecordKind, RecordRef, RunFacts, SigningKey, blob, head, plain_file, segments, tail,
 };
 
-/// The evidence of one repository. Many stores, in many processes, may be open on one folder.
+/// Evidence of one repository. Many stores, in many processes, may be open on one folder.
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
-    /// The end of the tape as this store left it; believed only while the tape still ends there.
+    /// End of the tape after this store's last write; used only if the tape still ends there.
     known: Mutex<Option<Tail>>,
-    /// Noted, not yet written.
+    /// Records that were noted and have no number yet.
     noted: Mutex<Vec<Entry>>,
-    /// With a place, not yet on the disk.
+    /// Records that have their number and are not in the file yet. `None` if there are none.
     placed: Mutex<Option<Placed>>,
     disk: OnceLock<Disk>,
-    /// Blobs and their folders that may not be on the disk yet.
+    /// Blobs and their folders that may not be durable yet.
     unsynced: Mutex<BTreeSet<PathBuf>>,
-    /// Bytes at which a file of the tape is full.
+    /// Size in bytes at which a file of the tape is full.
     full: u64,
 }
 
 impl Store {
-    /// The store in a folder, which need not exist: it is made by the first write.
+    /// Opens the store in a folder. The folder need not exist; the first write creates it.
     ///
     /// # Errors
-    /// When the folder or a part of it is a symbolic link or another thing that leads elsewhere: evidence stays where
-    /// it belongs.
+    /// When the folder or a part of it is a symbolic link, or anything else that could lead writes out of the folder.
     pub fn open(dir: &Path) -> Result<Self, EvidenceError> {
         let folders = [dir.to_owned(), dir.join("blobs")];
         let files = segments::fixed_files(dir);
@@ -87,20 +125,20 @@ impl Store {
         })
     }
 
-    /// The same with files of the tape that are full at another size, in bytes.
+    /// Changes the size in bytes at which a file of the tape is full.
     #[must_use]
     pub fn full_at(self, bytes: u64) -> Self {
         Self { full: bytes, ..self }
     }
 
-    /// The folder.
+    /// Returns the folder.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Notes a record that need not be on the disk yet: it is written, in one step, before the next record that is
-    /// appended. Until then a crash loses it, and nothing that rests on it was done.
+    /// Keeps a record in memory until the next append, which writes it first, in the same write. A crash before that loses
+    /// it, so nothing may rest on it.
     ///
     /// # Errors
     /// When the body cannot be recorded.
@@ -110,12 +148,11 @@ impl Store {
         Ok(())
     }
 
-    /// Appends a record, and what was noted before it; when this returns, they are on the disk. Secrets in the body
-    /// are taken out first. A torn line that a crash left behind is put aside as a blob, and a record of kind
-    /// `recovered` tells of it.
+    /// Appends the noted records and this one. When it returns, they are durable. Secrets are removed from the body first.
+    /// A torn line that a crash left is moved into a blob, and a record of kind `recovered` names that blob.
     ///
     /// # Errors
-    /// When it cannot be made durable, the body cannot be recorded, or the tape is not whole.
+    /// When the records cannot be made durable, the body cannot be recorded, or the tape is damaged.
     pub fn append(
         &self,
         run: &str,
@@ -128,11 +165,11 @@ impl Store {
         Ok(written)
     }
 
-    /// The same without waiting for the disk: the record has its place and its hash, and is on the disk when
-    /// [`Store::sync`] or the next append returns. Until then other writers wait, and a crash loses it.
+    /// Gives the noted records and this one their numbers and hashes, without writing them. They are durable when
+    /// [`Store::sync`] or the next append returns. Until then other writers wait, and a crash loses the records.
     ///
     /// # Errors
-    /// When the body cannot be recorded, or the tape is not whole.
+    /// When the body cannot be recorded, or the tape is damaged.
     pub fn write(
         &self,
         run: &str,
@@ -144,19 +181,20 @@ impl Store {
         self.write_with(run, ts, |_| Ok(entry))
     }
 
-    /// Brings what was written to the disk, after the blobs that it refers to: one write, synced, then the note of the
-    /// last record.
+    /// Makes the records of [`Store::write`] durable: first the blobs that they refer to, then the tape with one write and
+    /// one sync, then `head.json`.
     ///
     /// # Errors
-    /// When it cannot be made durable: then it is not on the tape.
+    /// When they cannot be made durable. Then they are not on the tape.
     pub fn sync(&self) -> Result<(), EvidenceError> {
         self.sync_with(&mut agentos_durable::sync_alone)
     }
 
-    /// The same, where whoever calls has more to bring to the disk, and `sync` brings the file of the tape there with it.
+    /// Makes the records durable as [`Store::sync`] does, but syncs the tape by `sync`, so that the caller can sync other
+    /// files in the same wait.
     ///
     /// # Errors
-    /// As [`Store::sync`]; a failure of `sync` is one.
+    /// Those of [`Store::sync`], and those of `sync`.
     pub fn sync_with(&self, sync: &mut SyncFile<'_>) -> Result<(), EvidenceError> {
         let Some(placed) = self.placed().take() else {
             return Ok(());
@@ -170,6 +208,7 @@ impl Store {
             ..
         } = placed;
         if let Err(error) = synced {
+            // The noted records go to the next append. The last one is reported as not written, so its caller decides.
             self.noted().splice(0..0, noted);
             return Err(error);
         }
@@ -182,7 +221,7 @@ impl Store {
     }
 
     fn bring_to_disk(&self, placed: &Placed, sync: &mut SyncFile<'_>) -> Result<(), EvidenceError> {
-        // A record must not be on the disk before the blobs that it, or one noted before it, refers to.
+        // A record must not be durable before the blobs that it, or a record noted before it, refers to.
         self.sync_blobs()?;
         let mut tape = &placed.tape;
         let written = tape
@@ -192,18 +231,18 @@ impl Store {
             .map_err(EvidenceError::io("append to", &self.tape_path()))
             .and_then(|()| head::write(&self.head_path(), &Head::new(placed.at.seq, &placed.at.hash)));
         if written.is_err() {
-            // Take back what a full disk let through, records without their note included, so that the next reader
-            // finds a whole tape. If even that fails, the next append finds it and tells.
+            // Cut off the part that a full disk accepted, and records that `head.json` does not name, so that the next
+            // reader finds a whole tape. If that fails too, the next append finds the torn line and records it.
             let _ = tape.set_len(placed.len);
         }
         written
     }
 
-    /// Ends a run: a record that holds the head of the tape up to here, signed, and what the run's facts amount to.
-    /// Without a key it says why there is none. What was noted before is written first, and nothing comes between.
+    /// Ends a run with a signed record that holds the hash of the last record before it and the statements about the run's
+    /// facts. Without a key it holds the reason why there is none. The noted records are written directly before it.
     ///
     /// # Errors
-    /// As [`Store::append`].
+    /// Those of [`Store::append`].
     pub fn checkpoint(
         &self,
         run: &str,
@@ -216,10 +255,10 @@ impl Store {
         Ok(written)
     }
 
-    /// The same without waiting for the disk.
+    /// Gives the record of [`Store::checkpoint`] its number and hash, without writing it.
     ///
     /// # Errors
-    /// As [`Store::write`].
+    /// Those of [`Store::write`].
     pub fn write_checkpoint(
         &self,
         run: &str,
@@ -246,19 +285,24 @@ impl Store {
             None => self.begin(run, ts)?,
         };
         let record = placed.add(&mut self.noted(), last);
-        // What was written before stands.
+        // Even if the last record was refused, earlier ones may have their numbers. Without any, dropping `placed`
+        // releases the lock.
         if !placed.lines.is_empty() {
             *place = Some(placed);
         }
         record
     }
 
-    /// The tape, whole and with room, for a writer who is alone with it.
+    /// Locks the tape, checks its end and repairs it after a crash, and begins a new file if the current one is full.
+    ///
+    /// # Errors
+    /// When the tape is damaged or cannot be opened.
     fn begin(&self, run: &str, ts: &str) -> Result<Placed, EvidenceError> {
         let lock = segments::lock(&self.dir)?;
         let mut tape = self.open_tape()?;
         let known = self.known().take();
         let (mut tail, odd) = match known {
+            // Reading the last line can be skipped if nobody has written since our last write.
             Some(tail) if self.len_of(&tape)? == tail.len && self.is_head(&tail)? => (tail, Vec::new()),
             Some(_) | None => self.sound_tail(&mut tape)?,
         };
@@ -311,40 +355,43 @@ impl Store {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores bytes by content; gives `sha256:` and 64 hex digits. They are on the disk before the next record that is
-    /// appended. A record refers to a blob by a member whose name ends in `_sha256` and whose value is exactly that
-    /// text.
+    /// Stores bytes under their hash and returns it, `sha256:` and 64 hexadecimal digits. The bytes become durable before
+    /// the next record. A record refers to a blob by a member whose name ends in `_sha256` and whose value is that text.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the blob cannot be written or is too large.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<String, EvidenceError> {
         blob::make_dir(&self.dir)?;
         let placed = self.placed();
-        // Whose records wait for the disk has the lock already.
+        // Records that wait for the disk hold the lock already; taking it a second time would wait forever.
         let _lock = match &*placed {
             Some(_) => None,
             None => Some(segments::lock(&self.dir)?),
         };
+        // The file system must be opened before the first write: see `Disk`.
         self.disk();
         let stored = blob::put(&self.dir, bytes)?;
         self.unsynced().extend(stored.unsynced);
         Ok(stored.id)
     }
 
-    /// Reads a blob back.
+    /// Reads a blob.
     ///
     /// # Errors
-    /// When it is not there, cannot be read, or is not what was stored.
+    /// When it does not exist, cannot be read, or its content does not match its hash.
     pub fn get_blob(&self, id: &str) -> Result<Vec<u8>, EvidenceError> {
         blob::get(&self.dir, id)
     }
 
-    /// Checks a blob against its name, without reading it into memory.
+    /// Compares a blob's content with its hash, without holding it in memory.
+    ///
+    /// # Errors
+    /// When it does not exist, cannot be read, or its content does not match its hash.
     pub(crate) fn check_blob(&self, id: &str) -> Result<(), EvidenceError> {
         blob::check(&self.dir, id)
     }
 
-    /// The file system of the folder, from before the first blob is written there.
+    /// Returns the file system of the folder, which it opens at the first call, before the first blob is written.
     fn disk(&self) -> &Disk {
         self.disk.get_or_init(|| Disk::of(&self.dir))
     }
@@ -367,8 +414,9 @@ impl Store {
         Ok(tape)
     }
 
-    /// Another writer may have begun a new file since, which happens to be just as long.
+    /// Returns whether `head.json` names this end of the tape.
     fn is_head(&self, tail: &Tail) -> Result<bool, EvidenceError> {
+        // The length of the tape alone proves nothing: another writer may have begun a new file that is just as long.
         Ok(head::read(&self.head_path())? == HeadFile::Says(Head::new(tail.seq, &tail.hash)))
     }
 
@@ -379,7 +427,10 @@ impl Store {
             .len())
     }
 
-    /// The end of the tape, after anything a crash left was put right, and what is to be told of it.
+    /// Reads the end of the tape and repairs what a crash left. Returns the bodies of the `recovered` records to write.
+    ///
+    /// # Errors
+    /// When the tape is damaged in a way that no crash explains.
     fn sound_tail(&self, tape: &mut File) -> Result<(Tail, Vec<Value>), EvidenceError> {
         let found = tail::read(tape).map_err(EvidenceError::io("read", &self.tape_path()))?;
         let Found::Whole(mut tail, fragment) = found else {
@@ -389,32 +440,34 @@ impl Store {
             self.carry_over(&mut tail)?;
         }
         if tail.seq == 0 && head::read(&self.head_path())? == HeadFile::Missing {
-            // Before the first record: a tape without its head is one whose head was taken away.
+            // Written before the first record, so that a missing file later means that somebody removed it.
             head::write(&self.head_path(), &Head::new(0, GENESIS))?;
         }
         let behind = self.check_head(&tail)?;
-        let mut told = Vec::new();
+        let mut repairs = Vec::new();
         if !fragment.is_empty() {
+            // The fragment is stored before it is cut off, so that a crash in between loses nothing.
             let disk = self.disk();
             let kept = blob::put(&self.dir, &fragment)?;
             disk.sync(&kept.unsynced).map_err(blob::not_synced)?;
             tape.set_len(tail.len)
-                .map_err(EvidenceError::io("mend", &self.tape_path()))?;
-            told.push(json!({ "what": "torn-line", "fragment_sha256": kept.id, "bytes": fragment.len() }));
+                .map_err(EvidenceError::io("cut a torn line off", &self.tape_path()))?;
+            repairs.push(json!({ "what": "torn-line", "fragment_sha256": kept.id, "bytes": fragment.len() }));
         }
         if let Some(behind) = behind {
-            told.push(json!({ "what": "head-behind", "head": behind, "tape": tail.seq }));
+            repairs.push(json!({ "what": "head-behind", "head": behind, "tape": tail.seq }));
         }
-        Ok((tail, told))
+        Ok((tail, repairs))
     }
 
-    /// A file that is still empty goes on where the last full one ends.
+    /// Continues the chain of the last full file in a current file that is still empty.
     fn carry_over(&self, tail: &mut Tail) -> Result<(), EvidenceError> {
         let Some(path) = segments::full(&self.dir)?.pop() else {
             return Ok(());
         };
         let mut file = plain_file::open_regular(&path).map_err(EvidenceError::io("open", &path))?;
         match tail::read(&mut file).map_err(EvidenceError::io("read", &path))? {
+            // A full file is never appended to again, so a torn line in it is no crash of ours.
             Found::Whole(last, fragment) if fragment.is_empty() => {
                 tail.seq = last.seq;
                 tail.hash = last.hash;
@@ -424,7 +477,10 @@ impl Store {
         }
     }
 
-    /// The number in a head that is behind the tape, if it is.
+    /// Compares `head.json` with the tape and returns the number that it names. `None` if it names the last record.
+    ///
+    /// # Errors
+    /// When it names a record after the last one, or another last record.
     fn check_head(&self, tail: &Tail) -> Result<Option<u64>, EvidenceError> {
         let head = match head::read(&self.head_path())? {
             HeadFile::Says(head) => head,

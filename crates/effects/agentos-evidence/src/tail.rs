@@ -1,41 +1,45 @@
-//! The end of the tape: the last record, and what a crash may have left after it.
+//! The end of the tape: the last record, and bytes after it that a crash may have left.
 //!
-//! Owns: finding the last line without reading the tape. Never: takes a fragment for a record.
+//! Owns: finding the last line without reading the whole tape. Never: accepts an incomplete line as a record.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::record::{GENESIS, MAX_LINE, Record};
 
-/// Most records are shorter than this many bytes.
+/// Bytes that are read first. Most records are shorter.
 const FIRST_LOOK: u64 = 8 * 1024;
 
-/// Where the tape stands.
+/// End of the tape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tail {
-    /// Bytes up to and with the last line end.
+    /// Bytes up to the last line feed, including it.
     pub len: u64,
-    /// The last record's number; 0 for an empty tape.
+    /// Number of the last record; 0 for an empty tape.
     pub seq: u64,
-    /// The last record's hash.
+    /// Hash of the last record.
     pub hash: String,
 }
 
-/// The tape's end as found.
+/// State of the tape's end.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// A whole last record, and the bytes after it that are none.
+    /// The last line is a record. The bytes after it, if any, have no line feed.
     Whole(Tail, Vec<u8>),
     /// The last line is not a record.
     Broken,
 }
 
-/// Reads the end of the tape: at most two lines, however long the tape is.
+/// Reads the end of the tape: at most two lines, regardless of the length of the tape.
+///
+/// # Errors
+/// When the file cannot be read.
 pub(crate) fn read(file: &mut File) -> io::Result<Found> {
     let len = file.metadata()?.len();
     let window = u64::try_from(2 * MAX_LINE + 2).unwrap_or(u64::MAX).min(len);
     let mut count = window.min(FIRST_LOOK);
     let mut bytes = read_back(file, len, count)?;
+    // Two line feeds enclose the last complete line. A longer look is needed only for a long record.
     while line_ends(&bytes) < 2 && count < window {
         count = window.min(count.saturating_mul(8));
         bytes = read_back(file, len, count)?;
@@ -43,7 +47,7 @@ pub(crate) fn read(file: &mut File) -> io::Result<Found> {
     let end = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
     let (lines, fragment) = bytes.split_at(end);
     let Some((_, lines)) = lines.split_last() else {
-        // No line end in sight: an empty tape, its torn first record, or a line longer than any record.
+        // No line feed in the window: an empty tape, its torn first record, or a line longer than any record.
         let empty = Tail {
             len: 0,
             seq: 0,

@@ -1,7 +1,7 @@
 //! The keys whose signatures count: a file in the form of OpenSSH's `allowed_signers`.
 //!
-//! Owns: reading it and adding to it. Never: takes a key away; a key that once signed goes on counting for what it
-//! signed. The same file serves `ssh-keygen -Y verify`.
+//! Owns: reading it and adding to it. Never: removes a key; a key that is not used any more still counts for the runs that
+//! it signed. `ssh-keygen -Y verify` can use the same file.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -9,21 +9,21 @@ use std::path::Path;
 
 use crate::{EvidenceError, PublicKey, blob, plain_file};
 
-/// What our signatures are for, in OpenSSH's words.
+/// Namespace of our signatures, which keeps a signature for another purpose from counting here (ssh-keygen(1), `-n`).
 pub(crate) const NAMESPACE: &str = "agentos-evidence";
-/// More than this is not a list of keys.
+/// Size in bytes above which a file is no list of keys.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// One key of the file.
+/// Key of the file, with its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedKey {
-    /// Whose it is, as the file says.
+    /// Name of the owner, as written in the file.
     pub name: String,
-    /// The key.
+    /// Public key.
     pub key: PublicKey,
 }
 
-/// The keys of a file; none where there is no file. Lines for other kinds of keys are passed over.
+/// Reads the keys of a file. The list is empty if there is no file. Lines with other types of keys are skipped.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -48,11 +48,12 @@ pub fn trusted_keys(path: &Path) -> Result<Vec<TrustedKey>, EvidenceError> {
         .collect())
 }
 
-/// Adds a key to the file, which is made if need be; false when it is there already.
+/// Adds a key to the file, and creates the file if necessary. Returns false if the file has the key already.
 ///
 /// # Errors
-/// When the name does not fit, or the file cannot be written.
+/// When the name is not valid, or the file cannot be written.
 pub fn trust_key(path: &Path, name: &str, key: &PublicKey) -> Result<bool, EvidenceError> {
+    // A blank, a comma or a quote in the name would change the meaning of the line (ssh-keygen(1), "ALLOWED SIGNERS").
     let fits = (1..=128).contains(&name.len())
         && name
             .bytes()

@@ -1,7 +1,7 @@
 //! Checks a tape against itself, its blobs, its signatures and the repository's history, offline.
 //!
-//! Owns: naming the first broken line and the kind of tampering that fits. Never: changes anything, or holds more
-//! of the tape than one line, the runs that have not ended, and what ties it to the commits it was given.
+//! Owns: the first broken line, and the kind of tampering that explains it. Never: changes anything, or holds more of the
+//! tape in memory than one line, the runs that have not ended, and the links to the commits that it was given.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,57 +19,57 @@ mod signed;
 pub use exported::ExportSummary;
 use exported::{ExportFolder, TapeEnd};
 
-/// What a commit says of itself.
+/// Facts about one commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitInfo {
-    /// Its id, in hexadecimal.
+    /// Id in hexadecimal.
     pub id: String,
-    /// Its tree.
+    /// Id of the commit's tree.
     pub tree: String,
-    /// Its trailers, in order.
+    /// Trailers, in order.
     pub trailers: Vec<(String, String)>,
 }
 
-/// Where a commit of the object store stands in the history.
+/// Relation of a commit in the object store to the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// A branch or HEAD leads to it.
+    /// The commit can be reached from a branch or HEAD.
     Held,
-    /// Nothing leads to it, as after a reset or when a branch was deleted.
+    /// Nothing leads to the commit, as after a reset or when a branch was deleted.
     Gone,
-    /// Nothing leads to it, and this commit, without evidence, is what became of it: its tree on its parents, or its
-    /// author and second with its subject or on its parents.
+    /// Nothing leads to the commit, and this commit without evidence was made from it: it has the same tree and parents,
+    /// or the same author and second and also its subject or parents.
     Replaced(String),
 }
 
-/// The repository's history, as far as evidence is concerned; the caller has it from the executor.
+/// History of the repository, as far as evidence refers to it. The caller reads it through the executor.
 pub trait CommitLookup {
-    /// A commit by its id, wherever it is in the object store.
+    /// Finds a commit by its id, anywhere in the object store. `None` if there is none.
     fn commit(&self, id: &str) -> Option<CommitInfo>;
 
-    /// Where a commit that the tape names stands; asked of those only that are not among the pinned ones.
+    /// Returns whether a commit that the tape names is in the history. Called only for commits that are not pinned.
     fn standing(&self, id: &str) -> Standing;
 
-    /// The commits with the trailer `AgentOS-Evidence` that are to be checked.
+    /// Lists the commits to be checked that have the trailer `AgentOS-Evidence`.
     fn pinned(&self) -> Vec<CommitInfo>;
 
-    /// The ids of commits to be checked that have no such trailer; asked for only when evidence is required.
+    /// Lists the ids of commits to be checked that have no such trailer. Called only if evidence is required.
     fn bare(&self) -> Vec<String>;
 }
 
-/// What a tape is checked against, besides itself.
+/// Sources, besides the tape itself, that it is checked against.
 #[derive(Default)]
 pub struct Checks<'a> {
-    /// The commits.
+    /// Commits of the repository. `None` if they are not to be checked.
     pub history: Option<&'a dyn CommitLookup>,
-    /// The keys whose signatures count. Without any, signatures are checked for themselves alone; those of an export are
-    /// faults then if they are required.
+    /// Keys whose signatures count. If the list is empty, any key may sign a run; a signature of an export by an unknown
+    /// key is then a fault if signatures are required.
     pub keys: Vec<PublicKey>,
-    /// A commit without evidence, a run or an export without a signature by a key that counts, and a record that is
-    /// not proved are faults.
+    /// True if these are faults: a commit without evidence, a run or an export without a signature by a key that counts,
+    /// and a record that nothing proves.
     pub require: bool,
-    /// The folder is an export: it may say that content was left out, and its last record is signed. Never to be said
-    /// of a repository's own evidence.
+    /// True if the folder is an export. An export may say that content was left out, and its last record is signed. Never
+    /// set this for a repository's own evidence: anybody who may write there could then leave content out.
     pub export: bool,
 }
 
@@ -79,8 +79,8 @@ impl Checks<'_> {
         self.keys.is_empty() || self.keys.contains(key)
     }
 
-    /// Returns whether an export may be signed by this key. It comes from elsewhere, so a key that nobody here knows says
-    /// nothing: whoever cut the tape could have signed the rest.
+    /// Returns whether an export may be signed by this key. An export comes from elsewhere, so an unknown key proves
+    /// nothing: whoever cut the tape could have signed the rest with a key of their own.
     fn counts_for_export(&self, key: &PublicKey) -> bool {
         self.keys.contains(key) || (self.keys.is_empty() && !self.require)
     }
@@ -90,52 +90,52 @@ impl Checks<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tampering {
-    /// A line is not what was written.
+    /// A line was changed after it was written.
     Mutated,
     /// Records are missing between two others.
     Dropped,
-    /// Records stand in another order.
+    /// Records are in another order than they were written.
     Reordered,
-    /// A record is there twice.
+    /// A record is on the tape twice.
     Duplicated,
     /// A genuine record follows one that it was not written after.
     Spliced,
-    /// The tape is shorter than it was.
+    /// The end of the tape was cut off.
     CutOff,
-    /// The last line was not written to its end.
+    /// The last line is incomplete.
     TornTail,
-    /// The note of the last record is gone or is not what was written.
+    /// `head.json`, which names the last record, is missing or was changed.
     HeadChanged,
-    /// A blob that a record refers to is gone.
+    /// A blob that a record refers to is missing.
     BlobMissing,
-    /// A blob is not what was stored.
+    /// The content of a blob does not match its hash.
     BlobChanged,
     /// A commit names evidence that is not on the tape.
     CommitWithoutRecord,
-    /// A receipt names a commit that is not there.
+    /// A receipt names a commit that does not exist.
     RecordWithoutCommit,
     /// A commit carries the evidence of another one: amended, rebased, copied or forged.
     CommitRewritten,
     /// A commit of the range has no evidence, and evidence is required.
     CommitWithoutEvidence,
-    /// A signature does not fit what it stands for.
+    /// A signature does not match the bytes that it should cover.
     SignatureInvalid,
     /// A checkpoint is signed by a key that is not trusted here.
     KeyUnknown,
     /// A run has no signature that counts, and signatures are required.
     RunUnsigned,
-    /// A record in form 1, whose content can be left out and the rest changed, follows one in form 2.
+    /// A record in form 1 follows one in form 2. In form 1, kind, time and run could be changed if the body is left out.
     FormDowngraded,
-    /// The content of a record in form 1 was left out, and nothing signed says what kind, time and run it had.
+    /// The body of a record in form 1 was left out, and no signature proves its kind, time and run.
     RecordUnproved,
     /// The end of an export, or the list of its files, is not signed, and signatures are required.
     ExportUnsigned,
-    /// A file of an export is not the one that it lists.
+    /// A file of an export does not match the list of its files.
     ExportChanged,
 }
 
 impl Tampering {
-    /// The tape or its blobs themselves are not what was written: no command mends that.
+    /// Returns whether the tape or its blobs themselves were changed. No command can repair that.
     #[must_use]
     pub fn is_of_tape(self) -> bool {
         match self {
@@ -149,7 +149,7 @@ impl Tampering {
             | Self::BlobMissing
             | Self::BlobChanged
             | Self::FormDowngraded => true,
-            // The next run puts a torn line aside.
+            // The next run moves a torn line into a blob.
             Self::TornTail
             | Self::CommitWithoutRecord
             | Self::RecordWithoutCommit
@@ -165,71 +165,71 @@ impl Tampering {
     }
 }
 
-/// One thing that is wrong.
+/// Fault that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// What kind of tampering fits.
+    /// Kind of tampering or damage that explains it.
     pub tampering: Tampering,
-    /// The line of the tape, 1 for the first.
+    /// Line of the tape, 1 for the first. Left out if the fault is not in a line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// One sentence for people.
+    /// Description for people, one sentence.
     pub detail: String,
 }
 
-/// A key that signed checkpoints of this tape.
+/// Key that signed checkpoints of this tape.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyUse {
-    /// Its fingerprint, as in `SHA256:…`.
+    /// Fingerprint of the key, as in `SHA256:…`.
     pub id: String,
-    /// Is it one of those that count?
+    /// True if it is one of the keys that count.
     pub trusted: bool,
-    /// Runs whose end it signed.
+    /// Number of runs whose end it signed.
     pub signed: u64,
 }
 
-/// What a verification found.
+/// Result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyReport {
     /// Version of this shape: 1.
     pub version: u32,
     /// True if and only if nothing is wrong.
     pub ok: bool,
-    /// Lines read.
+    /// Number of lines read.
     pub records: u64,
-    /// Blobs checked.
+    /// Number of blobs checked.
     pub blobs: u64,
-    /// Commits checked, in both directions; none where there was no history to check against.
+    /// Number of commits checked, in both directions. Left out if there was no history to check against.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,
-    /// Runs whose end is signed.
+    /// Number of runs whose end is signed.
     pub signed: u64,
-    /// Runs without a signature: cut short, or made where no key could be had.
+    /// Number of runs without a signature: cut short, or made without a key.
     pub unsigned: u64,
-    /// Records of a redacted copy whose content was left out. Everything else they say is proved by their hash, but for
-    /// those counted in `unproved`.
+    /// Number of records of a redacted copy whose body was left out. Their hash proves everything else in them, except for
+    /// the records counted in `unproved`.
     pub redacted: u64,
-    /// Redacted records that an earlier version wrote: their hash does not prove kind, time and run. With a trusted
-    /// signature over the whole export that signature does.
+    /// Number of redacted records that an earlier version wrote. Their hash does not prove kind, time and run; a trusted
+    /// signature over the whole export does.
     pub unproved: u64,
     /// The export as a whole. Left out if the evidence is a repository's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub export: Option<ExportSummary>,
-    /// Who signed.
+    /// Keys that signed.
     pub keys: Vec<KeyUse>,
-    /// The hash of the last record.
+    /// Hash of the last record. Left out if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    /// What is wrong, in the order of the tape: the first 1,000.
+    /// Faults in the order of the tape, at most the first 1,000.
     pub findings: Vec<Finding>,
-    /// How many more things are wrong.
+    /// Number of further faults.
     pub more_findings: u64,
-    /// What is worth knowing and not wrong: crashes that were put right.
+    /// Notes that are no faults, for example crashes that were repaired.
     pub notes: Vec<String>,
 }
 
 impl VerifyReport {
-    /// The first broken line.
+    /// Returns the first fault that is in a line, else the first fault. `None` if there is none.
     #[must_use]
     pub fn first(&self) -> Option<&Finding> {
         self.findings
@@ -250,15 +250,15 @@ impl Finding {
 }
 
 impl Store {
-    /// Verifies the tape, its blobs, its signatures and, where given, the history.
+    /// Verifies the tape, its blobs, its signatures and, if it is given, the history.
     ///
     /// # Errors
-    /// When the tape cannot be read at all. Everything that is wrong with it is in the report.
+    /// When the tape cannot be read at all. Faults of the tape are no errors; the report lists them.
     pub fn verify(&self, checks: &Checks<'_>) -> Result<VerifyReport, EvidenceError> {
         self.verify_with_blobs_of(self, checks)
     }
 
-    /// Verifies this tape with the blobs of another store: for a copy of the tape alone.
+    /// Verifies this tape with the blobs of another store, for a copy that has no blobs.
     pub(crate) fn verify_with_blobs_of(
         &self,
         blobs: &Store,
@@ -270,7 +270,7 @@ impl Store {
         };
         let redacted = folder.as_ref().is_some_and(|folder| folder.redacted);
         let mut chain = chain::read(self, blobs, checks, redacted)?;
-        // A copy without an account is a copy of evidence that goes on, whose note may be one record behind.
+        // A copy without `export.json` is a copy of evidence in use, whose `head.json` may name an earlier record.
         let is_ended = folder
             .as_ref()
             .is_some_and(|folder| folder.has_account() || checks.require);
@@ -306,8 +306,8 @@ impl Store {
         })
     }
 
-    /// Compares the note of the last record with the tape. One record behind is what a crash leaves; in an export, which
-    /// nobody appends to, it is what remains of a longer or shorter one.
+    /// Compares `head.json` with the tape. It may name an earlier record after a crash; in an export, which nobody appends
+    /// to, that is a fault: the tape or the head was replaced.
     fn head_finding(
         &self,
         seq: u64,
@@ -318,21 +318,21 @@ impl Store {
         let changed = |detail: &str| Some(Finding::new(Tampering::HeadChanged, None, detail));
         Ok(match head::read(&self.head_path())? {
             HeadFile::Missing if seq <= 1 && !is_ended => None,
-            HeadFile::Missing => changed("the note of the last record, `head.json`, is gone"),
-            HeadFile::Unreadable => changed("the note of the last record, `head.json`, cannot be read"),
+            HeadFile::Missing => changed("`head.json`, which names the last record, is missing"),
+            HeadFile::Unreadable => changed("`head.json`, which names the last record, cannot be read"),
             HeadFile::Says(head) if head.seq > seq => Some(Finding::new(
                 Tampering::CutOff,
                 Some(seq + 1),
-                format!("{} records were written, {seq} are there", head.seq),
+                format!("{} records were written, but the tape has {seq}", head.seq),
             )),
             HeadFile::Says(head) if head.seq == seq && hash.unwrap_or(GENESIS) != head.hash => {
-                changed("the last record is not the one that was noted when it was written")
+                changed("the last record is not the one that `head.json` names")
             }
             HeadFile::Says(head) if head.seq < seq && at_head.as_deref() != Some(head.hash.as_str()) => {
-                changed("the noted record is not on the tape")
+                changed("the record that `head.json` names is not on the tape")
             }
             HeadFile::Says(head) if is_ended && head.seq < seq => {
-                changed("records follow the last one of the export")
+                changed("more records follow the one that `head.json` names as the last of the export")
             }
             HeadFile::Says(_) => None,
         })

@@ -1,9 +1,9 @@
-//! `export.json`: what an export says of itself, and the digests of its files.
+//! `export.json`: facts about an export, and the digests of its files.
 //!
 //! Owns: its form, making it, and comparing it with the folder. Never: checks a signature.
 //!
-//! Version 2 lists every file but blobs, which records name by their digest, and the two signatures. Version 1, of
-//! earlier versions, says only whether the export is redacted.
+//! Version 2 lists every file except the two signatures, which cover it, and blobs, which records name by their digest.
+//! Version 1, of earlier versions, contains only whether the export is redacted.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,19 +17,19 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{EvidenceError, plain_file};
 
-/// The file.
+/// Name of the file.
 pub(crate) const NAME: &str = "export.json";
-/// Its bytes at most.
+/// Maximum bytes of the file.
 const MOST_BYTES: u64 = 64 << 10;
-/// The folder with each run's signed statements.
+/// Name of the folder with each run's signed statements.
 pub(crate) const ATTESTATIONS: &str = "attestations";
-/// Files in that folder at most; every run has one.
+/// Maximum number of files in that folder; every run has one.
 const MOST_ATTESTATIONS: usize = 1_000_000;
-/// Bytes of the page at most, which shows the newest runs.
+/// Maximum bytes of the page for a browser, which shows the newest runs.
 const MOST_PAGE: u64 = 1 << 30;
-/// Bytes of any other listed file at most, but for the tape.
+/// Maximum bytes of any other listed file except the tape.
 const MOST_LISTED: u64 = 1 << 20;
-/// The files that may be listed. No other name is looked up: a list from elsewhere must not lead out of the folder.
+/// Names of the files that may be listed. No other name is opened: a list from elsewhere must not lead out of the folder.
 const LISTED: [&str; 5] = [
     "README.txt",
     "allowed_signers",
@@ -37,55 +37,55 @@ const LISTED: [&str; 5] = [
     "index.html",
     "tape.jsonl",
 ];
-/// Those without which it is no export.
+/// Names of the files that every export has.
 const NEEDED: [&str; 2] = ["head.json", "tape.jsonl"];
 
-/// What an export says of itself.
+/// Content of `export.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
     /// Version of this shape: 2, or 1 for exports of earlier versions.
     pub version: u64,
-    /// Content was left out.
+    /// True if content was left out.
     pub redacted: bool,
-    /// Records on its tape.
+    /// Number of records on the tape.
     pub records: u64,
-    /// The hash of the last one.
+    /// Hash of the last record.
     pub head: String,
-    /// When it was made, RFC 3339. `None` in version 1.
+    /// Time of the export, RFC 3339. `None` in version 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<String>,
-    /// The digest of each listed file, as in `sha256:…`.
+    /// Digest of each listed file, as in `sha256:…`.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// The signed statements. `None` if there are none.
+    /// Signed statements. `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attestations: Option<Attestations>,
 }
 
-/// The files of the folder `attestations/` as a whole.
+/// Files of the folder `attestations/` as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Attestations {
-    /// How many there are.
+    /// Number of files.
     pub files: u64,
-    /// The digest of a line `NAME DIGEST` for each, in the order of their names.
+    /// Digest of a text with a line `NAME DIGEST` for each file, in the order of the names.
     pub sha256: String,
 }
 
-/// A listed file that is another one now.
+/// Listed file that was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ListedFile {
-    /// This one.
+    /// The file of this name.
     Named(String),
-    /// One of the signed statements.
+    /// A file of the folder `attestations/`.
     Attestations,
 }
 
-/// Reads the account of a folder, and gives its bytes with it. `None` if there is none.
+/// Reads the `export.json` of a folder. Returns its content and its bytes. `None` if the file does not exist.
 ///
 /// # Errors
-/// Fails if it is there and cannot be read, or is none.
+/// When the file exists and cannot be read, or has another form.
 pub(crate) fn read_manifest(dir: &Path) -> Result<Option<(Manifest, Vec<u8>)>, EvidenceError> {
     let path = dir.join(NAME);
     let read = plain_file::open_regular(&path).and_then(|file| plain_file::read_limited(file, MOST_BYTES));
@@ -127,8 +127,8 @@ pub(crate) fn lies_in_git_directory(dir: &Path) -> bool {
 }
 
 /// Returns whether a path names a repository's own evidence: a folder in a folder `.git`. Nothing signs the end of such a
-/// tape, which goes on with the next run. Only the path counts as it was typed: an export that is a link to such a folder
-/// stays an export.
+/// tape, which the next run continues. Links are not resolved: an export that is a link to such a folder is still checked
+/// as an export.
 #[must_use]
 pub fn is_own_evidence(dir: &Path) -> bool {
     dir.parent()
@@ -136,11 +136,11 @@ pub fn is_own_evidence(dir: &Path) -> bool {
         .is_some_and(|name| name == ".git")
 }
 
-/// Takes the digests of the files of an export. A tape with more bytes than `tape` has none: it was not read to its end,
-/// and a file may have a hole of any size.
+/// Hashes the files of an export. A tape with more than `tape` bytes gets no digest: it was not read to its end, and
+/// hashing a file with a hole of any size could take forever.
 ///
 /// # Errors
-/// Fails if one cannot be read.
+/// When a file cannot be read.
 pub(crate) fn list_files(dir: &Path, tape: u64) -> Result<BTreeMap<String, String>, EvidenceError> {
     let mut files = BTreeMap::new();
     for name in LISTED {
@@ -156,11 +156,11 @@ pub(crate) fn list_files(dir: &Path, tape: u64) -> Result<BTreeMap<String, Strin
     Ok(files)
 }
 
-/// Takes the digest of the signed statements. `None` if there are none. All of them stand on the tape too, so together
-/// they have at most the bytes of the tape.
+/// Hashes the signed statements. `None` if there are none. The tape contains all of them too, so together they cannot have
+/// more bytes than the tape, which is the limit.
 ///
 /// # Errors
-/// Fails if one cannot be read.
+/// When a file cannot be read, or there are too many.
 pub(crate) fn list_attestations(dir: &Path, tape: u64) -> Result<Option<Attestations>, EvidenceError> {
     let folder = dir.join(ATTESTATIONS);
     let failed = || EvidenceError::io("read", &folder);
@@ -183,7 +183,7 @@ pub(crate) fn list_attestations(dir: &Path, tape: u64) -> Result<Option<Attestat
     names.sort();
     let (mut hasher, mut left) = (Sha256::new(), tape);
     for name in &names {
-        // A name that is not UTF-8 is not ours; its place in the digest is all that matters.
+        // No export has a name that is not UTF-8. It changes the digest, which is all that is needed here.
         let name = name.to_string_lossy();
         let digest = digest_listed(&folder.join(&*name), &mut left)?.unwrap_or_default();
         hasher.update(format!("{name} {digest}\n"));
@@ -194,10 +194,10 @@ pub(crate) fn list_attestations(dir: &Path, tape: u64) -> Result<Option<Attestat
     }))
 }
 
-/// Names the files that are not those that the export lists. `tape` is the number of bytes of the tape that were read.
+/// Lists the files that do not match `export.json`. `tape` is the number of bytes of the tape that were read.
 ///
 /// # Errors
-/// Fails if one cannot be read.
+/// When a file cannot be read.
 pub(crate) fn changed_files(
     dir: &Path,
     manifest: &Manifest,
@@ -214,6 +214,7 @@ pub(crate) fn changed_files(
         .collect();
     for name in names {
         let listed = manifest.files.get(name);
+        // The name comes from the export, so it is shortened before it is shown.
         if listed.is_none() || there.get(name) != listed {
             changed.push(ListedFile::Named(name.chars().take(64).collect()));
         }
@@ -224,8 +225,11 @@ pub(crate) fn changed_files(
     Ok(changed)
 }
 
-/// Hashes a listed file, and takes its bytes from the limit. `None` if there is none; another text than a digest if it is
-/// no regular file or has more bytes.
+/// Hashes a listed file, and subtracts its bytes from the limit. `None` if it does not exist. Returns a text that no digest
+/// equals if it is no regular file or has more bytes than the limit.
+///
+/// # Errors
+/// When it cannot be read.
 fn digest_listed(path: &Path, limit: &mut u64) -> Result<Option<String>, EvidenceError> {
     let read = plain_file::open_regular(path).and_then(|file| plain_file::digest_file(file, *limit));
     match read {

@@ -1,27 +1,27 @@
-//! Bounds on what a verification holds in memory, however long or hostile the tape is.
+//! Limits on the memory of a verification, even for a long or hostile tape.
 //!
-//! Owns: the list of findings, which stops growing and goes on counting, and the budget for open runs. Never: decides
-//! what is a fault.
+//! Owns: the list of findings, which at its limit only counts further ones, and the memory budget for open runs. Never:
+//! decides what is a fault.
 
 use super::Finding;
 use crate::EvidenceError;
 
-/// Findings and notes that are kept; the rest is counted.
+/// Maximum number of findings, and of notes, that are kept. Further findings are counted.
 pub(super) const MOST_KEPT: usize = 1000;
-/// Bytes for runs that have not ended and for keys. Every run that was cut short takes some hundred.
+/// Bytes for runs that have not ended, and for keys. A run that was cut short takes a few hundred.
 const BUDGET: usize = 64 << 20;
 
-/// What is wrong, in the order of the tape.
+/// Faults in the order of the tape.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// The first ones.
+    /// First findings, at most [`MOST_KEPT`].
     pub kept: Vec<Finding>,
-    /// How many more there are.
+    /// Number of further findings.
     pub more: u64,
 }
 
 impl Findings {
-    /// Adds a finding, or counts it if there are enough.
+    /// Adds a finding, or only counts it if the list is full.
     pub fn push(&mut self, finding: Finding) {
         if self.kept.len() < MOST_KEPT {
             self.kept.push(finding);
@@ -38,14 +38,14 @@ impl Findings {
     }
 }
 
-/// Adds a note if there are not too many yet.
+/// Adds a note, unless the list is full.
 pub(super) fn push_note(notes: &mut Vec<String>, note: String) {
     if notes.len() < MOST_KEPT {
         notes.push(note);
     }
 }
 
-/// Memory that is left for things that grow with the tape.
+/// Memory that is left for data that grows with the tape.
 #[derive(Debug)]
 pub(super) struct Budget {
     left: usize,
@@ -53,15 +53,15 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Makes a budget for things that an error message calls so.
+    /// Makes a budget. `what` names the data in the error message.
     pub fn new(what: &'static str) -> Self {
         Self { left: BUDGET, what }
     }
 
-    /// Takes bytes.
+    /// Takes bytes from the budget.
     ///
     /// # Errors
-    /// Fails if that many are not left.
+    /// [`EvidenceError::TooMuch`] if fewer are left.
     pub fn take(&mut self, bytes: usize) -> Result<(), EvidenceError> {
         self.left = self
             .left
@@ -70,7 +70,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Gives bytes back that were taken.
+    /// Returns bytes to the budget.
     pub fn give(&mut self, bytes: usize) {
         self.left = self.left.saturating_add(bytes);
     }
@@ -96,7 +96,7 @@ mod tests {
         assert!(budget.take(BUDGET).is_ok());
         assert_eq!(
             budget.take(1).unwrap_err().to_string(),
-            "the tape has more open runs than any tape that was written here"
+            "the tape has too many open runs to be verified: more than any tape that AgentOS writes"
         );
         budget.give(1);
         assert!(budget.take(1).is_ok());

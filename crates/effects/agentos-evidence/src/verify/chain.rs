@@ -1,7 +1,7 @@
-//! The chain: each line by itself, each link, each blob.
+//! The chain: each line by itself, each link to the line before, each blob.
 //!
-//! Owns: one pass over the tape, and a name for what is broken. Never: stops at the first fault: the rest of the
-//! tape is checked from the next genuine record on.
+//! Owns: one pass over the tape, and the kind of each fault. Never: stops at the first fault: the rest of the tape is
+//! checked from the next genuine record on.
 
 use agentos_chain::parse_hash;
 use serde_json::Value;
@@ -16,28 +16,28 @@ use crate::record::{GENESIS, RecordForm};
 use crate::runs::{LineEnd, Lines, fact_of};
 use crate::{EvidenceError, RecordKind, Store, blob};
 
-/// What one pass found.
+/// Results of one pass over the tape.
 pub(super) struct Chain {
     pub lines: u64,
-    /// Bytes read.
+    /// Number of bytes read.
     pub bytes: u64,
     pub blobs: u64,
-    /// Records whose body was left out.
+    /// Number of records whose body was left out.
     pub withheld: u64,
-    /// Those of them whose kind, time and run their hash does not prove.
+    /// Number of these records whose hash does not prove kind, time and run.
     pub unproved: u64,
-    /// The line of the first of these. `None` if there is none.
+    /// Line of the first record counted in `unproved`. `None` if there is none.
     pub first_unproved: Option<u64>,
-    /// The newest form of a genuine record. `None` if there is none.
+    /// Newest form of a genuine record. `None` if there is none.
     pub form: Option<RecordForm>,
-    /// Searches of the rest of the tape for a missing record that were made.
+    /// Number of searches for a missing record further down.
     searches: usize,
     redacted: bool,
-    /// The highest number seen on a genuine record.
+    /// Highest number of a genuine record.
     pub seq: u64,
-    /// The hash of the last genuine record.
+    /// Hash of the last genuine record. `None` if there is none, or if a line after it could not be read.
     pub hash: Option<String>,
-    /// The hash of the record whose number the head names.
+    /// Hash of the record whose number `head.json` names. `None` if there is no such record.
     pub at_head: Option<String>,
     pub findings: Findings,
     pub notes: Vec<String>,
@@ -46,15 +46,15 @@ pub(super) struct Chain {
     seen_blobs: Recent,
 }
 
-/// Where the next record must link.
+/// Number and previous hash that the next record must have.
 struct Link {
     seq: u64,
-    /// None right after a line that could not be read: then any hash will do once.
+    /// Expected value of `prev`. `None` after a line that could not be read: then any value is accepted once.
     hash: Option<String>,
 }
 
-/// Searches for missing records further down. Each reads the rest of the tape, so a tape full of gaps would take a time
-/// that grows with its square.
+/// Maximum number of searches for missing records further down. Each reads the rest of the tape, so the time for a tape
+/// full of gaps would grow with the square of its length.
 const MOST_SEARCHES: usize = 16;
 
 /// Reads the tape. `redacted` says that bodies and blobs may have been left out.
@@ -149,11 +149,11 @@ impl Chain {
         let (tampering, detail) = match end {
             LineEnd::Whole => (
                 Tampering::Mutated,
-                "the line is not what was written: its hash does not fit",
+                "the line was changed: its hash does not match its content",
             ),
             LineEnd::Torn => (
                 Tampering::TornTail,
-                "the last line is not whole: a crash, or a cut",
+                "the last line is incomplete: a crash interrupted it, or it was cut",
             ),
             LineEnd::TooLong => (
                 Tampering::Mutated,
@@ -163,13 +163,13 @@ impl Chain {
         self.findings.push(Finding::new(tampering, Some(at), detail));
     }
 
-    /// Looks for a missing record further down, unless that was done too often.
+    /// Returns whether a missing record is further down. Returns false without a look after [`MOST_SEARCHES`] searches.
     fn finds_later(&mut self, store: &Store, after_line: u64, seq: u64) -> Result<bool, EvidenceError> {
         self.searches += 1;
         Ok(self.searches <= MOST_SEARCHES && comes_later(store, after_line, seq, self.redacted)?)
     }
 
-    /// Notes the form of a record, which may only rise, and whether its members are proved.
+    /// Checks that the form of a record is not older than that of the records before, and counts records without a body.
     fn take_form(&mut self, at: u64, record: &Glimpse<'_>) {
         if self.form.is_some_and(|form| record.form < form) {
             let detail = format!(
@@ -197,6 +197,7 @@ impl Chain {
         self.seq = self.seq.max(record.seq);
         self.hash = Some(record.hash.to_owned());
         self.take_form(at, record);
+        // No other body holds anything that is checked here, so it need not be parsed.
         let ties = matches!(
             record.kind,
             RecordKind::Intent | RecordKind::Receipt | RecordKind::Recovered
@@ -213,7 +214,7 @@ impl Chain {
             let what: String = what.chars().take(64).collect();
             push_note(
                 &mut self.notes,
-                format!("line {at}: a crash was put right ({what})"),
+                format!("line {at}: the state that a crash left was repaired ({what})"),
             );
         }
         self.check_blobs(at, &body, blobs)
@@ -227,12 +228,16 @@ impl Chain {
             self.blobs += 1;
             let tampering = match blobs.check_blob(&id) {
                 Ok(()) => continue,
+                // A redacted copy has no blobs.
                 Err(EvidenceError::NoBlob { .. }) if self.redacted => {
                     self.blobs -= 1;
                     continue;
                 }
-                Err(EvidenceError::NoBlob { .. }) => (Tampering::BlobMissing, "is gone"),
-                Err(EvidenceError::BlobChanged { .. }) => (Tampering::BlobChanged, "is not what was stored"),
+                Err(EvidenceError::NoBlob { .. }) => (Tampering::BlobMissing, "is missing"),
+                Err(EvidenceError::BlobChanged { .. }) => (
+                    Tampering::BlobChanged,
+                    "was changed: its content does not match its hash",
+                ),
                 Err(other) => return Err(other),
             };
             self.findings.push(Finding::new(
@@ -245,8 +250,8 @@ impl Chain {
     }
 }
 
-/// The blobs seen lately, one for each slot: a blob that many records name is read about once, and the memory does
-/// not grow with the tape.
+/// Blobs seen recently, one for each slot. A blob that many records name is then read about once, and the memory does not
+/// grow with the tape.
 struct Recent(Vec<Option<String>>);
 
 impl Default for Recent {
@@ -269,13 +274,13 @@ impl Recent {
     }
 }
 
-/// What is wrong with a genuine record at this place, if anything.
+/// Returns the fault of a genuine record at this place. `None` if number and link are as expected.
 fn misfit(link: &Link, record: &Glimpse<'_>, before: Option<&str>) -> Option<(Tampering, String)> {
     let fits = link.hash.as_ref().is_none_or(|hash| *hash == record.prev);
     if record.seq == link.seq {
         let detail = || {
             format!(
-                "record {} was not written after the one before it here",
+                "record {} was not written after the record on the line before",
                 record.seq
             )
         };
@@ -293,14 +298,17 @@ fn misfit(link: &Link, record: &Glimpse<'_>, before: Option<&str>) -> Option<(Ta
     if before == Some(record.hash) {
         return Some((
             Tampering::Duplicated,
-            format!("record {} is there twice", record.seq),
+            format!("record {} is on the tape twice", record.seq),
         ));
     }
-    let detail = format!("record {} stands where record {} belongs", record.seq, link.seq);
+    let detail = format!("record {} is in the place of record {}", record.seq, link.seq);
     Some((Tampering::Reordered, detail))
 }
 
-/// Is the missing record further down? Only asked once something is wrong.
+/// Returns whether a missing record is further down the tape. Called only after a fault was found.
+///
+/// # Errors
+/// When the tape cannot be read.
 fn comes_later(store: &Store, after_line: u64, seq: u64, redacted: bool) -> Result<bool, EvidenceError> {
     let Some(mut lines) = Lines::open(store)? else {
         return Ok(false);

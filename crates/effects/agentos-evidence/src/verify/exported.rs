@@ -1,12 +1,12 @@
-//! What an export says of itself: the list of its files, its head, and the signatures of both.
+//! Checks an export as a whole: the list of its files, its head, and the signatures of both.
 //!
-//! Owns: reading `export.json` and checking the two signatures against the keys that count. Never: believes an account
-//! that lies in a git directory: nothing may be left out of a repository's own evidence.
+//! Owns: reading `export.json` and checking the two signatures against the keys that count. Never: believes an
+//! `export.json` in a git directory: nothing may be left out of a repository's own evidence.
 //!
-//! `head.json.sig` signs the head: a tape whose end was cut off has another last record. `export.json.sig` signs the
-//! list, which names the time of the export, whether it is redacted, and the digest of every file: a signature of
-//! another export, of an older one with this tape, or of this one with another page fits nothing here. An older export
-//! as a whole is a genuine export, and only its time tells it from the newest.
+//! `head.json.sig` signs the head: a tape whose end was cut off has another last record. `export.json.sig` signs the list
+//! of files, which holds the time of the export, whether it is redacted, and the digest of every file. So a signature of
+//! another export, or of an earlier one, does not match. An earlier export as a whole is a genuine export, and only its
+//! time distinguishes it from the newest.
 
 use std::io;
 use std::path::Path;
@@ -20,47 +20,50 @@ use crate::export::{self, ListedFile, Manifest};
 use crate::record::RecordForm;
 use crate::{EvidenceError, PublicKey, plain_file};
 
-/// Bytes of a signature file beyond which it is none.
+/// Size in bytes above which a file is no signature.
 const MOST_SIGNATURE: u64 = 4 << 10;
 
-/// What the verification of an export says of it as a whole.
+/// Result of verifying an export as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExportSummary {
-    /// When it was made, RFC 3339. Left out if the export does not say, as those of earlier versions.
+    /// Time of the export, RFC 3339. Left out if the export does not contain it, as those of earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<String>,
-    /// Content was left out of it.
+    /// True if content was left out of it.
     pub redacted: bool,
-    /// The fingerprint of the key that signed its last record. Left out if none did, or the signature does not hold.
+    /// Fingerprint of the key that signed the last record. Left out if none did, or the signature is not valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signed_by: Option<String>,
-    /// That key is one of those that count.
+    /// True if that key is one of the keys that count.
     pub trusted: bool,
-    /// The list of its files, the time and the redaction are signed by a key that counts.
+    /// True if the list of files, the time and the redaction are signed by a key that counts.
     pub files_signed: bool,
 }
 
-/// An export before its tape is read.
+/// Export before its tape is read.
 pub(super) struct ExportFolder {
     manifest: Option<(Manifest, Vec<u8>)>,
-    /// Bodies and blobs may be missing.
+    /// True if bodies and blobs may be missing.
     pub redacted: bool,
 }
 
-/// The end of the tape as it was read.
+/// Facts about the tape after it was read.
 pub(super) struct TapeEnd {
-    /// Bytes that were read.
+    /// Number of bytes that were read.
     pub bytes: u64,
-    /// The newest form of its records. `None` if there is none.
+    /// Newest form of its records. `None` if there is none.
     pub form: Option<RecordForm>,
-    /// Records whose kind, time and run their own hash does not prove.
+    /// Number of records whose own hash does not prove kind, time and run.
     pub unproved: u64,
-    /// The line of the first of them. `None` if there is none.
+    /// Line of the first of them. `None` if there is none.
     pub first_unproved: Option<u64>,
 }
 
 impl ExportFolder {
-    /// Reads the account of a folder, if it has one.
+    /// Reads the `export.json` of a folder, if it has one.
+    ///
+    /// # Errors
+    /// When the file exists and cannot be read or has another form.
     pub fn read(dir: &Path) -> Result<Self, EvidenceError> {
         let manifest = export::read_manifest(dir)?;
         let says = manifest.as_ref().is_some_and(|(found, _)| found.redacted);
@@ -70,12 +73,15 @@ impl ExportFolder {
         })
     }
 
-    /// Returns whether the folder says of itself that it is an export.
+    /// Returns whether the folder has an `export.json`.
     pub fn has_account(&self) -> bool {
         self.manifest.is_some()
     }
 
-    /// Checks signatures and files when the tape has been read.
+    /// Checks signatures and files, after the tape was read.
+    ///
+    /// # Errors
+    /// When a file exists and cannot be read.
     pub fn check(
         self,
         dir: &Path,
@@ -99,7 +105,7 @@ impl ExportFolder {
             files_signed: false,
         };
         let listed = self.manifest.as_ref().filter(|(found, _)| found.version == 2);
-        // Versions that write records in form 2 sign the list, so it cannot be taken away from their exports.
+        // Versions that write records in form 2 also sign the list. So removing it from their exports is noticed.
         if listed.is_some() || end.form == Some(RecordForm::CoversBodyDigest) {
             let bytes = self.manifest.as_ref().map_or(&[][..], |(_, bytes)| bytes);
             let key = Signature::read(&dir.join("export.json.sig"), bytes)?.judge(
@@ -113,11 +119,11 @@ impl ExportFolder {
                 unchanged = check_files(dir, manifest, end.bytes, findings)?;
                 summary.created.clone_from(&manifest.created);
             } else if checks.require || self.manifest.is_some() {
-                // A folder without any account is no export: that is a fault where one is required.
+                // A folder without `export.json` is no export, which is a fault only if signatures are required.
                 findings.push(Finding::new(
                     Tampering::ExportChanged,
                     None,
-                    "the list of files, `export.json`, is gone or is that of an earlier version",
+                    "the list of files, `export.json`, is missing or has the form of an earlier version",
                 ));
             }
             summary.files_signed = unchanged && key.is_some_and(|key| checks.keys.contains(&key));
@@ -127,7 +133,7 @@ impl ExportFolder {
     }
 }
 
-/// Records in form 1 without their body are as good as the signature over the whole tape, if there is one.
+/// Reports records in form 1 without their body. Only a signature over the whole export proves their kind, time and run.
 fn judge_unproved(
     end: &TapeEnd,
     files_signed: bool,
@@ -141,7 +147,7 @@ fn judge_unproved(
     }
     if files_signed {
         let note = format!(
-            "kind, time and run of {count} redacted records are proved by the signature of the export alone"
+            "kind, time and run of {count} redacted records are proved only by the signature of the export"
         );
         push_note(notes, note);
     } else if checks.require {
@@ -162,7 +168,7 @@ fn judge_unproved(
     }
 }
 
-/// Reports the files that are not those that the list names. Returns whether there are none.
+/// Reports the files that do not match the list. Returns whether all match.
 fn check_files(
     dir: &Path,
     manifest: &Manifest,
@@ -173,15 +179,17 @@ fn check_files(
     let unchanged = changed.is_empty();
     for changed in changed {
         let detail = match changed {
-            ListedFile::Named(name) => format!("`{name}` is not the file that the export lists"),
-            ListedFile::Attestations => "`attestations/` does not hold what the export lists".to_owned(),
+            ListedFile::Named(name) => format!("`{name}` does not match the list in `export.json`"),
+            ListedFile::Attestations => {
+                "the files in `attestations/` do not match the list in `export.json`".to_owned()
+            }
         };
         findings.push(Finding::new(Tampering::ExportChanged, None, detail));
     }
     Ok(unchanged)
 }
 
-/// A signature file.
+/// Content of a signature file.
 enum Signature {
     Missing,
     Invalid,
@@ -196,7 +204,7 @@ impl Signature {
         })
     }
 
-    /// Reports what is wrong with it. Returns the key that signed; `None` if none did.
+    /// Reports a fault of the signature and returns the key that signed. `None` if there is no valid signature.
     fn judge(
         self,
         what: &str,
@@ -213,12 +221,12 @@ impl Signature {
             Self::Missing => {
                 push_note(
                     notes,
-                    format!("{what}, is not signed: a change of it would not be found"),
+                    format!("{what}, is not signed: a change of it would not be noticed"),
                 );
                 None
             }
             Self::Invalid => {
-                let detail = format!("the signature of {what}, does not hold");
+                let detail = format!("the signature of {what}, is not valid");
                 findings.push(Finding::new(Tampering::SignatureInvalid, None, detail));
                 None
             }
@@ -234,7 +242,10 @@ impl Signature {
     }
 }
 
-/// Reads a small file. `None` if there is none; empty, which no signature covers, if it is too large.
+/// Reads a small file. `None` if it does not exist. A file that is too large reads as empty, which no signature covers.
+///
+/// # Errors
+/// When it exists and cannot be read.
 fn read_signed(path: &Path) -> Result<Option<Vec<u8>>, EvidenceError> {
     let read = plain_file::open_regular(path).and_then(|file| plain_file::read_limited(file, MOST_SIGNATURE));
     match read {

@@ -1,7 +1,7 @@
-//! Commits against the tape, in both directions.
+//! Compares commits with the tape, in both directions.
 //!
-//! Owns: matching intents, receipts and the trailers that pin them, in one pass. Never: reads a repository itself,
-//! or keeps more than the commits it was given and the runs that have not ended.
+//! Owns: matching intents and receipts with the trailers of commits, in one pass. Never: reads a repository itself, or
+//! keeps more in memory than the commits that it was given and the runs that have not ended.
 
 use std::collections::BTreeMap;
 
@@ -13,34 +13,35 @@ use crate::glimpse::Glimpse;
 use crate::runs::fact_of;
 use crate::{EvidenceError, RecordKind};
 
-/// Bytes that are charged for an intent of a run that has not ended.
+/// Bytes of memory that are counted for an intent of a run that has not ended.
 const COST_OF_INTENT: usize = 160;
 
-/// What ties the tape to commits.
+/// Links between the tape and commits.
 pub(super) struct Pins {
     pinned: Vec<Pinned>,
     by_id: BTreeMap<String, usize>,
     by_evidence: BTreeMap<String, Vec<usize>>,
-    /// The intents of runs that have not ended: by run, their hashes.
+    /// Hashes of the intents of runs that have not ended, by run.
     open: BTreeMap<String, Vec<String>>,
     budget: Budget,
     checked: u64,
-    /// Commits of receipts that nothing leads to any more.
+    /// Number of commits that a receipt names and no branch leads to.
     gone: u64,
 }
 
-/// A commit that names evidence.
+/// Commit that names evidence in its trailer.
 struct Pinned {
     commit: CommitInfo,
-    /// A receipt names it.
-    told: bool,
-    /// The intent that it names, where that is on the tape.
+    /// True if a receipt names the commit.
+    has_receipt: bool,
+    /// Intent that the trailer names. `None` if it is not on the tape.
     intent: Option<Intent>,
 }
 
+/// Intent that a commit's trailer names.
 struct Intent {
     tree: Option<String>,
-    /// The commit that the run's receipt names.
+    /// Commit that the run's receipt names. `None` if there is no receipt or it names none.
     landed: Option<String>,
 }
 
@@ -62,17 +63,17 @@ impl Pins {
             pins.by_id.insert(commit.id.clone(), at);
             pins.pinned.push(Pinned {
                 commit,
-                told: false,
+                has_receipt: false,
                 intent: None,
             });
         }
         pins
     }
 
-    /// Takes in a record, if it is of a kind that is tied to a commit.
+    /// Processes a record if its kind refers to a commit.
     ///
     /// # Errors
-    /// Fails if more runs are open than there is memory for.
+    /// [`EvidenceError::TooMuch`] if too many runs are open.
     pub fn take(
         &mut self,
         line: u64,
@@ -123,7 +124,7 @@ impl Pins {
         Ok(())
     }
 
-    /// Takes the intents of a run that ends.
+    /// Removes a run that ends, and returns the hashes of its intents.
     fn close(&mut self, run: &str) -> Vec<String> {
         let intents = self.open.remove(run).unwrap_or_default();
         self.budget.give(intents.len() * (COST_OF_INTENT + run.len()));
@@ -164,14 +165,14 @@ impl Pins {
                 None
             }
             Standing::Replaced(other) => rewritten(format!(
-                "the commit `{id}` is in the history no more; `{other}` stands there without its evidence"
+                "the commit `{id}` is no longer in the history; `{other}`, without evidence, replaced it"
             )),
         }
     }
 
     fn landed(&mut self, intents: &[String], id: &str) {
         if let Some(pinned) = self.by_id.get(id).and_then(|at| self.pinned.get_mut(*at)) {
-            pinned.told = true;
+            pinned.has_receipt = true;
         }
         let named = intents
             .iter()
@@ -184,8 +185,8 @@ impl Pins {
         }
     }
 
-    /// What is left when the tape has ended: commits that no receipt names. Gives the number of commits looked at,
-    /// if there were any to look at.
+    /// Checks the commits that no receipt names, after the last record. Returns the number of all commits checked; `None`
+    /// if there is no history to check against.
     pub fn finish(
         &self,
         checks: &Checks<'_>,
@@ -194,7 +195,7 @@ impl Pins {
     ) -> Option<u64> {
         let history = checks.history?;
         let mut checked = self.checked;
-        for pinned in self.pinned.iter().filter(|pinned| !pinned.told) {
+        for pinned in self.pinned.iter().filter(|pinned| !pinned.has_receipt) {
             checked += 1;
             let id = &pinned.commit.id;
             match commit_finding(pinned) {
@@ -202,18 +203,17 @@ impl Pins {
                 None => push_note(
                     notes,
                     format!(
-                        "the commit `{id}` has its intent on the tape and no receipt: its run was cut short"
+                        "the commit `{id}` has an intent on the tape but no receipt: its run was interrupted"
                     ),
                 ),
             }
         }
         if self.gone > 0 {
             notes.push(match self.gone {
-                1 => {
-                    "1 commit that landed is in the history no more: a reset, or a deleted branch".to_owned()
-                }
+                1 => "1 commit that landed is no longer in the history: a reset, or a deleted branch"
+                    .to_owned(),
                 many => format!(
-                    "{many} commits that landed are in the history no more: a reset, or a deleted branch"
+                    "{many} commits that landed are no longer in the history: a reset, or a deleted branch"
                 ),
             });
         }
@@ -228,7 +228,8 @@ impl Pins {
     }
 }
 
-/// A pinned commit that no receipt names: a crash came between commit and receipt, or somebody made it.
+/// Returns the fault of a commit that names evidence and that no receipt names. `None` if a crash between commit and
+/// receipt explains it.
 fn commit_finding(pinned: &Pinned) -> Option<Finding> {
     let id = &pinned.commit.id;
     let Some(intent) = &pinned.intent else {
@@ -250,7 +251,9 @@ fn commit_finding(pinned: &Pinned) -> Option<Finding> {
     None
 }
 
+/// Returns the hash of the record that a commit names. `None` if it names none.
 fn evidence_of(commit: &CommitInfo) -> Option<&str> {
+    // The last one counts, since the executor appends its trailer to the message.
     commit
         .trailers
         .iter()

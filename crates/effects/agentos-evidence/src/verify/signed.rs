@@ -1,6 +1,6 @@
-//! Checkpoints: each signature, and that it stands where it was made.
+//! Checks checkpoints: each signature, and that the checkpoint is at the place that was signed.
 //!
-//! Owns: both, and who signed. Never: lets a key count because the tape names it.
+//! Owns: both checks, and the list of keys that signed. Never: trusts a key because the tape names it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,34 +15,34 @@ use crate::glimpse::Glimpse;
 use crate::runs::fact_of;
 use crate::{EvidenceError, PublicKey, RecordKind};
 
-/// What the checkpoints of a tape say.
+/// State of the check over all checkpoints of a tape.
 pub(super) struct Signed {
     trusted: BTreeSet<PublicKey>,
     budget: Budget,
-    /// Runs that have not ended, with the commit they made.
+    /// Runs that have not ended, with the commit that they made.
     open: BTreeMap<String, Option<String>>,
     keys: BTreeMap<PublicKey, u64>,
     signed: u64,
     unsigned: u64,
 }
 
-/// The same in the end.
+/// Result of the check over all checkpoints.
 pub(super) struct Tally {
     pub signed: u64,
     pub unsigned: u64,
     pub keys: Vec<KeyUse>,
 }
 
-/// Bytes that are charged for a key. More than a key takes: each is shown to people, and nobody has a thousand.
+/// Bytes of memory that are counted for a key. A key takes less, but each is shown to people, and nobody has a thousand.
 const COST_OF_KEY: usize = 64 << 10;
 
-/// Bytes that are charged for a run that has not ended.
+/// Returns the bytes of memory that are counted for a run that has not ended.
 fn cost_of(run: &str, commit: Option<&str>) -> usize {
     let run = if run.is_empty() { 0 } else { run.len() + 96 };
     run + commit.map_or(0, str::len)
 }
 
-/// Why a checkpoint does not hold.
+/// Fault of a checkpoint: its kind and a description.
 type Flaw = (Tampering, String);
 
 impl Signed {
@@ -57,10 +57,10 @@ impl Signed {
         }
     }
 
-    /// Takes in a record.
+    /// Processes one record.
     ///
     /// # Errors
-    /// Fails if more runs are open, or more keys signed, than there is memory for.
+    /// [`EvidenceError::TooMuch`] if too many runs are open or too many keys signed.
     pub fn take(
         &mut self,
         line: u64,
@@ -99,7 +99,7 @@ impl Signed {
         Ok(())
     }
 
-    /// True when it is signed, false when it says that it is not.
+    /// Checks a checkpoint. Returns true if it is signed, and false if it says itself that it is not.
     fn check(
         &mut self,
         record: &Glimpse<'_>,
@@ -108,7 +108,7 @@ impl Signed {
     ) -> Result<Result<bool, Flaw>, EvidenceError> {
         let invalid = |detail: &str| Ok(Err((Tampering::SignatureInvalid, detail.to_owned())));
         let Some(checkpoint) = CheckpointRef::read(record.body_text()) else {
-            return invalid("the checkpoint is not what one looks like");
+            return invalid("the checkpoint does not have the form of one");
         };
         if checkpoint.key.is_none() && checkpoint.envelopes.is_empty() {
             return Ok(Ok(false));
@@ -117,10 +117,10 @@ impl Signed {
             return invalid("the checkpoint names no key that could have signed it");
         };
         let Some(statements) = checkpoint.open(&key) else {
-            return invalid("the signature of the checkpoint does not hold");
+            return invalid("the signature of the checkpoint is not valid");
         };
         if !speaks_of(record, commit, &statements) {
-            return invalid("the checkpoint was signed for another place");
+            return invalid("the checkpoint was signed for another run or another place on the tape");
         }
         if !self.keys.contains_key(&key) {
             self.budget.take(COST_OF_KEY)?;
@@ -136,11 +136,11 @@ impl Signed {
         Ok(Err((Tampering::KeyUnknown, detail)))
     }
 
-    /// What is left when the tape has ended: runs that never came to a checkpoint.
+    /// Counts the runs without a checkpoint, after the last record, and returns the result.
     pub fn finish(self, checks: &Checks<'_>, findings: &mut Findings, notes: &mut Vec<String>) -> Tally {
         if checks.require {
             for run in self.open.keys() {
-                let detail = format!("the run `{run}` has no end that is signed");
+                let detail = format!("the run `{run}` has no signed end");
                 findings.push(Finding::new(Tampering::RunUnsigned, None, detail));
             }
         }
@@ -156,7 +156,8 @@ impl Signed {
             .collect();
         if self.trusted.is_empty() && !keys.is_empty() {
             notes.push(
-                "no key is trusted here: the signatures hold, and whose they are is not known".to_owned(),
+                "no key is trusted here: the signatures are valid, but it is not known whose they are"
+                    .to_owned(),
             );
         }
         Tally {
@@ -167,8 +168,10 @@ impl Signed {
     }
 }
 
-/// Were these statements signed for this run, right after the record before this one, and about its commit?
+/// Returns whether these statements were signed for this run, directly after the record before this one, and about its
+/// commit.
 fn speaks_of(record: &Glimpse<'_>, commit: Option<&str>, statements: &[Value]) -> bool {
+    // Otherwise a genuine checkpoint could be moved to another run or another place of the tape.
     let Some(first) = statements.first() else {
         return false;
     };
