@@ -1,7 +1,10 @@
-//! The only key to the executor: an approval that binds a change to the state and the rules it was judged by.
+//! Mints the approval of a change: the only value that the executor accepts.
 //!
-//! Owns: `Approved` and the one place that mints it. Never: derives `Clone`, `Default` or `Deserialize` for it;
-//! each of these would forge the key.
+//! An approval binds one change to the base commit, the policy and the target that it was judged with. If any of them
+//! differs when the change is written, the executor refuses it.
+//!
+//! Owns: `Approved` and the one function that constructs it. Never: derives `Clone`, `Default` or `Deserialize` for
+//! `Approved`; each of these would let other code forge or reuse an approval.
 
 use std::fmt;
 
@@ -12,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Decision, Effect};
 
-/// A value that policy allowed, with or without a person's consent. Its fields are private and nothing but
-/// [`approve`] makes one.
+/// Value that policy allowed, with or without a person's consent. Its fields are private, and only [`approve`]
+/// constructs one.
 #[derive(Debug)]
 pub struct Approved<T> {
     value: T,
@@ -21,53 +24,54 @@ pub struct Approved<T> {
 }
 
 impl<T> Approved<T> {
-    /// What was approved.
+    /// Returns the approved value.
     #[must_use]
     pub fn value(&self) -> &T {
         &self.value
     }
 
-    /// What the approval is bound to.
+    /// Returns the hashes that this approval is bound to.
     #[must_use]
     pub fn hashes(&self) -> &Hashes {
         &self.hashes
     }
 
-    /// Spends the approval.
+    /// Consumes the approval and returns its value and hashes, so that it cannot be used a second time.
     #[must_use]
     pub fn into_parts(self) -> (T, Hashes) {
         (self.value, self.hashes)
     }
 }
 
-/// What an approval and a consent are bound to: change, base, policy and target, and what is written there.
+/// State that an approval and a consent are bound to: change, base commit, policy, target ref, and what is written
+/// there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hashes {
     /// SHA-256 of the canonical diff, 64 hex digits.
     pub diff_sha256: String,
-    /// The commit the change was judged against.
+    /// Commit that the change was judged against.
     pub base_commit: String,
     /// SHA-256 of the policy set, 64 hex digits.
     pub policy_sha256: String,
-    /// The ref to be moved, as in `refs/heads/main`.
+    /// Ref that will be moved, as in `refs/heads/main`.
     pub target_ref: String,
-    /// What is written: `commit-and-work-tree`, `commit-only`, `work-tree-only` or `nothing`.
+    /// Kind of landing: `commit-and-work-tree`, `commit-only`, `work-tree-only` or `nothing`.
     pub writes: String,
 }
 
-/// Where an approved change goes.
+/// Target of an approved change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place<'a> {
-    /// The commit the change was judged against.
+    /// Commit that the change was judged against.
     pub base_commit: &'a str,
-    /// The ref to be moved.
+    /// Ref that will be moved.
     pub target_ref: &'a str,
-    /// What is written, in the words of [`Hashes::writes`].
+    /// Kind of landing, in the words of [`Hashes::writes`].
     pub writes: &'a str,
 }
 
 impl Hashes {
-    /// What a decision on a change is bound to when it goes there.
+    /// Binds a change and the decision about it to a landing target.
     #[must_use]
     pub fn of(change: &Change, decision: &Decision, place: &Place<'_>) -> Self {
         Self {
@@ -80,7 +84,7 @@ impl Hashes {
     }
 }
 
-/// One of them.
+/// Part of [`Hashes`] in which a consent and the current state differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BoundTo {
@@ -92,7 +96,7 @@ pub enum BoundTo {
     Policy,
     /// The target ref.
     TargetRef,
-    /// What is written.
+    /// Kind of landing.
     Writes,
 }
 
@@ -108,59 +112,62 @@ impl fmt::Display for BoundTo {
     }
 }
 
-/// A person's yes to what policy answered with ask.
+/// A person's agreement to a change that policy answered with ask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Consent {
-    /// Who said yes, as git names people.
+    /// Person who agreed, as git writes a name: `Name <address>` or a name alone.
     pub who: String,
-    /// When.
+    /// Time of the agreement.
     pub when: Timestamp,
-    /// How it was said: `terminal`, `--yes`, `approve` or `policy init`.
+    /// Way in which the person agreed, such as `terminal`, `--yes`, `approve` or `policy init`.
     pub how: String,
-    /// What was agreed to. Void when any of it differs.
+    /// State that the person agreed to. The consent is void if any part of it differs.
     pub hashes: Hashes,
 }
 
-/// Why a change is not approved.
+/// Reason why a change is not approved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotApproved {
-    /// Policy denies it. No consent overrides this.
+    /// Policy denies the change. No consent overrides this.
     #[error("the policy denies this change")]
     Denied,
-    /// A person must agree to exactly this.
+    /// A person must agree to exactly this state.
     #[error("this change needs a person's consent")]
     ConsentNeeded(Hashes),
-    /// A consent was given for something else.
+    /// The consent was given for a different state.
     #[error("the consent is void: it was given for another {bound_to} (`{agreed}`, now `{now}`)")]
     ConsentVoid {
-        /// What differs; the first in the order diff, base commit, policy, target ref, what is written.
+        /// First difference, in the order diff, base commit, policy, target ref, kind of landing.
         bound_to: BoundTo,
-        /// As it was when the consent was given.
+        /// Value at the time of the consent.
         agreed: String,
-        /// As it is now.
+        /// Current value.
         now: String,
     },
-    /// The decision was made for another change, or for a read.
+    /// The decision is about another change, or about reading a file.
     #[error("the decision was made for another change")]
     OtherChange,
 }
 
-/// Mints the approval of a change: from an allow, or from an ask with a consent bound to the same hashes, place and writes.
+/// Mints the approval of a change: from an allow, or from an ask together with a consent that is bound to the same
+/// hashes.
 ///
 /// # Errors
-/// The change is denied, needs a consent, comes with a consent for something else, or with a decision that was
-/// made for another change.
+/// If the change is denied, needs a consent, comes with a consent for a different state, or comes with a decision
+/// that was made for another change.
 pub fn approve(
     change: Change,
     decision: &Decision,
     place: &Place<'_>,
     consent: Option<&Consent>,
 ) -> Result<Approved<Change>, NotApproved> {
+    // Both arguments come from the caller: an allow for one change must not approve another one.
     if decision.diff_sha256() != Some(change.sha256()) {
         return Err(NotApproved::OtherChange);
     }
     let hashes = Hashes::of(&change, decision, place);
     match decision.effect() {
+        // A deny is final. A consent is not even compared, so that no consent can override it.
         Effect::Deny => return Err(NotApproved::Denied),
         Effect::Ask => check_consent(consent, &hashes)?,
         Effect::Allow => {}
@@ -183,6 +190,8 @@ fn check_consent(consent: Option<&Consent>, now: &Hashes) -> Result<(), NotAppro
         (BoundTo::TargetRef, &agreed.target_ref, &now.target_ref),
         (BoundTo::Writes, &agreed.writes, &now.writes),
     ];
+    // Every part is compared, not only the diff: the same diff is a different act on another branch, on another base
+    // or under other rules.
     match pairs.into_iter().find(|(_, agreed, now)| agreed != now) {
         None => Ok(()),
         Some((bound_to, agreed, now)) => Err(NotApproved::ConsentVoid {

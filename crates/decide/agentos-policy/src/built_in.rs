@@ -1,20 +1,22 @@
-//! The rules that come with the program, in the form in which the program reads them.
+//! Built-in rules, in the form in which the program reads them.
 //!
-//! Owns: `policy/*.json`, which a test derives from the `*.toml` beside it. Never: what is hashed or shown; that is the
-//! TOML. To read TOML took a quarter of the time in which rules are loaded, and every call of the program loads these.
+//! Parsing their TOML took a quarter of the time that loading the rules takes, and every start of the program loads
+//! them. So a test converts each `policy/*.toml` into a `policy/*.json`, and the program reads the JSON.
+//!
+//! Owns: `policy/*.json`. Never: the text that is hashed or shown; that is the TOML.
 
 use serde::Deserialize;
 
 use crate::file::RuleText;
 use crate::{PolicyError, Preset};
 
-/// The floor, as people read it.
+/// TOML text of the floor, which is hashed and shown.
 pub(crate) const FLOOR: &str = include_str!("../policy/floor.toml");
 
-/// The floor, as the program reads it.
+/// JSON form of the floor, which the program reads.
 pub(crate) const FLOOR_JSON: &str = include_str!("../policy/floor.json");
 
-/// A rule, and the line of the TOML on which it begins.
+/// Rule with the line of the TOML on which it begins.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BuiltIn {
@@ -22,7 +24,7 @@ pub(crate) struct BuiltIn {
     pub(crate) rule: RuleText,
 }
 
-/// The rules of a preset; `None` has none.
+/// Returns the rules of a preset as JSON. [`Preset::None`] has no rules.
 pub(crate) fn json(preset: Preset) -> &'static str {
     match preset {
         Preset::None => "[]",
@@ -33,7 +35,10 @@ pub(crate) fn json(preset: Preset) -> &'static str {
     }
 }
 
-/// Reads the rules of `name`. A test reads every one, so an error is never seen.
+/// Parses the built-in rules of `name`.
+///
+/// # Errors
+/// If the JSON is damaged. A test parses every file, so a released program does not fail here.
 pub(crate) fn read(name: &str, json: &str) -> Result<Vec<BuiltIn>, PolicyError> {
     serde_json::from_str(json).map_err(|error| PolicyError::Syntax {
         source_name: name.to_owned(),

@@ -1,5 +1,5 @@
-//! Facts that only a file's bytes tell: generated, calls agentos, a `HEAD` of git's, and whether a test file says less than
-//! before.
+//! Facts that follow from a file's bytes: whether it is generated, runs agentos, is the `HEAD` of a git directory,
+//! and whether a test file tests less than before.
 //!
 //! Owns: what is looked for. Never: judges it; rules do.
 
@@ -7,16 +7,18 @@ use agentos_landing::{Change, ChangeKind, FileChange};
 
 use crate::touch::{Touch, Touches};
 
-/// How far from its beginning a generated file says that it is one.
+/// Number of bytes at the beginning of a file in which a generated file is expected to say so.
 const HEAD: usize = 4 << 10;
 
-/// What the bytes add to what the name says.
+/// Adds the parts that follow from the content to those that follow from the name.
 pub(crate) fn touches(file: &FileChange, by_name: Touches) -> Touches {
     let mut touches = by_name;
     let states = || [&file.old, &file.new].into_iter().flatten();
+    // The old content counts too: a change must not escape the rules for generated files by removing the mark.
     if states().any(|state| says_generated(&state.content)) {
         touches.insert(Touch::Generated);
     }
+    // Whoever can change how CI calls agentos can switch its checks off, so such a file is part of the policy.
     if touches.has(Touch::Ci) && states().any(|state| holds(&state.content, b"agentos")) {
         touches.insert(Touch::Policy);
     }
@@ -26,15 +28,16 @@ pub(crate) fn touches(file: &FileChange, by_name: Touches) -> Touches {
     touches
 }
 
-/// Whether a file is what git takes for the `HEAD` of a git directory (git's `setup.c`, `validate_headref`): the one file
-/// that no git directory is without. The others may be on another branch, where the resulting tree does not show them.
+/// Returns true if git would take the file for the `HEAD` of a git directory (git's `setup.c`, `validate_headref`).
+/// Every git directory has one. The other files of a git directory may be on another branch, where the resulting tree
+/// does not show them.
 fn is_git_head(file: &FileChange) -> bool {
     let path = file.path.as_str();
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     agentos_landing::folded(name) == "head" && file.new.as_ref().is_some_and(|new| names_a_ref(&new.content))
 }
 
-/// `ref: refs/…`, or an object's id.
+/// Returns true for `ref: refs/…` and for the id of an object.
 fn names_a_ref(content: &[u8]) -> bool {
     if let Some(rest) = content.strip_prefix(b"ref:") {
         return rest.trim_ascii_start().starts_with(b"refs/");
@@ -48,7 +51,7 @@ fn says_generated(content: &[u8]) -> bool {
     holds(head, b"generated") && (holds(head, b"@generated") || holds(head, b"do not edit"))
 }
 
-/// `wanted` in lower case, found in any case.
+/// Returns true if the content contains `wanted`, ignoring case. `wanted` must be in lower case.
 fn holds(content: &[u8], wanted: &[u8]) -> bool {
     let Some((first, rest)) = wanted.split_first() else {
         return true;
@@ -64,7 +67,7 @@ fn holds(content: &[u8], wanted: &[u8]) -> bool {
     false
 }
 
-/// What a test file holds, counted by line.
+/// Numbers of lines in a test file that look like a test, an assertion or a skipped test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counted {
     tests: usize,
@@ -114,7 +117,7 @@ fn count(content: &[u8]) -> Counted {
     let text = String::from_utf8_lossy(content).to_ascii_lowercase();
     let mut counted = Counted::default();
     for line in text.lines().map(str::trim_start) {
-        // A test that is commented out tests nothing.
+        // A test that is commented out tests nothing. `#[` begins an attribute of Rust, not a comment.
         if line.starts_with("//") || (line.starts_with('#') && !line.starts_with("#[")) {
             continue;
         }
@@ -126,10 +129,10 @@ fn count(content: &[u8]) -> Counted {
     counted
 }
 
-/// How a change leaves its tests.
+/// Effect of a change on its tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tests {
-    /// No test file, or nothing that counts.
+    /// No test file, or no difference in what is counted.
     Same,
     /// Fewer tests or assertions, or more skipped.
     Weaker,
@@ -137,7 +140,7 @@ pub(crate) enum Tests {
     Stronger,
 }
 
-/// Compares a test file before and after; what went on under a new name is compared with what it was.
+/// Compares a test file before and after a change. A renamed file is compared with its old content.
 pub(crate) fn tests(change: &Change, file: &FileChange) -> Tests {
     let moved_away = || {
         change
@@ -145,6 +148,8 @@ pub(crate) fn tests(change: &Change, file: &FileChange) -> Tests {
             .iter()
             .any(|other| other.renamed_from.as_ref() == Some(&file.path))
     };
+    // A rename is a deletion and a creation. The creation is compared with the old content, so counting the deletion
+    // too would report every renamed test file as weaker tests.
     if file.kind() == ChangeKind::Delete && moved_away() {
         return Tests::Same;
     }
@@ -160,6 +165,7 @@ pub(crate) fn tests(change: &Change, file: &FileChange) -> Tests {
             .unwrap_or_default()
     };
     let (old, new) = (of(&source.old), of(&file.new));
+    // One loss is enough: a change that adds ten assertions and removes another test still takes something away.
     if new.tests < old.tests || new.assertions < old.assertions || new.skipped > old.skipped {
         Tests::Weaker
     } else if new == old {

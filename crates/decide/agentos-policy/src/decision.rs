@@ -1,6 +1,6 @@
-//! What policy answers, and why.
+//! The answer of policy to one change, with the reasons for it.
 //!
-//! Owns: the effect, its reasons, and what they were made for. Never: decides; `decide` does.
+//! Owns: the effect, its reasons, and the facts they are about. Never: evaluates a rule; `set` does.
 
 use std::fmt;
 
@@ -10,20 +10,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Group, Layer, group};
 
-/// What a rule, and policy as a whole, answers. Ordered from mild to strict.
+/// Answer of one rule, and of policy as a whole. Ordered from mild to strict, so that the strictest answer is the
+/// maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// Goes ahead.
+    /// The change may be written, or the file read.
     Allow,
-    /// Goes ahead when a person agrees.
+    /// A person has to agree first.
     Ask,
-    /// Does not go ahead.
+    /// Refused. No consent overrides this.
     Deny,
 }
 
 impl Effect {
-    /// The word used in JSON, in rules and on the screen.
+    /// Returns the word used in JSON, in rules and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -34,37 +35,38 @@ impl Effect {
     }
 }
 
-/// One rule that matched.
+/// Rule that matched, with the path it matched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
-    /// The rule's id.
+    /// Id of the rule.
     pub rule: String,
-    /// Where its file stands among the sources.
+    /// Layer of the file that holds the rule.
     pub layer: Layer,
-    /// The file it is in, or `built-in`.
+    /// Name of the file that holds the rule, or `built-in`.
     pub source: String,
-    /// The line on which it begins; none for the answer to a question that no rule matches.
+    /// Line on which the rule begins. `None` if no rule matched and this is the default answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// What it answers.
+    /// Effect of the rule.
     pub effect: Effect,
-    /// Why it is there, in the rule's words.
+    /// Purpose of the rule, in its own words.
     pub why: String,
-    /// What to do about it, in the rule's words.
+    /// Remedy, in the rule's own words. `None` if the rule names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
-    /// The path it matched; none when it matched the change as a whole.
+    /// Path that matched. `None` if the rule matched the change as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// An allow is listed once, with the first path: how many further questions it answered. 0 for ask and deny.
+    /// Number of further questions that an allowing rule answered. Such a rule is listed once, with its first path. 0
+    /// for ask and deny.
     pub and_more: u64,
-    /// The class of a refusal for this reason.
+    /// Class of a refusal for this reason.
     pub code: RefusalCode,
 }
 
 impl fmt::Display for Reason {
-    /// One line, as in `deny src/a.rs: it adds a credential (floor.secrets, built-in/floor.toml:3)`. Quotes untrusted
-    /// paths and repository text: escape it for a terminal.
+    /// Writes one line, as in `deny src/a.rs: it adds a credential (floor.secrets, built-in/floor.toml:3)`. The line
+    /// quotes untrusted paths and repository text: escape it for a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.as_deref().unwrap_or("the change");
         write!(f, "{} {path}", self.effect.as_str())?;
@@ -79,26 +81,26 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What the decision was made on, in numbers.
+/// Numbers and words that summarise the change that was judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FactsSummary {
-    /// Paths touched.
+    /// Number of paths that the change touches.
     pub files: u64,
-    /// Lines added.
+    /// Number of lines added.
     pub added: u64,
-    /// Lines removed.
+    /// Number of lines removed.
     pub removed: u64,
-    /// Paths created.
+    /// Number of paths created.
     pub created: u64,
-    /// Paths deleted.
+    /// Number of paths deleted.
     pub deleted: u64,
-    /// What the change touches, as in `dependencies` or `ci`; sorted.
+    /// Parts of the project that the change touches, as in `dependencies` or `ci`; sorted.
     pub touches: Vec<String>,
-    /// What was found in it, as in `secret`; sorted.
+    /// Findings in the change, as in `secret`; sorted.
     pub findings: Vec<String>,
 }
 
-/// A decision on one change, or on one file to be read.
+/// Decision about one change, or about one file to be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Decision {
     effect: Effect,
@@ -116,7 +118,7 @@ impl Decision {
         diff_sha256: Option<String>,
         policy_sha256: String,
     ) -> Self {
-        // No reason at all is no permission.
+        // Default deny: without a matching rule there is no reason, and without a reason there is no permission.
         let effect = reasons
             .iter()
             .map(|reason| reason.effect)
@@ -131,31 +133,31 @@ impl Decision {
         }
     }
 
-    /// The answer: the strictest of the reasons.
+    /// Returns the answer: the strictest effect among the reasons.
     #[must_use]
     pub fn effect(&self) -> Effect {
         self.effect
     }
 
-    /// Every rule that matched: strictest first, then by rule, the rule with the fewest reasons first.
+    /// Returns the reasons: strictest first, then grouped by rule, the rule with the fewest reasons first.
     #[must_use]
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
     }
 
-    /// The reasons that decided: those with the decision's own effect.
+    /// Returns the reasons that decided: those with the decision's own effect.
     pub fn deciding(&self) -> impl Iterator<Item = &Reason> {
         self.reasons.iter().filter(|reason| reason.effect == self.effect)
     }
 
-    /// The reasons rule by rule, in the order of [`Decision::reasons`]; every rule is there, however many paths
-    /// another one matched.
+    /// Groups the reasons by rule, in the order of [`Decision::reasons`]. Every rule has a group, however many paths
+    /// another rule matched.
     #[must_use]
     pub fn grouped(&self) -> Vec<Group<'_>> {
         group::groups(&self.reasons)
     }
 
-    /// The class of the first deciding reason; none when the answer is allow.
+    /// Returns the class of the first deciding reason. `None` if the answer is allow.
     #[must_use]
     pub fn code(&self) -> Option<RefusalCode> {
         match self.effect {
@@ -168,8 +170,8 @@ impl Decision {
         }
     }
 
-    /// The decision in words: the answer, each reason on its own line, each remedy once. Quotes untrusted text:
-    /// escape it for a terminal.
+    /// Describes the decision: the answer, each reason on its own line, each remedy once. The text quotes untrusted
+    /// text: escape it for a terminal.
     #[must_use]
     pub fn explanation(&self) -> String {
         let mut lines = vec![self.effect.as_str().to_owned()];
@@ -186,19 +188,20 @@ impl Decision {
         lines.join("\n")
     }
 
-    /// What the decision was made on.
+    /// Returns the summary of the change that was judged.
     #[must_use]
     pub fn facts(&self) -> &FactsSummary {
         &self.facts
     }
 
-    /// SHA-256 of the canonical diff of the change that was judged; none for a read.
+    /// Returns the SHA-256 of the canonical diff of the judged change. `None` if the decision is about reading a
+    /// file.
     #[must_use]
     pub fn diff_sha256(&self) -> Option<&str> {
         self.diff_sha256.as_deref()
     }
 
-    /// SHA-256 of the policy set that judged.
+    /// Returns the SHA-256 of the policy set that judged.
     #[must_use]
     pub fn policy_sha256(&self) -> &str {
         &self.policy_sha256

@@ -1,11 +1,12 @@
-//! Committed files that a test derives from others.
+//! Committed files that a test derives from other files.
 //!
-//! Owns: telling that one is out of date, and writing it anew when asked. Never: part of the program.
+//! Owns: detecting that such a file is out of date, and rewriting it on request. Never: part of the program.
 
 use std::io::Write as _;
 use std::path::Path;
 
-/// Fails where the file, by its path in this crate, is not what is derived; with `AGENTOS_UPDATE=1` it is rewritten.
+/// Fails if the file (its path is relative to this crate) differs from what is derived. With `AGENTOS_UPDATE=1` the
+/// file is rewritten instead.
 pub(crate) fn check(file: &str, is_fresh: bool, derived: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     if option_env!("AGENTOS_UPDATE").is_some() {
@@ -16,6 +17,6 @@ pub(crate) fn check(file: &str, is_fresh: bool, derived: &str) {
     }
     assert!(
         is_fresh,
-        "{file} is out of date; write it anew: AGENTOS_UPDATE=1 cargo test -p agentos-policy"
+        "{file} is out of date; rewrite it with: AGENTOS_UPDATE=1 cargo test -p agentos-policy"
     );
 }

@@ -1,6 +1,6 @@
-//! Digests that name a set of rules.
+//! Digests that identify a set of rules.
 //!
-//! Owns: over what they are taken. Never: reads a source.
+//! Owns: the input of each digest. Never: reads a source.
 
 use sha2::{Digest, Sha256};
 
@@ -12,6 +12,8 @@ pub(crate) fn digest(sources: &[PolicySource]) -> String {
         .iter()
         .flat_map(|source| [source.layer.as_str(), &source.name, &source.text]);
     hash(
+        // The table is part of the input: with other names the same rules decide differently, and a consent is bound
+        // to this digest.
         ["agentos policy 2", touch::table_digest()]
             .into_iter()
             .chain(sources),

@@ -1,80 +1,82 @@
-//! What can be wrong with a policy. Any of it stops the run: a policy that is half loaded would allow too much.
+//! Errors of a policy file. Each of them stops the run: a policy that is loaded in part would allow too much.
 //!
-//! Owns: the errors, their places and hints. Never: carries on.
+//! Owns: the errors, their positions and hints. Never: continues after one.
 
 /// A policy file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// Not TOML, an unknown field, or a value of the wrong kind.
+    /// The file is not TOML, has an unknown field, or a value of the wrong type.
     #[error("{source_name}:{line}:{column}: {message}")]
     Syntax {
-        /// The file.
+        /// Name of the file.
         source_name: String,
-        /// 1 is the first.
+        /// Line; the first is 1.
         line: u32,
-        /// 1 is the first.
+        /// Column; the first is 1.
         column: u32,
-        /// What is wrong.
+        /// Description of the mistake.
         message: String,
-        /// The name that was meant, where one is near.
+        /// Suggestion. `None` if no known name is similar.
         hint: Option<String>,
     },
-    /// A version that this program does not know.
-    #[error("{source_name}:{line}:{column}: `version` is `{found}`, and only 1 is known")]
+    /// The file has a version that this program does not support.
+    #[error(
+        "{source_name}:{line}:{column}: `version` is `{found}`, and this agentos supports only version 1"
+    )]
     Version {
-        /// The file.
+        /// Name of the file.
         source_name: String,
-        /// 1 is the first.
+        /// Line; the first is 1.
         line: u32,
-        /// 1 is the first.
+        /// Column; the first is 1.
         column: u32,
-        /// What it says.
+        /// Version in the file.
         found: u32,
     },
-    /// A rule that says something impossible.
+    /// A rule contradicts itself or can never match.
     #[error("{source_name}:{line}:{column}: rule `{rule}`: {message}")]
     Rule {
-        /// The file.
+        /// Name of the file.
         source_name: String,
-        /// 1 is the first.
+        /// Line; the first is 1.
         line: u32,
-        /// 1 is the first.
+        /// Column; the first is 1.
         column: u32,
-        /// The rule's id.
+        /// Id of the rule.
         rule: String,
-        /// What is wrong.
+        /// Description of the mistake.
         message: String,
-        /// What to write instead.
+        /// Suggestion. `None` if the message says enough.
         hint: Option<String>,
     },
-    /// A rule that fails one of its own examples.
+    /// A rule fails one of its own examples.
     #[error("{source_name}:{line}:{column}: rule `{rule}` {} its example {number} of `{}`",
         if *.matched { "matches" } else { "does not match" },
         if *.matched { "no_match" } else { "match" })]
     Example {
-        /// The file.
+        /// Name of the file.
         source_name: String,
-        /// 1 is the first.
+        /// Line; the first is 1.
         line: u32,
-        /// 1 is the first.
+        /// Column; the first is 1.
         column: u32,
-        /// The rule's id.
+        /// Id of the rule.
         rule: String,
-        /// 1 is the first of its list.
+        /// Number of the example in its list; the first is 1.
         number: usize,
-        /// True when it matched and must not.
+        /// True if the rule matches an example of `no_match`; false if it does not match one of `match`.
         matched: bool,
     },
-    /// The globs together are too large to use.
+    /// The globs of all rules together are too large for the glob library.
     #[error("the policy's globs cannot be compiled together: {message}")]
     Globs {
-        /// What the glob library says.
+        /// Message of the glob library.
         message: String,
     },
 }
 
 impl PolicyError {
-    /// What to do about it.
+    /// Returns what to do about the error. `None` if nothing more than the message is known.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {

@@ -1,6 +1,6 @@
-//! Examples beside rules: questions that a rule must, or must not, match.
+//! Examples of a rule: questions that it must match, or must not match.
 //!
-//! Owns: asking a rule its examples. Never: asks the other rules; an example is about one.
+//! Owns: comparing a rule with its examples. Never: compares them with other rules; an example is about one rule.
 
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 
@@ -12,17 +12,21 @@ use crate::time::{self, Weekday};
 use crate::touch::Touches;
 use crate::{PolicyError, PolicySource, Rule, ToolFacts};
 
-/// Wednesday, 1970-01-07, at midnight.
+/// Midnight of Wednesday, 1970-01-07.
 const WEDNESDAY: u64 = 6 * 24 * 3600;
 
-/// How many examples a rule has.
+/// Number of examples of a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) matching: usize,
     pub(crate) other: usize,
 }
 
-/// Asks rules their examples, those that are marked; counts them all. `ask_path` answers for the globs of all rules.
+/// Checks the examples of the rules that are marked, and counts the examples of all rules. `ask_path` matches a path
+/// against the globs of all rules.
+///
+/// # Errors
+/// If a rule fails one of its examples, or an example names an impossible time.
 pub(crate) fn check<'r>(
     rules: impl Iterator<Item = ((&'r Rule, &'r RuleText), bool)>,
     sources: &[PolicySource],
@@ -40,7 +44,7 @@ pub(crate) fn check<'r>(
                 let fault = |message: String| Fault::new("examples", message).field(name).number(at);
                 let Some(when) = when(example) else {
                     let hour = example.hour.as_deref().unwrap_or_default();
-                    let fault = fault(format!("`{hour}` in `hour` of an example is no time of day"));
+                    let fault = fault(format!("`{hour}` in `hour` of an example is not a time of day"));
                     let fault = fault.field("hour").hint("write it as `23:30`, in UTC");
                     return Err(fault.of(&source_of(rule, sources), rule.line, &rule.id));
                 };
@@ -90,6 +94,7 @@ fn matches(
         checked: example.checked.unwrap_or(false),
     };
     let first = text.action.as_deref().and_then(<[Action]>::first).copied();
+    // An example states only what matters to its rule. Everything else is what an ordinary change has.
     let usual = if example.path.is_some() {
         Action::Modify
     } else {
@@ -99,6 +104,7 @@ fn matches(
     let asked = example.path.as_deref().map(ask_path);
     let stated: Touches = example.touches.iter().copied().collect();
     let ecosystems: Touches = example.ecosystems.iter().copied().collect();
+    // An example of `land` has no path, so it states directly what the change touches.
     let by_path = asked.as_ref().map(|asked| asked.touches).unwrap_or_default();
     let question = Question {
         action,

@@ -1,6 +1,7 @@
-//! A decision as a tree: each question with its facts, the rules that matched, and those that nearly did.
+//! Explains a decision: each question with its facts, the rules that matched, and the rules that nearly matched.
 //!
-//! Owns: saying why. Never: decides; it asks the same questions of the same rules, and a test holds the two together.
+//! Owns: the explanation. Never: decides; it asks the same questions of the same rules, and `tests/it/agree.rs`
+//! compares its answers with the decision.
 
 use agentos_landing::{Change, RepoPath, ResultFacts};
 use agentos_tool::{Enforcement, ExecutionMode};
@@ -12,80 +13,80 @@ use crate::question::Question;
 use crate::set::{Found, finding_words, read_question};
 use crate::{Decision, Effect, Layer, PolicySet, Rule, ToolFacts, glob};
 
-/// A decision and how it came about.
+/// Decision with every question that led to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Explanation {
-    /// The decision.
+    /// Decision that is explained.
     pub decision: Decision,
-    /// Who made the change, or is to read.
+    /// Tool that made the change, or that would read the file.
     pub tool: ToolFacts,
-    /// Every question, the one about the whole change last.
+    /// Questions in the order in which they were asked; the one about the whole change is last.
     pub questions: Vec<Explained>,
 }
 
-/// One question and its answer.
+/// Question with its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Explained {
-    /// What is asked.
+    /// Action that is asked about.
     pub action: Action,
-    /// Of which path; none: of the change as a whole.
+    /// Path that is asked about. `None` if the question is about the change as a whole.
     pub path: Option<String>,
-    /// The strictest answer.
+    /// Strictest answer of the matching rules, or deny if a layer gives no answer.
     pub answer: Effect,
-    /// What it was made on.
+    /// Facts that the rules were compared with.
     pub facts: QuestionFacts,
-    /// Rules whose conditions all hold, the strictest first.
+    /// Rules whose conditions all hold, strictest first.
     pub matched: Vec<RuleRef>,
-    /// Rules of which one condition does not hold, the strictest first.
+    /// Rules of which exactly one condition does not hold, strictest first.
     pub nearly: Vec<Near>,
-    /// Layers that would have to allow it themselves, and say nothing.
+    /// Layers that must allow the action themselves and have no matching rule.
     pub unanswered: Vec<Layer>,
 }
 
-/// The facts of one question.
+/// Facts of one question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QuestionFacts {
     /// Kinds of the file, as in `text`.
     pub kinds: Vec<String>,
-    /// What was found, as in `secret`.
+    /// Findings, as in `secret`.
     pub findings: Vec<String>,
-    /// What the path belongs to, as in `ci`.
+    /// Parts of the project that the path belongs to, as in `ci`.
     pub touches: Vec<String>,
-    /// Lines added; of the file, or of the change.
+    /// Number of lines added to the file, or by the change.
     pub added: u64,
-    /// Lines removed.
+    /// Number of lines removed.
     pub removed: u64,
-    /// Paths in the whole change.
+    /// Number of paths in the whole change.
     pub files: u64,
-    /// Paths deleted in the whole change.
+    /// Number of paths deleted in the whole change.
     pub deleted: u64,
 }
 
-/// Which rule.
+/// Reference to a rule, with its purpose and remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RuleRef {
-    /// Its id.
+    /// Id of the rule.
     pub rule: String,
-    /// Where its file stands.
+    /// Layer of the file that holds the rule.
     pub layer: Layer,
-    /// The file it is in.
+    /// Name of the file that holds the rule.
     pub source: String,
-    /// The line on which it begins.
+    /// Line on which the rule begins.
     pub line: u32,
-    /// What it answers.
+    /// Effect of the rule.
     pub effect: Effect,
-    /// Why it is there.
+    /// Purpose of the rule.
     pub why: String,
-    /// What to do about it.
+    /// Remedy. `None` if the rule names none.
     pub fix: Option<String>,
 }
 
-/// A rule that would have matched but for one condition.
+/// Rule that would have matched but for one condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Near {
-    /// Which rule.
+    /// Rule that nearly matched.
     pub rule: RuleRef,
-    /// The condition that does not hold.
+    /// Condition that does not hold.
     pub missing: String,
 }
 
@@ -104,7 +105,7 @@ impl RuleRef {
 }
 
 impl PolicySet {
-    /// As [`PolicySet::decide`], with the way to the decision.
+    /// Decides as [`PolicySet::decide`] does, and explains every question.
     #[must_use]
     pub fn explain(&self, change: &Change, facts: &ResultFacts, tool: &ToolFacts) -> Explanation {
         let findings = agentos_landing::findings(change);
@@ -120,7 +121,7 @@ impl PolicySet {
         }
     }
 
-    /// As [`PolicySet::decide_read`], with the way to the decision. A path that is none has no question.
+    /// Decides as [`PolicySet::decide_read`] does, and explains the question. An unsafe path has no question.
     #[must_use]
     pub fn explain_read(&self, path: &str, content: &[u8], tool: &ToolFacts) -> Explanation {
         let question = RepoPath::new(path).ok().map(|path| {
@@ -156,6 +157,8 @@ impl PolicySet {
             .standings()
             .iter()
             .map(|standing| standing.layer)
+            // A layer counts as silent only if none of its rules matched, whatever their effect: `decide` counts
+            // answers the same way.
             .filter(|layer| !matched.iter().any(|rule| rule.layer == *layer))
             .collect();
         let strictest = matched
@@ -192,8 +195,8 @@ fn facts(question: &Question<'_>) -> QuestionFacts {
     }
 }
 
-/// The conditions that do not hold, in words; each with whether it can be called near. A rule about another question,
-/// or about a path that is not there, is not.
+/// Lists the conditions that do not hold, in words. The flag says whether a rule that fails this condition alone is
+/// reported as a near miss: a rule about another action, another path or a finding that is absent is not.
 fn failing(rule: &Rule, question: &Question<'_>, hit: bool) -> Vec<(bool, String)> {
     let mut failing = Vec::new();
     let mut check = |holds: bool, near: bool, missing: String| {
@@ -209,8 +212,9 @@ fn failing(rule: &Rule, question: &Question<'_>, hit: bool) -> Vec<(bool, String
     );
     check(
         !rule.needs_path || hit,
+        // The question about the whole change has no path, so that every rule with paths would look near.
         question.action != Action::Land,
-        "none of its paths is this one".to_owned(),
+        "its `paths` do not include this path".to_owned(),
     );
     check(
         conditions.touches.is_none_or(|set| set.meets(question.touches)),
@@ -222,17 +226,17 @@ fn failing(rule: &Rule, question: &Question<'_>, hit: bool) -> Vec<(bool, String
             .ecosystems
             .is_none_or(|set| set.meets(question.touches)),
         true,
-        "this path is of none of its `ecosystems`".to_owned(),
+        "this path belongs to none of its `ecosystems`".to_owned(),
     );
     check(
         conditions.kinds.is_none_or(|set| set.meets(question.kinds)),
         true,
-        "the file is of none of its `kinds`".to_owned(),
+        "the file has none of its `kinds`".to_owned(),
     );
     check(
         conditions.findings.is_none_or(|set| set.meets(question.findings)),
         false,
-        "nothing of its `findings` was found".to_owned(),
+        "none of its `findings` was found".to_owned(),
     );
     for (limit, number) in conditions.limits.iter().zip(question.numbers()) {
         let bound = match (limit.over, limit.max) {
@@ -248,7 +252,7 @@ fn failing(rule: &Rule, question: &Question<'_>, hit: bool) -> Vec<(bool, String
     failing
 }
 
-/// The same for the conditions on the tool and the time.
+/// Lists the failing conditions on the tool and the time.
 fn failing_tool(rule: &Rule, tool: &ToolFacts) -> Vec<(bool, String)> {
     let conditions = &rule.conditions;
     let moment = tool.moment();
@@ -267,47 +271,47 @@ fn failing_tool(rule: &Rule, tool: &ToolFacts) -> Vec<(bool, String)> {
             conditions
                 .execution_mode
                 .is_none_or(|mode| mode == tool.execution_mode),
-            format!("`execution_mode` is another; this is {mode}"),
+            format!("`execution_mode` does not match: this is {mode}"),
         ),
         (
             conditions.enforcement.is_none_or(|held| held == tool.enforcement),
-            format!("`enforcement` is another; this is {held}"),
+            format!("`enforcement` does not match: this is {held}"),
         ),
         (
             conditions.checked.is_none_or(|checked| checked == tool.checked),
-            format!("`checked` is another; this is {}", tool.checked),
+            format!("`checked` does not match: this is {}", tool.checked),
         ),
         (
             conditions
                 .provider
                 .as_ref()
                 .is_none_or(|globs| globs.is_match(glob::fold(&tool.provider))),
-            format!("`provider` is another; this is `{}`", tool.provider),
+            format!("`provider` does not match: this is `{}`", tool.provider),
         ),
         (
             conditions
                 .model
                 .as_ref()
                 .is_none_or(|globs| globs.is_match(glob::fold(model))),
-            format!("`model` is another; this is `{model}`"),
+            format!("`model` does not match: this is `{model}`"),
         ),
         (
             conditions.holds_for_target(tool),
-            format!("the target is another; this is `{target}`"),
+            format!("the target ref does not match: this is `{target}`"),
         ),
         (
             conditions
                 .hours
                 .as_ref()
                 .is_none_or(|hours| hours.iter().any(|hours| hours.holds(moment.minute))),
-            format!("`hours` are others; it is {} UTC", moment.clock()),
+            format!("`hours` do not include the current time, {} UTC", moment.clock()),
         ),
         (
             conditions
                 .weekdays
                 .as_ref()
                 .is_none_or(|days| days.contains(&moment.weekday)),
-            "`weekdays` are others".to_owned(),
+            "`weekdays` do not include today".to_owned(),
         ),
     ];
     checks

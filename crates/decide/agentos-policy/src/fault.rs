@@ -1,14 +1,14 @@
-//! What is wrong with one rule, and where in its file that stands.
+//! A mistake in one rule, and its position in the file.
 //!
-//! Owns: finding the line and column of a field, of one entry of its list or of an example. Never: judges a rule; it
-//! reads the file again only when a mistake is to be told.
+//! Owns: finding the line and column of a field, of one entry of its list, or of an example. Never: judges a rule.
+//! The file is parsed a second time only when there is a mistake to report.
 
 use toml::de::{DeTable, DeValue};
 
 use crate::file::place;
 use crate::{PolicyError, PolicySource};
 
-/// A mistake, and the way to it from the rule.
+/// Mistake, with the path that leads to it from the rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     way: Vec<Step>,
@@ -18,16 +18,16 @@ pub(crate) struct Fault {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
-    /// A field by its name.
+    /// Field of a table.
     Field(&'static str),
-    /// The entry of a list that is this text.
+    /// Entry of a list, by its text.
     Entry(String),
-    /// An entry of a list by its number; 0 is the first.
+    /// Entry of a list, by its index.
     Number(usize),
 }
 
 impl Fault {
-    /// A mistake in a field.
+    /// Describes a mistake in a field.
     pub(crate) fn new(field: &'static str, message: impl Into<String>) -> Self {
         Self {
             way: vec![Step::Field(field)],
@@ -36,31 +36,31 @@ impl Fault {
         }
     }
 
-    /// The entry of the field's list that is wrong.
+    /// Points to an entry of the field's list.
     pub(crate) fn entry(mut self, text: &str) -> Self {
         self.way.push(Step::Entry(text.to_owned()));
         self
     }
 
-    /// A field of the field.
+    /// Points to a field of the current place.
     pub(crate) fn field(mut self, name: &'static str) -> Self {
         self.way.push(Step::Field(name));
         self
     }
 
-    /// The entry of the field's list that is wrong, by its number; 0 is the first.
+    /// Points to an entry of the field's list by its index.
     pub(crate) fn number(mut self, number: usize) -> Self {
         self.way.push(Step::Number(number));
         self
     }
 
-    /// What to write instead.
+    /// Adds a suggestion.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The error to tell: of the rule `id` that begins on `line` of `source`.
+    /// Turns the mistake into the error of the rule `id` that begins on `line` of `source`.
     pub(crate) fn of(self, source: &PolicySource, line: u32, id: &str) -> PolicyError {
         let (line, column) = find(&source.text, line, &self.way);
         PolicyError::Rule {
@@ -73,13 +73,13 @@ impl Fault {
         }
     }
 
-    /// Where the mistake stands, in a rule that begins on `line` of `source`.
+    /// Returns the line and column of the mistake in a rule that begins on `line` of `source`.
     pub(crate) fn place(&self, source: &PolicySource, line: u32) -> (u32, u32) {
         find(&source.text, line, &self.way)
     }
 }
 
-/// As far along the way as the file goes.
+/// Follows the steps through the file, and returns the position of the last one that exists.
 fn find(text: &str, line: u32, way: &[Step]) -> (u32, u32) {
     let beginning = (line, 1);
     let Ok(file) = DeTable::parse(text) else {
@@ -89,6 +89,8 @@ fn find(text: &str, line: u32, way: &[Step]) -> (u32, u32) {
     let Some(DeValue::Array(rules)) = rules else {
         return beginning;
     };
+    // The rule is found by its line and not by its id: two rules may have the same id, which is one of the mistakes
+    // reported here.
     let rule = rules.iter().find(|rule| place(text, rule.span().start).0 == line);
     let Some(mut at) = rule else { return beginning };
     let mut found = beginning;
@@ -101,6 +103,7 @@ fn find(text: &str, line: u32, way: &[Step]) -> (u32, u32) {
             (Step::Number(number), DeValue::Array(list)) => list.get(*number),
             (Step::Field(_) | Step::Entry(_) | Step::Number(_), _) => None,
         };
+        // A mistake may be a missing field. Then the position of its parent is the best answer.
         let Some(next) = next else { break };
         found = place(text, next.span().start);
         at = next;

@@ -1,6 +1,6 @@
-//! A policy file as it is written: TOML, every field known.
+//! A policy file as it is written: TOML in which every field is known.
 //!
-//! Owns: the names and types of the fields, and turning a mistake into place and hint. Never: judges anything.
+//! Owns: the names and types of the fields, and the position and hint of a syntax error. Never: judges a rule.
 
 use agentos_landing::RefusalCode;
 use agentos_tool::{Enforcement, ExecutionMode};
@@ -18,8 +18,8 @@ pub struct PolicyFile {
     /// Version of the format: 1.
     #[schemars(with = "u32", range(min = 1, max = 1))]
     pub(crate) version: Spanned<u32>,
-    /// The rules that this layer stands on, beside its own: what neither allows is denied. Without it the layer can
-    /// only ask and deny, and where no layer names a preset, `default` is in force.
+    /// Rules that this layer builds on. What neither they nor the layer's own rules allow is denied. Without a preset
+    /// the layer can only ask and deny; if no layer names one, `default` is active.
     #[schemars(with = "Option<Preset>")]
     pub(crate) preset: Option<Spanned<Preset>>,
     /// The rules. Their order does not matter.
@@ -28,41 +28,41 @@ pub struct PolicyFile {
     pub(crate) rule: Vec<Spanned<RuleText>>,
 }
 
-/// One rule. All the conditions that it states must hold; then its effect is one of the answers, and the strictest
-/// answer wins.
+/// A rule. All conditions that it states must hold; then its effect is one of the answers, and the strictest answer
+/// wins.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RuleText {
     /// Name, unique in the file: letters, digits, `-`, `_` and `.`.
     pub(crate) id: String,
-    /// What it answers.
+    /// Answer of the rule.
     pub(crate) effect: Effect,
-    /// Why the rule is there, in one sentence.
+    /// Purpose of the rule, in one sentence.
     pub(crate) why: String,
-    /// What to do about it.
+    /// Remedy, shown with the refusal.
     pub(crate) fix: Option<String>,
-    /// The class of a refusal by this rule; `protected-path` unless stated.
+    /// Class of a refusal by this rule; `protected-path` unless stated.
     pub(crate) code: Option<RefusalCode>,
-    /// The questions it answers; all of them unless stated.
+    /// Questions that the rule answers; all of them unless stated.
     pub(crate) action: Option<Vec<Action>>,
     /// Globs of which one must match the path. Case does not matter, `*` stays inside one folder, `**` does not.
     pub(crate) paths: Option<Vec<String>>,
     /// Globs of which none may match the path.
     pub(crate) except_paths: Option<Vec<String>>,
-    /// Kinds of which the file must be one.
+    /// Kinds of file, one of which must be met.
     pub(crate) kinds: Option<Vec<Kind>>,
     /// Globs of which one must match the provider's name.
     pub(crate) provider: Option<Vec<String>>,
     /// Globs of which one must match the model's name. Only `*` matches a model without a name.
     pub(crate) model: Option<Vec<String>>,
-    /// Where the tool works.
+    /// Place where the tool works.
     pub(crate) execution_mode: Option<ExecutionMode>,
-    /// What holds the tool back.
+    /// Confinement of the tool.
     pub(crate) enforcement: Option<Enforcement>,
-    /// Whether the change must have passed, or must not have passed, a check that the user named (`run --check`).
+    /// True if the change must have passed a check that the user named (`run --check`); false if it must not.
     pub(crate) checked: Option<bool>,
-    /// Globs of which one must match the ref to be moved, as in `refs/heads/release/**`; `*` stays between two slashes.
-    /// Without a commit it is the branch that is checked out, and `HEAD` where none is.
+    /// Globs of which one must match the ref that will be moved, as in `refs/heads/release/**`; `*` does not match a
+    /// slash. Without a commit it is the branch that is checked out, or `HEAD` if there is none.
     pub(crate) target_ref: Option<Vec<String>>,
     /// Globs of which none may match that ref.
     pub(crate) except_target_ref: Option<Vec<String>>,
@@ -76,7 +76,7 @@ pub(crate) struct RuleText {
     pub(crate) hours: Option<Vec<String>>,
     /// Days of which one must be today, in UTC.
     pub(crate) weekdays: Option<Vec<Weekday>>,
-    /// Lines added, at most. Of the file, or of the change for `land`; so for all lines.
+    /// Lines added, at most: to the file, or by the whole change for `land`. The same holds for all limits on lines.
     pub(crate) max_added: Option<u64>,
     /// Lines added, more than.
     pub(crate) over_added: Option<u64>,
@@ -100,7 +100,7 @@ pub(crate) struct RuleText {
     pub(crate) max_attempt: Option<u64>,
     /// Number of the attempt, more than.
     pub(crate) over_attempt: Option<u64>,
-    /// Bytes of context sent to the tool, at most. For `read`: with this file and those before it.
+    /// Bytes of context sent to the tool, at most. For `read` they include this file and those before it.
     pub(crate) max_context_bytes: Option<u64>,
     /// Bytes of context sent to the tool, more than.
     pub(crate) over_context_bytes: Option<u64>,
@@ -109,26 +109,26 @@ pub(crate) struct RuleText {
     pub(crate) examples: Examples,
 }
 
-/// Examples of a rule.
+/// Examples of a rule, checked whenever the file is loaded.
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Examples {
-    /// Each must match the rule.
+    /// Examples that must match the rule.
     #[serde(default, rename = "match")]
     pub(crate) matching: Vec<Example>,
-    /// None may match the rule.
+    /// Examples that must not match the rule.
     #[serde(default, rename = "no_match")]
     pub(crate) other: Vec<Example>,
 }
 
-/// A question, as an example states it. What it leaves out is ordinary: a local tool held by the kernel modifies
-/// one line of one regular file.
+/// A question, as an example states it. Everything that it leaves out is ordinary: a local tool, confined by the
+/// kernel, modifies one line of one regular file.
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Example {
-    /// The question; the first that the rule answers unless stated.
+    /// Action; the first that the rule answers unless stated.
     pub(crate) action: Option<Action>,
-    /// The path; none only for `land`.
+    /// Path. An example for `land` has none.
     pub(crate) path: Option<String>,
     /// Kinds of the file.
     #[serde(default)]
@@ -137,13 +137,13 @@ pub(crate) struct Example {
     pub(crate) provider: Option<String>,
     /// Name of the model.
     pub(crate) model: Option<String>,
-    /// Where the tool works.
+    /// Place where the tool works.
     pub(crate) execution_mode: Option<ExecutionMode>,
-    /// What holds the tool back.
+    /// Confinement of the tool.
     pub(crate) enforcement: Option<Enforcement>,
-    /// It passed the check that the user named; false unless stated.
+    /// True if the change passed the check that the user named; false unless stated.
     pub(crate) checked: Option<bool>,
-    /// The ref to be moved; `refs/heads/topic` unless stated.
+    /// Ref that will be moved; `refs/heads/topic` unless stated.
     pub(crate) target_ref: Option<String>,
     /// Findings.
     #[serde(default)]
@@ -172,19 +172,19 @@ pub(crate) struct Example {
     pub(crate) weekday: Option<Weekday>,
 }
 
-/// What is asked about a path, or about a change as a whole.
+/// Question that is asked about a path, or about a change as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// May the file come to be?
+    /// May the file be created?
     Create,
-    /// May its bytes change?
+    /// May its content change?
     Modify,
-    /// May it go?
+    /// May it be deleted?
     Delete,
-    /// May it carry on another file's content under a new name? Asked beside `create`.
+    /// May it continue another file's content under a new name? Asked in addition to `create`.
     Rename,
-    /// May its executable bit change? Asked beside `modify` where both change.
+    /// May its executable bit change? Asked in addition to `modify` if both change.
     Chmod,
     /// May its text be sent to the tool?
     Read,
@@ -193,7 +193,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The word used in JSON, in rules and on the screen.
+    /// Returns the word used in JSON, in rules and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -208,19 +208,19 @@ impl Action {
     }
 }
 
-/// What kind of file the result is (the base, for a deletion).
+/// Kind of the resulting file, or of the base file for a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
-    /// Has no NUL byte near its beginning.
+    /// No NUL byte near the beginning.
     Text,
-    /// Has one.
+    /// A NUL byte near the beginning.
     Binary,
-    /// Can be started as a program.
+    /// A file that can be started as a program.
     Executable,
-    /// Can be started as a program and could not before.
+    /// A file that can be started as a program and could not be before.
     NewExecutable,
-    /// A symbolic link; of one, only the deletion can be asked for.
+    /// A symbolic link. Only its deletion can be asked about.
     Symlink,
 }
 
@@ -233,7 +233,7 @@ impl Kind {
         Self::Text,
     ];
 
-    /// The word used in JSON, in rules and on the screen.
+    /// Returns the word used in JSON, in rules and on the screen.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -245,30 +245,31 @@ impl Kind {
     }
 }
 
-/// What may be found in added text, or in a file that is to be read.
+/// Finding in added text, or in a file that is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FindingKind {
     /// A credential.
     Secret,
-    /// Direction-changing and tag characters: what is shown is not what is there.
+    /// Characters that change the reading direction, and tag characters: the text on the screen is not the text in
+    /// the file.
     Bidi,
     /// Characters of no width.
     Invisible,
     /// NUL bytes.
     Nul,
-    /// A value that looks random, of no known kind. A hint: digests and ids look like this, too.
+    /// A value that looks random, of no known kind. Only a hint: digests and ids look like this, too.
     MaybeSecret,
-    /// A test file that loses tests or assertions, or has more of them skipped.
+    /// A test file that loses tests or assertions, or in which more of them are skipped.
     WeakensTests,
-    /// For `land`: the change does nothing else.
+    /// For `land`: the change does nothing but weaken tests.
     OnlyWeakensTests,
-    /// The path lies in a folder that the result makes a git directory by what it holds.
+    /// The path lies in a folder that the resulting tree turns into a git directory.
     GitDirectory,
 }
 
 impl FindingKind {
-    /// Every kind, in the order of their words.
+    /// All kinds, in the order of their words.
     pub(crate) const ALL: [Self; 8] = [
         Self::Bidi,
         Self::GitDirectory,
@@ -280,7 +281,7 @@ impl FindingKind {
         Self::WeakensTests,
     ];
 
-    /// The word used in JSON, in rules and on the screen.
+    /// Returns the word used in JSON, in rules and on the screen.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Secret => "secret",
@@ -295,7 +296,10 @@ impl FindingKind {
     }
 }
 
-/// Reads a file.
+/// Parses a policy file.
+///
+/// # Errors
+/// If the text is not a policy file of version 1.
 pub(crate) fn parse(name: &str, text: &str) -> Result<PolicyFile, PolicyError> {
     let file: PolicyFile = toml::from_str(text).map_err(|error| syntax(name, text, &error))?;
     if *file.version.get_ref() != 1 {
@@ -310,7 +314,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<PolicyFile, PolicyError> {
     Ok(file)
 }
 
-/// The line and column (1 is the first of both) of a byte offset.
+/// Returns the line and column of a byte offset; the first of both is 1.
 pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
@@ -321,7 +325,8 @@ pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
     )
 }
 
-/// The lines of byte offsets that are asked in their order: each is counted on from the one before.
+/// Line numbers of byte offsets that are asked in ascending order. Each count continues from the one before, so that
+/// a file is read once and not once per rule.
 pub(crate) struct Lines<'t> {
     text: &'t str,
     at: usize,
@@ -333,7 +338,7 @@ impl<'t> Lines<'t> {
         Self { text, at: 0, line: 1 }
     }
 
-    /// The line of an offset, as [`place`] gives it.
+    /// Returns the line of an offset, as [`place`] does.
     pub(crate) fn line(&mut self, offset: usize) -> u32 {
         let Some(between) = self.text.get(self.at..offset) else {
             return place(self.text, offset).0;
@@ -347,13 +352,14 @@ impl<'t> Lines<'t> {
 
 fn syntax(name: &str, text: &str, error: &toml::de::Error) -> PolicyError {
     let (line, column) = place(text, error.span().map_or(0, |span| span.start));
+    // The parser's further lines repeat the source with a marker; the position is reported in fields of its own.
     let message = in_words(error.message().lines().next().unwrap_or_default());
     let meant = did_you_mean(&message);
     PolicyError::Syntax {
         source_name: name.to_owned(),
         line,
         column,
-        // The whole list helps only where no name of it is near.
+        // The list of all names only helps if no known name is similar.
         message: match (&meant, message.split_once(", expected one of ")) {
             (Some(_), Some((what, _))) => what.to_owned(),
             (Some(_) | None, _) => message.clone(),
@@ -362,7 +368,7 @@ fn syntax(name: &str, text: &str, error: &toml::de::Error) -> PolicyError {
     }
 }
 
-/// The parser's message without the names of this program's types.
+/// Rewords the parser's message without the names of this program's types.
 fn in_words(message: &str) -> String {
     let words = [
         ("unknown variant", "unknown value"),
@@ -389,7 +395,7 @@ fn in_words(message: &str) -> String {
         })
 }
 
-/// What to write instead, where the message alone does not tell a newcomer.
+/// Returns a suggestion for a message that alone does not help a newcomer. `None` if there is none.
 fn remedy(message: &str) -> Option<&'static str> {
     let remedies = [
         ("missing field `version`", "begin the file with `version = 1`"),
@@ -421,7 +427,8 @@ fn remedy(message: &str) -> Option<&'static str> {
         .map(|(_, remedy)| remedy)
 }
 
-/// From "unknown field `efect`, expected one of `id`, `effect`": the known name nearest to the unknown one.
+/// Finds the known name nearest to the unknown one in "unknown field `efect`, expected one of `id`, `effect`". `None`
+/// if the message has another form or no name is similar.
 fn did_you_mean(message: &str) -> Option<String> {
     if !message.starts_with("unknown ") {
         return None;
@@ -437,7 +444,7 @@ fn did_you_mean(message: &str) -> Option<String> {
             )
         })
         .min()
-        // Short words are near each other by chance.
+        // Short words are similar by chance.
         .filter(|(distance, _, known)| match known.chars().count() {
             0..=4 => *distance <= 1,
             count => *distance <= 1 + count / 3,

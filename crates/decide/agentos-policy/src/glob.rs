@@ -4,11 +4,12 @@
 
 use globset::{Glob, GlobBuilder};
 
-/// Signs that mean something in a glob.
+/// Characters with a meaning in a glob.
 const SIGNS: &[char] = &['*', '?', '[', ']', '{', '}', ',', '!', '\\'];
 
-/// A path, name or pattern as the most forgiving file systems see it. A character that folds to a slash stays part of
-/// its name: it separates no folders.
+/// Folds a path, name or pattern as the most tolerant file systems do: two names that some file system takes for the
+/// same file fold to the same text. A character that folds to a slash stays part of its name, because it separates no
+/// folders.
 pub(crate) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -19,15 +20,15 @@ pub(crate) fn fold(text: &str) -> String {
         .join("/")
 }
 
-/// Whether folding a pattern makes a glob sign of a character that is none.
+/// Returns true if folding turns an ordinary character of the pattern into one with a meaning in globs.
 pub(crate) fn hides_sign(pattern: &str) -> bool {
     let signs = |text: &str| text.matches(SIGNS).count();
     signs(&fold(pattern)) != signs(pattern)
 }
 
-/// A glob over folded paths, as one or more that match the same together. Folding the pattern keeps the library's
-/// fast ways of matching plain names, which its own case switch turns off; so does writing out the alternatives of
-/// a plain name.
+/// Compiles a glob over folded paths into one or more that together match the same. The pattern is folded here,
+/// because the library's own switch for ignoring case turns off its fast matching of plain names; writing out the
+/// alternatives of a plain name keeps that fast matching too.
 pub(crate) fn compile(pattern: &str) -> Result<Vec<Glob>, globset::Error> {
     let folded = fold(pattern);
     let written_out = if is_plain(&folded) {
@@ -40,7 +41,9 @@ pub(crate) fn compile(pattern: &str) -> Result<Vec<Glob>, globset::Error> {
         .iter()
         .map(|pattern| {
             GlobBuilder::new(pattern)
+                // `src/*` must not allow `src/a/b`: a rule that seems to cover one folder would cover all below it.
                 .literal_separator(true)
+                // Paths have no backslash here. As an escape, `a\*` would silently match the name `a*` only.
                 .backslash_escape(false)
                 .empty_alternates(true)
                 .build()
@@ -48,7 +51,8 @@ pub(crate) fn compile(pattern: &str) -> Result<Vec<Glob>, globset::Error> {
         .collect()
 }
 
-/// Whether the pattern without its alternatives is a name, an ending or a folder that the library looks up.
+/// Returns true if the pattern without its alternatives is a name, a file ending or a folder, which the library
+/// matches without a regular expression.
 fn is_plain(pattern: &str) -> bool {
     let rest = match (pattern.strip_prefix("**/"), pattern.strip_suffix("/**")) {
         (Some(_), Some(_)) => return false,
@@ -62,7 +66,8 @@ fn is_plain(pattern: &str) -> bool {
     !rest.contains(['*', '?', '['])
 }
 
-/// `a{b,c}` as `ab` and `ac`. None where there are more than `most`, one within another, or braces that do not match.
+/// Writes out alternatives: `a{b,c}` becomes `ab` and `ac`. `None` if there are more than `most`, if one is nested in
+/// another, or if braces do not match.
 pub(crate) fn write_out(pattern: &str, most: usize) -> Option<Vec<String>> {
     let mut open = vec![pattern.to_owned()];
     let mut done = Vec::new();
@@ -83,12 +88,12 @@ pub(crate) fn write_out(pattern: &str, most: usize) -> Option<Vec<String>> {
     Some(done)
 }
 
-/// What is wrong with a pattern for a path, before it is compiled.
+/// Returns what is wrong with a pattern for a path, before it is compiled. `None` if nothing is.
 pub(crate) fn objection(pattern: &str) -> Option<&'static str> {
     if fold(pattern).is_empty() {
         Some("is empty")
     } else if hides_sign(pattern) {
-        Some("has a wide form of a glob sign; write `?` for that character")
+        Some("has a full-width form of a glob character; write `?` for that character")
     } else if pattern.contains('\\') {
         Some("has a backslash; write `/` between folders")
     } else if pattern.starts_with('/') || pattern.starts_with("./") {

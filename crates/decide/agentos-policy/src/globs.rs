@@ -1,16 +1,17 @@
-//! The globs of all rules, asked at once.
+//! Matches a path against the globs of all rules at once.
 //!
-//! Owns: how a path is compared with many patterns, or with a few. Never: knows whose they are.
+//! Owns: comparing one path with many patterns, or with a few. Never: knows which rule a pattern belongs to.
 
 use globset::{Candidate, Glob, GlobSet};
 
 use crate::plain::Plain;
 
-/// Up to so many are compared one by one, if they are plain: to build the library's automatons for the four of the floor
-/// took a quarter of the time in which rules are loaded, and every call of the program loads them.
+/// Largest number of patterns that are compared one by one, if all of them are plain. Building the library's
+/// automatons for the four patterns of the floor took a quarter of the time that loading the rules takes, and every
+/// start of the program loads them.
 const FEW: usize = 16;
 
-/// Globs in an order.
+/// Patterns in a fixed order; a match is reported by its index.
 #[derive(Debug, Clone)]
 pub(crate) enum Globs {
     Few(Vec<Plain>),
@@ -32,7 +33,7 @@ impl Globs {
         }
     }
 
-    /// The places of those that a folded path is of.
+    /// Returns the indices of the patterns that match a folded path.
     pub(crate) fn of(&self, path: &str) -> Vec<usize> {
         match self {
             Self::Few(few) => {

@@ -1,45 +1,47 @@
-//! Reasons gathered for a person who has to agree.
+//! Reasons grouped by rule, for a person who has to agree.
 //!
-//! Owns: one group for each rule that matched, the rarest first. Never: leaves a rule out; it shortens only the
-//! paths of one rule, and says how many there are.
+//! Owns: one group for each rule that matched, the rarest rule first. Never: leaves a rule out; only the list of
+//! paths of one rule is shortened, and the group says how many there are.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Effect, Reason};
 
-/// How many paths of one rule are named.
+/// Number of paths that a group names.
 const NAMED_PATHS: usize = 5;
 
-/// One rule that matched, with what it matched.
+/// Rule that matched, with the paths it matched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Group<'a> {
-    /// The rule's id.
+    /// Id of the rule.
     pub rule: &'a str,
-    /// What it answers.
+    /// Effect of the rule.
     pub effect: Effect,
-    /// Why it is there, in the rule's words.
+    /// Purpose of the rule, in its own words.
     pub why: &'a str,
-    /// What to do about it, in the rule's words.
+    /// Remedy, in the rule's own words. `None` if the rule names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<&'a str>,
-    /// The first five of the paths it matched, sorted; untrusted text, escape it for a terminal.
+    /// First five paths that the rule matched, sorted. Untrusted text: escape it for a terminal.
     pub paths: Vec<&'a str>,
-    /// How many paths it matched; 0 when it matched the change as a whole. An allow names one path only and counts
-    /// the questions it answered.
+    /// Number of paths that the rule matched. 0 if it matched the change as a whole. An allow names one path only and
+    /// counts the questions it answered.
     pub count: u64,
 }
 
-/// Puts the reasons of one rule next to each other: the strictest first, then the rule with the fewest reasons, so
-/// that many of one rule never hide another; then by layer and place. Each reason once.
+/// Sorts reasons so that those of one rule are adjacent: strictest first, then the rule with the fewest reasons, then
+/// by layer and position. Removes duplicates.
 pub(crate) fn order(mut reasons: Vec<Reason>) -> Vec<Reason> {
     reasons.sort_by(|a, b| {
         (b.effect, a.layer, &a.source, a.line, &a.rule, &a.path)
             .cmp(&(a.effect, b.layer, &b.source, b.line, &b.rule, &b.path))
     });
-    // A rule may answer two questions about one path.
+    // A rule that answers two questions about one path, such as `modify` and `chmod`, gives the same reason twice.
     reasons.dedup();
     let mut groups: Vec<&[Reason]> = reasons.chunk_by(same_rule).collect();
+    // The rule with the fewest reasons comes first: a rule that matched a thousand paths must not push the one that
+    // matched a single path off the screen.
     groups.sort_by_key(|group| {
         let first = group.first().map(|reason| std::cmp::Reverse(reason.effect));
         (first, size(group))
@@ -47,7 +49,7 @@ pub(crate) fn order(mut reasons: Vec<Reason>) -> Vec<Reason> {
     groups.concat()
 }
 
-/// One group for each rule. The reasons must come as [`order`] leaves them.
+/// Groups reasons by rule. The input must be in the order of [`order`].
 pub(crate) fn groups(reasons: &[Reason]) -> Vec<Group<'_>> {
     reasons.chunk_by(same_rule).filter_map(group).collect()
 }

@@ -1,17 +1,18 @@
-//! The folder that a repository's git takes its hooks from.
+//! The folder from which the repository's git takes its hooks.
 //!
 //! Owns: `core.hooksPath` as a folder of the repository. Never: reads git's settings; the caller does.
 
 use crate::glob;
 
-/// A folded folder below the root. What it holds is started by git.
+/// Folded path of a folder below the repository's root. Git executes the files in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HooksPath(String);
 
 impl HooksPath {
-    /// From the setting's value, relative to the root. None for the root itself, where hooks are known by name, and
-    /// for a folder outside.
+    /// Parses the setting's value, which is relative to the root. `None` if the folder is the root itself, where
+    /// hooks are recognised by their names, or lies outside the repository.
     pub(crate) fn new(value: &str) -> Option<Self> {
+        // Git expands `~` to the user's home. Neither form can name a file that a change creates.
         if value.starts_with(['/', '~']) {
             return None;
         }
@@ -19,6 +20,7 @@ impl HooksPath {
         let mut parts: Vec<&str> = Vec::new();
         for part in folded.split('/') {
             match part {
+                // Git accepts `./hooks//`, and a rule that compared the text alone would miss it.
                 "" | "." => {}
                 ".." => {
                     parts.pop()?;
@@ -29,7 +31,7 @@ impl HooksPath {
         (!parts.is_empty()).then(|| Self(parts.join("/")))
     }
 
-    /// Whether a folded path is the folder or in it.
+    /// Returns true if a folded path is this folder or lies in it.
     pub(crate) fn holds(&self, folded: &str) -> bool {
         folded
             .strip_prefix(self.0.as_str())

@@ -1,30 +1,31 @@
-//! Where rules come from.
+//! Layers: where rules come from.
 //!
-//! Owns: the layers and their order. Never: lets a layer loosen another; the strictest answer wins whatever its layer.
+//! Owns: the layers and their order. Never: lets a layer loosen another; the strictest answer wins whatever its
+//! layer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a policy source stands.
+/// Origin of a policy source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
-    /// Compiled in; cannot be taken away.
+    /// Compiled in; always active.
     Floor,
-    /// Compiled in; in force where no machine, repository or user names another preset.
+    /// Compiled in; active unless machine, repository or user name another preset.
     Default,
-    /// For the whole machine.
+    /// Policy of the whole machine.
     Machine,
-    /// In the repository, as of the base commit.
+    /// Policy of the repository, as of the base commit.
     Repository,
-    /// The user's own.
+    /// Policy of the user.
     User,
-    /// Given on the command line.
+    /// Policy given on the command line, which may only narrow.
     CommandLine,
 }
 
 impl Layer {
-    /// The word used on the screen.
+    /// Returns the word used on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,13 +39,13 @@ impl Layer {
     }
 }
 
-/// The text of one policy file. The caller reads it.
+/// Text of one policy file. The caller reads the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicySource {
-    /// Where it stands.
+    /// Layer that the file belongs to.
     pub layer: Layer,
-    /// The file's name, for messages.
+    /// Name of the file, for messages.
     pub name: String,
-    /// The TOML text.
+    /// TOML text of the file.
     pub text: String,
 }

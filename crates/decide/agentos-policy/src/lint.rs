@@ -1,6 +1,6 @@
-//! Rules that are right and do not do what their author hopes.
+//! Advice about rules that are valid and probably do not do what their author expects.
 //!
-//! Owns: the advice. Never: stops a load; what is impossible is an error there.
+//! Owns: the advice. Never: stops a load; an impossible rule is an error there.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,26 +8,26 @@ use serde::Serialize;
 use crate::file::{Action, RuleText};
 use crate::{Effect, Layer, PolicySet, Rule, RuleRef};
 
-/// What an advice is about.
+/// Topic of an advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Topic {
-    /// It has no say where it stands.
+    /// The rule is ignored in its layer.
     WithoutEffect,
-    /// Another rule answers everything that it answers, and as strictly or more.
+    /// Another rule answers every question that it answers, at least as strictly.
     Shadowed,
-    /// No question has what it asks for.
+    /// No question can meet its conditions.
     Unreachable,
-    /// It allows more than one sentence can say.
+    /// The rule allows everything.
     TooWide,
-    /// It allows any size.
+    /// The rule allows a change of any size.
     NoLimit,
-    /// Nothing shows what it is meant for.
+    /// The rule has no examples.
     NoExamples,
 }
 
 impl Topic {
-    /// The word used in JSON and on the screen.
+    /// Returns the word used in JSON and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -41,21 +41,21 @@ impl Topic {
     }
 }
 
-/// One thing to look at.
+/// Advice about one rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Advice {
-    /// What it is about.
+    /// Topic of the advice.
     pub topic: Topic,
-    /// The rule.
+    /// Rule that the advice is about.
     pub rule: RuleRef,
-    /// What is the matter.
+    /// Description of the problem.
     pub message: String,
-    /// What to do about it.
+    /// Remedy.
     pub fix: String,
 }
 
 impl PolicySet {
-    /// What is to be said of the rules that somebody wrote; those of the program are not looked at.
+    /// Checks the rules that people wrote. Built-in rules are skipped.
     #[must_use]
     pub fn lint(&self) -> Vec<Advice> {
         let mut advice = Vec::new();
@@ -76,10 +76,10 @@ impl PolicySet {
                 say(
                     Topic::WithoutEffect,
                     format!(
-                        "it allows, and the {} policy names no preset",
+                        "it is an allow rule, and the {} policy names no preset",
                         rule.layer.as_str()
                     ),
-                    "a layer without a preset only asks and denies; name one with `preset`, or take the rule out",
+                    "allow rules need a preset in their layer: name one with `preset`, or remove the rule",
                 );
                 continue;
             }
@@ -87,7 +87,7 @@ impl PolicySet {
                 say(
                     Topic::Unreachable,
                     format!("`{field}` {why}"),
-                    "take the rule out, or the condition",
+                    "remove the rule or the condition",
                 );
             }
             let shadow = all.iter().enumerate().find(|(other, (by, by_text))| {
@@ -97,10 +97,10 @@ impl PolicySet {
                 say(
                     Topic::Shadowed,
                     format!(
-                        "`{}` of {}:{} answers all that it answers",
+                        "`{}` at {}:{} already answers every question that it answers",
                         by.id, by.source, by.line
                     ),
-                    "take one of the two out, or narrow the other",
+                    "remove one of the two, or narrow the other",
                 );
             }
             if rule.effect == Effect::Allow {
@@ -110,7 +110,7 @@ impl PolicySet {
                 say(
                     Topic::NoExamples,
                     "it has no examples".to_owned(),
-                    "add `[rule.examples]` with `match` and `no_match`; they are checked at every load",
+                    "add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded",
                 );
             }
         }
@@ -118,7 +118,7 @@ impl PolicySet {
     }
 }
 
-/// Allows that are wider than they look.
+/// Checks an allow that permits more than its author may expect.
 fn wide(rule: &Rule, text: &RuleText, say: &mut impl FnMut(Topic, String, &str)) {
     let edits = |actions: &[Action]| {
         actions.iter().any(|action| {
@@ -131,7 +131,7 @@ fn wide(rule: &Rule, text: &RuleText, say: &mut impl FnMut(Topic, String, &str))
     if is_unconditional(rule, text) {
         say(
             Topic::TooWide,
-            "it allows everything, reading by any model and executable bits among it".to_owned(),
+            "it allows everything, including reading by any model and changes of executable bits".to_owned(),
             "state `action`, and `paths` or `touches`",
         );
     }
@@ -150,12 +150,12 @@ fn wide(rule: &Rule, text: &RuleText, say: &mut impl FnMut(Topic, String, &str))
         say(
             Topic::NoLimit,
             "it allows a change of any size".to_owned(),
-            "add `max_lines` or `max_files`, or a rule that asks above one",
+            "add `max_lines` or `max_files`, or a rule that asks above such a limit",
         );
     }
 }
 
-/// Whether the rule states nothing but what it answers.
+/// Returns true if the rule states no condition.
 fn is_unconditional(rule: &Rule, text: &RuleText) -> bool {
     let lists = [
         text.action.is_some(),
@@ -178,7 +178,7 @@ fn is_unconditional(rule: &Rule, text: &RuleText) -> bool {
         && !rule.conditions.limits.iter().any(|limit| limit.is_stated())
 }
 
-/// Conditions that hold alone, and together with the actions never.
+/// Finds a condition that can never hold together with the rule's actions. `None` if there is none.
 fn unreachable(text: &RuleText) -> Option<(&'static str, &'static str)> {
     let only = |allowed: &[Action]| {
         text.action
@@ -186,7 +186,7 @@ fn unreachable(text: &RuleText) -> Option<(&'static str, &'static str)> {
             .is_some_and(|actions| actions.iter().all(|action| allowed.contains(action)))
     };
     if text.kinds.is_some() && only(&[Action::Read]) {
-        return Some(("kinds", "is not known of a file that is to be read"));
+        return Some(("kinds", "is not known for a file that is to be read"));
     }
     if text.findings.is_some() && only(&[Action::Delete, Action::Chmod]) {
         return Some(("findings", "are looked for in added text, and nothing is added"));
@@ -197,7 +197,8 @@ fn unreachable(text: &RuleText) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// Whether the first rule answers whatever the second does, and at least as strictly. Of two equal ones the earlier does.
+/// Returns true if the first rule answers every question that the second one answers, at least as strictly. Of two
+/// equal rules the earlier one does.
 fn shadows(
     (by, by_text, by_index): (&Rule, &RuleText, usize),
     (of, text, index): (&Rule, &RuleText, usize),
@@ -205,20 +206,21 @@ fn shadows(
     if !by.counts || by.effect < of.effect {
         return false;
     }
-    // An allow speaks for its layer only.
+    // An allow counts for its own layer only, so that an equal allow of another layer is still needed.
     if of.effect == Effect::Allow && by.effect == Effect::Allow && by.layer != of.layer {
         return false;
     }
     if of.effect == Effect::Allow && by.effect > Effect::Allow && by.layer != of.layer {
         return false;
     }
-    // A milder answer to the same question changes nothing; an equal one says it twice.
+    // A milder answer to the same question changes nothing; an equal one only repeats it.
     let covered = covers(by_text, text);
     let equal = covered && covers(text, by_text) && by.effect == of.effect;
     covered && (!equal || (by.layer, by_index) < (of.layer, index)) && by.layer != Layer::Floor
 }
 
-/// Whether the conditions of the first hold wherever those of the second do.
+/// Returns true if the conditions of the first rule hold wherever those of the second do. False negatives are
+/// possible: globs are compared as text.
 fn covers(by: &RuleText, of: &RuleText) -> bool {
     fn list<T: PartialEq>(by: Option<&Vec<T>>, of: Option<&Vec<T>>) -> bool {
         match (by, of) {
@@ -238,6 +240,8 @@ fn covers(by: &RuleText, of: &RuleText) -> bool {
             .is_some_and(|paths| paths.iter().any(|one| one == "**"))
     };
     list(by.action.as_ref(), of.action.as_ref())
+        // Globs are compared as text, except `**`: whether one glob covers another in general is not decided here,
+        // and a missed advice does no harm.
         && (list(by.paths.as_ref(), of.paths.as_ref()) || (everything(&by.paths) && of.paths.is_some()))
         && excludes_no_more(by.except_paths.as_ref(), of.except_paths.as_ref())
         && list(by.target_ref.as_ref(), of.target_ref.as_ref())
@@ -256,7 +260,7 @@ fn covers(by: &RuleText, of: &RuleText) -> bool {
         && limits(by, of, max, over)
 }
 
-/// What the first excludes the second must exclude as well.
+/// Returns true if the second rule excludes everything that the first one excludes.
 fn excludes_no_more(by: Option<&Vec<String>>, of: Option<&Vec<String>>) -> bool {
     by.is_none_or(|excluded| of.is_some_and(|also| excluded.iter().all(|one| also.contains(one))))
 }

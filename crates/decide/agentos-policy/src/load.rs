@@ -1,8 +1,11 @@
-//! From texts to rules: which preset stands, which rules count, and every check on the way.
+//! Loads rules from the texts of all sources.
 //!
-//! Owns: loading. A layer that names a preset stands on it: what neither the preset nor the layer's own files allow is
-//! denied. A layer that names none only asks and denies. Where neither machine nor repository names one, `default`
-//! stands; only a user with neither above may name another in its place. Never: lets one layer loosen another.
+//! A layer that names a preset builds on it: what neither the preset nor the layer's own files allow is denied. A
+//! layer that names none only asks and denies; its allow rules are ignored. If neither machine nor repository names a
+//! preset, `default` is added. A user's preset replaces `default` only if neither machine nor repository has a policy
+//! file. The crate's page has the table.
+//!
+//! Owns: loading, and every check on the way. Never: lets one layer loosen another.
 
 use std::collections::BTreeMap;
 
@@ -15,30 +18,35 @@ use crate::fault::Fault;
 use crate::file::{self, Lines, RuleText};
 use crate::{Effect, Layer, PolicyError, PolicySource, Preset, Rule};
 
-/// Everything that was read.
+/// Rules and texts of all sources.
 pub(crate) struct Loaded {
     pub(crate) rules: Vec<Rule>,
-    /// As long as `rules`.
+    /// Texts of the rules, at the same indices as `rules`.
     pub(crate) texts: Vec<RuleText>,
-    /// For each rule, whether it came with the program.
+    /// Flag for each rule: true if it is built in.
     pub(crate) built_in: Vec<bool>,
     pub(crate) standings: Vec<Standing>,
-    /// Every text with its layer and name, for the hash.
+    /// All sources, for the digest.
     pub(crate) sources: Vec<PolicySource>,
 }
 
-/// A layer that must itself allow what is to go ahead.
+/// Layer that must itself allow every action, with the preset it builds on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Standing {
-    /// The layer.
+    /// Layer that names the preset.
     pub layer: Layer,
-    /// What it stands on.
+    /// Preset that the layer builds on.
     pub preset: Preset,
 }
 
-/// Reads all sources and what they name.
+/// Reads all sources and the presets that they name.
+///
+/// # Errors
+/// If any of them has a mistake.
 pub(crate) fn load(sources: &[PolicySource]) -> Result<Loaded, PolicyError> {
     let mut sources = sources.to_vec();
+    // Callers list files in any order. Sorted, the same files always give the same digest and the same order of
+    // reasons.
     sources.sort_by(|a, b| (a.layer, &a.name, &a.text).cmp(&(b.layer, &b.name, &b.text)));
     let mut loaded = Loaded {
         rules: Vec::new(),
@@ -59,6 +67,8 @@ pub(crate) fn load(sources: &[PolicySource]) -> Result<Loaded, PolicyError> {
             state(&mut stated, source, &preset)?;
         }
     }
+    // A file without a preset counts too: a machine or repository that writes any rule expects `default` below it,
+    // which a user must not exchange.
     let spoken_for = sources
         .iter()
         .any(|source| matches!(source.layer, Layer::Machine | Layer::Repository));
@@ -69,6 +79,7 @@ pub(crate) fn load(sources: &[PolicySource]) -> Result<Loaded, PolicyError> {
         stated.insert(Layer::Default, Preset::Default);
     }
     loaded.stand(&stated)?;
+    // Only now is it known which layers name a preset: another file of the same layer may be the one that names it.
     for rule in &mut loaded.rules {
         rule.counts = rule.effect != Effect::Allow || stated.contains_key(&rule.layer);
     }
@@ -76,7 +87,7 @@ pub(crate) fn load(sources: &[PolicySource]) -> Result<Loaded, PolicyError> {
 }
 
 impl Loaded {
-    /// Reads one text; gives the preset it names.
+    /// Reads one source and returns the preset that it names. `None` if it names none.
     fn read(&mut self, source: &PolicySource) -> Result<Option<Spanned<Preset>>, PolicyError> {
         let parsed = file::parse(&source.name, &source.text)?;
         let first = self.rules.len();
@@ -89,7 +100,7 @@ impl Loaded {
         Ok(parsed.preset)
     }
 
-    /// Takes a text that came with the program, whose rules are read from `json`.
+    /// Adds a built-in source, whose rules are read from `json`.
     fn read_built_in(&mut self, source: PolicySource, json: &str) -> Result<(), PolicyError> {
         let first = self.rules.len();
         for BuiltIn { line, rule } in built_in::read(&source.name, json)? {
@@ -99,7 +110,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Adds a rule of a source whose first rule is the one at `first`.
+    /// Adds one rule. `first` is the index of the first rule of the same source, among which ids must be unique.
     fn add(
         &mut self,
         source: &PolicySource,
@@ -114,13 +125,13 @@ impl Loaded {
         Ok(())
     }
 
-    /// Notes the source whose rules were added last.
+    /// Records the source whose rules were added last.
     fn end(&mut self, source: PolicySource, built_in: bool) {
         self.built_in.resize(self.rules.len(), built_in);
         self.sources.push(source);
     }
 
-    /// The rules of the presets that layers name.
+    /// Adds the presets that layers name.
     fn stand(&mut self, stated: &BTreeMap<Layer, Preset>) -> Result<(), PolicyError> {
         for (layer, preset) in stated {
             self.standings.push(Standing {
@@ -140,7 +151,7 @@ impl Loaded {
     }
 }
 
-/// Notes which preset a layer stands on. Two files of a layer must agree.
+/// Records the preset that a layer names. Two files of a layer must name the same one.
 fn state(
     stated: &mut BTreeMap<Layer, Preset>,
     source: &PolicySource,
@@ -154,10 +165,13 @@ fn state(
         message,
         hint: Some(hint.to_owned()),
     };
+    // A preset brings allow rules. Whoever can pass an option to one call must not be able to replace the machine's
+    // policy.
     if source.layer == Layer::CommandLine {
         return Err(fault(
-            "a policy given on the command line names a preset, and it may only narrow".to_owned(),
-            "take `preset` out; rules that ask or deny stay in force",
+            "a policy file on the command line names a preset, but it may only add rules that ask or deny"
+                .to_owned(),
+            "remove `preset`; the rules of the file that ask or deny still apply",
         ));
     }
     match stated.insert(source.layer, *preset.get_ref()) {

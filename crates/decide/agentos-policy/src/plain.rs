@@ -1,9 +1,9 @@
-//! Plain patterns: names with `*`, at any depth after `**/`, everything below before `/**`.
+//! Plain patterns: names with `*`, at any depth after `**/`, everything below a folder before `/**`.
 //!
-//! Owns: what such a pattern means, and comparing a path with a few of them. Never: reads one with other signs; those
-//! are the library's.
+//! Owns: the meaning of such a pattern, and comparing a path with a few of them. Never: reads a pattern with other
+//! glob characters; the glob library does.
 
-/// Where in a path a pattern looks.
+/// Position of a pattern's name in a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Place {
     /// `a/b`
@@ -17,7 +17,8 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Whether a stretch of parts may be what the pattern names, by whether it begins and ends the path.
+    /// Returns true if a sequence of path components may be what the pattern names. The arguments say whether it
+    /// begins and whether it ends the path.
     pub(crate) fn allows(self, begins: bool, ends: bool) -> bool {
         match self {
             Self::Whole => begins && ends,
@@ -28,7 +29,7 @@ impl Place {
     }
 }
 
-/// A pattern that is understood without the library.
+/// Pattern that is matched without the glob library.
 #[derive(Debug, Clone)]
 pub(crate) struct Plain {
     place: Place,
@@ -36,7 +37,7 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
-    /// None where the pattern has other signs, or its stars stand elsewhere.
+    /// Parses a pattern. `None` if it has other glob characters or `**` in another position.
     pub(crate) fn of(pattern: &str) -> Option<Self> {
         let (place, name) = placed(pattern);
         let is_understood = !name.is_empty()
@@ -50,7 +51,7 @@ impl Plain {
         })
     }
 
-    /// Is a folded path of it?
+    /// Returns true if the pattern matches a folded path.
     pub(crate) fn holds(&self, path: &str) -> bool {
         let starts = || std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
         let from = |start: usize| path.get(start..).unwrap_or_default();
@@ -67,7 +68,7 @@ impl Plain {
     }
 }
 
-/// Where a pattern looks, and for what.
+/// Splits a pattern into its position and its name.
 pub(crate) fn placed(pattern: &str) -> (Place, &str) {
     let (deep, name) = match pattern.strip_prefix("**/") {
         Some(name) => (true, name),
@@ -81,7 +82,7 @@ pub(crate) fn placed(pattern: &str) -> (Place, &str) {
     }
 }
 
-/// Whether a name is of a pattern whose `*` stand for anything within one part.
+/// Returns true if a name matches a pattern in which `*` matches anything within one path component.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.as_bytes(), name.as_bytes());
     let mut back: Option<(&[u8], &[u8])> = None;
@@ -99,7 +100,8 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
             }
             (Some(_) | None, Some(_) | None) => {}
         }
-        // Let the last star take one more sign, if it may.
+        // Backtracking to the last star is enough: whatever an earlier star took, a later one can take over. This
+        // keeps the time at most quadratic for every pattern.
         match back.and_then(|(rest, from)| Some((rest, from.split_first()?))) {
             Some((rest, (sign, from))) if *sign != b'/' => {
                 back = Some((rest, from));

@@ -1,34 +1,36 @@
-//! The rules that come with the program, to stand on or to start from.
+//! Presets: built-in sets of rules to build on or to start from.
 //!
 //! Owns: the presets and their texts. Never: the floor, which no preset replaces.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A policy file with a rule for every fact that can be asked about, for people to read and take from.
+/// Example policy file with one rule for every fact that a rule can test, for people to read and copy from.
 pub const FACTS: &str = include_str!("../policy/facts.toml");
 
-/// A set of rules by name. Each is a whole policy of its own.
+/// Named set of rules. Each is a complete policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// Nothing: the layer's own rules alone say what is allowed.
+    /// No rules: only the layer's own rules allow anything.
     None,
-    /// What is in force where nobody names another.
+    /// Active if no layer names another preset.
     Default,
-    /// One developer with tools of their own: asks only about what runs by itself or rules others.
+    /// For one developer with their own tools: asks only about files that run without being started by hand or that
+    /// configure other tools.
     Solo,
-    /// Several people: asks about all that others rely on; a cloud model may not touch what runs elsewhere.
+    /// For several people: asks about everything that others rely on. A cloud model may not change what runs on other
+    /// machines.
     Team,
-    /// Small edits of sources, documents and tests only; everything else asks or is denied.
+    /// Allows small edits of sources, documents and tests; everything else is asked about or denied.
     Strict,
 }
 
 impl Preset {
-    /// Every one that has rules.
+    /// Presets that have rules.
     pub const WITH_RULES: [Self; 4] = [Self::Default, Self::Solo, Self::Team, Self::Strict];
 
-    /// The word used in files and on the screen.
+    /// Returns the word used in files and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -40,7 +42,7 @@ impl Preset {
         }
     }
 
-    /// The file, complete, as `policy init` writes it; `None` has none.
+    /// Returns the complete file, as `policy init` writes it. `None` if the preset is [`Preset::None`].
     #[must_use]
     pub fn text(self) -> Option<&'static str> {
         match self {
@@ -52,7 +54,7 @@ impl Preset {
         }
     }
 
-    /// The file's name, for messages.
+    /// Returns the file's name, for messages.
     pub(crate) fn source_name(self) -> String {
         format!("built-in/{}.toml", self.as_str())
     }

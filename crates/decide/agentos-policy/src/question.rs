@@ -1,4 +1,4 @@
-//! The questions that a change, or a file to be read, puts to a policy.
+//! Questions about a change, or about a file to be read.
 //!
 //! Owns: the facts of each question. Never: answers one.
 
@@ -15,35 +15,35 @@ use crate::file::{Action, FindingKind, Kind};
 use crate::time::Moment;
 use crate::touch::Touches;
 
-/// Answer of the globs for a path: for each rule whether its path condition holds, and what the path belongs to.
+/// Result of matching a path: for each rule whether its path condition holds, and what the path belongs to.
 pub(crate) struct AskedPath {
     pub(crate) hits: Vec<bool>,
     pub(crate) touches: Touches,
 }
 
-/// Who made the change.
+/// Tool that made the change, and the circumstances in which it did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolFacts {
-    /// The provider, as in `lmstudio`; `patch` for a diff from a file.
+    /// Provider, as in `lmstudio`; `patch` for a diff from a file.
     pub provider: String,
-    /// The model, where one is known.
+    /// Model. `None` if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where the tool works.
+    /// Place where the tool works.
     pub execution_mode: ExecutionMode,
-    /// What held it back.
+    /// Confinement of the tool while it worked.
     pub enforcement: Enforcement,
-    /// 1 for the first try.
+    /// Number of the attempt; the first is 1.
     pub attempt: u32,
-    /// When the decision is made.
+    /// Time of the decision.
     pub at: Timestamp,
-    /// Bytes of context that were sent to it; 0 for a diff from a file.
+    /// Bytes of context that were sent to the tool; 0 for a diff from a file.
     pub context_bytes: u64,
-    /// The ref that the change is to move, as in `refs/heads/main`; without a commit, the branch that is checked out;
-    /// `HEAD` where none is. Nothing where no target is known, which no glob but `**` matches.
+    /// Ref that the change will move, as in `refs/heads/main`; without a commit, the branch that is checked out, or
+    /// `HEAD` if there is none. `None` if no target is known, which only the glob `**` matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_ref: Option<String>,
-    /// Exactly this change passed the check that the user named, in a sandbox, on the commit it is made for.
+    /// True if exactly this change passed the check that the user named, in a sandbox, on the commit it is made for.
     #[serde(default)]
     pub checked: bool,
 }
@@ -54,7 +54,7 @@ impl ToolFacts {
     }
 }
 
-/// One question.
+/// Question with all facts that rules can test.
 #[derive(Debug, Clone)]
 pub(crate) struct Question<'a> {
     pub(crate) action: Action,
@@ -69,7 +69,7 @@ pub(crate) struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// In the order of a rule's limits.
+    /// Returns the numbers that limits apply to, in the order of a rule's limits.
     pub(crate) fn numbers(&self) -> [u64; 7] {
         [
             self.added,
@@ -83,7 +83,7 @@ impl Question<'_> {
     }
 }
 
-/// A small set of the values of one of our own enums.
+/// Set of values of one of this crate's enums, as bits.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Bits<T>(u32, PhantomData<T>);
 
@@ -125,9 +125,9 @@ impl<T: Copy + Ordinal> Bits<T> {
     }
 }
 
-/// A value's place in its enum.
+/// Position of a value in its enum.
 pub(crate) trait Ordinal {
-    /// Below 32.
+    /// Returns the position, which is below 32.
     fn ordinal(self) -> u32;
 }
 
@@ -149,7 +149,7 @@ impl Ordinal for FindingKind {
     }
 }
 
-/// Which findings are in which path.
+/// Groups findings by path.
 pub(crate) fn findings_by_path(findings: &Findings) -> HashMap<&str, Bits<FindingKind>> {
     let lists = [
         (FindingKind::Secret, &findings.secrets),
@@ -167,7 +167,8 @@ pub(crate) fn findings_by_path(findings: &Findings) -> HashMap<&str, Bits<Findin
     by_path
 }
 
-/// What is asked about one path. Each is asked by itself, so that a rule which allows one does not allow another.
+/// Returns the actions that are asked about for one path. Each is asked separately, so that a rule that allows one
+/// does not allow another.
 pub(crate) fn actions(file: &FileChange) -> Vec<Action> {
     let mut actions = Vec::with_capacity(2);
     actions.push(match file.kind() {
@@ -184,15 +185,17 @@ pub(crate) fn actions(file: &FileChange) -> Vec<Action> {
         .as_ref()
         .zip(file.new.as_ref())
         .is_some_and(|(old, new)| old.mode != new.mode);
+    // A change of the mode alone has the kind `Chmod` already.
     if file.kind() == ChangeKind::Modify && mode_differs {
         actions.push(Action::Chmod);
     }
     actions
 }
 
-/// What kind of file it is.
+/// Returns the kinds of the resulting file, or of the base file for a deletion.
 pub(crate) fn kinds(file: &FileChange) -> Bits<Kind> {
     let mut kinds = Bits::default();
+    // A deletion has no new state; a rule on kinds then means the file that is deleted.
     if let Some(state) = file.new.as_ref().or(file.old.as_ref()) {
         kinds.insert(if looks_binary(state) {
             Kind::Binary
@@ -221,7 +224,7 @@ pub(crate) fn kinds(file: &FileChange) -> Bits<Kind> {
     kinds
 }
 
-/// The numbers of a change. What it touches and what was found is filled in by the decision.
+/// Counts what a change does. The decision fills in what the change touches and what was found.
 pub(crate) fn totals(change: &Change) -> FactsSummary {
     let count = |kind: ChangeKind| change.files().iter().filter(|file| file.kind() == kind).count() as u64;
     let stats = change.stats();
@@ -236,7 +239,8 @@ pub(crate) fn totals(change: &Change) -> FactsSummary {
     }
 }
 
-/// As git sees it: a NUL byte among the first 8000.
+/// Returns true if git would call the file binary: a NUL byte among the first 8000 (git's `buffer_is_binary`,
+/// xdiff-interface.c).
 fn looks_binary(state: &FileState) -> bool {
     state.content.iter().take(8000).any(|byte| *byte == 0)
 }

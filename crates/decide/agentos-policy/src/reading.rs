@@ -1,7 +1,7 @@
-//! What one tool may be shown, asked of many files at once.
+//! Decides for many files at once whether one tool may read them.
 //!
-//! Owns: the same answer as [`PolicySet::decide_read`], without its reasons, at the price of a look at the name. Never:
-//! looks at content that cannot change the answer.
+//! Owns: the answer of [`PolicySet::decide_read`] without its reasons, usually at the cost of matching the name.
+//! Never: looks at content that cannot change the answer.
 
 use agentos_landing::RepoPath;
 
@@ -12,7 +12,7 @@ use crate::set::{PolicySet, read_question};
 use crate::touch::Touches;
 use crate::{Effect, ToolFacts};
 
-/// What can be found in a file that is only read; the other kinds are about changes.
+/// Findings that are possible in a file that is only read; the other kinds are about changes.
 const IN_A_FILE: [FindingKind; 5] = [
     FindingKind::Bidi,
     FindingKind::Invisible,
@@ -21,7 +21,7 @@ const IN_A_FILE: [FindingKind; 5] = [
     FindingKind::Secret,
 ];
 
-/// The rules that have a say about one tool at one time, picked once.
+/// Rules that apply to one tool at one time, selected once for many files.
 #[derive(Debug)]
 pub struct Reading<'p> {
     set: &'p PolicySet,
@@ -30,7 +30,7 @@ pub struct Reading<'p> {
 }
 
 impl PolicySet {
-    /// For asking about many files that one tool may read.
+    /// Selects the rules that apply when `tool` reads a file.
     #[must_use]
     pub fn reading<'p>(&'p self, tool: &'p ToolFacts) -> Reading<'p> {
         Reading {
@@ -42,7 +42,8 @@ impl PolicySet {
 }
 
 impl Reading<'_> {
-    /// The answer about a file, as [`PolicySet::decide_read`] gives it. `content` is asked for only where it matters.
+    /// Returns the answer of [`PolicySet::decide_read`] about a file. `content` is called only if the content can
+    /// change the answer.
     pub fn effect(&self, path: &str, content: impl FnOnce() -> Vec<u8>) -> Effect {
         let Ok(path) = RepoPath::new(path) else {
             return Effect::Deny;
@@ -51,18 +52,19 @@ impl Reading<'_> {
         let bare = self.question(Bits::default(), asked.touches);
         let full = self.question(Bits::of(&IN_A_FILE), asked.touches);
         let of = |question| self.set.strictest(&self.open, question, &asked.hits);
-        // A finding only ever adds to the rules that match: what is allowed with none of them, and with all of them, is
-        // allowed whatever is in the file.
+        // A finding only adds rules that match. If the answer is allow without any finding and with all of them, it
+        // is allow whatever the content is, and the file need not be read.
         if of(&bare) == Effect::Allow && of(&full) == Effect::Allow {
             return Effect::Allow;
         }
         of(&read_question(&path, &content(), asked.touches, self.tool))
     }
 
-    /// Two readings with the same key answer alike, whatever the file.
+    /// Returns a key under which answers may be cached: two values with the same key answer alike for every file.
     #[must_use]
     pub fn key(&self) -> String {
         let open: Vec<String> = self.open.iter().map(ToString::to_string).collect();
+        // Numbers that rules can limit but that the selection of rules does not yet reflect.
         let numbers = format!("{} {}", self.tool.attempt, self.tool.context_bytes);
         hash(["agentos reading 1", self.set.sha256(), &open.join(" "), &numbers])
     }

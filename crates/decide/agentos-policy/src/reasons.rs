@@ -5,11 +5,11 @@
 
 use crate::{Effect, Reason, Rule, group};
 
-/// Reasons as they come.
+/// Reasons in the order in which rules matched.
 #[derive(Debug, Default)]
 pub(crate) struct Reasons {
     list: Vec<Reason>,
-    /// For each rule, where the one entry of an allowing one is.
+    /// Index in `list` of the single entry of an allowing rule, by rule.
     allowed: Vec<Option<usize>>,
 }
 
@@ -21,6 +21,8 @@ impl Reasons {
     pub(crate) fn add_rule(&mut self, index: usize, rule: &Rule, path: Option<&str>) {
         match rule.effect {
             Effect::Ask | Effect::Deny => self.list.push(rule.reason(path)),
+            // Every path of a change is allowed by some rule. One entry per rule keeps the report short; asks and
+            // denies are listed one by one because a person has to see each.
             Effect::Allow => {
                 if self.allowed.len() <= index {
                     self.allowed.resize(index + 1, None);
@@ -39,7 +41,7 @@ impl Reasons {
         }
     }
 
-    /// Strictest first, then by rule, the rarest first; each once.
+    /// Returns the reasons, each once: strictest first, then by rule, the rarest rule first.
     pub(crate) fn sorted(self) -> Vec<Reason> {
         group::order(self.list)
     }

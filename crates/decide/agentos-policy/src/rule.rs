@@ -1,6 +1,6 @@
 //! A rule that has been checked and compiled.
 //!
-//! Owns: what one rule says of one question. Never: knows the other rules.
+//! Owns: the answer of one rule to one question. Never: knows the other rules.
 
 use agentos_landing::RefusalCode;
 use agentos_tool::{Enforcement, ExecutionMode};
@@ -15,7 +15,7 @@ use crate::{Effect, Layer, PolicyError, PolicySource, Reason, RuleRef, ToolFacts
 
 mod check;
 
-/// A rule of a policy set.
+/// Checked rule of a policy set.
 #[derive(Debug, Clone)]
 pub struct Rule {
     pub(crate) id: String,
@@ -28,12 +28,12 @@ pub struct Rule {
     pub(crate) code: RefusalCode,
     /// False for an allow in a layer that names no preset: such a layer only asks and denies.
     pub(crate) counts: bool,
-    /// Whether the path must be among the set's hits for this rule.
+    /// True if the rule matches only paths that its globs accept.
     pub(crate) needs_path: bool,
     pub(crate) conditions: Conditions,
 }
 
-/// What must hold. None: does not matter.
+/// Conditions of a rule, all of which must hold. A condition that is `None` always holds.
 #[derive(Debug, Clone)]
 pub(crate) struct Conditions {
     pub(crate) action: Option<Bits<Action>>,
@@ -51,15 +51,15 @@ pub(crate) struct Conditions {
     pub(crate) hours: Option<Vec<Hours>>,
     pub(crate) weekdays: Option<Vec<Weekday>>,
     pub(crate) limits: [Limit; 7],
-    /// Whether one of the limits is stated.
+    /// True if at least one of `limits` is stated. Most rules state none, and their seven comparisons are skipped.
     limited: bool,
 }
 
-/// A number must be over the one and at most the other.
+/// Bounds on a number: more than `over` and at most `max`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limit {
     pub(crate) name: &'static str,
-    /// The field that states the most.
+    /// Name of the field that states `max`.
     pub(crate) max_name: &'static str,
     pub(crate) over: Option<u64>,
     pub(crate) max: Option<u64>,
@@ -76,12 +76,13 @@ impl Limit {
 }
 
 impl Conditions {
-    /// Whether the ref to be moved is one of the rule's. Case does not matter: on some file systems it tells no refs
-    /// apart.
+    /// Returns true if the target ref is one of the rule's. Case is ignored because two refs that differ only in case
+    /// are the same file on a case-insensitive file system.
     pub(crate) fn holds_for_target(&self, tool: &ToolFacts) -> bool {
         if self.target_ref.is_none() && self.except_target_ref.is_none() {
             return true;
         }
+        // Without a known target no rule that names one may match: only `**` accepts the empty name.
         let target = glob::fold(tool.target_ref.as_deref().unwrap_or_default());
         let hits = |globs: &GlobSet| globs.is_match(&target);
         self.target_ref.as_ref().is_none_or(hits) && !self.except_target_ref.as_ref().is_some_and(hits)
@@ -89,49 +90,49 @@ impl Conditions {
 }
 
 impl Rule {
-    /// The rule's id.
+    /// Returns the rule's id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Where its file stands.
+    /// Returns the layer of the file that holds the rule.
     #[must_use]
     pub fn layer(&self) -> Layer {
         self.layer
     }
 
-    /// The file it is in, and the line on which it begins.
+    /// Returns the name of the rule's file and the line on which the rule begins.
     #[must_use]
     pub fn place(&self) -> (&str, u32) {
         (&self.source, self.line)
     }
 
-    /// What it answers.
+    /// Returns the rule's effect.
     #[must_use]
     pub fn effect(&self) -> Effect {
         self.effect
     }
 
-    /// Why it is there.
+    /// Returns the purpose of the rule.
     #[must_use]
     pub fn why(&self) -> &str {
         &self.why
     }
 
-    /// What to do about it.
+    /// Returns the remedy. `None` if the rule names none.
     #[must_use]
     pub fn fix(&self) -> Option<&str> {
         self.fix.as_deref()
     }
 
-    /// Which rule it is, for a person or a program.
+    /// Returns a serialisable reference to the rule.
     #[must_use]
     pub fn told(&self) -> RuleRef {
         RuleRef::of(self)
     }
 
-    /// Whether the rule has a say. An allow has none in a layer that names no preset.
+    /// Returns true if the rule is applied. An allow in a layer that names no preset is not.
     #[must_use]
     pub fn counts(&self) -> bool {
         self.counts
@@ -180,7 +181,8 @@ impl Rule {
         })
     }
 
-    /// Whether the conditions on the tool and the time hold: the same for every question of a decision.
+    /// Returns true if the conditions on the tool and the time hold. They are the same for every question of a
+    /// decision, so they are tested once.
     pub(crate) fn may_match(&self, tool: &ToolFacts) -> bool {
         let conditions = &self.conditions;
         let moment = tool.moment();
@@ -208,7 +210,7 @@ impl Rule {
                 .is_none_or(|globs| globs.is_match(glob::fold(tool.model.as_deref().unwrap_or_default())))
     }
 
-    /// Whether the other conditions hold. `path_hit` says whether the path is one of the rule's.
+    /// Returns true if the remaining conditions hold. `path_hit` says whether the rule's globs accept the path.
     pub(crate) fn matches(&self, question: &Question<'_>, path_hit: bool) -> bool {
         let conditions = &self.conditions;
         (!self.needs_path || path_hit)
@@ -265,7 +267,7 @@ fn limits(text: &RuleText) -> [Limit; 7] {
     ]
 }
 
-/// The globs of refs, in which `*` stays between two slashes, as in the globs of paths.
+/// Compiles globs of refs. As in globs of paths, `*` does not match a slash.
 fn refs(field: &'static str, patterns: Option<&[String]>) -> Result<Option<GlobSet>, Fault> {
     let Some(patterns) = patterns else {
         return Ok(None);
@@ -276,12 +278,14 @@ fn refs(field: &'static str, patterns: Option<&[String]>) -> Result<Option<GlobS
             |what: String| Fault::new(field, format!("`{pattern}` in `{field}` {what}")).entry(pattern);
         let folded = glob::fold(pattern);
         let names_a_ref = folded.starts_with("refs/") || matches!(folded.as_str(), "**" | "head");
+        // A full-width `＊` folds to `*`, so that the compiled pattern would not be the written one.
         if glob::hides_sign(pattern) {
-            return Err(wrong("has a wide form of a glob sign".to_owned()));
+            return Err(wrong("has a full-width form of a glob character".to_owned()));
         }
+        // `main` alone would compile and never match, and a rule that protects a branch would silently do nothing.
         if !names_a_ref {
             let hint = format!("write `refs/heads/{}`", pattern.trim_start_matches('/'));
-            return Err(wrong("is the name of no ref".to_owned()).hint(hint));
+            return Err(wrong("is not the name of a ref".to_owned()).hint(hint));
         }
         let globs = glob::compile(pattern);
         for glob in globs.map_err(|error| wrong(format!("is not a glob: {}", error.kind())))? {
@@ -302,9 +306,9 @@ fn names(field: &'static str, patterns: Option<&[String]>) -> Result<Option<Glob
         let wrong =
             |what: String| Fault::new(field, format!("`{pattern}` in `{field}` {what}")).entry(pattern);
         if glob::hides_sign(pattern) {
-            return Err(wrong("has a wide form of a glob sign".to_owned()));
+            return Err(wrong("has a full-width form of a glob character".to_owned()));
         }
-        // Names of models hold slashes, and `*` means any of them.
+        // Names of models contain slashes, such as `openai/gpt-oss-20b`, and `*` has to match those too.
         let glob = globset::GlobBuilder::new(&glob::fold(pattern))
             .backslash_escape(false)
             .build()

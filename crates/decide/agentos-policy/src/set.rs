@@ -1,7 +1,10 @@
-//! A set of rules from all sources, and the decision.
+//! The set of rules from all sources, and the decision.
+//!
+//! The crate's page lists the steps. This module asks the questions (steps 2 and 3), matches the rules (4) and checks
+//! the layers (5); `load` reads the sources and `decision` takes the strictest reason.
 //!
 //! Owns: asking each question of each rule. Never: stops at the first match, prefers a source, or allows what nothing
-//! allows. `load` reads the sources.
+//! allows.
 
 use std::collections::BTreeMap;
 
@@ -29,15 +32,15 @@ use crate::{
 pub struct PolicySet {
     rules: Vec<Rule>,
     pub(crate) texts: Vec<RuleText>,
-    /// How many examples each rule has.
+    /// Number of examples of each rule.
     examples: Vec<Counted>,
     standings: Vec<Standing>,
-    /// For each rule, its layer's place among the standings.
+    /// Index of each rule's layer among `standings`. `None` if the layer names no preset.
     stands_in: Vec<Option<usize>>,
     globs: Globs,
-    /// For each glob, its rule and which of the rule's lists it is in.
+    /// Owner of each glob: the index of its rule, and the rule's list that holds it.
     owners: Vec<(usize, PathList)>,
-    /// For each rule, whether it names paths at all (it may only exclude some).
+    /// Flag for each rule: true if it lists `paths`. A rule may have only `except_paths`.
     names_paths: Vec<bool>,
     hooks: Option<HooksPath>,
     sha256: String,
@@ -50,14 +53,15 @@ enum PathList {
 }
 
 impl PolicySet {
-    /// The floor and the rules of `sources`, in whatever order they come, with the presets that they name; where
-    /// neither machine nor repository names one, with the built-in default.
+    /// Loads the floor, the rules of `sources` in any order, and the presets that they name. The built-in default is
+    /// added unless a preset replaces it.
     ///
     /// # Errors
-    /// Any mistake in any source: nothing is loaded then.
+    /// If any source has a mistake. Nothing is loaded then.
     pub fn load(sources: &[PolicySource]) -> Result<Self, PolicyError> {
         let loaded = load::load(sources)?;
-        // The examples of what comes with the program are asked by a test, once, not by every call.
+        // Only the examples of other people's rules are checked here. A test checks those of the built-in rules, so
+        // that not every start of the program does.
         let asked: Vec<bool> = loaded.built_in.iter().map(|built_in| !built_in).collect();
         let mut set = Self::compile(loaded)?;
         let rules = set.rules.iter().zip(&set.texts).zip(asked);
@@ -65,17 +69,17 @@ impl PolicySet {
         Ok(set)
     }
 
-    /// The built-in rules alone.
+    /// Loads the built-in rules alone.
     ///
     /// # Errors
-    /// Never for the rules as they stand; a test loads them.
+    /// Never for the rules of this version; a test loads them.
     pub fn builtin() -> Result<Self, PolicyError> {
         Self::load(&[])
     }
 
-    /// The same rules for a repository whose `core.hooksPath` is `value`, relative to its root: whatever is in that
-    /// folder belongs to the hooks. Nothing changes without one, or with one outside the repository. The hash names
-    /// the folder too, so a consent is void once it is another.
+    /// Returns these rules for a repository whose `core.hooksPath` is `value`, relative to its root: every file in
+    /// that folder counts as a hook. Returns them unchanged if there is no such setting or the folder lies outside
+    /// the repository. The digest covers the folder too, so that a consent is void once the setting changes.
     #[must_use]
     pub fn with_hooks_path(self, value: Option<&str>) -> Self {
         let Some(hooks) = value.and_then(HooksPath::new) else {
@@ -89,13 +93,13 @@ impl PolicySet {
         }
     }
 
-    /// SHA-256 over every source, 64 hex digits.
+    /// Returns the SHA-256 over all sources, as 64 hexadecimal digits.
     #[must_use]
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// How many examples stand beside the rules of each file: those that must match, and those that must not.
+    /// Counts the examples in each file: those that must match, and those that must not.
     #[must_use]
     pub fn examples(&self) -> BTreeMap<&str, (usize, usize)> {
         let mut by_source: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
@@ -107,27 +111,27 @@ impl PolicySet {
         by_source
     }
 
-    /// The layers that must themselves allow what is to go ahead, and what they stand on.
+    /// Returns the layers that must themselves allow every action, each with its preset.
     #[must_use]
     pub fn standings(&self) -> &[Standing] {
         &self.standings
     }
 
-    /// The rules, source by source.
+    /// Returns the rules, source by source.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// Judges a change: one question or more for each path, one for the whole. `facts` are those of the tree that the
-    /// change results in.
+    /// Decides about a change: one or more questions for each path, and one for the whole. `facts` are about the tree
+    /// that results from the change.
     #[must_use]
     pub fn decide(&self, change: &Change, facts: &ResultFacts, tool: &ToolFacts) -> Decision {
         let findings = agentos_landing::findings(change);
         self.decide_found(Found::new(change, facts, &findings), tool)
     }
 
-    /// Judges whether the text of a file may be sent to a tool.
+    /// Decides whether the text of a file may be sent to a tool.
     #[must_use]
     pub fn decide_read(&self, path: &str, content: &[u8], tool: &ToolFacts) -> Decision {
         let mut facts = FactsSummary {
@@ -149,7 +153,7 @@ impl PolicySet {
         Decision::new(reasons.sorted(), facts, None, self.sha256.clone())
     }
 
-    /// Judges a change of which all is known that is found in it.
+    /// Decides about a change whose findings are known already.
     pub(crate) fn decide_found(&self, found: Found<'_>, tool: &ToolFacts) -> Decision {
         let change = found.change;
         let open = self.opened(tool);
@@ -168,7 +172,7 @@ impl PolicySet {
         )
     }
 
-    /// Puts every question of a change, the one about the whole last; gives that one.
+    /// Asks every question about a change. Returns the question about the whole, which is asked last.
     pub(crate) fn ask<'t>(&self, found: Found<'_>, tool: &'t ToolFacts, put: Put<'_, 't>) -> Question<'t> {
         let change = found.change;
         let facts = question::totals(change);
@@ -184,10 +188,14 @@ impl PolicySet {
             deleted: facts.deleted,
             tool,
         };
+        // A change may remove a test as part of real work, so weaker tests alone are only a finding.
+        // `only-weakens-tests` needs every file to be a test file and none to gain anything.
         let (mut all_tests, mut stronger) = (true, false);
         for file in change.files() {
             let path = file.path.as_str();
             let asked = self.ask_path(path);
+            // One question is built per path and changed per action below: most facts are the same for all actions on
+            // a path.
             let mut question = Question {
                 action: Action::Modify,
                 kinds: question::kinds(file),
@@ -212,6 +220,8 @@ impl PolicySet {
             whole.kinds = whole.kinds.union(question.kinds);
             whole.findings = whole.findings.union(question.findings);
             whole.touches = whole.touches.union(question.touches);
+            // The condition `touches` of a rule for `land` must see what any of the files touches, so the facts of
+            // all files are merged before the last question.
             for action in question::actions(file) {
                 question.action = action;
                 put(&question, Some((path, &asked.hits)));
@@ -224,7 +234,7 @@ impl PolicySet {
         whole
     }
 
-    /// The rules that have a say about this tool at this time.
+    /// Returns the indices of the rules that can match for this tool at this time.
     pub(crate) fn open(&self, tool: &ToolFacts) -> Vec<usize> {
         let open = self.rules.iter().enumerate();
         open.filter(|(_, rule)| rule.counts && rule.may_match(tool))
@@ -232,7 +242,7 @@ impl PolicySet {
             .collect()
     }
 
-    /// The same rules, ready to be asked by many questions.
+    /// Returns the rules that can match for this tool at this time, with the fields that are tested first.
     fn opened(&self, tool: &ToolFacts) -> Vec<Open<'_>> {
         let open = self.open(tool).into_iter();
         open.filter_map(|index| {
@@ -247,7 +257,8 @@ impl PolicySet {
         .collect()
     }
 
-    /// Asks every rule, without stopping. Each standing layer must answer for itself.
+    /// Adds a reason for every rule that matches a question, and a deny for every layer with a preset that has no
+    /// match.
     fn answer(
         &self,
         open: &[Open<'_>],
@@ -264,7 +275,11 @@ impl PolicySet {
         } in open
         {
             let hit = path.is_some_and(|(_, hits)| hits.get(*index).copied().unwrap_or(false));
+            // The two cheapest conditions first. A change of a thousand paths compares each with every rule, and most
+            // pairs fail on these.
             let may = (hit || !needs_path) && touches.is_none_or(|set| set.meets(question.touches));
+            // No early return: a report that lists only the first deny would send the author through one refusal at a
+            // time.
             if may && rule.matches(question, hit) {
                 if let Some(Some(standing)) = self.stands_in.get(*index) {
                     answered |= 1 << standing;
@@ -272,6 +287,8 @@ impl PolicySet {
                 reasons.add_rule(*index, rule, path.map(|(path, _)| path));
             }
         }
+        // Each layer with a preset answers for itself, so that a permissive user policy cannot fill the gaps of the
+        // repository's policy.
         for (at, standing) in self.standings.iter().enumerate() {
             if answered & (1 << at) == 0 {
                 reasons.add(no_rule(standing.layer, path.map(|(path, _)| path)));
@@ -279,10 +296,10 @@ impl PolicySet {
         }
     }
 
-    /// The answer to one question about a path, without its reasons.
+    /// Returns the answer to one question about a path without collecting reasons.
     pub(crate) fn strictest(&self, open: &[usize], question: &Question<'_>, hits: &[bool]) -> Effect {
         let mut answered = 0_u32;
-        // No reason at all is no permission.
+        // Default deny, as in `Decision::new`.
         let mut effect = None;
         for index in open {
             let Some(rule) = self.rules.get(*index) else {
@@ -305,6 +322,7 @@ impl PolicySet {
 
     pub(crate) fn ask_path(&self, path: &str) -> AskedPath {
         let folded = glob::fold(path);
+        // A rule without `paths` applies to every path until one of its exclusions matches.
         let mut hits: Vec<bool> = self.names_paths.iter().map(|names| !names).collect();
         let mut excluded = Vec::new();
         for glob in self.globs.of(&folded) {
@@ -314,10 +332,13 @@ impl PolicySet {
                 None => {}
             }
         }
+        // Exclusions are applied after all matches: the globs report in an order of their own, and an exclusion that
+        // comes first would be overwritten.
         for rule in excluded {
             set(&mut hits, rule, false);
         }
         let mut touches = touch::of(&folded);
+        // The setting is a fact about this repository and cannot be part of the built-in table.
         if self.hooks.as_ref().is_some_and(|hooks| hooks.holds(&folded)) {
             touches.insert(Touch::Hooks);
         }
@@ -368,7 +389,8 @@ impl PolicySet {
     }
 }
 
-/// A rule that has a say, with what most questions fail on: a decision of many paths runs over these again and again.
+/// Rule that can match, with copies of the two fields on which most questions fail: a decision about many paths runs
+/// over these again and again.
 struct Open<'r> {
     index: usize,
     rule: &'r Rule,
@@ -376,7 +398,7 @@ struct Open<'r> {
     touches: Option<Touches>,
 }
 
-/// A change with all that is found in it and in the tree that it results in.
+/// Change together with what was found in it and in the tree that results from it.
 #[derive(Clone, Copy)]
 pub(crate) struct Found<'a> {
     change: &'a Change,
@@ -394,10 +416,11 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Takes a question, with the path and the rules whose path condition holds, or with none for the whole change.
+/// Receives a question. The second argument is the path and, for each rule, whether its path condition holds; `None`
+/// for the whole change.
 pub(crate) type Put<'p, 't> = &'p mut dyn FnMut(&Question<'t>, Option<(&str, &[bool])>);
 
-/// What is asked about a file that is to be read: what its name says, and what is found in all its lines.
+/// Builds the question about a file to be read, from its name and from the findings in its whole content.
 pub(crate) fn read_question<'t>(
     path: &RepoPath,
     content: &[u8],

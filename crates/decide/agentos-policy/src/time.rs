@@ -28,7 +28,7 @@ pub(crate) enum Weekday {
     Sun,
 }
 
-/// The days in the order in which days since 1970-01-01, a Thursday, go through them.
+/// Weekdays in the order of days since 1970-01-01, which was a Thursday.
 const FROM_THURSDAY: [Weekday; 7] = [
     Weekday::Thu,
     Weekday::Fri,
@@ -39,7 +39,7 @@ const FROM_THURSDAY: [Weekday; 7] = [
     Weekday::Wed,
 ];
 
-/// A moment of the week.
+/// Time of day on a day of the week, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
     /// Minutes since midnight.
@@ -57,13 +57,14 @@ impl Moment {
         }
     }
 
-    /// As in `23:30`.
+    /// Formats the time of day, as in `23:30`.
     pub(crate) fn clock(self) -> String {
         format!("{:02}:{:02}", self.minute / 60, self.minute % 60)
     }
 }
 
-/// A part of the day: from the first minute up to the second, over midnight where that comes earlier.
+/// Range of times of day: from the first minute up to, but without, the second. It spans midnight if the second is
+/// earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hours {
     from: u16,
@@ -71,7 +72,8 @@ pub(crate) struct Hours {
 }
 
 impl Hours {
-    /// From `22:00-06:00`; `24:00` is the end of the day.
+    /// Parses a range such as `22:00-06:00`; `24:00` is the end of the day. `None` if the text has another form or
+    /// the range is empty.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (from, to) = text.split_once('-')?;
         let (from, to) = (minute(from)?, minute(to)?);
@@ -79,6 +81,7 @@ impl Hours {
     }
 
     pub(crate) fn holds(self, minute: u16) -> bool {
+        // A range such as `22:00-06:00` is two ranges of one day.
         if self.from < self.to {
             (self.from..self.to).contains(&minute)
         } else {
@@ -87,10 +90,11 @@ impl Hours {
     }
 }
 
-/// Minutes since midnight, from `HH:MM`.
+/// Parses `HH:MM` into minutes since midnight. `None` if the text is not a time of day.
 pub(crate) fn minute(text: &str) -> Option<u16> {
     let (hours, minutes) = text.split_once(':')?;
     let number = |text: &str, most: u16| {
+        // `str::parse` also accepts a sign and a single digit; `+9:5` is more likely a mistake than a time.
         let plain = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
         plain
             .then(|| text.parse::<u16>().ok())

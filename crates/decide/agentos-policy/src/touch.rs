@@ -1,8 +1,8 @@
-//! Which part of a project a path belongs to.
+//! The part of a project that a path belongs to.
 //!
-//! Owns: the parts and how a path is asked for them; `table` has the names with their sources, and `written` the same
-//! names for the program. Never: what may be done to them; rules say that. A name counts whether or not the file exists
-//! yet.
+//! Owns: the parts, and finding them for a path; `table` has the names with their sources, and `written` the same
+//! names in the form that the program searches. Never: decides what may be done to them; rules do. A name counts
+//! whether or not the file exists yet: creating a CI workflow is as serious as editing one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,19 +15,19 @@ mod table;
 mod writer;
 mod written;
 
-/// A part of a project that deserves a rule of its own.
+/// Part of a project for which a policy may need a rule of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Touch {
     /// Manifests and lock files of package managers.
     Dependencies,
-    /// The lock files among them.
+    /// Lock files of package managers.
     LockFiles,
-    /// Continuous integration, and who must review.
+    /// Continuous integration, and files that say who must review.
     Ci,
-    /// What runs when the project is built.
+    /// Files that run when the project is built.
     Build,
-    /// What git or a commit starts.
+    /// Files that git starts, for example at a commit.
     Hooks,
     /// Instructions and settings of coding agents.
     Agents,
@@ -43,16 +43,16 @@ pub enum Touch {
     Tests,
     /// Files that usually hold keys.
     SecretsFiles,
-    /// Files that a program writes; known by their name, or by saying so at their beginning.
+    /// Files that a program writes, recognised by their name or by a mark at their beginning.
     Generated,
     /// Copies of other people's code.
     Vendored,
-    /// What tells scanners and other gates what to look for and what to pass over.
+    /// Settings that tell scanners and other checks what to look for and what to ignore.
     Scanners,
 }
 
 impl Touch {
-    /// Every part.
+    /// All parts.
     const ALL: [Self; 15] = [
         Self::Dependencies,
         Self::LockFiles,
@@ -71,7 +71,7 @@ impl Touch {
         Self::Scanners,
     ];
 
-    /// The word used in JSON, in rules and on the screen.
+    /// Returns the word used in JSON, in rules and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -98,7 +98,7 @@ impl Touch {
     }
 }
 
-/// Whose manifests and lock files they are.
+/// Package manager, by the manifests and lock files that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ecosystem {
@@ -137,13 +137,13 @@ pub enum Ecosystem {
 }
 
 impl Ecosystem {
-    /// The bits above those of [`Touch`].
+    /// Returns the bit of the ecosystem, above those of [`Touch`].
     fn bit(self) -> u64 {
         1 << (32 + self as u32)
     }
 }
 
-/// What a row of the table stands for.
+/// Part or ecosystem that a row of the table is about.
 #[cfg(test)]
 #[derive(Debug, Clone, Copy)]
 enum Part {
@@ -151,7 +151,7 @@ enum Part {
     Ecosystem(Ecosystem),
 }
 
-/// A set of [`Touch`] and [`Ecosystem`].
+/// Set of [`Touch`] and [`Ecosystem`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Touches(u64);
 
@@ -176,7 +176,7 @@ impl Touches {
         self.0 & wanted.0 != 0
     }
 
-    /// The words of the parts, sorted.
+    /// Returns the words of the parts, sorted.
     pub(crate) fn words(self) -> Vec<String> {
         let touched = Touch::ALL.into_iter().filter(|touch| self.has(*touch));
         let mut words: Vec<String> = touched.map(|touch| touch.as_str().to_owned()).collect();
@@ -210,16 +210,18 @@ impl FromIterator<Part> for Touches {
     }
 }
 
-/// What a folded path belongs to, by its name or by a name that it may be the short form of.
+/// Returns what a folded path belongs to, by its own name or by a long name that it may abbreviate (`GITHUB~1`).
 pub(crate) fn of(folded: &str) -> Touches {
     let named = written::NAMES.of(folded).union(short::of(folded));
+    // Exceptions only take away, and most paths belong to nothing.
     if named == Touches::default() {
         return named;
     }
     named.without(written::EXCEPTIONS.of(folded))
 }
 
-/// The table's digest, for the policy's hash: other names are another policy, and a consent is bound to it.
+/// Returns the digest of the table, which is part of the policy's digest: with other names the policy is another one,
+/// and a consent is bound to it.
 pub(crate) fn table_digest() -> &'static str {
     written::DIGEST
 }

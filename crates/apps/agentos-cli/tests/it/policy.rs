@@ -79,8 +79,8 @@ fn the_command_line_only_narrows() {
     exit: 3
     --- stdout
     --- stderr
-    denied [policy-error] [REPO]/wide.toml:2:10: a policy given on the command line names a preset, and it may only narrow
-      next: take `preset` out; rules that ask or deny stay in force; a policy that cannot be read allows nothing; mend the file or take it away
+    denied [policy-error] [REPO]/wide.toml:2:10: a policy file on the command line names a preset, but it may only add rules that ask or deny
+      next: remove `preset`; the rules of the file that ask or deny still apply; a policy that cannot be read allows nothing; mend the file or take it away
       run [RUN]
     ");
 }
@@ -236,9 +236,9 @@ fn a_decision_is_explained_as_a_tree() {
     │  ├─ allow default.edit (default built-in/default.toml:[LINE])
     │  │    ordinary files may be edited
     │  ├─ nearly deny floor.git-directory (floor built-in/floor.toml:4)
-    │  │    none of its paths is this one
+    │  │    its `paths` do not include this path
     │  ├─ nearly ask default.new-executable (default built-in/default.toml:[LINE])
-    │  │    the file is of none of its `kinds`
+    │  │    the file has none of its `kinds`
     ├─ allow land the change
     │  facts: +1 -0; 1 path, 0 deleted; kinds text; touches dependencies
     │  ├─ allow default.land (default built-in/default.toml:[LINE])
@@ -291,13 +291,13 @@ fn a_repository_begins_with_a_preset_and_is_told_what_to_do_next() {
     exit: 0
     --- stdout
     no-limit team.edit (repository .agentos/policy/team.toml:7): it allows a change of any size
-      fix: add `max_lines` or `max_files`, or a rule that asks above one
+      fix: add `max_lines` or `max_files`, or a rule that asks above such a limit
     no-limit team.land (repository .agentos/policy/team.toml:16): it allows a change of any size
-      fix: add `max_lines` or `max_files`, or a rule that asks above one
+      fix: add `max_lines` or `max_files`, or a rule that asks above such a limit
     no-examples team.land (repository .agentos/policy/team.toml:16): it has no examples
-      fix: add `[rule.examples]` with `match` and `no_match`; they are checked at every load
+      fix: add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded
     no-examples team.read (repository .agentos/policy/team.toml:22): it has no examples
-      fix: add `[rule.examples]` with `match` and `no_match`; they are checked at every load
+      fix: add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded
     --- stderr
     ");
 }
@@ -317,18 +317,18 @@ fn lint_names_what_does_not_do_what_its_author_hopes() {
     insta::assert_snapshot!(seen(&run_in(&repo, &["policy", "lint"]), &repo), @r"
     exit: 0
     --- stdout
-    without-effect hope (repository .agentos/policy/odd.toml:2): it allows, and the repository policy names no preset
-      fix: a layer without a preset only asks and denies; name one with `preset`, or take the rule out
+    without-effect hope (repository .agentos/policy/odd.toml:2): it is an allow rule, and the repository policy names no preset
+      fix: allow rules need a preset in their layer: name one with `preset`, or remove the rule
     no-examples wide (repository .agentos/policy/odd.toml:7): it has no examples
-      fix: add `[rule.examples]` with `match` and `no_match`; they are checked at every load
-    shadowed narrow (repository .agentos/policy/odd.toml:12): `wide` of .agentos/policy/odd.toml:7 answers all that it answers
-      fix: take one of the two out, or narrow the other
+      fix: add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded
+    shadowed narrow (repository .agentos/policy/odd.toml:12): `wide` at .agentos/policy/odd.toml:7 already answers every question that it answers
+      fix: remove one of the two, or narrow the other
     no-examples narrow (repository .agentos/policy/odd.toml:12): it has no examples
-      fix: add `[rule.examples]` with `match` and `no_match`; they are checked at every load
+      fix: add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded
     unreachable never (repository .agentos/policy/odd.toml:18): `findings` are looked for in added text, and nothing is added
-      fix: take the rule out, or the condition
+      fix: remove the rule or the condition
     no-examples never (repository .agentos/policy/odd.toml:18): it has no examples
-      fix: add `[rule.examples]` with `match` and `no_match`; they are checked at every load
+      fix: add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded
     --- stderr
     ");
     repo.write(
@@ -339,12 +339,12 @@ fn lint_names_what_does_not_do_what_its_author_hopes() {
     insta::assert_snapshot!(seen(&run_in(&repo, &["policy", "lint"]), &repo), @r"
     exit: 0
     --- stdout
-    too-wide all (repository .agentos/policy/odd.toml:3): it allows everything, reading by any model and executable bits among it
+    too-wide all (repository .agentos/policy/odd.toml:3): it allows everything, including reading by any model and changes of executable bits
       fix: state `action`, and `paths` or `touches`
     no-limit all (repository .agentos/policy/odd.toml:3): it allows a change of any size
-      fix: add `max_lines` or `max_files`, or a rule that asks above one
+      fix: add `max_lines` or `max_files`, or a rule that asks above such a limit
     no-examples all (repository .agentos/policy/odd.toml:3): it has no examples
-      fix: add `[rule.examples]` with `match` and `no_match`; they are checked at every load
+      fix: add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded
     --- stderr
     ");
     let origin = run_in(&repo, &["policy", "show", "--origin"]);

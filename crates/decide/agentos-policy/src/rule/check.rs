@@ -1,13 +1,16 @@
-//! What is wrong with a rule as it is written, before it is compiled.
+//! Checks one rule as it is written, before it is compiled.
 //!
-//! Owns: the objections to one rule and their hints. Never: knows the other rules; lint compares them.
+//! Owns: the objections to one rule and their hints. Never: knows the other rules; `lint` compares them.
 
 use super::limits;
 use crate::fault::Fault;
 use crate::file::{Action, FindingKind, RuleText};
 use crate::time::Hours;
 
-/// Finds what makes a rule useless or impossible.
+/// Checks that a rule can match and says enough.
+///
+/// # Errors
+/// If the rule is impossible or useless.
 pub(super) fn check(text: &RuleText) -> Result<(), Fault> {
     words(text)?;
     lists(text)?;
@@ -19,7 +22,11 @@ fn words(text: &RuleText) -> Result<(), Fault> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.id.is_empty() || text.id.len() > 64 || !text.id.chars().all(fits) {
         let hint = "use 1 to 64 letters, digits, `-`, `_` and `.`";
-        return Err(Fault::new("id", "the id is not a plain name").hint(hint));
+        return Err(Fault::new(
+            "id",
+            "the id has a character that is not allowed, or a wrong length",
+        )
+        .hint(hint));
     }
     if text.why.trim().is_empty() {
         let hint = "say in one sentence what the rule protects; it is shown with every refusal";
@@ -44,6 +51,8 @@ fn lists(text: &RuleText) -> Result<(), Fault> {
         ("hours", text.hours.as_ref().map(Vec::len)),
         ("weekdays", text.weekdays.as_ref().map(Vec::len)),
     ] {
+        // An empty list has no safe meaning: read as "no condition" it would widen the rule, read as "nothing" it
+        // would silently disable it.
         if len == Some(0) {
             let consequence = if field.starts_with("except_") {
                 "it excludes nothing"
@@ -60,7 +69,7 @@ fn lists(text: &RuleText) -> Result<(), Fault> {
         .flatten()
         .find(|hours| Hours::parse(hours).is_none());
     if let Some(hours) = wrong {
-        let fault = Fault::new("hours", format!("`{hours}` in `hours` is no part of a day"));
+        let fault = Fault::new("hours", format!("`{hours}` in `hours` is not a range of times"));
         return Err(fault.entry(hours).hint("write it as `22:00-06:00`, in UTC"));
     }
     Ok(())
@@ -73,13 +82,16 @@ fn numbers(text: &RuleText) -> Result<(), Fault> {
     match impossible {
         None => Ok(()),
         Some(limit) => {
-            let message = format!("no number is over `over_{0}` and within `max_{0}`", limit.name);
+            let message = format!(
+                "no number can be more than `over_{0}` and at most `max_{0}`",
+                limit.name
+            );
             Err(Fault::new(limit.max_name, message))
         }
     }
 }
 
-/// Conditions that never hold together.
+/// Checks for conditions that cannot hold together.
 fn combinations(text: &RuleText) -> Result<(), Fault> {
     let path_condition = match (&text.paths, &text.except_paths) {
         (Some(_), _) => Some("paths"),
@@ -88,6 +100,7 @@ fn combinations(text: &RuleText) -> Result<(), Fault> {
     };
     let asks_only = |action: Action| text.action.as_deref() == Some(&[action]);
     if let Some(field) = path_condition
+        // A list with other actions is accepted: for those the paths make sense.
         && asks_only(Action::Land)
     {
         let message = "`land` asks about the change as a whole and has no path";
@@ -95,7 +108,7 @@ fn combinations(text: &RuleText) -> Result<(), Fault> {
     }
     let needs = |finding: FindingKind| text.findings.as_deref() == Some(&[finding]);
     if needs(FindingKind::OnlyWeakensTests) && !asks_only(Action::Land) {
-        let message = "`only-weakens-tests` is known of the change as a whole only";
+        let message = "`only-weakens-tests` can only be found in a change as a whole";
         return Err(Fault::new("findings", message).hint("write `action = [\"land\"]`"));
     }
     let of_changes = [
@@ -108,11 +121,12 @@ fn combinations(text: &RuleText) -> Result<(), Fault> {
         (text.max_lines.is_some(), "max_lines"),
         (text.over_lines.is_some(), "over_lines"),
     ];
+    // Reading changes nothing, so every number of a change is 0 and such a condition would always or never hold.
     if asks_only(Action::Read)
         && let Some((_, field)) = of_changes.into_iter().find(|(stated, _)| *stated)
     {
-        let message = format!("`{field}` says something of a change, and nothing is changed by `read`");
-        let hint = "`read` knows the path, its findings, the tool and `context_bytes`";
+        let message = format!("`{field}` is about a change, and `read` changes nothing");
+        let hint = "a rule for `read` can use the path, its findings, the tool and `context_bytes`";
         return Err(Fault::new(field, message).hint(hint));
     }
     Ok(())

@@ -1,54 +1,55 @@
-//! The names of a table, looked up.
+//! Looks names up in the table.
 //!
-//! Owns: how a folded path is compared with the patterns that the table may hold: names with `*` and alternatives,
-//! at any depth after `**/`, everything below before `/**`. `written` has them sorted, so that nothing is built when
-//! the program starts. Never: reads a user's glob; those are the library's.
+//! Owns: how a folded path is compared with the patterns of the table: names with `*` and alternatives, at any depth
+//! after `**/`, everything below before `/**`. `written` holds them sorted, so that nothing is built when the program
+//! starts. Never: reads a user's glob; the glob library does.
 
 use std::cmp::Ordering;
 
 use super::Touches;
 use crate::plain::{Place, matches};
 
-/// Patterns, each with what it stands for.
+/// Patterns, each with the set of parts that it means.
 #[derive(Debug)]
 pub(super) struct Names {
-    /// Those without a star, sorted by place and length.
+    /// Patterns without a star, sorted by position and length.
     pub(super) plain: &'static [Group],
-    /// For `**/*.ending`, by the ending with its dot; sorted by length.
+    /// Endings of `**/*.ending` with their dot, sorted by length.
     pub(super) endings: &'static [Group],
-    /// Those with a star, sorted by place, slashes and first byte.
+    /// Patterns with a star, sorted by position, number of slashes and first byte.
     pub(super) starred: &'static [Starred],
-    /// For each place, a bit for each first byte of a starred one: most names fail on it.
+    /// For each position, one bit for each first byte of a starred pattern: most names fail on it.
     pub(super) firsts: [u128; 4],
-    /// The most parts that a pattern has between its `**`.
+    /// Largest number of components of a pattern.
     pub(super) parts: usize,
-    /// What names stand for; these are what `owners` count.
+    /// Sets of parts; an owner is an index into this list.
     pub(super) sets: &'static [Touches],
 }
 
-/// The names of one place and length.
+/// Names of one position and length.
 #[derive(Debug)]
 pub(super) struct Group {
     place: Place,
     length: usize,
-    /// Sorted, one after the other. One text for all of them leaves the loader of the program one address to fill in.
+    /// Names in order, one after the other. One string for all of them leaves the program's loader one address to
+    /// relocate instead of one for each name.
     names: &'static str,
     owners: &'static [u8],
 }
 
-/// A pattern with `*` in it; ordered so that the few that a name can be of stand together.
+/// Pattern with `*`. The order puts the few patterns that a name can match next to each other.
 #[derive(Debug)]
 pub(super) struct Starred {
     place: Place,
-    /// Of its parts: a star stays within one.
+    /// Number of slashes. A star does not match one, so it is the same in every matching name.
     slashes: usize,
-    /// Its first byte; a star where it begins with one.
+    /// First byte; `*` if the pattern begins with a star.
     first: u8,
     name: &'static str,
     owner: u8,
 }
 
-/// For `written`, which has very many.
+/// Short constructor for `written`, which has very many of them.
 pub(super) const fn group(place: Place, length: usize, names: &'static str, owners: &'static [u8]) -> Group {
     Group {
         place,
@@ -58,7 +59,7 @@ pub(super) const fn group(place: Place, length: usize, names: &'static str, owne
     }
 }
 
-/// For `written`, which has very many.
+/// Short constructor for `written`, which has very many of them.
 pub(super) const fn starred(
     place: Place,
     slashes: usize,
@@ -76,7 +77,7 @@ pub(super) const fn starred(
 }
 
 impl Group {
-    /// What a name of this length stands for.
+    /// Returns the owner of a name of this length. `None` if it is not in the group.
     fn owner(&self, name: &str) -> Option<u8> {
         let (mut from, mut to) = (0, self.owners.len());
         while from < to {
@@ -97,13 +98,13 @@ impl Starred {
         (self.place, self.slashes, self.first)
     }
 
-    /// Whether a name has its last byte, where that is no star: most names fail on it.
+    /// Returns true unless the last byte excludes a match: most names fail on it.
     fn ends_as(&self, name: &str) -> bool {
         let last = self.name.as_bytes().last();
         last == Some(&b'*') || last == name.as_bytes().last()
     }
 
-    /// Whether a name has what stands behind its last star.
+    /// Returns true if a name ends with the text after the pattern's last star.
     fn holds_end(&self, name: &str) -> bool {
         let end = self.name.rsplit('*').next().unwrap_or_default();
         name.as_bytes().ends_with(end.as_bytes())
@@ -111,7 +112,7 @@ impl Starred {
 }
 
 impl Names {
-    /// All that a folded path is named by.
+    /// Returns everything that a folded path belongs to.
     pub(super) fn of(&self, path: &str) -> Touches {
         let mut found = self.ending(path);
         self.each_place(path, |place, slashes, name| {
@@ -119,6 +120,7 @@ impl Names {
                 self.union(&mut found, owner);
             }
             let first = name.bytes().next().unwrap_or_default();
+            // A pattern that begins with a star may match a name with any first byte.
             for first in [first, b'*'] {
                 if !self.is_first(place, first) {
                     continue;
@@ -133,7 +135,7 @@ impl Names {
         found
     }
 
-    /// Every pattern, with what it stands for.
+    /// Calls `seen` for every pattern with its set of parts.
     pub(super) fn each_pattern(&self, mut seen: impl FnMut(Place, &str, Touches)) {
         let touches = |owner: u8| self.sets.get(usize::from(owner)).copied().unwrap_or_default();
         for group in self.plain {
@@ -167,6 +169,8 @@ impl Names {
         let mut found = Touches::default();
         let longest = self.endings.last().map_or(0, |group| group.length);
         let first = name.len().saturating_sub(longest);
+        // `a.tar.gz` has two endings, and either may be in the table. Endings longer than the longest one are
+        // skipped.
         for (at, _) in name.match_indices('.').filter(|(at, _)| *at >= first) {
             let ending = name.get(at..).unwrap_or_default();
             if let Some(owner) = owner_of(self.endings, Place::End, ending) {
@@ -176,8 +180,8 @@ impl Names {
         found
     }
 
-    /// Every stretch of whole parts of a path that some pattern could be about, with its slashes; few, however deep the
-    /// path is.
+    /// Calls `seen` for every sequence of whole components that some pattern could match, with its number of slashes.
+    /// There are few of them, however deep the path is.
     fn each_place(&self, path: &str, mut seen: impl FnMut(Place, usize, &str)) {
         seen(Place::Whole, slashes(path), path);
         let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
@@ -200,14 +204,15 @@ impl Names {
     }
 }
 
-/// What a name without a star stands for.
+/// Returns the owner of a name without a star. `None` if it is not in the table.
 fn owner_of(groups: &[Group], place: Place, name: &str) -> Option<u8> {
     let order = (place, name.len());
     let at = groups.binary_search_by(|group| (group.place, group.length).cmp(&order));
     groups.get(at.ok()?)?.owner(name)
 }
 
-/// The bit of a first byte. What is not ASCII shares one with what is; it is then looked for, and not found.
+/// Returns the bit of a first byte. A byte beyond ASCII shares its bit with an ASCII one; then the name is looked up
+/// and not found.
 pub(super) fn first_bit(first: u8) -> u128 {
     1 << (first & 0x7f)
 }

@@ -1,15 +1,18 @@
-//! Short names of protected places: `GITHUB~1/workflows/ci.yml`.
+//! Short names (8.3) of protected places: `GITHUB~1/workflows/ci.yml`.
 //!
-//! Owns: asking the table for the names that a part of a path may be the NTFS short form of. Never: decides that a name is
-//! short; `agentos-landing` does. Only paths with a `~` come here, and they are rare, so every name of the table is tried.
+//! On NTFS a long name also has a short one, and a path may use either. A rule that only knew the long name could be
+//! avoided.
+//!
+//! Owns: finding the names of the table that a path component may abbreviate. Never: decides that a name is short;
+//! `agentos-landing` does. Only paths with a `~` come here, and they are rare, so every name of the table is tried.
 
 use agentos_landing::ShortName;
 
 use super::names::Names;
 use super::{Touches, written};
 
-/// What a folded path belongs to if its short parts are those of names in the table. A path without a short part belongs
-/// to nothing here.
+/// Returns what a folded path belongs to if its short components abbreviate names of the table. Empty for a path
+/// without a short component.
 pub(super) fn of(folded: &str) -> Touches {
     let mut found = Touches::default();
     if !folded.contains('~') {
@@ -39,7 +42,7 @@ pub(super) fn of(folded: &str) -> Touches {
     found
 }
 
-/// A part of a path.
+/// Path component.
 struct Part<'p> {
     name: &'p str,
     short: Option<ShortName<'p>>,
@@ -53,7 +56,7 @@ impl<'p> Part<'p> {
         }
     }
 
-    /// Whether the part is, or may be short for, a name of the table's.
+    /// Returns true if the component is, or may abbreviate, a name of the table.
     fn fits(&self, wanted: &str) -> bool {
         crate::plain::matches(wanted, self.name)
             || self

@@ -1,7 +1,7 @@
-//! The names of each part of a project, each row with the public list that it was taken from.
+//! The names of each part of a project, each row with the public lists that it was taken from.
 //!
-//! Owns: the table and its exceptions. Never: part of the program: `written` has these names sorted, and its digest. Case
-//! does not matter; a name at any depth begins with `**/`.
+//! Owns: the table and its exceptions. Never: part of the program: `written` has these names sorted, and their
+//! digest. Case does not matter; a name at any depth begins with `**/`.
 
 use super::Part::{self, Touch as T};
 use super::Touch;
@@ -12,7 +12,7 @@ mod dependencies;
 mod settings;
 mod tools;
 
-/// What the names of a row stand for, where they are listed, and the patterns.
+/// Parts that the names of a row belong to, the lists that name them, and the patterns.
 pub(super) type Row = (&'static [Part], &'static [Source], &'static [&'static str]);
 
 /// A public list of file names. A row names every list that it was compared with, and some of its names may be in one of
@@ -31,11 +31,11 @@ pub(super) enum Source {
     Trivy,
     /// The manual of the tool that reads the file, by the name that the file has there.
     Manual,
-    /// Git's own: githooks(5), gitattributes(5), gitmodules(5), gitrepository-layout(5).
+    /// Manuals of git: githooks(5), gitattributes(5), gitmodules(5), gitrepository-layout(5).
     Git,
     /// `vendor.yml`, `generated.rb` and `documentation.yml` of github-linguist.
     Attributes,
-    /// The security review of 2026-11, which landed a file of this name unasked.
+    /// Security review of 2026-11, in which a file of this name was landed without asking.
     Review,
     /// Common usage without a list.
     Custom,
@@ -70,7 +70,7 @@ pub(super) const EXCEPTIONS: &[&[Row]] = &[&[
     ),
 ]];
 
-/// Which names belong to what.
+/// Names by part.
 pub(super) const TABLE: &[&[Row]] = &[
     dependencies::ROWS,
     ci::ROWS,
@@ -155,7 +155,7 @@ const VENDORED: &[&str] = &[
     "**/{vendor,vendored,third_party,third-party,thirdparty,node_modules,bower_components,pods,carthage}/**",
 ];
 
-/// Every row of the sections.
+/// Returns every row of the sections.
 pub(super) fn rows(table: &'static [&'static [Row]]) -> impl Iterator<Item = &'static Row> {
     table.iter().copied().flatten()
 }

@@ -213,8 +213,8 @@ fn what_cannot_be_named_together_is_said() {
         ]),
     ];
     insta::assert_snapshot!(all.join("\n"), @r"
-    narrow.toml:2:10: a policy given on the command line names a preset, and it may only narrow
-      hint: take `preset` out; rules that ask or deny stay in force
+    narrow.toml:2:10: a policy file on the command line names a preset, but it may only add rules that ask or deny
+      hint: remove `preset`; the rules of the file that ask or deny still apply
     b.toml:2:10: another file of this folder names the preset `solo`, and this one `team`
       hint: name one preset in one of the files
     ");

@@ -46,7 +46,7 @@ fn mistakes_in_the_file() {
     insta::assert_snapshot!(all.join("\n"), @r#"
     team.toml:1:1: missing field `version`
       hint: begin the file with `version = 1`
-    team.toml:1:11: `version` is `2`, and only 1 is known
+    team.toml:1:11: `version` is `2`, and this agentos supports only version 1
       hint: write `version = 1`, or use a newer agentos
     team.toml:1:11: found the text "1", expected a whole number of 0 or more
       hint: lists and numbers are written without quotes around them
@@ -59,7 +59,7 @@ fn mistakes_in_the_file() {
       hint: did you mean `allow`?
     team.toml:4:1: unknown field `efect`
       hint: did you mean `effect`?
-    team.toml:3:6: rule `a b`: the id is not a plain name
+    team.toml:3:6: rule `a b`: the id has a character that is not allowed, or a wrong length
       hint: use 1 to 64 letters, digits, `-`, `_` and `.`
     team.toml:5:7: rule `r`: `why` is empty
       hint: say in one sentence what the rule protects; it is shown with every refusal
@@ -142,7 +142,7 @@ fn mistakes_in_a_rule() {
     team.toml:7:10: rule `r`: the glob `src/` ends with `/`; write `/**` for everything in a folder
     team.toml:7:10: rule `r`: the glob `../x` has a part `..`, which no path has
     team.toml:7:10: rule `r`: the glob `!src/**` begins with `!`; write it into `except_paths`
-    team.toml:7:10: rule `r`: the glob `src/＊` has a wide form of a glob sign; write `?` for that character
+    team.toml:7:10: rule `r`: the glob `src/＊` has a full-width form of a glob character; write `?` for that character
     team.toml:7:10: rule `r`: `src/[a` is not a glob: unclosed character class; missing ']'
     team.toml:7:9: found the text "src/**", expected a list in `[` and `]`
       hint: lists and numbers are written without quotes around them
@@ -160,39 +160,39 @@ fn mistakes_in_a_rule() {
     team.toml:7:13: found the number `-1`, expected a whole number of 0 or more
     team.toml:7:13: found the text "ten", expected a whole number of 0 or more
       hint: lists and numbers are written without quotes around them
-    team.toml:8:13: rule `r`: no number is over `over_files` and within `max_files`
+    team.toml:8:13: rule `r`: no number can be more than `over_files` and at most `max_files`
     team.toml:7:1: unknown field `max_line`
       hint: did you mean `max_lines`?
     team.toml:7:8: unknown value `protected`
       hint: did you mean `protected-path`?
     team.toml:7:13: rule `r`: `a[` in `provider` is not a glob: unclosed character class; missing ']'
-    team.toml:7:13: rule `r`: `a＊` in `provider` has a wide form of a glob sign
+    team.toml:7:13: rule `r`: `a＊` in `provider` has a full-width form of a glob character
     team.toml:8:19: rule `r` does not match its example 1 of `match`
       hint: correct the rule or the example; they contradict each other
     team.toml:8:43: rule `r` matches its example 2 of `no_match`
       hint: correct the rule or the example; they contradict each other
     team.toml:7:10: unknown field `matches`, expected `match` or `no_match`
       hint: did you mean `match`?
-    team.toml:7:10: rule `r`: `9-17` in `hours` is no part of a day
+    team.toml:7:10: rule `r`: `9-17` in `hours` is not a range of times
       hint: write it as `22:00-06:00`, in UTC
-    team.toml:7:10: rule `r`: `09:00-09:00` in `hours` is no part of a day
+    team.toml:7:10: rule `r`: `09:00-09:00` in `hours` is not a range of times
       hint: write it as `22:00-06:00`, in UTC
     team.toml:7:13: unknown value `monday`, expected one of `mon`, `tue`, `wed`, `thu`, `fri`, `sat`, `sun`
     team.toml:7:15: unknown value `rust`, expected one of `cargo`, `npm`, `python`, `go`, `ruby`, `php`, `jvm`, `dotnet`, `apple`, `dart`, `elixir`, `haskell`, `cpp`, `zig`, `nix`, `machine`
-    team.toml:7:12: rule `r`: `only-weakens-tests` is known of the change as a whole only
+    team.toml:7:12: rule `r`: `only-weakens-tests` can only be found in a change as a whole
       hint: write `action = ["land"]`
-    team.toml:8:13: rule `r`: `max_added` says something of a change, and nothing is changed by `read`
-      hint: `read` knows the path, its findings, the tool and `context_bytes`
-    team.toml:8:12: rule `r`: `findings` says something of a change, and nothing is changed by `read`
-      hint: `read` knows the path, its findings, the tool and `context_bytes`
-    team.toml:7:28: rule `r`: `noon` in `hour` of an example is no time of day
+    team.toml:8:13: rule `r`: `max_added` is about a change, and `read` changes nothing
+      hint: a rule for `read` can use the path, its findings, the tool and `context_bytes`
+    team.toml:8:12: rule `r`: `findings` is about a change, and `read` changes nothing
+      hint: a rule for `read` can use the path, its findings, the tool and `context_bytes`
+    team.toml:7:28: rule `r`: `noon` in `hour` of an example is not a time of day
       hint: write it as `23:30`, in UTC
     team.toml:7:1: unknown field `max_context`, expected one of `id`, `effect`, `why`, `fix`, `code`, `action`, `paths`, `except_paths`, `kinds`, `provider`, `model`, `execution_mode`, `enforcement`, `checked`, `target_ref`, `except_target_ref`, `findings`, `touches`, `ecosystems`, `hours`, `weekdays`, `max_added`, `over_added`, `max_removed`, `over_removed`, `max_lines`, `over_lines`, `max_files`, `over_files`, `max_deleted`, `over_deleted`, `max_attempt`, `over_attempt`, `max_context_bytes`, `over_context_bytes`, `examples`
     team.toml:7:14: rule `r`: `target_ref` is empty, so the rule would never match
       hint: leave it out if it should not matter
     team.toml:7:21: rule `r`: `except_target_ref` is empty, so it excludes nothing
       hint: leave it out if it should not matter
-    team.toml:7:31: rule `r`: `main` in `target_ref` is the name of no ref
+    team.toml:7:31: rule `r`: `main` in `target_ref` is not the name of a ref
       hint: write `refs/heads/main`
     team.toml:7:15: rule `r`: `refs/heads/[a` in `target_ref` is not a glob: unclosed character class; missing ']'
     team.toml:7:1: unknown field `branch`, expected one of `id`, `effect`, `why`, `fix`, `code`, `action`, `paths`, `except_paths`, `kinds`, `provider`, `model`, `execution_mode`, `enforcement`, `checked`, `target_ref`, `except_target_ref`, `findings`, `touches`, `ecosystems`, `hours`, `weekdays`, `max_added`, `over_added`, `max_removed`, `over_removed`, `max_lines`, `over_lines`, `max_files`, `over_files`, `max_deleted`, `over_deleted`, `max_attempt`, `over_attempt`, `max_context_bytes`, `over_context_bytes`, `examples`

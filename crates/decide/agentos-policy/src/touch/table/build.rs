@@ -1,7 +1,7 @@
-//! What runs when the project is built, started, or entered with a shell.
+//! Names of files that run when the project is built, started, or entered with a shell.
 //!
-//! Owns: the rows of `build` that are build systems, task runners, containers, infrastructure and shells. Never: linters
-//! and test runners; `tools` has them.
+//! Owns: the rows of `build` that are build systems, task runners, containers, infrastructure and shells. Never:
+//! linters and test runners; `tools` has them.
 
 use super::super::Part::Touch as T;
 use super::super::{Part, Touch};

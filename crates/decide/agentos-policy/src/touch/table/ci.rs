@@ -1,6 +1,6 @@
-//! What runs on other people's machines when a change arrives, and what looks for faults in it.
+//! Names of files that run on other people's machines when a change arrives, and of settings of scanners.
 //!
-//! Owns: the rows of `ci` and `scanners`. Never: build scripts, which run at home as well.
+//! Owns: the rows of `ci` and `scanners`. Never: build scripts, which also run locally.
 
 use super::super::Part::Touch as T;
 use super::super::Touch;

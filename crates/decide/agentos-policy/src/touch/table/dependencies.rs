@@ -1,4 +1,4 @@
-//! What is downloaded: manifests, lock files, and settings of package managers.
+//! Names of files that decide what is downloaded: manifests, lock files, and settings of package managers.
 //!
 //! Owns: the rows of `dependencies` and `lock-files`, with the package managers they belong to. Never: build scripts.
 

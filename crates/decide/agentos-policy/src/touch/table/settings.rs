@@ -1,7 +1,7 @@
-//! What git, other version controls, coding agents and editors start or obey.
+//! Names of files that git, other version control systems, coding agents and editors obey or execute.
 //!
-//! Owns: the rows of `hooks`, `agents`, `editor`, `git-attributes` and `policy`. Never: settings of tools that a build
-//! starts.
+//! Owns: the rows of `hooks`, `agents`, `editor`, `git-attributes` and `policy`. Never: settings of tools that a
+//! build starts.
 
 use super::super::Part::Touch as T;
 use super::super::Touch;

@@ -1,7 +1,8 @@
-//! Settings of linters, formatters, test runners and the like: they name programs, or files that are loaded as code.
+//! Settings of linters, formatters, test runners and similar tools: they name programs, or files that are loaded as
+//! code.
 //!
-//! Owns: the rows of `build` for such tools. Never: settings that can only choose among what a tool does by itself, as
-//! `.editorconfig`, `.prettierignore` or `tsconfig.json`.
+//! Owns: the rows of `build` for such tools. Never: settings that only choose among built-in behaviour of a tool,
+//! such as `.editorconfig`, `.prettierignore` or `tsconfig.json`.
 
 use super::super::Part::Touch as T;
 use super::super::{Part, Touch};
