@@ -17,6 +17,7 @@ use crate::{Decision, Effect};
 
 /// Value that policy allowed, with or without a person's consent. Its fields are private, and only [`approve`]
 /// constructs one.
+// Not `Clone`: one decision approves one landing.
 #[derive(Debug)]
 pub struct Approved<T> {
     value: T,

@@ -19,13 +19,13 @@ pub(crate) const FLOOR_JSON: &str = include_str!("../policy/floor.json");
 /// Rule with the line of the TOML on which it begins.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct BuiltIn {
+pub(crate) struct BuiltInRule {
     pub(crate) line: u32,
     pub(crate) rule: RuleText,
 }
 
 /// Returns the rules of a preset as JSON. [`Preset::None`] has no rules.
-pub(crate) fn json(preset: Preset) -> &'static str {
+pub(crate) fn preset_json(preset: Preset) -> &'static str {
     match preset {
         Preset::None => "[]",
         Preset::Default => include_str!("../policy/default.json"),
@@ -39,7 +39,7 @@ pub(crate) fn json(preset: Preset) -> &'static str {
 ///
 /// # Errors
 /// If the JSON is damaged. A test parses every file, so a released program does not fail here.
-pub(crate) fn read(name: &str, json: &str) -> Result<Vec<BuiltIn>, PolicyError> {
+pub(crate) fn read(name: &str, json: &str) -> Result<Vec<BuiltInRule>, PolicyError> {
     serde_json::from_str(json).map_err(|error| PolicyError::Syntax {
         source_name: name.to_owned(),
         line: u32::try_from(error.line()).unwrap_or(u32::MAX),
@@ -55,7 +55,7 @@ mod tests {
     use crate::{derived, file};
 
     fn files() -> Vec<(&'static str, &'static str, &'static str)> {
-        let preset = |preset: Preset| (preset.as_str(), preset.text().unwrap(), json(preset));
+        let preset = |preset: Preset| (preset.as_str(), preset.text().unwrap(), preset_json(preset));
         let presets = Preset::WITH_RULES.into_iter().map(preset);
         std::iter::once(("floor", FLOOR, FLOOR_JSON))
             .chain(presets)
@@ -64,7 +64,9 @@ mod tests {
 
     fn lines(name: &str, toml: &str) -> Vec<u32> {
         let rules = file::parse(name, toml).unwrap().rule.into_iter();
-        rules.map(|rule| file::place(toml, rule.span().start).0).collect()
+        rules
+            .map(|rule| file::line_and_column(toml, rule.span().start).0)
+            .collect()
     }
 
     /// A rule a line, so that a change of one is read as one.
@@ -85,7 +87,7 @@ mod tests {
             // The order of the fields is another where a crate of the workspace asks the library to keep it.
             let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
             let is_fresh = value(json) == value(&derived);
-            derived::check(&format!("policy/{name}.json"), is_fresh, &derived);
+            derived::check_derived(&format!("policy/{name}.json"), is_fresh, &derived);
         }
     }
 

@@ -5,13 +5,13 @@
 
 use agentos_landing::{Change, ChangeKind, FileChange};
 
-use crate::touch::{Touch, Touches};
+use crate::touch::{Touch, TouchSet};
 
 /// Number of bytes at the beginning of a file in which a generated file is expected to say so.
-const HEAD: usize = 4 << 10;
+const HEADER_BYTES: usize = 4 << 10;
 
 /// Adds the parts that follow from the content to those that follow from the name.
-pub(crate) fn touches(file: &FileChange, by_name: Touches) -> Touches {
+pub(crate) fn touches_with_content(file: &FileChange, by_name: TouchSet) -> TouchSet {
     let mut touches = by_name;
     let states = || [&file.old, &file.new].into_iter().flatten();
     // The old content counts too: a change must not escape the rules for generated files by removing the mark.
@@ -19,7 +19,8 @@ pub(crate) fn touches(file: &FileChange, by_name: Touches) -> Touches {
         touches.insert(Touch::Generated);
     }
     // Whoever can change how CI calls agentos can switch its checks off, so such a file is part of the policy.
-    if touches.has(Touch::Ci) && states().any(|state| holds(&state.content, b"agentos")) {
+    if touches.contains(Touch::Ci) && states().any(|state| contains_ignoring_case(&state.content, b"agentos"))
+    {
         touches.insert(Touch::Policy);
     }
     if is_git_head(file) {
@@ -47,12 +48,13 @@ fn names_a_ref(content: &[u8]) -> bool {
 }
 
 fn says_generated(content: &[u8]) -> bool {
-    let head = content.get(..HEAD.min(content.len())).unwrap_or_default();
-    holds(head, b"generated") && (holds(head, b"@generated") || holds(head, b"do not edit"))
+    let head = content.get(..HEADER_BYTES.min(content.len())).unwrap_or_default();
+    contains_ignoring_case(head, b"generated")
+        && (contains_ignoring_case(head, b"@generated") || contains_ignoring_case(head, b"do not edit"))
 }
 
 /// Returns true if the content contains `wanted`, ignoring case. `wanted` must be in lower case.
-fn holds(content: &[u8], wanted: &[u8]) -> bool {
+fn contains_ignoring_case(content: &[u8], wanted: &[u8]) -> bool {
     let Some((first, rest)) = wanted.split_first() else {
         return true;
     };
@@ -69,12 +71,14 @@ fn holds(content: &[u8], wanted: &[u8]) -> bool {
 
 /// Numbers of lines in a test file that look like a test, an assertion or a skipped test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Counted {
+struct TestCounts {
     tests: usize,
     assertions: usize,
     skipped: usize,
 }
 
+// Marks of common test frameworks, in lower case. A rough count is enough: only the difference between before and
+// after is used, and both are counted in the same way.
 const TESTS: [&str; 10] = [
     "#[test]",
     "::test]",
@@ -113,9 +117,10 @@ const SKIPS: [&str; 12] = [
     ".only(",
 ];
 
-fn count(content: &[u8]) -> Counted {
+fn count_tests(content: &[u8]) -> TestCounts {
+    // A test file in another encoding is still counted; only its ASCII marks matter.
     let text = String::from_utf8_lossy(content).to_ascii_lowercase();
-    let mut counted = Counted::default();
+    let mut counted = TestCounts::default();
     for line in text.lines().map(str::trim_start) {
         // A test that is commented out tests nothing. `#[` begins an attribute of Rust, not a comment.
         if line.starts_with("//") || (line.starts_with('#') && !line.starts_with("#[")) {
@@ -131,7 +136,7 @@ fn count(content: &[u8]) -> Counted {
 
 /// Effect of a change on its tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tests {
+pub(crate) enum TestComparison {
     /// No test file, or no difference in what is counted.
     Same,
     /// Fewer tests or assertions, or more skipped.
@@ -141,7 +146,7 @@ pub(crate) enum Tests {
 }
 
 /// Compares a test file before and after a change. A renamed file is compared with its old content.
-pub(crate) fn tests(change: &Change, file: &FileChange) -> Tests {
+pub(crate) fn compare_tests(change: &Change, file: &FileChange) -> TestComparison {
     let moved_away = || {
         change
             .files()
@@ -151,7 +156,7 @@ pub(crate) fn tests(change: &Change, file: &FileChange) -> Tests {
     // A rename is a deletion and a creation. The creation is compared with the old content, so counting the deletion
     // too would report every renamed test file as weaker tests.
     if file.kind() == ChangeKind::Delete && moved_away() {
-        return Tests::Same;
+        return TestComparison::Same;
     }
     let source = file
         .renamed_from
@@ -161,17 +166,17 @@ pub(crate) fn tests(change: &Change, file: &FileChange) -> Tests {
     let of = |state: &Option<agentos_landing::FileState>| {
         state
             .as_ref()
-            .map(|state| count(&state.content))
+            .map(|state| count_tests(&state.content))
             .unwrap_or_default()
     };
     let (old, new) = (of(&source.old), of(&file.new));
     // One loss is enough: a change that adds ten assertions and removes another test still takes something away.
     if new.tests < old.tests || new.assertions < old.assertions || new.skipped > old.skipped {
-        Tests::Weaker
+        TestComparison::Weaker
     } else if new == old {
-        Tests::Same
+        TestComparison::Same
     } else {
-        Tests::Stronger
+        TestComparison::Stronger
     }
 }
 
@@ -194,7 +199,7 @@ mod unit {
             assert_eq!(says_generated(text.as_bytes()), expected, "{text}");
         }
         assert!(!says_generated(
-            format!("{}@generated", " ".repeat(HEAD)).as_bytes()
+            format!("{}@generated", " ".repeat(HEADER_BYTES)).as_bytes()
         ));
     }
 
@@ -216,16 +221,16 @@ mod unit {
     #[test]
     fn tests_are_counted_by_their_lines() {
         let rust = "#[test]\nfn a() {\n    assert_eq!(1, 1);\n}\n#[test]\n#[ignore]\nfn b() {\n    // assert!(x);\n}\n";
-        let counted = Counted {
+        let counted = TestCounts {
             tests: 2,
             assertions: 1,
             skipped: 1,
         };
-        assert_eq!(count(rust.as_bytes()), counted);
+        assert_eq!(count_tests(rust.as_bytes()), counted);
         let js = "describe('a', () => {\n  it('b', () => { expect(1).toBe(1) })\n  xit('c', () => {})\n})\n";
         assert_eq!(
-            count(js.as_bytes()),
-            Counted {
+            count_tests(js.as_bytes()),
+            TestCounts {
                 tests: 2,
                 assertions: 1,
                 skipped: 1

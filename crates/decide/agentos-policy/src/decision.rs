@@ -154,7 +154,7 @@ impl Decision {
     /// another rule matched.
     #[must_use]
     pub fn grouped(&self) -> Vec<Group<'_>> {
-        group::groups(&self.reasons)
+        group::group_reasons(&self.reasons)
     }
 
     /// Returns the class of the first deciding reason. `None` if the answer is allow.
@@ -175,6 +175,7 @@ impl Decision {
     #[must_use]
     pub fn explanation(&self) -> String {
         let mut lines = vec![self.effect.as_str().to_owned()];
+        // Rules of one kind share a remedy; it is printed once below the reasons instead of with each of them.
         let mut remedies: Vec<&str> = Vec::new();
         for reason in &self.reasons {
             lines.push(format!("  {reason}"));

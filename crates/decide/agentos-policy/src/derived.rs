@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Fails if the file (its path is relative to this crate) differs from what is derived. With `AGENTOS_UPDATE=1` the
 /// file is rewritten instead.
-pub(crate) fn check(file: &str, is_fresh: bool, derived: &str) {
+pub(crate) fn check_derived(file: &str, is_fresh: bool, derived: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     if option_env!("AGENTOS_UPDATE").is_some() {
         let mut new = tempfile::NamedTempFile::new_in(path.parent().unwrap()).unwrap();

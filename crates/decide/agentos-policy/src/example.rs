@@ -4,12 +4,12 @@
 
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 
-use crate::fault::Fault;
-use crate::file::{Action, Example, RuleText};
-use crate::question::{AskedPath, Bits, Question};
+use crate::fault::RuleFault;
+use crate::file::{Action, RuleExample, RuleText};
+use crate::question::{EnumSet, PathMatch, Question};
 use crate::rule::source_of;
 use crate::time::{self, Weekday};
-use crate::touch::Touches;
+use crate::touch::TouchSet;
 use crate::{PolicyError, PolicySource, Rule, ToolFacts};
 
 /// Midnight of Wednesday, 1970-01-07.
@@ -17,21 +17,21 @@ const WEDNESDAY: u64 = 6 * 24 * 3600;
 
 /// Number of examples of a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct ExampleCounts {
     pub(crate) matching: usize,
     pub(crate) other: usize,
 }
 
-/// Checks the examples of the rules that are marked, and counts the examples of all rules. `ask_path` matches a path
+/// Checks the examples of the rules that are marked, and counts the examples of all rules. `match_path` matches a path
 /// against the globs of all rules.
 ///
 /// # Errors
 /// If a rule fails one of its examples, or an example names an impossible time.
-pub(crate) fn check<'r>(
+pub(crate) fn check_examples<'r>(
     rules: impl Iterator<Item = ((&'r Rule, &'r RuleText), bool)>,
     sources: &[PolicySource],
-    ask_path: &dyn Fn(&str) -> AskedPath,
-) -> Result<Vec<Counted>, PolicyError> {
+    match_path: &dyn Fn(&str) -> PathMatch,
+) -> Result<Vec<ExampleCounts>, PolicyError> {
     let mut counts = Vec::new();
     for (index, ((rule, text), is_asked)) in rules.enumerate() {
         let examples = &text.examples;
@@ -41,15 +41,16 @@ pub(crate) fn check<'r>(
         ];
         for (matched, name, list) in lists.into_iter().filter(|_| is_asked) {
             for (at, example) in list.iter().enumerate() {
-                let fault = |message: String| Fault::new("examples", message).field(name).number(at);
-                let Some(when) = when(example) else {
+                let fault = |message: String| RuleFault::new("examples", message).at_field(name).at_index(at);
+                // The time of an example is fixed: a check that reads the clock would pass on some days only.
+                let Some(when) = example_time(example) else {
                     let hour = example.hour.as_deref().unwrap_or_default();
                     let fault = fault(format!("`{hour}` in `hour` of an example is not a time of day"));
-                    let fault = fault.field("hour").hint("write it as `23:30`, in UTC");
-                    return Err(fault.of(&source_of(rule, sources), rule.line, &rule.id));
+                    let fault = fault.at_field("hour").with_hint("write it as `23:30`, in UTC");
+                    return Err(fault.into_error(&source_of(rule, sources), rule.line, &rule.id));
                 };
-                if matches(ask_path, index, (rule, text), example, when) == matched {
-                    let (line, column) = fault(String::new()).place(&source_of(rule, sources), rule.line);
+                if matches_example(match_path, index, (rule, text), example, when) == matched {
+                    let (line, column) = fault(String::new()).position(&source_of(rule, sources), rule.line);
                     return Err(PolicyError::Example {
                         source_name: rule.source.clone(),
                         line,
@@ -61,7 +62,7 @@ pub(crate) fn check<'r>(
                 }
             }
         }
-        counts.push(Counted {
+        counts.push(ExampleCounts {
             matching: examples.matching.len(),
             other: examples.other.len(),
         });
@@ -70,11 +71,11 @@ pub(crate) fn check<'r>(
 }
 
 /// Returns true if a rule matches an example.
-fn matches(
-    ask_path: &dyn Fn(&str) -> AskedPath,
+fn matches_example(
+    match_path: &dyn Fn(&str) -> PathMatch,
     index: usize,
     (rule, text): (&Rule, &RuleText),
-    example: &Example,
+    example: &RuleExample,
     at: Timestamp,
 ) -> bool {
     let tool = ToolFacts {
@@ -101,15 +102,15 @@ fn matches(
         Action::Land
     };
     let action = example.action.or(first).unwrap_or(usual);
-    let asked = example.path.as_deref().map(ask_path);
-    let stated: Touches = example.touches.iter().copied().collect();
-    let ecosystems: Touches = example.ecosystems.iter().copied().collect();
+    let asked = example.path.as_deref().map(match_path);
+    let stated: TouchSet = example.touches.iter().copied().collect();
+    let ecosystems: TouchSet = example.ecosystems.iter().copied().collect();
     // An example of `land` has no path, so it states directly what the change touches.
     let by_path = asked.as_ref().map(|asked| asked.touches).unwrap_or_default();
     let question = Question {
         action,
-        kinds: Bits::of(&example.kinds),
-        findings: Bits::of(&example.findings),
+        kinds: EnumSet::from_values(&example.kinds),
+        findings: EnumSet::from_values(&example.findings),
         touches: stated.union(ecosystems).union(by_path),
         added: example.added.unwrap_or(1),
         removed: example.removed.unwrap_or(0),
@@ -118,11 +119,11 @@ fn matches(
         tool: &tool,
     };
     let hit = asked.is_some_and(|asked| asked.hits.get(index).copied().unwrap_or(false));
-    rule.may_match(&tool) && rule.matches(&question, hit)
+    rule.matches_tool(&tool) && rule.matches_question(&question, hit)
 }
 
-fn when(example: &Example) -> Option<Timestamp> {
-    let minute = time::minute(example.hour.as_deref().unwrap_or("12:00"))?;
+fn example_time(example: &RuleExample) -> Option<Timestamp> {
+    let minute = time::parse_minute(example.hour.as_deref().unwrap_or("12:00"))?;
     let days: u64 = match example.weekday.unwrap_or(Weekday::Wed) {
         Weekday::Wed => 0,
         Weekday::Thu => 1,
@@ -152,7 +153,7 @@ mod tests {
             };
             let set = PolicySet::load(&[source]).unwrap();
             let rules = set.rules().iter().zip(&set.texts).zip(std::iter::repeat(true));
-            let counted = check(rules, &[], &|path| set.ask_path(path)).unwrap();
+            let counted = check_examples(rules, &[], &|path| set.match_path(path)).unwrap();
             let all: usize = counted.iter().map(|rule| rule.matching + rule.other).sum();
             assert!(all > 20, "{}: {all}", preset.as_str());
         }

@@ -8,9 +8,9 @@ use agentos_tool::{Enforcement, ExecutionMode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::file::{Action, Kind};
+use crate::file::{Action, FileKind};
 use crate::question::Question;
-use crate::set::{Found, finding_words, read_question};
+use crate::set::{InspectedChange, finding_names, read_question};
 use crate::{Decision, Effect, Layer, PolicySet, Rule, ToolFacts, glob};
 
 /// Decision with every question that led to it.
@@ -91,7 +91,7 @@ pub struct Near {
 }
 
 impl RuleRef {
-    pub(crate) fn of(rule: &Rule) -> Self {
+    pub(crate) fn from_rule(rule: &Rule) -> Self {
         Self {
             rule: rule.id.clone(),
             layer: rule.layer,
@@ -109,13 +109,14 @@ impl PolicySet {
     #[must_use]
     pub fn explain(&self, change: &Change, facts: &ResultFacts, tool: &ToolFacts) -> Explanation {
         let findings = agentos_landing::findings(change);
-        let found = Found::new(change, facts, &findings);
+        let found = InspectedChange::new(change, facts, &findings);
         let mut questions = Vec::new();
-        self.ask(found, tool, &mut |question, path| {
-            questions.push(self.explained(question, path));
+        self.ask_questions(found, tool, &mut |question, path| {
+            questions.push(self.explain_question(question, path));
         });
         Explanation {
-            decision: self.decide_found(found, tool),
+            // The decision comes from the code that decides for real, and is not derived from the explanation.
+            decision: self.decide_inspected(found, tool),
             tool: tool.clone(),
             questions,
         }
@@ -125,9 +126,9 @@ impl PolicySet {
     #[must_use]
     pub fn explain_read(&self, path: &str, content: &[u8], tool: &ToolFacts) -> Explanation {
         let question = RepoPath::new(path).ok().map(|path| {
-            let asked = self.ask_path(path.as_str());
+            let asked = self.match_path(path.as_str());
             let question = read_question(&path, content, asked.touches, tool);
-            self.explained(&question, Some((path.as_str(), &asked.hits)))
+            self.explain_question(&question, Some((path.as_str(), &asked.hits)))
         });
         Explanation {
             decision: self.decide_read(path, content, tool),
@@ -136,16 +137,17 @@ impl PolicySet {
         }
     }
 
-    fn explained(&self, question: &Question<'_>, path: Option<(&str, &[bool])>) -> Explained {
+    fn explain_question(&self, question: &Question<'_>, path: Option<(&str, &[bool])>) -> Explained {
         let mut matched = Vec::new();
         let mut nearly = Vec::new();
         for (index, rule) in self.rules().iter().enumerate().filter(|(_, rule)| rule.counts) {
             let hit = path.is_some_and(|(_, hits)| hits.get(index).copied().unwrap_or(false));
-            let mut failing = failing(rule, question, hit).into_iter();
+            let mut failing = failing_conditions(rule, question, hit).into_iter();
+            // Near means that exactly one condition fails. With two, most rules of a policy would be near.
             match (failing.next(), failing.next()) {
-                (None, _) => matched.push(RuleRef::of(rule)),
+                (None, _) => matched.push(RuleRef::from_rule(rule)),
                 (Some((true, missing)), None) => nearly.push(Near {
-                    rule: RuleRef::of(rule),
+                    rule: RuleRef::from_rule(rule),
                     missing,
                 }),
                 (Some(_), _) => {}
@@ -174,7 +176,7 @@ impl PolicySet {
             } else {
                 Effect::Deny
             },
-            facts: facts(question),
+            facts: question_facts(question),
             matched,
             nearly,
             unanswered,
@@ -182,12 +184,14 @@ impl PolicySet {
     }
 }
 
-fn facts(question: &Question<'_>) -> QuestionFacts {
-    let kinds = Kind::ALL.into_iter().filter(|kind| question.kinds.has(*kind));
+fn question_facts(question: &Question<'_>) -> QuestionFacts {
+    let kinds = FileKind::ALL
+        .into_iter()
+        .filter(|kind| question.kinds.contains(*kind));
     QuestionFacts {
         kinds: kinds.map(|kind| kind.as_str().to_owned()).collect(),
-        findings: finding_words(question.findings),
-        touches: question.touches.words(),
+        findings: finding_names(question.findings),
+        touches: question.touches.part_names(),
         added: question.added,
         removed: question.removed,
         files: question.files,
@@ -197,7 +201,7 @@ fn facts(question: &Question<'_>) -> QuestionFacts {
 
 /// Lists the conditions that do not hold, in words. The flag says whether a rule that fails this condition alone is
 /// reported as a near miss: a rule about another action, another path or a finding that is absent is not.
-fn failing(rule: &Rule, question: &Question<'_>, hit: bool) -> Vec<(bool, String)> {
+fn failing_conditions(rule: &Rule, question: &Question<'_>, hit: bool) -> Vec<(bool, String)> {
     let mut failing = Vec::new();
     let mut check = |holds: bool, near: bool, missing: String| {
         if !holds {
@@ -206,7 +210,7 @@ fn failing(rule: &Rule, question: &Question<'_>, hit: bool) -> Vec<(bool, String
     };
     let conditions = &rule.conditions;
     check(
-        conditions.action.is_none_or(|set| set.has(question.action)),
+        conditions.action.is_none_or(|set| set.contains(question.action)),
         false,
         "it answers other questions".to_owned(),
     );
@@ -217,28 +221,32 @@ fn failing(rule: &Rule, question: &Question<'_>, hit: bool) -> Vec<(bool, String
         "its `paths` do not include this path".to_owned(),
     );
     check(
-        conditions.touches.is_none_or(|set| set.meets(question.touches)),
+        conditions
+            .touches
+            .is_none_or(|set| set.intersects(question.touches)),
         false,
         "this path is not part of what it `touches`".to_owned(),
     );
     check(
         conditions
             .ecosystems
-            .is_none_or(|set| set.meets(question.touches)),
+            .is_none_or(|set| set.intersects(question.touches)),
         true,
         "this path belongs to none of its `ecosystems`".to_owned(),
     );
     check(
-        conditions.kinds.is_none_or(|set| set.meets(question.kinds)),
+        conditions.kinds.is_none_or(|set| set.intersects(question.kinds)),
         true,
         "the file has none of its `kinds`".to_owned(),
     );
     check(
-        conditions.findings.is_none_or(|set| set.meets(question.findings)),
+        conditions
+            .findings
+            .is_none_or(|set| set.intersects(question.findings)),
         false,
         "none of its `findings` was found".to_owned(),
     );
-    for (limit, number) in conditions.limits.iter().zip(question.numbers()) {
+    for (limit, number) in conditions.limits.iter().zip(question.limited_numbers()) {
         let bound = match (limit.over, limit.max) {
             (Some(over), _) if number <= over => {
                 format!("`over_{}` is {over}, and this is {number}", limit.name)
@@ -246,16 +254,16 @@ fn failing(rule: &Rule, question: &Question<'_>, hit: bool) -> Vec<(bool, String
             (_, Some(max)) if number > max => format!("`max_{}` is {max}, and this is {number}", limit.name),
             (Some(_) | None, Some(_) | None) => continue,
         };
-        check(limit.holds(number), true, bound);
+        check(limit.accepts(number), true, bound);
     }
-    failing.extend(failing_tool(rule, question.tool));
+    failing.extend(failing_tool_conditions(rule, question.tool));
     failing
 }
 
 /// Lists the failing conditions on the tool and the time.
-fn failing_tool(rule: &Rule, tool: &ToolFacts) -> Vec<(bool, String)> {
+fn failing_tool_conditions(rule: &Rule, tool: &ToolFacts) -> Vec<(bool, String)> {
     let conditions = &rule.conditions;
-    let moment = tool.moment();
+    let moment = tool.week_moment();
     let mode = match tool.execution_mode {
         ExecutionMode::Local => "local",
         ExecutionMode::Cloud => "cloud",
@@ -285,14 +293,14 @@ fn failing_tool(rule: &Rule, tool: &ToolFacts) -> Vec<(bool, String)> {
             conditions
                 .provider
                 .as_ref()
-                .is_none_or(|globs| globs.is_match(glob::fold(&tool.provider))),
+                .is_none_or(|globs| globs.is_match(glob::fold_name(&tool.provider))),
             format!("`provider` does not match: this is `{}`", tool.provider),
         ),
         (
             conditions
                 .model
                 .as_ref()
-                .is_none_or(|globs| globs.is_match(glob::fold(model))),
+                .is_none_or(|globs| globs.is_match(glob::fold_name(model))),
             format!("`model` does not match: this is `{model}`"),
         ),
         (
@@ -303,8 +311,11 @@ fn failing_tool(rule: &Rule, tool: &ToolFacts) -> Vec<(bool, String)> {
             conditions
                 .hours
                 .as_ref()
-                .is_none_or(|hours| hours.iter().any(|hours| hours.holds(moment.minute))),
-            format!("`hours` do not include the current time, {} UTC", moment.clock()),
+                .is_none_or(|hours| hours.iter().any(|hours| hours.contains(moment.minute))),
+            format!(
+                "`hours` do not include the current time, {} UTC",
+                moment.clock_text()
+            ),
         ),
         (
             conditions

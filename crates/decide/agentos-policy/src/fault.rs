@@ -5,19 +5,19 @@
 
 use toml::de::{DeTable, DeValue};
 
-use crate::file::place;
+use crate::file::line_and_column;
 use crate::{PolicyError, PolicySource};
 
 /// Mistake, with the path that leads to it from the rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
-    way: Vec<Step>,
+pub(crate) struct RuleFault {
+    steps: Vec<FaultStep>,
     message: String,
     hint: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum FaultStep {
     /// Field of a table.
     Field(&'static str),
     /// Entry of a list, by its text.
@@ -26,43 +26,43 @@ enum Step {
     Number(usize),
 }
 
-impl Fault {
+impl RuleFault {
     /// Describes a mistake in a field.
     pub(crate) fn new(field: &'static str, message: impl Into<String>) -> Self {
         Self {
-            way: vec![Step::Field(field)],
+            steps: vec![FaultStep::Field(field)],
             message: message.into(),
             hint: None,
         }
     }
 
     /// Points to an entry of the field's list.
-    pub(crate) fn entry(mut self, text: &str) -> Self {
-        self.way.push(Step::Entry(text.to_owned()));
+    pub(crate) fn at_entry(mut self, text: &str) -> Self {
+        self.steps.push(FaultStep::Entry(text.to_owned()));
         self
     }
 
     /// Points to a field of the current place.
-    pub(crate) fn field(mut self, name: &'static str) -> Self {
-        self.way.push(Step::Field(name));
+    pub(crate) fn at_field(mut self, name: &'static str) -> Self {
+        self.steps.push(FaultStep::Field(name));
         self
     }
 
     /// Points to an entry of the field's list by its index.
-    pub(crate) fn number(mut self, number: usize) -> Self {
-        self.way.push(Step::Number(number));
+    pub(crate) fn at_index(mut self, number: usize) -> Self {
+        self.steps.push(FaultStep::Number(number));
         self
     }
 
     /// Adds a suggestion.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// Turns the mistake into the error of the rule `id` that begins on `line` of `source`.
-    pub(crate) fn of(self, source: &PolicySource, line: u32, id: &str) -> PolicyError {
-        let (line, column) = find(&source.text, line, &self.way);
+    pub(crate) fn into_error(self, source: &PolicySource, line: u32, id: &str) -> PolicyError {
+        let (line, column) = find_position(&source.text, line, &self.steps);
         PolicyError::Rule {
             source_name: source.name.clone(),
             line,
@@ -74,13 +74,13 @@ impl Fault {
     }
 
     /// Returns the line and column of the mistake in a rule that begins on `line` of `source`.
-    pub(crate) fn place(&self, source: &PolicySource, line: u32) -> (u32, u32) {
-        find(&source.text, line, &self.way)
+    pub(crate) fn position(&self, source: &PolicySource, line: u32) -> (u32, u32) {
+        find_position(&source.text, line, &self.steps)
     }
 }
 
 /// Follows the steps through the file, and returns the position of the last one that exists.
-fn find(text: &str, line: u32, way: &[Step]) -> (u32, u32) {
+fn find_position(text: &str, line: u32, steps: &[FaultStep]) -> (u32, u32) {
     let beginning = (line, 1);
     let Ok(file) = DeTable::parse(text) else {
         return beginning;
@@ -91,21 +91,23 @@ fn find(text: &str, line: u32, way: &[Step]) -> (u32, u32) {
     };
     // The rule is found by its line and not by its id: two rules may have the same id, which is one of the mistakes
     // reported here.
-    let rule = rules.iter().find(|rule| place(text, rule.span().start).0 == line);
+    let rule = rules
+        .iter()
+        .find(|rule| line_and_column(text, rule.span().start).0 == line);
     let Some(mut at) = rule else { return beginning };
     let mut found = beginning;
-    for step in way {
+    for step in steps {
         let next = match (step, at.get_ref()) {
-            (Step::Field(name), DeValue::Table(table)) => table.get(*name),
-            (Step::Entry(text), DeValue::Array(list)) => list
+            (FaultStep::Field(name), DeValue::Table(table)) => table.get(*name),
+            (FaultStep::Entry(text), DeValue::Array(list)) => list
                 .iter()
                 .find(|entry| entry.get_ref().as_str() == Some(text.as_str())),
-            (Step::Number(number), DeValue::Array(list)) => list.get(*number),
-            (Step::Field(_) | Step::Entry(_) | Step::Number(_), _) => None,
+            (FaultStep::Number(number), DeValue::Array(list)) => list.get(*number),
+            (FaultStep::Field(_) | FaultStep::Entry(_) | FaultStep::Number(_), _) => None,
         };
         // A mistake may be a missing field. Then the position of its parent is the best answer.
         let Some(next) = next else { break };
-        found = place(text, next.span().start);
+        found = line_and_column(text, next.span().start);
         at = next;
     }
     found

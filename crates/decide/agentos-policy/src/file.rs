@@ -50,7 +50,7 @@ pub(crate) struct RuleText {
     /// Globs of which none may match the path.
     pub(crate) except_paths: Option<Vec<String>>,
     /// Kinds of file, one of which must be met.
-    pub(crate) kinds: Option<Vec<Kind>>,
+    pub(crate) kinds: Option<Vec<FileKind>>,
     /// Globs of which one must match the provider's name.
     pub(crate) provider: Option<Vec<String>>,
     /// Globs of which one must match the model's name. Only `*` matches a model without a name.
@@ -106,33 +106,33 @@ pub(crate) struct RuleText {
     pub(crate) over_context_bytes: Option<u64>,
     /// Questions that must and must not match, checked whenever the file is loaded.
     #[serde(default)]
-    pub(crate) examples: Examples,
+    pub(crate) examples: RuleExamples,
 }
 
 /// Examples of a rule, checked whenever the file is loaded.
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Examples {
+pub(crate) struct RuleExamples {
     /// Examples that must match the rule.
     #[serde(default, rename = "match")]
-    pub(crate) matching: Vec<Example>,
+    pub(crate) matching: Vec<RuleExample>,
     /// Examples that must not match the rule.
     #[serde(default, rename = "no_match")]
-    pub(crate) other: Vec<Example>,
+    pub(crate) other: Vec<RuleExample>,
 }
 
 /// A question, as an example states it. Everything that it leaves out is ordinary: a local tool, confined by the
 /// kernel, modifies one line of one regular file.
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Example {
+pub(crate) struct RuleExample {
     /// Action; the first that the rule answers unless stated.
     pub(crate) action: Option<Action>,
     /// Path. An example for `land` has none.
     pub(crate) path: Option<String>,
     /// Kinds of the file.
     #[serde(default)]
-    pub(crate) kinds: Vec<Kind>,
+    pub(crate) kinds: Vec<FileKind>,
     /// Name of the provider.
     pub(crate) provider: Option<String>,
     /// Name of the model.
@@ -211,7 +211,7 @@ impl Action {
 /// Kind of the resulting file, or of the base file for a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     /// No NUL byte near the beginning.
     Text,
     /// A NUL byte near the beginning.
@@ -224,7 +224,7 @@ pub(crate) enum Kind {
     Symlink,
 }
 
-impl Kind {
+impl FileKind {
     pub(crate) const ALL: [Self; 5] = [
         Self::Binary,
         Self::Executable,
@@ -301,9 +301,9 @@ impl FindingKind {
 /// # Errors
 /// If the text is not a policy file of version 1.
 pub(crate) fn parse(name: &str, text: &str) -> Result<PolicyFile, PolicyError> {
-    let file: PolicyFile = toml::from_str(text).map_err(|error| syntax(name, text, &error))?;
+    let file: PolicyFile = toml::from_str(text).map_err(|error| syntax_error(name, text, &error))?;
     if *file.version.get_ref() != 1 {
-        let (line, column) = place(text, file.version.span().start);
+        let (line, column) = line_and_column(text, file.version.span().start);
         return Err(PolicyError::Version {
             source_name: name.to_owned(),
             line,
@@ -315,7 +315,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<PolicyFile, PolicyError> {
 }
 
 /// Returns the line and column of a byte offset; the first of both is 1.
-pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
+pub(crate) fn line_and_column(text: &str, offset: usize) -> (u32, u32) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
     let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
@@ -327,21 +327,22 @@ pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
 
 /// Line numbers of byte offsets that are asked in ascending order. Each count continues from the one before, so that
 /// a file is read once and not once per rule.
-pub(crate) struct Lines<'t> {
+pub(crate) struct LineCounter<'t> {
     text: &'t str,
     at: usize,
     line: u32,
 }
 
-impl<'t> Lines<'t> {
-    pub(crate) fn of(text: &'t str) -> Self {
+impl<'t> LineCounter<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
         Self { text, at: 0, line: 1 }
     }
 
-    /// Returns the line of an offset, as [`place`] does.
-    pub(crate) fn line(&mut self, offset: usize) -> u32 {
+    /// Returns the line of an offset, as [`line_and_column`] does.
+    pub(crate) fn line_at(&mut self, offset: usize) -> u32 {
+        // An offset that goes back, or lies inside a character, is counted from the beginning.
         let Some(between) = self.text.get(self.at..offset) else {
-            return place(self.text, offset).0;
+            return line_and_column(self.text, offset).0;
         };
         let count = between.bytes().filter(|byte| *byte == b'\n').count();
         self.at = offset;
@@ -350,11 +351,11 @@ impl<'t> Lines<'t> {
     }
 }
 
-fn syntax(name: &str, text: &str, error: &toml::de::Error) -> PolicyError {
-    let (line, column) = place(text, error.span().map_or(0, |span| span.start));
+fn syntax_error(name: &str, text: &str, error: &toml::de::Error) -> PolicyError {
+    let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
     // The parser's further lines repeat the source with a marker; the position is reported in fields of its own.
-    let message = in_words(error.message().lines().next().unwrap_or_default());
-    let meant = did_you_mean(&message);
+    let message = reword_message(error.message().lines().next().unwrap_or_default());
+    let meant = suggest_name(&message);
     PolicyError::Syntax {
         source_name: name.to_owned(),
         line,
@@ -364,18 +365,18 @@ fn syntax(name: &str, text: &str, error: &toml::de::Error) -> PolicyError {
             (Some(_), Some((what, _))) => what.to_owned(),
             (Some(_) | None, _) => message.clone(),
         },
-        hint: meant.or_else(|| remedy(&message).map(str::to_owned)),
+        hint: meant.or_else(|| hint_for(&message).map(str::to_owned)),
     }
 }
 
 /// Rewords the parser's message without the names of this program's types.
-fn in_words(message: &str) -> String {
+fn reword_message(message: &str) -> String {
     let words = [
         ("unknown variant", "unknown value"),
         ("expected u64", "expected a whole number of 0 or more"),
         ("expected u32", "expected a whole number of 0 or more"),
         ("expected a sequence", "expected a list in `[` and `]`"),
-        ("expected struct Example", "expected a table in `{` and `}`"),
+        ("expected struct RuleExample", "expected a table in `{` and `}`"),
         (
             "expected struct RuleText",
             "expected a rule, which begins with `[[rule]]`",
@@ -396,7 +397,7 @@ fn in_words(message: &str) -> String {
 }
 
 /// Returns a suggestion for a message that alone does not help a newcomer. `None` if there is none.
-fn remedy(message: &str) -> Option<&'static str> {
+fn hint_for(message: &str) -> Option<&'static str> {
     let remedies = [
         ("missing field `version`", "begin the file with `version = 1`"),
         (
@@ -429,7 +430,7 @@ fn remedy(message: &str) -> Option<&'static str> {
 
 /// Finds the known name nearest to the unknown one in "unknown field `efect`, expected one of `id`, `effect`". `None`
 /// if the message has another form or no name is similar.
-fn did_you_mean(message: &str) -> Option<String> {
+fn suggest_name(message: &str) -> Option<String> {
     if !message.starts_with("unknown ") {
         return None;
     }
@@ -459,10 +460,10 @@ mod tests {
     #[test]
     fn lines_are_counted_as_places_are() {
         let text = "\na\n\n\u{e9}\nb";
-        let mut lines = Lines::of(text);
+        let mut lines = LineCounter::new(text);
         // Offsets that go back, that are within a character and that are behind the end, too.
         for offset in [0, 1, 1, 3, 4, 5, 8, 2, 7, 99, 0] {
-            assert_eq!(lines.line(offset), place(text, offset).0, "{offset}");
+            assert_eq!(lines.line_at(offset), line_and_column(text, offset).0, "{offset}");
         }
     }
 }

@@ -5,12 +5,12 @@
 use globset::{Glob, GlobBuilder};
 
 /// Characters with a meaning in a glob.
-const SIGNS: &[char] = &['*', '?', '[', ']', '{', '}', ',', '!', '\\'];
+const META_CHARACTERS: &[char] = &['*', '?', '[', ']', '{', '}', ',', '!', '\\'];
 
 /// Folds a path, name or pattern as the most tolerant file systems do: two names that some file system takes for the
 /// same file fold to the same text. A character that folds to a slash stays part of its name, because it separates no
 /// folders.
-pub(crate) fn fold(text: &str) -> String {
+pub(crate) fn fold_name(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
@@ -21,18 +21,18 @@ pub(crate) fn fold(text: &str) -> String {
 }
 
 /// Returns true if folding turns an ordinary character of the pattern into one with a meaning in globs.
-pub(crate) fn hides_sign(pattern: &str) -> bool {
-    let signs = |text: &str| text.matches(SIGNS).count();
-    signs(&fold(pattern)) != signs(pattern)
+pub(crate) fn hides_meta_character(pattern: &str) -> bool {
+    let signs = |text: &str| text.matches(META_CHARACTERS).count();
+    signs(&fold_name(pattern)) != signs(pattern)
 }
 
 /// Compiles a glob over folded paths into one or more that together match the same. The pattern is folded here,
 /// because the library's own switch for ignoring case turns off its fast matching of plain names; writing out the
 /// alternatives of a plain name keeps that fast matching too.
-pub(crate) fn compile(pattern: &str) -> Result<Vec<Glob>, globset::Error> {
-    let folded = fold(pattern);
+pub(crate) fn compile_glob(pattern: &str) -> Result<Vec<Glob>, globset::Error> {
+    let folded = fold_name(pattern);
     let written_out = if is_plain(&folded) {
-        write_out(&folded, 64)
+        expand_alternatives(&folded, 64)
     } else {
         None
     };
@@ -68,7 +68,7 @@ fn is_plain(pattern: &str) -> bool {
 
 /// Writes out alternatives: `a{b,c}` becomes `ab` and `ac`. `None` if there are more than `most`, if one is nested in
 /// another, or if braces do not match.
-pub(crate) fn write_out(pattern: &str, most: usize) -> Option<Vec<String>> {
+pub(crate) fn expand_alternatives(pattern: &str, most: usize) -> Option<Vec<String>> {
     let mut open = vec![pattern.to_owned()];
     let mut done = Vec::new();
     while let Some(next) = open.pop() {
@@ -80,6 +80,7 @@ pub(crate) fn write_out(pattern: &str, most: usize) -> Option<Vec<String>> {
             continue;
         };
         let (inside, after) = rest.split_once('}')?;
+        // Each pair of braces multiplies the number of names: without a bound, a short pattern could fill the memory.
         if inside.contains('{') || open.len() + done.len() > most {
             return None;
         }
@@ -89,10 +90,10 @@ pub(crate) fn write_out(pattern: &str, most: usize) -> Option<Vec<String>> {
 }
 
 /// Returns what is wrong with a pattern for a path, before it is compiled. `None` if nothing is.
-pub(crate) fn objection(pattern: &str) -> Option<&'static str> {
-    if fold(pattern).is_empty() {
+pub(crate) fn find_objection(pattern: &str) -> Option<&'static str> {
+    if fold_name(pattern).is_empty() {
         Some("is empty")
-    } else if hides_sign(pattern) {
+    } else if hides_meta_character(pattern) {
         Some("has a full-width form of a glob character; write `?` for that character")
     } else if pattern.contains('\\') {
         Some("has a backslash; write `/` between folders")
@@ -122,9 +123,9 @@ mod tests {
             ".git\u{200d}hub/workflows",
             ".github/\u{ff57}orkflows",
         ] {
-            assert_eq!(fold(name), ".github/workflows", "{name}");
+            assert_eq!(fold_name(name), ".github/workflows", "{name}");
         }
-        assert_eq!(fold("a\u{ff0f}b/c").split('/').count(), 2);
+        assert_eq!(fold_name("a\u{ff0f}b/c").split('/').count(), 2);
     }
 
     #[test]
@@ -140,9 +141,9 @@ mod tests {
             ("plain", 1),
         ];
         for (pattern, count) in cases {
-            assert_eq!(compile(pattern).unwrap().len(), count, "{pattern}");
+            assert_eq!(compile_glob(pattern).unwrap().len(), count, "{pattern}");
         }
-        assert!(compile("a{b").is_err());
-        assert!(compile("a{b,{c,d}}").is_ok());
+        assert!(compile_glob("a{b").is_err());
+        assert!(compile_glob("a{b,{c,d}}").is_ok());
     }
 }

@@ -32,7 +32,7 @@ pub struct Group<'a> {
 
 /// Sorts reasons so that those of one rule are adjacent: strictest first, then the rule with the fewest reasons, then
 /// by layer and position. Removes duplicates.
-pub(crate) fn order(mut reasons: Vec<Reason>) -> Vec<Reason> {
+pub(crate) fn sort_reasons(mut reasons: Vec<Reason>) -> Vec<Reason> {
     reasons.sort_by(|a, b| {
         (b.effect, a.layer, &a.source, a.line, &a.rule, &a.path)
             .cmp(&(a.effect, b.layer, &b.source, b.line, &b.rule, &b.path))
@@ -44,17 +44,17 @@ pub(crate) fn order(mut reasons: Vec<Reason>) -> Vec<Reason> {
     // matched a single path off the screen.
     groups.sort_by_key(|group| {
         let first = group.first().map(|reason| std::cmp::Reverse(reason.effect));
-        (first, size(group))
+        (first, count_answers(group))
     });
     groups.concat()
 }
 
-/// Groups reasons by rule. The input must be in the order of [`order`].
-pub(crate) fn groups(reasons: &[Reason]) -> Vec<Group<'_>> {
-    reasons.chunk_by(same_rule).filter_map(group).collect()
+/// Groups reasons by rule. The input must be in the order of [`sort_reasons`].
+pub(crate) fn group_reasons(reasons: &[Reason]) -> Vec<Group<'_>> {
+    reasons.chunk_by(same_rule).filter_map(build_group).collect()
 }
 
-fn group(reasons: &[Reason]) -> Option<Group<'_>> {
+fn build_group(reasons: &[Reason]) -> Option<Group<'_>> {
     let first = reasons.first()?;
     let paths = || reasons.iter().filter_map(|reason| reason.path.as_deref());
     let further: u64 = reasons.iter().map(|reason| reason.and_more).sum();
@@ -68,7 +68,7 @@ fn group(reasons: &[Reason]) -> Option<Group<'_>> {
     })
 }
 
-fn size(group: &[Reason]) -> u64 {
+fn count_answers(group: &[Reason]) -> u64 {
     group.iter().map(|reason| reason.and_more.saturating_add(1)).sum()
 }
 

@@ -16,7 +16,7 @@ impl HooksPath {
         if value.starts_with(['/', '~']) {
             return None;
         }
-        let folded = glob::fold(&value.replace('\\', "/"));
+        let folded = glob::fold_name(&value.replace('\\', "/"));
         let mut parts: Vec<&str> = Vec::new();
         for part in folded.split('/') {
             match part {
@@ -32,7 +32,7 @@ impl HooksPath {
     }
 
     /// Returns true if a folded path is this folder or lies in it.
-    pub(crate) fn holds(&self, folded: &str) -> bool {
+    pub(crate) fn contains(&self, folded: &str) -> bool {
         folded
             .strip_prefix(self.0.as_str())
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -61,13 +61,14 @@ impl PolicySet {
         let mut advice = Vec::new();
         let all: Vec<(&Rule, &RuleText)> = self.rules().iter().zip(&self.texts).collect();
         for (index, (rule, text)) in all.iter().enumerate() {
+            // Nobody can edit a built-in rule, so advice about one would only be noise.
             if rule.source.starts_with("built-in/") {
                 continue;
             }
             let mut say = |topic, message: String, fix: &str| {
                 advice.push(Advice {
                     topic,
-                    rule: RuleRef::of(rule),
+                    rule: RuleRef::from_rule(rule),
                     message,
                     fix: fix.to_owned(),
                 });
@@ -83,7 +84,7 @@ impl PolicySet {
                 );
                 continue;
             }
-            if let Some((field, why)) = unreachable(text) {
+            if let Some((field, why)) = find_unreachable(text) {
                 say(
                     Topic::Unreachable,
                     format!("`{field}` {why}"),
@@ -104,7 +105,7 @@ impl PolicySet {
                 );
             }
             if rule.effect == Effect::Allow {
-                wide(rule, text, &mut say);
+                check_wide_allow(rule, text, &mut say);
             }
             if text.examples.matching.is_empty() && text.examples.other.is_empty() {
                 say(
@@ -119,7 +120,7 @@ impl PolicySet {
 }
 
 /// Checks an allow that permits more than its author may expect.
-fn wide(rule: &Rule, text: &RuleText, say: &mut impl FnMut(Topic, String, &str)) {
+fn check_wide_allow(rule: &Rule, text: &RuleText, say: &mut impl FnMut(Topic, String, &str)) {
     let edits = |actions: &[Action]| {
         actions.iter().any(|action| {
             matches!(
@@ -179,7 +180,7 @@ fn is_unconditional(rule: &Rule, text: &RuleText) -> bool {
 }
 
 /// Finds a condition that can never hold together with the rule's actions. `None` if there is none.
-fn unreachable(text: &RuleText) -> Option<(&'static str, &'static str)> {
+fn find_unreachable(text: &RuleText) -> Option<(&'static str, &'static str)> {
     let only = |allowed: &[Action]| {
         text.action
             .as_deref()
@@ -222,14 +223,14 @@ fn shadows(
 /// Returns true if the conditions of the first rule hold wherever those of the second do. False negatives are
 /// possible: globs are compared as text.
 fn covers(by: &RuleText, of: &RuleText) -> bool {
-    fn list<T: PartialEq>(by: Option<&Vec<T>>, of: Option<&Vec<T>>) -> bool {
+    fn list_covers<T: PartialEq>(by: Option<&Vec<T>>, of: Option<&Vec<T>>) -> bool {
         match (by, of) {
             (None, _) => true,
             (Some(_), None) => false,
             (Some(by), Some(of)) => of.iter().all(|one| by.contains(one)),
         }
     }
-    fn same<T: PartialEq>(by: Option<&T>, of: Option<&T>) -> bool {
+    fn value_covers<T: PartialEq>(by: Option<&T>, of: Option<&T>) -> bool {
         by.is_none() || by == of
     }
     let max = |by: Option<u64>, of: Option<u64>| by.is_none_or(|by| of.is_some_and(|of| of <= by));
@@ -239,25 +240,25 @@ fn covers(by: &RuleText, of: &RuleText) -> bool {
             .as_ref()
             .is_some_and(|paths| paths.iter().any(|one| one == "**"))
     };
-    list(by.action.as_ref(), of.action.as_ref())
+    list_covers(by.action.as_ref(), of.action.as_ref())
         // Globs are compared as text, except `**`: whether one glob covers another in general is not decided here,
         // and a missed advice does no harm.
-        && (list(by.paths.as_ref(), of.paths.as_ref()) || (everything(&by.paths) && of.paths.is_some()))
+        && (list_covers(by.paths.as_ref(), of.paths.as_ref()) || (everything(&by.paths) && of.paths.is_some()))
         && excludes_no_more(by.except_paths.as_ref(), of.except_paths.as_ref())
-        && list(by.target_ref.as_ref(), of.target_ref.as_ref())
+        && list_covers(by.target_ref.as_ref(), of.target_ref.as_ref())
         && excludes_no_more(by.except_target_ref.as_ref(), of.except_target_ref.as_ref())
-        && list(by.kinds.as_ref(), of.kinds.as_ref())
-        && list(by.provider.as_ref(), of.provider.as_ref())
-        && list(by.model.as_ref(), of.model.as_ref())
-        && same(by.execution_mode.as_ref(), of.execution_mode.as_ref())
-        && same(by.enforcement.as_ref(), of.enforcement.as_ref())
-        && same(by.checked.as_ref(), of.checked.as_ref())
-        && list(by.findings.as_ref(), of.findings.as_ref())
-        && list(by.touches.as_ref(), of.touches.as_ref())
-        && list(by.ecosystems.as_ref(), of.ecosystems.as_ref())
-        && same(by.hours.as_ref(), of.hours.as_ref())
-        && list(by.weekdays.as_ref(), of.weekdays.as_ref())
-        && limits(by, of, max, over)
+        && list_covers(by.kinds.as_ref(), of.kinds.as_ref())
+        && list_covers(by.provider.as_ref(), of.provider.as_ref())
+        && list_covers(by.model.as_ref(), of.model.as_ref())
+        && value_covers(by.execution_mode.as_ref(), of.execution_mode.as_ref())
+        && value_covers(by.enforcement.as_ref(), of.enforcement.as_ref())
+        && value_covers(by.checked.as_ref(), of.checked.as_ref())
+        && list_covers(by.findings.as_ref(), of.findings.as_ref())
+        && list_covers(by.touches.as_ref(), of.touches.as_ref())
+        && list_covers(by.ecosystems.as_ref(), of.ecosystems.as_ref())
+        && value_covers(by.hours.as_ref(), of.hours.as_ref())
+        && list_covers(by.weekdays.as_ref(), of.weekdays.as_ref())
+        && limits_cover(by, of, max, over)
 }
 
 /// Returns true if the second rule excludes everything that the first one excludes.
@@ -265,7 +266,7 @@ fn excludes_no_more(by: Option<&Vec<String>>, of: Option<&Vec<String>>) -> bool 
     by.is_none_or(|excluded| of.is_some_and(|also| excluded.iter().all(|one| also.contains(one))))
 }
 
-fn limits(
+fn limits_cover(
     by: &RuleText,
     of: &RuleText,
     max: impl Fn(Option<u64>, Option<u64>) -> bool,

@@ -13,13 +13,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use toml::Spanned;
 
-use crate::built_in::{self, BuiltIn};
-use crate::fault::Fault;
-use crate::file::{self, Lines, RuleText};
+use crate::built_in::{self, BuiltInRule};
+use crate::fault::RuleFault;
+use crate::file::{self, LineCounter, RuleText};
 use crate::{Effect, Layer, PolicyError, PolicySource, Preset, Rule};
 
 /// Rules and texts of all sources.
-pub(crate) struct Loaded {
+pub(crate) struct LoadedRules {
     pub(crate) rules: Vec<Rule>,
     /// Texts of the rules, at the same indices as `rules`.
     pub(crate) texts: Vec<RuleText>,
@@ -43,19 +43,19 @@ pub struct Standing {
 ///
 /// # Errors
 /// If any of them has a mistake.
-pub(crate) fn load(sources: &[PolicySource]) -> Result<Loaded, PolicyError> {
+pub(crate) fn load_rules(sources: &[PolicySource]) -> Result<LoadedRules, PolicyError> {
     let mut sources = sources.to_vec();
     // Callers list files in any order. Sorted, the same files always give the same digest and the same order of
     // reasons.
     sources.sort_by(|a, b| (a.layer, &a.name, &a.text).cmp(&(b.layer, &b.name, &b.text)));
-    let mut loaded = Loaded {
+    let mut loaded = LoadedRules {
         rules: Vec::new(),
         texts: Vec::new(),
         built_in: Vec::new(),
         standings: Vec::new(),
         sources: Vec::new(),
     };
-    let mut stated = BTreeMap::new();
+    let mut presets = BTreeMap::new();
     let floor = PolicySource {
         layer: Layer::Floor,
         name: "built-in/floor.toml".to_owned(),
@@ -64,54 +64,54 @@ pub(crate) fn load(sources: &[PolicySource]) -> Result<Loaded, PolicyError> {
     loaded.read_built_in(floor, built_in::FLOOR_JSON)?;
     for source in &sources {
         if let Some(preset) = loaded.read(source)? {
-            state(&mut stated, source, &preset)?;
+            record_preset(&mut presets, source, &preset)?;
         }
     }
     // A file without a preset counts too: a machine or repository that writes any rule expects `default` below it,
     // which a user must not exchange.
-    let spoken_for = sources
+    let has_policy_above = sources
         .iter()
         .any(|source| matches!(source.layer, Layer::Machine | Layer::Repository));
     let above = [Layer::Machine, Layer::Repository];
-    let replaced = above.iter().any(|layer| stated.contains_key(layer))
-        || (!spoken_for && stated.contains_key(&Layer::User));
+    let replaced = above.iter().any(|layer| presets.contains_key(layer))
+        || (!has_policy_above && presets.contains_key(&Layer::User));
     if !replaced {
-        stated.insert(Layer::Default, Preset::Default);
+        presets.insert(Layer::Default, Preset::Default);
     }
-    loaded.stand(&stated)?;
+    loaded.add_presets(&presets)?;
     // Only now is it known which layers name a preset: another file of the same layer may be the one that names it.
     for rule in &mut loaded.rules {
-        rule.counts = rule.effect != Effect::Allow || stated.contains_key(&rule.layer);
+        rule.counts = rule.effect != Effect::Allow || presets.contains_key(&rule.layer);
     }
     Ok(loaded)
 }
 
-impl Loaded {
+impl LoadedRules {
     /// Reads one source and returns the preset that it names. `None` if it names none.
     fn read(&mut self, source: &PolicySource) -> Result<Option<Spanned<Preset>>, PolicyError> {
         let parsed = file::parse(&source.name, &source.text)?;
         let first = self.rules.len();
-        let mut lines = Lines::of(&source.text);
+        let mut lines = LineCounter::new(&source.text);
         for spanned in parsed.rule {
-            let line = lines.line(spanned.span().start);
-            self.add(source, first, line, spanned.into_inner())?;
+            let line = lines.line_at(spanned.span().start);
+            self.add_rule(source, first, line, spanned.into_inner())?;
         }
-        self.end(source.clone(), false);
+        self.finish_source(source.clone(), false);
         Ok(parsed.preset)
     }
 
     /// Adds a built-in source, whose rules are read from `json`.
     fn read_built_in(&mut self, source: PolicySource, json: &str) -> Result<(), PolicyError> {
         let first = self.rules.len();
-        for BuiltIn { line, rule } in built_in::read(&source.name, json)? {
-            self.add(&source, first, line, rule)?;
+        for BuiltInRule { line, rule } in built_in::read(&source.name, json)? {
+            self.add_rule(&source, first, line, rule)?;
         }
-        self.end(source, true);
+        self.finish_source(source, true);
         Ok(())
     }
 
     /// Adds one rule. `first` is the index of the first rule of the same source, among which ids must be unique.
-    fn add(
+    fn add_rule(
         &mut self,
         source: &PolicySource,
         first: usize,
@@ -119,6 +119,7 @@ impl Loaded {
         text: RuleText,
     ) -> Result<(), PolicyError> {
         let rule = Rule::new(source, line, &text)?;
+        // Unique within one file is enough: a reason names the file and the line as well.
         check_id(source, &rule, self.rules.get(first..).unwrap_or_default())?;
         self.rules.push(rule);
         self.texts.push(text);
@@ -126,14 +127,14 @@ impl Loaded {
     }
 
     /// Records the source whose rules were added last.
-    fn end(&mut self, source: PolicySource, built_in: bool) {
+    fn finish_source(&mut self, source: PolicySource, built_in: bool) {
         self.built_in.resize(self.rules.len(), built_in);
         self.sources.push(source);
     }
 
     /// Adds the presets that layers name.
-    fn stand(&mut self, stated: &BTreeMap<Layer, Preset>) -> Result<(), PolicyError> {
-        for (layer, preset) in stated {
+    fn add_presets(&mut self, presets: &BTreeMap<Layer, Preset>) -> Result<(), PolicyError> {
+        for (layer, preset) in presets {
             self.standings.push(Standing {
                 layer: *layer,
                 preset: *preset,
@@ -144,7 +145,7 @@ impl Loaded {
                     name: preset.source_name(),
                     text: text.to_owned(),
                 };
-                self.read_built_in(source, built_in::json(*preset))?;
+                self.read_built_in(source, built_in::preset_json(*preset))?;
             }
         }
         Ok(())
@@ -152,12 +153,12 @@ impl Loaded {
 }
 
 /// Records the preset that a layer names. Two files of a layer must name the same one.
-fn state(
-    stated: &mut BTreeMap<Layer, Preset>,
+fn record_preset(
+    presets: &mut BTreeMap<Layer, Preset>,
     source: &PolicySource,
     preset: &Spanned<Preset>,
 ) -> Result<(), PolicyError> {
-    let (line, column) = file::place(&source.text, preset.span().start);
+    let (line, column) = file::line_and_column(&source.text, preset.span().start);
     let fault = |message: String, hint: &str| PolicyError::Syntax {
         source_name: source.name.clone(),
         line,
@@ -174,7 +175,7 @@ fn state(
             "remove `preset`; the rules of the file that ask or deny still apply",
         ));
     }
-    match stated.insert(source.layer, *preset.get_ref()) {
+    match presets.insert(source.layer, *preset.get_ref()) {
         Some(other) if other != *preset.get_ref() => Err(fault(
             format!(
                 "another file of this folder names the preset `{}`, and this one `{}`",
@@ -192,8 +193,8 @@ fn check_id(source: &PolicySource, rule: &Rule, earlier: &[Rule]) -> Result<(), 
         None => Ok(()),
         Some(other) => {
             let message = format!("the rule on line {} has the same id", other.line);
-            let fault = Fault::new("id", message).hint("give each rule of a file its own id");
-            Err(fault.of(source, rule.line, &rule.id))
+            let fault = RuleFault::new("id", message).with_hint("give each rule of a file its own id");
+            Err(fault.into_error(source, rule.line, &rule.id))
         }
     }
 }

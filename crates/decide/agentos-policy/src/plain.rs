@@ -5,7 +5,7 @@
 
 /// Position of a pattern's name in a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Place {
+pub(crate) enum NamePosition {
     /// `a/b`
     Whole,
     /// `a/b/**`
@@ -16,10 +16,10 @@ pub(crate) enum Place {
     Inside,
 }
 
-impl Place {
+impl NamePosition {
     /// Returns true if a sequence of path components may be what the pattern names. The arguments say whether it
     /// begins and whether it ends the path.
-    pub(crate) fn allows(self, begins: bool, ends: bool) -> bool {
+    pub(crate) fn accepts_span(self, begins: bool, ends: bool) -> bool {
         match self {
             Self::Whole => begins && ends,
             Self::Top => begins && !ends,
@@ -31,15 +31,15 @@ impl Place {
 
 /// Pattern that is matched without the glob library.
 #[derive(Debug, Clone)]
-pub(crate) struct Plain {
-    place: Place,
+pub(crate) struct PlainPattern {
+    place: NamePosition,
     name: String,
 }
 
-impl Plain {
+impl PlainPattern {
     /// Parses a pattern. `None` if it has other glob characters or `**` in another position.
-    pub(crate) fn of(pattern: &str) -> Option<Self> {
-        let (place, name) = placed(pattern);
+    pub(crate) fn parse(pattern: &str) -> Option<Self> {
+        let (place, name) = split_position(pattern);
         let is_understood = !name.is_empty()
             && !name.contains("**")
             && !name.contains(['?', '[', ']', '{', '}', '!', '\\'])
@@ -52,38 +52,38 @@ impl Plain {
     }
 
     /// Returns true if the pattern matches a folded path.
-    pub(crate) fn holds(&self, path: &str) -> bool {
+    pub(crate) fn matches_path(&self, path: &str) -> bool {
         let starts = || std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
         let from = |start: usize| path.get(start..).unwrap_or_default();
         let below = |rest: &str| {
             let mut ends = rest.match_indices('/').map(|(at, _)| at);
-            ends.any(|end| matches(&self.name, rest.get(..end).unwrap_or_default()))
+            ends.any(|end| matches_wildcard(&self.name, rest.get(..end).unwrap_or_default()))
         };
         match self.place {
-            Place::Whole => matches(&self.name, path),
-            Place::Top => below(path),
-            Place::End => starts().any(|start| matches(&self.name, from(start))),
-            Place::Inside => starts().any(|start| below(from(start))),
+            NamePosition::Whole => matches_wildcard(&self.name, path),
+            NamePosition::Top => below(path),
+            NamePosition::End => starts().any(|start| matches_wildcard(&self.name, from(start))),
+            NamePosition::Inside => starts().any(|start| below(from(start))),
         }
     }
 }
 
 /// Splits a pattern into its position and its name.
-pub(crate) fn placed(pattern: &str) -> (Place, &str) {
+pub(crate) fn split_position(pattern: &str) -> (NamePosition, &str) {
     let (deep, name) = match pattern.strip_prefix("**/") {
         Some(name) => (true, name),
         None => (false, pattern),
     };
     match (deep, name.strip_suffix("/**")) {
-        (false, None) => (Place::Whole, name),
-        (false, Some(name)) => (Place::Top, name),
-        (true, None) => (Place::End, name),
-        (true, Some(name)) => (Place::Inside, name),
+        (false, None) => (NamePosition::Whole, name),
+        (false, Some(name)) => (NamePosition::Top, name),
+        (true, None) => (NamePosition::End, name),
+        (true, Some(name)) => (NamePosition::Inside, name),
     }
 }
 
 /// Returns true if a name matches a pattern in which `*` matches anything within one path component.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches_wildcard(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.as_bytes(), name.as_bytes());
     let mut back: Option<(&[u8], &[u8])> = None;
     loop {
@@ -131,12 +131,12 @@ mod tests {
             "*.rs",
             "**/*.rs",
         ] {
-            assert!(Plain::of(pattern).is_some(), "{pattern}");
+            assert!(PlainPattern::parse(pattern).is_some(), "{pattern}");
         }
         for pattern in [
             "**", "**/**", "a/**/b", "a?", "[ab]", "{a,b}", "a**", "**a", "!a", "", "/a", "a//**",
         ] {
-            assert!(Plain::of(pattern).is_none(), "{pattern}");
+            assert!(PlainPattern::parse(pattern).is_none(), "{pattern}");
         }
     }
 
@@ -147,14 +147,14 @@ mod tests {
             pattern in "(\\*\\*/)?[ab.*]{1,3}(/[ab.*]{1,2}){0,2}(/\\*\\*)?",
             paths in prop::collection::vec("[ab.]?[ab][ab.]?(/[ab.]?[ab][ab.]?){0,4}", 40),
         ) {
-            if let Some(plain) = Plain::of(&pattern) {
+            if let Some(plain) = PlainPattern::parse(&pattern) {
                 let mut set = globset::GlobSetBuilder::new();
-                glob::compile(&pattern).unwrap().into_iter().for_each(|glob| {
+                glob::compile_glob(&pattern).unwrap().into_iter().for_each(|glob| {
                     set.add(glob);
                 });
                 let library = set.build().unwrap();
                 for path in paths {
-                    prop_assert_eq!(plain.holds(&path), library.is_match(&path), "{} {}", pattern, path);
+                    prop_assert_eq!(plain.matches_path(&path), library.is_match(&path), "{} {}", pattern, path);
                 }
             }
         }

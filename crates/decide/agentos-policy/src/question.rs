@@ -11,14 +11,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::FactsSummary;
-use crate::file::{Action, FindingKind, Kind};
-use crate::time::Moment;
-use crate::touch::Touches;
+use crate::file::{Action, FileKind, FindingKind};
+use crate::time::WeekMoment;
+use crate::touch::TouchSet;
 
 /// Result of matching a path: for each rule whether its path condition holds, and what the path belongs to.
-pub(crate) struct AskedPath {
+pub(crate) struct PathMatch {
     pub(crate) hits: Vec<bool>,
-    pub(crate) touches: Touches,
+    pub(crate) touches: TouchSet,
 }
 
 /// Tool that made the change, and the circumstances in which it did.
@@ -49,8 +49,8 @@ pub struct ToolFacts {
 }
 
 impl ToolFacts {
-    pub(crate) fn moment(&self) -> Moment {
-        Moment::of(&self.at)
+    pub(crate) fn week_moment(&self) -> WeekMoment {
+        WeekMoment::from_timestamp(&self.at)
     }
 }
 
@@ -58,9 +58,9 @@ impl ToolFacts {
 #[derive(Debug, Clone)]
 pub(crate) struct Question<'a> {
     pub(crate) action: Action,
-    pub(crate) kinds: Bits<Kind>,
-    pub(crate) findings: Bits<FindingKind>,
-    pub(crate) touches: Touches,
+    pub(crate) kinds: EnumSet<FileKind>,
+    pub(crate) findings: EnumSet<FindingKind>,
+    pub(crate) touches: TouchSet,
     pub(crate) added: u64,
     pub(crate) removed: u64,
     pub(crate) files: u64,
@@ -70,7 +70,7 @@ pub(crate) struct Question<'a> {
 
 impl Question<'_> {
     /// Returns the numbers that limits apply to, in the order of a rule's limits.
-    pub(crate) fn numbers(&self) -> [u64; 7] {
+    pub(crate) fn limited_numbers(&self) -> [u64; 7] {
         [
             self.added,
             self.removed,
@@ -85,24 +85,24 @@ impl Question<'_> {
 
 /// Set of values of one of this crate's enums, as bits.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Bits<T>(u32, PhantomData<T>);
+pub(crate) struct EnumSet<T>(u32, PhantomData<T>);
 
-impl<T> Clone for Bits<T> {
+impl<T> Clone for EnumSet<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Bits<T> {}
+impl<T> Copy for EnumSet<T> {}
 
-impl<T> Default for Bits<T> {
+impl<T> Default for EnumSet<T> {
     fn default() -> Self {
         Self(0, PhantomData)
     }
 }
 
-impl<T: Copy + Ordinal> Bits<T> {
-    pub(crate) fn of(values: &[T]) -> Self {
+impl<T: Copy + EnumOrdinal> EnumSet<T> {
+    pub(crate) fn from_values(values: &[T]) -> Self {
         let mut set = Self::default();
         values.iter().for_each(|value| set.insert(*value));
         set
@@ -112,11 +112,11 @@ impl<T: Copy + Ordinal> Bits<T> {
         self.0 |= 1 << value.ordinal();
     }
 
-    pub(crate) fn has(self, value: T) -> bool {
+    pub(crate) fn contains(self, value: T) -> bool {
         self.0 & (1 << value.ordinal()) != 0
     }
 
-    pub(crate) fn meets(self, other: Self) -> bool {
+    pub(crate) fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
@@ -126,31 +126,31 @@ impl<T: Copy + Ordinal> Bits<T> {
 }
 
 /// Position of a value in its enum.
-pub(crate) trait Ordinal {
+pub(crate) trait EnumOrdinal {
     /// Returns the position, which is below 32.
     fn ordinal(self) -> u32;
 }
 
-impl Ordinal for Action {
+impl EnumOrdinal for Action {
     fn ordinal(self) -> u32 {
         self as u32
     }
 }
 
-impl Ordinal for Kind {
+impl EnumOrdinal for FileKind {
     fn ordinal(self) -> u32 {
         self as u32
     }
 }
 
-impl Ordinal for FindingKind {
+impl EnumOrdinal for FindingKind {
     fn ordinal(self) -> u32 {
         self as u32
     }
 }
 
 /// Groups findings by path.
-pub(crate) fn findings_by_path(findings: &Findings) -> HashMap<&str, Bits<FindingKind>> {
+pub(crate) fn findings_by_path(findings: &Findings) -> HashMap<&str, EnumSet<FindingKind>> {
     let lists = [
         (FindingKind::Secret, &findings.secrets),
         (FindingKind::Bidi, &findings.bidi),
@@ -158,7 +158,7 @@ pub(crate) fn findings_by_path(findings: &Findings) -> HashMap<&str, Bits<Findin
         (FindingKind::Nul, &findings.nul),
         (FindingKind::MaybeSecret, &findings.maybe_secrets),
     ];
-    let mut by_path: HashMap<&str, Bits<FindingKind>> = HashMap::new();
+    let mut by_path: HashMap<&str, EnumSet<FindingKind>> = HashMap::new();
     for (kind, list) in lists {
         for finding in list {
             by_path.entry(finding.path.as_str()).or_default().insert(kind);
@@ -169,7 +169,7 @@ pub(crate) fn findings_by_path(findings: &Findings) -> HashMap<&str, Bits<Findin
 
 /// Returns the actions that are asked about for one path. Each is asked separately, so that a rule that allows one
 /// does not allow another.
-pub(crate) fn actions(file: &FileChange) -> Vec<Action> {
+pub(crate) fn file_actions(file: &FileChange) -> Vec<Action> {
     let mut actions = Vec::with_capacity(2);
     actions.push(match file.kind() {
         ChangeKind::Create => Action::Create,
@@ -193,14 +193,14 @@ pub(crate) fn actions(file: &FileChange) -> Vec<Action> {
 }
 
 /// Returns the kinds of the resulting file, or of the base file for a deletion.
-pub(crate) fn kinds(file: &FileChange) -> Bits<Kind> {
-    let mut kinds = Bits::default();
+pub(crate) fn file_kinds(file: &FileChange) -> EnumSet<FileKind> {
+    let mut kinds = EnumSet::default();
     // A deletion has no new state; a rule on kinds then means the file that is deleted.
     if let Some(state) = file.new.as_ref().or(file.old.as_ref()) {
         kinds.insert(if looks_binary(state) {
-            Kind::Binary
+            FileKind::Binary
         } else {
-            Kind::Text
+            FileKind::Text
         });
     }
     if file
@@ -208,7 +208,7 @@ pub(crate) fn kinds(file: &FileChange) -> Bits<Kind> {
         .as_ref()
         .is_some_and(|state| state.mode == FileMode::Symlink)
     {
-        kinds.insert(Kind::Symlink);
+        kinds.insert(FileKind::Symlink);
     }
     let executable = |state: &Option<FileState>| {
         state
@@ -216,16 +216,16 @@ pub(crate) fn kinds(file: &FileChange) -> Bits<Kind> {
             .is_some_and(|state| state.mode == FileMode::Executable)
     };
     if executable(&file.new) {
-        kinds.insert(Kind::Executable);
+        kinds.insert(FileKind::Executable);
         if !executable(&file.old) {
-            kinds.insert(Kind::NewExecutable);
+            kinds.insert(FileKind::NewExecutable);
         }
     }
     kinds
 }
 
 /// Counts what a change does. The decision fills in what the change touches and what was found.
-pub(crate) fn totals(change: &Change) -> FactsSummary {
+pub(crate) fn count_change(change: &Change) -> FactsSummary {
     let count = |kind: ChangeKind| change.files().iter().filter(|file| file.kind() == kind).count() as u64;
     let stats = change.stats();
     FactsSummary {

@@ -5,11 +5,11 @@
 
 use agentos_landing::RepoPath;
 
-use crate::digest::hash;
+use crate::digest::hash_parts;
 use crate::file::{Action, FindingKind};
-use crate::question::{Bits, Question};
+use crate::question::{EnumSet, Question};
 use crate::set::{PolicySet, read_question};
-use crate::touch::Touches;
+use crate::touch::TouchSet;
 use crate::{Effect, ToolFacts};
 
 /// Findings that are possible in a file that is only read; the other kinds are about changes.
@@ -35,7 +35,7 @@ impl PolicySet {
     pub fn reading<'p>(&'p self, tool: &'p ToolFacts) -> Reading<'p> {
         Reading {
             set: self,
-            open: self.open(tool),
+            open: self.active_indices(tool),
             tool,
         }
     }
@@ -48,10 +48,10 @@ impl Reading<'_> {
         let Ok(path) = RepoPath::new(path) else {
             return Effect::Deny;
         };
-        let asked = self.set.ask_path(path.as_str());
-        let bare = self.question(Bits::default(), asked.touches);
-        let full = self.question(Bits::of(&IN_A_FILE), asked.touches);
-        let of = |question| self.set.strictest(&self.open, question, &asked.hits);
+        let asked = self.set.match_path(path.as_str());
+        let bare = self.question(EnumSet::default(), asked.touches);
+        let full = self.question(EnumSet::from_values(&IN_A_FILE), asked.touches);
+        let of = |question| self.set.strictest_effect(&self.open, question, &asked.hits);
         // A finding only adds rules that match. If the answer is allow without any finding and with all of them, it
         // is allow whatever the content is, and the file need not be read.
         if of(&bare) == Effect::Allow && of(&full) == Effect::Allow {
@@ -66,13 +66,13 @@ impl Reading<'_> {
         let open: Vec<String> = self.open.iter().map(ToString::to_string).collect();
         // Numbers that rules can limit but that the selection of rules does not yet reflect.
         let numbers = format!("{} {}", self.tool.attempt, self.tool.context_bytes);
-        hash(["agentos reading 1", self.set.sha256(), &open.join(" "), &numbers])
+        hash_parts(["agentos reading 1", self.set.sha256(), &open.join(" "), &numbers])
     }
 
-    fn question(&self, findings: Bits<FindingKind>, touches: Touches) -> Question<'_> {
+    fn question(&self, findings: EnumSet<FindingKind>, touches: TouchSet) -> Question<'_> {
         Question {
             action: Action::Read,
-            kinds: Bits::default(),
+            kinds: EnumSet::default(),
             findings,
             touches,
             added: 0,

@@ -7,20 +7,20 @@ use crate::{Effect, Reason, Rule, group};
 
 /// Reasons in the order in which rules matched.
 #[derive(Debug, Default)]
-pub(crate) struct Reasons {
+pub(crate) struct ReasonList {
     list: Vec<Reason>,
     /// Index in `list` of the single entry of an allowing rule, by rule.
     allowed: Vec<Option<usize>>,
 }
 
-impl Reasons {
-    pub(crate) fn add(&mut self, reason: Reason) {
+impl ReasonList {
+    pub(crate) fn add_reason(&mut self, reason: Reason) {
         self.list.push(reason);
     }
 
     pub(crate) fn add_rule(&mut self, index: usize, rule: &Rule, path: Option<&str>) {
         match rule.effect {
-            Effect::Ask | Effect::Deny => self.list.push(rule.reason(path)),
+            Effect::Ask | Effect::Deny => self.list.push(rule.to_reason(path)),
             // Every path of a change is allowed by some rule. One entry per rule keeps the report short; asks and
             // denies are listed one by one because a person has to see each.
             Effect::Allow => {
@@ -34,7 +34,7 @@ impl Reasons {
                     Some(reason) => reason.and_more += 1,
                     None => {
                         *place = Some(self.list.len());
-                        self.list.push(rule.reason(path));
+                        self.list.push(rule.to_reason(path));
                     }
                 }
             }
@@ -42,7 +42,7 @@ impl Reasons {
     }
 
     /// Returns the reasons, each once: strictest first, then by rule, the rarest rule first.
-    pub(crate) fn sorted(self) -> Vec<Reason> {
-        group::order(self.list)
+    pub(crate) fn into_sorted(self) -> Vec<Reason> {
+        group::sort_reasons(self.list)
     }
 }

@@ -6,11 +6,11 @@ use agentos_landing::RefusalCode;
 use agentos_tool::{Enforcement, ExecutionMode};
 use globset::GlobSet;
 
-use crate::fault::Fault;
-use crate::file::{Action, FindingKind, Kind, RuleText};
-use crate::question::{Bits, Question};
-use crate::time::{Hours, Weekday};
-use crate::touch::Touches;
+use crate::fault::RuleFault;
+use crate::file::{Action, FileKind, FindingKind, RuleText};
+use crate::question::{EnumSet, Question};
+use crate::time::{HourRange, Weekday};
+use crate::touch::TouchSet;
 use crate::{Effect, Layer, PolicyError, PolicySource, Reason, RuleRef, ToolFacts, glob};
 
 mod check;
@@ -30,14 +30,14 @@ pub struct Rule {
     pub(crate) counts: bool,
     /// True if the rule matches only paths that its globs accept.
     pub(crate) needs_path: bool,
-    pub(crate) conditions: Conditions,
+    pub(crate) conditions: RuleConditions,
 }
 
 /// Conditions of a rule, all of which must hold. A condition that is `None` always holds.
 #[derive(Debug, Clone)]
-pub(crate) struct Conditions {
-    pub(crate) action: Option<Bits<Action>>,
-    pub(crate) kinds: Option<Bits<Kind>>,
+pub(crate) struct RuleConditions {
+    pub(crate) action: Option<EnumSet<Action>>,
+    pub(crate) kinds: Option<EnumSet<FileKind>>,
     pub(crate) provider: Option<GlobSet>,
     pub(crate) model: Option<GlobSet>,
     pub(crate) execution_mode: Option<ExecutionMode>,
@@ -45,19 +45,19 @@ pub(crate) struct Conditions {
     pub(crate) checked: Option<bool>,
     target_ref: Option<GlobSet>,
     except_target_ref: Option<GlobSet>,
-    pub(crate) findings: Option<Bits<FindingKind>>,
-    pub(crate) touches: Option<Touches>,
-    pub(crate) ecosystems: Option<Touches>,
-    pub(crate) hours: Option<Vec<Hours>>,
+    pub(crate) findings: Option<EnumSet<FindingKind>>,
+    pub(crate) touches: Option<TouchSet>,
+    pub(crate) ecosystems: Option<TouchSet>,
+    pub(crate) hours: Option<Vec<HourRange>>,
     pub(crate) weekdays: Option<Vec<Weekday>>,
-    pub(crate) limits: [Limit; 7],
+    pub(crate) limits: [NumberLimit; 7],
     /// True if at least one of `limits` is stated. Most rules state none, and their seven comparisons are skipped.
     limited: bool,
 }
 
 /// Bounds on a number: more than `over` and at most `max`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limit {
+pub(crate) struct NumberLimit {
     pub(crate) name: &'static str,
     /// Name of the field that states `max`.
     pub(crate) max_name: &'static str,
@@ -65,8 +65,8 @@ pub(crate) struct Limit {
     pub(crate) max: Option<u64>,
 }
 
-impl Limit {
-    pub(crate) fn holds(self, number: u64) -> bool {
+impl NumberLimit {
+    pub(crate) fn accepts(self, number: u64) -> bool {
         self.over.is_none_or(|over| number > over) && self.max.is_none_or(|max| number <= max)
     }
 
@@ -75,7 +75,7 @@ impl Limit {
     }
 }
 
-impl Conditions {
+impl RuleConditions {
     /// Returns true if the target ref is one of the rule's. Case is ignored because two refs that differ only in case
     /// are the same file on a case-insensitive file system.
     pub(crate) fn holds_for_target(&self, tool: &ToolFacts) -> bool {
@@ -83,7 +83,7 @@ impl Conditions {
             return true;
         }
         // Without a known target no rule that names one may match: only `**` accepts the empty name.
-        let target = glob::fold(tool.target_ref.as_deref().unwrap_or_default());
+        let target = glob::fold_name(tool.target_ref.as_deref().unwrap_or_default());
         let hits = |globs: &GlobSet| globs.is_match(&target);
         self.target_ref.as_ref().is_none_or(hits) && !self.except_target_ref.as_ref().is_some_and(hits)
     }
@@ -129,7 +129,7 @@ impl Rule {
     /// Returns a serialisable reference to the rule.
     #[must_use]
     pub fn told(&self) -> RuleRef {
-        RuleRef::of(self)
+        RuleRef::from_rule(self)
     }
 
     /// Returns true if the rule is applied. An allow in a layer that names no preset is not.
@@ -139,9 +139,9 @@ impl Rule {
     }
 
     pub(crate) fn new(source: &PolicySource, line: u32, text: &RuleText) -> Result<Self, PolicyError> {
-        let fault = |fault: Fault| fault.of(source, line, &text.id);
-        check::check(text).map_err(fault)?;
-        let limits = limits(text);
+        let fault = |fault: RuleFault| fault.into_error(source, line, &text.id);
+        check::check_rule(text).map_err(fault)?;
+        let limits = number_limits(text);
         Ok(Self {
             id: text.id.clone(),
             layer: source.layer,
@@ -153,18 +153,18 @@ impl Rule {
             code: text.code.unwrap_or(RefusalCode::ProtectedPath),
             counts: true,
             needs_path: text.paths.is_some() || text.except_paths.is_some(),
-            conditions: Conditions {
-                action: text.action.as_deref().map(Bits::of),
-                kinds: text.kinds.as_deref().map(Bits::of),
-                provider: names("provider", text.provider.as_deref()).map_err(fault)?,
-                model: names("model", text.model.as_deref()).map_err(fault)?,
+            conditions: RuleConditions {
+                action: text.action.as_deref().map(EnumSet::from_values),
+                kinds: text.kinds.as_deref().map(EnumSet::from_values),
+                provider: compile_name_globs("provider", text.provider.as_deref()).map_err(fault)?,
+                model: compile_name_globs("model", text.model.as_deref()).map_err(fault)?,
                 execution_mode: text.execution_mode,
                 enforcement: text.enforcement,
                 checked: text.checked,
-                target_ref: refs("target_ref", text.target_ref.as_deref()).map_err(fault)?,
-                except_target_ref: refs("except_target_ref", text.except_target_ref.as_deref())
+                target_ref: compile_ref_globs("target_ref", text.target_ref.as_deref()).map_err(fault)?,
+                except_target_ref: compile_ref_globs("except_target_ref", text.except_target_ref.as_deref())
                     .map_err(fault)?,
-                findings: text.findings.as_deref().map(Bits::of),
+                findings: text.findings.as_deref().map(EnumSet::from_values),
                 touches: text.touches.as_ref().map(|list| list.iter().copied().collect()),
                 ecosystems: text
                     .ecosystems
@@ -173,7 +173,7 @@ impl Rule {
                 hours: text
                     .hours
                     .as_ref()
-                    .map(|list| list.iter().filter_map(|one| Hours::parse(one)).collect()),
+                    .map(|list| list.iter().filter_map(|one| HourRange::parse(one)).collect()),
                 weekdays: text.weekdays.clone(),
                 limited: limits.iter().any(|limit| limit.is_stated()),
                 limits,
@@ -183,9 +183,9 @@ impl Rule {
 
     /// Returns true if the conditions on the tool and the time hold. They are the same for every question of a
     /// decision, so they are tested once.
-    pub(crate) fn may_match(&self, tool: &ToolFacts) -> bool {
+    pub(crate) fn matches_tool(&self, tool: &ToolFacts) -> bool {
         let conditions = &self.conditions;
-        let moment = tool.moment();
+        let moment = tool.week_moment();
         conditions
             .execution_mode
             .is_none_or(|mode| mode == tool.execution_mode)
@@ -195,7 +195,7 @@ impl Rule {
             && conditions
                 .hours
                 .as_ref()
-                .is_none_or(|hours| hours.iter().any(|hours| hours.holds(moment.minute)))
+                .is_none_or(|hours| hours.iter().any(|hours| hours.contains(moment.minute)))
             && conditions
                 .weekdays
                 .as_ref()
@@ -203,33 +203,36 @@ impl Rule {
             && conditions
                 .provider
                 .as_ref()
-                .is_none_or(|globs| globs.is_match(glob::fold(&tool.provider)))
-            && conditions
-                .model
-                .as_ref()
-                .is_none_or(|globs| globs.is_match(glob::fold(tool.model.as_deref().unwrap_or_default())))
+                .is_none_or(|globs| globs.is_match(glob::fold_name(&tool.provider)))
+            && conditions.model.as_ref().is_none_or(|globs| {
+                globs.is_match(glob::fold_name(tool.model.as_deref().unwrap_or_default()))
+            })
     }
 
     /// Returns true if the remaining conditions hold. `path_hit` says whether the rule's globs accept the path.
-    pub(crate) fn matches(&self, question: &Question<'_>, path_hit: bool) -> bool {
+    pub(crate) fn matches_question(&self, question: &Question<'_>, path_hit: bool) -> bool {
         let conditions = &self.conditions;
         (!self.needs_path || path_hit)
-            && conditions.action.is_none_or(|set| set.has(question.action))
-            && conditions.touches.is_none_or(|set| set.meets(question.touches))
-            && conditions.kinds.is_none_or(|set| set.meets(question.kinds))
-            && conditions.findings.is_none_or(|set| set.meets(question.findings))
+            && conditions.action.is_none_or(|set| set.contains(question.action))
+            && conditions
+                .touches
+                .is_none_or(|set| set.intersects(question.touches))
+            && conditions.kinds.is_none_or(|set| set.intersects(question.kinds))
+            && conditions
+                .findings
+                .is_none_or(|set| set.intersects(question.findings))
             && conditions
                 .ecosystems
-                .is_none_or(|set| set.meets(question.touches))
+                .is_none_or(|set| set.intersects(question.touches))
             && (!conditions.limited
                 || conditions
                     .limits
                     .iter()
-                    .zip(question.numbers())
-                    .all(|(limit, number)| limit.holds(number)))
+                    .zip(question.limited_numbers())
+                    .all(|(limit, number)| limit.accepts(number)))
     }
 
-    pub(crate) fn reason(&self, path: Option<&str>) -> Reason {
+    pub(crate) fn to_reason(&self, path: Option<&str>) -> Reason {
         Reason {
             rule: self.id.clone(),
             layer: self.layer,
@@ -245,8 +248,8 @@ impl Rule {
     }
 }
 
-fn limits(text: &RuleText) -> [Limit; 7] {
-    let limit = |max_name: &'static str, over, max| Limit {
+fn number_limits(text: &RuleText) -> [NumberLimit; 7] {
+    let limit = |max_name: &'static str, over, max| NumberLimit {
         name: max_name.trim_start_matches("max_"),
         max_name,
         over,
@@ -268,48 +271,53 @@ fn limits(text: &RuleText) -> [Limit; 7] {
 }
 
 /// Compiles globs of refs. As in globs of paths, `*` does not match a slash.
-fn refs(field: &'static str, patterns: Option<&[String]>) -> Result<Option<GlobSet>, Fault> {
+fn compile_ref_globs(field: &'static str, patterns: Option<&[String]>) -> Result<Option<GlobSet>, RuleFault> {
     let Some(patterns) = patterns else {
         return Ok(None);
     };
     let mut set = GlobSet::builder();
     for pattern in patterns {
-        let wrong =
-            |what: String| Fault::new(field, format!("`{pattern}` in `{field}` {what}")).entry(pattern);
-        let folded = glob::fold(pattern);
+        let wrong = |what: String| {
+            RuleFault::new(field, format!("`{pattern}` in `{field}` {what}")).at_entry(pattern)
+        };
+        let folded = glob::fold_name(pattern);
         let names_a_ref = folded.starts_with("refs/") || matches!(folded.as_str(), "**" | "head");
         // A full-width `＊` folds to `*`, so that the compiled pattern would not be the written one.
-        if glob::hides_sign(pattern) {
+        if glob::hides_meta_character(pattern) {
             return Err(wrong("has a full-width form of a glob character".to_owned()));
         }
         // `main` alone would compile and never match, and a rule that protects a branch would silently do nothing.
         if !names_a_ref {
             let hint = format!("write `refs/heads/{}`", pattern.trim_start_matches('/'));
-            return Err(wrong("is not the name of a ref".to_owned()).hint(hint));
+            return Err(wrong("is not the name of a ref".to_owned()).with_hint(hint));
         }
-        let globs = glob::compile(pattern);
+        let globs = glob::compile_glob(pattern);
         for glob in globs.map_err(|error| wrong(format!("is not a glob: {}", error.kind())))? {
             set.add(glob);
         }
     }
     set.build()
         .map(Some)
-        .map_err(|error| Fault::new(field, format!("`{field}` cannot be compiled: {}", error.kind())))
+        .map_err(|error| RuleFault::new(field, format!("`{field}` cannot be compiled: {}", error.kind())))
 }
 
-fn names(field: &'static str, patterns: Option<&[String]>) -> Result<Option<GlobSet>, Fault> {
+fn compile_name_globs(
+    field: &'static str,
+    patterns: Option<&[String]>,
+) -> Result<Option<GlobSet>, RuleFault> {
     let Some(patterns) = patterns else {
         return Ok(None);
     };
     let mut set = GlobSet::builder();
     for pattern in patterns {
-        let wrong =
-            |what: String| Fault::new(field, format!("`{pattern}` in `{field}` {what}")).entry(pattern);
-        if glob::hides_sign(pattern) {
+        let wrong = |what: String| {
+            RuleFault::new(field, format!("`{pattern}` in `{field}` {what}")).at_entry(pattern)
+        };
+        if glob::hides_meta_character(pattern) {
             return Err(wrong("has a full-width form of a glob character".to_owned()));
         }
         // Names of models contain slashes, such as `openai/gpt-oss-20b`, and `*` has to match those too.
-        let glob = globset::GlobBuilder::new(&glob::fold(pattern))
+        let glob = globset::GlobBuilder::new(&glob::fold_name(pattern))
             .backslash_escape(false)
             .build()
             .map_err(|error| wrong(format!("is not a glob: {}", error.kind())))?;
@@ -317,7 +325,7 @@ fn names(field: &'static str, patterns: Option<&[String]>) -> Result<Option<Glob
     }
     set.build()
         .map(Some)
-        .map_err(|error| Fault::new(field, format!("`{field}` cannot be compiled: {}", error.kind())))
+        .map_err(|error| RuleFault::new(field, format!("`{field}` cannot be compiled: {}", error.kind())))
 }
 /// Returns the file that holds a rule; its text is empty if it is not among the sources.
 pub(crate) fn source_of(rule: &Rule, sources: &[PolicySource]) -> PolicySource {

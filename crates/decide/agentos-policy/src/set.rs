@@ -10,18 +10,18 @@ use std::collections::BTreeMap;
 
 use agentos_landing::{Change, Findings, RefusalCode, RepoPath, ResultFacts};
 
-use crate::content::{self, Tests};
-use crate::digest::{digest, hash};
-use crate::example::Counted;
-use crate::fault::Fault;
+use crate::content::{self, TestComparison};
+use crate::digest::{digest_sources, hash_parts};
+use crate::example::ExampleCounts;
+use crate::fault::RuleFault;
 use crate::file::{Action, FindingKind, RuleText};
-use crate::globs::Globs;
+use crate::globs::GlobMatcher;
 use crate::hooks_path::HooksPath;
-use crate::load::{Loaded, Standing};
-use crate::question::{self, AskedPath, Bits, Question};
-use crate::reasons::Reasons;
+use crate::load::{LoadedRules, Standing};
+use crate::question::{self, EnumSet, PathMatch, Question};
+use crate::reasons::ReasonList;
 use crate::rule::source_of;
-use crate::touch::{self, Touches};
+use crate::touch::{self, TouchSet};
 use crate::{
     Decision, Effect, FactsSummary, Layer, PolicyError, PolicySource, Reason, Rule, ToolFacts, Touch,
     example, glob, load,
@@ -33,11 +33,11 @@ pub struct PolicySet {
     rules: Vec<Rule>,
     pub(crate) texts: Vec<RuleText>,
     /// Number of examples of each rule.
-    examples: Vec<Counted>,
+    examples: Vec<ExampleCounts>,
     standings: Vec<Standing>,
     /// Index of each rule's layer among `standings`. `None` if the layer names no preset.
-    stands_in: Vec<Option<usize>>,
-    globs: Globs,
+    preset_index: Vec<Option<usize>>,
+    globs: GlobMatcher,
     /// Owner of each glob: the index of its rule, and the rule's list that holds it.
     owners: Vec<(usize, PathList)>,
     /// Flag for each rule: true if it lists `paths`. A rule may have only `except_paths`.
@@ -59,13 +59,13 @@ impl PolicySet {
     /// # Errors
     /// If any source has a mistake. Nothing is loaded then.
     pub fn load(sources: &[PolicySource]) -> Result<Self, PolicyError> {
-        let loaded = load::load(sources)?;
+        let loaded = load::load_rules(sources)?;
         // Only the examples of other people's rules are checked here. A test checks those of the built-in rules, so
         // that not every start of the program does.
         let asked: Vec<bool> = loaded.built_in.iter().map(|built_in| !built_in).collect();
-        let mut set = Self::compile(loaded)?;
+        let mut set = Self::compile_rules(loaded)?;
         let rules = set.rules.iter().zip(&set.texts).zip(asked);
-        set.examples = example::check(rules, sources, &|path| set.ask_path(path))?;
+        set.examples = example::check_examples(rules, sources, &|path| set.match_path(path))?;
         Ok(set)
     }
 
@@ -85,7 +85,7 @@ impl PolicySet {
         let Some(hooks) = value.and_then(HooksPath::new) else {
             return self;
         };
-        let sha256 = hash(["agentos hooks path 1", &self.sha256, hooks.as_str()]);
+        let sha256 = hash_parts(["agentos hooks path 1", &self.sha256, hooks.as_str()]);
         Self {
             hooks: Some(hooks),
             sha256,
@@ -128,7 +128,7 @@ impl PolicySet {
     #[must_use]
     pub fn decide(&self, change: &Change, facts: &ResultFacts, tool: &ToolFacts) -> Decision {
         let findings = agentos_landing::findings(change);
-        self.decide_found(Found::new(change, facts, &findings), tool)
+        self.decide_inspected(InspectedChange::new(change, facts, &findings), tool)
     }
 
     /// Decides whether the text of a file may be sent to a tool.
@@ -138,34 +138,34 @@ impl PolicySet {
             files: 1,
             ..FactsSummary::default()
         };
-        let mut reasons = Reasons::default();
+        let mut reasons = ReasonList::default();
         match RepoPath::new(path) {
-            Err(refusal) => reasons.add(unsafe_path(path, refusal.code, &refusal.message)),
+            Err(refusal) => reasons.add_reason(unsafe_path_reason(path, refusal.code, &refusal.message)),
             Ok(path) => {
-                let asked = self.ask_path(path.as_str());
+                let asked = self.match_path(path.as_str());
                 let question = read_question(&path, content, asked.touches, tool);
-                facts.touches = question.touches.words();
-                facts.findings = finding_words(question.findings);
-                let open = self.opened(tool);
-                self.answer(&open, &question, Some((path.as_str(), &asked.hits)), &mut reasons);
+                facts.touches = question.touches.part_names();
+                facts.findings = finding_names(question.findings);
+                let open = self.active_rules(tool);
+                self.collect_reasons(&open, &question, Some((path.as_str(), &asked.hits)), &mut reasons);
             }
         }
-        Decision::new(reasons.sorted(), facts, None, self.sha256.clone())
+        Decision::new(reasons.into_sorted(), facts, None, self.sha256.clone())
     }
 
     /// Decides about a change whose findings are known already.
-    pub(crate) fn decide_found(&self, found: Found<'_>, tool: &ToolFacts) -> Decision {
+    pub(crate) fn decide_inspected(&self, found: InspectedChange<'_>, tool: &ToolFacts) -> Decision {
         let change = found.change;
-        let open = self.opened(tool);
-        let mut reasons = Reasons::default();
-        let mut facts = question::totals(change);
-        let whole = self.ask(found, tool, &mut |question, path| {
-            self.answer(&open, question, path, &mut reasons);
+        let open = self.active_rules(tool);
+        let mut reasons = ReasonList::default();
+        let mut facts = question::count_change(change);
+        let whole = self.ask_questions(found, tool, &mut |question, path| {
+            self.collect_reasons(&open, question, path, &mut reasons);
         });
-        facts.touches = whole.touches.words();
-        facts.findings = finding_words(whole.findings);
+        facts.touches = whole.touches.part_names();
+        facts.findings = finding_names(whole.findings);
         Decision::new(
-            reasons.sorted(),
+            reasons.into_sorted(),
             facts,
             Some(change.sha256().to_owned()),
             self.sha256.clone(),
@@ -173,15 +173,20 @@ impl PolicySet {
     }
 
     /// Asks every question about a change. Returns the question about the whole, which is asked last.
-    pub(crate) fn ask<'t>(&self, found: Found<'_>, tool: &'t ToolFacts, put: Put<'_, 't>) -> Question<'t> {
+    pub(crate) fn ask_questions<'t>(
+        &self,
+        found: InspectedChange<'_>,
+        tool: &'t ToolFacts,
+        put: QuestionSink<'_, 't>,
+    ) -> Question<'t> {
         let change = found.change;
-        let facts = question::totals(change);
+        let facts = question::count_change(change);
         let by_path = question::findings_by_path(found.findings);
         let mut whole = Question {
             action: Action::Land,
-            kinds: Bits::default(),
-            findings: Bits::default(),
-            touches: Touches::default(),
+            kinds: EnumSet::default(),
+            findings: EnumSet::default(),
+            touches: TouchSet::default(),
             added: facts.added,
             removed: facts.removed,
             files: facts.files,
@@ -193,14 +198,14 @@ impl PolicySet {
         let (mut all_tests, mut stronger) = (true, false);
         for file in change.files() {
             let path = file.path.as_str();
-            let asked = self.ask_path(path);
+            let asked = self.match_path(path);
             // One question is built per path and changed per action below: most facts are the same for all actions on
             // a path.
             let mut question = Question {
                 action: Action::Modify,
-                kinds: question::kinds(file),
+                kinds: question::file_kinds(file),
                 findings: by_path.get(path).copied().unwrap_or_default(),
-                touches: content::touches(file, asked.touches),
+                touches: content::touches_with_content(file, asked.touches),
                 added: file.stats.added,
                 removed: file.stats.removed,
                 ..whole.clone()
@@ -208,11 +213,11 @@ impl PolicySet {
             if found.facts.is_in_git_directory(&file.path) {
                 question.findings.insert(FindingKind::GitDirectory);
             }
-            if question.touches.has(Touch::Tests) {
-                match content::tests(change, file) {
-                    Tests::Weaker => question.findings.insert(FindingKind::WeakensTests),
-                    Tests::Stronger => stronger = true,
-                    Tests::Same => {}
+            if question.touches.contains(Touch::Tests) {
+                match content::compare_tests(change, file) {
+                    TestComparison::Weaker => question.findings.insert(FindingKind::WeakensTests),
+                    TestComparison::Stronger => stronger = true,
+                    TestComparison::Same => {}
                 }
             } else {
                 all_tests = false;
@@ -222,12 +227,12 @@ impl PolicySet {
             whole.touches = whole.touches.union(question.touches);
             // The condition `touches` of a rule for `land` must see what any of the files touches, so the facts of
             // all files are merged before the last question.
-            for action in question::actions(file) {
+            for action in question::file_actions(file) {
                 question.action = action;
                 put(&question, Some((path, &asked.hits)));
             }
         }
-        if all_tests && !stronger && whole.findings.has(FindingKind::WeakensTests) {
+        if all_tests && !stronger && whole.findings.contains(FindingKind::WeakensTests) {
             whole.findings.insert(FindingKind::OnlyWeakensTests);
         }
         put(&whole, None);
@@ -235,19 +240,19 @@ impl PolicySet {
     }
 
     /// Returns the indices of the rules that can match for this tool at this time.
-    pub(crate) fn open(&self, tool: &ToolFacts) -> Vec<usize> {
+    pub(crate) fn active_indices(&self, tool: &ToolFacts) -> Vec<usize> {
         let open = self.rules.iter().enumerate();
-        open.filter(|(_, rule)| rule.counts && rule.may_match(tool))
+        open.filter(|(_, rule)| rule.counts && rule.matches_tool(tool))
             .map(|(index, _)| index)
             .collect()
     }
 
     /// Returns the rules that can match for this tool at this time, with the fields that are tested first.
-    fn opened(&self, tool: &ToolFacts) -> Vec<Open<'_>> {
-        let open = self.open(tool).into_iter();
+    fn active_rules(&self, tool: &ToolFacts) -> Vec<ActiveRule<'_>> {
+        let open = self.active_indices(tool).into_iter();
         open.filter_map(|index| {
             let rule = self.rules.get(index)?;
-            Some(Open {
+            Some(ActiveRule {
                 index,
                 rule,
                 needs_path: rule.needs_path,
@@ -259,15 +264,16 @@ impl PolicySet {
 
     /// Adds a reason for every rule that matches a question, and a deny for every layer with a preset that has no
     /// match.
-    fn answer(
+    fn collect_reasons(
         &self,
-        open: &[Open<'_>],
+        open: &[ActiveRule<'_>],
         question: &Question<'_>,
         path: Option<(&str, &[bool])>,
-        reasons: &mut Reasons,
+        reasons: &mut ReasonList,
     ) {
+        // One bit for each layer with a preset; there are six layers.
         let mut answered = 0_u32;
-        for Open {
+        for ActiveRule {
             index,
             rule,
             needs_path,
@@ -277,11 +283,11 @@ impl PolicySet {
             let hit = path.is_some_and(|(_, hits)| hits.get(*index).copied().unwrap_or(false));
             // The two cheapest conditions first. A change of a thousand paths compares each with every rule, and most
             // pairs fail on these.
-            let may = (hit || !needs_path) && touches.is_none_or(|set| set.meets(question.touches));
+            let may = (hit || !needs_path) && touches.is_none_or(|set| set.intersects(question.touches));
             // No early return: a report that lists only the first deny would send the author through one refusal at a
             // time.
-            if may && rule.matches(question, hit) {
-                if let Some(Some(standing)) = self.stands_in.get(*index) {
+            if may && rule.matches_question(question, hit) {
+                if let Some(Some(standing)) = self.preset_index.get(*index) {
                     answered |= 1 << standing;
                 }
                 reasons.add_rule(*index, rule, path.map(|(path, _)| path));
@@ -291,13 +297,13 @@ impl PolicySet {
         // repository's policy.
         for (at, standing) in self.standings.iter().enumerate() {
             if answered & (1 << at) == 0 {
-                reasons.add(no_rule(standing.layer, path.map(|(path, _)| path)));
+                reasons.add_reason(no_rule_reason(standing.layer, path.map(|(path, _)| path)));
             }
         }
     }
 
     /// Returns the answer to one question about a path without collecting reasons.
-    pub(crate) fn strictest(&self, open: &[usize], question: &Question<'_>, hits: &[bool]) -> Effect {
+    pub(crate) fn strictest_effect(&self, open: &[usize], question: &Question<'_>, hits: &[bool]) -> Effect {
         let mut answered = 0_u32;
         // Default deny, as in `Decision::new`.
         let mut effect = None;
@@ -305,8 +311,8 @@ impl PolicySet {
             let Some(rule) = self.rules.get(*index) else {
                 continue;
             };
-            if rule.matches(question, hits.get(*index).copied().unwrap_or(false)) {
-                if let Some(Some(standing)) = self.stands_in.get(*index) {
+            if rule.matches_question(question, hits.get(*index).copied().unwrap_or(false)) {
+                if let Some(Some(standing)) = self.preset_index.get(*index) {
                     answered |= 1 << standing;
                 }
                 effect = effect.max(Some(rule.effect));
@@ -320,14 +326,14 @@ impl PolicySet {
         }
     }
 
-    pub(crate) fn ask_path(&self, path: &str) -> AskedPath {
-        let folded = glob::fold(path);
+    pub(crate) fn match_path(&self, path: &str) -> PathMatch {
+        let folded = glob::fold_name(path);
         // A rule without `paths` applies to every path until one of its exclusions matches.
         let mut hits: Vec<bool> = self.names_paths.iter().map(|names| !names).collect();
         let mut excluded = Vec::new();
-        for glob in self.globs.of(&folded) {
+        for glob in self.globs.matching_indices(&folded) {
             match self.owners.get(glob).copied() {
-                Some((rule, PathList::Paths)) => set(&mut hits, rule, true),
+                Some((rule, PathList::Paths)) => set_flag(&mut hits, rule, true),
                 Some((rule, PathList::Except)) => excluded.push(rule),
                 None => {}
             }
@@ -335,18 +341,18 @@ impl PolicySet {
         // Exclusions are applied after all matches: the globs report in an order of their own, and an exclusion that
         // comes first would be overwritten.
         for rule in excluded {
-            set(&mut hits, rule, false);
+            set_flag(&mut hits, rule, false);
         }
-        let mut touches = touch::of(&folded);
+        let mut touches = touch::touches_of(&folded);
         // The setting is a fact about this repository and cannot be part of the built-in table.
-        if self.hooks.as_ref().is_some_and(|hooks| hooks.holds(&folded)) {
+        if self.hooks.as_ref().is_some_and(|hooks| hooks.contains(&folded)) {
             touches.insert(Touch::Hooks);
         }
-        AskedPath { hits, touches }
+        PathMatch { hits, touches }
     }
 
-    fn compile(loaded: Loaded) -> Result<Self, PolicyError> {
-        let Loaded {
+    fn compile_rules(loaded: LoadedRules) -> Result<Self, PolicyError> {
+        let LoadedRules {
             rules,
             texts,
             built_in: _,
@@ -361,8 +367,8 @@ impl PolicySet {
                 (PathList::Except, &text.except_paths),
             ] {
                 for pattern in patterns.iter().flatten() {
-                    let compiled = path_globs(list, pattern)
-                        .map_err(|fault| fault.of(&source_of(rule, &sources), rule.line, &rule.id))?;
+                    let compiled = compile_path_globs(list, pattern)
+                        .map_err(|fault| fault.into_error(&source_of(rule, &sources), rule.line, &rule.id))?;
                     for glob in compiled {
                         globs.push(glob);
                         owners.push((index, list));
@@ -375,12 +381,12 @@ impl PolicySet {
         };
         let place = |rule: &Rule| standings.iter().position(|standing| standing.layer == rule.layer);
         Ok(Self {
-            globs: Globs::new(&globs).map_err(whole)?,
+            globs: GlobMatcher::new(&globs).map_err(whole)?,
             owners,
             names_paths: texts.iter().map(|text| text.paths.is_some()).collect(),
             hooks: None,
-            sha256: digest(&sources),
-            stands_in: rules.iter().map(place).collect(),
+            sha256: digest_sources(&sources),
+            preset_index: rules.iter().map(place).collect(),
             examples: Vec::new(),
             rules,
             texts,
@@ -391,22 +397,22 @@ impl PolicySet {
 
 /// Rule that can match, with copies of the two fields on which most questions fail: a decision about many paths runs
 /// over these again and again.
-struct Open<'r> {
+struct ActiveRule<'r> {
     index: usize,
     rule: &'r Rule,
     needs_path: bool,
-    touches: Option<Touches>,
+    touches: Option<TouchSet>,
 }
 
 /// Change together with what was found in it and in the tree that results from it.
 #[derive(Clone, Copy)]
-pub(crate) struct Found<'a> {
+pub(crate) struct InspectedChange<'a> {
     change: &'a Change,
     facts: &'a ResultFacts,
     findings: &'a Findings,
 }
 
-impl<'a> Found<'a> {
+impl<'a> InspectedChange<'a> {
     pub(crate) fn new(change: &'a Change, facts: &'a ResultFacts, findings: &'a Findings) -> Self {
         Self {
             change,
@@ -418,19 +424,19 @@ impl<'a> Found<'a> {
 
 /// Receives a question. The second argument is the path and, for each rule, whether its path condition holds; `None`
 /// for the whole change.
-pub(crate) type Put<'p, 't> = &'p mut dyn FnMut(&Question<'t>, Option<(&str, &[bool])>);
+pub(crate) type QuestionSink<'p, 't> = &'p mut dyn FnMut(&Question<'t>, Option<(&str, &[bool])>);
 
 /// Builds the question about a file to be read, from its name and from the findings in its whole content.
 pub(crate) fn read_question<'t>(
     path: &RepoPath,
     content: &[u8],
-    touches: Touches,
+    touches: TouchSet,
     tool: &'t ToolFacts,
 ) -> Question<'t> {
     let findings = agentos_landing::findings_in(path, content);
     Question {
         action: Action::Read,
-        kinds: Bits::default(),
+        kinds: EnumSet::default(),
         findings: question::findings_by_path(&findings)
             .get(path.as_str())
             .copied()
@@ -444,33 +450,33 @@ pub(crate) fn read_question<'t>(
     }
 }
 
-fn set(list: &mut [bool], index: usize, value: bool) {
+fn set_flag(list: &mut [bool], index: usize, value: bool) {
     if let Some(slot) = list.get_mut(index) {
         *slot = value;
     }
 }
 
-fn path_globs(list: PathList, pattern: &str) -> Result<Vec<globset::Glob>, Fault> {
+fn compile_path_globs(list: PathList, pattern: &str) -> Result<Vec<globset::Glob>, RuleFault> {
     let field = match list {
         PathList::Paths => "paths",
         PathList::Except => "except_paths",
     };
-    let fault = |message: String| Fault::new(field, message).entry(pattern);
-    if let Some(objection) = glob::objection(pattern) {
+    let fault = |message: String| RuleFault::new(field, message).at_entry(pattern);
+    if let Some(objection) = glob::find_objection(pattern) {
         return Err(fault(format!("the glob `{pattern}` {objection}")));
     }
-    glob::compile(pattern).map_err(|error| fault(format!("`{pattern}` is not a glob: {}", error.kind())))
+    glob::compile_glob(pattern).map_err(|error| fault(format!("`{pattern}` is not a glob: {}", error.kind())))
 }
 
-pub(crate) fn finding_words(findings: Bits<FindingKind>) -> Vec<String> {
+pub(crate) fn finding_names(findings: EnumSet<FindingKind>) -> Vec<String> {
     FindingKind::ALL
         .into_iter()
-        .filter(|kind| findings.has(*kind))
+        .filter(|kind| findings.contains(*kind))
         .map(|kind| kind.as_str().to_owned())
         .collect()
 }
 
-fn no_rule(layer: Layer, path: Option<&str>) -> Reason {
+fn no_rule_reason(layer: Layer, path: Option<&str>) -> Reason {
     Reason {
         rule: "no-rule".to_owned(),
         layer,
@@ -488,12 +494,12 @@ fn no_rule(layer: Layer, path: Option<&str>) -> Reason {
     }
 }
 
-fn unsafe_path(path: &str, code: RefusalCode, message: &str) -> Reason {
+fn unsafe_path_reason(path: &str, code: RefusalCode, message: &str) -> Reason {
     Reason {
         rule: "safe-path".to_owned(),
         why: message.to_owned(),
         fix: None,
         code,
-        ..no_rule(Layer::Floor, Some(path))
+        ..no_rule_reason(Layer::Floor, Some(path))
     }
 }

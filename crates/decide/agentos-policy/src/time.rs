@@ -41,14 +41,15 @@ const FROM_THURSDAY: [Weekday; 7] = [
 
 /// Time of day on a day of the week, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub(crate) struct WeekMoment {
     /// Minutes since midnight.
     pub(crate) minute: u16,
     pub(crate) weekday: Weekday,
 }
 
-impl Moment {
-    pub(crate) fn of(at: &Timestamp) -> Self {
+impl WeekMoment {
+    pub(crate) fn from_timestamp(at: &Timestamp) -> Self {
+        // Euclidean division: a time before 1970 also gives a minute of the day and a day of the week.
         let minutes = at.unix_seconds().div_euclid(60);
         let day = usize::try_from(minutes.div_euclid(MINUTES_A_DAY).rem_euclid(7)).unwrap_or_default();
         Self {
@@ -58,7 +59,7 @@ impl Moment {
     }
 
     /// Formats the time of day, as in `23:30`.
-    pub(crate) fn clock(self) -> String {
+    pub(crate) fn clock_text(self) -> String {
         format!("{:02}:{:02}", self.minute / 60, self.minute % 60)
     }
 }
@@ -66,21 +67,21 @@ impl Moment {
 /// Range of times of day: from the first minute up to, but without, the second. It spans midnight if the second is
 /// earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Hours {
+pub(crate) struct HourRange {
     from: u16,
     to: u16,
 }
 
-impl Hours {
+impl HourRange {
     /// Parses a range such as `22:00-06:00`; `24:00` is the end of the day. `None` if the text has another form or
     /// the range is empty.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (from, to) = text.split_once('-')?;
-        let (from, to) = (minute(from)?, minute(to)?);
+        let (from, to) = (parse_minute(from)?, parse_minute(to)?);
         (from != to).then_some(Self { from, to })
     }
 
-    pub(crate) fn holds(self, minute: u16) -> bool {
+    pub(crate) fn contains(self, minute: u16) -> bool {
         // A range such as `22:00-06:00` is two ranges of one day.
         if self.from < self.to {
             (self.from..self.to).contains(&minute)
@@ -91,7 +92,7 @@ impl Hours {
 }
 
 /// Parses `HH:MM` into minutes since midnight. `None` if the text is not a time of day.
-pub(crate) fn minute(text: &str) -> Option<u16> {
+pub(crate) fn parse_minute(text: &str) -> Option<u16> {
     let (hours, minutes) = text.split_once(':')?;
     let number = |text: &str, most: u16| {
         // `str::parse` also accepts a sign and a single digit; `+9:5` is more likely a mistake than a time.
@@ -121,7 +122,9 @@ mod tests {
         ];
         for (hours, at, expected) in cases {
             assert_eq!(
-                Hours::parse(hours).unwrap().holds(minute(at).unwrap()),
+                HourRange::parse(hours)
+                    .unwrap()
+                    .contains(parse_minute(at).unwrap()),
                 expected,
                 "{hours} {at}"
             );
@@ -135,17 +138,17 @@ mod tests {
             "24:30-01:00",
             "09:60-10:00",
         ] {
-            assert_eq!(Hours::parse(wrong), None, "{wrong}");
+            assert_eq!(HourRange::parse(wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn the_day_follows_from_the_seconds() {
         // 1970-01-01 was a Thursday, 2024-02-29 too.
-        let at = |seconds| Moment::of(&Timestamp::from_unix_seconds(seconds));
+        let at = |seconds| WeekMoment::from_timestamp(&Timestamp::from_unix_seconds(seconds));
         assert_eq!(at(0).weekday, Weekday::Thu);
         assert_eq!(at(1_709_164_799).weekday, Weekday::Wed);
         assert_eq!(at(1_709_164_800).weekday, Weekday::Thu);
-        assert_eq!(at(1_709_164_799).clock(), "23:59");
+        assert_eq!(at(1_709_164_799).clock_text(), "23:59");
     }
 }

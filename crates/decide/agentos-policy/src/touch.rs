@@ -146,21 +146,21 @@ impl Ecosystem {
 /// Part or ecosystem that a row of the table is about.
 #[cfg(test)]
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum TablePart {
     Touch(Touch),
     Ecosystem(Ecosystem),
 }
 
 /// Set of [`Touch`] and [`Ecosystem`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Touches(u64);
+pub(crate) struct TouchSet(u64);
 
-impl Touches {
+impl TouchSet {
     pub(crate) fn insert(&mut self, touch: Touch) {
         self.0 |= touch.bit();
     }
 
-    pub(crate) fn has(self, touch: Touch) -> bool {
+    pub(crate) fn contains(self, touch: Touch) -> bool {
         self.0 & touch.bit() != 0
     }
 
@@ -168,24 +168,24 @@ impl Touches {
         Self(self.0 | other.0)
     }
 
-    fn without(self, other: Self) -> Self {
+    fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    pub(crate) fn meets(self, wanted: Self) -> bool {
+    pub(crate) fn intersects(self, wanted: Self) -> bool {
         self.0 & wanted.0 != 0
     }
 
     /// Returns the words of the parts, sorted.
-    pub(crate) fn words(self) -> Vec<String> {
-        let touched = Touch::ALL.into_iter().filter(|touch| self.has(*touch));
+    pub(crate) fn part_names(self) -> Vec<String> {
+        let touched = Touch::ALL.into_iter().filter(|touch| self.contains(*touch));
         let mut words: Vec<String> = touched.map(|touch| touch.as_str().to_owned()).collect();
         words.sort();
         words
     }
 }
 
-impl FromIterator<Touch> for Touches {
+impl FromIterator<Touch> for TouchSet {
     fn from_iter<I: IntoIterator<Item = Touch>>(from: I) -> Self {
         let mut set = Self::default();
         from.into_iter().for_each(|touch| set.insert(touch));
@@ -193,31 +193,31 @@ impl FromIterator<Touch> for Touches {
     }
 }
 
-impl FromIterator<Ecosystem> for Touches {
+impl FromIterator<Ecosystem> for TouchSet {
     fn from_iter<I: IntoIterator<Item = Ecosystem>>(from: I) -> Self {
         Self(from.into_iter().fold(0, |bits, one| bits | one.bit()))
     }
 }
 
 #[cfg(test)]
-impl FromIterator<Part> for Touches {
-    fn from_iter<I: IntoIterator<Item = Part>>(from: I) -> Self {
+impl FromIterator<TablePart> for TouchSet {
+    fn from_iter<I: IntoIterator<Item = TablePart>>(from: I) -> Self {
         let bit = |part| match part {
-            Part::Touch(touch) => Touch::bit(touch),
-            Part::Ecosystem(ecosystem) => Ecosystem::bit(ecosystem),
+            TablePart::Touch(touch) => Touch::bit(touch),
+            TablePart::Ecosystem(ecosystem) => Ecosystem::bit(ecosystem),
         };
         Self(from.into_iter().fold(0, |bits, part| bits | bit(part)))
     }
 }
 
 /// Returns what a folded path belongs to, by its own name or by a long name that it may abbreviate (`GITHUB~1`).
-pub(crate) fn of(folded: &str) -> Touches {
-    let named = written::NAMES.of(folded).union(short::of(folded));
+pub(crate) fn touches_of(folded: &str) -> TouchSet {
+    let named = written::NAMES.touches_of(folded).union(short::touches_of(folded));
     // Exceptions only take away, and most paths belong to nothing.
-    if named == Touches::default() {
+    if named == TouchSet::default() {
         return named;
     }
-    named.without(written::EXCEPTIONS.of(folded))
+    named.difference(written::EXCEPTIONS.touches_of(folded))
 }
 
 /// Returns the digest of the table, which is part of the policy's digest: with other names the policy is another one,

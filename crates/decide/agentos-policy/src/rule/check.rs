@@ -2,40 +2,40 @@
 //!
 //! Owns: the objections to one rule and their hints. Never: knows the other rules; `lint` compares them.
 
-use super::limits;
-use crate::fault::Fault;
+use super::number_limits;
+use crate::fault::RuleFault;
 use crate::file::{Action, FindingKind, RuleText};
-use crate::time::Hours;
+use crate::time::HourRange;
 
 /// Checks that a rule can match and says enough.
 ///
 /// # Errors
 /// If the rule is impossible or useless.
-pub(super) fn check(text: &RuleText) -> Result<(), Fault> {
-    words(text)?;
-    lists(text)?;
-    numbers(text)?;
-    combinations(text)
+pub(super) fn check_rule(text: &RuleText) -> Result<(), RuleFault> {
+    check_id_and_why(text)?;
+    check_lists(text)?;
+    check_limits(text)?;
+    check_combinations(text)
 }
 
-fn words(text: &RuleText) -> Result<(), Fault> {
+fn check_id_and_why(text: &RuleText) -> Result<(), RuleFault> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.id.is_empty() || text.id.len() > 64 || !text.id.chars().all(fits) {
         let hint = "use 1 to 64 letters, digits, `-`, `_` and `.`";
-        return Err(Fault::new(
+        return Err(RuleFault::new(
             "id",
             "the id has a character that is not allowed, or a wrong length",
         )
-        .hint(hint));
+        .with_hint(hint));
     }
     if text.why.trim().is_empty() {
         let hint = "say in one sentence what the rule protects; it is shown with every refusal";
-        return Err(Fault::new("why", "`why` is empty").hint(hint));
+        return Err(RuleFault::new("why", "`why` is empty").with_hint(hint));
     }
     Ok(())
 }
 
-fn lists(text: &RuleText) -> Result<(), Fault> {
+fn check_lists(text: &RuleText) -> Result<(), RuleFault> {
     for (field, len) in [
         ("action", text.action.as_ref().map(Vec::len)),
         ("paths", text.paths.as_ref().map(Vec::len)),
@@ -59,24 +59,26 @@ fn lists(text: &RuleText) -> Result<(), Fault> {
             } else {
                 "the rule would never match"
             };
-            let fault = Fault::new(field, format!("`{field}` is empty, so {consequence}"));
-            return Err(fault.hint("leave it out if it should not matter"));
+            let fault = RuleFault::new(field, format!("`{field}` is empty, so {consequence}"));
+            return Err(fault.with_hint("leave it out if it should not matter"));
         }
     }
     let wrong = text
         .hours
         .iter()
         .flatten()
-        .find(|hours| Hours::parse(hours).is_none());
+        .find(|hours| HourRange::parse(hours).is_none());
     if let Some(hours) = wrong {
-        let fault = Fault::new("hours", format!("`{hours}` in `hours` is not a range of times"));
-        return Err(fault.entry(hours).hint("write it as `22:00-06:00`, in UTC"));
+        let fault = RuleFault::new("hours", format!("`{hours}` in `hours` is not a range of times"));
+        return Err(fault
+            .at_entry(hours)
+            .with_hint("write it as `22:00-06:00`, in UTC"));
     }
     Ok(())
 }
 
-fn numbers(text: &RuleText) -> Result<(), Fault> {
-    let impossible = limits(text)
+fn check_limits(text: &RuleText) -> Result<(), RuleFault> {
+    let impossible = number_limits(text)
         .into_iter()
         .find(|limit| limit.over.zip(limit.max).is_some_and(|(over, max)| over >= max));
     match impossible {
@@ -86,13 +88,13 @@ fn numbers(text: &RuleText) -> Result<(), Fault> {
                 "no number can be more than `over_{0}` and at most `max_{0}`",
                 limit.name
             );
-            Err(Fault::new(limit.max_name, message))
+            Err(RuleFault::new(limit.max_name, message))
         }
     }
 }
 
 /// Checks for conditions that cannot hold together.
-fn combinations(text: &RuleText) -> Result<(), Fault> {
+fn check_combinations(text: &RuleText) -> Result<(), RuleFault> {
     let path_condition = match (&text.paths, &text.except_paths) {
         (Some(_), _) => Some("paths"),
         (None, Some(_)) => Some("except_paths"),
@@ -104,12 +106,12 @@ fn combinations(text: &RuleText) -> Result<(), Fault> {
         && asks_only(Action::Land)
     {
         let message = "`land` asks about the change as a whole and has no path";
-        return Err(Fault::new(field, message).hint("leave out `action`, or use `touches`"));
+        return Err(RuleFault::new(field, message).with_hint("leave out `action`, or use `touches`"));
     }
     let needs = |finding: FindingKind| text.findings.as_deref() == Some(&[finding]);
     if needs(FindingKind::OnlyWeakensTests) && !asks_only(Action::Land) {
         let message = "`only-weakens-tests` can only be found in a change as a whole";
-        return Err(Fault::new("findings", message).hint("write `action = [\"land\"]`"));
+        return Err(RuleFault::new("findings", message).with_hint("write `action = [\"land\"]`"));
     }
     let of_changes = [
         (needs(FindingKind::WeakensTests), "findings"),
@@ -127,7 +129,7 @@ fn combinations(text: &RuleText) -> Result<(), Fault> {
     {
         let message = format!("`{field}` is about a change, and `read` changes nothing");
         let hint = "a rule for `read` can use the path, its findings, the tool and `context_bytes`";
-        return Err(Fault::new(field, message).hint(hint));
+        return Err(RuleFault::new(field, message).with_hint(hint));
     }
     Ok(())
 }

@@ -6,30 +6,30 @@
 
 use std::cmp::Ordering;
 
-use super::Touches;
-use crate::plain::{Place, matches};
+use super::TouchSet;
+use crate::plain::{NamePosition, matches_wildcard};
 
 /// Patterns, each with the set of parts that it means.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct NameTable {
     /// Patterns without a star, sorted by position and length.
-    pub(super) plain: &'static [Group],
+    pub(super) plain: &'static [NameGroup],
     /// Endings of `**/*.ending` with their dot, sorted by length.
-    pub(super) endings: &'static [Group],
+    pub(super) endings: &'static [NameGroup],
     /// Patterns with a star, sorted by position, number of slashes and first byte.
-    pub(super) starred: &'static [Starred],
+    pub(super) starred: &'static [StarredName],
     /// For each position, one bit for each first byte of a starred pattern: most names fail on it.
     pub(super) firsts: [u128; 4],
     /// Largest number of components of a pattern.
     pub(super) parts: usize,
     /// Sets of parts; an owner is an index into this list.
-    pub(super) sets: &'static [Touches],
+    pub(super) sets: &'static [TouchSet],
 }
 
 /// Names of one position and length.
 #[derive(Debug)]
-pub(super) struct Group {
-    place: Place,
+pub(super) struct NameGroup {
+    place: NamePosition,
     length: usize,
     /// Names in order, one after the other. One string for all of them leaves the program's loader one address to
     /// relocate instead of one for each name.
@@ -39,8 +39,8 @@ pub(super) struct Group {
 
 /// Pattern with `*`. The order puts the few patterns that a name can match next to each other.
 #[derive(Debug)]
-pub(super) struct Starred {
-    place: Place,
+pub(super) struct StarredName {
+    place: NamePosition,
     /// Number of slashes. A star does not match one, so it is the same in every matching name.
     slashes: usize,
     /// First byte; `*` if the pattern begins with a star.
@@ -50,8 +50,13 @@ pub(super) struct Starred {
 }
 
 /// Short constructor for `written`, which has very many of them.
-pub(super) const fn group(place: Place, length: usize, names: &'static str, owners: &'static [u8]) -> Group {
-    Group {
+pub(super) const fn group(
+    place: NamePosition,
+    length: usize,
+    names: &'static str,
+    owners: &'static [u8],
+) -> NameGroup {
+    NameGroup {
         place,
         length,
         names,
@@ -61,13 +66,13 @@ pub(super) const fn group(place: Place, length: usize, names: &'static str, owne
 
 /// Short constructor for `written`, which has very many of them.
 pub(super) const fn starred(
-    place: Place,
+    place: NamePosition,
     slashes: usize,
     first: u8,
     name: &'static str,
     owner: u8,
-) -> Starred {
-    Starred {
+) -> StarredName {
+    StarredName {
         place,
         slashes,
         first,
@@ -76,9 +81,10 @@ pub(super) const fn starred(
     }
 }
 
-impl Group {
+impl NameGroup {
     /// Returns the owner of a name of this length. `None` if it is not in the group.
-    fn owner(&self, name: &str) -> Option<u8> {
+    fn owner_of(&self, name: &str) -> Option<u8> {
+        // A binary search by hand: the names are one string without separators, so there is no slice to search.
         let (mut from, mut to) = (0, self.owners.len());
         while from < to {
             let middle = usize::midpoint(from, to);
@@ -93,8 +99,8 @@ impl Group {
     }
 }
 
-impl Starred {
-    fn order(&self) -> (Place, usize, u8) {
+impl StarredName {
+    fn sort_key(&self) -> (NamePosition, usize, u8) {
         (self.place, self.slashes, self.first)
     }
 
@@ -111,10 +117,10 @@ impl Starred {
     }
 }
 
-impl Names {
+impl NameTable {
     /// Returns everything that a folded path belongs to.
-    pub(super) fn of(&self, path: &str) -> Touches {
-        let mut found = self.ending(path);
+    pub(super) fn touches_of(&self, path: &str) -> TouchSet {
+        let mut found = self.touches_of_ending(path);
         self.each_place(path, |place, slashes, name| {
             if let Some(owner) = owner_of(self.plain, place, name) {
                 self.union(&mut found, owner);
@@ -126,7 +132,10 @@ impl Names {
                     continue;
                 }
                 for starred in self.starred_at((place, slashes, first)) {
-                    if starred.ends_as(name) && starred.holds_end(name) && matches(starred.name, name) {
+                    if starred.ends_as(name)
+                        && starred.holds_end(name)
+                        && matches_wildcard(starred.name, name)
+                    {
                         self.union(&mut found, starred.owner);
                     }
                 }
@@ -136,7 +145,7 @@ impl Names {
     }
 
     /// Calls `seen` for every pattern with its set of parts.
-    pub(super) fn each_pattern(&self, mut seen: impl FnMut(Place, &str, Touches)) {
+    pub(super) fn each_pattern(&self, mut seen: impl FnMut(NamePosition, &str, TouchSet)) {
         let touches = |owner: u8| self.sets.get(usize::from(owner)).copied().unwrap_or_default();
         for group in self.plain {
             for (at, owner) in group.owners.iter().enumerate() {
@@ -149,31 +158,32 @@ impl Names {
         }
     }
 
-    fn union(&self, to: &mut Touches, owner: u8) {
+    fn union(&self, to: &mut TouchSet, owner: u8) {
         *to = to.union(self.sets.get(usize::from(owner)).copied().unwrap_or_default());
     }
 
-    fn is_first(&self, place: Place, first: u8) -> bool {
+    fn is_first(&self, place: NamePosition, first: u8) -> bool {
         let bits = self.firsts.get(place as usize).copied().unwrap_or_default();
         bits & first_bit(first) != 0
     }
 
-    fn starred_at(&self, order: (Place, usize, u8)) -> impl Iterator<Item = &Starred> {
-        let from = self.starred.partition_point(|starred| starred.order() < order);
+    fn starred_at(&self, order: (NamePosition, usize, u8)) -> impl Iterator<Item = &StarredName> {
+        // The list is sorted by this key, so all candidates are adjacent.
+        let from = self.starred.partition_point(|starred| starred.sort_key() < order);
         let rest = self.starred.get(from..).unwrap_or_default().iter();
-        rest.take_while(move |starred| starred.order() == order)
+        rest.take_while(move |starred| starred.sort_key() == order)
     }
 
-    fn ending(&self, path: &str) -> Touches {
+    fn touches_of_ending(&self, path: &str) -> TouchSet {
         let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-        let mut found = Touches::default();
+        let mut found = TouchSet::default();
         let longest = self.endings.last().map_or(0, |group| group.length);
         let first = name.len().saturating_sub(longest);
         // `a.tar.gz` has two endings, and either may be in the table. Endings longer than the longest one are
         // skipped.
         for (at, _) in name.match_indices('.').filter(|(at, _)| *at >= first) {
             let ending = name.get(at..).unwrap_or_default();
-            if let Some(owner) = owner_of(self.endings, Place::End, ending) {
+            if let Some(owner) = owner_of(self.endings, NamePosition::End, ending) {
                 self.union(&mut found, owner);
             }
         }
@@ -182,8 +192,9 @@ impl Names {
 
     /// Calls `seen` for every sequence of whole components that some pattern could match, with its number of slashes.
     /// There are few of them, however deep the path is.
-    fn each_place(&self, path: &str, mut seen: impl FnMut(Place, usize, &str)) {
-        seen(Place::Whole, slashes(path), path);
+    fn each_place(&self, path: &str, mut seen: impl FnMut(NamePosition, usize, &str)) {
+        // The only position that needs the path as a whole; the others are found component by component.
+        seen(NamePosition::Whole, count_slashes(path), path);
         let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
         for start in starts {
             let rest = path.get(start..).unwrap_or_default();
@@ -191,24 +202,24 @@ impl Names {
             let mut stretches = 0;
             for end in ends.take(self.parts) {
                 let name = rest.get(..end).unwrap_or_default();
-                seen(Place::Inside, stretches, name);
+                seen(NamePosition::Inside, stretches, name);
                 if start == 0 {
-                    seen(Place::Top, stretches, name);
+                    seen(NamePosition::Top, stretches, name);
                 }
                 stretches += 1;
             }
             if stretches < self.parts {
-                seen(Place::End, stretches, rest);
+                seen(NamePosition::End, stretches, rest);
             }
         }
     }
 }
 
 /// Returns the owner of a name without a star. `None` if it is not in the table.
-fn owner_of(groups: &[Group], place: Place, name: &str) -> Option<u8> {
+fn owner_of(groups: &[NameGroup], place: NamePosition, name: &str) -> Option<u8> {
     let order = (place, name.len());
     let at = groups.binary_search_by(|group| (group.place, group.length).cmp(&order));
-    groups.get(at.ok()?)?.owner(name)
+    groups.get(at.ok()?)?.owner_of(name)
 }
 
 /// Returns the bit of a first byte. A byte beyond ASCII shares its bit with an ASCII one; then the name is looked up
@@ -217,7 +228,7 @@ pub(super) fn first_bit(first: u8) -> u128 {
     1 << (first & 0x7f)
 }
 
-pub(super) fn slashes(name: &str) -> usize {
+pub(super) fn count_slashes(name: &str) -> usize {
     name.bytes().filter(|byte| *byte == b'/').count()
 }
 
@@ -228,14 +239,14 @@ mod tests {
     use globset::{GlobSet, GlobSetBuilder};
     use proptest::prelude::*;
 
-    use super::super::table::{EXCEPTIONS, Row, TABLE, rows};
+    use super::super::table::{EXCEPTIONS, TABLE, TableRow, table_rows};
     use super::super::written;
     use super::*;
     use crate::glob;
-    use crate::plain::placed;
+    use crate::plain::split_position;
 
     fn patterns() -> Vec<&'static str> {
-        let rows = rows(TABLE).chain(rows(EXCEPTIONS));
+        let rows = table_rows(TABLE).chain(table_rows(EXCEPTIONS));
         rows.flat_map(|(_, _, patterns)| patterns.iter().copied())
             .collect()
     }
@@ -243,44 +254,44 @@ mod tests {
     #[test]
     fn the_table_keeps_to_what_is_understood() {
         for pattern in patterns() {
-            assert_eq!(glob::fold(pattern), pattern);
+            assert_eq!(glob::fold_name(pattern), pattern);
             assert!(!pattern.contains(['?', '[', ']', '\\', '!']), "{pattern}");
-            let written = glob::write_out(pattern, usize::MAX);
+            let written = glob::expand_alternatives(pattern, usize::MAX);
             for one in written.unwrap_or_else(|| panic!("{pattern}: braces")) {
-                let (_, name) = placed(&one);
+                let (_, name) = split_position(&one);
                 assert!(!name.is_empty() && !name.contains("**"), "{pattern}");
             }
         }
     }
 
-    fn library(table: &'static [&'static [Row]]) -> Vec<(Touches, GlobSet)> {
-        let row = |(parts, _, patterns): &Row| {
+    fn library(table: &'static [&'static [TableRow]]) -> Vec<(TouchSet, GlobSet)> {
+        let row = |(parts, _, patterns): &TableRow| {
             let mut set = GlobSetBuilder::new();
             for glob in patterns
                 .iter()
-                .flat_map(|pattern| glob::compile(pattern).unwrap())
+                .flat_map(|pattern| glob::compile_glob(pattern).unwrap())
             {
                 set.add(glob);
             }
             (parts.iter().copied().collect(), set.build().unwrap())
         };
-        rows(table).map(row).collect()
+        table_rows(table).map(row).collect()
     }
 
     /// Asks for a path by the written names and by the library.
     fn compare(path: &str) -> Result<(), String> {
-        type Library = Vec<(Touches, GlobSet)>;
+        type Library = Vec<(TouchSet, GlobSet)>;
         static LIBRARIES: LazyLock<[Library; 2]> = LazyLock::new(|| [library(TABLE), library(EXCEPTIONS)]);
         for (names, library) in [&written::NAMES, &written::EXCEPTIONS]
             .into_iter()
             .zip(&*LIBRARIES)
         {
             let hit = library.iter().filter(|(_, globs)| globs.is_match(path));
-            let said = hit.fold(Touches::default(), |all, (owner, _)| all.union(*owner));
-            if names.of(path) != said {
+            let said = hit.fold(TouchSet::default(), |all, (owner, _)| all.union(*owner));
+            if names.touches_of(path) != said {
                 return Err(format!(
                     "{path}: {:?}, and by the library {said:?}",
-                    names.of(path)
+                    names.touches_of(path)
                 ));
             }
         }
@@ -290,8 +301,8 @@ mod tests {
     #[test]
     fn each_name_of_the_table_is_what_the_library_says() {
         let written = patterns().into_iter();
-        for pattern in written.flat_map(|pattern| glob::write_out(pattern, usize::MAX).unwrap()) {
-            let (_, name) = placed(&pattern);
+        for pattern in written.flat_map(|pattern| glob::expand_alternatives(pattern, usize::MAX).unwrap()) {
+            let (_, name) = split_position(&pattern);
             for star in ["", "x", ".rs"] {
                 let name = name.replace('*', star);
                 for (before, after) in [
@@ -312,7 +323,7 @@ mod tests {
     fn paths() -> impl Strategy<Value = String> {
         let mut parts: Vec<String> = patterns()
             .iter()
-            .flat_map(|pattern| glob::write_out(pattern, usize::MAX).unwrap())
+            .flat_map(|pattern| glob::expand_alternatives(pattern, usize::MAX).unwrap())
             .flat_map(|pattern| pattern.split('/').map(str::to_owned).collect::<Vec<_>>())
             .collect();
         parts.sort();
@@ -346,11 +357,11 @@ mod tests {
         let names = &written::NAMES;
         let (mut count, path) = (0, "x/".repeat(10_000) + "tools/bazel");
         names.each_place(&path, |_, count_of, name| {
-            assert_eq!(slashes(name), count_of);
+            assert_eq!(count_slashes(name), count_of);
             assert!(count_of < names.parts || name.len() == path.len());
             count += 1;
         });
         assert!(count <= (names.parts + 1) * 10_002, "{count}");
-        assert!(names.of(&path) != Touches::default());
+        assert!(names.touches_of(&path) != TouchSet::default());
     }
 }

@@ -8,32 +8,33 @@
 
 use agentos_landing::ShortName;
 
-use super::names::Names;
-use super::{Touches, written};
+use super::names::NameTable;
+use super::{TouchSet, written};
 
 /// Returns what a folded path belongs to if its short components abbreviate names of the table. Empty for a path
 /// without a short component.
-pub(super) fn of(folded: &str) -> Touches {
-    let mut found = Touches::default();
+pub(super) fn touches_of(folded: &str) -> TouchSet {
+    let mut found = TouchSet::default();
     if !folded.contains('~') {
         return found;
     }
-    let parts: Vec<Part<'_>> = folded.split('/').map(Part::of).collect();
+    let parts: Vec<PathPart<'_>> = folded.split('/').map(PathPart::new).collect();
     if parts.iter().all(|part| part.short.is_none()) {
         return found;
     }
-    let names: &Names = &written::NAMES;
+    let names: &NameTable = &written::NAMES;
     names.each_pattern(|place, pattern, owner| {
         let wanted: Vec<&str> = pattern.split('/').collect();
+        // A pattern of several components is compared with every run of as many components of the path.
         let is_met = (0..parts.len()).any(|start| {
             let stretch = parts.get(start..start + wanted.len()).unwrap_or_default();
             let ends = start + wanted.len() == parts.len();
             stretch.len() == wanted.len()
-                && place.allows(start == 0, ends)
+                && place.accepts_span(start == 0, ends)
                 && stretch
                     .iter()
                     .zip(&wanted)
-                    .all(|(part, wanted)| part.fits(wanted))
+                    .all(|(part, wanted)| part.may_be(wanted))
         });
         if is_met {
             found = found.union(owner);
@@ -43,13 +44,13 @@ pub(super) fn of(folded: &str) -> Touches {
 }
 
 /// Path component.
-struct Part<'p> {
+struct PathPart<'p> {
     name: &'p str,
     short: Option<ShortName<'p>>,
 }
 
-impl<'p> Part<'p> {
-    fn of(name: &'p str) -> Self {
+impl<'p> PathPart<'p> {
+    fn new(name: &'p str) -> Self {
         Self {
             name,
             short: ShortName::parse(name),
@@ -57,8 +58,8 @@ impl<'p> Part<'p> {
     }
 
     /// Returns true if the component is, or may abbreviate, a name of the table.
-    fn fits(&self, wanted: &str) -> bool {
-        crate::plain::matches(wanted, self.name)
+    fn may_be(&self, wanted: &str) -> bool {
+        crate::plain::matches_wildcard(wanted, self.name)
             || self
                 .short
                 .as_ref()

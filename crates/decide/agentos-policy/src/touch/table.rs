@@ -3,7 +3,7 @@
 //! Owns: the table and its exceptions. Never: part of the program: `written` has these names sorted, and their
 //! digest. Case does not matter; a name at any depth begins with `**/`.
 
-use super::Part::{self, Touch as T};
+use super::TablePart::{self, Touch as T};
 use super::Touch;
 
 mod build;
@@ -13,12 +13,16 @@ mod settings;
 mod tools;
 
 /// Parts that the names of a row belong to, the lists that name them, and the patterns.
-pub(super) type Row = (&'static [Part], &'static [Source], &'static [&'static str]);
+pub(super) type TableRow = (
+    &'static [TablePart],
+    &'static [NameSource],
+    &'static [&'static str],
+);
 
 /// A public list of file names. A row names every list that it was compared with, and some of its names may be in one of
 /// them only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum NameSource {
     /// `lib/linguist/languages.yml` of github-linguist: `filenames` and `extensions`.
     Linguist,
     /// The file names of `material-icon-theme` 5.38 (npm), one icon for each tool.
@@ -41,11 +45,11 @@ pub(super) enum Source {
     Custom,
 }
 
-pub(super) const EXCEPTIONS: &[&[Row]] = &[&[
+pub(super) const EXCEPTIONS: &[&[TableRow]] = &[&[
     // Made to be shared.
     (
         &[T(Touch::SecretsFiles)],
-        &[Source::Custom],
+        &[NameSource::Custom],
         &[
             "**/.env.{example,sample,template,dist}",
             "**/*.{example,sample,template}",
@@ -57,12 +61,12 @@ pub(super) const EXCEPTIONS: &[&[Row]] = &[&[
     // Text and programs about such files.
     (
         &[T(Touch::Licence)],
-        &[Source::Custom],
+        &[NameSource::Custom],
         &["**/{license,licence,copying,notice}*.{rs,py,js,jsx,ts,tsx,go,java,kt,rb,php,c,h,cc,cpp,cs}"],
     ),
     (
         &[T(Touch::Build)],
-        &[Source::Custom],
+        &[NameSource::Custom],
         &[
             "**/{make,docker,container}file*.{md,rst,adoc,snap}",
             "**/{make,docker,container}file*.{rs,py,js,jsx,ts,tsx,go,java,kt,rb,php,c,h,cc,cpp,cs}",
@@ -71,7 +75,7 @@ pub(super) const EXCEPTIONS: &[&[Row]] = &[&[
 ]];
 
 /// Names by part.
-pub(super) const TABLE: &[&[Row]] = &[
+pub(super) const TABLE: &[&[TableRow]] = &[
     dependencies::ROWS,
     ci::ROWS,
     build::ROWS,
@@ -80,20 +84,24 @@ pub(super) const TABLE: &[&[Row]] = &[
     PLAIN,
 ];
 
-const PLAIN: &[Row] = &[
+const PLAIN: &[TableRow] = &[
     (
         &[T(Touch::Licence)],
-        &[Source::Attributes, Source::Icons],
+        &[NameSource::Attributes, NameSource::Icons],
         LICENCE,
     ),
-    (&[T(Touch::Tests)], &[Source::Attributes, Source::Manual], TESTS),
+    (
+        &[T(Touch::Tests)],
+        &[NameSource::Attributes, NameSource::Manual],
+        TESTS,
+    ),
     (
         &[T(Touch::SecretsFiles)],
-        &[Source::Manual, Source::Linguist],
+        &[NameSource::Manual, NameSource::Linguist],
         SECRETS_FILES,
     ),
-    (&[T(Touch::Generated)], &[Source::Attributes], GENERATED),
-    (&[T(Touch::Vendored)], &[Source::Attributes], VENDORED),
+    (&[T(Touch::Generated)], &[NameSource::Attributes], GENERATED),
+    (&[T(Touch::Vendored)], &[NameSource::Attributes], VENDORED),
 ];
 
 const LICENCE: &[&str] = &[
@@ -156,6 +164,6 @@ const VENDORED: &[&str] = &[
 ];
 
 /// Returns every row of the sections.
-pub(super) fn rows(table: &'static [&'static [Row]]) -> impl Iterator<Item = &'static Row> {
+pub(super) fn table_rows(table: &'static [&'static [TableRow]]) -> impl Iterator<Item = &'static TableRow> {
     table.iter().copied().flatten()
 }

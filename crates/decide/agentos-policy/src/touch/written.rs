@@ -3,15 +3,15 @@
 //!
 //! Owns: the alternatives of each pattern as names of their own. Never: says anything that the table does not.
 
-use super::Touches;
-use super::names::{Names, group, starred};
-use crate::plain::Place::{End, Inside, Top, Whole};
+use super::TouchSet;
+use super::names::{NameTable, group, starred};
+use crate::plain::NamePosition::{End, Inside, Top, Whole};
 
 /// SHA-256 of the table: its names, and the parts they belong to.
 pub(super) const DIGEST: &str = "08a372920b732870e136735ba531dc8890f36ed45d77149e378945fdcb57fd49";
 
 #[rustfmt::skip]
-pub(super) static NAMES: Names = Names {
+pub(super) static NAMES: NameTable = NameTable {
     plain: &[
         group(Whole, 6, concat!("cdk.js", "cdk.ts", "now.js", "now.ts"), &[2, 2, 2, 2]),
         group(Whole, 7, concat!(".autorc", "app.yml", "cdk.yml", "eas.yml", "now.yml", "warp.md"), &[2, 2, 2, 2, 2, 7]),
@@ -414,17 +414,17 @@ pub(super) static NAMES: Names = Names {
     ],
     parts: 3,
     sets: &[
-        Touches(0x1), Touches(0x3), Touches(0x4), Touches(0x8), Touches(0x9), Touches(0x10), Touches(0x18), Touches(0x20), Touches(0x40), Touches(0x48), Touches(0x80), Touches(0x100), Touches(0x200), Touches(0x400), Touches(0x800), Touches(0x808),
-            Touches(0x1000), Touches(0x2000), Touches(0x4000), Touches(0x4008), Touches(0x4020), Touches(0x4028), Touches(0x1_0000_0001), Touches(0x1_0000_0003), Touches(0x2_0000_0001), Touches(0x2_0000_0003), Touches(0x2_0000_0009), Touches(0x2_0000_0801),
-            Touches(0x4_0000_0001), Touches(0x4_0000_0003), Touches(0x8_0000_0001), Touches(0x8_0000_0003), Touches(0x10_0000_0001), Touches(0x10_0000_0003), Touches(0x10_0000_0009), Touches(0x20_0000_0001), Touches(0x20_0000_0003), Touches(0x40_0000_0001),
-            Touches(0x40_0000_0003), Touches(0x40_0000_0009), Touches(0x80_0000_0001), Touches(0x80_0000_0003), Touches(0x80_0000_0009), Touches(0x100_0000_0001), Touches(0x100_0000_0003), Touches(0x200_0000_0001), Touches(0x200_0000_0003),
-            Touches(0x400_0000_0001), Touches(0x400_0000_0003), Touches(0x800_0000_0001), Touches(0x800_0000_0003), Touches(0x800_0000_0009), Touches(0x1000_0000_0001), Touches(0x1000_0000_0003), Touches(0x1000_0000_0009), Touches(0x1000_0000_000b),
-            Touches(0x2000_0000_0001), Touches(0x4000_0000_0003), Touches(0x8000_0000_0001), Touches(0x8000_0000_0003), Touches(0x8000_0000_0009)
+        TouchSet(0x1), TouchSet(0x3), TouchSet(0x4), TouchSet(0x8), TouchSet(0x9), TouchSet(0x10), TouchSet(0x18), TouchSet(0x20), TouchSet(0x40), TouchSet(0x48), TouchSet(0x80), TouchSet(0x100), TouchSet(0x200), TouchSet(0x400), TouchSet(0x800),
+            TouchSet(0x808), TouchSet(0x1000), TouchSet(0x2000), TouchSet(0x4000), TouchSet(0x4008), TouchSet(0x4020), TouchSet(0x4028), TouchSet(0x1_0000_0001), TouchSet(0x1_0000_0003), TouchSet(0x2_0000_0001), TouchSet(0x2_0000_0003),
+            TouchSet(0x2_0000_0009), TouchSet(0x2_0000_0801), TouchSet(0x4_0000_0001), TouchSet(0x4_0000_0003), TouchSet(0x8_0000_0001), TouchSet(0x8_0000_0003), TouchSet(0x10_0000_0001), TouchSet(0x10_0000_0003), TouchSet(0x10_0000_0009),
+            TouchSet(0x20_0000_0001), TouchSet(0x20_0000_0003), TouchSet(0x40_0000_0001), TouchSet(0x40_0000_0003), TouchSet(0x40_0000_0009), TouchSet(0x80_0000_0001), TouchSet(0x80_0000_0003), TouchSet(0x80_0000_0009), TouchSet(0x100_0000_0001),
+            TouchSet(0x100_0000_0003), TouchSet(0x200_0000_0001), TouchSet(0x200_0000_0003), TouchSet(0x400_0000_0001), TouchSet(0x400_0000_0003), TouchSet(0x800_0000_0001), TouchSet(0x800_0000_0003), TouchSet(0x800_0000_0009), TouchSet(0x1000_0000_0001),
+            TouchSet(0x1000_0000_0003), TouchSet(0x1000_0000_0009), TouchSet(0x1000_0000_000b), TouchSet(0x2000_0000_0001), TouchSet(0x4000_0000_0003), TouchSet(0x8000_0000_0001), TouchSet(0x8000_0000_0003), TouchSet(0x8000_0000_0009)
     ],
 };
 
 #[rustfmt::skip]
-pub(super) static EXCEPTIONS: Names = Names {
+pub(super) static EXCEPTIONS: NameTable = NameTable {
     plain: &[
         group(End, 9, ".env.dist", &[2]),
         group(End, 10, "sample.env", &[2]),
@@ -471,6 +471,6 @@ pub(super) static EXCEPTIONS: Names = Names {
     ],
     parts: 1,
     sets: &[
-        Touches(0x8), Touches(0x200), Touches(0x800)
+        TouchSet(0x8), TouchSet(0x200), TouchSet(0x800)
     ],
 };

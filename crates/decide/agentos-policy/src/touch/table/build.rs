@@ -3,14 +3,14 @@
 //! Owns: the rows of `build` that are build systems, task runners, containers, infrastructure and shells. Never:
 //! linters and test runners; `tools` has them.
 
-use super::super::Part::Touch as T;
-use super::super::{Part, Touch};
-use super::Row;
-use super::Source::{Icons, Linguist, Manual, Renovate, Review};
+use super::super::TablePart::Touch as T;
+use super::super::{TablePart, Touch};
+use super::NameSource::{Icons, Linguist, Manual, Renovate, Review};
+use super::TableRow;
 
-const BUILD: Part = T(Touch::Build);
+const BUILD: TablePart = T(Touch::Build);
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[TableRow] = &[
     // Rust, Zig
     (
         &[BUILD],

@@ -2,12 +2,12 @@
 //!
 //! Owns: the rows of `ci` and `scanners`. Never: build scripts, which also run locally.
 
-use super::super::Part::Touch as T;
+use super::super::TablePart::Touch as T;
 use super::super::Touch;
-use super::Row;
-use super::Source::{Icons, Linguist, Manual, Renovate, Review};
+use super::NameSource::{Icons, Linguist, Manual, Renovate, Review};
+use super::TableRow;
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[TableRow] = &[
     (
         &[T(Touch::Ci)],
         &[Renovate, Icons],
@@ -84,7 +84,7 @@ pub(super) const ROWS: &[Row] = &[
             "**/{deny.toml,audit.toml,.cargo/audit.toml,.whitesource,.pip-audit*,.bundler-audit.yml,suppression.xml}",
             "**/{dependency-check-suppression*.xml,owasp-suppressions.xml,.dependency-review*,socket.yml,.clair*,.syft.yaml}",
             "**/supply-chain/{config.toml,audits.toml,imports.lock}",
-            // Source
+            // Source code
             "**/{.semgrepignore,semgrep.yml,semgrep.yaml,.semgrep.yml,.semgrep.yaml,.bandit,bandit.yml,bandit.yaml,.bandit.yml}",
             "**/.{semgrep,codeql}/**",
             "**/{codeql-config,qodana,.codacy,.codeclimate,.deepsource,.sourcery,.lgtm,lgtm,.shiftleft,horusec-config}.{yml,yaml,toml,json}",

@@ -2,15 +2,15 @@
 //!
 //! Owns: the rows of `dependencies` and `lock-files`, with the package managers they belong to. Never: build scripts.
 
-use super::super::Part::{Ecosystem as E, Touch as T};
-use super::super::{Ecosystem, Part, Touch};
-use super::Row;
-use super::Source::{Icons, Linguist, Manual, Renovate, Review, Syft, Trivy};
+use super::super::TablePart::{Ecosystem as E, Touch as T};
+use super::super::{Ecosystem, TablePart, Touch};
+use super::NameSource::{Icons, Linguist, Manual, Renovate, Review, Syft, Trivy};
+use super::TableRow;
 
-const MANIFEST: Part = T(Touch::Dependencies);
-const LOCK: Part = T(Touch::LockFiles);
+const MANIFEST: TablePart = T(Touch::Dependencies);
+const LOCK: TablePart = T(Touch::LockFiles);
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[TableRow] = &[
     // Rust
     (
         &[MANIFEST, E(Ecosystem::Cargo)],

@@ -3,12 +3,12 @@
 //! Owns: the rows of `hooks`, `agents`, `editor`, `git-attributes` and `policy`. Never: settings of tools that a
 //! build starts.
 
-use super::super::Part::Touch as T;
+use super::super::TablePart::Touch as T;
 use super::super::Touch;
-use super::Row;
-use super::Source::{Git, Icons, Linguist, Manual, Review};
+use super::NameSource::{Git, Icons, Linguist, Manual, Review};
+use super::TableRow;
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[TableRow] = &[
     (
         &[T(Touch::Policy)],
         &[Review, Manual],

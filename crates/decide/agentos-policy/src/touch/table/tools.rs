@@ -4,14 +4,14 @@
 //! Owns: the rows of `build` for such tools. Never: settings that only choose among built-in behaviour of a tool,
 //! such as `.editorconfig`, `.prettierignore` or `tsconfig.json`.
 
-use super::super::Part::Touch as T;
-use super::super::{Part, Touch};
-use super::Row;
-use super::Source::{Icons, Linguist, Manual, Review};
+use super::super::TablePart::Touch as T;
+use super::super::{TablePart, Touch};
+use super::NameSource::{Icons, Linguist, Manual, Review};
+use super::TableRow;
 
-const BUILD: Part = T(Touch::Build);
+const BUILD: TablePart = T(Touch::Build);
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[TableRow] = &[
     // Python
     (
         &[BUILD],
