@@ -1,6 +1,6 @@
-//! Connections, on both sides of the wall: taking them and carrying their bytes.
+//! Accepts connections and copies their bytes, on both sides of the sandbox.
 //!
-//! Owns: going on when the system has run out of something for a moment. Never: knows where a connection leads.
+//! Owns: continuing when the system is short of a resource for a moment. Never: knows where a connection leads.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use nix::sys::socket::{Shutdown, shutdown};
 
-/// After a connection that could not be taken.
+/// Pause after a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Takes connections as they come, until `is_over`. One that fails is the trouble of a moment (accept(2): too many open
-/// files, a peer that is gone already), and the next is waited for after a pause.
+/// Accepts connections until `is_over`. A failure is temporary (accept(2): too many open files, a peer that is gone
+/// already), so the next connection is awaited after a pause.
 pub(crate) fn each<S>(
     incoming: impl Iterator<Item = io::Result<S>>,
     is_over: impl Fn() -> bool,
@@ -30,7 +30,7 @@ pub(crate) fn each<S>(
     }
 }
 
-/// Carries bytes both ways until both have ended. Where the system refuses a thread, nothing is carried.
+/// Copies bytes in both directions until both have ended. Copies nothing if the system refuses a thread.
 pub(crate) fn carry<A, B>(one: &A, other: &B)
 where
     A: AsRawFd + Sync,
@@ -41,6 +41,7 @@ where
     thread::scope(|scope| {
         let there = || {
             pump(one, other);
+            // Only this direction has ended; the other one may still carry an answer.
             let _ = shutdown(other.as_raw_fd(), Shutdown::Write);
         };
         if thread::Builder::new().spawn_scoped(scope, there).is_ok() {
@@ -50,7 +51,7 @@ where
     });
 }
 
-/// Copies until the end; a broken connection is one.
+/// Copies until the end of the input, or until a connection breaks.
 pub(crate) fn pump(mut from: impl Read, mut to: impl Write) {
     let mut buffer = vec![0; 16 << 10];
     while let Ok(count @ 1..) = from.read(&mut buffer) {

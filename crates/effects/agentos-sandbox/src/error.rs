@@ -1,4 +1,4 @@
-//! Why a process was not started or did not end by itself.
+//! Reasons why a process was not started, or did not end by itself.
 //!
 //! Owns: the error and its hint. Never: holds a tool's output.
 
@@ -6,12 +6,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A bound on what a run may take of the disk.
+/// Limit on disk space that a run reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiskLimit {
-    /// It wrote more than so many bytes.
+    /// The run wrote more than this many bytes.
     Written(u64),
-    /// Fewer than so many bytes were left for everybody else.
+    /// Fewer than this many bytes are free for everybody else.
     Free(u64),
 }
 
@@ -24,63 +24,63 @@ impl fmt::Display for DiskLimit {
     }
 }
 
-/// A confined process that did not come to its own end.
+/// Failure of a confined run.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// This system has no confinement that we can use.
+    /// This system has no confinement that the sandbox can use.
     #[error("this system cannot confine a tool: {0}")]
     Unsupported(String),
-    /// A layer could not be put up; nothing was started.
+    /// A layer could not be put up. Nothing was started.
     #[error("the tool was not started, because it could not be confined: {0}")]
     NotConfined(String),
-    /// An overlay cannot be mounted where its folders lie, as in a container; nothing was started.
-    #[error("the tool was not started, because its files cannot be overlaid: {0}")]
+    /// An overlay cannot be mounted, for example inside a container. Nothing was started.
+    #[error("the tool was not started, because no overlay of its files can be mounted: {0}")]
     NoOverlay(String),
-    /// The helper process is not one of ours, or died before it reported.
+    /// The helper is not this program, or died before it reported.
     #[error("the process that confines the tool ended before it reported: {0}")]
     NoReport(String),
-    /// The helper cannot be started or spoken to.
+    /// An operation failed, usually on the helper.
     #[error("cannot {doing}: {source}")]
     Io {
-        /// What was tried.
+        /// Operation that failed, as an infinitive.
         doing: &'static str,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// The folder for tools' work is one that somebody else may control; nothing was started.
+    /// The folder for tools' work may be controlled by somebody else. Nothing was started.
     #[error("the folder for tools' work, `{}`, {why}", path.display())]
     UnsafeFolder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// The reason, as the end of a sentence.
+        /// Reason, as the end of a sentence.
         why: &'static str,
     },
-    /// Its time ran out, and it was killed.
+    /// The tool ran out of time and was killed.
     #[error("the tool was stopped after {} second{}", .0.as_secs(), if .0.as_secs() == 1 { "" } else { "s" })]
     OutOfTime(Duration),
-    /// It wrote more than it may, and was killed.
+    /// The tool wrote too much output and was killed.
     #[error("the tool was stopped, because it wrote more than {0} bytes of output")]
     TooMuchOutput(usize),
-    /// It took too much of the disk, and was killed.
+    /// The run reached a limit on disk space and was killed.
     #[error("the tool was stopped, because {0}")]
     TooMuchDisk(DiskLimit),
-    /// Somebody stopped it.
+    /// The run was stopped from outside.
     #[error("the tool was stopped")]
     Stopped,
-    /// Its processes could not be ended, or nobody knows whether they have. Nothing that they could write may be read or removed.
+    /// Processes of the run may still be alive. Nothing that they could write may be read or removed.
     #[error(
-        "processes of the tool may still be running, so that nothing of the run was read and its folder was left alone"
+        "processes of the tool may still be running, so nothing that the run wrote was read, and its folder was kept"
     )]
     NotEnded,
 }
 
 impl SandboxError {
-    /// What failed while doing something with the helper.
+    /// Adds the failed operation to an I/O error.
     pub(crate) fn io(doing: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io { doing, source }
     }
 
-    /// Why nothing would hold a tool, for a sentence that says already that it is so.
+    /// Returns the reason alone, for a sentence that already says that nothing confines the tool.
     #[must_use]
     pub fn reason(&self) -> String {
         match self {
@@ -97,17 +97,17 @@ impl SandboxError {
         }
     }
 
-    /// What to do next, where there is something.
+    /// Returns what to do next. `None` if there is nothing to suggest.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Unsupported(_) | Self::NotConfined(_) => {
-                Some("Linux 5.13 or newer with Landlock, seccomp and user namespaces confines tools")
-            }
-            Self::UnsafeFolder { .. } => Some("move it away; the next run makes one of its own"),
+            Self::Unsupported(_) | Self::NotConfined(_) => Some(
+                "tools can be confined on Linux 5.13 or newer with Landlock, seccomp and user namespaces",
+            ),
+            Self::UnsafeFolder { .. } => Some("move the folder away; the next run creates a new one"),
             Self::OutOfTime(_) => Some("give it more time with --timeout SECONDS"),
             Self::NotEnded => {
-                Some("see with `ps` what is left of it, and end that; the next run removes the folder")
+                Some("find the remaining processes with `ps` and end them; the next run removes the folder")
             }
             Self::NoOverlay(_)
             | Self::NoReport(_)

@@ -1,17 +1,16 @@
-//! What a confined process can make the parent read, opened for fuzzing.
+//! Readers of what a confined process can send to the parent, opened for fuzzing.
 //!
-//! Owns: a thin way to those readers without a process. Never: starts one, and nothing here is part of the crate's
-//! interface.
+//! Owns: access to those readers without a process. Never: starts one. Nothing here is part of the crate's interface.
 
 use crate::Refused;
 
-/// Reads the report of refused calls of a helper that was killed. `None` where it is no report.
+/// Reads the report of refused calls of a helper that was killed. `None` if it is not a report.
 #[must_use]
 pub fn read_refused_calls(text: &str) -> Option<Vec<Refused>> {
     crate::refusals::parsed(text, true)
 }
 
-/// Reads the head of a proxy request. `None` where it is no `CONNECT`, else its `host:port`.
+/// Reads the head of a proxy request and returns its `host:port`. `None` if it is not a `CONNECT`.
 #[must_use]
 pub fn read_connect_target(head: &[u8]) -> Option<String> {
     crate::outlet::target(head)

@@ -1,6 +1,6 @@
-//! What would hold a process on this system, found out while the caller does other things.
+//! Finds out in the background which layers this system can put around a process.
 //!
-//! Owns: one probe and its answer, which clones share. Never: guesses: who asks before it is known waits.
+//! Owns: one probe and its answer, which clones share. Never: guesses: whoever asks before the answer is known waits.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -9,7 +9,7 @@ use crate::{Report, Sandbox};
 
 type Found = Result<Report, String>;
 
-/// What would hold a process: a report of the layers, or one sentence why nothing does.
+/// Answer of a probe: a report of the layers, or one sentence that says why there is none.
 #[derive(Debug, Clone)]
 pub struct Held(Arc<Probe>);
 
@@ -20,19 +20,19 @@ struct Probe {
 }
 
 impl Held {
-    /// One that is known already.
+    /// Creates a probe whose answer is known already.
     #[must_use]
     pub fn known(found: Found) -> Self {
         Self::of(OnceLock::from(found), None)
     }
 
-    /// Begins to find out.
+    /// Starts the probe on a thread.
     pub(crate) fn begin(sandbox: &Sandbox) -> Self {
         let probe = |sandbox: &Sandbox| sandbox.probe().map_err(|error| error.reason());
         let own = sandbox.clone();
         match Builder::new().spawn(move || probe(&own)) {
             Ok(worker) => Self::of(OnceLock::new(), Some(worker)),
-            // Without a thread it is found out here.
+            // The system refused a thread: probe now instead of later.
             Err(_) => Self::known(probe(sandbox)),
         }
     }
@@ -42,20 +42,20 @@ impl Held {
         Self(Arc::new(Probe { found, worker }))
     }
 
-    /// The answer; waits for it.
+    /// Returns the answer, and waits for it if necessary.
     ///
     /// # Errors
-    /// One sentence why nothing holds a process here.
+    /// If nothing can confine a process here; the text is one sentence with the reason.
     pub fn get(&self) -> &Found {
         self.0.found.get_or_init(|| {
             let worker = self.0.worker.lock();
             let worker = worker.unwrap_or_else(PoisonError::into_inner).take();
             let found = worker.and_then(|worker| worker.join().ok());
-            found.unwrap_or_else(|| Err("what would hold it was not found out".to_owned()))
+            found.unwrap_or_else(|| Err("the probe of the sandbox ended without an answer".to_owned()))
         })
     }
 
-    /// True when it is held with every layer.
+    /// Returns true if every layer is available.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.get().as_ref().is_ok_and(Report::is_whole)

@@ -1,16 +1,16 @@
-//! Users that the processes of one run have, where root starts them.
+//! Users of one run's processes, if root starts them.
 //!
-//! Owns: the range of user ids, which pair a run gets, and that no two runs have one at the same time. Never: gives a pair
-//! away while a process of it lives.
+//! Owns: the range of user ids, which pair a run gets, and that no two runs have the same pair at one time. Never:
+//! gives a pair away while a process of it lives.
 //!
 //! # Why a pair for each run
 //!
-//! A user id is a right: processes of one user may read each other's files, change each other's scheduling and use up each
-//! other's limits (credentials(7), sched_setscheduler(2), `RLIMIT_NPROC` in getrlimit(2)). So two runs have two users, and
-//! process 1 of a run's namespace, the *keeper*, has another one than the tool that it guards.
+//! A user id is a right: processes of one user may read each other's files, change each other's scheduling and
+//! exhaust each other's limits (credentials(7), sched_setscheduler(2), `RLIMIT_NPROC` in getrlimit(2)). So two runs
+//! have two users, and process 1 of a run's namespace, the *keeper*, has another user than the tool that it guards.
 //!
-//! A lease is an exclusive lock (flock(2)) on a file of root's for each pair. The file is not empty as long as the lease is
-//! held, and is emptied only when the run's processes are known to be gone:
+//! A lease is an exclusive lock (flock(2)) on a file of root's for each pair. The file has content as long as the
+//! lease exists, and is emptied only when the run's processes are known to be gone:
 //!
 //! | lock | file | meaning | what a new lease does |
 //! | --- | --- | --- | --- |
@@ -29,17 +29,17 @@ pub struct RunIdentity {
     pub keeper: u32,
 }
 
-/// First id of the range. systemd's table of user ids calls 60578 to 61183 unused (docs/UIDS-GIDS.md), and Debian's policy
-/// gives no id above 60000 to a package without asking (section 9.2.2).
+/// First id of the range. systemd's table of user ids lists 60578 to 61183 as unused (docs/UIDS-GIDS.md), and
+/// Debian's policy gives no id above 60000 to a package without asking (section 9.2.2).
 #[cfg(target_os = "linux")]
 const FIRST: u32 = 60_600;
-/// Pairs in the range: as many runs as one machine may have at a time.
+/// Number of pairs, which is the largest number of runs on one machine at a time.
 #[cfg(target_os = "linux")]
 const PAIRS: u32 = 256;
 
 #[cfg(target_os = "linux")]
 impl RunIdentity {
-    /// The pair of this number.
+    /// Returns the pair with this number.
     pub(crate) fn numbered(number: u32) -> Self {
         let tool = FIRST + 2 * number;
         Self {
@@ -48,7 +48,7 @@ impl RunIdentity {
         }
     }
 
-    /// A pair that no run ever gets: for finding out which layers hold, where no tool is started.
+    /// Returns a pair that no run ever gets: for a probe, which starts no tool.
     pub(crate) fn of_probe() -> Self {
         Self::numbered(PAIRS)
     }
@@ -57,7 +57,7 @@ impl RunIdentity {
 #[cfg(target_os = "linux")]
 pub use lease::IdentityLease;
 
-/// A pair of users that belongs to one run. There is none on this system: tools run as the user who starts them.
+/// Pair of users that belongs to one run. Never constructed on this system: tools run as the user who starts them.
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
 pub struct IdentityLease(std::convert::Infallible);
@@ -72,7 +72,7 @@ impl IdentityLease {
         Ok(None)
     }
 
-    /// The users.
+    /// Returns the users.
     #[must_use]
     pub fn identity(&self) -> RunIdentity {
         match self.0 {}

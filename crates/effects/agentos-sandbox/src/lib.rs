@@ -1,16 +1,28 @@
-//! Child processes that the kernel holds back: what a tool or an agent runs in.
+//! Starts child processes that the kernel confines: a tool or an agent runs in one.
 //!
-//! Owns: starting a process with nothing of ours (no descriptor, no environment, no right to write outside the
-//! folders it was given, no network but forwarded ports), its limits, its end, and the report of what held it. Never:
+//! # What confines a process
+//!
+//! Nothing can confine another process from outside on Linux and macOS, so the same program is started again as a
+//! helper (see [`stage`]). The helper confines itself, reports its layers, and only then starts the tool.
+//!
+//! | system | confined by | what a tool can still do | tested |
+//! | --- | --- | --- | --- |
+//! | Linux | namespaces, Landlock, seccomp, limits, an unprivileged user | read the system's folders and what the launch spec names | yes |
+//! | macOS | Seatbelt (`stage/seatbelt.rs`), limits | see the names of other processes | compiled only |
+//! | Windows | a restricted token and a job object (`agentos-winbox`), put around the process from outside | read files and reach the network, which is reported as [missing](Report::missing) layers | under Wine only |
+//! | others | nothing | [`Sandbox::run`] refuses | - |
+//!
+//! # The two promises
+//!
+//! 1. Nothing starts unless every layer that this system has is active. A layer is never dropped silently.
+//! 2. When [`Sandbox::run`] returns without [`SandboxError::NotEnded`], no process of the run is left, so that the
+//!    caller may read and remove what the tool wrote. The table in `stage/enter.rs` shows how this is known on Linux.
+//!
+//! Owns: starting a process with nothing of the caller's (no descriptor, no environment, no right to write outside
+//! the given folders, no network but forwarded ports), its limits, its end, and the report of its layers. Never:
 //! weakens a layer silently, runs a tool as root, or looks at a repository.
 //!
-//! A process cannot be confined from outside, so the same program is started again as a helper: see [`stage`]. The
-//! helper confines itself, reports, and only then starts the tool. Start at [`Sandbox::run`].
-//!
-//! Linux; macOS with what Seatbelt holds (see `stage/seatbelt.rs`); Windows with a restricted token and a job (see
-//! `agentos-winbox`), which hold it from outside, without a helper, and neither keep it from reading nor from the network:
-//! those layers are reported as [missing](Report::missing). The last two are written and not tried on such a machine.
-//! Elsewhere [`Sandbox::run`] refuses.
+//! Start at [`Sandbox::run`].
 
 #[cfg(target_os = "linux")]
 mod carry;

@@ -1,6 +1,6 @@
-//! What a confined process may see and do, as the parent writes it down for the child.
+//! The launch spec: what a confined process may see and do, as the parent sends it to the helper.
 //!
-//! Owns: the shape of the order and its limits. Never: holds a secret or a task; both come later, on standard input.
+//! Owns: the shape of the spec, and its limits. Never: holds a secret or a task; both follow on standard input.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -9,46 +9,48 @@ use serde::{Deserialize, Serialize};
 
 use crate::RunIdentity;
 
-/// Version of the order; parent and child are the same program, so any other is a mistake.
+/// Version of the spec. Parent and helper are the same program, so any other version is a bug.
 pub(crate) const VERSION: u32 = 2;
 
-/// One confined process.
+/// Specification of one confined process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     /// Version of this shape.
     pub(crate) version: u32,
-    /// The program, by its absolute path inside; none only asks what would hold it.
+    /// Absolute path of the program, inside the sandbox. `None` to find out which layers would be active without
+    /// starting anything.
     pub program: Option<PathBuf>,
-    /// Its arguments.
+    /// Arguments of the program.
     pub args: Vec<String>,
-    /// Its whole environment.
+    /// Complete environment of the program.
     pub env: Vec<(String, String)>,
-    /// Where it starts, inside.
+    /// Working directory, inside the sandbox.
     pub cwd: PathBuf,
-    /// Files and folders beside the system's that it may read and execute, at their own place.
+    /// Files and folders that the program may read and execute in addition to the system's, at their own paths.
     pub readable: Vec<PathBuf>,
-    /// Folders that it may read and write, at their own place.
+    /// Folders that the program may read and write, at their own paths.
     pub writable: Vec<PathBuf>,
-    /// Folders that show a lower one and keep what is written apart.
+    /// Overlays: folders that show a lower folder and keep what is written separate.
     pub overlays: Vec<Overlay>,
-    /// Folders of the outside that it may read at another place, inside one of the overlays.
+    /// Outside folders that the program may read at another path, inside one of the overlays.
     pub shares: Vec<Share>,
-    /// The folder in which the folders of all runs lie. Nothing of it is shown but this run's own folders, also where a readable
-    /// folder holds it. `None` if the run has no folders.
+    /// Folder that holds the folders of all runs. Only this run's own folders are shown of it, even if a readable
+    /// folder contains it. `None` if the run has no folders.
     pub runs: Option<PathBuf>,
-    /// Ports of its own loopback that lead to a socket of the parent. Everything else of the network is closed.
+    /// Ports of the process's own loopback that lead to a socket of the parent. Everything else of the network is
+    /// closed.
     pub forwards: Vec<Forward>,
-    /// Socket of the parent that hears which system calls were refused, in the folder of the forwards' sockets. `None` if
-    /// nobody wants to know.
+    /// Socket of the parent that receives the refused system calls, in the same folder as the sockets of `forwards`.
+    /// `None` if nobody records them.
     pub refusals: Option<PathBuf>,
-    /// Users of the run's processes. `None` if they run as the user who starts them, as they do wherever that is not root.
+    /// Users of the run's processes. `None` if they run as the user who starts them, as they do unless that is root.
     pub identity: Option<RunIdentity>,
-    /// What it may use up.
+    /// Limits on resources.
     pub limits: Limits,
 }
 
 impl Order {
-    /// An order that allows the program to read the system's folders and nothing else.
+    /// Creates a spec that lets the program read the system's folders and nothing else.
     #[must_use]
     pub fn new(program: PathBuf, args: Vec<String>, cwd: PathBuf) -> Self {
         Self {
@@ -70,66 +72,68 @@ impl Order {
     }
 }
 
-/// A folder whose content is that of `lower` until something is written; what is written goes to `upper`.
+/// Folder that shows `lower` until something is written; what is written goes to `upper`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlay {
-    /// What is shown; never written.
+    /// Folder that is shown and never written.
     pub lower: PathBuf,
-    /// What was written, deleted files as character devices 0/0.
+    /// Folder that receives what is written; a deleted file becomes a character device 0/0 (a whiteout of overlayfs).
     pub upper: PathBuf,
-    /// An empty folder beside `upper` for the kernel's own use.
+    /// Empty folder on the same file system as `upper`, for the kernel's own use.
     pub work: PathBuf,
-    /// Where the process sees it.
+    /// Path at which the process sees the overlay.
     pub at: PathBuf,
 }
 
-/// A folder that is shown read-only at another place.
+/// Folder that is shown read-only at another path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// Where it lies outside.
+    /// Path outside.
     pub from: PathBuf,
-    /// Where the process sees it.
+    /// Path at which the process sees the folder.
     pub at: PathBuf,
 }
 
-/// A port inside that leads to the parent.
+/// Port inside the sandbox that leads to the parent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forward {
-    /// The address that the process connects to. One that is not the loopback's becomes an address of this process's
+    /// Address that the process connects to. If it is not a loopback address, it becomes an address of the process's
     /// own network, in which there is nothing else.
     pub address: IpAddr,
-    /// The port.
+    /// Port that the process connects to.
     pub port: u16,
-    /// The parent's socket that every connection goes to. All sockets of an order lie in one folder that the process does
-    /// not see: whoever could replace a socket by a link would be connected to another service of the machine.
+    /// Socket of the parent that receives every connection. All sockets of a spec lie in one folder that the process
+    /// does not see: whoever could replace a socket by a link could redirect its connections to another service of
+    /// the machine.
     pub socket: PathBuf,
 }
 
-/// Where a way out leads.
+/// Destination of an outlet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
-    /// To this host and port, whatever is sent.
+    /// This host and port, whatever the tool sends.
     Address(String, u16),
-    /// To those of these hosts and ports that an HTTP `CONNECT` names (RFC 9110, section 9.3.6).
+    /// Any of these hosts and ports, chosen by the tool with an HTTP `CONNECT` (RFC 9110, section 9.3.6).
     Proxy(Vec<(String, u16)>),
 }
 
-/// What a confined process may use up. Those of memory and file size hold for each of its processes.
+/// Limits on the resources of a run. Unless stated otherwise, a limit applies to each process separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Seconds of processor time for one process.
+    /// Seconds of processor time of one process.
     pub cpu_seconds: u64,
-    /// Bytes of data memory.
+    /// Bytes of data memory of one process.
     pub memory_bytes: u64,
-    /// Processes and threads of the user at one time.
+    /// Number of processes and threads of the user at one time.
     pub processes: u64,
     /// Bytes of one file.
     pub file_bytes: u64,
-    /// Open files.
+    /// Number of open files of one process.
     pub open_files: u64,
-    /// Bytes of memory of all processes of a run together, where the system can limit that.
+    /// Bytes of memory of all processes of a run together, on systems that can limit it.
     pub run_memory_bytes: u64,
-    /// Bytes that a run may write to its folders. They are looked at while it runs: it may write more before it is ended.
+    /// Bytes that a run may write to its folders. They are measured at intervals, so a run may write more before it
+    /// is ended.
     pub disk_bytes: u64,
 }
 

@@ -1,7 +1,7 @@
-//! The ways out of a confined process: sockets of ours that lead to one address, or to the few on a list.
+//! Outlets of a confined process: sockets of the parent that lead to one address, or to the few on a list.
 //!
-//! Owns: accepting, connecting and carrying bytes, outside. Never: connects to anything but the addresses it was made
-//! for, whatever the tool sends.
+//! Owns: accepting, connecting and copying bytes, outside the sandbox. Never: connects to anything but the addresses
+//! it was created for, whatever the tool sends.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -22,38 +22,38 @@ use crate::carry::{carry, each};
 use crate::tunnel::WatchedTunnel;
 use crate::{SandboxError, Way};
 
-/// A request to a proxy is a line and a few headers.
+/// Largest head of a request to the proxy, which is a line and a few headers.
 const LONGEST_HEAD: usize = 8 << 10;
-/// Names that were refused, at most.
+/// Largest number of refused names that are kept.
 const MOST_REFUSED: usize = 32;
-/// Of one address over the next.
+/// Time that one address gets before the next one is tried.
 const HEAD_START: Duration = Duration::from_millis(300);
-/// For one connection to be made.
+/// Time limit for one connection.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Connections from one socket along one way, as long as this value lives.
+/// Accepts the connections of one socket and leads them to one destination, as long as this value lives.
 #[derive(Debug)]
 pub struct Outlet {
-    /// Another descriptor of the socket that the thread accepts on.
+    /// Second descriptor of the socket that the thread accepts on.
     listener: UnixListener,
     closed: Arc<AtomicBool>,
     refused: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Outlet {
-    /// Opens the socket, in a folder that no tool can see. `keeper` is the user of process 1 of the run, which connects to it,
-    /// and `None` if that is ours.
+    /// Opens the socket, in a folder that no tool can see. `keeper` is the user of process 1 of the run, which
+    /// connects to it; `None` if that is this program's own user.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If the socket cannot be created.
     pub fn open(socket: &Path, keeper: Option<u32>, way: Way) -> Result<Self, SandboxError> {
         Self::serving(socket, keeper, way, None)
     }
 
-    /// Opens the socket; the first connection to it goes on along `first`, later ones along `way`.
+    /// Opens the socket. The first connection is joined to `first`, later ones follow `way`.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If the socket cannot be created.
     pub fn connected(
         socket: &Path,
         keeper: Option<u32>,
@@ -70,7 +70,7 @@ impl Outlet {
         mut first: Option<TcpStream>,
     ) -> Result<Self, SandboxError> {
         let failed = SandboxError::io;
-        let opening = "open the tool's way to its server";
+        let opening = "open the socket for the tool's connections";
         let place = SocketPlace::of(socket).map_err(failed(opening))?;
         let listener = UnixListener::bind(place.address()).map_err(failed(opening))?;
         let waking = listener.try_clone().map_err(failed(opening))?;
@@ -84,18 +84,18 @@ impl Outlet {
         let serve = move || {
             let take = |connection| {
                 let (way, refused, first) = (way.clone(), Arc::clone(&refused), first.take());
-                // Too many at once: the connection is closed, and the tool sees that.
+                // If there are too many connections, this one is closed, and the tool sees that.
                 let _ = thread::Builder::new().spawn(move || serve_one(connection, &way, first, &refused));
             };
             each(listener.incoming(), || closed.load(Ordering::Acquire), take);
         };
         thread::Builder::new()
             .spawn(serve)
-            .map_err(failed("serve the tool's way to its server"))?;
+            .map_err(failed("serve the socket for the tool's connections"))?;
         Ok(outlet)
     }
 
-    /// What the tool asked for and did not get, as it wrote it; untrusted.
+    /// Returns the names that the tool requested and was refused, as it wrote them; untrusted.
     #[must_use]
     pub fn refused(&self) -> Vec<String> {
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,13 +106,14 @@ impl Outlet {
 impl Drop for Outlet {
     fn drop(&mut self) {
         self.closed.store(true, Ordering::Release);
-        // Wakes the thread, which then ends. By the descriptor: a name could lead to another service by now.
+        // Wakes the thread, which then ends. Through the descriptor and not by connecting: the name could lead to
+        // another service by now.
         let _ = shutdown(self.listener.as_raw_fd(), Shutdown::Both);
     }
 }
 
-/// Where a socket is. A whole path soon has no room in a socket's address (unix(7): 108 bytes); by way of its open folder
-/// there is always enough.
+/// Place of a socket. Its whole path is often too long for a socket's address (unix(7): 108 bytes); a path through
+/// its open folder is always short enough.
 #[derive(Debug)]
 pub(crate) struct SocketPlace {
     folder: File,
@@ -120,10 +121,10 @@ pub(crate) struct SocketPlace {
 }
 
 impl SocketPlace {
-    /// The place of a socket in a folder that only we can write.
+    /// Opens the folder of a socket that only this program can write.
     ///
     /// # Errors
-    /// When its folder cannot be opened.
+    /// If the folder cannot be opened.
     #[expect(
         clippy::disallowed_methods,
         reason = "a folder of ours that the tool does not see"
@@ -136,7 +137,7 @@ impl SocketPlace {
         })
     }
 
-    /// A path of the socket that is short enough, as long as this value lives.
+    /// Returns a short path of the socket, valid as long as this value lives.
     pub(crate) fn address(&self) -> PathBuf {
         let folder = format!("/proc/self/fd/{}", self.folder.as_raw_fd());
         Path::new(&folder).join(&self.name)
@@ -163,7 +164,7 @@ fn serve_one(mut tool: UnixStream, way: &Way, first: Option<TcpStream>, refused:
         let _ = tool.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
         return;
     };
-    // An address of IPv6 stands in brackets there (RFC 3986, section 3.2.2).
+    // An IPv6 address is written in brackets there (RFC 3986, section 3.2.2).
     let Ok(server) = reach(host.trim_matches(['[', ']']), *port, PATIENCE) else {
         let _ = tool.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n");
         return;
@@ -176,7 +177,7 @@ fn serve_one(mut tool: UnixStream, way: &Way, first: Option<TcpStream>, refused:
     }
 }
 
-/// Notes a name that a tool asked for and did not get, unless there are too many.
+/// Keeps a name that the tool requested and was refused, unless there are too many.
 fn note_refusal(refused: &Mutex<BTreeSet<String>>, name: String) {
     let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
     if refused.len() < MOST_REFUSED {
@@ -184,7 +185,7 @@ fn note_refusal(refused: &Mutex<BTreeSet<String>>, name: String) {
     }
 }
 
-/// The `host:port` of a `CONNECT`, and what came after its head.
+/// Reads the `host:port` of a `CONNECT`, and what came after its head. `None` if it is another request.
 fn asked(tool: &mut UnixStream) -> Option<(String, Vec<u8>)> {
     let mut head = Vec::new();
     let mut buffer = [0; 1024];
@@ -201,8 +202,8 @@ fn asked(tool: &mut UnixStream) -> Option<(String, Vec<u8>)> {
     }
 }
 
-/// Reads the target of `CONNECT host:port HTTP/1.1` and headers. `None` if it is no such request. A refused target is
-/// shown to a person, so it has visible ASCII characters only, as every host and port has (RFC 3986, section 3.2).
+/// Reads the target of `CONNECT host:port HTTP/1.1`. `None` if the head is another request. A refused target is shown
+/// to a person, so only visible ASCII is accepted, which is enough for every host and port (RFC 3986, section 3.2).
 pub(crate) fn target(head: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(head).ok()?;
     let mut words = text.lines().next()?.split(' ');
@@ -216,21 +217,21 @@ pub(crate) fn target(head: &[u8]) -> Option<String> {
     }
 }
 
-/// Why there is no connection.
+/// Reason why a host cannot be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreached {
     /// The name has no address.
     UnknownHost,
-    /// Nobody takes connections there.
+    /// Nobody accepts connections there.
     Refused,
     /// Nobody answered in time.
     TooLate,
 }
 
-/// Connects to a host, within so much time.
+/// Connects to a host within a time limit.
 ///
 /// # Errors
-/// With the half of the way that failed.
+/// If the name cannot be resolved, the connection is refused, or the time is over.
 pub fn reach(host: &str, port: u16, within: Duration) -> Result<TcpStream, Unreached> {
     use std::net::ToSocketAddrs;
     let (there, wanted) = mpsc::channel();
@@ -238,17 +239,17 @@ pub fn reach(host: &str, port: u16, within: Duration) -> Result<TcpStream, Unrea
     let look = move || {
         let found = (host.as_str(), port).to_socket_addrs();
         let done = found.map_err(|_| Unreached::UnknownHost);
-        // Who asked has given up by then.
+        // The caller has given up by then.
         let _ = there.send(done.and_then(|addresses| first_of(addresses, within)));
     };
-    // A look-up cannot be cut short: its thread is left to itself when the time is over.
+    // A name lookup cannot be cancelled: its thread is left alone when the time is over.
     let begun = thread::Builder::new().spawn(look);
     begun.map_err(|_| Unreached::Refused)?;
     wanted.recv_timeout(within).unwrap_or(Err(Unreached::TooLate))
 }
 
-/// The first connection that comes of these addresses. The next is tried when one has failed, or has not answered for a
-/// while (RFC 8305): a machine may have an address of a network that leads nowhere.
+/// Returns the first connection to any of these addresses. The next address is tried when one has failed, or has not
+/// answered for a while (RFC 8305): a machine may have an address in a network that leads nowhere.
 fn first_of(
     mut addresses: impl Iterator<Item = SocketAddr>,
     within: Duration,
@@ -261,7 +262,7 @@ fn first_of(
         if let Some(address) = next {
             let there = there.clone();
             let begun = thread::Builder::new().spawn(move || {
-                // Another may have been first.
+                // Another address may have answered first.
                 let _ = there.send(TcpStream::connect_timeout(&address, within));
             });
             open += usize::from(begun.is_ok());

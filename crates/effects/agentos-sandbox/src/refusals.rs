@@ -1,10 +1,12 @@
-//! What a confined process tried and the filter of system calls refused, from the helper to the parent.
+//! Refused system calls, as the helper reports them to the parent.
 //!
-//! Owns: the lines in which it is told. Never: holds a word of the tool's own: names are ours, the rest are numbers.
+//! A path is not reported. What is not mounted, or is mounted read-only, is refused before the kernel evaluates any
+//! rule about files, and no kernel record mentions it; what Landlock itself refuses goes to the system's audit log,
+//! which only root may read. A call that a filter of the tool's own refuses is not reported either (seccomp(2):
+//! `SECCOMP_RET_ERRNO` takes precedence over a listener).
 //!
-//! A path is not among them. What is not mounted, or is mounted read-only, is refused before any rule about files is asked,
-//! and no kernel record tells of that; what Landlock itself refuses goes to the system's audit, which only root may read.
-//! Nor is a call that a filter of the tool's own refuses first (seccomp(2): `SECCOMP_RET_ERRNO` goes before a listener).
+//! Owns: the format of the report. Never: holds a word of the tool's own: names come from this program, everything
+//! else is a number.
 
 #[cfg(target_os = "linux")]
 use std::io::{self, Read};
@@ -16,66 +18,68 @@ use std::path::Path;
 #[cfg(target_os = "linux")]
 use crate::outlet::SocketPlace;
 
-/// One call, as often as it was refused.
+/// Refused system call with its count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// Its name, and of a socket its kind.
+    /// Name of the call, followed by the kind if it is a socket.
     pub call: String,
-    /// How often.
+    /// Number of refusals.
     pub times: u64,
 }
 
-/// First line: from here on every refused call is recorded.
+/// First line of a report: from here on every refused call is recorded.
 #[cfg(any(target_os = "linux", test))]
 pub(crate) const HEARD: &str = "heard";
-/// Last line: the counts before it are final.
+/// Last line of a report: the counts before it are final.
 #[cfg(any(target_os = "linux", test))]
 pub(crate) const COMPLETE: &str = "complete";
-/// Kinds of sockets, and calls that no table knows, that are recorded one by one.
+/// Largest number of socket kinds, and of calls without a name, that are recorded one by one.
 #[cfg(target_os = "linux")]
 pub(crate) const MOST: usize = 32;
-/// A longer record is none of the helper's: it has a line for each kind of call and one more for its count.
+/// Largest size of a report. The helper writes one line for each kind of call and one more with its count, so a
+/// longer one is not the helper's.
 #[cfg(target_os = "linux")]
 const LONGEST: u64 = 64 << 10;
 
-/// Our end of the record: a socket that the helper connects to before any rule holds it.
+/// The parent's end of the report: a socket that the helper connects to before any rule restricts it.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 pub(crate) struct RefusalSocket(UnixListener);
 
 #[cfg(target_os = "linux")]
 impl RefusalSocket {
-    /// Opens the socket for the user of process 1, where that is another than ours.
+    /// Opens the socket for the user of process 1, if that is another user than the parent's.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be created.
     pub(crate) fn open(socket: &Path, keeper: Option<u32>) -> io::Result<Self> {
         let listener = UnixListener::bind(SocketPlace::of(socket)?.address())?;
         std::os::unix::fs::lchown(socket, keeper, keeper)?;
         Ok(Self(listener))
     }
 
-    /// Reads what the helper wrote, when it has ended. All of it waits in the socket by then: the helper writes less than a
-    /// socket holds (`MOST` lines of a few words; unix(7), socket(7): `SO_SNDBUF`).
+    /// Reads the report after the helper has ended. All of it waits in the socket by then: the helper writes less
+    /// than a socket holds (`MOST` lines of a few words; unix(7), socket(7): `SO_SNDBUF`).
     ///
-    /// Returns `None` if it is not known what was refused: nobody could hear it, or the helper came to its own end
-    /// (`was_killed` is false) without saying that this was all.
+    /// Returns `None` if it is not known what was refused: nothing was recorded, or the helper ended by itself
+    /// (`was_killed` is false) without the last line.
     pub(crate) fn read(&self, was_killed: bool) -> Option<Vec<Refused>> {
-        // The helper connects before it reports; where it did not get so far there is nobody to wait for.
+        // The helper connects before it reports its layers. If it did not get so far, nobody would ever connect, so
+        // this must not wait.
         self.0.set_nonblocking(true).ok()?;
         let (stream, _) = self.0.accept().ok()?;
         stream.set_nonblocking(true).ok()?;
         let mut text = String::new();
         match stream.take(LONGEST).read_to_string(&mut text) {
             Ok(_) => {}
-            // Somebody still has the other end.
+            // Another process still holds the other end, so the report may not be complete.
             Err(_) => return None,
         }
         parsed(&text, was_killed)
     }
 }
 
-/// Reads the lines, most often first. Returns `None` if they do not say all that was refused.
+/// Parses a report, most frequent calls first. Returns `None` if the report is not complete.
 #[cfg(any(target_os = "linux", test))]
 pub(crate) fn parsed(text: &str, was_killed: bool) -> Option<Vec<Refused>> {
     let lines = text.strip_prefix(HEARD)?.strip_prefix('\n')?;
@@ -85,13 +89,13 @@ pub(crate) fn parsed(text: &str, was_killed: bool) -> Option<Vec<Refused>> {
     let lines = lines.lines();
     let mut all: Vec<Refused> = Vec::new();
     for line in lines {
-        // The last one may be cut off where the helper was killed.
+        // The last line may be cut off if the helper was killed.
         let Some((times, call)) = line.split_once(' ') else {
             continue;
         };
         let Ok(times) = times.parse() else { continue };
         match all.iter_mut().find(|known| known.call == call) {
-            // Told when it came first, and counted at the end.
+            // A call is written once when it first occurs, and again with its count at the end.
             Some(known) => known.times = known.times.max(times),
             None => all.push(Refused {
                 call: call.to_owned(),

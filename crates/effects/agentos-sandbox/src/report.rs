@@ -1,49 +1,52 @@
-//! What holds a confined process, as the child found it and the parent records it.
+//! The layers that confine a process, as the helper put them up and the parent records them.
 //!
-//! Owns: the names of the layers and the line in which the child reports. Never: claims a layer that was not put up.
+//! Owns: the names of the layers, and the line in which the helper reports them. Never: claims a layer that was not
+//! put up.
 
 use serde::{Deserialize, Serialize};
 
-/// One way in which the kernel holds a process back.
+/// Layer of the kernel's confinement of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
-    /// It sees only what the order names, and read-only but for its own folders.
+    /// Sees only what the launch spec names, and everything but its own folders read-only.
     MountNamespace,
-    /// It sees and signals only its own processes, which end with it.
+    /// Sees and signals only its own processes, which end together.
     PidNamespace,
-    /// It has no network but a loopback of its own.
+    /// Has no network but a loopback of its own.
     NetworkNamespace,
-    /// Shared memory and message queues of its own.
+    /// Has shared memory and message queues of its own.
     IpcNamespace,
-    /// Landlock, fully enforced at the best level that the kernel has.
+    /// Landlock restricts access to files, fully enforced at the best level of this kernel.
     Landlock,
-    /// System calls that tools do not need are refused.
+    /// A seccomp filter refuses system calls that tools do not need.
     Seccomp,
-    /// No program that it starts gains rights.
+    /// No program that it starts can gain rights (`PR_SET_NO_NEW_PRIVS`).
     NoNewPrivileges,
-    /// It is not root, and holds no capability outside.
+    /// Is not root, and holds no capability outside its namespaces.
     Unprivileged,
-    /// Processor time, memory, processes, files.
+    /// Limits on processor time, memory, processes and files.
     Limits,
-    /// macOS's own: only the files, and none of the network, that its profile names.
+    /// macOS: accesses only the files, and none of the network, that its Seatbelt profile names.
     Seatbelt,
-    /// Windows: it has no privilege and no administrator's rights, and writes only what was opened to a low integrity level.
+    /// Windows: has no privilege and no administrator's rights, and writes only to what has a low integrity level.
     RestrictedToken,
-    /// Windows: it ends with its parent, and so does all that it starts; processor time, memory and processes are limited.
+    /// Windows: ends with its parent, together with all that it started; processor time, memory and processes are
+    /// limited.
     JobObject,
-    /// It reads only what the order names.
+    /// Reads only what the launch spec names.
     FileIsolation,
-    /// It reaches no network.
+    /// Reaches no network.
     NetworkIsolation,
 }
 
 impl Layer {
-    /// Every layer that this system has.
+    /// Layers of this system.
     #[cfg(target_os = "macos")]
     pub const ALL: [Self; 3] = [Self::Unprivileged, Self::Limits, Self::Seatbelt];
 
-    /// Every layer that a tool should have. Windows has two of them; the others are missing there, whatever is done.
+    /// Layers that a tool should have. Windows provides two of them, the token and the job object; the others are
+    /// always missing there.
     #[cfg(windows)]
     pub const ALL: [Self; 5] = [
         Self::Limits,
@@ -53,7 +56,7 @@ impl Layer {
         Self::NetworkIsolation,
     ];
 
-    /// Every layer that this system has.
+    /// Layers of this system.
     #[cfg(not(any(target_os = "macos", windows)))]
     pub const ALL: [Self; 9] = [
         Self::MountNamespace,
@@ -67,15 +70,15 @@ impl Layer {
         Self::Limits,
     ];
 
-    /// The layers that this system can put up. Without one of them nothing is run.
+    /// Layers that this system can put up. If one of them fails, nothing is started.
     #[cfg(windows)]
     pub const POSSIBLE: [Self; 2] = [Self::RestrictedToken, Self::JobObject];
 
-    /// The layers that this system can put up. Without one of them nothing is run.
+    /// Layers that this system can put up. If one of them fails, nothing is started.
     #[cfg(not(windows))]
     pub const POSSIBLE: [Self; Self::ALL.len()] = Self::ALL;
 
-    /// The word used in JSON and on the screen.
+    /// Returns the word used in JSON and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -97,24 +100,24 @@ impl Layer {
     }
 }
 
-/// What all processes of a run may use together. [`Layer::Limits`] is about each of them, and a missing limit of this kind
-/// makes no layer missing.
+/// Limit on all processes of a run together. [`Layer::Limits`] is about each process separately; a missing limit of
+/// this kind does not make a layer missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunLimit {
-    /// Bytes written to its folders.
+    /// Disk space of the run's folders.
     Disk,
-    /// Memory.
+    /// Memory of all processes.
     Memory,
-    /// Processes and threads.
+    /// Number of processes and threads.
     Processes,
 }
 
 impl RunLimit {
-    /// Every limit of this kind.
+    /// All limits of this kind.
     pub const ALL: [Self; 3] = [Self::Disk, Self::Memory, Self::Processes];
 
-    /// The word used in JSON and on the screen.
+    /// Returns the word used in JSON and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -125,38 +128,40 @@ impl RunLimit {
     }
 }
 
-/// The layers in force around one process.
+/// Layers that are active around one process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The layers, in the order of [`Layer::ALL`].
+    /// Active layers, in the order of [`Layer::ALL`].
     pub layers: Vec<Layer>,
-    /// The Landlock ABI that was enforced; none without Landlock.
+    /// Landlock ABI that is enforced. `None` without Landlock.
     pub landlock_abi: Option<u32>,
-    /// True if it runs in a control group of its own.
+    /// True if the process runs in a control group of its own.
     #[serde(default)]
     pub(crate) in_group: bool,
-    /// Limits that hold for all processes of a run together, without that of the disk.
+    /// Active limits on all processes of a run together, without the one on disk space.
     #[serde(default)]
     pub run_limits: Vec<RunLimit>,
 }
 
 impl Report {
-    /// A layer is in force.
+    /// Adds an active layer.
     #[cfg(any(target_os = "linux", target_os = "macos", windows, test))]
     pub(crate) fn add(&mut self, layer: Layer) {
+        // Sorted and without duplicates, so that two reports of the same layers are equal.
         if let Err(place) = self.layers.binary_search(&layer) {
             self.layers.insert(place, layer);
         }
     }
 
-    /// The layers that are not in force.
+    /// Returns the layers that are not active.
     #[must_use]
     pub fn missing(&self) -> Vec<Layer> {
         let all = Layer::ALL.into_iter();
         all.filter(|layer| !self.layers.contains(layer)).collect()
     }
 
-    /// Those of them that this system could have put up: a process that one of these does not hold is not to be run.
+    /// Returns the missing layers that this system could have put up. A process that lacks one of these must not be
+    /// run.
     #[must_use]
     pub fn lacking(&self) -> Vec<Layer> {
         let mut missing = self.missing();
@@ -164,23 +169,23 @@ impl Report {
         missing
     }
 
-    /// True when nothing is missing: only then may one say that the kernel enforces the boundary.
+    /// Returns true if no layer is missing. Only then may a result say that the kernel enforces the boundary.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.missing().is_empty()
     }
 }
 
-/// The child's first line on standard output, before the program begins.
+/// First line of the helper on standard output, before the program starts.
 #[cfg(any(target_os = "linux", target_os = "macos", windows, test))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Said {
-    /// It is held; the program begins.
+    /// The process is confined and the program starts.
     Confined(Report),
-    /// A layer could not be put up; nothing was started.
+    /// A layer could not be put up. Nothing was started.
     Refused(String),
-    /// An overlay could not be mounted; nothing was started.
+    /// An overlay could not be mounted. Nothing was started.
     NoOverlay(String),
 }
 

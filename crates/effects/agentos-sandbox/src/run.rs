@@ -1,6 +1,6 @@
-//! Starting a confined process and seeing it to its end.
+//! Starts a confined process and waits for its end.
 //!
-//! Owns: the three streams, the caps on time and output, the end. Never: waits longer than was allowed, or leaves a
+//! Owns: the three streams, the limits on time and output, the end. Never: waits longer than was allowed, or leaves a
 //! process behind.
 
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ mod windows;
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 pub use crate::watch::Stop;
 
-/// Bounds that the parent keeps.
+/// Limits that the parent enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
     /// Time from start to end.
@@ -33,16 +33,16 @@ pub struct Caps {
     pub output: usize,
 }
 
-/// What a process reads on standard input.
+/// Standard input of a process.
 #[derive(Debug)]
 pub enum Input {
     /// These bytes, and then the end.
     Bytes(Vec<u8>),
-    /// What is sent while it runs, and the end when nobody can send any more.
+    /// Bytes that are sent while the process runs; the end comes when every sender is dropped.
     Talk(Receiver<Vec<u8>>),
 }
 
-/// Where output came from.
+/// Output stream of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -51,28 +51,28 @@ pub enum Stream {
     Err,
 }
 
-/// A process that came to its own end.
+/// Process that ended by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// What held it.
+    /// Layers that confined it.
     pub report: Report,
-    /// Its exit code; 128 and the signal's number where a signal ended it, 127 where it could not be started.
+    /// Exit code; 128 plus the signal's number if a signal ended it, 127 if it could not be started.
     pub code: u8,
-    /// From start to end.
+    /// Time from start to end.
     pub elapsed: Duration,
 }
 
 /// Starts confined processes.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
-    /// A program that calls [`stage::run`](crate::stage::run) first of all: usually this one.
+    /// Program that calls [`stage::run`](crate::stage::run) first of all, usually this one.
     helper: PathBuf,
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     ready: unix::Ready,
 }
 
 impl Sandbox {
-    /// A sandbox whose helper is this program.
+    /// Creates a sandbox whose helper is this program.
     #[must_use]
     pub fn new(helper: PathBuf) -> Self {
         Self {
@@ -82,31 +82,32 @@ impl Sandbox {
         }
     }
 
-    /// Begins what the next run begins with, while the caller does other things. Needless, and saves that run the time.
+    /// Starts a helper for the next run while the caller does other things. Optional: it saves that run time.
     pub fn prepare(&self) {
         #[cfg(any(target_os = "linux", target_os = "macos"))]
         self.ready.prepare(&self.helper);
     }
 
-    /// Takes users for the processes of one run, to which its folders and files shall belong. Returns `None` where the tool runs
-    /// as the user who starts it, which is everywhere but under root.
+    /// Leases users for the processes of one run, to whom its folders and files shall belong. Returns `None` if the
+    /// tool runs as the user who starts it, which is always so unless that is root.
     ///
     /// # Errors
-    /// When none is free.
+    /// If no pair of users is free.
     pub fn lease_identity(&self) -> Result<Option<Arc<IdentityLease>>, SandboxError> {
         Ok(IdentityLease::take()?.map(Arc::new))
     }
 
-    /// Begins [`Sandbox::probe`] beside whatever the caller does next.
+    /// Starts [`Sandbox::probe`] in the background.
     #[must_use]
     pub fn held(&self) -> Held {
         Held::begin(self)
     }
 
-    /// What would hold a process: puts every layer up around nothing. What [`Sandbox::prepare`] began is left for a run.
+    /// Finds out which layers would confine a process: puts every layer up and starts nothing. A helper that
+    /// [`Sandbox::prepare`] started is left for a run.
     ///
     /// # Errors
-    /// When one of them cannot be put up, with the reason.
+    /// If one of the layers cannot be put up, with the reason.
     pub fn probe(&self) -> Result<Report, SandboxError> {
         let nothing = Order {
             program: None,
@@ -128,10 +129,10 @@ impl Sandbox {
         Ok(ended.report)
     }
 
-    /// Runs a process to its end. `input` is its standard input; what it writes goes to `seen` as it comes.
+    /// Runs a process to its end. `input` is its standard input; `seen` receives its output as it comes.
     ///
     /// # Errors
-    /// When it could not be confined (then nothing was started), or did not end by itself.
+    /// Always on this system, which cannot confine a process.
     #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
     pub fn run(
         &self,
@@ -144,12 +145,12 @@ impl Sandbox {
         Err(SandboxError::Unsupported(std::env::consts::OS.to_owned()))
     }
 
-    /// Runs a process to its end. `input` is its standard input; what it writes goes to `seen` as it comes. When this returns
-    /// without [`SandboxError::NotEnded`], nothing that the process started is left. An order without users gets a pair for
-    /// this run alone where root starts it.
+    /// Runs a process to its end. `input` is its standard input; `seen` receives its output as it comes. When this
+    /// returns without [`SandboxError::NotEnded`], nothing that the process started is left. If root starts it, a
+    /// spec without users gets a pair for this run alone.
     ///
     /// # Errors
-    /// When it could not be confined (then nothing was started), or did not end by itself.
+    /// If it could not be confined (then nothing was started), or did not end by itself.
     #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     pub fn run(
         &self,
@@ -173,7 +174,7 @@ impl Sandbox {
             let ended = unix::run((&self.helper, &self.ready), &order, input, caps, stop, seen);
             if matches!(ended, Err(SandboxError::NotEnded)) {
                 lease.abandon();
-                // The lock is held as long as this program runs.
+                // The lock is leaked, so that the pair stays taken as long as this program runs.
                 std::mem::forget(lease);
             }
             ended
@@ -183,20 +184,20 @@ impl Sandbox {
     }
 }
 
-/// Stops a process from elsewhere.
+/// Stops a process from another thread.
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 #[derive(Debug, Clone, Default)]
 pub struct Stop(());
 
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 impl Stop {
-    /// Nothing runs here that could be stopped.
+    /// Does nothing: no process runs on this system.
     pub fn stop(&self) {}
 
-    /// As [`Stop::stop`].
+    /// Does nothing, as [`Stop::stop`].
     pub fn finish(&self) {}
 
-    /// Nothing runs here that could say so.
+    /// Returns false: no process runs on this system.
     pub(crate) fn is_finished(&self) -> bool {
         false
     }

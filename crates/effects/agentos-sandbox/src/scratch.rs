@@ -1,19 +1,19 @@
 //! The folders of one run: the files shown to the tool, its changes, its home, its temporary files.
 //!
-//! Owns: creating them for the tool's user and removing them, also those of runs that were killed. Never: keeps
-//! anything of a run that has ended, removes what another run uses, or walks by path name what a tool could write.
-//!
-//! The run's folder is ours and nobody else may enter it, so that no other user of the machine reaches a file that the
-//! tool made, whatever its mode. Only some of the folders in it belong to the tool's user:
+//! The run's folder belongs to this program's user and nobody else may enter it, so that no other user of the machine
+//! reaches a file that the tool made, whatever its mode. Only some of the folders in it belong to the tool's user:
 //!
 //! | folder | owner | content |
 //! |---|---|---|
 //! | `changes` | tool | upper layer of the overlay |
 //! | `copy` | tool | mount point of the overlay, or a whole copy of the files |
-//! | `doors` | keeper | sockets of ours, which process 1 of the run connects to; never shown to the tool |
+//! | `doors` | keeper | sockets of the parent, which process 1 of the run connects to; never shown to the tool |
 //! | `home` | tool | its home, which may hold copies of sign-in files; removed first |
 //! | `kernel` | tool | overlayfs's work folder |
 //! | `tmp` | tool | its temporary files |
+//!
+//! Owns: creating them for the tool's user and removing them, also those of runs that were killed. Never: keeps
+//! anything of a run that has ended, removes what another run uses, or walks by path name what a tool could write.
 
 mod entries;
 mod leftovers;
@@ -33,37 +33,38 @@ use crate::{IdentityLease, RunIdentity, RunLimit, SandboxError};
 
 /// Folders that belong to the tool's user.
 const OF_THE_TOOL: &[&str] = &["changes", "copy", HOME, "kernel", "tmp"];
-/// The tool's home.
+/// Name of the tool's home.
 const HOME: &str = "home";
-/// The folder that the tool never sees.
+/// Name of the folder that the tool never sees.
 const DOORS: &str = "doors";
 
-/// The folders of one run. They are removed when this value is dropped.
+/// Folders of one run. They are removed when this value is dropped.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
-    /// The folder in which the runs' folders lie.
+    /// Folder that holds the folders of all runs.
     parent: OpenFolder,
     folder: OpenFolder,
     name: OsString,
-    /// Users of this run. `None` if tools run as our own user.
+    /// Users of this run. `None` if the tool runs as this program's own user.
     lease: Option<Arc<IdentityLease>>,
     /// System calls that were refused in the last run. `None` if that is not known.
     refused: Mutex<Option<Vec<Refused>>>,
-    /// Limits that held for the last run as a whole.
+    /// Limits that were active for the last run as a whole.
     run_limits: Mutex<Vec<RunLimit>>,
-    /// Processes of the run may still live.
+    /// True if processes of the run may still be alive.
     abandoned: AtomicBool,
-    /// Held as long as the run lives, so that others leave its folder alone.
+    /// Lock of the run's folder, held as long as the run lives, so that other runs leave the folder alone.
     lock: Option<File>,
 }
 
 impl Scratch {
-    /// Creates the folders below `parent`, for the users of the run, and removes those of runs that are dead. `lease` is
-    /// `None` if the tool runs as our own user.
+    /// Creates the folders below `parent` for the users of the run, and removes the folders of dead runs. `lease` is
+    /// `None` if the tool runs as this program's own user.
     ///
     /// # Errors
-    /// [`SandboxError::UnsafeFolder`] if `parent` is a link or belongs to somebody else; if a folder cannot be created.
+    /// [`SandboxError::UnsafeFolder`] if `parent` is a link or belongs to somebody else; [`SandboxError::Io`] if a
+    /// folder cannot be created.
     pub fn new(parent: &Path, run: &str, lease: Option<Arc<IdentityLease>>) -> Result<Self, SandboxError> {
         let identity = lease.as_ref().map(|lease| lease.identity());
         let owner = identity.map(|identity| FolderOwner::with_own_group(identity.tool));
@@ -96,7 +97,8 @@ impl Scratch {
         owner.map_or(Ok(()), |owner| folder.give_to(owner))
     }
 
-    /// Copies a tree to where the tool sees the files, links as links: for systems on which no overlay can be mounted.
+    /// Copies a tree to where the tool sees the files, links as links. For systems on which no overlay can be
+    /// mounted.
     ///
     /// # Errors
     /// If something cannot be copied.
@@ -110,7 +112,7 @@ impl Scratch {
         copied().map_err(failed("copy the files for the tool"))
     }
 
-    /// Returns the folder of what was written over the files that the tool was shown.
+    /// Returns the folder that receives what the tool writes over the files that it sees.
     #[must_use]
     pub fn changes(&self) -> PathBuf {
         self.at("changes")
@@ -122,7 +124,7 @@ impl Scratch {
         self.at("copy")
     }
 
-    /// Returns a folder that is ours alone and never shown to the tool, for sockets.
+    /// Returns the folder for sockets, which is never shown to the tool.
     #[must_use]
     pub fn doors(&self) -> PathBuf {
         self.at(DOORS)
@@ -152,14 +154,14 @@ impl Scratch {
         self.lease.as_ref().map(|lease| lease.identity())
     }
 
-    /// Returns the user of process 1 of this run, which connects to the sockets. `None` if it is ours.
+    /// Returns the user of process 1 of this run, which connects to the sockets. `None` if it is this program's own.
     #[must_use]
     pub fn keeper(&self) -> Option<u32> {
         self.identity().map(|identity| identity.keeper)
     }
 
-    /// Returns the system calls that the tool tried and was refused in its last run. `None` if the kernel does not tell, or it
-    /// is not known for another reason.
+    /// Returns the system calls that the tool tried and was refused in its last run. `None` if the kernel cannot
+    /// report them, or if they are not known for another reason.
     #[must_use]
     pub fn refused(&self) -> Option<Vec<Refused>> {
         self.refused
@@ -168,7 +170,7 @@ impl Scratch {
             .clone()
     }
 
-    /// Returns the limits that held for all processes of the last run together.
+    /// Returns the limits that were active for all processes of the last run together.
     #[must_use]
     pub fn run_limits(&self) -> Vec<RunLimit> {
         self.run_limits
@@ -177,18 +179,18 @@ impl Scratch {
             .clone()
     }
 
-    /// Keeps which limits held.
+    /// Stores the limits that were active.
     pub(crate) fn keep_run_limits(&self, limits: Vec<RunLimit>) {
         *self.run_limits.lock().unwrap_or_else(PoisonError::into_inner) = limits;
     }
 
-    /// Keeps what was refused.
+    /// Stores the refused calls.
     #[cfg(target_os = "linux")]
     pub(crate) fn keep_refused(&self, refused: Option<Vec<Refused>>) {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
     }
 
-    /// Leaves the folders and the users of this run alone: processes may still write there.
+    /// Makes sure that the folders and users of this run are not reused: processes may still write there.
     pub(crate) fn abandon(&self) {
         self.abandoned.store(true, Ordering::Release);
         if let Some(lease) = &self.lease {
@@ -209,12 +211,13 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if self.abandoned.load(Ordering::Acquire) {
-            // Held as long as this program runs, so that no other run takes the folders for those of a dead one. Processes that
-            // outlive the program are killed with the helper; a later run then removes what is left, by descriptor.
+            // The lock is leaked and so stays taken as long as this program runs: no other run takes the folders for
+            // those of a dead one. Processes that survive the program are killed with the helper; a later run then
+            // removes the folders, by descriptor.
             std::mem::forget(self.lock.take());
             return;
         }
-        // What is left is tried again by the next run and reported by `find_leftovers`.
+        // What cannot be removed is tried again by the next run, and listed by `find_leftovers`.
         let _ = leftovers::discard(&self.parent, &self.name);
     }
 }

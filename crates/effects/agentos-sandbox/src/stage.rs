@@ -1,10 +1,43 @@
-//! The helper: the same program, started again to confine itself and become a tool's parent.
+//! The helper: this program, started again to confine itself and become the tool's parent.
 //!
-//! Owns: the hidden verb and which part of the way it asks for. Never: reads a task, a setting or a file of the
-//! user's; everything comes from the order on standard input.
+//! # Sandbox start
 //!
-//! Two processes stand between us and the tool. The first opens the namespaces; the second is process 1 of the new
-//! process namespace, so that everything ends with it: it builds the root, gives up its rights and starts the tool.
+//! The problem: a tool must start with every layer active, and its parent must know when the last of its processes is
+//! gone. Each layer can only be put up by the process that it confines, and each one takes away rights that other
+//! layers still need. So the order of the steps matters.
+//!
+//! Three processes take part: the *parent* (this program), the *helper* (`enter.rs`), which opens the namespaces, and
+//! the *keeper* (`hold.rs`), process 1 of the new process namespace, which puts up the other layers and starts the
+//! tool.
+//!
+//! | step | who | what | without it, or in another order |
+//! | --- | --- | --- | --- |
+//! | 1 | helper | closes all descriptors above 2 | a descriptor left open by any ancestor would be a way around the mounts |
+//! | 2 | helper | new session, `PR_SET_PDEATHSIG` | the helper would survive its parent, with nobody to end it |
+//! | 3 | helper | blocks `SIGTERM` and `SIGCHLD` | a `SIGTERM` would kill the helper, and nobody would know when the namespace is gone |
+//! | 4 | helper | joins the control group | after step 5 a process may not move itself out of its part of the groups |
+//! | 5 | helper | opens all namespaces | - |
+//! | 6 | helper | starts the keeper | the tool would not be in the process namespace, and could outlive the run |
+//! | 7 | keeper | `PR_SET_PDEATHSIG`, own session | a signal of the tool to its process group would reach the helper |
+//! | 8 | keeper | builds the part of the root that no spec changes; loopback up | a helper that was started in advance would still have this work to do |
+//! | 9 | keeper | reads the launch spec | - |
+//! | 10 | keeper | opens the folder of the parent's sockets | after step 11 it cannot be reached by any path |
+//! | 11 | keeper | finishes the root, `pivot_root`, detaches the old root | the tool would see the outside |
+//! | 12 | keeper | connects to the parent's sockets, opens the forwarded ports | after step 16 the filter refuses the sockets that this needs |
+//! | 13 | keeper | resource limits | - |
+//! | 14 | keeper | gives up root, or enters a second user namespace; `no_new_privs` | Landlock and seccomp need `no_new_privs` from a process without `CAP_SYS_ADMIN` |
+//! | 15 | keeper | not dumpable, `PR_SET_PDEATHSIG` again | processes of the same user could look into the threads that serve the ports; changing the user clears the signal |
+//! | 16 | keeper | starts the serving threads, then Landlock, then seccomp | started later, the threads could not open the connections that they carry |
+//! | 17 | keeper | reports the layers | the parent could not know whether the tool is confined |
+//! | 18 | keeper | starts the tool, gives up its last rights, reaps until the tool ends | - |
+//!
+//! If a step fails, the helper or the keeper reports the reason and starts nothing.
+//!
+//! Sources: namespaces(7), pid_namespaces(7), user_namespaces(7), cgroup_namespaces(7), capabilities(7),
+//! pivot_root(2), landlock(7), seccomp(2), prctl(2).
+//!
+//! Owns: the hidden verb, and which part of the way it names. Never: reads a task, a setting or a file of the user's;
+//! everything comes from the launch spec on standard input.
 
 #[cfg(target_os = "linux")]
 mod bpf;
@@ -38,22 +71,23 @@ use std::path::Path;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 use crate::report::Said;
 
-/// The hidden verb. Not for people: it expects an order on standard input.
+/// Hidden verb of the command line that starts the helper. Not for people: it expects a launch spec on standard
+/// input.
 pub const VERB: &str = "__confine";
 
-/// What the helper is asked for first.
+/// First argument after the verb: the part that the parent starts.
 #[cfg(target_os = "linux")]
 pub(crate) const FIRST: &str = "namespaces";
-/// What the helper is asked for first.
+/// First argument after the verb: the part that the parent starts.
 #[cfg(target_os = "macos")]
 pub(crate) const FIRST: &str = "seatbelt";
 
-/// The helper's end when the order could not be carried out.
+/// Exit code of a helper that did not carry out its spec.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 const REFUSED: u8 = 125;
 
-/// Runs the helper if these arguments (without the program's name) ask for it; gives its exit code. Must be called
-/// before anything else in a process: the helper may have one thread only.
+/// Runs the helper if these arguments (without the program's name) name it, and returns its exit code. `None` if they
+/// do not. Must be called before anything else in a process, because the helper may have one thread only.
 pub fn run(args: impl Iterator<Item = OsString>) -> Option<u8> {
     let args: Vec<String> = args
         .take(4)
@@ -66,7 +100,11 @@ pub fn run(args: impl Iterator<Item = OsString>) -> Option<u8> {
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn dispatch(args: &[String]) -> u8 {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    let wrongly = || Err(Refusal::Layer("the helper was called wrongly".to_owned()));
+    let wrongly = || {
+        Err(Refusal::Layer(
+            "the helper was started with unknown arguments".to_owned(),
+        ))
+    };
     let done = match words.as_slice() {
         #[cfg(target_os = "linux")]
         [FIRST] => enter::namespaces(None).map_err(Refusal::Layer),
@@ -89,7 +127,7 @@ fn dispatch(args: &[String]) -> u8 {
     })
 }
 
-/// Why the helper starts nothing.
+/// Reason why the helper starts nothing.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 enum Refusal {
     /// A layer cannot be put up.

@@ -1,15 +1,16 @@
-//! Watches what a tool says inside a tunnel that its proxy opened for one host.
+//! Watches what a tool sends through a tunnel that its proxy opened for one host.
 //!
-//! An allowed `CONNECT api.example:443` says which address is reached, not whom the tool talks to there: servers of many
-//! names often share one address, and the name that counts is the one inside. Two protocols show it. TLS names the server
-//! in the ClientHello (RFC 6066, section 3), and HTTP/1 in the `Host` of every request (RFC 9112, section 3.2). Nothing of
-//! either is passed on before its name is compared.
+//! An allowed `CONNECT api.example:443` says which address is reached, not which server the tool talks to there:
+//! servers of many names often share one address, and the name inside the tunnel decides. Two protocols show it. TLS
+//! names the server in the ClientHello (RFC 6066, section 3), and HTTP/1 in the `Host` of every request (RFC 9112,
+//! section 3.2). Nothing of either is passed on before its name is compared.
 //!
-//! Not seen, and so not compared: a `Host` inside TLS, the inner name of an encrypted ClientHello (its outer name is), a
-//! renegotiation inside TLS 1.2, and every other protocol. HTTP/2 without TLS is refused, as its names are compressed.
+//! Not visible, and so not compared: a `Host` inside TLS, the inner name of an encrypted ClientHello (its outer name
+//! is compared), a renegotiation inside TLS 1.2, and every other protocol. HTTP/2 without TLS is refused, because its
+//! names are compressed.
 //!
-//! Owns: telling the protocols apart, and closing a tunnel that names another host. Never: connects, or changes a byte that
-//! it passes on.
+//! Owns: recognising the protocol, and closing a tunnel that names another host. Never: connects, or changes a byte
+//! that it passes on.
 
 mod hello;
 mod requests;
@@ -23,16 +24,17 @@ use std::sync::{Mutex, PoisonError};
 use hello::Records;
 use requests::Requests;
 
-/// Bytes that are kept back at most until a name is known: several times what clients send and servers take.
+/// Largest number of bytes that are held until a name is known: several times what clients send and servers accept.
 const LONGEST_START: usize = 64 << 10;
-/// Characters of a foreign name that are reported; a host's name is shorter (RFC 1035, section 2.3.4).
+/// Largest number of characters of a foreign name that are reported; a host name is shorter (RFC 1035, section
+/// 2.3.4).
 const LONGEST_NAME: usize = 255;
-/// Methods of requests, to know one of HTTP/0.9, which has no version (RFC 9110, section 9.3).
+/// Methods of requests, to recognise a request of HTTP/0.9, which has no version (RFC 9110, section 9.3).
 const METHODS: [&[u8]; 9] = [
     b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"CONNECT", b"OPTIONS", b"TRACE", b"PATCH",
 ];
 
-/// The host that a tunnel was allowed for.
+/// Host that a tunnel was allowed for.
 #[derive(Debug, Clone)]
 struct TunnelHost {
     name: String,
@@ -69,13 +71,13 @@ impl TunnelHost {
     }
 }
 
-/// Takes off the brackets of an IPv6 address (RFC 3986, section 3.2.2) and the dot of the root.
+/// Removes the brackets of an IPv6 address (RFC 3986, section 3.2.2) and the dot of the root domain.
 fn bare_name(name: &str) -> &str {
     let inside = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     inside.unwrap_or_else(|| name.strip_suffix('.').unwrap_or(name))
 }
 
-/// The name for which a tunnel is closed, as the tool wrote it; untrusted.
+/// Name for which a tunnel is closed, as the tool wrote it; untrusted.
 #[derive(Debug, PartialEq, Eq)]
 struct ForeignName(String);
 
@@ -86,18 +88,18 @@ impl ForeignName {
     }
 }
 
-/// What is known of the bytes in a tunnel.
+/// Protocol in a tunnel, as far as it is known.
 #[derive(Debug)]
 enum TunnelProtocol {
-    /// Too little was said.
+    /// Too few bytes were sent to know.
     Unknown(Vec<u8>),
     Tls(Records),
     Http(Requests),
-    /// Nothing that names a host.
+    /// A protocol that names no host.
     Other,
 }
 
-/// The bytes that a tool sends through a tunnel.
+/// State of what a tool sends through a tunnel.
 #[derive(Debug)]
 struct TunnelWatch {
     host: TunnelHost,
@@ -115,10 +117,10 @@ impl TunnelWatch {
         }
     }
 
-    /// Adds to `out` what may be passed on now that `bytes` were said.
+    /// Takes bytes that the tool sent, and appends to `out` what may be passed on.
     ///
     /// # Errors
-    /// When another host is named, or a name cannot be read for certain.
+    /// If another host is named, or a name cannot be read for certain.
     fn admit(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ForeignName> {
         if let TunnelProtocol::Unknown(held) = &mut self.protocol {
             held.extend_from_slice(bytes);
@@ -151,7 +153,8 @@ impl TunnelWatch {
         }
     }
 
-    /// Adds to `out` what is left when nothing more can come. Half of a head or of a ClientHello is not passed on.
+    /// Appends to `out` what is left when the tool has closed its side. Half of a head or of a ClientHello is not
+    /// passed on.
     fn end(&mut self, out: &mut Vec<u8>) {
         if let TunnelProtocol::Unknown(held) = &mut self.protocol
             && !is_http_line(held)
@@ -194,12 +197,12 @@ fn is_http_line(line: &[u8]) -> bool {
         || line.windows(5).any(|part| part.eq_ignore_ascii_case(b"HTTP/"))
 }
 
-/// Returns true if a byte may stand in a method or in the name of a header (RFC 9110, section 5.6.2).
+/// Returns true if a byte is allowed in a method or in the name of a header (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// The tool's end of a tunnel: reading from it gives only what may be passed on.
+/// Tool's end of a tunnel: reading from it returns only what may be passed on.
 pub(crate) struct WatchedTunnel<'a> {
     tool: &'a UnixStream,
     server: &'a TcpStream,
@@ -209,16 +212,17 @@ pub(crate) struct WatchedTunnel<'a> {
 
 struct WatchedBytes {
     watch: TunnelWatch,
-    /// What was read together with the request for the tunnel, and not watched yet.
+    /// Bytes that were read together with the request for the tunnel and are not checked yet.
     early: Vec<u8>,
-    /// What may be passed on, from `given` on.
+    /// Bytes that may be passed on; those before `given` were returned already.
     clear: Vec<u8>,
     given: usize,
     is_over: bool,
 }
 
 impl<'a> WatchedTunnel<'a> {
-    /// Watches a tunnel to `host:port`, of which `early` was said already. A foreign name is given to `report`.
+    /// Watches a tunnel to `host:port`. `early` has the first bytes that the tool sent. A foreign name is given to
+    /// `report`.
     pub(crate) fn new(
         (tool, server): (&'a UnixStream, &'a TcpStream),
         (host, port): (&str, u16),
@@ -240,7 +244,7 @@ impl<'a> WatchedTunnel<'a> {
         }
     }
 
-    /// Reads once, and closes both ends if a foreign host is named.
+    /// Reads once, and closes both ends if another host is named.
     fn advance(&self, inner: &mut WatchedBytes, room: usize) -> io::Result<()> {
         let mut bytes = std::mem::take(&mut inner.early);
         if bytes.is_empty() {
@@ -257,7 +261,7 @@ impl<'a> WatchedTunnel<'a> {
             inner.clear.clear();
             inner.is_over = true;
             (self.report)(name);
-            // Either may be closed already.
+            // Either end may be closed already.
             let _ = self.server.shutdown(Shutdown::Both);
             let _ = self.tool.shutdown(Shutdown::Both);
         }

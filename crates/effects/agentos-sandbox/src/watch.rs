@@ -1,7 +1,10 @@
-//! Ending a process from elsewhere, once and for the right process.
+//! Ends a process from another thread: once, and the right one.
 //!
-//! Owns: who may signal and until when, and that one which can be asked to end is asked first. Never: signals after the
-//! process was reaped, when its number may be another's.
+//! A process id may belong to another process as soon as its process was reaped. So every signal and the reaping
+//! happen under one lock, which knows whether the process still exists.
+//!
+//! Owns: who may signal and until when, and that a process that can be asked to end is asked first. Never: signals
+//! after the process was reaped.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,32 +19,32 @@ use nix::{
     unistd::Pid,
 };
 
-/// A process that may be ended.
+/// Process that may be ended.
 #[cfg(unix)]
 #[derive(Debug, Clone)]
 pub(crate) struct Running(Pid);
-/// A process that may be ended.
+/// Process that may be ended.
 #[cfg(windows)]
 pub(crate) type Running = Arc<agentos_winbox::Held>;
 
-/// Why a process was ended.
+/// Reason why a process was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// Its time ran out.
+    /// The time limit was reached.
     OutOfTime,
-    /// It wrote too much.
+    /// The limit on output was reached.
     TooMuchOutput,
-    /// It took too much of the disk.
+    /// A limit on disk space was reached.
     TooMuchDisk(DiskLimit),
     /// The user stopped it.
     Stopped,
-    /// It has ended, and what it left behind goes too.
+    /// The process has ended, and what it left behind is ended too.
     Asked,
-    /// Its work is done, which it has said.
+    /// The process has reported that its work is done.
     Finished,
 }
 
-/// Stops a process from elsewhere. Cheap to clone; each belongs to one run at a time.
+/// Stops a process from another thread. Cheap to clone; each value belongs to one run at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<Mutex<State>>);
 
@@ -52,11 +55,11 @@ struct State {
     asking: Option<Asking>,
 }
 
-/// How a process is asked to end.
+/// Way of asking a process to end.
 struct Asking {
-    /// False when it cannot be asked now.
+    /// Asks the process. Returns false if it cannot be asked now.
     ask: Box<dyn FnOnce() -> bool + Send>,
-    /// How long it may take.
+    /// Time that the process has to end afterwards.
     grace: Duration,
 }
 
@@ -72,27 +75,27 @@ impl Stop {
         self.end(Why::Stopped);
     }
 
-    /// Ends a process that has said that its work is done, which is its own end and no failure.
+    /// Ends a process that has reported that its work is done. This counts as its own end and not as a failure.
     pub fn finish(&self) {
         self.end(Why::Finished);
     }
 
-    /// From now on, until the process has ended, one that is stopped or whose time is up is asked to end first, and ended
-    /// this much later. `ask` gives false where it cannot be asked; it must not wait.
+    /// Until the process has ended, a stop or a time limit first asks it to end and kills it `grace` later. `ask`
+    /// returns false if the process cannot be asked; it must not block.
     pub fn ask_first(&self, grace: Duration, ask: impl FnOnce() -> bool + Send + 'static) {
         let ask = Box::new(ask);
         self.state().asking = Some(Asking { ask, grace });
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // The state is whole at every moment.
+        // The state is consistent at every moment, so a panic of another thread does not matter.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A process runs that may be ended.
+    /// Records the process that now runs.
     pub(crate) fn began(&self, process: Option<Running>) {
         let mut state = self.state();
-        // An earlier run came to its own end: that is nothing against this one.
+        // An earlier run that ended by itself says nothing about this one.
         state.why = state.why.filter(|why| !matches!(why, Why::Asked | Why::Finished));
         state.process = process;
         if state.why.is_some() {
@@ -100,7 +103,7 @@ impl Stop {
         }
     }
 
-    /// Ends it. True when this is the first reason.
+    /// Ends the process. Returns true if this is the first reason.
     pub(crate) fn end(&self, why: Why) -> bool {
         let mut state = self.state();
         let first = state.why.is_none();
@@ -124,7 +127,7 @@ impl Stop {
         first
     }
 
-    /// Asks, and ends the process later; false where nobody could be asked.
+    /// Asks the process to end, and kills it later. Returns false if it could not be asked.
     fn asked(&self, asking: Asking) -> bool {
         let stop = self.clone();
         let end = move || {
@@ -134,7 +137,7 @@ impl Stop {
         (asking.ask)() && thread::Builder::new().spawn(end).is_ok()
     }
 
-    /// Gives up on a process that does not end: kills what can be named of it. Nobody signals it any more.
+    /// Gives up on a process that does not end: kills what can be named of it. Nobody signals it afterwards.
     pub(crate) fn give_up(&self) {
         let mut state = self.state();
         #[cfg(unix)]
@@ -147,7 +150,7 @@ impl Stop {
         self.state().why
     }
 
-    /// True if the run was ended because its work was done.
+    /// Returns true if the run was ended because its work was done.
     pub(crate) fn is_finished(&self) -> bool {
         self.why() == Some(Why::Finished)
     }
@@ -160,7 +163,7 @@ impl Stop {
         }
     }
 
-    /// Reaps it; nobody signals it any more.
+    /// Reaps the process. Nobody signals it afterwards.
     pub(crate) fn reap<E>(&self, wait: impl FnOnce() -> std::io::Result<E>) -> std::io::Result<E> {
         self.wait();
         let mut state = self.state();
@@ -177,8 +180,8 @@ fn until_ended(process: &Running) {
     while let Err(nix::Error::EINTR) = waitid(Id::Pid(process.0), flags) {}
 }
 
-/// There is no `waitid` that leaves a process to be reaped; kqueue(2) tells of its end. One that has ended already is an
-/// error in the queue, which is an answer too.
+/// Waits with kqueue(2), because this system's `waitid` always reaps. If the process has ended already, the queue
+/// returns an error, which is an answer too.
 #[cfg(target_os = "macos")]
 fn until_ended(process: &Running) {
     use nix::sys::event::{EvFlags, EventFilter, FilterFlag, KEvent, Kqueue};
@@ -199,7 +202,7 @@ fn until_ended(process: &Running) {
     while let Err(nix::Error::EINTR) = queue.kevent(&[end], &mut told, None) {}
 }
 
-/// The process of this number.
+/// Returns the process with this id. `None` if the id is out of range.
 #[cfg(unix)]
 pub(crate) fn process(id: u32) -> Option<Running> {
     i32::try_from(id)
@@ -207,21 +210,21 @@ pub(crate) fn process(id: u32) -> Option<Running> {
         .map(|number| Running(Pid::from_raw(number)))
 }
 
-/// Asks the helper to end the run: it kills process 1 of the namespace, waits until the whole namespace is gone, and exits
-/// (`stage/enter.rs`). Killing the helper itself would leave nobody who knows when that is.
+/// Asks the helper to end the run: it kills process 1 of the namespace, waits until the whole namespace is gone, and
+/// exits (`stage/enter.rs`). If the helper itself were killed, nobody would know when that is.
 #[cfg(target_os = "linux")]
 pub(crate) fn signal(process: Option<&Running>) {
     let Some(process) = process else { return };
     let _ = kill(process.0, Signal::SIGTERM);
 }
 
-/// Kills the helper and the session that it leads. There is no process namespace on this system.
+/// Kills the helper and the session that it leads. This system has no process namespaces.
 #[cfg(all(unix, not(target_os = "linux")))]
 pub(crate) fn signal(process: Option<&Running>) {
     kill_session(process);
 }
 
-/// Kills the helper and the session that it leads as soon as it runs: for a helper without a tool, or one that does not end.
+/// Kills the helper and the session that it leads: for a helper without a tool, or one that does not end.
 #[cfg(unix)]
 pub(crate) fn kill_session(process: Option<&Running>) {
     let Some(process) = process else { return };
@@ -231,7 +234,7 @@ pub(crate) fn kill_session(process: Option<&Running>) {
 
 #[cfg(windows)]
 fn until_ended(process: &Running) {
-    // Where Windows does not tell, the streams' ends and the time limit do.
+    // If Windows cannot say, the ends of the streams and the time limit do.
     let _ = process.wait();
 }
 

@@ -1,7 +1,7 @@
-//! A lease of a pair of users, by a locked file.
+//! Leases a pair of users by locking a file.
 //!
-//! Owns: the folder of the locks, and the look for processes that are left of a dead run. Never: follows a link, or trusts a
-//! folder that another user could have made.
+//! Owns: the folder of the locks, and the search for processes that a dead run left. Never: follows a link, or trusts
+//! a folder that another user could have made.
 
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::FileExt;
@@ -14,28 +14,29 @@ use rustix::fs::{CWD, Mode, OFlags, fstat, mkdirat, openat};
 use super::{PAIRS, RunIdentity};
 use crate::SandboxError;
 
-/// Folders in which the folder of the locks may lie. Locks need not outlive a start of the machine; `/var/tmp` is for
+/// Folders that may hold the folder of the locks. Locks need not survive a restart of the machine; `/var/tmp` is for
 /// systems without `/run` (file-hierarchy(7)).
 const ABOVE: [&str; 2] = ["/run", "/var/tmp"];
 /// Folder of the locks.
 const FOLDER: &str = "agentos-identities";
-/// Mark of a pair that is in use.
+/// Content of the file of a pair that is in use.
 const IN_USE: &[u8] = b"1";
 
-/// A pair of users that belongs to one run as long as this value lives.
+/// Pair of users that belongs to one run as long as this value lives.
 #[derive(Debug)]
 pub struct IdentityLease {
     identity: RunIdentity,
-    /// Locked, and not empty.
+    /// Lock file of the pair; locked and not empty.
     lock: File,
     abandoned: AtomicBool,
 }
 
 impl IdentityLease {
-    /// Takes the first free pair. Returns `None` if the program does not run as root: then tools run as the same user.
+    /// Takes the first free pair. Returns `None` if the program does not run as root: then tools run as the same
+    /// user.
     ///
     /// # Errors
-    /// When the locks cannot be made, or every pair is in use.
+    /// If the locks cannot be created, or every pair is in use.
     pub fn take() -> Result<Option<Self>, SandboxError> {
         if !geteuid().is_root() {
             return Ok(None);
@@ -52,7 +53,7 @@ impl IdentityLease {
         )))
     }
 
-    /// The users.
+    /// Returns the users.
     #[must_use]
     pub fn identity(&self) -> RunIdentity {
         self.identity
@@ -67,13 +68,13 @@ impl IdentityLease {
 impl Drop for IdentityLease {
     fn drop(&mut self) {
         if !self.abandoned.load(Ordering::Acquire) {
-            // A mark that stays costs the next lease a look at the processes, and nothing else.
+            // If this fails, the next lease has to look at the processes; nothing else is lost.
             let _ = self.lock.set_len(0);
         }
     }
 }
 
-/// Opens the folder of the locks, which must be root's alone.
+/// Opens the folder of the locks, which must belong to root alone.
 fn open_folder() -> Result<File, SandboxError> {
     let failed =
         |error: rustix::io::Errno| SandboxError::io("open the folder of the tools' users")(error.into());
@@ -119,6 +120,8 @@ fn try_pair(folder: &File, number: u32, processes: &Path) -> std::io::Result<Opt
     if lock.metadata()?.len() > 0 && is_alive(identity, processes) {
         return Ok(None);
     }
+    // The mark is written before the pair is used: if this program is killed, the next one finds it and looks for
+    // survivors.
     lock.write_all_at(IN_USE, 0)?;
     Ok(Some(IdentityLease {
         identity,
@@ -127,7 +130,7 @@ fn try_pair(folder: &File, number: u32, processes: &Path) -> std::io::Result<Opt
     }))
 }
 
-/// True if a process has one of the two ids, or processes cannot be listed.
+/// Returns true if a process has one of the two ids, or if processes cannot be listed.
 #[expect(clippy::disallowed_methods, reason = "the kernel's own list of processes")]
 fn is_alive(identity: RunIdentity, processes: &Path) -> bool {
     let Ok(entries) = fs::read_dir(processes) else {
@@ -137,13 +140,13 @@ fn is_alive(identity: RunIdentity, processes: &Path) -> bool {
     let statuses = entries.flatten().filter_map(|entry| {
         let name = entry.file_name();
         let is_process = name.to_str()?.bytes().all(|byte| byte.is_ascii_digit());
-        // A process that is gone meanwhile has no status any more.
+        // A process that ended in the meantime has no status any more.
         is_process.then(|| fs::read_to_string(entry.path().join("status")).ok())?
     });
     statuses.into_iter().any(|status| has_user(&status, ids))
 }
 
-/// True if the line `Uid:` of a process's status (proc_pid_status(5)) names one of these ids.
+/// Returns true if the line `Uid:` of a process's status (proc_pid_status(5)) names one of these ids.
 fn has_user(status: &str, ids: [u32; 2]) -> bool {
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     let mut users = line.into_iter().flat_map(str::split_whitespace);

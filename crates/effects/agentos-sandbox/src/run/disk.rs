@@ -1,7 +1,8 @@
-//! How much of the disk a run may take, watched while it runs.
+//! Limits the disk space of a run by measuring it while the run goes on.
 //!
-//! Owns: when it is looked at, and ending a run that takes too much. Never: holds a tool to the byte: between two looks it may
-//! write more. No quota can be had without the file system's help, which few have set up; `RLIMIT_FSIZE` is for one file.
+//! Owns: when it is measured, and ending a run that takes too much. Never: enforces the limit to the byte: between
+//! two measurements a run may write more. A quota would need a file system that was set up for it, which few are, and
+//! `RLIMIT_FSIZE` is about a single file.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -12,16 +13,16 @@ use agentos_beneath::OpenFolder;
 use crate::DiskLimit;
 use crate::watch::{Stop, Why};
 
-/// Time between two looks at what is free, which is one system call.
+/// Time between two looks at the free space, which take one system call each.
 const PERIOD: Duration = Duration::from_millis(200);
-/// A walk over all folders takes at most one part in so many of the time.
+/// Divisor of the time that walks over all folders may take: one part in this many.
 const WALK_SHARE: u32 = 20;
-/// However little the disk lost, the folders are walked after this time.
+/// Time after which the folders are walked even if the disk lost little space.
 const LONGEST_WITHOUT_WALK: Duration = Duration::from_secs(10);
-/// Bytes that stay free, so that evidence and the user's own work find room.
+/// Bytes that stay free, so that evidence and the user's own work have room.
 const RESERVE: u64 = 256 << 20;
 
-/// A thread that looks; it ends with this value.
+/// Thread that measures; it ends with this value.
 #[derive(Debug)]
 pub(super) struct DiskWatch {
     over: Arc<(Mutex<bool>, Condvar)>,
@@ -29,8 +30,8 @@ pub(super) struct DiskWatch {
 }
 
 impl DiskWatch {
-    /// Begins to watch folders that lie on one disk. Returns `None` if the system refuses a thread or does not tell what is
-    /// free: then nothing is watched.
+    /// Starts to watch folders that lie on one disk. Returns `None` if the system refuses a thread or cannot say how
+    /// much is free: then nothing is watched.
     pub(super) fn begin(folders: Vec<OpenFolder>, limit: u64, stop: &Stop) -> Option<Self> {
         let free_at_first = folders.first()?.free_bytes()?;
         let over = Arc::new((Mutex::new(false), Condvar::new()));
@@ -73,14 +74,14 @@ fn is_over(over: &(Mutex<bool>, Condvar)) -> bool {
     *over.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Room that a run has, and when it is worth while to add up what it took.
+/// Disk space of a run, and when it is worth adding up what it took.
 #[derive(Debug)]
 struct Budget {
     limit: u64,
     reserve: u64,
     free_at_first: u64,
     last_walk: Instant,
-    /// No walk before this, so that walks take their share of the time and no more.
+    /// Earliest time of the next walk, so that walks take their share of the time and no more.
     next_walk: Instant,
 }
 
@@ -96,10 +97,11 @@ impl Budget {
         }
     }
 
-    /// Returns the limit that is reached; `None` if there is none.
+    /// Returns the limit that is reached. `None` if there is none.
     ///
-    /// A walk does not find files that are open and have no name any more. What the disk lost beyond twice the limit counts as
-    /// the tool's, whoever took it, and so does what it lost beyond the limit where a part of the folders cannot be seen.
+    /// A walk does not find files that are open and have no name any more. So everything that the disk lost beyond
+    /// twice the limit counts as the tool's, whoever took it, and so does what it lost beyond the limit if a part of
+    /// the folders cannot be read.
     fn look(&mut self, folders: &[OpenFolder], is_over: &dyn Fn() -> bool) -> Option<DiskLimit> {
         let first = folders.first()?;
         let free = first.free_bytes()?;
@@ -113,7 +115,7 @@ impl Budget {
         }
         let began = Instant::now();
         let is_much = taken >= self.limit / 2;
-        // Others may give back what the tool takes: now and then it is looked at in any case.
+        // Other programs may free as much as the tool takes, so the folders are walked now and then in any case.
         let is_long_ago = began.duration_since(self.last_walk) >= LONGEST_WITHOUT_WALK;
         if began < self.next_walk || !(is_much || is_long_ago) {
             return None;

@@ -1,7 +1,7 @@
-//! A process that has begun, seen to its end: what it is told, what it writes, how long it may take.
+//! Watches a started process until its end: its input, its output, its time.
 //!
-//! Owns: one thread for each stream and one for the end, and the caps. Never: knows how the process was started or what
-//! holds it.
+//! Owns: one thread for each stream and one for the end, and the limits. Never: knows how the process was started or
+//! what confines it.
 
 use std::io::{Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -13,35 +13,35 @@ use crate::report::Said;
 use crate::watch::{Stop, Why};
 use crate::{Report, SandboxError};
 
-/// How long the streams may stay open after the process ended: nothing of the tool's
-/// holds them then, only bytes still on their way.
+/// Time for which the streams may stay open after the process ended. No process of the tool's holds them then; only
+/// bytes are still on their way.
 const GRACE: Duration = Duration::from_secs(2);
-/// An empty pipe takes this much without anybody reading (pipe(7): `PIPE_BUF`).
+/// Bytes that an empty pipe accepts without a reader (pipe(7): `PIPE_BUF`).
 const AT_ONCE: usize = 4096;
-/// The report is one short line.
+/// Largest size of the report, which is one short line.
 const LONGEST_REPORT: usize = 64 << 10;
 
-/// Our ends of a process's streams.
+/// Parent's ends of a process's streams.
 pub(super) struct Streams {
     pub(super) stdin: Box<dyn Write + Send>,
     pub(super) stdout: Box<dyn Read + Send>,
     pub(super) stderr: Box<dyn Read + Send>,
 }
 
-/// A process that has begun.
+/// Started process.
 pub(super) struct Begun {
-    /// When.
+    /// Time of the start.
     pub(super) at: Instant,
-    /// Its streams.
+    /// Streams of the process.
     pub(super) streams: Streams,
-    /// What it is told before its input.
+    /// Bytes that it gets before its input.
     pub(super) first: Vec<u8>,
-    /// What holds it; none where its first line says it.
+    /// Layers that confine it. `None` if its first line reports them.
     pub(super) report: Option<Report>,
 }
 
-/// How long the end of a run may take after it was asked for. Killing a process namespace takes milliseconds, seconds on a
-/// machine under load; what takes longer hangs in the kernel, as on a network file system that is gone.
+/// Time that the end of a run may take after it was requested. Killing a process namespace takes milliseconds, or
+/// seconds on a busy machine; what takes longer hangs in the kernel, as on a network file system that is gone.
 const UNTIL_GONE: Duration = Duration::from_secs(60);
 
 enum Event {
@@ -50,12 +50,13 @@ enum Event {
     Ended,
 }
 
-/// Sees a process to its end, which `reap` takes; returns what held it.
+/// Watches a process until its end, which `reap` collects; returns the layers that confined it.
 ///
-/// Returns only when nothing of the process is left, as `is_gone` reads from its end, or with [`SandboxError::NotEnded`].
+/// Returns only when nothing of the process is left, as `is_gone` concludes from its exit status, or with
+/// [`SandboxError::NotEnded`].
 ///
 /// # Errors
-/// When it did not come to its own end, did not say what holds it, or processes of it may still live.
+/// If it did not end by itself, did not report its layers, or if processes of it may still be alive.
 pub(super) fn see<E>(
     begun: Begun,
     input: Input,
@@ -78,7 +79,7 @@ pub(super) fn see<E>(
         ended = listen(&inbox, begun.at, caps, stop, &mut talk, seen);
     }
     stop.end(Why::Asked);
-    // Without its threads nobody says when it has ended; then it is waited for below, as long as that takes.
+    // Without its threads nobody reports the end; then it is awaited below, however long that takes.
     if watched.is_ok() && !ended && !await_end(&inbox) {
         stop.give_up();
         return Err(SandboxError::NotEnded);
@@ -90,7 +91,7 @@ pub(super) fn see<E>(
     }
     watched?;
     let report = match (talk.report(stop), stop.why()) {
-        // Ended before it could report, which is no fault of the helper's.
+        // It was ended before it could report, which is no fault of the helper's.
         (Err(SandboxError::NoReport(_)), Some(Why::OutOfTime)) => {
             return Err(SandboxError::OutOfTime(caps.time));
         }
@@ -108,7 +109,7 @@ pub(super) fn see<E>(
     }
 }
 
-/// Ends the process when whoever takes its output panics: its folders are removed while the panic unwinds.
+/// Ends the process if the receiver of its output panics: its folders are removed while the panic unwinds.
 struct EndOnPanic<'a>(&'a Stop);
 
 impl Drop for EndOnPanic<'_> {
@@ -120,7 +121,7 @@ impl Drop for EndOnPanic<'_> {
     }
 }
 
-/// One thread for each stream and one for the end.
+/// Starts one thread for each stream and one for the end.
 fn watch(
     streams: Streams,
     first: Vec<u8>,
@@ -133,13 +134,13 @@ fn watch(
         stdout,
         stderr,
     } = streams;
-    // What can be said without waiting is said before threads are made: the process needs it first.
+    // What fits into the pipe is written before threads are started: the process needs it first.
     let mut first = first;
     if first.len() <= AT_ONCE {
         let _ = stdin.write_all(&std::mem::take(&mut first));
     }
     let write = move || {
-        // A tool that does not read its task is its own affair.
+        // An error is ignored: a tool may decide not to read its task.
         let _ = stdin.write_all(&first).and_then(|()| match input {
             Input::Bytes(bytes) => stdin.write_all(&bytes),
             Input::Talk(said) => said.iter().try_for_each(|bytes| stdin.write_all(&bytes)),
@@ -173,7 +174,7 @@ fn forward(mut from: impl Read, stream: Stream, events: &Sender<Event>) {
     let _ = events.send(Event::Closed);
 }
 
-/// Waits until the process has ended, and drops what it still writes. Returns false when it does not end.
+/// Waits until the process has ended, and drops what it still writes. Returns false if it does not end.
 fn await_end(inbox: &Receiver<Event>) -> bool {
     let until = Instant::now() + UNTIL_GONE;
     loop {
@@ -185,7 +186,7 @@ fn await_end(inbox: &Receiver<Event>) -> bool {
     }
 }
 
-/// Takes events until the process and both streams have ended, or what was allowed is used up. Returns true when the process
+/// Handles events until the process and both streams have ended, or a limit is reached. Returns true if the process
 /// has ended.
 fn listen(
     inbox: &Receiver<Event>,
@@ -222,7 +223,7 @@ fn listen(
     ended
 }
 
-/// What came over standard output: the report's line, then the tool's own.
+/// Output so far: first the line of the report, then the tool's own.
 struct Talk {
     before: Vec<u8>,
     report: Option<Said>,
@@ -230,7 +231,7 @@ struct Talk {
 }
 
 impl Talk {
-    /// True when it was too much.
+    /// Adds output. Returns true if it is too much.
     fn take(
         &mut self,
         stream: Stream,
@@ -268,7 +269,7 @@ impl Talk {
             Some(Said::NoOverlay(why)) => Err(SandboxError::NoOverlay(why)),
             None if stop.why() == Some(Why::Stopped) => Err(SandboxError::Stopped),
             None => Err(SandboxError::NoReport(format!(
-                "it wrote {} bytes that are no report",
+                "it wrote {} bytes that are not a report",
                 self.before.len()
             ))),
         }

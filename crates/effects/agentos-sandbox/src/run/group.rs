@@ -1,11 +1,12 @@
-//! A control group for one run: what all of its processes together may use.
+//! A control group for one run: limits on all of its processes together.
 //!
-//! Owns: finding a place where the system lets us make one (cgroup v2, Documentation/admin-guide/cgroup-v2.rst), its limits and
-//! its end. Never: changes a group that is not its own, or claims a limit that no controller keeps.
+//! A group can be created below an ancestor of this program's own group whose `cgroup.procs` this user may write,
+//! which is called "delegated" (cgroup v2, Documentation/admin-guide/cgroup-v2.rst). A limit works if that ancestor
+//! passes the controller on (`cgroup.subtree_control`). Under systemd this is so for root, and for programs below
+//! `user@UID.service`; a login shell in a session scope has none, and then the report says what is missing.
 //!
-//! A group can be made below an ancestor of our own whose `cgroup.procs` we may write, "delegated" in the kernel's words. A
-//! limit holds where that ancestor passes the controller on (`cgroup.subtree_control`). Under systemd this is so for root, and
-//! for programs below `user@UID.service`; a login shell in a session scope has none, and then the report says what is missing.
+//! Owns: finding such a place, the group's limits and its end. Never: changes a group that it did not create, or
+//! claims a limit that no controller enforces.
 
 #![expect(
     clippy::disallowed_methods,
@@ -19,20 +20,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::order::Limits;
 use crate::report::RunLimit;
 
-/// Names of groups begin so, and the number of the program that made them follows.
+/// Beginning of the names of groups; the process id of the program that created them follows.
 const PREFIX: &str = "agentos-";
 
-/// Makes names of groups of one program different.
+/// Counter that makes the names of one program's groups different.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-/// A group of its own; gone with this value, as far as no process is left in it.
+/// Group of one run; removed with this value unless processes are left in it.
 #[derive(Debug)]
 pub(super) struct RunGroup {
     folder: PathBuf,
 }
 
 impl RunGroup {
-    /// Makes an empty group. Returns `None` where no controller could limit it.
+    /// Creates an empty group. Returns `None` if no controller could limit it.
     pub(super) fn create() -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -44,17 +45,17 @@ impl RunGroup {
         Some(Self { folder })
     }
 
-    /// Its folder, which the helper joins.
+    /// Returns the folder of the group, which the helper joins.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Sets the limits; returns those that hold.
+    /// Sets the limits. Returns those that are active.
     pub(super) fn limit(&self, limits: &Limits) -> Vec<RunLimit> {
         let set = |file: &str, value: u64| fs::write(self.folder.join(file), value.to_string()).is_ok();
         let mut all = Vec::new();
         if set("memory.max", limits.run_memory_bytes) {
-            // Without a limit of its own, what does not fit in memory would fill the swap (cgroup-v2.rst). A system without
+            // Without a limit on swap, what does not fit into memory would go there (cgroup-v2.rst). A system without
             // swap has no such file.
             let _ = set("memory.swap.max", 0);
             all.push(RunLimit::Memory);
@@ -68,13 +69,14 @@ impl RunGroup {
 
 impl Drop for RunGroup {
     fn drop(&mut self) {
-        // Where processes are left, the kernel ends them all (since Linux 5.14); the folder of a group that is not empty stays.
+        // If processes are left, the kernel kills them (since Linux 5.14). The folder of a group that is not empty
+        // stays.
         let _ = fs::write(self.folder.join("cgroup.kill"), "1");
         let _ = fs::remove_dir(&self.folder);
     }
 }
 
-/// Removes the empty groups of programs that are dead: one that is killed cannot remove its own.
+/// Removes the empty groups of dead programs: a program that is killed cannot remove its own.
 fn remove_dead(above: &Path) {
     let entries = fs::read_dir(above).into_iter().flatten().flatten();
     for entry in entries {
@@ -83,13 +85,14 @@ fn remove_dead(above: &Path) {
             .to_str()
             .and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
         if program.is_some_and(|number| !Path::new("/proc").join(number).exists()) {
-            // Fails where processes are left in it.
+            // Fails if processes are left in it.
             let _ = fs::remove_dir(entry.path());
         }
     }
 }
 
-/// The folder of our own group and of each above it, nearest first. Returns `None` without cgroup v2.
+/// Returns the folder of this program's own group and of each group above it, nearest first. `None` without cgroup
+/// v2.
 fn own_folders(mounts: &str, own: &str) -> Option<Vec<PathBuf>> {
     // proc_pid_mountinfo(5): the fourth field is the root of the mount, the fifth its place, and after " - " comes the type.
     let mount = mounts.lines().find_map(|line| {
@@ -107,7 +110,8 @@ fn own_folders(mounts: &str, own: &str) -> Option<Vec<PathBuf>> {
     Some(all.map(Path::to_owned).collect())
 }
 
-/// The nearest of these folders in which we may make a group that a controller limits.
+/// Returns the nearest of these folders in which this user may create a group that a controller limits. `None` if
+/// there is none.
 fn delegated(folders: &[PathBuf]) -> Option<PathBuf> {
     let may_write = |folder: &Path| {
         use nix::unistd::{AccessFlags, access};
@@ -120,6 +124,8 @@ fn delegated(folders: &[PathBuf]) -> Option<PathBuf> {
             .split_whitespace()
             .any(|name| name == "memory" || name == "pids")
     };
+    // Moving a process needs write access to the common ancestor's `cgroup.procs`, so the search stops at the first
+    // folder without it.
     let mut usable = folders.iter().take_while(|folder| may_write(folder));
     usable.find(|folder| passes_on(folder)).cloned()
 }

@@ -1,7 +1,7 @@
-//! A run in folders of its own: its users, its sockets, and what becomes of the folders.
+//! Runs a process in the folders of its run: its users, its sockets, and what happens to the folders.
 //!
-//! Owns: fitting an order to a run's folders, the record of refused calls, and leaving the folders alone where processes may
-//! still live. Never: reads or removes anything that the tool could write; that comes after the run.
+//! Owns: adapting a launch spec to a run's folders, the record of refused calls, and keeping the folders if processes
+//! may still be alive. Never: reads or removes anything that the tool could write; that comes after the run.
 
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 use agentos_beneath::OpenFolder;
@@ -12,12 +12,12 @@ use super::{Caps, Ended, Input, Sandbox, Stop, Stream};
 use crate::{Order, RunLimit, SandboxError, Scratch};
 
 impl Scratch {
-    /// Runs a process to its end, as the users of this run; see [`Sandbox::run`]. What it tried and was refused is in
-    /// [`Scratch::refused`] afterwards, also where the run failed.
+    /// Runs a process to its end, as the users of this run; see [`Sandbox::run`]. Afterwards [`Scratch::refused`] has
+    /// the system calls that it was refused, even if the run failed.
     ///
     /// # Errors
-    /// As [`Sandbox::run`] does. With [`SandboxError::NotEnded`] these folders stay where they are, and the users of this run
-    /// are given to no other one, as long as this program runs.
+    /// As [`Sandbox::run`]. With [`SandboxError::NotEnded`] these folders stay where they are, and the users of this
+    /// run are given to no other run, as long as this program runs.
     pub fn run(
         &self,
         sandbox: &Sandbox,
@@ -52,7 +52,7 @@ impl Scratch {
         ended
     }
 
-    /// Watches what the tool's own folders take on the disk.
+    /// Watches the disk space of the tool's folders. Returns `None` if it cannot be watched.
     #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     fn watch_disk(&self, order: &Order, stop: &Stop) -> Option<super::disk::DiskWatch> {
         let own = [self.changes(), self.copy(), self.home(), self.tmp()];
@@ -60,7 +60,7 @@ impl Scratch {
         super::disk::DiskWatch::begin(folders.collect(), order.limits.disk_bytes, stop)
     }
 
-    /// Nothing runs on this system.
+    /// Returns `None`: no process runs on this system.
     #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
     fn watch_disk(&self, _order: &Order, _stop: &Stop) -> Option<()> {
         None

@@ -1,6 +1,7 @@
-//! A helper that confines itself, as Linux and macOS want it.
+//! Starts the helper that confines itself, on Linux and macOS.
 //!
-//! Owns: starting it, what it is told first, and its exit code. Never: gives it a variable or a descriptor of ours.
+//! Owns: starting it, sending its launch spec, and its exit code. Never: gives it a variable or a descriptor of this
+//! program's.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -21,13 +22,14 @@ use crate::stage::{FIRST, VERB};
 use crate::watch::{Stop, Why, process, signal};
 use crate::{Order, SandboxError};
 
-/// A helper that was started before it is known what for. It is this far only: in namespaces of its own, with what every
-/// process sees, waiting for its order. Clones share the one.
+/// Helper that was started before its launch spec is known. It has its namespaces and the part of the root that every
+/// process sees, and waits for the spec. Clones share one helper.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ready(Arc<Mutex<Option<Waiting>>>);
 
 impl Ready {
-    /// Starts a helper, unless one waits already. One that cannot be started is missed by nobody: the run says why.
+    /// Starts a helper, unless one is waiting already. A failure is ignored: the run starts its own helper and
+    /// reports the reason.
     pub(super) fn prepare(&self, helper: &Path) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.is_none() {
@@ -35,7 +37,8 @@ impl Ready {
         }
     }
 
-    /// The helper that waits, if it still does. The system ends it with the thread that started it.
+    /// Takes the waiting helper. `None` if there is none or it has ended: the system ends it with the thread that
+    /// started it.
     fn take(&self) -> Option<Started> {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut started = waiting.take()?.0.take()?;
@@ -43,11 +46,11 @@ impl Ready {
     }
 }
 
-/// One that nobody needs any more ends.
+/// Waiting helper, which is ended if nobody takes it.
 #[derive(Debug)]
 struct Waiting(Option<Started>);
 
-/// A helper, and the control group that it joined.
+/// Started helper, and the control group that it joined.
 #[derive(Debug)]
 struct Started {
     child: Child,
@@ -65,12 +68,13 @@ impl Drop for Waiting {
     }
 }
 
-/// The mounts of a helper that waited. To take them down takes the system longer than all the rest of a run's end: they are
-/// held until the run is over, and then let go where nobody waits for it. Nothing is in them by then.
+/// Mount namespace of a helper that waited. Taking it down takes longer than all the rest of a run's end, so it is
+/// held until the run is over and then released on a thread that nobody waits for. Nothing is in it by then.
 struct Mounts(Option<File>);
 
 impl Mounts {
-    /// Those of a process, where the system lets us (Linux, and only who may look into that process).
+    /// Opens the mount namespace of a process. Holds nothing if the system does not allow it (only Linux does, to a
+    /// user who may look into that process).
     #[expect(clippy::disallowed_methods, reason = "the kernel's own folder of a process")]
     fn of(id: u32) -> Self {
         Self(File::open(format!("/proc/{id}/ns/mnt")).ok())
@@ -80,7 +84,7 @@ impl Mounts {
 impl Drop for Mounts {
     fn drop(&mut self) {
         if let Some(mounts) = self.0.take() {
-            // Where no thread is to be had, it is done here.
+            // If no thread can be started, it is released here.
             let _ = thread::Builder::new().spawn(move || drop(mounts));
         }
     }
@@ -103,7 +107,7 @@ pub(super) fn run(
         }
         None => (start(helper)?, Mounts(None)),
     };
-    // Before the order is sent, and so before the tool begins.
+    // Must come before the spec is sent, and so before the tool starts.
     #[cfg(target_os = "linux")]
     let run_limits = started
         .group
@@ -138,20 +142,22 @@ pub(super) fn run(
     })
 }
 
-/// True when a helper that ended so has seen the end of everything that it started: see the table in `stage/enter.rs`.
+/// Returns true if a helper with this exit status has seen the end of everything that it started: see the table in
+/// `stage/enter.rs`.
 #[cfg(target_os = "linux")]
 fn is_gone(status: &ExitStatus) -> bool {
     use std::os::unix::process::ExitStatusExt;
     status.code().is_some() || status.signal() == Some(Signal::SIGTERM as i32)
 }
 
-/// There is no process namespace on this system: the helper is the tool, and what it started is in its session.
+/// Returns true: this system has no process namespaces. The helper is the tool, and what it started is in its
+/// session.
 #[cfg(not(target_os = "linux"))]
 fn is_gone(_status: &ExitStatus) -> bool {
     true
 }
 
-/// All three were asked for; one that is not there is at its end.
+/// Takes the three streams of the child. One that is missing is treated as ended.
 fn streams(child: &mut Child) -> Streams {
     fn readable(from: Option<impl Read + Send + 'static>) -> Box<dyn Read + Send> {
         from.map_or_else(
@@ -172,7 +178,7 @@ fn streams(child: &mut Child) -> Streams {
 fn framed(order: &Order) -> Result<Vec<u8>, SandboxError> {
     let text = serde_json::to_string(order)
         .map_err(std::io::Error::other)
-        .map_err(SandboxError::io("write the order"))?;
+        .map_err(SandboxError::io("write the launch spec"))?;
     Ok(format!("{:8}{text}", text.len()).into_bytes())
 }
 

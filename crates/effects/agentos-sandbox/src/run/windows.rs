@@ -1,7 +1,8 @@
-//! A process that is held from outside, as Windows wants it: no helper stands between.
+//! Runs a process that is confined from outside, as on Windows: no helper is needed.
 //!
-//! Owns: which parts of an order Windows can carry out, and its exit code. Never: leaves a part out silently. Tried under
-//! Wine as far as that goes, and not on Windows.
+//! Tested under Wine as far as that goes, and never on Windows.
+//!
+//! Owns: which parts of a launch spec Windows can carry out, and the exit code. Never: leaves a part out silently.
 
 use std::fs;
 use std::path::Path;
@@ -75,7 +76,10 @@ pub(super) fn run(
     })
 }
 
-/// What Windows cannot give a held process, so that nothing is started without it.
+/// Checks that Windows can carry out the whole spec. Nothing is started otherwise.
+///
+/// # Errors
+/// If it needs an overlay, a forwarded port or a shared folder.
 fn possible(order: &Order) -> Result<(), SandboxError> {
     if !order.overlays.is_empty() {
         return Err(SandboxError::NoOverlay("this system has no overlays".to_owned()));
@@ -90,7 +94,7 @@ fn possible(order: &Order) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Those that a job has. How large a file may be, and how many may be open, it does not limit.
+/// Converts the limits that a job object has. It limits neither the size of a file nor the number of open files.
 fn limits(order: &Order) -> Limits {
     Limits {
         cpu: Duration::from_secs(order.limits.cpu_seconds),
@@ -99,7 +103,8 @@ fn limits(order: &Order) -> Limits {
     }
 }
 
-/// Opens a folder of ours and all that lies in it. Links are left as they are: what they lead to is not ours to open.
+/// Gives the tool write access to a folder and everything in it. Links are left alone: what they lead to is not part
+/// of the folder.
 #[expect(clippy::disallowed_methods, reason = "asked before the tool is started")]
 fn open_to_it(place: &Path) -> Result<(), SandboxError> {
     let failed = SandboxError::io;
@@ -116,7 +121,7 @@ fn open_to_it(place: &Path) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// The exit code of an ended process. One that does not fit in a byte, as of a crash, is a failure like any other.
+/// Returns the exit code of an ended process. One that does not fit into a byte, as after a crash, becomes 255.
 fn ended(held: &Held) -> std::io::Result<u8> {
     let code = held.code().map_err(std::io::Error::other)?;
     Ok(u8::try_from(code).unwrap_or(u8::MAX))

@@ -1,7 +1,7 @@
-//! Files of ours that are put into a tool's folders, or taken out of them.
+//! Puts single files into a tool's folders, or takes them out.
 //!
-//! Owns: single entries by their path beneath a tool's folder. Never: follows a link, or leaves a new entry to another
-//! user than the one its folder belongs to.
+//! Owns: single entries by their path below a tool's folder. Never: follows a link, or leaves a new entry to another
+//! user than the owner of its folder.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -9,17 +9,17 @@ use std::path::Path;
 
 use agentos_beneath::{EntryKind, FolderOwner, OpenFolder, TreeError};
 
-/// What becomes of an entry that stands where a folder is needed and is none.
+/// Treatment of an entry that is not a folder and stands where a folder is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Obstacle {
     Fails,
     IsRemoved,
 }
 
-/// Puts a file of the user's into a tool's folder, for that folder's owner alone, below folders that are created for it.
+/// Creates a file in a tool's folder, readable by that folder's owner alone, and the folders above it.
 ///
 /// # Errors
-/// If it cannot be written, or something is there already.
+/// If it cannot be written, or if something exists at that path.
 pub fn place(folder: &Path, name: &Path, bytes: &[u8]) -> io::Result<()> {
     let root = OpenFolder::open_root(folder)?;
     let owner = other_owner(&root)?;
@@ -27,10 +27,10 @@ pub fn place(folder: &Path, name: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(write_file(&above, last(name)?, bytes, 0o600, owner)?)
 }
 
-/// Hides a file that an overlay shows. `upper` is the overlay's own folder.
+/// Hides a file that an overlay shows. `upper` is the overlay's upper folder.
 ///
 /// # Errors
-/// If the mark cannot be created, which is always so on a system without overlays.
+/// If the whiteout cannot be created, which is always so on a system without overlays.
 pub fn hide(upper: &Path, name: &Path) -> io::Result<()> {
     let root = OpenFolder::open_root(upper)?;
     let owner = other_owner(&root)?;
@@ -38,7 +38,7 @@ pub fn hide(upper: &Path, name: &Path) -> io::Result<()> {
     Ok(above.create_whiteout(last(name)?)?)
 }
 
-/// Removes a file from a whole copy of the files. One that is missing is no failure.
+/// Removes a file from a whole copy of the files. A missing file is no error.
 ///
 /// # Errors
 /// If it cannot be removed.
@@ -52,8 +52,8 @@ pub fn drop_out(copy: &Path, name: &Path) -> io::Result<()> {
     }
 }
 
-/// Puts a file of a candidate into a folder that a tool will see, in the place of whatever is there, a link too. What
-/// stands above it and is no folder is removed; nothing is ever written through a link.
+/// Writes a file of a candidate into a folder that a tool will see, replacing whatever is at that path, also a link.
+/// Anything above it that is not a folder is removed. Nothing is ever written through a link.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -83,7 +83,7 @@ fn write_file(
     owner.map_or(Ok(()), |owner| folder.give_entry(name, owner))
 }
 
-/// Opens the folder in which an entry will lie, and creates those that are missing on the way.
+/// Opens the folder that will hold an entry, and creates the missing folders above it.
 fn open_above(
     root: OpenFolder,
     name: &Path,
@@ -109,7 +109,7 @@ fn open_above(
     Ok(folder)
 }
 
-/// Returns the owner of a folder. `None` if that is our own user, who owns what we create anyway.
+/// Returns the owner of a folder. `None` if that is this program's own user, who owns what it creates anyway.
 fn other_owner(folder: &OpenFolder) -> Result<Option<FolderOwner>, TreeError> {
     let owner = folder.inspect()?.owner;
     Ok((super::leftovers::our_user() != Some(owner.user)).then_some(owner))

@@ -1,12 +1,18 @@
-//! The folder in which the runs' folders lie, and what dead runs left in it.
+//! The folder that holds the folders of all runs, and what dead runs left in it.
 //!
-//! Owns: which folder may serve, the runs' locks, sweeping, and the list of what stays. Never: follows a link, or touches
-//! the folder of a run that lives.
+//! A cloned repository may contain such a folder with anything in it, so its content is not trusted: the folder must
+//! be a real one that belongs to this user, and of its entries only real folders are looked at. A run's lock is a
+//! file next to the run's folder. It exists before the folder and is removed after it, so a folder whose lock nobody
+//! holds is a leftover, and a removal that failed is tried again by the next run.
 //!
-//! A repository from elsewhere may bring such a folder along with anything in it, so nothing is believed: the folder must
-//! be a real one and ours, and of its entries only real folders are looked at. A run's lock is a file next to the run's
-//! folder. It exists before the folder and is removed after it, so a folder whose lock nobody holds is a leftover, and a
-//! removal that failed is tried again by the next run.
+//! | lock file | folder | meaning |
+//! | --- | --- | --- |
+//! | held | any | the run is alive |
+//! | free or missing | exists | leftover of a dead run: removed by the next run |
+//! | free | missing | a run died before it created its folder, or after it removed it |
+//!
+//! Owns: the check of that folder, the runs' locks, removing leftovers, and the list of what stays. Never: follows a
+//! link, or touches the folder of a run that is alive.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,24 +24,25 @@ use agentos_beneath::{EntryKind, OpenFolder, TreeError};
 use super::{HOME, failed};
 use crate::SandboxError;
 
-/// Names that are looked at in the parent folder. A repository has a handful.
+/// Largest number of names that are read in the parent folder. A repository has a handful.
 const MAX_RUNS: u64 = 100_000;
-/// How often a lock is opened again that was removed while we waited for it.
+/// Number of times that a lock is opened again because it was removed while this run waited for it.
 const TRIES: usize = 100;
 
-/// The folder of a dead run that could not be removed, or was not yet.
+/// Folder of a dead run that could not be removed, or has not been removed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
-    /// Its path.
+    /// Path of the folder.
     pub path: PathBuf,
-    /// The run's home, which may hold copies of sign-in files, is among what is left.
+    /// True if the run's home is left, which may hold copies of sign-in files.
     pub holds_home: bool,
 }
 
-/// Lists the folders of dead runs, and changes nothing. Empty if there is no parent folder.
+/// Lists the folders of dead runs without changing anything. Empty if there is no parent folder.
 ///
 /// # Errors
-/// [`SandboxError::UnsafeFolder`] if the parent folder is a link or no folder; if it cannot be listed.
+/// [`SandboxError::UnsafeFolder`] if the parent folder is a link or not a folder; [`SandboxError::Io`] if it cannot
+/// be listed.
 pub fn find_leftovers(parent: &Path) -> Result<Vec<Leftover>, SandboxError> {
     let opened = match OpenFolder::open_root(parent) {
         Ok(opened) => opened,
@@ -68,10 +75,11 @@ fn holds_home(parent: &OpenFolder, run: &OsStr) -> bool {
     }
 }
 
-/// Opens the folder in which runs have theirs, and creates it if it is missing. It becomes ours alone.
+/// Opens the folder that holds the folders of all runs, creates it if it is missing, and closes it to other users.
 ///
 /// # Errors
-/// [`SandboxError::UnsafeFolder`] if it is a link or no folder, or belongs to somebody else; if it cannot be created.
+/// [`SandboxError::UnsafeFolder`] if it is a link or not a folder, or belongs to somebody else; [`SandboxError::Io`]
+/// if it cannot be created.
 pub(super) fn open_parent(path: &Path) -> Result<OpenFolder, SandboxError> {
     const MAKING: &str = "make the folder for tools' work";
     std::fs::create_dir_all(path.parent().unwrap_or(path)).map_err(SandboxError::io(MAKING))?;
@@ -95,7 +103,7 @@ pub(super) fn open_parent(path: &Path) -> Result<OpenFolder, SandboxError> {
 
 fn refused(path: &Path, error: TreeError) -> SandboxError {
     match error {
-        TreeError::NotAFolder(_) => unsafe_folder(path, "is a link or no folder"),
+        TreeError::NotAFolder(_) => unsafe_folder(path, "is a link or not a folder"),
         error => failed("open the folder for tools' work")(error),
     }
 }
@@ -107,7 +115,7 @@ fn unsafe_folder(path: &Path, why: &'static str) -> SandboxError {
     }
 }
 
-/// Returns our user. `None` on systems where files belong to nobody.
+/// Returns this program's user. `None` on systems where files have no owner of this kind.
 pub(super) fn our_user() -> Option<u32> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
@@ -117,7 +125,7 @@ pub(super) fn our_user() -> Option<u32> {
     None
 }
 
-/// Takes a run's lock, and waits for whoever has it.
+/// Takes a run's lock, and waits for whoever holds it.
 pub(super) fn lock_run(parent: &OpenFolder, run: &OsStr) -> io::Result<File> {
     let name = lock_name(run);
     for _ in 0..TRIES {
@@ -130,7 +138,7 @@ pub(super) fn lock_run(parent: &OpenFolder, run: &OsStr) -> io::Result<File> {
     Err(io::ErrorKind::ResourceBusy.into())
 }
 
-/// Returns true if this open file is still the lock of that name: somebody who swept may have removed it meanwhile.
+/// Returns true if this open file is still the lock of that name: another run may have removed it meanwhile.
 #[cfg(unix)]
 fn is_current(parent: &OpenFolder, name: &OsStr, lock: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -139,13 +147,13 @@ fn is_current(parent: &OpenFolder, name: &OsStr, lock: &File) -> bool {
     matches!((held, named), (Ok(held), Ok(Some(named))) if named.identity == held)
 }
 
-/// Returns true: here a file that is open is not removed.
+/// Returns true: on this system an open file is not removed.
 #[cfg(not(unix))]
 fn is_current(_parent: &OpenFolder, _name: &OsStr, _lock: &File) -> bool {
     true
 }
 
-/// Removes the folders whose run does not hold its lock any more.
+/// Removes the folders of dead runs.
 pub(super) fn sweep(parent: &OpenFolder) {
     for run in run_folders(parent).unwrap_or_default() {
         let name = lock_name(&run);
@@ -159,12 +167,13 @@ pub(super) fn sweep(parent: &OpenFolder) {
     }
 }
 
-/// Removes a run's folder, its home first, and then its lock, which the caller holds. The lock stays if the folder does.
+/// Removes a run's folder, its home first, and then its lock, which the caller holds. The lock stays if the folder
+/// does.
 ///
 /// # Errors
 /// If something cannot be removed.
 pub(super) fn discard(parent: &OpenFolder, run: &OsStr) -> Result<(), TreeError> {
-    // The home may hold copies of sign-in files: it goes even if something else cannot.
+    // The home may hold copies of sign-in files, so it is removed even if something else cannot be.
     if let Ok(folder) = parent.open_folder(run) {
         let _ = folder.remove_tree(OsStr::new(HOME));
     }
@@ -172,7 +181,7 @@ pub(super) fn discard(parent: &OpenFolder, run: &OsStr) -> Result<(), TreeError>
     parent.remove_entry(&lock_name(run))
 }
 
-/// Lists the names of runs' folders. A link is none.
+/// Lists the names of the runs' folders. A link does not count.
 fn run_folders(parent: &OpenFolder) -> Result<Vec<OsString>, TreeError> {
     let mut names = parent.read_names(MAX_RUNS)?;
     names.retain(|name| {

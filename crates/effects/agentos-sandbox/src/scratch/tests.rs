@@ -142,7 +142,10 @@ fn a_parent_folder_that_is_a_link_is_refused() {
     fs::create_dir_all(top.path().join("elsewhere/run-x/home")).unwrap();
     symlink("elsewhere", top.path().join("copies")).unwrap();
     let error = Scratch::new(&top.path().join("copies"), "a.1", lease()).unwrap_err();
-    assert!(error.to_string().ends_with("is a link or no folder"), "{error}");
+    assert!(
+        error.to_string().ends_with("is a link or not a folder"),
+        "{error}"
+    );
     assert!(find_leftovers(&top.path().join("copies")).is_err());
     assert_eq!(names(&top.path().join("elsewhere")), ["run-x"]);
 }

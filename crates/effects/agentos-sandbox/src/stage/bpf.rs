@@ -1,62 +1,66 @@
-//! A filter of system calls as a program for the kernel (seccomp(2), linux/bpf_common.h, linux/seccomp.h, linux/audit.h).
+//! A filter of system calls as a program for the kernel (seccomp(2), linux/bpf_common.h, linux/seccomp.h,
+//! linux/audit.h).
 //!
-//! Owns: the instructions, and the search for a call's number. Never: knows a call, or lets one of another architecture
-//! through.
+//! The numbers are searched by halves. When a filter is applied, the kernel runs the program once for every call
+//! number, to learn which calls it need not ask about again; a list walked from its start made that the most
+//! expensive part of the start.
 //!
-//! The numbers are searched by halves: the kernel runs the program once for every number when it is put up, to know which
-//! calls need not be asked about again, and a list walked from its start made that the dearest part of all.
+//! Owns: the instructions, and the search for a call's number. Never: knows a particular call, or lets a call of
+//! another architecture through.
 
 use agentos_notify::Instruction;
 
-/// What the filter reads: numbers of 32 bits at these places (`struct seccomp_data`).
+/// Offsets of what the filter reads: 32-bit numbers in `struct seccomp_data`.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
-/// What a call may be answered with, above its error number.
+/// Answers to a call, in the bits above the error number.
 const KILL: u32 = 0x8000_0000;
 const ALLOW: u32 = 0x7fff_0000;
 const ERROR: u32 = 0x0005_0000;
 
-/// Calls that are compared one after the other.
+/// Largest number of calls that are compared one after the other.
 const LEAF: usize = 4;
 
-/// One system call and what the filter does about it.
+/// System call with the filter's answer to it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rule {
-    /// Its number.
+    /// Number of the call.
     pub(super) number: u32,
-    /// When it is answered.
+    /// Condition on the arguments.
     pub(super) when: When,
-    /// With this.
+    /// Answer if the condition holds.
     pub(super) answer: u32,
 }
 
-/// Of which arguments a rule speaks. The kernel reads these arguments as 32 bits too.
+/// Condition on the arguments of a call. The kernel's calls in question also read these arguments as 32 bits.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum When {
-    /// Of all.
+    /// Holds for all arguments.
     Always,
-    /// One of these bits is set in this argument.
+    /// Holds if one of these bits is set in this argument.
     Has(u32, u32),
-    /// This argument is one of these.
+    /// Holds if this argument is one of these values.
     Is(u32, &'static [u32]),
-    /// One of these arguments, as far as these bits go, is none of these values.
+    /// Holds if one of these arguments, masked with these bits, is none of these values.
     IsNot(&'static [(u32, u32, &'static [u32])]),
-    /// Each of these arguments has one of its bits set.
+    /// Holds if each of these arguments has one of its bits set.
     HasAll(&'static [(u32, u32)]),
 }
 
-/// The answer that makes a call fail with this error number.
+/// Returns the answer that makes a call fail with this error number.
 pub(super) fn error(number: u16) -> u32 {
     ERROR | u32::from(number)
 }
 
-/// A program that answers what a rule speaks of and allows the rest. Numbers with one of the bits of `second` are answered
-/// with that, whatever they are. None where this machine's architecture is not known.
+/// Builds a program that answers the calls of the rules and allows all others. Numbers that have one of the bits of
+/// `second` get its answer, whatever else they are. `None` if this machine's architecture is not known.
 pub(super) fn program(mut rules: Vec<Rule>, second: Option<(u32, u32)>) -> Option<Vec<Instruction>> {
     rules.sort_by_key(|rule| rule.number);
     let mut all = vec![load(ARCHITECTURE)];
+    // Call numbers differ between architectures, so the architecture is compared first: a call of another one would
+    // be taken for a harmless call with the same number.
     all.extend([jump(EQUAL, architecture()?, 1, 0), answer(KILL), load(NUMBER)]);
     if let Some((bits, refused)) = second {
         all.extend([jump(ANY_BIT, bits, 0, 1), answer(refused)]);
@@ -65,7 +69,8 @@ pub(super) fn program(mut rules: Vec<Rule>, second: Option<(u32, u32)>) -> Optio
     Some(all)
 }
 
-/// `AUDIT_ARCH_*`: the machine's number in ELF files, and that it has 64 bits and begins with the lowest.
+/// Returns `AUDIT_ARCH_*` of this machine: its number in ELF files, with the flags for 64 bits and little endian.
+/// `None` if it is not known.
 fn architecture() -> Option<u32> {
     const LITTLE_64: u32 = 0xc000_0000;
     let machine = match std::env::consts::ARCH {
@@ -91,6 +96,7 @@ fn search(rules: &[Rule]) -> Option<Vec<Instruction>> {
     }
     let (lower, upper) = rules.split_at(rules.len() / 2);
     let (lower, middle, upper) = (search(lower)?, upper.first()?.number, search(upper)?);
+    // A conditional jump has only 8 bits for its distance; the unconditional one has 32.
     all.push(jump(AT_LEAST, middle, 0, 1));
     all.push(skip(u32::try_from(lower.len()).ok()?));
     all.extend(lower);
@@ -98,7 +104,7 @@ fn search(rules: &[Rule]) -> Option<Vec<Instruction>> {
     Some(all)
 }
 
-/// What is done about one call, to its end.
+/// Builds the instructions for one call, each path of which ends with an answer.
 fn block(rule: &Rule) -> Option<Vec<Instruction>> {
     let (answered, allowed) = (answer(rule.answer), answer(ALLOW));
     Some(match rule.when {
@@ -136,7 +142,7 @@ fn block(rule: &Rule) -> Option<Vec<Instruction>> {
     })
 }
 
-/// Leaves out one instruction behind these where what was loaded is one of these values.
+/// Builds a comparison that skips the one instruction after it if the loaded value is one of these.
 fn one_of(values: &[u32]) -> Option<Vec<Instruction>> {
     let last = values.len();
     let jumps = values.iter().enumerate().map(|(at, value)| {
@@ -146,12 +152,12 @@ fn one_of(values: &[u32]) -> Option<Vec<Instruction>> {
     jumps.collect()
 }
 
-/// The lower half of an argument.
+/// Returns the offset of the lower half of an argument.
 fn place(argument: u32) -> u32 {
     ARGUMENTS + 8 * argument
 }
 
-/// `BPF_JMP | BPF_K` with `BPF_JEQ`, `BPF_JGE`, `BPF_JSET`.
+/// Codes of `BPF_JMP | BPF_K` with `BPF_JEQ`, `BPF_JGE` and `BPF_JSET`.
 const EQUAL: u16 = 0x15;
 const AT_LEAST: u16 = 0x35;
 const ANY_BIT: u16 = 0x45;
@@ -165,27 +171,27 @@ fn jump(code: u16, value: u32, jump_true: u8, jump_false: u8) -> Instruction {
     }
 }
 
-/// `BPF_LD | BPF_W | BPF_ABS`.
+/// Loads a value (`BPF_LD | BPF_W | BPF_ABS`).
 fn load(place: u32) -> Instruction {
     jump(0x20, place, 0, 0)
 }
 
-/// `BPF_ALU | BPF_AND | BPF_K`.
+/// Masks the loaded value (`BPF_ALU | BPF_AND | BPF_K`).
 fn and(bits: u32) -> Instruction {
     jump(0x54, bits, 0, 0)
 }
 
-/// `BPF_JMP | BPF_JA`.
+/// Jumps forward (`BPF_JMP | BPF_JA`).
 fn skip(count: u32) -> Instruction {
     jump(0x05, count, 0, 0)
 }
 
-/// `BPF_RET | BPF_K`.
+/// Ends the program with an answer (`BPF_RET | BPF_K`).
 fn answer(value: u32) -> Instruction {
     jump(0x06, value, 0, 0)
 }
 
-/// What the kernel makes of a program, step by step.
+/// Interpreter that runs a program as the kernel would.
 #[cfg(test)]
 pub(super) mod reading {
     use super::*;

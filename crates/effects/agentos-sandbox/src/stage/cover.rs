@@ -1,11 +1,12 @@
-//! Folders of other runs, covered where a folder that a process may read shows them.
+//! Covers for the folders of other runs, where a folder that a process may read would show them.
 //!
-//! Owns: where they would be seen, and what has to be shown again over a cover. Never: mounts anything.
+//! The folders of all runs and the copies of repositories lie in one folder of the user's cache. A process may be
+//! given a folder above it (`--read ~`), also through a link. Then an empty folder is mounted over it wherever it
+//! would be visible, and the run's own folders are mounted into that. A second mount of the same folder at another
+//! path is not found: a user who mounts a folder twice and shows both to a tool shows it the other runs of the same
+//! user.
 //!
-//! The folders of all runs and the copies of repositories lie in one folder of the user's cache. A process may be given a folder
-//! above it (`--read ~`), also by way of a link. Then an empty folder is mounted over it, wherever it would be seen, and the run's
-//! own folders are mounted into that. A second mount of the same folder at another place is not found: who mounts folders twice
-//! and shows both to a tool shows it the runs of the same user.
+//! Owns: where the folders would be visible, and what has to be shown again over a cover. Never: mounts anything.
 
 #![expect(
     clippy::disallowed_methods,
@@ -16,14 +17,14 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Returns where an empty folder must lie, for each of the places that are shown and lead to the folder of all runs.
+/// Returns where an empty folder must be mounted, for each of the shown places that lead to the folder of all runs.
 ///
-/// It lies over that folder, or over the highest one above it that the tool's user may not pass through (`x` for others,
-/// path_resolution(7)): there the tool could see nothing, and would not get to its own folders either. `tool` is `None` if that is
-/// our own user, who passes everywhere.
+/// It covers that folder, or the highest folder above it that the tool's user may not pass through (`x` for others,
+/// path_resolution(7)): through that one the tool would see nothing, and could not reach its own folders either.
+/// `tool` is `None` if the tool runs as this program's own user, who may pass everywhere.
 pub(super) fn find_covers(shown: &[PathBuf], runs: &Path, tool: Option<u32>) -> Vec<PathBuf> {
     let Ok(runs) = runs.canonicalize() else {
-        // Nothing is there that could be seen.
+        // The folder does not exist, so nothing can be visible.
         return Vec::new();
     };
     let covers = shown.iter().filter_map(|place| {
@@ -42,8 +43,8 @@ pub(super) fn find_covers(shown: &[PathBuf], runs: &Path, tool: Option<u32>) -> 
     covers.collect()
 }
 
-/// Returns the places that are hidden by the covers and have to be shown again: those below a cover that do not lead to the folder
-/// of all runs themselves.
+/// Returns the readable places that a cover hides and that have to be shown again: those below a cover that do not
+/// lead to the folder of all runs.
 pub(super) fn find_hidden(readable: &[PathBuf], covers: &[PathBuf], runs: &Path) -> Vec<PathBuf> {
     let runs = runs.canonicalize().unwrap_or_else(|_| runs.to_owned());
     let is_hidden = |place: &&PathBuf| {

@@ -1,6 +1,6 @@
-//! The first half of the helper: nothing inherited, then the namespaces.
+//! First half of the helper: closes what was inherited, then opens the namespaces.
 //!
-//! Owns: closing descriptors, the session, opening namespaces. Never: reads the order; the second half does.
+//! Owns: closing descriptors, the session, opening namespaces. Never: reads the launch spec; the second half does.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ use nix::unistd::{Pid, close, geteuid, setsid};
 use super::user::{self, Role};
 use super::{REFUSED, VERB};
 
-/// What the second half is told of its control group.
+/// Argument for the second half: whether its control group was joined.
 pub(super) const IN_GROUP: &str = "group";
 const WITHOUT_GROUP: &str = "alone";
 
@@ -41,11 +41,13 @@ const WITHOUT_GROUP: &str = "alone";
 pub(super) fn namespaces(group: Option<&Path>) -> Result<u8, String> {
     alone()?;
     let mut signals = block_signals()?;
-    // Before the namespaces: a process may not move itself out of its own one's part of the groups (cgroup_namespaces(7)).
+    // Must come before the namespaces: a process may not move itself out of its own namespace's part of the groups
+    // (cgroup_namespaces(7)).
     let joined = group.is_some_and(|group| std::fs::write(group.join("cgroup.procs"), "0").is_ok());
     let group = if joined { IN_GROUP } else { WITHOUT_GROUP };
     let role = open()?;
-    // With the process namespace open, the next child is its process 1.
+    // `unshare` does not move the caller into the new process namespace; its next child becomes process 1
+    // (unshare(2)).
     let child = Command::new("/proc/self/exe")
         .args([VERB, "hold", &role.to_string(), group])
         .env_clear()
@@ -58,7 +60,8 @@ pub(super) fn namespaces(group: Option<&Path>) -> Result<u8, String> {
     Ok(reap_namespace(first, &mut signals))
 }
 
-/// Blocks the two signals that this process waits for, and returns the descriptor from which they are read (signalfd(2)).
+/// Blocks the two signals that this process waits for, and returns the descriptor from which they are read
+/// (signalfd(2)).
 fn block_signals() -> Result<SignalFd, String> {
     let failed = |error: nix::Error| format!("signals cannot be waited for: {error}");
     let mut signals = SigSet::empty();
@@ -69,19 +72,19 @@ fn block_signals() -> Result<SignalFd, String> {
 }
 
 /// Waits until process 1 is reaped, and kills it as soon as the parent asks for the end. Returns its exit code, or
-/// [`REFUSED`] where a signal ended it.
+/// [`REFUSED`] if a signal ended it.
 fn reap_namespace(first: Pid, signals: &mut SignalFd) -> u8 {
     loop {
         match waitpid(first, Some(WaitPidFlag::WNOHANG)) {
             Ok(WaitStatus::Exited(_, code)) => return u8::try_from(code).unwrap_or(REFUSED),
             Ok(WaitStatus::Signaled(..)) => return REFUSED,
             Ok(_) | Err(nix::Error::EINTR) => {}
-            // An exit code would claim that the namespace is gone, which nobody knows now: die by a signal instead.
+            // An exit code would claim that the namespace is gone, which is not known here. Die by a signal instead.
             Err(_) => std::process::abort(),
         }
         match signals.read_signal() {
             Ok(Some(signal)) if signal.ssi_signo == Signal::SIGTERM as u32 => {
-                // Fails only where it is dead already, which the next round finds out.
+                // Fails only if it is dead already, which the next round finds out.
                 let _ = kill(first, Signal::SIGKILL);
             }
             Ok(_) | Err(nix::Error::EINTR) => {}
@@ -90,14 +93,14 @@ fn reap_namespace(first: Pid, signals: &mut SignalFd) -> u8 {
     }
 }
 
-/// Nothing inherited but the three streams, a session of its own, and an end with the parent.
+/// Closes what was inherited except the three streams, starts a session, and ties this process to its parent.
 fn alone() -> Result<(), String> {
     close_descriptors()?;
     setsid().map_err(|error| format!("no session of its own: {error}"))?;
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(|error| format!("would outlive its parent: {error}"))
 }
 
-/// Closes everything above standard error: a descriptor that whoever started us left open would be a way out.
+/// Closes every descriptor above standard error: one that an ancestor left open would be a way out.
 #[expect(
     clippy::disallowed_methods,
     reason = "the helper's own descriptors, which no tool can name"
@@ -110,16 +113,16 @@ fn close_descriptors() -> Result<(), String> {
         open.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
     }
     for descriptor in open.into_iter().filter(|number| *number > 2) {
-        // The one that listed them is closed already.
+        // The descriptor that listed the others is closed already.
         let _ = close(descriptor);
     }
     Ok(())
 }
 
-/// Opens every namespace: with root's rights where we have them (given up later), else in a user namespace.
+/// Opens every namespace: with root's rights if this is root (they are given up later), else in a user namespace.
 ///
-/// Root that may not do this, as in a container without `CAP_SYS_ADMIN`, is refused: its tools would have to share one user
-/// with the process that guards them.
+/// Root that may not do this, as in a container without `CAP_SYS_ADMIN`, is refused: its tools would have to share
+/// one user with the process that guards them.
 fn open() -> Result<Role, String> {
     let all = CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWPID

@@ -1,7 +1,8 @@
-//! Seccomp: system calls that no tool needs and that lead around the other layers.
+//! Seccomp: refuses system calls that no tool needs and that lead around the other layers.
 //!
-//! Owns: the table of refused calls. Never: refuses what ordinary tools cannot do without (changing modes, threads, pipes). Binding
-//! one's own threads to processors by their number fails, since a filter cannot tell them from others; so does a set-group-ID bit.
+//! Owns: the table of refused calls. Never: refuses what ordinary tools cannot do without (changing modes, threads,
+//! pipes). Two ordinary things fail: binding a thread of one's own to processors by its number, since a filter cannot
+//! know whose number it is, and setting a set-group-ID bit.
 
 use std::sync::mpsc::Sender;
 
@@ -9,8 +10,8 @@ use agentos_notify::{ASK, Instruction, Listener, apply as apply_heard, apply_unh
 
 use super::bpf::{Rule, When, error, program};
 
-/// Refused whatever the arguments: other processes' memory, mounts and namespaces, the kernel itself, its keys, and
-/// ways to have the kernel do work that no filter sees.
+/// Calls that are refused whatever their arguments: they reach other processes' memory, mounts and namespaces, the
+/// kernel itself or its keys, or make the kernel do work that no filter sees.
 pub(super) const REFUSED: &[(&str, i64)] = &[
     ("acct", libc::SYS_acct),
     ("add_key", libc::SYS_add_key),
@@ -64,8 +65,8 @@ pub(super) const REFUSED: &[(&str, i64)] = &[
     ("vhangup", libc::SYS_vhangup),
 ];
 
-/// Said not to exist, so that programs go the older way: `clone3` and `openat2`, whose arguments lie in memory where no filter
-/// can read them, asynchronous calls, and files that lie in no folder.
+/// Calls that fail with `ENOSYS`, so that programs fall back to an older call: `clone3` and `openat2`, whose
+/// arguments lie in memory that no filter can read, asynchronous calls, and files that lie in no folder.
 const ABSENT: &[i64] = &[
     libc::SYS_clone3,
     libc::SYS_io_uring_enter,
@@ -76,7 +77,7 @@ const ABSENT: &[i64] = &[
     libc::SYS_openat2,
 ];
 
-/// Only x86 has these.
+/// Refused calls that only x86 has.
 #[cfg(target_arch = "x86_64")]
 pub(super) const REFUSED_ON_X86: &[(&str, i64)] = &[
     ("ioperm", libc::SYS_ioperm),
@@ -86,14 +87,14 @@ pub(super) const REFUSED_ON_X86: &[(&str, i64)] = &[
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const REFUSED_ON_X86: &[(&str, i64)] = &[];
 
-/// The same kernel answers to a second set of numbers, x32: this bit, and some calls under numbers of their own
-/// (arch/x86/entry/syscalls/syscall_64.tbl). All of them are refused: nothing is built for it.
+/// Bit that marks the numbers of the x32 ABI, a second set of numbers for the same calls, some of them with numbers
+/// of their own (arch/x86/entry/syscalls/syscall_64.tbl). All of them are refused: nothing is built for it.
 #[cfg(target_arch = "x86_64")]
 pub(super) const X32: u32 = 0x4000_0000;
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const X32: u32 = 0;
 
-/// Namespaces that `clone` would open.
+/// Flags of `clone` that open namespaces.
 const NAMESPACES: libc::c_int = libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWIPC
     | libc::CLONE_NEWNET
@@ -102,27 +103,30 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS;
 
-/// Puts a terminal's next input in, or a console's (`TIOCSTI`, `TIOCLINUX`).
+/// Requests of `ioctl` that insert input into a terminal or a console (`TIOCSTI`, `TIOCLINUX`).
 const TERMINAL_INPUT: &[u32] = &[0x5412, 0x541c];
 
 /// Number of fchmodat2(2), which is the same on every architecture; `libc` does not name it for all of them.
 const FCHMODAT2: i64 = 452;
 
-/// Bits of a file's mode with which its program runs as the file's owner or group (inode(7): `S_ISUID`, `S_ISGID`). A file of
-/// the tool's lies on the real disk as well, where they would make another user of the machine act as ours.
+/// Bits of a file's mode with which a program runs as the file's owner or group (inode(7): `S_ISUID`, `S_ISGID`). A
+/// file that the tool writes is also on the real disk, where these bits would let another user of the machine act as
+/// this one.
 const SET_ID: u32 = 0o6000;
-/// Flags with which opening a file reads its mode: `O_CREAT`, and the bit of `O_TMPFILE` that is its own (open(2)).
+/// Flags of `open` with which it reads the mode argument: `O_CREAT`, and the bit of `O_TMPFILE` that no other flag
+/// has (open(2)).
 const CREATES: u32 = number(libc::O_CREAT) | (number(libc::O_TMPFILE) & !number(libc::O_DIRECTORY));
-/// The caller itself, where a call takes the number of a process or thread.
+/// Number that means the caller itself, in calls that take the number of a process or thread.
 const ITSELF: &[u32] = &[0];
-/// Every other process is none of the tool's business, and one of them is process 1, which guards it: a tool that may slow it
-/// down decides when its run ends, and one that may limit it decides what it can record.
+/// Any process but the caller. One of them is process 1, which guards the tool: a tool that may slow it down decides
+/// when its run ends, and one that may limit it decides what it can record.
 const OTHER_PROCESS: When = When::IsNot(&[(0, ALL, ITSELF)]);
-/// `PRIO_PROCESS` of setpriority(2), and `IOPRIO_WHO_PROCESS` of ioprio_set(2): not a group's or a user's processes.
+/// Any target but the caller: `PRIO_PROCESS` of setpriority(2) and `IOPRIO_WHO_PROCESS` of ioprio_set(2), not the
+/// processes of a group or a user.
 const OTHER_PRIORITY: When = When::IsNot(&[(0, ALL, &[0]), (1, ALL, ITSELF)]);
 const OTHER_IO_PRIORITY: When = When::IsNot(&[(0, ALL, &[1]), (1, ALL, ITSELF)]);
 
-/// Refused for some arguments only: the name that is recorded, the call, and when.
+/// Calls that are refused for some arguments only: the name that is recorded, the call, and the condition.
 pub(super) const PARTLY_REFUSED: &[(&str, i64, When)] = &[
     (
         "clone (a namespace)",
@@ -182,7 +186,7 @@ pub(super) const PARTLY_REFUSED: &[(&str, i64, When)] = &[
         libc::SYS_setpriority,
         OTHER_PRIORITY,
     ),
-    // Only x86 still has the older forms of these.
+    // Only x86 still has these older forms.
     #[cfg(target_arch = "x86_64")]
     ("chmod (a set-id bit)", libc::SYS_chmod, When::Has(1, SET_ID)),
     #[cfg(target_arch = "x86_64")]
@@ -202,50 +206,52 @@ const UNIX: &[u32] = &[number(libc::AF_UNIX)];
 const STREAM: &[u32] = &[number(libc::SOCK_STREAM)];
 const CONNECTED: &[u32] = &[number(libc::SOCK_STREAM), number(libc::SOCK_SEQPACKET)];
 const TCP: &[u32] = &[0, number(libc::IPPROTO_TCP)];
-/// The low four bits are a socket's type (SOCK_TYPE_MASK); the rest are flags.
+/// Mask of a socket's type (`SOCK_TYPE_MASK`, the low four bits); the rest are flags.
 const KIND: u32 = 0xf;
 const ALL: u32 = u32::MAX;
 
-/// Every socket but plain TCP, which reaches the process's own loopback only.
+/// Any socket but plain TCP, which only reaches the process's own loopback.
 const NO_TCP: When = When::IsNot(&[(0, ALL, INTERNET), (1, KIND, STREAM), (2, ALL, TCP)]);
 
-/// Every pair but one that stays connected to itself. A datagram socket of a pair can be parted and send to any socket that its
-/// owner can name (`connect` with `AF_UNSPEC`, `sendto`; unix(7)): a service of the machine in a folder that is shown would answer,
-/// and hand over open files. Streams and sequenced packets keep their peer.
+/// Any pair but one that stays connected to itself. A datagram socket of a pair can be disconnected and then send to
+/// any socket that its owner can name (`connect` with `AF_UNSPEC`, `sendto`; unix(7)): a service of the machine in a
+/// folder that is shown would answer, and could pass open files. Streams and sequenced packets keep their peer.
 const OTHER_PAIR: When = When::IsNot(&[(0, ALL, UNIX), (1, KIND, CONNECTED)]);
 
-/// Applies the filter to this thread and all that it starts. The calls that it refuses are told to `ears`, where the kernel
-/// can tell them, and refused either way.
+/// Applies the filter to this thread and all that it starts. The refused calls are reported to `ears` if the kernel
+/// can report them; they are refused either way.
 pub(super) fn apply(networked: bool, ears: Option<Sender<Listener>>) -> Result<(), String> {
     if told(networked, ears) {
         return Ok(());
     }
-    let failed = |error: std::io::Error| format!("the system call filter does not hold: {error}");
+    let failed = |error: std::io::Error| format!("the system call filter cannot be applied: {error}");
     apply_unheard(&filter(networked, error(EPERM))?).map_err(failed)
 }
 
-/// Applies it so that its refusals are heard; false where nobody would hear them. Then nothing was applied.
+/// Applies the filter with a listener for its refusals. Returns false if nobody would listen; then nothing was
+/// applied.
 fn told(networked: bool, ears: Option<Sender<Listener>>) -> bool {
     let Some(ears) = ears else { return false };
     let Ok(Ok(listener)) = filter(networked, ASK).map(|program| apply_heard(&program)) else {
         return false;
     };
-    // Where nobody takes it, it is closed, and the kernel refuses by itself.
+    // If the receiver is gone, the listener is closed here, and the kernel refuses the calls by itself
+    // (seccomp_unotify(2)).
     let _ = ears.send(listener);
     true
 }
 
-/// The numbers of these two errors, which are the same on every architecture (asm-generic/errno-base.h, errno.h).
+/// Numbers of these two errors, which are the same on every architecture (asm-generic/errno-base.h, errno.h).
 const EPERM: u16 = 1;
 const ENOSYS: u16 = 38;
 
-/// The program, in which refused calls get this answer.
+/// Builds the program. Refused calls get the answer `refusal`.
 fn filter(networked: bool, refusal: u32) -> Result<Vec<Instruction>, String> {
     let second = (X32 != 0).then_some((X32, refusal));
     let program = rules(networked, refusal).and_then(|rules| program(rules, second));
     program.ok_or_else(|| {
         let this = std::env::consts::ARCH;
-        format!("no system call filter is known for this machine's architecture, `{this}`")
+        format!("there is no system call filter for this machine's architecture, `{this}`")
     })
 }
 

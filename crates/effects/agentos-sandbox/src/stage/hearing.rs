@@ -1,7 +1,7 @@
-//! Hearing what the filter of system calls refuses, and writing it down.
+//! Records the system calls that the filter refuses.
 //!
-//! Owns: the thread that listens, the names of calls, the counts. Never: lets a call through, or reads what a call's
-//! addresses lead to.
+//! Owns: the thread that listens, the names of calls, the counts. Never: lets a call through, or reads the memory
+//! that a call's arguments point to.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,15 +17,15 @@ use super::filter::{PARTLY_REFUSED, REFUSED, REFUSED_ON_X86, X32};
 use super::user::drop_start_rights;
 use crate::refusals::{COMPLETE, HEARD, MOST};
 
-/// Begins the name of a socket's kind, and stands for kinds beyond the first ones.
+/// Beginning of the name of a socket's kind, and the name of all kinds beyond the first [`MOST`].
 const SOCKET: &str = "socket (";
 const OTHER_SOCKETS: &str = "socket (others)";
-/// Begins the name of a call that no table knows, and stands for those beyond the first ones.
+/// Beginning of the name of a call that no table has, and the name of all those beyond the first [`MOST`].
 const NUMBERED: &str = "call ";
 const OTHERS: &str = "others";
 
-/// Connection to the parent, which was made before any rule held this process. A socket and not a file: the size of files
-/// can be limited (`RLIMIT_FSIZE`, setrlimit(2)), and then a tool would decide what is recorded of it.
+/// Connection to the parent, made before any rule restricted this process. A socket and not a file: the size of files
+/// can be limited (`RLIMIT_FSIZE`, setrlimit(2)), so a tool could decide what is recorded of it.
 #[derive(Clone)]
 pub(super) struct Record(Arc<Mutex<Written>>);
 
@@ -36,8 +36,8 @@ struct Written {
 }
 
 impl Written {
-    /// Replaces the name of a call that is not counted yet where its family has its names already. A tool can make up numbers and
-    /// kinds of sockets as it likes; they must not use up the names of calls that the tables know.
+    /// Replaces the name of a call that is not counted yet if its family has its share of names already. A tool can
+    /// invent numbers and kinds of sockets as it likes; they must not use up the names of calls that the tables have.
     fn bound(&self, name: &mut String) {
         for (family, rest) in [(SOCKET, OTHER_SOCKETS), (NUMBERED, OTHERS)] {
             let known = self.counts.keys().filter(|known| known.starts_with(family));
@@ -47,8 +47,8 @@ impl Written {
         }
     }
 
-    /// Writes whole lines. Where the parent does not take them, this process ends and the tool with it: evidence that says less
-    /// than what happened must not come from a run that counts.
+    /// Writes whole lines. If that fails, this process ends and the tool with it: a run must not end normally with a
+    /// record that says less than what happened.
     fn write(&mut self, lines: &str) {
         if self.parent.write_all(lines.as_bytes()).is_err() {
             std::process::abort();
@@ -57,14 +57,14 @@ impl Written {
 }
 
 impl Record {
-    /// Connects to the socket, which is named by its last part: its folder is the current one.
+    /// Connects to the socket, which is named by the last part of its path: its folder is the current one.
     ///
     /// # Errors
-    /// When the parent does not listen there.
+    /// If the parent does not listen there.
     pub(super) fn connect(socket: &Path) -> Result<Self, String> {
         let name = socket.file_name().map(Path::new).unwrap_or(socket);
         let parent = UnixStream::connect(name)
-            .map_err(|error| format!("nobody hears which calls are refused: {error}"))?;
+            .map_err(|error| format!("the record of refused calls cannot be opened: {error}"))?;
         Ok(Self::over(parent))
     }
 
@@ -76,10 +76,8 @@ impl Record {
         })))
     }
 
-    /// Begins to listen, on a thread that no later layer holds; what it is to listen to comes through the channel.
-    ///
-    /// # Panics
-    /// Never; where a refusal cannot be recorded, the whole process ends, and the run with it.
+    /// Starts to listen, on a thread that no later layer restricts. The listener comes through the returned channel.
+    /// `None` if the system refuses a thread.
     pub(super) fn listen(&self) -> Option<Sender<Listener>> {
         let (say, hear) = channel::<Listener>();
         let record = self.clone();
@@ -91,7 +89,7 @@ impl Record {
             record.written().write(&format!("{HEARD}\n"));
             while let Ok(heard) = listener.next_call() {
                 let Some(call) = heard else { continue };
-                // Before it is answered: a tool that knows of the refusal could have this process killed.
+                // Counted before it is answered: a tool that knows of the refusal could have this process killed.
                 record.count(&call);
                 if listener.refuse(&call, libc::EPERM).is_err() {
                     break;
@@ -101,8 +99,8 @@ impl Record {
         thread::Builder::new().spawn(listen).ok().map(|_| say)
     }
 
-    /// Writes how often each was refused, and that this is all. What is refused afterwards, to processes that the tool left
-    /// behind and that end with this one, is not counted any more: nothing may follow the last line.
+    /// Writes the count of each call and the last line. Later refusals, to processes that the tool left and that end
+    /// with this one, are not counted: nothing may follow the last line.
     pub(super) fn end(&self) {
         let mut written = self.written();
         let counts = std::mem::take(&mut written.counts);
@@ -125,19 +123,19 @@ impl Record {
         }
         let times = written.counts.entry(name.clone()).or_default();
         *times += 1;
-        // At once: where the tool has to be killed there is no later.
+        // Written at once: if the tool has to be killed, there is no later.
         if *times == 1 {
             written.write(&format!("1 {name}\n"));
         }
     }
 
     fn written(&self) -> MutexGuard<'_, Written> {
-        // Both are whole at every moment.
+        // The value is consistent at every moment, so a panic of another thread does not matter.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A call in words. Of a socket its family and type are told, which are numbers; the rest of the arguments are not.
+/// Names a call. For a socket the name has its family and type, which are numbers; no other argument is reported.
 fn named(call: &Call) -> String {
     let number = i64::from(call.number);
     let plain = number & !i64::from(X32);
@@ -156,7 +154,7 @@ fn socket(call: &Call) -> String {
         let found = names.iter().find(|(known, _)| u64::try_from(*known) == Ok(value));
         found.map_or_else(|| value.to_string(), |(_, name)| (*name).to_owned())
     };
-    // The kernel reads the lower half, and of the type the four lowest bits (SOCK_TYPE_MASK).
+    // The kernel reads the lower half of the family, and the four lowest bits of the type (`SOCK_TYPE_MASK`).
     let family = named(
         family & 0xffff_ffff,
         &[

@@ -1,6 +1,7 @@
-//! The second half of the helper: confines itself layer by layer, reports, starts the tool and ends with it.
+//! Second half of the helper, the keeper: confines itself layer by layer, reports, starts the tool and ends with it.
 //!
-//! Owns: the order of the layers. Never: goes on when one cannot be put up.
+//! Owns: the order of the layers; the table in `stage.rs` gives the reason for each step. Never: continues if a layer
+//! cannot be put up.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -19,16 +20,17 @@ use super::{Refusal, filter, relay, rules};
 use crate::order::Order;
 use crate::report::{Layer, Report, Said};
 
-/// Confines this process and runs the order's program to its end; gives its exit code.
+/// Confines this process and runs the program of the launch spec to its end. Returns its exit code.
 pub(super) fn hold(role: &Role, in_group: bool) -> Result<u8, Refusal> {
     let dies = |error: nix::Error| format!("would outlive its parent: {error}");
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(dies)?;
     own_session()?;
-    // All that no order changes comes before the order: a helper that was started early is ready by then.
+    // Everything that no spec changes comes before the spec, so that a helper that was started in advance has done it
+    // by then.
     let root = Root::begin()?;
     relay::loopback_up()?;
     let order = read_order()?;
-    // Before the place where they lie is out of sight.
+    // Must come before `finish`: afterwards no path leads to this folder.
     let sockets = relay::open_doors(&order)?;
     let mut report = Report {
         in_group,
@@ -55,12 +57,12 @@ pub(super) fn hold(role: &Role, in_group: bool) -> Result<u8, Refusal> {
     let rights = |error: nix::Error| format!("its rights cannot be fixed: {error}");
     prctl::set_no_new_privs().map_err(rights)?;
     report.add(Layer::NoNewPrivileges);
-    // Nobody of the same user may look into this process, whose threads carry forwarded connections.
+    // Processes of the same user must not look into this process, whose threads carry forwarded connections.
     prctl::set_dumpable(false).map_err(rights)?;
-    // Giving up root cleared it.
+    // Changing the user cleared it (prctl(2), `PR_SET_PDEATHSIG`).
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(dies)?;
     let networked = !doors.is_empty();
-    // These threads go on without the two layers below, which hold for this thread and what it starts.
+    // These threads continue without the two layers below, which apply to this thread and what it starts.
     relay::serve(doors)?;
     let ears = record.as_ref().and_then(Record::listen);
     report.landlock_abi = Some(rules::restrict(&order)?);
@@ -76,15 +78,15 @@ pub(super) fn hold(role: &Role, in_group: bool) -> Result<u8, Refusal> {
     Ok(code)
 }
 
-/// Leaves the helper's session: a signal that the tool sends to its own process group must not reach the helper, which waits
-/// for the end of the namespace. Signals that the helper blocked for itself are let through again.
+/// Leaves the helper's session: a signal that the tool sends to its own process group must not reach the helper,
+/// which waits for the end of the namespace. Unblocks the signals that the helper blocked for itself.
 fn own_session() -> Result<(), String> {
     let failed = |error: nix::Error| format!("no session of its own: {error}");
     setsid().map_err(failed)?;
     SigSet::empty().thread_set_mask().map_err(failed)
 }
 
-/// Starts the tool and waits for it and for everything that its children leave behind.
+/// Starts the tool, waits for its end, and reaps every orphan in the meantime.
 fn run_tool(order: &Order, program: &std::path::Path) -> Result<u8, String> {
     let mut command = Command::new(program);
     command
@@ -99,11 +101,12 @@ fn run_tool(order: &Order, program: &std::path::Path) -> Result<u8, String> {
         command.uid(identity.tool).gid(identity.tool);
     }
     let child = command.spawn();
+    // After the spawn and whatever its result: only the spawn needed these rights.
     user::drop_start_rights()?;
     let child = match child {
         Ok(child) => child,
         Err(error) => {
-            // As a shell would say it: the report is out already, and this is the tool's end.
+            // Reported like a shell does: the layers are reported already, so this counts as the tool's own end.
             let _ = writeln!(std::io::stderr(), "{}: {error}", program.display());
             return Ok(127);
         }
@@ -113,7 +116,7 @@ fn run_tool(order: &Order, program: &std::path::Path) -> Result<u8, String> {
         match waitpid(None, None) {
             Ok(WaitStatus::Exited(pid, code)) if pid == tool => return Ok(u8::try_from(code).unwrap_or(1)),
             Ok(WaitStatus::Signaled(pid, signal, _)) if pid == tool => {
-                // As a shell tells it: 128 and the signal's number.
+                // As in a shell: 128 plus the signal's number.
                 return Ok(u8::try_from(128 + signal as i32).unwrap_or(1));
             }
             Ok(_) | Err(nix::Error::EINTR) => {}

@@ -1,6 +1,6 @@
-//! The process's own network, and the ports of it that lead to the parent.
+//! The process's own network, and its ports that lead to the parent.
 //!
-//! Owns: bringing the loopback up, giving it addresses and carrying bytes from a port to the parent's socket. Never:
+//! Owns: switching the loopback on, giving it addresses, and copying bytes from a port to the parent's socket. Never:
 //! connects to anything but that socket, whose folder the tool can neither see nor write.
 
 use std::fs::File;
@@ -17,13 +17,13 @@ use super::user::drop_start_rights;
 use crate::carry::{carry, each};
 use crate::order::{Forward, Order};
 
-/// A port that is open and the socket it leads to.
+/// Open port with the socket it leads to.
 pub(super) struct Door {
     port: TcpListener,
     socket: PathBuf,
 }
 
-/// Interface 1 of a network namespace is its loopback; it begins switched off.
+/// Index of the loopback, the first interface of every network namespace. It starts switched off.
 const LOOPBACK: u32 = 1;
 
 /// Switches the loopback on.
@@ -31,11 +31,11 @@ pub(super) fn loopback_up() -> Result<(), String> {
     match ask(&switch_on()) {
         Ok(true) => Ok(()),
         Ok(false) => Err("the loopback cannot be switched on".to_owned()),
-        Err(error) => Err(format!("no loopback of its own: {error}")),
+        Err(error) => Err(format!("the loopback inside cannot be configured: {error}")),
     }
 }
 
-/// Has the kernel change this namespace's network; true when it did.
+/// Asks the kernel to change this namespace's network. Returns true if it did.
 fn ask(message: &[u8]) -> Result<bool, nix::Error> {
     let netlink = socket(
         AddressFamily::Netlink,
@@ -53,7 +53,7 @@ fn ask(message: &[u8]) -> Result<bool, nix::Error> {
     ))
 }
 
-/// A request of this type with this body, under a `nlmsghdr` (netlink(7)).
+/// Builds a request with this type and body after a `nlmsghdr` (netlink(7)).
 fn request(kind: u16, more_flags: u16, body: &[u8]) -> Vec<u8> {
     const REQUEST_AND_ACK: u16 = 1 | 4;
     let length = u32::try_from(16 + body.len()).unwrap_or(u32::MAX);
@@ -67,7 +67,7 @@ fn request(kind: u16, more_flags: u16, body: &[u8]) -> Vec<u8> {
     message
 }
 
-/// `RTM_NEWLINK` with an `ifinfomsg` that says `IFF_UP`, as rtnetlink(7) lays it out.
+/// Builds `RTM_NEWLINK` with an `ifinfomsg` that sets `IFF_UP` (rtnetlink(7)).
 fn switch_on() -> Vec<u8> {
     const NEW_LINK: u16 = 16;
     const UP: u32 = 1;
@@ -80,13 +80,13 @@ fn switch_on() -> Vec<u8> {
     request(NEW_LINK, 0, &body)
 }
 
-/// `RTM_NEWADDR` with an `ifaddrmsg` and the address as its two attributes, as rtnetlink(7) lays them out.
+/// Builds `RTM_NEWADDR` with an `ifaddrmsg` and the address as its two attributes (rtnetlink(7)).
 fn take_address(address: IpAddr) -> Vec<u8> {
     const NEW_ADDRESS: u16 = 20;
     const CREATE: u16 = 0x400;
     // IFA_ADDRESS and IFA_LOCAL.
     const ATTRIBUTES: [u16; 2] = [1, 2];
-    // Nobody else could have it.
+    // Duplicate address detection is pointless: nobody else is in this network.
     const NO_DUPLICATES_LOOKED_FOR: u8 = 2;
     let (family, bytes) = match address {
         IpAddr::V4(address) => (libc::AF_INET, address.octets().to_vec()),
@@ -105,10 +105,10 @@ fn take_address(address: IpAddr) -> Vec<u8> {
     request(NEW_ADDRESS, CREATE, &body)
 }
 
-/// Opens the folder of the parent's sockets, before the root that shows it is left. Returns `None` if the order names none.
+/// Opens the folder of the parent's sockets before the old root is left. Returns `None` if the spec names no socket.
 ///
 /// # Errors
-/// When the sockets of one order lie in two folders, or the folder cannot be opened.
+/// If the sockets of one spec lie in two folders, or the folder cannot be opened.
 #[expect(
     clippy::disallowed_methods,
     reason = "a folder of ours, before the tool begins"
@@ -120,7 +120,7 @@ pub(super) fn open_doors(order: &Order) -> Result<Option<File>, String> {
         return Ok(None);
     };
     if folders.any(|other| other != folder) {
-        return Err("the sockets of one order lie in two folders".to_owned());
+        return Err("the sockets of one launch spec lie in two folders".to_owned());
     }
     let opened = File::open(folder);
     opened
@@ -128,9 +128,9 @@ pub(super) fn open_doors(order: &Order) -> Result<Option<File>, String> {
         .map_err(|error| format!("cannot open `{}`: {error}", folder.display()))
 }
 
-/// Makes the folder of the sockets the current one, in which each is named by the last part of its path. The tool cannot
-/// name that folder: it is mounted nowhere in its root, and this process may not be looked into. The whole path of a socket
-/// would often be longer than its address may be, 108 bytes (unix(7)).
+/// Makes the folder of the sockets the current one, so that each socket is named by the last part of its path. The
+/// tool cannot name that folder: it is mounted nowhere in its root, and this process is not dumpable. A socket's
+/// whole path would often be longer than its address may be, 108 bytes (unix(7)).
 pub(super) fn enter_doors(folder: &File) -> Result<(), String> {
     fchdir(folder).map_err(|error| format!("cannot go to the folder of the sockets: {error}"))
 }
@@ -140,7 +140,9 @@ pub(super) fn listen(forwards: &[Forward]) -> Result<Vec<Door>, String> {
     let open = |forward: &Forward| {
         let (address, number) = (forward.address, forward.port);
         if !address.is_loopback() && !matches!(ask(&take_address(address)), Ok(true)) {
-            return Err(format!("the address {address} cannot be its own inside"));
+            return Err(format!(
+                "the address {address} cannot be added to the network inside"
+            ));
         }
         let port = TcpListener::bind((address, number))
             .map_err(|error| format!("port {number} cannot be opened inside: {error}"))?;
@@ -157,7 +159,7 @@ pub(super) fn serve(doors: Vec<Door>) -> Result<(), String> {
     for door in doors {
         thread::Builder::new()
             .spawn(move || {
-                // Whoever takes connections of the tool must not be able to become another user.
+                // A thread that reads what the tool sends must not be able to become another user.
                 if drop_start_rights().is_ok() {
                     accept(&door);
                 }
@@ -170,10 +172,10 @@ pub(super) fn serve(doors: Vec<Door>) -> Result<(), String> {
 fn accept(door: &Door) {
     let take = |connection| {
         if let Ok(parent) = UnixStream::connect(&door.socket) {
-            // Too many at once: this one is dropped, and the tool sees a closed connection.
+            // If there are too many connections, this one is dropped, and the tool sees a closed connection.
             let _ = thread::Builder::new().spawn(move || carry(&connection, &parent));
         }
     };
-    // It ends with the process.
+    // Never over: the thread ends with the process.
     each(door.port.incoming(), || false, take);
 }

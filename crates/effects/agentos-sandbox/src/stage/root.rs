@@ -1,7 +1,7 @@
 //! The root of what a confined process sees: the system's folders read-only, its own folders, nothing else.
 //!
-//! Owns: the list of system places and every mount. Never: shows a home folder, `/run`, `/tmp` or a socket of the
-//! outside.
+//! Owns: the list of system folders, and every mount. Never: shows a home folder, `/run`, `/tmp` or a socket of the
+//! outside unless the launch spec names it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -21,7 +21,7 @@ pub(super) const SYSTEM: &[&str] = &[
     "/bin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/sbin", "/usr",
 ];
 
-/// What programs need of `/etc`; keys, accounts' secrets and services' settings are not among it.
+/// Entries of `/etc` that programs need. Keys, password hashes and settings of services are not among them.
 const ETC: &[&str] = &[
     "alternatives",
     "ca-certificates",
@@ -45,11 +45,11 @@ const ETC: &[&str] = &[
     "timezone",
 ];
 
-/// Devices that hold no state.
+/// Devices without state.
 pub(super) const DEVICES: &[&str] = &["full", "null", "random", "urandom", "zero"];
 
-/// Files of `/proc` that tell of the machine and its user instead of the processes that a tool can see: kernel keys with their
-/// descriptions (keyrings(7)), and what containers hide too (OCI runtime specification, `maskedPaths`).
+/// Files of `/proc` about the machine and its user instead of the processes that a tool can see: kernel keys with
+/// their descriptions (keyrings(7)), and what containers hide too (OCI runtime specification, `maskedPaths`).
 const HIDDEN: &[&str] = &[
     "kcore",
     "key-users",
@@ -73,20 +73,21 @@ const LINKS: &[(&str, &str)] = &[
 
 const NONE: Option<&str> = None;
 
-/// Where processes are told of; those of the outside never are.
+/// Path of the process list. The outside's list is never shown.
 const PROCESSES: &str = "/proc";
-/// Where the new root is made, for a moment: every system has it, and nothing is looked up below it meanwhile.
+/// Path at which the new root is built, for a moment. Every system has it, and nothing is looked up below it
+/// meanwhile.
 const MAKING: &str = PROCESSES;
 
-/// A root that is begun: what every process sees is in it. The process works in it by relative paths, and sees the
+/// Root under construction, with what every process sees. The process builds it with relative paths, and sees the
 /// outside by absolute ones.
 pub(super) struct Root {
-    /// What was mounted before we began. Nobody else can change it: the mounts are this process's own.
+    /// Mount points that existed before. Nobody else can change them: the mounts are this process's own.
     outside: Vec<PathBuf>,
 }
 
 impl Root {
-    /// Begins the root with what no order changes.
+    /// Builds the part of the root that no launch spec changes.
     #[expect(
         clippy::disallowed_methods,
         reason = "the root is built before the tool is started"
@@ -94,13 +95,14 @@ impl Root {
     pub(super) fn begin() -> Result<Self, String> {
         let top = Path::new("/");
         umask(Mode::from_bits_truncate(0o022));
+        // Otherwise every mount below would also appear outside (mount_namespaces(7), shared subtrees).
         let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
         mount(NONE, top, NONE, private, NONE).map_err(failed("the mounts cannot be made private", top))?;
         let root = Self { outside: mounts()? };
         let making = Path::new(MAKING);
         tmpfs(making, "mode=755,size=1m")?;
         chdir(making).map_err(failed("cannot go to", making))?;
-        // Over the old root, where it hides nothing: this process began below it.
+        // Moved over the old root, where it hides nothing: this process already works below it.
         mount(Some("."), top, NONE, MsFlags::MS_MOVE, NONE)
             .map_err(failed("the new root cannot be moved to", top))?;
         for place in SYSTEM {
@@ -123,7 +125,7 @@ impl Root {
         Ok(root)
     }
 
-    /// Adds what an order names, and makes it the root of this process.
+    /// Adds what a launch spec names, and makes the result the root of this process.
     pub(super) fn finish(&self, order: &Order) -> Result<(), Refusal> {
         let is_of_runs = |place: &PathBuf| order.runs.as_ref().is_some_and(|runs| place.starts_with(runs));
         let (of_runs, readable): (Vec<_>, Vec<_>) = order.readable.iter().cloned().partition(is_of_runs);
@@ -140,7 +142,7 @@ impl Root {
                 self.show(&place, &place, true)?;
             }
         }
-        // The objects of this run's copy lie there, and would be covered.
+        // The git objects of this run's copy lie there, and a cover would hide them.
         for place in &of_runs {
             self.show(place, place, true)?;
         }
@@ -157,7 +159,7 @@ impl Root {
         Ok(enter()?)
     }
 
-    /// Shows a system folder, or the link that stands in its place.
+    /// Shows a system folder, or copies the link that a merged `/usr` has in its place.
     #[expect(
         clippy::disallowed_methods,
         reason = "the root is built before the tool is started"
@@ -173,7 +175,7 @@ impl Root {
         self.show(place, place, true)
     }
 
-    /// Shows a file or folder of the outside and all that is mounted below it.
+    /// Shows a file or folder of the outside together with everything that is mounted below it.
     #[expect(
         clippy::disallowed_methods,
         reason = "the root is built before the tool is started"
@@ -185,13 +187,14 @@ impl Root {
         point(at, is_folder)?;
         let all = MsFlags::MS_BIND | MsFlags::MS_REC;
         mount(Some(from), at, NONE, all, NONE).map_err(failed("cannot show", from))?;
+        // A remount changes one mount only, so each mount below needs its own.
         harden(at, read_only)?;
         below
             .iter()
             .try_for_each(|rest| harden(&at.join(rest), read_only))
     }
 
-    /// What is mounted below a folder, by its name there.
+    /// Lists what is mounted below a folder, by path relative to it.
     #[expect(
         clippy::disallowed_methods,
         reason = "the root is built before the tool is started"
@@ -199,9 +202,9 @@ impl Root {
     fn below(&self, folder: &Path) -> Result<Vec<PathBuf>, String> {
         let real = folder.canonicalize().map_err(failed("cannot find", folder))?;
         if real.parent().is_none() {
-            // Over it lies the new root itself.
+            // The new root lies over `/`, so that showing `/` would show the new root inside itself.
             return Err(format!(
-                "`{}` is the whole outside and is never shown",
+                "`{}` is the root of the outside and is never shown as a whole",
                 folder.display()
             ));
         }
@@ -212,8 +215,8 @@ impl Root {
     }
 }
 
-/// What a process may read and does not see yet: neither a system folder nor another of these shows it, and it is no
-/// process of the outside. Sorted, so that what lies in another comes after it.
+/// Selects the readable places that are not shown yet: those outside the system folders, `/proc` and each other.
+/// Sorted, so that a place comes after the one that contains it.
 fn unshown(readable: &[PathBuf]) -> Vec<PathBuf> {
     let shown = |place: &Path| {
         let mut own = SYSTEM.iter().chain([&PROCESSES]);
@@ -229,7 +232,8 @@ fn unshown(readable: &[PathBuf]) -> Vec<PathBuf> {
     all
 }
 
-/// What stands for the whole outside, over which the new root itself lies: its folders, without the devices.
+/// Lists the folders of the outside's root, except the devices. They are shown one by one, because the new root lies
+/// over `/` itself.
 #[expect(
     clippy::disallowed_methods,
     reason = "the root is built before the tool is started"
@@ -241,9 +245,11 @@ fn below_top() -> Vec<PathBuf> {
     places.filter(|place| !place.starts_with("/dev")).collect()
 }
 
-/// Turns into the root and lets the old one go.
+/// Makes the current folder the root and detaches the old one.
 fn enter() -> Result<(), String> {
     let top = Path::new("/");
+    // The same folder twice stacks the old root on the new one, so that no empty folder is needed for it
+    // (pivot_root(2), "pivot_root(\".\", \".\")").
     pivot_root(".", ".").map_err(failed("cannot become the root:", top))?;
     umount2(".", MntFlags::MNT_DETACH).map_err(failed("the old root stays", top))?;
     chdir(top).map_err(failed("cannot go to", top))?;
@@ -271,7 +277,7 @@ fn devices() -> Result<(), String> {
     tmpfs(temporary, "mode=1777,size=512m")
 }
 
-/// Puts an empty folder over a folder that a readable one shows. Where it is not shown there is nothing to cover.
+/// Mounts an empty folder over a folder that is shown inside a readable one. Does nothing if it is not shown.
 #[expect(
     clippy::disallowed_methods,
     reason = "the root is built before the tool is started"
@@ -284,14 +290,14 @@ fn cover(place: &Path) -> Result<(), String> {
     }
 }
 
-/// Limits the System V segments of this IPC namespace, which are memory that belongs to no process and no run's folder
-/// (shmget(2), proc_sys_kernel(5): `shmall`, in pages). Kernels before 5.19 let root of a user namespace set none; there the limits of
-/// the machine hold.
+/// Limits the System V shared memory of this IPC namespace, which belongs to no process and no folder of the run
+/// (shmget(2), proc_sys_kernel(5): `shmall`, in pages). Kernels before 5.19 do not let root of a user namespace set
+/// it; there the machine's limits apply.
 fn limit_shared_memory(proc: &Path) {
     let _ = fs::write(proc.join("sys/kernel/shmall"), SHARED_PAGES);
 }
 
-/// Puts an empty file over each of [`HIDDEN`] that this kernel has.
+/// Mounts an empty file over each of [`HIDDEN`] that this kernel has.
 #[expect(
     clippy::disallowed_methods,
     reason = "the root is built before the tool is started"
@@ -313,7 +319,8 @@ fn tmpfs(at: &Path, options: &str) -> Result<(), String> {
     mount(Some("tmpfs"), at, Some("tmpfs"), closed, Some(options)).map_err(failed("cannot mount at", at))
 }
 
-/// Takes rights from one mount. What is off already must stay off, or the kernel refuses.
+/// Removes rights from one mount. A flag that is locked by the outside must be kept, or the kernel refuses the change
+/// (mount_namespaces(7)).
 fn harden(at: &Path, read_only: bool) -> Result<(), String> {
     let has = statvfs(at).map_err(failed("cannot look at", at))?.flags();
     let mut flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
@@ -335,7 +342,7 @@ fn harden(at: &Path, read_only: bool) -> Result<(), String> {
     mount(NONE, at, NONE, flags, NONE).map_err(failed("cannot take rights from", at))
 }
 
-/// Where something is mounted, from `/proc/self/mountinfo` (proc_pid_mountinfo(5): the fifth field).
+/// Reads the mount points from `/proc/self/mountinfo` (proc_pid_mountinfo(5): the fifth field).
 #[expect(
     clippy::disallowed_methods,
     reason = "the root is built before the tool is started"
@@ -347,7 +354,7 @@ fn mounts() -> Result<Vec<PathBuf>, String> {
     Ok(places.map(unescaped).collect())
 }
 
-/// The kernel writes blanks, tabs, line ends and backslashes as three octal digits.
+/// Decodes a path of mountinfo, in which blanks, tabs, line ends and backslashes are three octal digits.
 fn unescaped(text: &str) -> PathBuf {
     let replaced = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     let mut whole = text.to_owned();
@@ -360,8 +367,9 @@ fn unescaped(text: &str) -> PathBuf {
 fn overlaid(overlay: &Overlay) -> Result<(), String> {
     let at = inside(&overlay.at);
     directory(at)?;
-    // `userxattr`: without it, deleting or renaming a folder fails in a user namespace. `volatile`: what is written need not
-    // outlive the run, and without it the end of every run would wait for all that the disk's file system has to write.
+    // `userxattr`: without it, deleting or renaming a folder fails in a user namespace. `volatile`: what is written
+    // need not survive a crash; without it, unmounting at the end of every run would sync the whole file system
+    // below.
     let options = format!(
         "userxattr,volatile,lowerdir={},upperdir={},workdir={}",
         escaped(&overlay.lower)?,
@@ -379,19 +387,19 @@ fn overlaid(overlay: &Overlay) -> Result<(), String> {
     .map_err(failed("cannot overlay", &overlay.lower))
 }
 
-/// A path as an option of overlayfs.
+/// Escapes a path for an option of overlayfs.
 fn escaped(path: &Path) -> Result<String, String> {
     let text = path.to_str().ok_or("an overlay's path is not text")?;
     Ok(text.replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:"))
 }
 
-/// Where a place is in the new root while it is made.
+/// Returns the path of a place relative to the new root while it is built.
 fn inside(place: &Path) -> &Path {
     place.strip_prefix("/").unwrap_or(place)
 }
 
-/// Refuses a place that a link stands above or at: what is shown in an overlay is the repository's, whose links lead anywhere,
-/// and to the outside as long as that is not left behind.
+/// Refuses a place if it or a folder above it is a link: an overlay shows the repository's files, whose links may
+/// lead anywhere, even to the outside as long as the old root is mounted.
 #[expect(
     clippy::disallowed_methods,
     reason = "the root is built before the tool is started"
@@ -404,7 +412,7 @@ fn straight(at: &Path) -> Result<(), String> {
     }
 }
 
-/// Something to mount over.
+/// Creates a mount point: an empty file or folder.
 #[expect(
     clippy::disallowed_methods,
     reason = "the root is built before the tool is started"

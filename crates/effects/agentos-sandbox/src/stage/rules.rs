@@ -1,6 +1,7 @@
-//! Landlock: what files the confined process may reach, whatever the mounts say.
+//! Landlock: which files the confined process may reach, whatever the mounts say.
 //!
-//! Owns: the rules and the check that all of them hold. Never: accepts a ruleset that the kernel holds in part.
+//! Owns: the rules, and the check that all of them are enforced. Never: accepts a ruleset that the kernel enforces
+//! only in part.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use landlock::{
 use super::root;
 use crate::order::Order;
 
-/// Every level, best first.
+/// All ABI levels, best first.
 const LEVELS: [ABI; 9] = [
     ABI::V9,
     ABI::V8,
@@ -25,7 +26,7 @@ const LEVELS: [ABI; 9] = [
     ABI::V1,
 ];
 
-/// Restricts this thread and all that it starts; gives the ABI of the rules.
+/// Restricts this thread and all that it starts. Returns the ABI of the rules.
 pub(super) fn restrict(order: &Order) -> Result<u32, String> {
     let networked = !order.forwards.is_empty();
     let Some((level, ruleset)) = LEVELS
@@ -40,12 +41,13 @@ pub(super) fn restrict(order: &Order) -> Result<u32, String> {
         ruleset = allow(ruleset, &place, access)?;
     }
     if level >= ABI::V7 {
-        // What the tool and all that it starts are refused is told to the system's audit, where one is kept.
+        // Asks the kernel to log what the tool and its children are refused to the system's audit log, if there is
+        // one.
         ruleset = ruleset.log_new_exec(true).map_err(failed)?;
     }
     let status = ruleset.restrict_self().map_err(failed)?;
     match (status.ruleset, status.landlock) {
-        // A level that only mends faults has no rights of its own, and the kernel may be below it.
+        // A level that only fixes bugs adds no access rights, so the kernel may be below it.
         (RulesetStatus::FullyEnforced, LandlockStatus::Available { effective_abi, .. })
             if status.no_new_privs =>
         {
@@ -55,12 +57,14 @@ pub(super) fn restrict(order: &Order) -> Result<u32, String> {
     }
 }
 
-/// A ruleset that handles everything this level knows; an error where the kernel does not.
+/// Creates a ruleset that handles every access right of this level. Fails if the kernel does not know them all.
 fn handled(level: ABI, networked: bool) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(level))?;
     let (net, scope) = (AccessNet::from_all(level), Scope::from_all(level));
+    // With forwarded ports the process uses TCP on its own loopback, and the network namespace keeps it from
+    // everything else.
     if !net.is_empty() && !networked {
         ruleset = ruleset.handle_access(net)?;
     }
@@ -70,20 +74,20 @@ fn handled(level: ABI, networked: bool) -> Result<RulesetCreated, RulesetError> 
     ruleset.create()
 }
 
-/// Every place that may be reached, and how.
+/// Lists every place that may be reached, and how.
 fn places(order: &Order, level: ABI) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
     let read = AccessFs::from_read(level);
     let list = AccessFs::ReadFile | AccessFs::ReadDir;
     let device = AccessFs::ReadFile | AccessFs::WriteFile;
-    // No device can be made, whatever the folder, and no socket: the folder is on the real disk as well, where others could send
-    // to it.
+    // No device node: it would give access to hardware, whatever its folder. No socket: the folder is also on the
+    // real disk, where other users could connect to it.
     let own = AccessFs::from_all(level) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::MakeSock);
     let system = root::SYSTEM.iter().map(|place| (PathBuf::from(place), read));
     let mut all: Vec<_> = system.collect();
     all.extend(["/etc", "/proc"].map(|place| (PathBuf::from(place), list)));
-    // Names alone: everything below is shown anyway.
+    // Only the names: everything below is mounted on purpose.
     all.push((PathBuf::from("/"), AccessFs::ReadDir.into()));
-    // Its own, made by the helper.
+    // Created by the keeper for this run.
     all.extend(["/dev/shm", "/tmp"].map(|place| (PathBuf::from(place), own)));
     all.extend(
         root::DEVICES
@@ -96,7 +100,7 @@ fn places(order: &Order, level: ABI) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
     all
 }
 
-/// One rule; a place that is not there needs none.
+/// Adds one rule. A place that does not exist needs none.
 #[expect(clippy::disallowed_methods, reason = "asked before the tool is started")]
 fn allow(
     ruleset: RulesetCreated,
@@ -106,6 +110,7 @@ fn allow(
     let Ok(found) = std::fs::metadata(place) else {
         return Ok(ruleset);
     };
+    // A rule on a file with rights that only apply to folders is refused by the kernel (`EINVAL`).
     let access = if found.is_dir() {
         access
     } else {

@@ -1,20 +1,21 @@
-//! macOS: Seatbelt (sandbox(7), sandbox-exec(1)), which denies what its profile does not name.
+//! macOS: Seatbelt (sandbox(7), sandbox-exec(1)), which denies everything that its profile does not name.
 //!
-//! Owns: the profile, and turning the helper into the confined program. Never: runs as root, or lets the program reach a
-//! network; what an order wants beside that is refused. Apple calls the command deprecated and uses it; others do too.
+//! Apple calls the command deprecated and uses it; others do too. This file was written from the documentation of
+//! such users, compiled for macOS, and never tried on a Mac. The kernel has no process namespaces: a program sees the
+//! names of other processes, and may signal only its own. The number of its processes is not limited.
 //!
-//! Written from the documentation of those who use it, compiled for macOS, and not tried on a machine. The kernel gives no
-//! process namespace: a program sees the names of other processes, and signals only its own. How many it starts is not limited.
+//! Owns: the profile, and turning the helper into the confined program. Never: runs as root, or lets the program
+//! reach a network; a launch spec that asks for more than Seatbelt can do is refused.
 
 use std::path::{Path, PathBuf};
 
 use crate::order::Order;
 
-/// The one that the system brings; another on the search path is none of ours.
+/// Command of the system. Another one on the search path is not used.
 #[cfg(target_os = "macos")]
 const COMMAND: &str = "/usr/bin/sandbox-exec";
 
-/// Folders of programs and libraries, and what they need of the settings.
+/// Folders of programs and libraries, and the settings that these need.
 const SYSTEM: &[&str] = &[
     "/Applications/Xcode.app",
     "/Library/Developer",
@@ -35,7 +36,7 @@ const SYSTEM: &[&str] = &[
     "/usr",
 ];
 
-/// What every program needs that is no file: its own processes, and facts about the machine.
+/// Rights that every program needs and that are about no file: its own processes, and facts about the machine.
 const NEEDED: &str = "(version 1)
 (deny default)
 (allow process-exec)
@@ -49,17 +50,18 @@ const NEEDED: &str = "(version 1)
 (allow mach-lookup (global-name \"com.apple.system.opendirectoryd.libinfo\"))
 ";
 
-/// A profile, and the values of its parameters: a path is never part of the profile's own text.
+/// Profile with the values of its parameters: a path is never part of the profile's own text, where it could end a
+/// string.
 #[derive(Debug, PartialEq, Eq)]
 struct Profile {
     text: String,
     values: Vec<(String, PathBuf)>,
 }
 
-/// The profile of an order.
+/// Builds the profile of a launch spec.
 ///
 /// # Errors
-/// With what cannot be had here.
+/// If the spec needs something that Seatbelt cannot do.
 fn profile(order: &Order) -> Result<Profile, String> {
     if !order.forwards.is_empty() {
         return Err("a way to a server cannot be given to a confined program on this system".to_owned());
@@ -91,7 +93,7 @@ impl Profile {
     }
 }
 
-/// Confines this process and becomes the order's program; comes back only where that fails.
+/// Confines this process and becomes the program of the launch spec. Returns only if that fails.
 #[cfg(target_os = "macos")]
 #[expect(clippy::disallowed_methods, reason = "asked before the tool is started")]
 pub(super) fn hold() -> Result<u8, super::Refusal> {
@@ -119,7 +121,7 @@ pub(super) fn hold() -> Result<u8, super::Refusal> {
     }
     let mut command = Command::new(COMMAND);
     for (name, place) in &profile.values {
-        // Seatbelt compares real paths; what is not there needs no rule.
+        // Seatbelt compares real paths; a place that does not exist needs no rule.
         let place = place.canonicalize().unwrap_or_else(|_| place.clone());
         command.arg("-D").arg(format!("{name}={}", place.display()));
     }
@@ -131,12 +133,13 @@ pub(super) fn hold() -> Result<u8, super::Refusal> {
     command
         .env_clear()
         .envs(order.env.iter().map(|(name, value)| (name, value)));
-    // It is held from its first instruction, or `sandbox-exec` ends without starting it.
+    // Reported before the start: the program is confined from its first instruction, or `sandbox-exec` fails without
+    // starting it.
     say(&Said::Confined(report));
     Err(format!("`{COMMAND}` cannot be started: {}", command.exec()).into())
 }
 
-/// Closes everything above standard error: a descriptor that whoever started us left open would be a way out.
+/// Closes every descriptor above standard error: one that an ancestor left open would be a way out.
 #[cfg(target_os = "macos")]
 #[expect(
     clippy::disallowed_methods,
@@ -150,7 +153,7 @@ fn close_descriptors() -> Result<(), String> {
         open.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
     }
     for descriptor in open.into_iter().filter(|number| *number > 2) {
-        // The one that listed them is closed already.
+        // The descriptor that listed the others is closed already.
         let _ = nix::unistd::close(descriptor);
     }
     Ok(())

@@ -1,6 +1,6 @@
-//! Who the confined process is.
+//! The user that the confined process runs as.
 //!
-//! Owns: giving up root, the maps of user namespaces. Never: leaves a right behind that the tool could use.
+//! Owns: giving up root, and the maps of user namespaces. Never: leaves a right that the tool could use.
 
 use std::fmt;
 
@@ -11,22 +11,22 @@ use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabiliti
 
 use crate::RunIdentity;
 
-/// With whose rights the namespaces were opened.
+/// User whose rights opened the namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Root's own.
+    /// Root.
     Root,
-    /// Those of this user, who is root in a user namespace only.
+    /// An ordinary user, who is root in a user namespace only.
     User {
-        /// The user outside.
+        /// User id outside.
         uid: u32,
-        /// The group outside.
+        /// Group id outside.
         gid: u32,
     },
 }
 
 impl Role {
-    /// Reads what [`Role`]'s `Display` wrote.
+    /// Parses the text that `Display` wrote. `None` if it is something else.
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text.split(':').collect::<Vec<_>>().as_slice() {
             ["root"] => Some(Self::Root),
@@ -48,13 +48,14 @@ impl fmt::Display for Role {
     }
 }
 
-/// Rights that process 1 keeps until the tool is started, so that the tool can be another user than itself.
+/// Rights that process 1 keeps until the tool is started, so that the tool can run as another user than process 1.
 const TO_START: CapabilitySet = CapabilitySet::SETUID.union(CapabilitySet::SETGID);
 
 /// Becomes the user of process 1, and gives up every capability but those that start the tool as its own user.
 fn become_keeper(keeper: u32) -> Result<(), String> {
     let failed = |error: nix::Error| format!("root's rights cannot be given up: {error}");
     let (uid, gid) = (Uid::from_raw(keeper), Gid::from_raw(keeper));
+    // Root's supplementary groups would still open files after the change of user.
     setgroups(&[]).map_err(failed)?;
     // Without this flag, leaving user 0 clears the permitted set too (capabilities(7), "Effect of user ID changes").
     prctl::set_keepcaps(true).map_err(failed)?;
@@ -69,7 +70,7 @@ fn become_keeper(keeper: u32) -> Result<(), String> {
     set_capabilities(None, kept).map_err(|error| format!("root's rights cannot be given up: {error}"))
 }
 
-/// Gives up the rights of [`TO_START`] for this thread: capabilities belong to a thread, and each one has to do it.
+/// Gives up the rights of [`TO_START`] for this thread: capabilities belong to a thread, so each thread has to do it.
 pub(super) fn drop_start_rights() -> Result<(), String> {
     let failed = |error: rustix::io::Errno| format!("the right to change users cannot be given up: {error}");
     let mut sets = capabilities(None).map_err(failed)?;
@@ -79,14 +80,14 @@ pub(super) fn drop_start_rights() -> Result<(), String> {
     set_capabilities(None, sets).map_err(failed)
 }
 
-/// Becomes a user that may not touch anything outside: never root, inside or outside.
+/// Becomes a user that may not touch anything outside: never root, neither inside nor outside.
 pub(super) fn unprivileged(role: &Role, identity: Option<RunIdentity>) -> Result<(), String> {
     match (*role, identity) {
         (Role::Root, Some(identity)) => become_keeper(identity.keeper)?,
         (Role::Root, None) => return Err("root's tool has no user of its own".to_owned()),
         (Role::User { uid, gid }, _) => {
-            // A second namespace, in which the user is itself again: mounts belong to the first and stay out of reach,
-            // and the next program has no capability in either.
+            // A second user namespace, in which the user is itself again: the mounts belong to the first one and stay
+            // out of reach, and the next program has no capability in either.
             unshare(CloneFlags::CLONE_NEWUSER)
                 .map_err(|error| format!("no second user namespace: {error}"))?;
             map(uid, 0, gid, 0)?;
@@ -98,9 +99,10 @@ pub(super) fn unprivileged(role: &Role, identity: Option<RunIdentity>) -> Result
     Ok(())
 }
 
-/// Writes the maps of the user namespace just opened: one user, one group.
+/// Writes the maps of the user namespace that was just opened: one user, one group.
 pub(super) fn map(uid_inside: u32, uid: u32, gid_inside: u32, gid: u32) -> Result<(), String> {
     let lines = [
+        // The kernel accepts a group map from an unprivileged process only after this (user_namespaces(7)).
         ("setgroups", "deny".to_owned()),
         ("uid_map", format!("{uid_inside} {uid} 1")),
         ("gid_map", format!("{gid_inside} {gid} 1")),

@@ -1,35 +1,35 @@
-//! Finds the server name in the records of TLS that a client sends.
+//! Finds the server name in the TLS records that a client sends.
 //!
-//! Owns: putting a ClientHello together and reading it. Never: reads what is encrypted.
+//! Owns: assembling a ClientHello and reading it. Never: reads what is encrypted.
 
 use super::{ForeignName, LONGEST_START, TunnelHost};
 
-/// Kinds of records (RFC 8446, section 5.1; 24 is the heartbeat of RFC 6520).
+/// Types of records (RFC 8446, section 5.1; 24 is the heartbeat of RFC 6520).
 const CHANGE_CIPHER_SPEC: u8 = 20;
 const HANDSHAKE: u8 = 22;
 const HEARTBEAT: u8 = 24;
-/// The longest record: of TLS 1.2 (RFC 5246, section 6.2.3).
+/// Largest length of a record, that of TLS 1.2 (RFC 5246, section 6.2.3).
 const LONGEST_RECORD: usize = (1 << 14) + 2048;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_NAME: u16 = 0;
 const HOST_NAME: u8 = 0;
 
-/// Records as they come. Each ClientHello is looked at, however many there are and wherever they stand: the second one,
-/// after a server's HelloRetryRequest, may follow early data, and servers take their name from it.
+/// Records of one connection, read in pieces. Every ClientHello is read, however many there are and wherever they
+/// are: a second one, after a server's HelloRetryRequest, may follow early data, and servers take their name from it.
 #[derive(Debug, Default)]
 pub(super) struct Records {
-    /// Bytes of which it is not known yet what they are.
+    /// Bytes that are not assigned to a record yet.
     raw: Vec<u8>,
-    /// Bytes of a record under way that need no look.
+    /// Number of bytes of the current record that are passed on without a look.
     free: usize,
-    /// Records that hold parts of a ClientHello which is not whole.
+    /// Records with parts of a ClientHello that is not complete.
     held: Vec<u8>,
-    /// The handshake message under way.
+    /// Handshake message that is being assembled.
     message: Vec<u8>,
-    /// Bytes left of a message that is no ClientHello.
+    /// Number of bytes left of a message that is not a ClientHello.
     skipped: usize,
     has_hello: bool,
-    /// After a change of cipher, which is where TLS 1.2 begins to encrypt.
+    /// True after a change of cipher, where TLS 1.2 begins to encrypt.
     is_ciphered: bool,
 }
 
@@ -80,7 +80,7 @@ impl Records {
         Ok(())
     }
 
-    /// Returns true if a ClientHello was seen and none is under way: only then other records make sense.
+    /// Returns true if a ClientHello was read and none is being assembled: other records make sense only then.
     fn is_begun(&self) -> bool {
         self.has_hello && self.message.is_empty()
     }
@@ -127,8 +127,8 @@ fn length_of([a, b, c]: [u8; 3]) -> usize {
     usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c)
 }
 
-/// Returns true if the bytes of a record are the beginning of a ClientHello and not of something encrypted: by its kind, a
-/// length of less than 64 KiB and its version.
+/// Returns true if the bytes of a record begin a ClientHello and not something encrypted: by its type, a length of
+/// less than 64 KiB, and its version.
 fn begins_hello(bytes: &[u8]) -> bool {
     matches!(bytes, [CLIENT_HELLO, 0, _, _, 3, ..])
         || (bytes.len() < 5 && bytes.first() == Some(&CLIENT_HELLO))
@@ -138,7 +138,7 @@ fn begins_hello(bytes: &[u8]) -> bool {
 fn check(host: &TunnelHost, hello: &[u8]) -> Result<(), ForeignName> {
     match server_name(hello) {
         None => Err(host.unreadable("a ClientHello that cannot be read")),
-        // A name is only left out where the host has none (RFC 6066, section 3).
+        // A client may leave the name out only if the host has none (RFC 6066, section 3).
         Some(None) if host.is_address() => Ok(()),
         Some(None) => Err(host.unreadable("TLS without a server name")),
         Some(Some(name)) => match std::str::from_utf8(name) {
@@ -148,8 +148,8 @@ fn check(host: &TunnelHost, hello: &[u8]) -> Result<(), ForeignName> {
     }
 }
 
-/// Reads the host name out of a ClientHello. The outer `None` if it cannot be read for certain; the inner one if it names no
-/// host.
+/// Reads the host name from a ClientHello. The outer `None` if it cannot be read for certain; the inner one if it
+/// names no host.
 fn server_name(hello: &[u8]) -> Option<Option<&[u8]>> {
     let mut hello = Fields(hello);
     // Version and random.
@@ -174,7 +174,7 @@ fn server_name(hello: &[u8]) -> Option<Option<&[u8]>> {
         let mut names = Fields(list.vector()?);
         let is_host = names.byte()? == HOST_NAME;
         let name = names.vector()?;
-        // Several names or extensions: which one a server takes is not known.
+        // With several names or extensions it is not known which one a server takes.
         if !is_host || name.is_empty() || found.is_some() || !names.0.is_empty() || !list.0.is_empty() {
             return None;
         }
@@ -183,7 +183,7 @@ fn server_name(hello: &[u8]) -> Option<Option<&[u8]>> {
     hello.0.is_empty().then_some(found)
 }
 
-/// The rest of a message, field by field.
+/// Unread rest of a message, read field by field.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -201,7 +201,7 @@ impl<'a> Fields<'a> {
         Some(u16::from_be_bytes([self.byte()?, self.byte()?]))
     }
 
-    /// Takes a field behind a length of two bytes.
+    /// Takes a field that follows its length of two bytes. `None` if the message is too short.
     fn vector(&mut self) -> Option<&'a [u8]> {
         let length = usize::from(self.number()?);
         self.take(length)

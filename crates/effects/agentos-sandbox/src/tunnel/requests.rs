@@ -1,40 +1,45 @@
-//! Reads the host out of every request that a client sends over one connection of HTTP/1.
+//! Reads the host from every request that a client sends over one connection of HTTP/1.
 //!
-//! Owns: where a request ends and the next one begins, which must be known for certain: what one side takes for a body may
-//! be a request to the other (RFC 9112, section 11.2). Never: guesses; framing that could be read in two ways is refused.
+//! Owns: where a request ends and the next one begins. This must be known for certain: what one side takes for a body
+//! may be a request to the other (RFC 9112, section 11.2). Never: guesses; framing that could be read in two ways is
+//! refused.
 
 use super::{ForeignName, LONGEST_START, TunnelHost, is_token};
 
-/// The longest line with the size of a chunk.
+/// Largest length of the line with the size of a chunk.
 const LONGEST_SIZE: usize = 4 << 10;
 
-/// Where in a request the next byte stands.
+/// Part of a request that the next byte belongs to.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum RequestPart {
     #[default]
     Head,
-    /// So many bytes are left of the body.
+    /// Body, of which this many bytes are left.
     Body(u64),
     ChunkSize,
-    /// So many bytes are left of a chunk, and its line end.
+    /// Chunk, of which this many bytes are left before its line end.
     Chunk(u64),
     ChunkEnd,
     Trailer,
 }
 
-/// Requests as they come.
+/// Requests of one connection, read in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     part: RequestPart,
     held: Vec<u8>,
-    /// Bytes of `held` that hold no end of a head.
+    /// Number of bytes of `held` that were searched and contain no end of a head.
     scanned: usize,
-    /// The last request asked for another protocol.
+    /// True if the last request offered to change to another protocol.
     has_upgrade: bool,
 }
 
 impl Requests {
-    /// Adds to `out` what may be passed on; true if all that follows is another protocol.
+    /// Takes bytes that the client sent, and appends to `out` what may be passed on. Returns true if everything that
+    /// follows is another protocol.
+    ///
+    /// # Errors
+    /// If another host is named, or the framing cannot be read for certain.
     pub(super) fn admit(
         &mut self,
         host: &TunnelHost,
@@ -66,8 +71,8 @@ impl Requests {
         Ok(false)
     }
 
-    /// Returns true if a server took the offer to change the protocol, as with a WebSocket, whose first byte is none that a
-    /// request begins with (RFC 6455, section 5.2).
+    /// Returns true if the server accepted a change of protocol, as for a WebSocket, whose first byte cannot begin a
+    /// request (RFC 6455, section 5.2).
     fn is_upgraded(&self) -> bool {
         let first = self.held.first().copied().unwrap_or_default();
         self.has_upgrade && !is_token(first) && !first.is_ascii_whitespace()
@@ -82,6 +87,7 @@ impl Requests {
         if blank > 0 {
             return Ok(blank);
         }
+        // The end of a head has up to three bytes in the part that was searched already.
         let from = self.scanned.saturating_sub(3);
         let unseen = self.held.get(from..).unwrap_or_default();
         let end = (0..unseen.len()).find_map(|at| match unseen.get(at..)? {
@@ -121,7 +127,7 @@ impl Requests {
         let line = line
             .and_then(|line| std::str::from_utf8(line).ok())
             .ok_or_else(unreadable)?;
-        // The name of an extension may stand behind blanks; nothing else may.
+        // Blanks are allowed before the name of an extension; nothing else is.
         let size = line
             .split(';')
             .next()
@@ -169,14 +175,14 @@ impl Requests {
     }
 }
 
-/// What a head says of what follows it.
+/// Facts from a head that decide how the bytes after it are read.
 struct RequestHead {
     body: RequestPart,
     has_upgrade: bool,
 }
 
 impl RequestHead {
-    /// Reads a head, up to its empty line.
+    /// Reads a head up to its empty line.
     fn read(host: &TunnelHost, head: &[u8]) -> Result<Self, ForeignName> {
         let unreadable = || host.unreadable("a request that cannot be read");
         let mut lines = head
@@ -193,7 +199,7 @@ impl RequestHead {
                 b"content-length" => lengths.push(value),
                 b"transfer-encoding" => encodings.push(value),
                 b"upgrade" => has_upgrade = true,
-                // HTTP/2 would follow, whose names are compressed.
+                // HTTP/2 would follow, in which names are compressed.
                 b"http2-settings" => return Err(host.unreadable("HTTP/2 without TLS")),
                 _ => {}
             }
@@ -206,6 +212,8 @@ impl RequestHead {
             },
             _ => return Err(unreadable()),
         }
+        // Two lengths, or a length and an encoding: clients and servers disagree on which one counts, which is how
+        // requests are smuggled.
         let body = match (&*lengths, &*encodings) {
             ([], []) => RequestPart::Head,
             ([length], []) => content_length(length).ok_or_else(unreadable)?,
@@ -218,7 +226,7 @@ impl RequestHead {
     }
 }
 
-/// Checks the first line of a request, and the host in it if there is one; true if it is of HTTP/1.0.
+/// Checks the first line of a request, and the host in it if there is one. Returns true for HTTP/1.0.
 fn check_request_line(host: &TunnelHost, line: &[u8]) -> Result<bool, ForeignName> {
     let unreadable = || host.unreadable("a request that cannot be read");
     if line.iter().any(u8::is_ascii_control) {
@@ -237,7 +245,7 @@ fn check_request_line(host: &TunnelHost, line: &[u8]) -> Result<bool, ForeignNam
     if method.is_empty() || !method.iter().copied().all(is_token) {
         return Err(unreadable());
     }
-    // A tunnel inside of the tunnel leads on to somebody else.
+    // A tunnel inside the tunnel would lead on to another host.
     if method.eq_ignore_ascii_case(b"CONNECT") {
         return Err(ForeignName::new(target));
     }
@@ -256,7 +264,8 @@ fn check_request_line(host: &TunnelHost, line: &[u8]) -> Result<bool, ForeignNam
     Err(ForeignName::new(authority.as_bytes()))
 }
 
-/// Reads the line of a header into name and value. `None` if it could be read in more than one way (RFC 9112, section 5).
+/// Splits the line of a header into name and value. `None` if it could be read in more than one way (RFC 9112,
+/// section 5).
 fn header(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = line.iter().position(|byte| *byte == b':')?;
     let (name, value) = (line.get(..colon)?, line.get(colon + 1..)?);
