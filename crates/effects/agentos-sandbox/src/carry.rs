@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Accepts connections until `is_over`. A failure is temporary (accept(2): too many open files, a peer that is gone
 /// already), so the next connection is awaited after a pause.
-pub(crate) fn each<S>(
+pub(crate) fn accept_each<S>(
     incoming: impl Iterator<Item = io::Result<S>>,
     is_over: impl Fn() -> bool,
     mut take: impl FnMut(S),
@@ -31,7 +31,7 @@ pub(crate) fn each<S>(
 }
 
 /// Copies bytes in both directions until both have ended. Copies nothing if the system refuses a thread.
-pub(crate) fn carry<A, B>(one: &A, other: &B)
+pub(crate) fn copy_both_ways<A, B>(one: &A, other: &B)
 where
     A: AsRawFd + Sync,
     B: AsRawFd + Sync,
@@ -40,19 +40,19 @@ where
 {
     thread::scope(|scope| {
         let there = || {
-            pump(one, other);
+            copy_bytes(one, other);
             // Only this direction has ended; the other one may still carry an answer.
             let _ = shutdown(other.as_raw_fd(), Shutdown::Write);
         };
         if thread::Builder::new().spawn_scoped(scope, there).is_ok() {
-            pump(other, one);
+            copy_bytes(other, one);
             let _ = shutdown(one.as_raw_fd(), Shutdown::Write);
         }
     });
 }
 
 /// Copies until the end of the input, or until a connection breaks.
-pub(crate) fn pump(mut from: impl Read, mut to: impl Write) {
+pub(crate) fn copy_bytes(mut from: impl Read, mut to: impl Write) {
     let mut buffer = vec![0; 16 << 10];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         let Some(bytes) = buffer.get(..count) else { return };
@@ -79,7 +79,7 @@ mod tests {
         let left = std::cell::Cell::new(4);
         let mut taken = Vec::new();
         let is_over = || left.replace(left.get() - 1) == 0;
-        each(incoming.into_iter(), is_over, |connection| taken.push(connection));
+        accept_each(incoming.into_iter(), is_over, |connection| taken.push(connection));
         assert_eq!(taken, [1, 2]);
     }
 }

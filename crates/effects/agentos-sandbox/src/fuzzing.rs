@@ -7,11 +7,11 @@ use crate::Refused;
 /// Reads the report of refused calls of a helper that was killed. `None` if it is not a report.
 #[must_use]
 pub fn read_refused_calls(text: &str) -> Option<Vec<Refused>> {
-    crate::refusals::parsed(text, true)
+    crate::refusals::parse_report(text, true)
 }
 
 /// Reads the head of a proxy request and returns its `host:port`. `None` if it is not a `CONNECT`.
 #[must_use]
 pub fn read_connect_target(head: &[u8]) -> Option<String> {
-    crate::outlet::target(head)
+    crate::outlet::connect_target(head)
 }

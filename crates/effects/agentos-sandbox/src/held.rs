@@ -7,23 +7,23 @@ use std::thread::{Builder, JoinHandle};
 
 use crate::{Report, Sandbox};
 
-type Found = Result<Report, String>;
+type ProbeResult = Result<Report, String>;
 
 /// Answer of a probe: a report of the layers, or one sentence that says why there is none.
 #[derive(Debug, Clone)]
-pub struct Held(Arc<Probe>);
+pub struct Held(Arc<ProbeState>);
 
 #[derive(Debug)]
-struct Probe {
-    found: OnceLock<Found>,
-    worker: Mutex<Option<JoinHandle<Found>>>,
+struct ProbeState {
+    found: OnceLock<ProbeResult>,
+    worker: Mutex<Option<JoinHandle<ProbeResult>>>,
 }
 
 impl Held {
     /// Creates a probe whose answer is known already.
     #[must_use]
-    pub fn known(found: Found) -> Self {
-        Self::of(OnceLock::from(found), None)
+    pub fn known(found: ProbeResult) -> Self {
+        Self::from_parts(OnceLock::from(found), None)
     }
 
     /// Starts the probe on a thread.
@@ -31,22 +31,22 @@ impl Held {
         let probe = |sandbox: &Sandbox| sandbox.probe().map_err(|error| error.reason());
         let own = sandbox.clone();
         match Builder::new().spawn(move || probe(&own)) {
-            Ok(worker) => Self::of(OnceLock::new(), Some(worker)),
+            Ok(worker) => Self::from_parts(OnceLock::new(), Some(worker)),
             // The system refused a thread: probe now instead of later.
             Err(_) => Self::known(probe(sandbox)),
         }
     }
 
-    fn of(found: OnceLock<Found>, worker: Option<JoinHandle<Found>>) -> Self {
+    fn from_parts(found: OnceLock<ProbeResult>, worker: Option<JoinHandle<ProbeResult>>) -> Self {
         let worker = Mutex::new(worker);
-        Self(Arc::new(Probe { found, worker }))
+        Self(Arc::new(ProbeState { found, worker }))
     }
 
     /// Returns the answer, and waits for it if necessary.
     ///
     /// # Errors
     /// If nothing can confine a process here; the text is one sentence with the reason.
-    pub fn get(&self) -> &Found {
+    pub fn get(&self) -> &ProbeResult {
         self.0.found.get_or_init(|| {
             let worker = self.0.worker.lock();
             let worker = worker.unwrap_or_else(PoisonError::into_inner).take();

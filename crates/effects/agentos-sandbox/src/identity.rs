@@ -40,7 +40,7 @@ const PAIRS: u32 = 256;
 #[cfg(target_os = "linux")]
 impl RunIdentity {
     /// Returns the pair with this number.
-    pub(crate) fn numbered(number: u32) -> Self {
+    pub(crate) fn from_number(number: u32) -> Self {
         let tool = FIRST + 2 * number;
         Self {
             tool,
@@ -49,8 +49,8 @@ impl RunIdentity {
     }
 
     /// Returns a pair that no run ever gets: for a probe, which starts no tool.
-    pub(crate) fn of_probe() -> Self {
-        Self::numbered(PAIRS)
+    pub(crate) fn for_probe() -> Self {
+        Self::from_number(PAIRS)
     }
 }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use nix::sys::socket::{Shutdown, shutdown};
 
-use crate::carry::{carry, each};
+use crate::carry::{accept_each, copy_both_ways};
 use crate::tunnel::WatchedTunnel;
 use crate::{SandboxError, Way};
 
@@ -47,7 +47,7 @@ impl Outlet {
     /// # Errors
     /// If the socket cannot be created.
     pub fn open(socket: &Path, keeper: Option<u32>, way: Way) -> Result<Self, SandboxError> {
-        Self::serving(socket, keeper, way, None)
+        Self::serve_socket(socket, keeper, way, None)
     }
 
     /// Opens the socket. The first connection is joined to `first`, later ones follow `way`.
@@ -60,10 +60,10 @@ impl Outlet {
         way: Way,
         first: TcpStream,
     ) -> Result<Self, SandboxError> {
-        Self::serving(socket, keeper, way, Some(first))
+        Self::serve_socket(socket, keeper, way, Some(first))
     }
 
-    fn serving(
+    fn serve_socket(
         socket: &Path,
         keeper: Option<u32>,
         way: Way,
@@ -71,8 +71,10 @@ impl Outlet {
     ) -> Result<Self, SandboxError> {
         let failed = SandboxError::io;
         let opening = "open the socket for the tool's connections";
-        let place = SocketPlace::of(socket).map_err(failed(opening))?;
-        let listener = UnixListener::bind(place.address()).map_err(failed(opening))?;
+        let place = SocketPlace::open(socket).map_err(failed(opening))?;
+        let listener = UnixListener::bind(place.short_path()).map_err(failed(opening))?;
+        // A blocked `accept` cannot be interrupted, but shutting the socket down from a second descriptor makes it
+        // return.
         let waking = listener.try_clone().map_err(failed(opening))?;
         std::os::unix::fs::lchown(socket, keeper, keeper).map_err(failed(opening))?;
         let outlet = Self {
@@ -87,7 +89,7 @@ impl Outlet {
                 // If there are too many connections, this one is closed, and the tool sees that.
                 let _ = thread::Builder::new().spawn(move || serve_one(connection, &way, first, &refused));
             };
-            each(listener.incoming(), || closed.load(Ordering::Acquire), take);
+            accept_each(listener.incoming(), || closed.load(Ordering::Acquire), take);
         };
         thread::Builder::new()
             .spawn(serve)
@@ -129,7 +131,7 @@ impl SocketPlace {
         clippy::disallowed_methods,
         reason = "a folder of ours that the tool does not see"
     )]
-    pub(crate) fn of(socket: &Path) -> io::Result<Self> {
+    pub(crate) fn open(socket: &Path) -> io::Result<Self> {
         let missing = || io::Error::from(io::ErrorKind::InvalidInput);
         Ok(Self {
             folder: File::open(socket.parent().ok_or_else(missing)?)?,
@@ -138,7 +140,7 @@ impl SocketPlace {
     }
 
     /// Returns a short path of the socket, valid as long as this value lives.
-    pub(crate) fn address(&self) -> PathBuf {
+    pub(crate) fn short_path(&self) -> PathBuf {
         let folder = format!("/proc/self/fd/{}", self.folder.as_raw_fd());
         Path::new(&folder).join(&self.name)
     }
@@ -148,13 +150,13 @@ fn serve_one(mut tool: UnixStream, way: &Way, first: Option<TcpStream>, refused:
     let allowed = match way {
         Way::Address(host, port) => {
             if let Some(server) = first.or_else(|| reach(host, *port, PATIENCE).ok()) {
-                carry(&tool, &server);
+                copy_both_ways(&tool, &server);
             }
             return;
         }
         Way::Proxy(allowed) => allowed,
     };
-    let Some((wanted, early)) = asked(&mut tool) else {
+    let Some((wanted, early)) = read_request(&mut tool) else {
         let _ = tool.write_all(b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\n\r\n");
         return;
     };
@@ -173,7 +175,7 @@ fn serve_one(mut tool: UnixStream, way: &Way, first: Option<TcpStream>, refused:
     let begun = tool.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n");
     if begun.is_ok() {
         let watched = WatchedTunnel::new((&tool, &server), (host, *port), early, &report);
-        carry(&watched, &server);
+        copy_both_ways(&watched, &server);
     }
 }
 
@@ -186,13 +188,13 @@ fn note_refusal(refused: &Mutex<BTreeSet<String>>, name: String) {
 }
 
 /// Reads the `host:port` of a `CONNECT`, and what came after its head. `None` if it is another request.
-fn asked(tool: &mut UnixStream) -> Option<(String, Vec<u8>)> {
+fn read_request(tool: &mut UnixStream) -> Option<(String, Vec<u8>)> {
     let mut head = Vec::new();
     let mut buffer = [0; 1024];
     loop {
         if let Some(end) = head.windows(4).position(|four| four == b"\r\n\r\n") {
             let early = head.split_off(end + 4);
-            return Some((target(&head)?, early));
+            return Some((connect_target(&head)?, early));
         }
         let count = tool.read(&mut buffer).ok()?;
         if count == 0 || head.len() > LONGEST_HEAD {
@@ -204,7 +206,7 @@ fn asked(tool: &mut UnixStream) -> Option<(String, Vec<u8>)> {
 
 /// Reads the target of `CONNECT host:port HTTP/1.1`. `None` if the head is another request. A refused target is shown
 /// to a person, so only visible ASCII is accepted, which is enough for every host and port (RFC 3986, section 3.2).
-pub(crate) fn target(head: &[u8]) -> Option<String> {
+pub(crate) fn connect_target(head: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(head).ok()?;
     let mut words = text.lines().next()?.split(' ');
     match (words.next(), words.next(), words.next()) {
@@ -240,7 +242,7 @@ pub fn reach(host: &str, port: u16, within: Duration) -> Result<TcpStream, Unrea
         let found = (host.as_str(), port).to_socket_addrs();
         let done = found.map_err(|_| Unreached::UnknownHost);
         // The caller has given up by then.
-        let _ = there.send(done.and_then(|addresses| first_of(addresses, within)));
+        let _ = there.send(done.and_then(|addresses| connect_first(addresses, within)));
     };
     // A name lookup cannot be cancelled: its thread is left alone when the time is over.
     let begun = thread::Builder::new().spawn(look);
@@ -250,7 +252,7 @@ pub fn reach(host: &str, port: u16, within: Duration) -> Result<TcpStream, Unrea
 
 /// Returns the first connection to any of these addresses. The next address is tried when one has failed, or has not
 /// answered for a while (RFC 8305): a machine may have an address in a network that leads nowhere.
-fn first_of(
+fn connect_first(
     mut addresses: impl Iterator<Item = SocketAddr>,
     within: Duration,
 ) -> Result<TcpStream, Unreached> {
@@ -286,7 +288,7 @@ fn first_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::carry::pump;
+    use crate::carry::copy_bytes;
 
     #[test]
     fn only_a_connect_names_a_target() {
@@ -304,7 +306,7 @@ mod tests {
             ("CONNECT \u{202e}a:443 HTTP/1.1\r\n\r\n", None),
         ];
         for (head, expected) in cases {
-            assert_eq!(target(head.as_bytes()).as_deref(), expected, "{head}");
+            assert_eq!(connect_target(head.as_bytes()).as_deref(), expected, "{head}");
         }
     }
 
@@ -317,10 +319,10 @@ mod tests {
             .local_addr()
             .unwrap();
         let within = Duration::from_secs(10);
-        let reached = first_of([closed, closed, there].into_iter(), within).unwrap();
+        let reached = connect_first([closed, closed, there].into_iter(), within).unwrap();
         assert_eq!(reached.peer_addr().unwrap(), there);
         assert_eq!(
-            first_of([closed, closed].into_iter(), within).unwrap_err(),
+            connect_first([closed, closed].into_iter(), within).unwrap_err(),
             Unreached::Refused
         );
         // Too long for a name (RFC 1035), so that nobody is asked.
@@ -329,7 +331,7 @@ mod tests {
     }
 
     /// What a tool that sends `request` gets back.
-    fn said(socket: &Path, request: &str) -> String {
+    fn exchange(socket: &Path, request: &str) -> String {
         let mut stream = UnixStream::connect(socket).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
@@ -344,13 +346,13 @@ mod tests {
         let port = server.local_addr().unwrap().port();
         let echo = thread::spawn(move || {
             let (stream, _) = server.accept().unwrap();
-            pump(&stream, &stream);
+            copy_bytes(&stream, &stream);
         });
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("x.sock");
         let way = Way::Proxy(vec![("127.0.0.1".to_owned(), port)]);
         let outlet = Outlet::open(&socket, None, way).unwrap();
-        let answer = said(
+        let answer = exchange(
             &socket,
             &format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nhello"),
         );
@@ -359,9 +361,9 @@ mod tests {
             "{answer}"
         );
         echo.join().unwrap();
-        let answer = said(&socket, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
+        let answer = exchange(&socket, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
         assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
-        assert!(said(&socket, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+        assert!(exchange(&socket, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
         assert_eq!(outlet.refused(), ["evil.example:443"]);
     }
 
@@ -401,9 +403,9 @@ mod tests {
         let connect = format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n");
         let request = |host: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
         let own = request(&format!("127.0.0.1:{port}"));
-        let answer = said(&socket, &format!("{connect}{own}"));
+        let answer = exchange(&socket, &format!("{connect}{own}"));
         assert!(answer.ends_with("HTTP/1.1 200 OK\r\n\r\n"), "{answer}");
-        let answer = said(&socket, &format!("{connect}{own}{}", request("attacker.example")));
+        let answer = exchange(&socket, &format!("{connect}{own}{}", request("attacker.example")));
         assert!(!answer.ends_with("200 OK\r\n\r\n"), "{answer}");
         assert_eq!(outlet.refused(), ["attacker.example"]);
         // The first request of the second tunnel may have come through before the second one was read.

@@ -29,13 +29,13 @@ pub struct Refused {
 
 /// First line of a report: from here on every refused call is recorded.
 #[cfg(any(target_os = "linux", test))]
-pub(crate) const HEARD: &str = "heard";
+pub(crate) const FIRST_LINE: &str = "heard";
 /// Last line of a report: the counts before it are final.
 #[cfg(any(target_os = "linux", test))]
-pub(crate) const COMPLETE: &str = "complete";
+pub(crate) const LAST_LINE: &str = "complete";
 /// Largest number of socket kinds, and of calls without a name, that are recorded one by one.
 #[cfg(target_os = "linux")]
-pub(crate) const MOST: usize = 32;
+pub(crate) const MAX_KINDS: usize = 32;
 /// Largest size of a report. The helper writes one line for each kind of call and one more with its count, so a
 /// longer one is not the helper's.
 #[cfg(target_os = "linux")]
@@ -53,13 +53,13 @@ impl RefusalSocket {
     /// # Errors
     /// If it cannot be created.
     pub(crate) fn open(socket: &Path, keeper: Option<u32>) -> io::Result<Self> {
-        let listener = UnixListener::bind(SocketPlace::of(socket)?.address())?;
+        let listener = UnixListener::bind(SocketPlace::open(socket)?.short_path())?;
         std::os::unix::fs::lchown(socket, keeper, keeper)?;
         Ok(Self(listener))
     }
 
     /// Reads the report after the helper has ended. All of it waits in the socket by then: the helper writes less
-    /// than a socket holds (`MOST` lines of a few words; unix(7), socket(7): `SO_SNDBUF`).
+    /// than a socket holds (`MAX_KINDS` lines of a few words; unix(7), socket(7): `SO_SNDBUF`).
     ///
     /// Returns `None` if it is not known what was refused: nothing was recorded, or the helper ended by itself
     /// (`was_killed` is false) without the last line.
@@ -75,15 +75,15 @@ impl RefusalSocket {
             // Another process still holds the other end, so the report may not be complete.
             Err(_) => return None,
         }
-        parsed(&text, was_killed)
+        parse_report(&text, was_killed)
     }
 }
 
 /// Parses a report, most frequent calls first. Returns `None` if the report is not complete.
 #[cfg(any(target_os = "linux", test))]
-pub(crate) fn parsed(text: &str, was_killed: bool) -> Option<Vec<Refused>> {
-    let lines = text.strip_prefix(HEARD)?.strip_prefix('\n')?;
-    if !was_killed && !lines.ends_with(&format!("{COMPLETE}\n")) {
+pub(crate) fn parse_report(text: &str, was_killed: bool) -> Option<Vec<Refused>> {
+    let lines = text.strip_prefix(FIRST_LINE)?.strip_prefix('\n')?;
+    if !was_killed && !lines.ends_with(&format!("{LAST_LINE}\n")) {
         return None;
     }
     let lines = lines.lines();
@@ -130,9 +130,9 @@ mod tests {
             ("heard\n1 ptrace\n1", Some(vec![refused("ptrace", 1)])),
         ];
         for (text, wanted) in cases {
-            assert_eq!(parsed(text, true), wanted, "{text:?}");
+            assert_eq!(parse_report(text, true), wanted, "{text:?}");
             let is_whole = text.ends_with("complete\n");
-            assert_eq!(parsed(text, false), wanted.filter(|_| is_whole), "{text:?}");
+            assert_eq!(parse_report(text, false), wanted.filter(|_| is_whole), "{text:?}");
         }
     }
 }

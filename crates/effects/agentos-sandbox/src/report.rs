@@ -146,7 +146,7 @@ pub struct Report {
 impl Report {
     /// Adds an active layer.
     #[cfg(any(target_os = "linux", target_os = "macos", windows, test))]
-    pub(crate) fn add(&mut self, layer: Layer) {
+    pub(crate) fn add_layer(&mut self, layer: Layer) {
         // Sorted and without duplicates, so that two reports of the same layers are equal.
         if let Err(place) = self.layers.binary_search(&layer) {
             self.layers.insert(place, layer);
@@ -180,7 +180,7 @@ impl Report {
 #[cfg(any(target_os = "linux", target_os = "macos", windows, test))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Said {
+pub(crate) enum HelperMessage {
     /// The process is confined and the program starts.
     Confined(Report),
     /// A layer could not be put up. Nothing was started.
@@ -198,8 +198,8 @@ mod tests {
         let mut report = Report::default();
         for layer in Layer::ALL.into_iter().rev() {
             assert!(!report.is_whole(), "without {}", layer.as_str());
-            report.add(layer);
-            report.add(layer);
+            report.add_layer(layer);
+            report.add_layer(layer);
         }
         assert!(report.is_whole());
         assert_eq!(report.layers, Layer::ALL);

@@ -68,7 +68,7 @@ pub struct Sandbox {
     /// Program that calls [`stage::run`](crate::stage::run) first of all, usually this one.
     helper: PathBuf,
     #[cfg(any(target_os = "linux", target_os = "macos"))]
-    ready: unix::Ready,
+    ready: unix::ReadyHelper,
 }
 
 impl Sandbox {
@@ -78,7 +78,7 @@ impl Sandbox {
         Self {
             helper,
             #[cfg(any(target_os = "linux", target_os = "macos"))]
-            ready: unix::Ready::default(),
+            ready: unix::ReadyHelper::default(),
         }
     }
 
@@ -112,7 +112,8 @@ impl Sandbox {
         let nothing = Order {
             program: None,
             #[cfg(target_os = "linux")]
-            identity: Some(crate::RunIdentity::of_probe()),
+            // Taking a lease would make a probe fail while all pairs are in use, although the layers would hold.
+            identity: Some(crate::RunIdentity::for_probe()),
             ..Order::new(PathBuf::new(), Vec::new(), "/".into())
         };
         let caps = Caps {
@@ -154,7 +155,7 @@ impl Sandbox {
     #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     pub fn run(
         &self,
-        order: &Order,
+        spec: &Order,
         input: Input,
         caps: Caps,
         stop: &Stop,
@@ -162,16 +163,16 @@ impl Sandbox {
     ) -> Result<Ended, SandboxError> {
         #[cfg(not(windows))]
         {
-            let lease = match order.identity {
+            let lease = match spec.identity {
                 Some(_) => None,
                 None => IdentityLease::take()?,
             };
             let Some(lease) = lease else {
-                return unix::run((&self.helper, &self.ready), order, input, caps, stop, seen);
+                return unix::run((&self.helper, &self.ready), spec, input, caps, stop, seen);
             };
-            let mut order = order.clone();
-            order.identity = Some(lease.identity());
-            let ended = unix::run((&self.helper, &self.ready), &order, input, caps, stop, seen);
+            let mut spec = spec.clone();
+            spec.identity = Some(lease.identity());
+            let ended = unix::run((&self.helper, &self.ready), &spec, input, caps, stop, seen);
             if matches!(ended, Err(SandboxError::NotEnded)) {
                 lease.abandon();
                 // The lock is leaked, so that the pair stays taken as long as this program runs.
@@ -180,7 +181,7 @@ impl Sandbox {
             ended
         }
         #[cfg(windows)]
-        windows::run(order, input, caps, stop, seen)
+        windows::run(spec, input, caps, stop, seen)
     }
 }
 

@@ -32,7 +32,7 @@ use crate::refusals::Refused;
 use crate::{IdentityLease, RunIdentity, RunLimit, SandboxError};
 
 /// Folders that belong to the tool's user.
-const OF_THE_TOOL: &[&str] = &["changes", "copy", HOME, "kernel", "tmp"];
+const TOOL_FOLDERS: &[&str] = &["changes", "copy", HOME, "kernel", "tmp"];
 /// Name of the tool's home.
 const HOME: &str = "home";
 /// Name of the folder that the tool never sees.
@@ -70,10 +70,12 @@ impl Scratch {
         let owner = identity.map(|identity| FolderOwner::with_own_group(identity.tool));
         let keeper = identity.map(|identity| FolderOwner::with_own_group(identity.keeper));
         let opened = leftovers::open_parent(parent)?;
-        leftovers::sweep(&opened);
+        leftovers::remove_leftovers(&opened);
         let name = OsString::from(format!("run-{run}"));
+        // The lock comes before the folder: a folder whose lock nobody holds counts as a leftover, and another run
+        // would remove it.
         let lock = leftovers::lock_run(&opened, &name).map_err(SandboxError::io("lock the run's folder"))?;
-        let folder = opened.create_folder(&name, 0o700).map_err(made())?;
+        let folder = opened.create_folder(&name, 0o700).map_err(create_failed())?;
         let scratch = Self {
             path: parent.join(&name),
             parent: opened,
@@ -85,14 +87,18 @@ impl Scratch {
             abandoned: AtomicBool::new(false),
             lock: Some(lock),
         };
-        for name in OF_THE_TOOL {
-            scratch.create(name, 0o755, owner).map_err(made())?;
+        for name in TOOL_FOLDERS {
+            scratch
+                .create_folder(name, 0o755, owner)
+                .map_err(create_failed())?;
         }
-        scratch.create(DOORS, 0o700, keeper).map_err(made())?;
+        scratch
+            .create_folder(DOORS, 0o700, keeper)
+            .map_err(create_failed())?;
         Ok(scratch)
     }
 
-    fn create(&self, name: &str, mode: u32, owner: Option<FolderOwner>) -> Result<(), TreeError> {
+    fn create_folder(&self, name: &str, mode: u32, owner: Option<FolderOwner>) -> Result<(), TreeError> {
         let folder = self.folder.create_folder(OsStr::new(name), mode)?;
         owner.map_or(Ok(()), |owner| folder.give_to(owner))
     }
@@ -109,43 +115,43 @@ impl Scratch {
             let owner = owner.map(|identity| FolderOwner::with_own_group(identity.tool));
             copy.copy_tree(&OpenFolder::open_root(from)?, owner)
         };
-        copied().map_err(failed("copy the files for the tool"))
+        copied().map_err(tree_failed("copy the files for the tool"))
     }
 
     /// Returns the folder that receives what the tool writes over the files that it sees.
     #[must_use]
     pub fn changes(&self) -> PathBuf {
-        self.at("changes")
+        self.folder_path("changes")
     }
 
     /// Returns the folder in which the tool sees the files.
     #[must_use]
     pub fn copy(&self) -> PathBuf {
-        self.at("copy")
+        self.folder_path("copy")
     }
 
     /// Returns the folder for sockets, which is never shown to the tool.
     #[must_use]
     pub fn doors(&self) -> PathBuf {
-        self.at(DOORS)
+        self.folder_path(DOORS)
     }
 
     /// Returns the tool's home folder.
     #[must_use]
     pub fn home(&self) -> PathBuf {
-        self.at(HOME)
+        self.folder_path(HOME)
     }
 
     /// Returns the work folder of overlayfs.
     #[must_use]
     pub fn kernel(&self) -> PathBuf {
-        self.at("kernel")
+        self.folder_path("kernel")
     }
 
     /// Returns the tool's temporary folder.
     #[must_use]
     pub fn tmp(&self) -> PathBuf {
-        self.at("tmp")
+        self.folder_path("tmp")
     }
 
     /// Returns the users of this run's processes. `None` if they run as the user who starts them.
@@ -203,7 +209,7 @@ impl Scratch {
         self.path.parent()
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    fn folder_path(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 }
@@ -218,15 +224,15 @@ impl Drop for Scratch {
             return;
         }
         // What cannot be removed is tried again by the next run, and listed by `find_leftovers`.
-        let _ = leftovers::discard(&self.parent, &self.name);
+        let _ = leftovers::remove_run(&self.parent, &self.name);
     }
 }
 
-fn made() -> impl FnOnce(TreeError) -> SandboxError {
-    failed("make the run's folders")
+fn create_failed() -> impl FnOnce(TreeError) -> SandboxError {
+    tree_failed("make the run's folders")
 }
 
-fn failed(doing: &'static str) -> impl FnOnce(TreeError) -> SandboxError {
+fn tree_failed(doing: &'static str) -> impl FnOnce(TreeError) -> SandboxError {
     move |error| SandboxError::io(doing)(error.into())
 }
 

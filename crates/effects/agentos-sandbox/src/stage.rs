@@ -69,7 +69,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-use crate::report::Said;
+use crate::report::HelperMessage;
 
 /// Hidden verb of the command line that starts the helper. Not for people: it expects a launch spec on standard
 /// input.
@@ -77,10 +77,10 @@ pub const VERB: &str = "__confine";
 
 /// First argument after the verb: the part that the parent starts.
 #[cfg(target_os = "linux")]
-pub(crate) const FIRST: &str = "namespaces";
+pub(crate) const FIRST_PART: &str = "namespaces";
 /// First argument after the verb: the part that the parent starts.
 #[cfg(target_os = "macos")]
-pub(crate) const FIRST: &str = "seatbelt";
+pub(crate) const FIRST_PART: &str = "seatbelt";
 
 /// Exit code of a helper that did not carry out its spec.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
@@ -94,34 +94,34 @@ pub fn run(args: impl Iterator<Item = OsString>) -> Option<u8> {
         .map(|arg| arg.to_string_lossy().into_owned())
         .collect();
     let (verb, rest) = args.split_first()?;
-    (verb == VERB).then(|| dispatch(rest))
+    (verb == VERB).then(|| run_part(rest))
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn dispatch(args: &[String]) -> u8 {
+fn run_part(args: &[String]) -> u8 {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let wrongly = || {
-        Err(Refusal::Layer(
+        Err(StageRefusal::Layer(
             "the helper was started with unknown arguments".to_owned(),
         ))
     };
     let done = match words.as_slice() {
         #[cfg(target_os = "linux")]
-        [FIRST] => enter::namespaces(None).map_err(Refusal::Layer),
+        [FIRST_PART] => enter::open_and_wait(None).map_err(StageRefusal::Layer),
         #[cfg(target_os = "linux")]
-        [FIRST, group] => enter::namespaces(Some(Path::new(group))).map_err(Refusal::Layer),
+        [FIRST_PART, group] => enter::open_and_wait(Some(Path::new(group))).map_err(StageRefusal::Layer),
         #[cfg(target_os = "linux")]
-        ["hold", who, group] => {
-            user::Role::parse(who).map_or_else(wrongly, |role| hold::hold(&role, *group == enter::IN_GROUP))
-        }
+        ["hold", who, group] => user::StartRole::parse(who).map_or_else(wrongly, |role| {
+            hold::confine_and_run(&role, *group == enter::IN_GROUP)
+        }),
         #[cfg(target_os = "macos")]
-        [FIRST] => seatbelt::hold(),
+        [FIRST_PART] => seatbelt::confine_and_run(),
         _ => wrongly(),
     };
     done.unwrap_or_else(|refusal| {
-        intake::say(&match refusal {
-            Refusal::Layer(why) => Said::Refused(why),
-            Refusal::Overlay(why) => Said::NoOverlay(why),
+        intake::send_message(&match refusal {
+            StageRefusal::Layer(why) => HelperMessage::Refused(why),
+            StageRefusal::Overlay(why) => HelperMessage::NoOverlay(why),
         });
         REFUSED
     })
@@ -129,7 +129,7 @@ fn dispatch(args: &[String]) -> u8 {
 
 /// Reason why the helper starts nothing.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-enum Refusal {
+enum StageRefusal {
     /// A layer cannot be put up.
     Layer(String),
     /// An overlay cannot be mounted.
@@ -137,13 +137,13 @@ enum Refusal {
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-impl From<String> for Refusal {
+impl From<String> for StageRefusal {
     fn from(why: String) -> Self {
         Self::Layer(why)
     }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn dispatch(_args: &[String]) -> u8 {
+fn run_part(_args: &[String]) -> u8 {
     1
 }

@@ -21,8 +21,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, PoisonError};
 
-use hello::Records;
-use requests::Requests;
+use hello::TlsRecords;
+use requests::HttpRequests;
 
 /// Largest number of bytes that are held until a name is known: several times what clients send and servers accept.
 const LONGEST_START: usize = 64 << 10;
@@ -66,7 +66,7 @@ impl TunnelHost {
     }
 
     /// Describes something that names no host, so that it can be reported like one that does.
-    fn unreadable(&self, what: &str) -> ForeignName {
+    fn unreadable_name(&self, what: &str) -> ForeignName {
         ForeignName(format!("{}:{} ({what})", self.name, self.port))
     }
 }
@@ -93,8 +93,8 @@ impl ForeignName {
 enum TunnelProtocol {
     /// Too few bytes were sent to know.
     Unknown(Vec<u8>),
-    Tls(Records),
-    Http(Requests),
+    Tls(TlsRecords),
+    Http(HttpRequests),
     /// A protocol that names no host.
     Other,
 }
@@ -128,16 +128,16 @@ impl TunnelWatch {
                 let is_short = held.len() <= LONGEST_START;
                 return is_short
                     .then_some(())
-                    .ok_or_else(|| self.host.unreadable("a line without end"));
+                    .ok_or_else(|| self.host.unreadable_name("a line without end"));
             };
             let held = std::mem::take(held);
             self.protocol = known;
-            return self.pass(&held, out);
+            return self.pass_on(&held, out);
         }
-        self.pass(bytes, out)
+        self.pass_on(bytes, out)
     }
 
-    fn pass(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ForeignName> {
+    fn pass_on(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), ForeignName> {
         match &mut self.protocol {
             TunnelProtocol::Tls(records) => records.admit(&self.host, bytes, out),
             TunnelProtocol::Http(requests) => {
@@ -169,7 +169,7 @@ fn recognize(held: &[u8]) -> Option<TunnelProtocol> {
     match held {
         [] | [0x16] => return None,
         // A record of a handshake, of SSL 3.0 and all versions of TLS (RFC 8446, section 5.1).
-        [0x16, 0x03, ..] => return Some(TunnelProtocol::Tls(Records::default())),
+        [0x16, 0x03, ..] => return Some(TunnelProtocol::Tls(TlsRecords::default())),
         _ => {}
     }
     // Servers skip empty lines before a request (RFC 9112, section 2.2), and some of them blanks.
@@ -180,7 +180,7 @@ fn recognize(held: &[u8]) -> Option<TunnelProtocol> {
     }
     let is_other = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
     match text.iter().position(|byte| *byte == b'\n') {
-        Some(end) if is_http_line(text.get(..end)?) => Some(TunnelProtocol::Http(Requests::default())),
+        Some(end) if is_http_line(text.get(..end)?) => Some(TunnelProtocol::Http(HttpRequests::default())),
         Some(_) => Some(TunnelProtocol::Other),
         None if text.iter().any(is_other) && !is_http_line(text) => Some(TunnelProtocol::Other),
         None => None,

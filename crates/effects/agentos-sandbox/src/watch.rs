@@ -22,14 +22,14 @@ use nix::{
 /// Process that may be ended.
 #[cfg(unix)]
 #[derive(Debug, Clone)]
-pub(crate) struct Running(Pid);
+pub(crate) struct RunningProcess(Pid);
 /// Process that may be ended.
 #[cfg(windows)]
-pub(crate) type Running = Arc<agentos_winbox::Held>;
+pub(crate) type RunningProcess = Arc<agentos_winbox::Held>;
 
 /// Reason why a process was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum EndReason {
     /// The time limit was reached.
     OutOfTime,
     /// The limit on output was reached.
@@ -46,93 +46,95 @@ pub(crate) enum Why {
 
 /// Stops a process from another thread. Cheap to clone; each value belongs to one run at a time.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<Mutex<State>>);
+pub struct Stop(Arc<Mutex<StopState>>);
 
 #[derive(Debug, Default)]
-struct State {
-    process: Option<Running>,
-    why: Option<Why>,
-    asking: Option<Asking>,
+struct StopState {
+    process: Option<RunningProcess>,
+    why: Option<EndReason>,
+    asking: Option<EndRequest>,
 }
 
 /// Way of asking a process to end.
-struct Asking {
+struct EndRequest {
     /// Asks the process. Returns false if it cannot be asked now.
     ask: Box<dyn FnOnce() -> bool + Send>,
     /// Time that the process has to end afterwards.
     grace: Duration,
 }
 
-impl fmt::Debug for Asking {
+impl fmt::Debug for EndRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asking").field("grace", &self.grace).finish()
+        f.debug_struct("EndRequest").field("grace", &self.grace).finish()
     }
 }
 
 impl Stop {
     /// Ends the process, or keeps it from starting.
     pub fn stop(&self) {
-        self.end(Why::Stopped);
+        self.end_with(EndReason::Stopped);
     }
 
     /// Ends a process that has reported that its work is done. This counts as its own end and not as a failure.
     pub fn finish(&self) {
-        self.end(Why::Finished);
+        self.end_with(EndReason::Finished);
     }
 
     /// Until the process has ended, a stop or a time limit first asks it to end and kills it `grace` later. `ask`
     /// returns false if the process cannot be asked; it must not block.
     pub fn ask_first(&self, grace: Duration, ask: impl FnOnce() -> bool + Send + 'static) {
         let ask = Box::new(ask);
-        self.state().asking = Some(Asking { ask, grace });
+        self.state().asking = Some(EndRequest { ask, grace });
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StopState> {
         // The state is consistent at every moment, so a panic of another thread does not matter.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records the process that now runs.
-    pub(crate) fn began(&self, process: Option<Running>) {
+    pub(crate) fn set_process(&self, process: Option<RunningProcess>) {
         let mut state = self.state();
         // An earlier run that ended by itself says nothing about this one.
-        state.why = state.why.filter(|why| !matches!(why, Why::Asked | Why::Finished));
+        state.why = state
+            .why
+            .filter(|why| !matches!(why, EndReason::Asked | EndReason::Finished));
         state.process = process;
         if state.why.is_some() {
-            signal(state.process.as_ref());
+            signal_end(state.process.as_ref());
         }
     }
 
     /// Ends the process. Returns true if this is the first reason.
-    pub(crate) fn end(&self, why: Why) -> bool {
+    pub(crate) fn end_with(&self, why: EndReason) -> bool {
         let mut state = self.state();
         let first = state.why.is_none();
         state.why.get_or_insert(why);
         let asking = state.asking.take();
         let asked = match why {
             // Without a process there is nobody to ask.
-            Why::OutOfTime | Why::Stopped if state.process.is_some() => {
-                asking.is_some_and(|it| self.asked(it))
+            EndReason::OutOfTime | EndReason::Stopped if state.process.is_some() => {
+                asking.is_some_and(|it| self.request_end(it))
             }
-            Why::OutOfTime
-            | Why::Stopped
-            | Why::TooMuchOutput
-            | Why::TooMuchDisk(_)
-            | Why::Asked
-            | Why::Finished => false,
+            EndReason::OutOfTime
+            | EndReason::Stopped
+            | EndReason::TooMuchOutput
+            | EndReason::TooMuchDisk(_)
+            | EndReason::Asked
+            | EndReason::Finished => false,
         };
         if !asked {
-            signal(state.process.as_ref());
+            signal_end(state.process.as_ref());
         }
         first
     }
 
     /// Asks the process to end, and kills it later. Returns false if it could not be asked.
-    fn asked(&self, asking: Asking) -> bool {
+    fn request_end(&self, asking: EndRequest) -> bool {
         let stop = self.clone();
         let end = move || {
             thread::sleep(asking.grace);
-            signal(stop.state().process.as_ref());
+            signal_end(stop.state().process.as_ref());
         };
         (asking.ask)() && thread::Builder::new().spawn(end).is_ok()
     }
@@ -146,20 +148,20 @@ impl Stop {
         state.asking = None;
     }
 
-    pub(crate) fn why(&self) -> Option<Why> {
+    pub(crate) fn end_reason(&self) -> Option<EndReason> {
         self.state().why
     }
 
     /// Returns true if the run was ended because its work was done.
     pub(crate) fn is_finished(&self) -> bool {
-        self.why() == Some(Why::Finished)
+        self.end_reason() == Some(EndReason::Finished)
     }
 
     /// Blocks until the process has ended, and leaves it to be reaped.
     pub(crate) fn wait(&self) {
         let process = self.state().process.clone();
         if let Some(process) = process {
-            until_ended(&process);
+            wait_until_ended(&process);
         }
     }
 
@@ -174,16 +176,16 @@ impl Stop {
 }
 
 #[cfg(target_os = "linux")]
-fn until_ended(process: &Running) {
+fn wait_until_ended(process: &RunningProcess) {
     use nix::sys::wait::{Id, WaitPidFlag, waitid};
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while let Err(nix::Error::EINTR) = waitid(Id::Pid(process.0), flags) {}
 }
 
-/// Waits with kqueue(2), because this system's `waitid` always reaps. If the process has ended already, the queue
-/// returns an error, which is an answer too.
+/// Waits with kqueue(2), because no `waitid` is available here that leaves a process to be reaped. If the process has
+/// ended already, the queue returns an error, which is an answer too.
 #[cfg(target_os = "macos")]
-fn until_ended(process: &Running) {
+fn wait_until_ended(process: &RunningProcess) {
     use nix::sys::event::{EvFlags, EventFilter, FilterFlag, KEvent, Kqueue};
     let Ok(number) = usize::try_from(process.0.as_raw()) else {
         return;
@@ -198,48 +200,48 @@ fn until_ended(process: &Running) {
         0,
     );
     let Ok(queue) = Kqueue::new() else { return };
-    let mut told = [end];
-    while let Err(nix::Error::EINTR) = queue.kevent(&[end], &mut told, None) {}
+    let mut events = [end];
+    while let Err(nix::Error::EINTR) = queue.kevent(&[end], &mut events, None) {}
 }
 
 /// Returns the process with this id. `None` if the id is out of range.
 #[cfg(unix)]
-pub(crate) fn process(id: u32) -> Option<Running> {
+pub(crate) fn running_process(id: u32) -> Option<RunningProcess> {
     i32::try_from(id)
         .ok()
-        .map(|number| Running(Pid::from_raw(number)))
+        .map(|number| RunningProcess(Pid::from_raw(number)))
 }
 
 /// Asks the helper to end the run: it kills process 1 of the namespace, waits until the whole namespace is gone, and
 /// exits (`stage/enter.rs`). If the helper itself were killed, nobody would know when that is.
 #[cfg(target_os = "linux")]
-pub(crate) fn signal(process: Option<&Running>) {
+pub(crate) fn signal_end(process: Option<&RunningProcess>) {
     let Some(process) = process else { return };
     let _ = kill(process.0, Signal::SIGTERM);
 }
 
 /// Kills the helper and the session that it leads. This system has no process namespaces.
 #[cfg(all(unix, not(target_os = "linux")))]
-pub(crate) fn signal(process: Option<&Running>) {
+pub(crate) fn signal_end(process: Option<&RunningProcess>) {
     kill_session(process);
 }
 
 /// Kills the helper and the session that it leads: for a helper without a tool, or one that does not end.
 #[cfg(unix)]
-pub(crate) fn kill_session(process: Option<&Running>) {
+pub(crate) fn kill_session(process: Option<&RunningProcess>) {
     let Some(process) = process else { return };
     let _ = killpg(process.0, Signal::SIGKILL);
     let _ = kill(process.0, Signal::SIGKILL);
 }
 
 #[cfg(windows)]
-fn until_ended(process: &Running) {
+fn wait_until_ended(process: &RunningProcess) {
     // If Windows cannot say, the ends of the streams and the time limit do.
     let _ = process.wait();
 }
 
 #[cfg(windows)]
-fn signal(process: Option<&Running>) {
+fn signal_end(process: Option<&RunningProcess>) {
     process.into_iter().for_each(|process| process.end());
 }
 
@@ -273,14 +275,17 @@ mod tests {
     fn one_that_leaves_off_when_it_is_asked_is_not_killed() {
         let mut child = listening();
         let (stop, stdin) = (Stop::default(), child.stdin.take());
-        stop.began(process(child.id()));
+        stop.set_process(running_process(child.id()));
         stop.ask_first(Duration::from_secs(3600), move || {
             drop(stdin);
             true
         });
         stop.stop();
         let ended = stop.reap(|| child.wait()).unwrap();
-        assert_eq!((ended.code(), stop.why()), (Some(0), Some(Why::Stopped)));
+        assert_eq!(
+            (ended.code(), stop.end_reason()),
+            (Some(0), Some(EndReason::Stopped))
+        );
     }
 
     #[test]
@@ -288,12 +293,12 @@ mod tests {
         for (asked, grace) in [(false, 3600), (true, 0)] {
             let mut child = listening();
             let (stop, (tell, told)) = (Stop::default(), channel());
-            stop.began(process(child.id()));
+            stop.set_process(running_process(child.id()));
             stop.ask_first(Duration::from_secs(grace), move || {
                 tell.send(()).unwrap();
                 asked
             });
-            assert!(stop.end(Why::OutOfTime));
+            assert!(stop.end_with(EndReason::OutOfTime));
             let ended = stop.reap(|| child.wait()).unwrap();
             assert_eq!(
                 (ended.signal(), told.try_recv()),
@@ -315,20 +320,20 @@ mod tests {
         let mut ready = [0; 6];
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut ready).unwrap();
         let stop = Stop::default();
-        stop.began(process(child.id()));
-        stop.end(Why::Asked);
+        stop.set_process(running_process(child.id()));
+        stop.end_with(EndReason::Asked);
         stop.give_up();
         assert_eq!(child.wait().unwrap().signal(), Some(Signal::SIGKILL as i32));
         // Its number may be another process's by now.
-        stop.end(Why::Stopped);
-        assert_eq!(stop.why(), Some(Why::Asked));
+        stop.end_with(EndReason::Stopped);
+        assert_eq!(stop.end_reason(), Some(EndReason::Asked));
     }
 
     #[test]
     fn what_has_finished_is_not_asked() {
         let mut child = listening();
         let stop = Stop::default();
-        stop.began(process(child.id()));
+        stop.set_process(running_process(child.id()));
         stop.ask_first(Duration::from_secs(3600), || panic!("it was asked"));
         stop.finish();
         let ended = stop.reap(|| child.wait()).unwrap();

@@ -116,7 +116,7 @@ fn try_pair(folder: &File, number: u32, processes: &Path) -> std::io::Result<Opt
         Err(TryLockError::WouldBlock) => return Ok(None),
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    let identity = RunIdentity::numbered(number);
+    let identity = RunIdentity::from_number(number);
     if lock.metadata()?.len() > 0 && is_alive(identity, processes) {
         return Ok(None);
     }
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_process_is_found_by_any_of_its_user_ids() {
-        let identity = RunIdentity::numbered(3);
+        let identity = RunIdentity::from_number(3);
         for (uids, expected) in [
             ("0\t0\t0\t0", false),
             ("60606\t60606\t60606\t60606", true),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use agentos_beneath::OpenFolder;
 
 use crate::DiskLimit;
-use crate::watch::{Stop, Why};
+use crate::watch::{EndReason, Stop};
 
 /// Time between two looks at the free space, which take one system call each.
 const PERIOD: Duration = Duration::from_millis(200);
@@ -37,10 +37,10 @@ impl DiskWatch {
         let over = Arc::new((Mutex::new(false), Condvar::new()));
         let (shared, stop) = (Arc::clone(&over), stop.clone());
         let watch = move || {
-            let mut budget = Budget::new(limit, free_at_first);
-            while !wait(&shared, PERIOD) {
-                if let Some(reached) = budget.look(&folders, &|| is_over(&shared)) {
-                    stop.end(Why::TooMuchDisk(reached));
+            let mut budget = DiskBudget::new(limit, free_at_first);
+            while !wait_period(&shared, PERIOD) {
+                if let Some(reached) = budget.check_limit(&folders, &|| is_over(&shared)) {
+                    stop.end_with(EndReason::TooMuchDisk(reached));
                     return;
                 }
             }
@@ -64,7 +64,7 @@ impl Drop for DiskWatch {
 }
 
 /// Waits for this time. Returns true if the watch is over.
-fn wait(over: &(Mutex<bool>, Condvar), period: Duration) -> bool {
+fn wait_period(over: &(Mutex<bool>, Condvar), period: Duration) -> bool {
     let is_over = over.0.lock().unwrap_or_else(PoisonError::into_inner);
     let waited = over.1.wait_timeout_while(is_over, period, |is_over| !*is_over);
     *waited.unwrap_or_else(PoisonError::into_inner).0
@@ -76,7 +76,7 @@ fn is_over(over: &(Mutex<bool>, Condvar)) -> bool {
 
 /// Disk space of a run, and when it is worth adding up what it took.
 #[derive(Debug)]
-struct Budget {
+struct DiskBudget {
     limit: u64,
     reserve: u64,
     free_at_first: u64,
@@ -85,7 +85,7 @@ struct Budget {
     next_walk: Instant,
 }
 
-impl Budget {
+impl DiskBudget {
     fn new(limit: u64, free_at_first: u64) -> Self {
         Self {
             limit,
@@ -102,7 +102,7 @@ impl Budget {
     /// A walk does not find files that are open and have no name any more. So everything that the disk lost beyond
     /// twice the limit counts as the tool's, whoever took it, and so does what it lost beyond the limit if a part of
     /// the folders cannot be read.
-    fn look(&mut self, folders: &[OpenFolder], is_over: &dyn Fn() -> bool) -> Option<DiskLimit> {
+    fn check_limit(&mut self, folders: &[OpenFolder], is_over: &dyn Fn() -> bool) -> Option<DiskLimit> {
         let first = folders.first()?;
         let free = first.free_bytes()?;
         if free < self.reserve {
@@ -164,13 +164,17 @@ mod tests {
             // Nothing was lost meanwhile: no walk yet.
             (0, 1 << 50, None),
         ] {
-            let mut budget = Budget::new(limit, free.saturating_add(lost));
+            let mut budget = DiskBudget::new(limit, free.saturating_add(lost));
             budget.reserve = 0;
-            assert_eq!(budget.look(&folders, &|| false), expected, "{lost} {limit}");
+            assert_eq!(
+                budget.check_limit(&folders, &|| false),
+                expected,
+                "{lost} {limit}"
+            );
         }
-        let mut budget = Budget::new(most, free);
+        let mut budget = DiskBudget::new(most, free);
         budget.reserve = u64::MAX;
-        let reached = budget.look(&folders, &|| false);
+        let reached = budget.check_limit(&folders, &|| false);
         assert_eq!(reached, Some(DiskLimit::Free(u64::MAX)));
     }
 
@@ -179,10 +183,13 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let folders = vec![OpenFolder::open_root(top.path()).unwrap()];
         let free = folders[0].free_bytes().unwrap();
-        let mut budget = Budget::new(1 << 40, free.saturating_add(3 << 39));
+        let mut budget = DiskBudget::new(1 << 40, free.saturating_add(3 << 39));
         budget.reserve = 0;
         // A walk that is stopped has not seen everything.
-        assert_eq!(budget.look(&folders, &|| true), Some(DiskLimit::Written(1 << 40)));
+        assert_eq!(
+            budget.check_limit(&folders, &|| true),
+            Some(DiskLimit::Written(1 << 40))
+        );
     }
 
     #[test]
@@ -191,6 +198,6 @@ mod tests {
         let folders = vec![OpenFolder::open_root(top.path()).unwrap()];
         let stop = Stop::default();
         drop(DiskWatch::begin(folders, 1 << 30, &stop).unwrap());
-        assert_eq!(stop.why(), None);
+        assert_eq!(stop.end_reason(), None);
     }
 }

@@ -9,31 +9,31 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Caps, Input, Stream};
-use crate::report::Said;
-use crate::watch::{Stop, Why};
+use crate::report::HelperMessage;
+use crate::watch::{EndReason, Stop};
 use crate::{Report, SandboxError};
 
 /// Time for which the streams may stay open after the process ended. No process of the tool's holds them then; only
 /// bytes are still on their way.
 const GRACE: Duration = Duration::from_secs(2);
 /// Bytes that an empty pipe accepts without a reader (pipe(7): `PIPE_BUF`).
-const AT_ONCE: usize = 4096;
+const PIPE_CAPACITY: usize = 4096;
 /// Largest size of the report, which is one short line.
 const LONGEST_REPORT: usize = 64 << 10;
 
 /// Parent's ends of a process's streams.
-pub(super) struct Streams {
+pub(super) struct ProcessStreams {
     pub(super) stdin: Box<dyn Write + Send>,
     pub(super) stdout: Box<dyn Read + Send>,
     pub(super) stderr: Box<dyn Read + Send>,
 }
 
 /// Started process.
-pub(super) struct Begun {
+pub(super) struct StartedProcess {
     /// Time of the start.
     pub(super) at: Instant,
     /// Streams of the process.
-    pub(super) streams: Streams,
+    pub(super) streams: ProcessStreams,
     /// Bytes that it gets before its input.
     pub(super) first: Vec<u8>,
     /// Layers that confine it. `None` if its first line reports them.
@@ -42,9 +42,9 @@ pub(super) struct Begun {
 
 /// Time that the end of a run may take after it was requested. Killing a process namespace takes milliseconds, or
 /// seconds on a busy machine; what takes longer hangs in the kernel, as on a network file system that is gone.
-const UNTIL_GONE: Duration = Duration::from_secs(60);
+const MAX_END_TIME: Duration = Duration::from_secs(60);
 
-enum Event {
+enum RunEvent {
     Wrote(Stream, Vec<u8>),
     Closed,
     Ended,
@@ -57,8 +57,8 @@ enum Event {
 ///
 /// # Errors
 /// If it did not end by itself, did not report its layers, or if processes of it may still be alive.
-pub(super) fn see<E>(
-    begun: Begun,
+pub(super) fn watch_process<E>(
+    begun: StartedProcess,
     input: Input,
     caps: Caps,
     stop: &Stop,
@@ -68,17 +68,19 @@ pub(super) fn see<E>(
 ) -> Result<(Report, E), SandboxError> {
     let _guard = EndOnPanic(stop);
     let (events, inbox) = channel();
-    let mut talk = Talk {
+    let mut reader = OutputReader {
         before: Vec::new(),
-        report: begun.report.map(Said::Confined),
+        report: begun.report.map(HelperMessage::Confined),
         output: 0,
     };
-    let watched = watch(begun.streams, begun.first, input, events, stop);
+    let watched = start_threads(begun.streams, begun.first, input, events, stop);
     let mut ended = false;
     if watched.is_ok() {
-        ended = listen(&inbox, begun.at, caps, stop, &mut talk, seen);
+        ended = handle_events(&inbox, begun.at, caps, stop, &mut reader, seen);
     }
-    stop.end(Why::Asked);
+    // Whatever happened above, nothing of the run may be left when this returns. A reason that was given earlier
+    // stays.
+    stop.end_with(EndReason::Asked);
     // Without its threads nobody reports the end; then it is awaited below, however long that takes.
     if watched.is_ok() && !ended && !await_end(&inbox) {
         stop.give_up();
@@ -90,22 +92,22 @@ pub(super) fn see<E>(
         return Err(SandboxError::NotEnded);
     }
     watched?;
-    let report = match (talk.report(stop), stop.why()) {
+    let report = match (reader.into_report(stop), stop.end_reason()) {
         // It was ended before it could report, which is no fault of the helper's.
-        (Err(SandboxError::NoReport(_)), Some(Why::OutOfTime)) => {
+        (Err(SandboxError::NoReport(_)), Some(EndReason::OutOfTime)) => {
             return Err(SandboxError::OutOfTime(caps.time));
         }
-        (Err(SandboxError::NoReport(_)), Some(Why::TooMuchDisk(reached))) => {
+        (Err(SandboxError::NoReport(_)), Some(EndReason::TooMuchDisk(reached))) => {
             return Err(SandboxError::TooMuchDisk(reached));
         }
         (report, _) => report?,
     };
-    match stop.why() {
-        Some(Why::OutOfTime) => Err(SandboxError::OutOfTime(caps.time)),
-        Some(Why::TooMuchOutput) => Err(SandboxError::TooMuchOutput(caps.output)),
-        Some(Why::TooMuchDisk(reached)) => Err(SandboxError::TooMuchDisk(reached)),
-        Some(Why::Stopped) => Err(SandboxError::Stopped),
-        Some(Why::Asked | Why::Finished) | None => Ok((report, ended)),
+    match stop.end_reason() {
+        Some(EndReason::OutOfTime) => Err(SandboxError::OutOfTime(caps.time)),
+        Some(EndReason::TooMuchOutput) => Err(SandboxError::TooMuchOutput(caps.output)),
+        Some(EndReason::TooMuchDisk(reached)) => Err(SandboxError::TooMuchDisk(reached)),
+        Some(EndReason::Stopped) => Err(SandboxError::Stopped),
+        Some(EndReason::Asked | EndReason::Finished) | None => Ok((report, ended)),
     }
 }
 
@@ -115,28 +117,28 @@ struct EndOnPanic<'a>(&'a Stop);
 impl Drop for EndOnPanic<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.end(Why::Asked);
+            self.0.end_with(EndReason::Asked);
             self.0.wait();
         }
     }
 }
 
 /// Starts one thread for each stream and one for the end.
-fn watch(
-    streams: Streams,
+fn start_threads(
+    streams: ProcessStreams,
     first: Vec<u8>,
     input: Input,
-    events: Sender<Event>,
+    events: Sender<RunEvent>,
     stop: &Stop,
 ) -> Result<(), SandboxError> {
-    let Streams {
+    let ProcessStreams {
         mut stdin,
         stdout,
         stderr,
     } = streams;
     // What fits into the pipe is written before threads are started: the process needs it first.
     let mut first = first;
-    if first.len() <= AT_ONCE {
+    if first.len() <= PIPE_CAPACITY {
         let _ = stdin.write_all(&std::mem::take(&mut first));
     }
     let write = move || {
@@ -146,41 +148,41 @@ fn watch(
             Input::Talk(said) => said.iter().try_for_each(|bytes| stdin.write_all(&bytes)),
         });
     };
-    on_its_own(write)?;
+    spawn_thread(write)?;
     for (from, stream) in [(stdout, Stream::Out), (stderr, Stream::Err)] {
         let events = events.clone();
-        on_its_own(move || forward(from, stream, &events))?;
+        spawn_thread(move || forward_output(from, stream, &events))?;
     }
     let waiting = stop.clone();
-    on_its_own(move || {
+    spawn_thread(move || {
         waiting.wait();
-        let _ = events.send(Event::Ended);
+        let _ = events.send(RunEvent::Ended);
     })
 }
 
-fn on_its_own(work: impl FnOnce() + Send + 'static) -> Result<(), SandboxError> {
+fn spawn_thread(work: impl FnOnce() + Send + 'static) -> Result<(), SandboxError> {
     let thread = thread::Builder::new().spawn(work);
     thread.map(drop).map_err(SandboxError::io("start a thread"))
 }
 
-fn forward(mut from: impl Read, stream: Stream, events: &Sender<Event>) {
+fn forward_output(mut from: impl Read, stream: Stream, events: &Sender<RunEvent>) {
     let mut buffer = vec![0; 16 << 10];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         let Some(bytes) = buffer.get(..count) else { break };
-        if events.send(Event::Wrote(stream, bytes.to_vec())).is_err() {
+        if events.send(RunEvent::Wrote(stream, bytes.to_vec())).is_err() {
             return;
         }
     }
-    let _ = events.send(Event::Closed);
+    let _ = events.send(RunEvent::Closed);
 }
 
 /// Waits until the process has ended, and drops what it still writes. Returns false if it does not end.
-fn await_end(inbox: &Receiver<Event>) -> bool {
-    let until = Instant::now() + UNTIL_GONE;
+fn await_end(inbox: &Receiver<RunEvent>) -> bool {
+    let until = Instant::now() + MAX_END_TIME;
     loop {
         match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(Event::Ended) => return true,
-            Ok(Event::Wrote(..) | Event::Closed) => {}
+            Ok(RunEvent::Ended) => return true,
+            Ok(RunEvent::Wrote(..) | RunEvent::Closed) => {}
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return false,
         }
     }
@@ -188,30 +190,32 @@ fn await_end(inbox: &Receiver<Event>) -> bool {
 
 /// Handles events until the process and both streams have ended, or a limit is reached. Returns true if the process
 /// has ended.
-fn listen(
-    inbox: &Receiver<Event>,
+fn handle_events(
+    inbox: &Receiver<RunEvent>,
     began: Instant,
     caps: Caps,
     stop: &Stop,
-    talk: &mut Talk,
+    reader: &mut OutputReader,
     seen: &mut dyn FnMut(Stream, &[u8]),
 ) -> bool {
     let mut until = began + caps.time;
     let (mut open, mut ended) = (2, false);
     while !(ended && open == 0) {
         match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(Event::Wrote(stream, bytes)) => {
-                if talk.take(stream, &bytes, caps.output, seen) && stop.end(Why::TooMuchOutput) {
+            Ok(RunEvent::Wrote(stream, bytes)) => {
+                if reader.add_output(stream, &bytes, caps.output, seen)
+                    && stop.end_with(EndReason::TooMuchOutput)
+                {
                     until = Instant::now() + GRACE;
                 }
             }
-            Ok(Event::Closed) => open -= 1,
-            Ok(Event::Ended) => {
+            Ok(RunEvent::Closed) => open -= 1,
+            Ok(RunEvent::Ended) => {
                 ended = true;
                 until = Instant::now() + GRACE;
             }
             Err(RecvTimeoutError::Timeout) => {
-                let first = stop.end(Why::OutOfTime);
+                let first = stop.end_with(EndReason::OutOfTime);
                 if !first || ended {
                     return ended;
                 }
@@ -224,15 +228,15 @@ fn listen(
 }
 
 /// Output so far: first the line of the report, then the tool's own.
-struct Talk {
+struct OutputReader {
     before: Vec<u8>,
-    report: Option<Said>,
+    report: Option<HelperMessage>,
     output: usize,
 }
 
-impl Talk {
+impl OutputReader {
     /// Adds output. Returns true if it is too much.
-    fn take(
+    fn add_output(
         &mut self,
         stream: Stream,
         bytes: &[u8],
@@ -262,12 +266,12 @@ impl Talk {
         false
     }
 
-    fn report(self, stop: &Stop) -> Result<Report, SandboxError> {
+    fn into_report(self, stop: &Stop) -> Result<Report, SandboxError> {
         match self.report {
-            Some(Said::Confined(report)) => Ok(report),
-            Some(Said::Refused(why)) => Err(SandboxError::NotConfined(why)),
-            Some(Said::NoOverlay(why)) => Err(SandboxError::NoOverlay(why)),
-            None if stop.why() == Some(Why::Stopped) => Err(SandboxError::Stopped),
+            Some(HelperMessage::Confined(report)) => Ok(report),
+            Some(HelperMessage::Refused(why)) => Err(SandboxError::NotConfined(why)),
+            Some(HelperMessage::NoOverlay(why)) => Err(SandboxError::NoOverlay(why)),
+            None if stop.end_reason() == Some(EndReason::Stopped) => Err(SandboxError::Stopped),
             None => Err(SandboxError::NoReport(format!(
                 "it wrote {} bytes that are not a report",
                 self.before.len()

@@ -37,7 +37,7 @@ impl RunGroup {
     pub(super) fn create() -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let above = delegated(&own_folders(&mounts, &own)?)?;
+        let above = find_delegated(&own_folders(&mounts, &own)?)?;
         remove_dead(&above);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let folder = above.join(format!("{PREFIX}{}-{number}", std::process::id()));
@@ -51,7 +51,7 @@ impl RunGroup {
     }
 
     /// Sets the limits. Returns those that are active.
-    pub(super) fn limit(&self, limits: &Limits) -> Vec<RunLimit> {
+    pub(super) fn set_limits(&self, limits: &Limits) -> Vec<RunLimit> {
         let set = |file: &str, value: u64| fs::write(self.folder.join(file), value.to_string()).is_ok();
         let mut all = Vec::new();
         if set("memory.max", limits.run_memory_bytes) {
@@ -112,7 +112,7 @@ fn own_folders(mounts: &str, own: &str) -> Option<Vec<PathBuf>> {
 
 /// Returns the nearest of these folders in which this user may create a group that a controller limits. `None` if
 /// there is none.
-fn delegated(folders: &[PathBuf]) -> Option<PathBuf> {
+fn find_delegated(folders: &[PathBuf]) -> Option<PathBuf> {
     let may_write = |folder: &Path| {
         use nix::unistd::{AccessFlags, access};
         access(&folder.join("cgroup.procs"), AccessFlags::W_OK).is_ok()
@@ -176,10 +176,14 @@ mod tests {
             fs::write(folder.join("cgroup.procs"), "").unwrap();
         }
         let folders = [near.clone(), far.clone()];
-        assert_eq!(delegated(&folders), None);
+        assert_eq!(find_delegated(&folders), None);
         fs::write(far.join("cgroup.subtree_control"), "cpu pids\n").unwrap();
-        assert_eq!(delegated(&folders), Some(far.clone()));
+        assert_eq!(find_delegated(&folders), Some(far.clone()));
         fs::remove_file(near.join("cgroup.procs")).unwrap();
-        assert_eq!(delegated(&folders), None, "what lies between must be ours too");
+        assert_eq!(
+            find_delegated(&folders),
+            None,
+            "what lies between must be ours too"
+        );
     }
 }

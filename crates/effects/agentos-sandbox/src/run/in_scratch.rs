@@ -21,25 +21,25 @@ impl Scratch {
     pub fn run(
         &self,
         sandbox: &Sandbox,
-        order: &Order,
+        spec: &Order,
         input: Input,
         caps: Caps,
         stop: &Stop,
         seen: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Ended, SandboxError> {
-        let mut order = order.clone();
-        order.identity = self.identity();
-        order.runs = self.parent_path().map(Path::to_owned);
+        let mut spec = spec.clone();
+        spec.identity = self.identity();
+        spec.runs = self.parent_path().map(Path::to_owned);
         #[cfg(target_os = "linux")]
         let heard = {
             let socket = self.doors().join("refused.sock");
             let heard = crate::refusals::RefusalSocket::open(&socket, self.keeper())
                 .map_err(SandboxError::io("hear what the tool is refused"))?;
-            order.refusals = Some(socket);
+            spec.refusals = Some(socket);
             heard
         };
-        let watch = self.watch_disk(&order, stop);
-        let ended = sandbox.run(&order, input, caps, stop, seen);
+        let watch = self.watch_disk(&spec, stop);
+        let ended = sandbox.run(&spec, input, caps, stop, seen);
         let others = ended.as_ref().map(|ended| ended.report.run_limits.clone());
         let disk = watch.as_ref().map(|_| RunLimit::Disk);
         self.keep_run_limits(disk.into_iter().chain(others.unwrap_or_default()).collect());
@@ -54,10 +54,10 @@ impl Scratch {
 
     /// Watches the disk space of the tool's folders. Returns `None` if it cannot be watched.
     #[cfg(any(target_os = "linux", target_os = "macos", windows))]
-    fn watch_disk(&self, order: &Order, stop: &Stop) -> Option<super::disk::DiskWatch> {
+    fn watch_disk(&self, spec: &Order, stop: &Stop) -> Option<super::disk::DiskWatch> {
         let own = [self.changes(), self.copy(), self.home(), self.tmp()];
         let folders = own.iter().filter_map(|folder| OpenFolder::open_root(folder).ok());
-        super::disk::DiskWatch::begin(folders.collect(), order.limits.disk_bytes, stop)
+        super::disk::DiskWatch::begin(folders.collect(), spec.limits.disk_bytes, stop)
     }
 
     /// Returns `None`: no process runs on this system.

@@ -11,24 +11,26 @@ use std::time::{Duration, Instant};
 
 use agentos_winbox::{Held, Limits, Pipes, Start, WinboxError, lower, start, try_layers};
 
-use super::flow::{self, Begun, Streams};
+use super::flow::{self, ProcessStreams, StartedProcess};
 use super::{Caps, Ended, Input, Stream};
-use crate::watch::{Stop, Why};
+use crate::watch::{EndReason, Stop};
 use crate::{Layer, Order, Report, SandboxError};
 
 pub(super) fn run(
-    order: &Order,
+    spec: &Order,
     input: Input,
     caps: Caps,
     stop: &Stop,
     seen: &mut dyn FnMut(Stream, &[u8]),
 ) -> Result<Ended, SandboxError> {
     let at = Instant::now();
-    possible(order)?;
-    let limits = limits(order);
+    check_possible(spec)?;
+    let limits = job_limits(spec);
     let mut report = Report::default();
-    Layer::POSSIBLE.into_iter().for_each(|layer| report.add(layer));
-    let Some(program) = &order.program else {
+    Layer::POSSIBLE
+        .into_iter()
+        .for_each(|layer| report.add_layer(layer));
+    let Some(program) = &spec.program else {
         try_layers(&limits).map_err(not_held)?;
         return Ok(Ended {
             report,
@@ -36,27 +38,27 @@ pub(super) fn run(
             elapsed: at.elapsed(),
         });
     };
-    for place in &order.writable {
-        open_to_it(place)?;
+    for place in &spec.writable {
+        allow_writing(place)?;
     }
     let what = Start {
         program,
-        args: &order.args,
-        env: &order.env,
-        cwd: &order.cwd,
+        args: &spec.args,
+        env: &spec.env,
+        cwd: &spec.cwd,
         limits,
     };
     let (held, pipes) = start(&what).map_err(not_held)?;
     let held = Arc::new(held);
-    stop.began(Some(Arc::clone(&held)));
+    stop.set_process(Some(Arc::clone(&held)));
     let Pipes {
         stdin,
         stdout,
         stderr,
     } = pipes;
-    let begun = Begun {
+    let begun = StartedProcess {
         at,
-        streams: Streams {
+        streams: ProcessStreams {
             stdin: Box::new(stdin),
             stdout: Box::new(stdout),
             stderr: Box::new(stderr),
@@ -64,10 +66,10 @@ pub(super) fn run(
         first: Vec::new(),
         report: Some(report),
     };
-    let (report, code) = flow::see(begun, input, caps, stop, seen, || ended(&held), |_| true)?;
+    let (report, code) = flow::watch_process(begun, input, caps, stop, seen, || exit_code(&held), |_| true)?;
     Ok(Ended {
         report,
-        code: if stop.why() == Some(Why::Finished) {
+        code: if stop.end_reason() == Some(EndReason::Finished) {
             0
         } else {
             code
@@ -80,33 +82,33 @@ pub(super) fn run(
 ///
 /// # Errors
 /// If it needs an overlay, a forwarded port or a shared folder.
-fn possible(order: &Order) -> Result<(), SandboxError> {
-    if !order.overlays.is_empty() {
+fn check_possible(spec: &Order) -> Result<(), SandboxError> {
+    if !spec.overlays.is_empty() {
         return Err(SandboxError::NoOverlay("this system has no overlays".to_owned()));
     }
     let refused = |why: &str| Err(SandboxError::NotConfined(why.to_owned()));
-    if !order.forwards.is_empty() {
-        return refused("a way to a server cannot be given to a confined program on this system");
+    if !spec.forwards.is_empty() {
+        return refused("a confined program cannot be given a connection to a server on this system");
     }
-    if !order.shares.is_empty() {
+    if !spec.shares.is_empty() {
         return refused("a folder cannot be shown at another place on this system");
     }
     Ok(())
 }
 
 /// Converts the limits that a job object has. It limits neither the size of a file nor the number of open files.
-fn limits(order: &Order) -> Limits {
+fn job_limits(spec: &Order) -> Limits {
     Limits {
-        cpu: Duration::from_secs(order.limits.cpu_seconds),
-        memory_bytes: order.limits.memory_bytes,
-        processes: u32::try_from(order.limits.processes).unwrap_or(u32::MAX),
+        cpu: Duration::from_secs(spec.limits.cpu_seconds),
+        memory_bytes: spec.limits.memory_bytes,
+        processes: u32::try_from(spec.limits.processes).unwrap_or(u32::MAX),
     }
 }
 
 /// Gives the tool write access to a folder and everything in it. Links are left alone: what they lead to is not part
 /// of the folder.
 #[expect(clippy::disallowed_methods, reason = "asked before the tool is started")]
-fn open_to_it(place: &Path) -> Result<(), SandboxError> {
+fn allow_writing(place: &Path) -> Result<(), SandboxError> {
     let failed = SandboxError::io;
     let found = fs::symlink_metadata(place).map_err(failed("look at a folder of the tool's"))?;
     if found.is_symlink() {
@@ -115,14 +117,14 @@ fn open_to_it(place: &Path) -> Result<(), SandboxError> {
     lower(place, found.is_dir()).map_err(not_held)?;
     if found.is_dir() {
         for entry in fs::read_dir(place).map_err(failed("list a folder of the tool's"))? {
-            open_to_it(&entry.map_err(failed("list a folder of the tool's"))?.path())?;
+            allow_writing(&entry.map_err(failed("list a folder of the tool's"))?.path())?;
         }
     }
     Ok(())
 }
 
 /// Returns the exit code of an ended process. One that does not fit into a byte, as after a crash, becomes 255.
-fn ended(held: &Held) -> std::io::Result<u8> {
+fn exit_code(held: &Held) -> std::io::Result<u8> {
     let code = held.code().map_err(std::io::Error::other)?;
     Ok(u8::try_from(code).unwrap_or(u8::MAX))
 }

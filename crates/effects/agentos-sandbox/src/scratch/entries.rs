@@ -11,9 +11,9 @@ use agentos_beneath::{EntryKind, FolderOwner, OpenFolder, TreeError};
 
 /// Treatment of an entry that is not a folder and stands where a folder is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Obstacle {
-    Fails,
-    IsRemoved,
+enum ObstaclePolicy {
+    Fail,
+    Remove,
 }
 
 /// Creates a file in a tool's folder, readable by that folder's owner alone, and the folders above it.
@@ -23,8 +23,8 @@ enum Obstacle {
 pub fn place(folder: &Path, name: &Path, bytes: &[u8]) -> io::Result<()> {
     let root = OpenFolder::open_root(folder)?;
     let owner = other_owner(&root)?;
-    let above = open_above(root, name, owner, Obstacle::Fails)?;
-    Ok(write_file(&above, last(name)?, bytes, 0o600, owner)?)
+    let above = open_above(root, name, owner, ObstaclePolicy::Fail)?;
+    Ok(write_file(&above, last_component(name)?, bytes, 0o600, owner)?)
 }
 
 /// Hides a file that an overlay shows. `upper` is the overlay's upper folder.
@@ -34,8 +34,8 @@ pub fn place(folder: &Path, name: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn hide(upper: &Path, name: &Path) -> io::Result<()> {
     let root = OpenFolder::open_root(upper)?;
     let owner = other_owner(&root)?;
-    let above = open_above(root, name, owner, Obstacle::Fails)?;
-    Ok(above.create_whiteout(last(name)?)?)
+    let above = open_above(root, name, owner, ObstaclePolicy::Fail)?;
+    Ok(above.create_whiteout(last_component(name)?)?)
 }
 
 /// Removes a file from a whole copy of the files. A missing file is no error.
@@ -45,7 +45,7 @@ pub fn hide(upper: &Path, name: &Path) -> io::Result<()> {
 pub fn drop_out(copy: &Path, name: &Path) -> io::Result<()> {
     let above = name.parent().unwrap_or(Path::new(""));
     match OpenFolder::open_root(copy)?.open_path(above) {
-        Ok(folder) => Ok(folder.remove_entry(last(name)?)?),
+        Ok(folder) => Ok(folder.remove_entry(last_component(name)?)?),
         Err(TreeError::NotAFolder(_)) => Ok(()),
         Err(error) if error.is_missing() => Ok(()),
         Err(error) => Err(error.into()),
@@ -60,8 +60,10 @@ pub fn drop_out(copy: &Path, name: &Path) -> io::Result<()> {
 pub fn lay(folder: &Path, name: &Path, bytes: &[u8], executable: bool) -> io::Result<()> {
     let root = OpenFolder::open_root(folder)?;
     let owner = other_owner(&root)?;
-    let above = open_above(root, name, owner, Obstacle::IsRemoved)?;
-    let name = last(name)?;
+    let above = open_above(root, name, owner, ObstaclePolicy::Remove)?;
+    let name = last_component(name)?;
+    // Removed and created again instead of overwritten: opening the old entry could follow a link, and a file with a
+    // second name would change under that name too.
     above.remove_tree(name)?;
     let mode = if executable { 0o700 } else { 0o600 };
     Ok(write_file(&above, name, bytes, mode, owner)?)
@@ -88,7 +90,7 @@ fn open_above(
     root: OpenFolder,
     name: &Path,
     owner: Option<FolderOwner>,
-    obstacle: Obstacle,
+    obstacle: ObstaclePolicy,
 ) -> Result<OpenFolder, TreeError> {
     let mut folder = root;
     for part in name.parent().into_iter().flat_map(Path::components) {
@@ -98,7 +100,8 @@ fn open_above(
             folder = folder.open_folder(part)?;
             continue;
         }
-        if obstacle == Obstacle::IsRemoved {
+        // Only a candidate's files replace what is in the way; a file of the user's must not destroy anything.
+        if obstacle == ObstaclePolicy::Remove {
             folder.remove_entry(part)?;
         }
         folder = folder.create_folder(part, 0o755)?;
@@ -112,10 +115,10 @@ fn open_above(
 /// Returns the owner of a folder. `None` if that is this program's own user, who owns what it creates anyway.
 fn other_owner(folder: &OpenFolder) -> Result<Option<FolderOwner>, TreeError> {
     let owner = folder.inspect()?.owner;
-    Ok((super::leftovers::our_user() != Some(owner.user)).then_some(owner))
+    Ok((super::leftovers::own_user() != Some(owner.user)).then_some(owner))
 }
 
-fn last(name: &Path) -> Result<&OsStr, TreeError> {
+fn last_component(name: &Path) -> Result<&OsStr, TreeError> {
     let refused = || TreeError::BadName(name.to_string_lossy().into_owned());
     name.file_name().ok_or_else(refused)
 }

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use agentos_beneath::{EntryKind, OpenFolder, TreeError};
 
-use super::{HOME, failed};
+use super::{HOME, tree_failed};
 use crate::SandboxError;
 
 /// Largest number of names that are read in the parent folder. A repository has a handful.
@@ -47,10 +47,10 @@ pub fn find_leftovers(parent: &Path) -> Result<Vec<Leftover>, SandboxError> {
     let opened = match OpenFolder::open_root(parent) {
         Ok(opened) => opened,
         Err(error) if error.is_missing() => return Ok(Vec::new()),
-        Err(error) => return Err(refused(parent, error)),
+        Err(error) => return Err(open_failed(parent, error)),
     };
     let mut all = Vec::new();
-    for name in run_folders(&opened).map_err(failed("list the folders of runs"))? {
+    for name in run_folders(&opened).map_err(tree_failed("list the folders of runs"))? {
         let lock = lock_name(&name);
         let is_locked = matches!(opened.inspect_entry(&lock), Ok(Some(_)))
             && opened.open_lock(&lock).is_ok_and(|lock| lock.try_lock().is_err());
@@ -90,21 +90,21 @@ pub(super) fn open_parent(path: &Path) -> Result<OpenFolder, SandboxError> {
         }
         opened => opened,
     };
-    let opened = opened.map_err(|error| refused(path, error))?;
-    let found = opened.inspect().map_err(failed(MAKING))?;
-    if our_user().is_some_and(|ours| ours != found.owner.user) {
+    let opened = opened.map_err(|error| open_failed(path, error))?;
+    let found = opened.inspect().map_err(tree_failed(MAKING))?;
+    if own_user().is_some_and(|ours| ours != found.owner.user) {
         return Err(unsafe_folder(path, "belongs to another user"));
     }
     if found.mode != 0o700 {
-        opened.change_mode(0o700).map_err(failed(MAKING))?;
+        opened.change_mode(0o700).map_err(tree_failed(MAKING))?;
     }
     Ok(opened)
 }
 
-fn refused(path: &Path, error: TreeError) -> SandboxError {
+fn open_failed(path: &Path, error: TreeError) -> SandboxError {
     match error {
         TreeError::NotAFolder(_) => unsafe_folder(path, "is a link or not a folder"),
-        error => failed("open the folder for tools' work")(error),
+        error => tree_failed("open the folder for tools' work")(error),
     }
 }
 
@@ -116,7 +116,7 @@ fn unsafe_folder(path: &Path, why: &'static str) -> SandboxError {
 }
 
 /// Returns this program's user. `None` on systems where files have no owner of this kind.
-pub(super) fn our_user() -> Option<u32> {
+pub(super) fn own_user() -> Option<u32> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
         Some(nix::unistd::geteuid().as_raw())
@@ -131,6 +131,8 @@ pub(super) fn lock_run(parent: &OpenFolder, run: &OsStr) -> io::Result<File> {
     for _ in 0..TRIES {
         let lock = parent.open_lock(&name)?;
         lock.lock()?;
+        // The lock may be on a file that another run removed while this one waited; then two runs would believe to
+        // hold it.
         if is_current(parent, &name, &lock) {
             return Ok(lock);
         }
@@ -154,7 +156,7 @@ fn is_current(_parent: &OpenFolder, _name: &OsStr, _lock: &File) -> bool {
 }
 
 /// Removes the folders of dead runs.
-pub(super) fn sweep(parent: &OpenFolder) {
+pub(super) fn remove_leftovers(parent: &OpenFolder) {
     for run in run_folders(parent).unwrap_or_default() {
         let name = lock_name(&run);
         let Ok(lock) = parent.open_lock(&name) else {
@@ -162,7 +164,7 @@ pub(super) fn sweep(parent: &OpenFolder) {
         };
         if lock.try_lock().is_ok() && is_current(parent, &name, &lock) {
             // What cannot be removed now is tried again by the next run.
-            let _ = discard(parent, &run);
+            let _ = remove_run(parent, &run);
         }
     }
 }
@@ -172,7 +174,7 @@ pub(super) fn sweep(parent: &OpenFolder) {
 ///
 /// # Errors
 /// If something cannot be removed.
-pub(super) fn discard(parent: &OpenFolder, run: &OsStr) -> Result<(), TreeError> {
+pub(super) fn remove_run(parent: &OpenFolder, run: &OsStr) -> Result<(), TreeError> {
     // The home may hold copies of sign-in files, so it is removed even if something else cannot be.
     if let Ok(folder) = parent.open_folder(run) {
         let _ = folder.remove_tree(OsStr::new(HOME));

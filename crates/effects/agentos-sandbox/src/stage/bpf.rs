@@ -21,22 +21,22 @@ const ALLOW: u32 = 0x7fff_0000;
 const ERROR: u32 = 0x0005_0000;
 
 /// Largest number of calls that are compared one after the other.
-const LEAF: usize = 4;
+const MAX_LEAF: usize = 4;
 
 /// System call with the filter's answer to it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rule {
+pub(super) struct CallRule {
     /// Number of the call.
     pub(super) number: u32,
     /// Condition on the arguments.
-    pub(super) when: When,
+    pub(super) when: CallCondition,
     /// Answer if the condition holds.
     pub(super) answer: u32,
 }
 
 /// Condition on the arguments of a call. The kernel's calls in question also read these arguments as 32 bits.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum When {
+pub(super) enum CallCondition {
     /// Holds for all arguments.
     Always,
     /// Holds if one of these bits is set in this argument.
@@ -50,28 +50,35 @@ pub(super) enum When {
 }
 
 /// Returns the answer that makes a call fail with this error number.
-pub(super) fn error(number: u16) -> u32 {
+pub(super) fn error_answer(number: u16) -> u32 {
     ERROR | u32::from(number)
 }
 
 /// Builds a program that answers the calls of the rules and allows all others. Numbers that have one of the bits of
 /// `second` get its answer, whatever else they are. `None` if this machine's architecture is not known.
-pub(super) fn program(mut rules: Vec<Rule>, second: Option<(u32, u32)>) -> Option<Vec<Instruction>> {
+pub(super) fn build_program(
+    mut rules: Vec<CallRule>,
+    second: Option<(u32, u32)>,
+) -> Option<Vec<Instruction>> {
     rules.sort_by_key(|rule| rule.number);
     let mut all = vec![load(ARCHITECTURE)];
     // Call numbers differ between architectures, so the architecture is compared first: a call of another one would
     // be taken for a harmless call with the same number.
-    all.extend([jump(EQUAL, architecture()?, 1, 0), answer(KILL), load(NUMBER)]);
+    all.extend([
+        jump(EQUAL, audit_architecture()?, 1, 0),
+        answer(KILL),
+        load(NUMBER),
+    ]);
     if let Some((bits, refused)) = second {
         all.extend([jump(ANY_BIT, bits, 0, 1), answer(refused)]);
     }
-    all.extend(search(&rules)?);
+    all.extend(build_search(&rules)?);
     Some(all)
 }
 
 /// Returns `AUDIT_ARCH_*` of this machine: its number in ELF files, with the flags for 64 bits and little endian.
 /// `None` if it is not known.
-fn architecture() -> Option<u32> {
+fn audit_architecture() -> Option<u32> {
     const LITTLE_64: u32 = 0xc000_0000;
     let machine = match std::env::consts::ARCH {
         "x86_64" => 62,
@@ -82,11 +89,11 @@ fn architecture() -> Option<u32> {
     Some(LITTLE_64 | machine)
 }
 
-fn search(rules: &[Rule]) -> Option<Vec<Instruction>> {
+fn build_search(rules: &[CallRule]) -> Option<Vec<Instruction>> {
     let mut all = Vec::new();
-    if rules.len() <= LEAF {
+    if rules.len() <= MAX_LEAF {
         for rule in rules {
-            let block = block(rule)?;
+            let block = build_block(rule)?;
             let past = u8::try_from(block.len()).ok()?;
             all.push(jump(EQUAL, rule.number, 0, past));
             all.extend(block);
@@ -95,7 +102,7 @@ fn search(rules: &[Rule]) -> Option<Vec<Instruction>> {
         return Some(all);
     }
     let (lower, upper) = rules.split_at(rules.len() / 2);
-    let (lower, middle, upper) = (search(lower)?, upper.first()?.number, search(upper)?);
+    let (lower, middle, upper) = (build_search(lower)?, upper.first()?.number, build_search(upper)?);
     // A conditional jump has only 8 bits for its distance; the unconditional one has 32.
     all.push(jump(AT_LEAST, middle, 0, 1));
     all.push(skip(u32::try_from(lower.len()).ok()?));
@@ -105,36 +112,40 @@ fn search(rules: &[Rule]) -> Option<Vec<Instruction>> {
 }
 
 /// Builds the instructions for one call, each path of which ends with an answer.
-fn block(rule: &Rule) -> Option<Vec<Instruction>> {
+fn build_block(rule: &CallRule) -> Option<Vec<Instruction>> {
     let (answered, allowed) = (answer(rule.answer), answer(ALLOW));
     Some(match rule.when {
-        When::Always => vec![answered],
-        When::Has(argument, bits) => vec![
-            load(place(argument)),
+        CallCondition::Always => vec![answered],
+        CallCondition::Has(argument, bits) => vec![
+            load(argument_offset(argument)),
             jump(ANY_BIT, bits, 0, 1),
             answered,
             allowed,
         ],
-        When::Is(argument, values) => {
-            let mut all = vec![load(place(argument))];
-            all.extend(one_of(values)?);
+        CallCondition::Is(argument, values) => {
+            let mut all = vec![load(argument_offset(argument))];
+            all.extend(skip_if_one_of(values)?);
             all.extend([allowed, answered]);
             all
         }
-        When::IsNot(wanted) => {
+        CallCondition::IsNot(wanted) => {
             let mut all = Vec::new();
             for (argument, bits, values) in wanted {
-                all.extend([load(place(*argument)), and(*bits)]);
-                all.extend(one_of(values)?);
+                all.extend([load(argument_offset(*argument)), and(*bits)]);
+                all.extend(skip_if_one_of(values)?);
                 all.push(answered);
             }
             all.push(allowed);
             all
         }
-        When::HasAll(wanted) => {
+        CallCondition::HasAll(wanted) => {
             let mut all = Vec::new();
             for (argument, bits) in wanted {
-                all.extend([load(place(*argument)), jump(ANY_BIT, *bits, 1, 0), allowed]);
+                all.extend([
+                    load(argument_offset(*argument)),
+                    jump(ANY_BIT, *bits, 1, 0),
+                    allowed,
+                ]);
             }
             all.push(answered);
             all
@@ -143,7 +154,7 @@ fn block(rule: &Rule) -> Option<Vec<Instruction>> {
 }
 
 /// Builds a comparison that skips the one instruction after it if the loaded value is one of these.
-fn one_of(values: &[u32]) -> Option<Vec<Instruction>> {
+fn skip_if_one_of(values: &[u32]) -> Option<Vec<Instruction>> {
     let last = values.len();
     let jumps = values.iter().enumerate().map(|(at, value)| {
         let past = u8::try_from(last - at).ok()?;
@@ -153,7 +164,7 @@ fn one_of(values: &[u32]) -> Option<Vec<Instruction>> {
 }
 
 /// Returns the offset of the lower half of an argument.
-fn place(argument: u32) -> u32 {
+fn argument_offset(argument: u32) -> u32 {
     ARGUMENTS + 8 * argument
 }
 
@@ -198,7 +209,7 @@ pub(super) mod reading {
 
     /// The answer to a call of this machine's architecture with these arguments.
     pub(in crate::stage) fn answered(program: &[Instruction], number: u32, arguments: [u32; 6]) -> u32 {
-        run(program, architecture().unwrap(), number, arguments).0
+        run(program, audit_architecture().unwrap(), number, arguments).0
     }
 
     /// The answer, and after how many steps.
@@ -244,8 +255,8 @@ mod tests {
 
     const NO: [u32; 6] = [0; 6];
 
-    fn rule(number: u32, when: When) -> Rule {
-        Rule {
+    fn rule(number: u32, when: CallCondition) -> CallRule {
+        CallRule {
             number,
             when,
             answer: number + 1,
@@ -256,8 +267,11 @@ mod tests {
     fn every_number_is_found_and_no_other_however_many_there_are() {
         for count in 0..80 {
             let numbers: Vec<u32> = (0..count).map(|step| 7 + 3 * step).collect();
-            let rules = numbers.iter().rev().map(|number| rule(*number, When::Always));
-            let program = program(rules.collect(), None).unwrap();
+            let rules = numbers
+                .iter()
+                .rev()
+                .map(|number| rule(*number, CallCondition::Always));
+            let program = build_program(rules.collect(), None).unwrap();
             for number in 0..300 {
                 let expected = if numbers.contains(&number) {
                     number + 1
@@ -266,14 +280,14 @@ mod tests {
                 };
                 assert_eq!(answered(&program, number, NO), expected, "{number} of {count}");
             }
-            let longest = (0..300).map(|number| run(&program, architecture().unwrap(), number, NO).1);
-            assert!(longest.max().unwrap() <= 4 + LEAF + 1 + 2 * 6, "{count}");
+            let longest = (0..300).map(|number| run(&program, audit_architecture().unwrap(), number, NO).1);
+            assert!(longest.max().unwrap() <= 4 + MAX_LEAF + 1 + 2 * 6, "{count}");
         }
     }
 
     #[test]
     fn another_architecture_ends_the_caller_and_the_second_numbers_are_answered_as_a_whole() {
-        let program = program(vec![rule(5, When::Always)], Some((0x4000_0000, 9))).unwrap();
+        let program = build_program(vec![rule(5, CallCondition::Always)], Some((0x4000_0000, 9))).unwrap();
         assert_eq!(run(&program, 3, 5, NO).0, KILL);
         for (number, expected) in [(5, 6), (6, ALLOW), (0x4000_0006, 9), (0x4000_0005, 9)] {
             assert_eq!(answered(&program, number, NO), expected);
@@ -282,18 +296,18 @@ mod tests {
 
     #[test]
     fn arguments_are_read_as_the_rule_says() {
-        let two: When = When::IsNot(&[(0, u32::MAX, &[2, 10]), (1, 0xf, &[1])]);
+        let two: CallCondition = CallCondition::IsNot(&[(0, u32::MAX, &[2, 10]), (1, 0xf, &[1])]);
         for (when, arguments, is_answered) in [
-            (When::Has(1, 6), [9, 4, 9], true),
-            (When::Has(1, 6), [9, 9, 9], false),
-            (When::Is(2, &[3, 4]), [0, 0, 4], true),
-            (When::Is(2, &[3, 4]), [3, 4, 5], false),
+            (CallCondition::Has(1, 6), [9, 4, 9], true),
+            (CallCondition::Has(1, 6), [9, 9, 9], false),
+            (CallCondition::Is(2, &[3, 4]), [0, 0, 4], true),
+            (CallCondition::Is(2, &[3, 4]), [3, 4, 5], false),
             (two, [2, 1, 0], false),
             (two, [10, 0x801, 0], false),
             (two, [11, 1, 0], true),
             (two, [2, 2, 0], true),
         ] {
-            let program = program(vec![rule(8, When::Always), rule(9, when)], None).unwrap();
+            let program = build_program(vec![rule(8, CallCondition::Always), rule(9, when)], None).unwrap();
             let [a, b, c] = arguments;
             let expected = if is_answered { 10 } else { ALLOW };
             assert_eq!(

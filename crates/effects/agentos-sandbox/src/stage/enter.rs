@@ -12,7 +12,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, close, geteuid, setsid};
 
-use super::user::{self, Role};
+use super::user::{self, StartRole};
 use super::{REFUSED, VERB};
 
 /// Argument for the second half: whether its control group was joined.
@@ -38,14 +38,14 @@ const WITHOUT_GROUP: &str = "alone";
 /// | the parent dies | `PR_SET_PDEATHSIG` kills this process, and then process 1 | - |
 ///
 /// `group` is the folder of a control group to join; whether it was joined is said in the report.
-pub(super) fn namespaces(group: Option<&Path>) -> Result<u8, String> {
-    alone()?;
+pub(super) fn open_and_wait(group: Option<&Path>) -> Result<u8, String> {
+    leave_inherited()?;
     let mut signals = block_signals()?;
     // Must come before the namespaces: a process may not move itself out of its own namespace's part of the groups
     // (cgroup_namespaces(7)).
     let joined = group.is_some_and(|group| std::fs::write(group.join("cgroup.procs"), "0").is_ok());
     let group = if joined { IN_GROUP } else { WITHOUT_GROUP };
-    let role = open()?;
+    let role = open_namespaces()?;
     // `unshare` does not move the caller into the new process namespace; its next child becomes process 1
     // (unshare(2)).
     let child = Command::new("/proc/self/exe")
@@ -94,7 +94,7 @@ fn reap_namespace(first: Pid, signals: &mut SignalFd) -> u8 {
 }
 
 /// Closes what was inherited except the three streams, starts a session, and ties this process to its parent.
-fn alone() -> Result<(), String> {
+fn leave_inherited() -> Result<(), String> {
     close_descriptors()?;
     setsid().map_err(|error| format!("no session of its own: {error}"))?;
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(|error| format!("would outlive its parent: {error}"))
@@ -123,7 +123,7 @@ fn close_descriptors() -> Result<(), String> {
 ///
 /// Root that may not do this, as in a container without `CAP_SYS_ADMIN`, is refused: its tools would have to share
 /// one user with the process that guards them.
-fn open() -> Result<Role, String> {
+fn open_namespaces() -> Result<StartRole, String> {
     let all = CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWPID
         | CloneFlags::CLONE_NEWNET
@@ -134,11 +134,11 @@ fn open() -> Result<Role, String> {
         unshare(all).map_err(|error| {
             format!("root may not open namespaces here ({error}); start it as an ordinary user")
         })?;
-        return Ok(Role::Root);
+        return Ok(StartRole::Root);
     }
     let (uid, gid) = (nix::unistd::getuid().as_raw(), nix::unistd::getgid().as_raw());
     unshare(all | CloneFlags::CLONE_NEWUSER)
         .map_err(|error| format!("namespaces are not available to this user: {error}"))?;
-    user::map(0, uid, 0, gid)?;
-    Ok(Role::User { uid, gid })
+    user::write_maps(0, uid, 0, gid)?;
+    Ok(StartRole::User { uid, gid })
 }

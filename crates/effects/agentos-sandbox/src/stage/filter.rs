@@ -8,7 +8,7 @@ use std::sync::mpsc::Sender;
 
 use agentos_notify::{ASK, Instruction, Listener, apply as apply_heard, apply_unheard};
 
-use super::bpf::{Rule, When, error, program};
+use super::bpf::{CallCondition, CallRule, build_program, error_answer};
 
 /// Calls that are refused whatever their arguments: they reach other processes' memory, mounts and namespaces, the
 /// kernel itself or its keys, or make the kernel do work that no filter sees.
@@ -115,41 +115,53 @@ const FCHMODAT2: i64 = 452;
 const SET_ID: u32 = 0o6000;
 /// Flags of `open` with which it reads the mode argument: `O_CREAT`, and the bit of `O_TMPFILE` that no other flag
 /// has (open(2)).
-const CREATES: u32 = number(libc::O_CREAT) | (number(libc::O_TMPFILE) & !number(libc::O_DIRECTORY));
+const CREATES: u32 = unsigned(libc::O_CREAT) | (unsigned(libc::O_TMPFILE) & !unsigned(libc::O_DIRECTORY));
 /// Number that means the caller itself, in calls that take the number of a process or thread.
 const ITSELF: &[u32] = &[0];
 /// Any process but the caller. One of them is process 1, which guards the tool: a tool that may slow it down decides
 /// when its run ends, and one that may limit it decides what it can record.
-const OTHER_PROCESS: When = When::IsNot(&[(0, ALL, ITSELF)]);
+const OTHER_PROCESS: CallCondition = CallCondition::IsNot(&[(0, ALL, ITSELF)]);
 /// Any target but the caller: `PRIO_PROCESS` of setpriority(2) and `IOPRIO_WHO_PROCESS` of ioprio_set(2), not the
 /// processes of a group or a user.
-const OTHER_PRIORITY: When = When::IsNot(&[(0, ALL, &[0]), (1, ALL, ITSELF)]);
-const OTHER_IO_PRIORITY: When = When::IsNot(&[(0, ALL, &[1]), (1, ALL, ITSELF)]);
+const OTHER_PRIORITY: CallCondition = CallCondition::IsNot(&[(0, ALL, &[0]), (1, ALL, ITSELF)]);
+const OTHER_IO_PRIORITY: CallCondition = CallCondition::IsNot(&[(0, ALL, &[1]), (1, ALL, ITSELF)]);
 
 /// Calls that are refused for some arguments only: the name that is recorded, the call, and the condition.
-pub(super) const PARTLY_REFUSED: &[(&str, i64, When)] = &[
+pub(super) const PARTLY_REFUSED: &[(&str, i64, CallCondition)] = &[
     (
         "clone (a namespace)",
         libc::SYS_clone,
-        When::Has(0, number(NAMESPACES)),
+        CallCondition::Has(0, unsigned(NAMESPACES)),
     ),
     (
         "ioctl (a terminal's input)",
         libc::SYS_ioctl,
-        When::Is(1, TERMINAL_INPUT),
+        CallCondition::Is(1, TERMINAL_INPUT),
     ),
-    ("fchmod (a set-id bit)", libc::SYS_fchmod, When::Has(1, SET_ID)),
+    (
+        "fchmod (a set-id bit)",
+        libc::SYS_fchmod,
+        CallCondition::Has(1, SET_ID),
+    ),
     (
         "fchmodat (a set-id bit)",
         libc::SYS_fchmodat,
-        When::Has(2, SET_ID),
+        CallCondition::Has(2, SET_ID),
     ),
-    ("fchmodat2 (a set-id bit)", FCHMODAT2, When::Has(2, SET_ID)),
-    ("mknodat (a set-id bit)", libc::SYS_mknodat, When::Has(2, SET_ID)),
+    (
+        "fchmodat2 (a set-id bit)",
+        FCHMODAT2,
+        CallCondition::Has(2, SET_ID),
+    ),
+    (
+        "mknodat (a set-id bit)",
+        libc::SYS_mknodat,
+        CallCondition::Has(2, SET_ID),
+    ),
     (
         "openat (a set-id bit)",
         libc::SYS_openat,
-        When::HasAll(&[(2, CREATES), (3, SET_ID)]),
+        CallCondition::HasAll(&[(2, CREATES), (3, SET_ID)]),
     ),
     (
         "ioprio_set (a process by its number)",
@@ -188,51 +200,63 @@ pub(super) const PARTLY_REFUSED: &[(&str, i64, When)] = &[
     ),
     // Only x86 still has these older forms.
     #[cfg(target_arch = "x86_64")]
-    ("chmod (a set-id bit)", libc::SYS_chmod, When::Has(1, SET_ID)),
+    (
+        "chmod (a set-id bit)",
+        libc::SYS_chmod,
+        CallCondition::Has(1, SET_ID),
+    ),
     #[cfg(target_arch = "x86_64")]
-    ("creat (a set-id bit)", libc::SYS_creat, When::Has(1, SET_ID)),
+    (
+        "creat (a set-id bit)",
+        libc::SYS_creat,
+        CallCondition::Has(1, SET_ID),
+    ),
     #[cfg(target_arch = "x86_64")]
-    ("mknod (a set-id bit)", libc::SYS_mknod, When::Has(1, SET_ID)),
+    (
+        "mknod (a set-id bit)",
+        libc::SYS_mknod,
+        CallCondition::Has(1, SET_ID),
+    ),
     #[cfg(target_arch = "x86_64")]
     (
         "open (a set-id bit)",
         libc::SYS_open,
-        When::HasAll(&[(1, CREATES), (2, SET_ID)]),
+        CallCondition::HasAll(&[(1, CREATES), (2, SET_ID)]),
     ),
 ];
 
-const INTERNET: &[u32] = &[number(libc::AF_INET), number(libc::AF_INET6)];
-const UNIX: &[u32] = &[number(libc::AF_UNIX)];
-const STREAM: &[u32] = &[number(libc::SOCK_STREAM)];
-const CONNECTED: &[u32] = &[number(libc::SOCK_STREAM), number(libc::SOCK_SEQPACKET)];
-const TCP: &[u32] = &[0, number(libc::IPPROTO_TCP)];
+const INTERNET: &[u32] = &[unsigned(libc::AF_INET), unsigned(libc::AF_INET6)];
+const UNIX: &[u32] = &[unsigned(libc::AF_UNIX)];
+const STREAM: &[u32] = &[unsigned(libc::SOCK_STREAM)];
+const CONNECTED: &[u32] = &[unsigned(libc::SOCK_STREAM), unsigned(libc::SOCK_SEQPACKET)];
+const TCP: &[u32] = &[0, unsigned(libc::IPPROTO_TCP)];
 /// Mask of a socket's type (`SOCK_TYPE_MASK`, the low four bits); the rest are flags.
 const KIND: u32 = 0xf;
 const ALL: u32 = u32::MAX;
 
 /// Any socket but plain TCP, which only reaches the process's own loopback.
-const NO_TCP: When = When::IsNot(&[(0, ALL, INTERNET), (1, KIND, STREAM), (2, ALL, TCP)]);
+const NO_TCP: CallCondition = CallCondition::IsNot(&[(0, ALL, INTERNET), (1, KIND, STREAM), (2, ALL, TCP)]);
 
 /// Any pair but one that stays connected to itself. A datagram socket of a pair can be disconnected and then send to
 /// any socket that its owner can name (`connect` with `AF_UNSPEC`, `sendto`; unix(7)): a service of the machine in a
 /// folder that is shown would answer, and could pass open files. Streams and sequenced packets keep their peer.
-const OTHER_PAIR: When = When::IsNot(&[(0, ALL, UNIX), (1, KIND, CONNECTED)]);
+const OTHER_PAIR: CallCondition = CallCondition::IsNot(&[(0, ALL, UNIX), (1, KIND, CONNECTED)]);
 
 /// Applies the filter to this thread and all that it starts. The refused calls are reported to `ears` if the kernel
 /// can report them; they are refused either way.
-pub(super) fn apply(networked: bool, ears: Option<Sender<Listener>>) -> Result<(), String> {
-    if told(networked, ears) {
+pub(super) fn apply_filter(networked: bool, ears: Option<Sender<Listener>>) -> Result<(), String> {
+    if apply_with_listener(networked, ears) {
         return Ok(());
     }
     let failed = |error: std::io::Error| format!("the system call filter cannot be applied: {error}");
-    apply_unheard(&filter(networked, error(EPERM))?).map_err(failed)
+    apply_unheard(&build_filter(networked, error_answer(EPERM))?).map_err(failed)
 }
 
 /// Applies the filter with a listener for its refusals. Returns false if nobody would listen; then nothing was
 /// applied.
-fn told(networked: bool, ears: Option<Sender<Listener>>) -> bool {
+fn apply_with_listener(networked: bool, ears: Option<Sender<Listener>>) -> bool {
     let Some(ears) = ears else { return false };
-    let Ok(Ok(listener)) = filter(networked, ASK).map(|program| apply_heard(&program)) else {
+    let Ok(Ok(listener)) = build_filter(networked, ASK).map(|program| apply_heard(&program)) else {
         return false;
     };
     // If the receiver is gone, the listener is closed here, and the kernel refuses the calls by itself
@@ -246,20 +270,23 @@ const EPERM: u16 = 1;
 const ENOSYS: u16 = 38;
 
 /// Builds the program. Refused calls get the answer `refusal`.
-fn filter(networked: bool, refusal: u32) -> Result<Vec<Instruction>, String> {
+fn build_filter(networked: bool, refusal: u32) -> Result<Vec<Instruction>, String> {
     let second = (X32 != 0).then_some((X32, refusal));
-    let program = rules(networked, refusal).and_then(|rules| program(rules, second));
+    let program = list_rules(networked, refusal).and_then(|rules| build_program(rules, second));
     program.ok_or_else(|| {
         let this = std::env::consts::ARCH;
         format!("there is no system call filter for this machine's architecture, `{this}`")
     })
 }
 
-fn rules(networked: bool, refusal: u32) -> Option<Vec<Rule>> {
+fn list_rules(networked: bool, refusal: u32) -> Option<Vec<CallRule>> {
     let named = REFUSED.iter().chain(REFUSED_ON_X86);
-    let refused = named.map(|(_, call)| (*call, When::Always, refusal));
-    let absent = ABSENT.iter().map(|call| (*call, When::Always, error(ENOSYS)));
-    let socket = if networked { NO_TCP } else { When::Always };
+    let refused = named.map(|(_, call)| (*call, CallCondition::Always, refusal));
+    let absent = ABSENT
+        .iter()
+        .map(|call| (*call, CallCondition::Always, error_answer(ENOSYS)));
+    // Without forwarded ports there is no server to reach, so no socket is needed at all.
+    let socket = if networked { NO_TCP } else { CallCondition::Always };
     let some = [
         (libc::SYS_socket, socket, refusal),
         (libc::SYS_socketpair, OTHER_PAIR, refusal),
@@ -267,9 +294,9 @@ fn rules(networked: bool, refusal: u32) -> Option<Vec<Rule>> {
     let partly = PARTLY_REFUSED
         .iter()
         .map(|(_, call, when)| (*call, *when, refusal));
-    let rule = |(call, when, answer): (i64, When, u32)| {
+    let rule = |(call, when, answer): (i64, CallCondition, u32)| {
         let number = u32::try_from(call).ok()?;
-        Some(Rule { number, when, answer })
+        Some(CallRule { number, when, answer })
     };
     refused
         .chain(absent)
@@ -279,7 +306,7 @@ fn rules(networked: bool, refusal: u32) -> Option<Vec<Rule>> {
         .collect()
 }
 
-const fn number(value: libc::c_int) -> u32 {
+const fn unsigned(value: libc::c_int) -> u32 {
     value.cast_unsigned()
 }
 
@@ -293,7 +320,7 @@ mod tests {
 
     #[test]
     fn no_call_is_in_both_tables_and_none_twice() {
-        let mut all: Vec<u32> = rules(false, ASK)
+        let mut all: Vec<u32> = list_rules(false, ASK)
             .unwrap()
             .iter()
             .map(|rule| rule.number)
@@ -307,13 +334,13 @@ mod tests {
     #[test]
     fn every_call_is_answered_as_the_tables_say() {
         let named = [REFUSED, REFUSED_ON_X86].concat();
-        for (networked, refusal) in [(false, ASK), (false, error(EPERM)), (true, ASK)] {
-            let program = filter(networked, refusal).unwrap();
+        for (networked, refusal) in [(false, ASK), (false, error_answer(EPERM)), (true, ASK)] {
+            let program = build_filter(networked, refusal).unwrap();
             for call in 0..1000_i64 {
                 let expected = if named.iter().any(|(_, refused)| *refused == call) {
                     refusal
                 } else if ABSENT.contains(&call) {
-                    error(ENOSYS)
+                    error_answer(ENOSYS)
                 } else if call == libc::SYS_socket || call == libc::SYS_socketpair {
                     // Of no family.
                     refusal
@@ -335,23 +362,23 @@ mod tests {
     #[test]
     fn some_calls_are_refused_for_what_they_ask() {
         let (inet, inet6, unix) = (
-            number(libc::AF_INET),
-            number(libc::AF_INET6),
-            number(libc::AF_UNIX),
+            unsigned(libc::AF_INET),
+            unsigned(libc::AF_INET6),
+            unsigned(libc::AF_UNIX),
         );
-        let (stream, datagram) = (number(libc::SOCK_STREAM), number(libc::SOCK_DGRAM));
-        let stream_closed = number(libc::SOCK_STREAM | libc::SOCK_CLOEXEC);
-        let thread = number(libc::CLONE_VM | libc::CLONE_THREAD);
-        let (tcp, mptcp) = (number(libc::IPPROTO_TCP), number(libc::IPPROTO_MPTCP));
-        let program = filter(true, ASK).unwrap();
+        let (stream, datagram) = (unsigned(libc::SOCK_STREAM), unsigned(libc::SOCK_DGRAM));
+        let stream_closed = unsigned(libc::SOCK_STREAM | libc::SOCK_CLOEXEC);
+        let thread = unsigned(libc::CLONE_VM | libc::CLONE_THREAD);
+        let (tcp, mptcp) = (unsigned(libc::IPPROTO_TCP), unsigned(libc::IPPROTO_MPTCP));
+        let program = build_filter(true, ASK).unwrap();
         for (call, arguments, is_allowed) in [
             (libc::SYS_clone, [thread, 0, 0], true),
             (
                 libc::SYS_clone,
-                [thread | number(libc::CLONE_NEWUSER), 0, 0],
+                [thread | unsigned(libc::CLONE_NEWUSER), 0, 0],
                 false,
             ),
-            (libc::SYS_clone, [number(libc::CLONE_NEWNS), 0, 0], false),
+            (libc::SYS_clone, [unsigned(libc::CLONE_NEWNS), 0, 0], false),
             (libc::SYS_ioctl, [0, 0x5401, 0], true),
             (libc::SYS_ioctl, [0, 0x5412, 0], false),
             (libc::SYS_ioctl, [0, 0x541c, 0], false),
@@ -360,15 +387,15 @@ mod tests {
             (libc::SYS_socket, [inet, stream, mptcp], false),
             (libc::SYS_socket, [inet, datagram, 0], false),
             (libc::SYS_socket, [unix, stream, 0], false),
-            (libc::SYS_socket, [number(libc::AF_NETLINK), stream, 0], false),
+            (libc::SYS_socket, [unsigned(libc::AF_NETLINK), stream, 0], false),
             (libc::SYS_socketpair, [unix, stream_closed, 0], true),
             (
                 libc::SYS_socketpair,
-                [unix, number(libc::SOCK_SEQPACKET), 0],
+                [unix, unsigned(libc::SOCK_SEQPACKET), 0],
                 true,
             ),
             (libc::SYS_socketpair, [unix, datagram, 0], false),
-            (libc::SYS_socketpair, [unix, number(libc::SOCK_RAW), 0], false),
+            (libc::SYS_socketpair, [unix, unsigned(libc::SOCK_RAW), 0], false),
             (libc::SYS_socketpair, [inet, stream, 0], false),
             (libc::SYS_sched_setaffinity, [0, 8, 0], true),
             (libc::SYS_sched_setaffinity, [1, 8, 0], false),
@@ -403,9 +430,9 @@ mod tests {
 
     #[test]
     fn opening_a_file_reads_its_mode_only_where_it_may_be_made() {
-        let program = filter(true, ASK).unwrap();
-        let (create, temporary) = (number(libc::O_CREAT), number(libc::O_TMPFILE));
-        let folder = number(libc::O_DIRECTORY);
+        let program = build_filter(true, ASK).unwrap();
+        let (create, temporary) = (unsigned(libc::O_CREAT), unsigned(libc::O_TMPFILE));
+        let folder = unsigned(libc::O_DIRECTORY);
         for (flags, mode, is_allowed) in [
             (0, 0o4755, true),
             (folder, 0o6777, true),
@@ -424,8 +451,8 @@ mod tests {
 
     #[test]
     fn without_network_no_socket_is_allowed() {
-        let program = filter(false, ASK).unwrap();
-        let tcp = [number(libc::AF_INET), number(libc::SOCK_STREAM), 0, 0, 0, 0];
+        let program = build_filter(false, ASK).unwrap();
+        let tcp = [unsigned(libc::AF_INET), unsigned(libc::SOCK_STREAM), 0, 0, 0, 0];
         let socket = u32::try_from(libc::SYS_socket).unwrap();
         assert_eq!(answered(&program, socket, tcp), ASK);
     }

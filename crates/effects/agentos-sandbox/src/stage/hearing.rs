@@ -15,33 +15,33 @@ use agentos_notify::{Call, Listener};
 
 use super::filter::{PARTLY_REFUSED, REFUSED, REFUSED_ON_X86, X32};
 use super::user::drop_start_rights;
-use crate::refusals::{COMPLETE, HEARD, MOST};
+use crate::refusals::{FIRST_LINE, LAST_LINE, MAX_KINDS};
 
-/// Beginning of the name of a socket's kind, and the name of all kinds beyond the first [`MOST`].
+/// Beginning of the name of a socket's kind, and the name of all kinds beyond the first [`MAX_KINDS`].
 const SOCKET: &str = "socket (";
 const OTHER_SOCKETS: &str = "socket (others)";
-/// Beginning of the name of a call that no table has, and the name of all those beyond the first [`MOST`].
+/// Beginning of the name of a call that no table has, and the name of all those beyond the first [`MAX_KINDS`].
 const NUMBERED: &str = "call ";
 const OTHERS: &str = "others";
 
 /// Connection to the parent, made before any rule restricted this process. A socket and not a file: the size of files
 /// can be limited (`RLIMIT_FSIZE`, setrlimit(2)), so a tool could decide what is recorded of it.
 #[derive(Clone)]
-pub(super) struct Record(Arc<Mutex<Written>>);
+pub(super) struct CallRecord(Arc<Mutex<RecordState>>);
 
-struct Written {
+struct RecordState {
     parent: UnixStream,
     counts: BTreeMap<String, u64>,
     is_over: bool,
 }
 
-impl Written {
+impl RecordState {
     /// Replaces the name of a call that is not counted yet if its family has its share of names already. A tool can
     /// invent numbers and kinds of sockets as it likes; they must not use up the names of calls that the tables have.
-    fn bound(&self, name: &mut String) {
+    fn limit_names(&self, name: &mut String) {
         for (family, rest) in [(SOCKET, OTHER_SOCKETS), (NUMBERED, OTHERS)] {
             let known = self.counts.keys().filter(|known| known.starts_with(family));
-            if name.starts_with(family) && known.count() >= MOST {
+            if name.starts_with(family) && known.count() >= MAX_KINDS {
                 rest.clone_into(name);
             }
         }
@@ -56,7 +56,7 @@ impl Written {
     }
 }
 
-impl Record {
+impl CallRecord {
     /// Connects to the socket, which is named by the last part of its path: its folder is the current one.
     ///
     /// # Errors
@@ -65,11 +65,11 @@ impl Record {
         let name = socket.file_name().map(Path::new).unwrap_or(socket);
         let parent = UnixStream::connect(name)
             .map_err(|error| format!("the record of refused calls cannot be opened: {error}"))?;
-        Ok(Self::over(parent))
+        Ok(Self::from_stream(parent))
     }
 
-    fn over(parent: UnixStream) -> Self {
-        Self(Arc::new(Mutex::new(Written {
+    fn from_stream(parent: UnixStream) -> Self {
+        Self(Arc::new(Mutex::new(RecordState {
             parent,
             counts: BTreeMap::new(),
             is_over: false,
@@ -86,11 +86,11 @@ impl Record {
                 return;
             }
             let Ok(listener) = hear.recv() else { return };
-            record.written().write(&format!("{HEARD}\n"));
+            record.lock_state().write(&format!("{FIRST_LINE}\n"));
             while let Ok(heard) = listener.next_call() {
                 let Some(call) = heard else { continue };
                 // Counted before it is answered: a tool that knows of the refusal could have this process killed.
-                record.count(&call);
+                record.count_call(&call);
                 if listener.refuse(&call, libc::EPERM).is_err() {
                     break;
                 }
@@ -101,25 +101,25 @@ impl Record {
 
     /// Writes the count of each call and the last line. Later refusals, to processes that the tool left and that end
     /// with this one, are not counted: nothing may follow the last line.
-    pub(super) fn end(&self) {
-        let mut written = self.written();
+    pub(super) fn write_counts(&self) {
+        let mut written = self.lock_state();
         let counts = std::mem::take(&mut written.counts);
         let mut lines = String::new();
         for (name, times) in counts {
             lines.push_str(&format!("{times} {name}\n"));
         }
         written.is_over = true;
-        written.write(&format!("{lines}{COMPLETE}\n"));
+        written.write(&format!("{lines}{LAST_LINE}\n"));
     }
 
-    fn count(&self, call: &Call) {
-        let mut name = named(call);
-        let mut written = self.written();
+    fn count_call(&self, call: &Call) {
+        let mut name = name_call(call);
+        let mut written = self.lock_state();
         if written.is_over {
             return;
         }
         if !written.counts.contains_key(&name) {
-            written.bound(&mut name);
+            written.limit_names(&mut name);
         }
         let times = written.counts.entry(name.clone()).or_default();
         *times += 1;
@@ -129,26 +129,26 @@ impl Record {
         }
     }
 
-    fn written(&self) -> MutexGuard<'_, Written> {
+    fn lock_state(&self) -> MutexGuard<'_, RecordState> {
         // The value is consistent at every moment, so a panic of another thread does not matter.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Names a call. For a socket the name has its family and type, which are numbers; no other argument is reported.
-fn named(call: &Call) -> String {
+fn name_call(call: &Call) -> String {
     let number = i64::from(call.number);
     let plain = number & !i64::from(X32);
     let table = REFUSED.iter().chain(REFUSED_ON_X86);
     let others = PARTLY_REFUSED.iter().map(|(name, call, _)| (*name, *call));
     if plain == libc::SYS_socket || plain == libc::SYS_socketpair {
-        return socket(call);
+        return name_socket(call);
     }
     let known = table.copied().chain(others).find(|(_, known)| *known == plain);
     known.map_or_else(|| format!("{NUMBERED}{number}"), |(name, _)| name.to_owned())
 }
 
-fn socket(call: &Call) -> String {
+fn name_socket(call: &Call) -> String {
     let [family, kind, ..] = call.args;
     let named = |value: u64, names: &[(i32, &str)]| {
         let found = names.iter().find(|(known, _)| u64::try_from(*known) == Ok(value));
@@ -208,25 +208,25 @@ mod tests {
             (call(libc::SYS_clone, 0, 0), "clone (a namespace)"),
             (call(9999, 0, 0), "call 9999"),
         ] {
-            assert_eq!(named(&heard), name);
+            assert_eq!(name_call(&heard), name);
         }
     }
 
     #[test]
     fn many_kinds_are_told_as_others() {
         let (ours, mut parent) = UnixStream::pair().unwrap();
-        let record = Record::over(ours);
+        let record = CallRecord::from_stream(ours);
         for number in 1000..1100 {
-            record.count(&call(number, 0, 0));
-            record.count(&call(number, 0, 0));
+            record.count_call(&call(number, 0, 0));
+            record.count_call(&call(number, 0, 0));
         }
         for kind in 0..100 {
-            record.count(&call(libc::SYS_socket, kind, 9));
+            record.count_call(&call(libc::SYS_socket, kind, 9));
         }
         // What a table knows has its place, whatever came before.
-        record.count(&call(libc::SYS_bpf, 0, 0));
-        record.end();
-        record.count(&call(libc::SYS_ptrace, 0, 0));
+        record.count_call(&call(libc::SYS_bpf, 0, 0));
+        record.write_counts();
+        record.count_call(&call(libc::SYS_ptrace, 0, 0));
         drop(record);
         let mut text = String::new();
         std::io::Read::read_to_string(&mut parent, &mut text).unwrap();

@@ -12,36 +12,36 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, setsid};
 
-use super::hearing::Record;
-use super::intake::{limits, read_order, say};
-use super::root::Root;
-use super::user::{self, Role};
-use super::{Refusal, filter, relay, rules};
+use super::hearing::CallRecord;
+use super::intake::{read_spec, send_message, set_limits};
+use super::root::NewRoot;
+use super::user::{self, StartRole};
+use super::{StageRefusal, filter, relay, rules};
 use crate::order::Order;
-use crate::report::{Layer, Report, Said};
+use crate::report::{HelperMessage, Layer, Report};
 
 /// Confines this process and runs the program of the launch spec to its end. Returns its exit code.
-pub(super) fn hold(role: &Role, in_group: bool) -> Result<u8, Refusal> {
+pub(super) fn confine_and_run(role: &StartRole, in_group: bool) -> Result<u8, StageRefusal> {
     let dies = |error: nix::Error| format!("would outlive its parent: {error}");
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(dies)?;
-    own_session()?;
+    start_session()?;
     // Everything that no spec changes comes before the spec, so that a helper that was started in advance has done it
     // by then.
-    let root = Root::begin()?;
+    let root = NewRoot::build_common()?;
     relay::loopback_up()?;
-    let order = read_order()?;
+    let spec = read_spec()?;
     // Must come before `finish`: afterwards no path leads to this folder.
-    let sockets = relay::open_doors(&order)?;
+    let sockets = relay::open_socket_folder(&spec)?;
     let mut report = Report {
         in_group,
         ..Report::default()
     };
-    root.finish(&order)?;
+    root.finish(&spec)?;
     if let Some(sockets) = sockets {
-        relay::enter_doors(&sockets)?;
+        relay::enter_socket_folder(&sockets)?;
     }
-    let record = order.refusals.as_deref().map(Record::connect).transpose()?;
-    let doors = relay::listen(&order.forwards)?;
+    let record = spec.refusals.as_deref().map(CallRecord::connect).transpose()?;
+    let doors = relay::open_ports(&spec.forwards)?;
     [
         Layer::MountNamespace,
         Layer::PidNamespace,
@@ -49,55 +49,55 @@ pub(super) fn hold(role: &Role, in_group: bool) -> Result<u8, Refusal> {
         Layer::IpcNamespace,
     ]
     .into_iter()
-    .for_each(|layer| report.add(layer));
-    limits(&order.limits)?;
-    report.add(Layer::Limits);
-    user::unprivileged(role, order.identity)?;
-    report.add(Layer::Unprivileged);
+    .for_each(|layer| report.add_layer(layer));
+    set_limits(&spec.limits)?;
+    report.add_layer(Layer::Limits);
+    user::become_unprivileged(role, spec.identity)?;
+    report.add_layer(Layer::Unprivileged);
     let rights = |error: nix::Error| format!("its rights cannot be fixed: {error}");
     prctl::set_no_new_privs().map_err(rights)?;
-    report.add(Layer::NoNewPrivileges);
+    report.add_layer(Layer::NoNewPrivileges);
     // Processes of the same user must not look into this process, whose threads carry forwarded connections.
     prctl::set_dumpable(false).map_err(rights)?;
     // Changing the user cleared it (prctl(2), `PR_SET_PDEATHSIG`).
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(dies)?;
     let networked = !doors.is_empty();
     // These threads continue without the two layers below, which apply to this thread and what it starts.
-    relay::serve(doors)?;
-    let ears = record.as_ref().and_then(Record::listen);
-    report.landlock_abi = Some(rules::restrict(&order)?);
-    report.add(Layer::Landlock);
-    filter::apply(networked, ears)?;
-    report.add(Layer::Seccomp);
-    say(&Said::Confined(report));
-    let code = match &order.program {
-        Some(program) => run_tool(&order, program)?,
+    relay::serve_ports(doors)?;
+    let ears = record.as_ref().and_then(CallRecord::listen);
+    report.landlock_abi = Some(rules::apply_rules(&spec)?);
+    report.add_layer(Layer::Landlock);
+    filter::apply_filter(networked, ears)?;
+    report.add_layer(Layer::Seccomp);
+    send_message(&HelperMessage::Confined(report));
+    let code = match &spec.program {
+        Some(program) => run_tool(&spec, program)?,
         None => 0,
     };
-    record.iter().for_each(Record::end);
+    record.iter().for_each(CallRecord::write_counts);
     Ok(code)
 }
 
 /// Leaves the helper's session: a signal that the tool sends to its own process group must not reach the helper,
 /// which waits for the end of the namespace. Unblocks the signals that the helper blocked for itself.
-fn own_session() -> Result<(), String> {
+fn start_session() -> Result<(), String> {
     let failed = |error: nix::Error| format!("no session of its own: {error}");
     setsid().map_err(failed)?;
     SigSet::empty().thread_set_mask().map_err(failed)
 }
 
 /// Starts the tool, waits for its end, and reaps every orphan in the meantime.
-fn run_tool(order: &Order, program: &std::path::Path) -> Result<u8, String> {
+fn run_tool(spec: &Order, program: &std::path::Path) -> Result<u8, String> {
     let mut command = Command::new(program);
     command
-        .args(&order.args)
+        .args(&spec.args)
         .env_clear()
-        .envs(order.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&order.cwd)
+        .envs(spec.env.iter().map(|(name, value)| (name, value)))
+        .current_dir(&spec.cwd)
         .stdin(Stdio::inherit())
         .stdout(Stdio::inherit())
         .stderr(Stdio::inherit());
-    if let Some(identity) = order.identity {
+    if let Some(identity) = spec.identity {
         command.uid(identity.tool).gid(identity.tool);
     }
     let child = command.spawn();

@@ -8,37 +8,37 @@ use std::os::fd::AsFd;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::order::{Limits, Order, VERSION};
-use crate::report::Said;
+use crate::report::HelperMessage;
 
 /// Largest size of a spec; the parent never sends a longer one.
-const LONGEST_ORDER: usize = 1 << 20;
+const LONGEST_SPEC: usize = 1 << 20;
 
 /// Writes one line to the parent. An error is ignored: without its parent this process is killed anyway.
-pub(super) fn say(said: &Said) {
+pub(super) fn send_message(said: &HelperMessage) {
     let line = serde_json::to_string(said).unwrap_or_default();
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
 /// Reads the spec and not one byte more: what follows on standard input is the tool's.
-pub(super) fn read_order() -> Result<Order, String> {
+pub(super) fn read_spec() -> Result<Order, String> {
     let mut length = [0; 8];
     read_exact(&mut length)?;
     let length = std::str::from_utf8(&length)
         .ok()
         .and_then(|text| text.trim().parse::<usize>().ok())
-        .filter(|length| *length <= LONGEST_ORDER)
+        .filter(|length| *length <= LONGEST_SPEC)
         .ok_or("the launch spec does not begin with its length")?;
     let mut text = vec![0; length];
     read_exact(&mut text)?;
-    let order: Order =
+    let spec: Order =
         serde_json::from_slice(&text).map_err(|error| format!("the launch spec cannot be read: {error}"))?;
-    if order.version == VERSION {
-        Ok(order)
+    if spec.version == VERSION {
+        Ok(spec)
     } else {
         Err(format!(
             "the launch spec has the unknown version {}",
-            order.version
+            spec.version
         ))
     }
 }
@@ -60,7 +60,7 @@ fn read_exact(buffer: &mut [u8]) -> Result<(), String> {
 
 /// Sets the limits of this process and of what it starts. A lower limit that is active already stays: it cannot be
 /// raised.
-pub(super) fn limits(limits: &Limits) -> Result<(), String> {
+pub(super) fn set_limits(limits: &Limits) -> Result<(), String> {
     let all = [
         (Resource::RLIMIT_CPU, limits.cpu_seconds),
         // Not the address space (`RLIMIT_AS`): language runtimes reserve far more of it than they use.

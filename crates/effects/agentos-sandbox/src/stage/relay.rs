@@ -14,11 +14,11 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType
 use nix::unistd::fchdir;
 
 use super::user::drop_start_rights;
-use crate::carry::{carry, each};
+use crate::carry::{accept_each, copy_both_ways};
 use crate::order::{Forward, Order};
 
 /// Open port with the socket it leads to.
-pub(super) struct Door {
+pub(super) struct OpenPort {
     port: TcpListener,
     socket: PathBuf,
 }
@@ -28,7 +28,7 @@ const LOOPBACK: u32 = 1;
 
 /// Switches the loopback on.
 pub(super) fn loopback_up() -> Result<(), String> {
-    match ask(&switch_on()) {
+    match request_change(&switch_on()) {
         Ok(true) => Ok(()),
         Ok(false) => Err("the loopback cannot be switched on".to_owned()),
         Err(error) => Err(format!("the loopback inside cannot be configured: {error}")),
@@ -36,7 +36,7 @@ pub(super) fn loopback_up() -> Result<(), String> {
 }
 
 /// Asks the kernel to change this namespace's network. Returns true if it did.
-fn ask(message: &[u8]) -> Result<bool, nix::Error> {
+fn request_change(message: &[u8]) -> Result<bool, nix::Error> {
     let netlink = socket(
         AddressFamily::Netlink,
         SockType::Raw,
@@ -54,7 +54,7 @@ fn ask(message: &[u8]) -> Result<bool, nix::Error> {
 }
 
 /// Builds a request with this type and body after a `nlmsghdr` (netlink(7)).
-fn request(kind: u16, more_flags: u16, body: &[u8]) -> Vec<u8> {
+fn netlink_message(kind: u16, more_flags: u16, body: &[u8]) -> Vec<u8> {
     const REQUEST_AND_ACK: u16 = 1 | 4;
     let length = u32::try_from(16 + body.len()).unwrap_or(u32::MAX);
     let mut message = Vec::with_capacity(16 + body.len());
@@ -77,7 +77,7 @@ fn switch_on() -> Vec<u8> {
     body.extend(LOOPBACK.to_ne_bytes());
     body.extend(UP.to_ne_bytes());
     body.extend(UP.to_ne_bytes());
-    request(NEW_LINK, 0, &body)
+    netlink_message(NEW_LINK, 0, &body)
 }
 
 /// Builds `RTM_NEWADDR` with an `ifaddrmsg` and the address as its two attributes (rtnetlink(7)).
@@ -102,7 +102,7 @@ fn take_address(address: IpAddr) -> Vec<u8> {
         body.extend(kind.to_ne_bytes());
         body.extend(&bytes);
     }
-    request(NEW_ADDRESS, CREATE, &body)
+    netlink_message(NEW_ADDRESS, CREATE, &body)
 }
 
 /// Opens the folder of the parent's sockets before the old root is left. Returns `None` if the spec names no socket.
@@ -113,9 +113,9 @@ fn take_address(address: IpAddr) -> Vec<u8> {
     clippy::disallowed_methods,
     reason = "a folder of ours, before the tool begins"
 )]
-pub(super) fn open_doors(order: &Order) -> Result<Option<File>, String> {
-    let forwards = order.forwards.iter().map(|forward| forward.socket.as_path());
-    let mut folders = forwards.chain(order.refusals.as_deref()).filter_map(Path::parent);
+pub(super) fn open_socket_folder(spec: &Order) -> Result<Option<File>, String> {
+    let forwards = spec.forwards.iter().map(|forward| forward.socket.as_path());
+    let mut folders = forwards.chain(spec.refusals.as_deref()).filter_map(Path::parent);
     let Some(folder) = folders.next() else {
         return Ok(None);
     };
@@ -131,22 +131,22 @@ pub(super) fn open_doors(order: &Order) -> Result<Option<File>, String> {
 /// Makes the folder of the sockets the current one, so that each socket is named by the last part of its path. The
 /// tool cannot name that folder: it is mounted nowhere in its root, and this process is not dumpable. A socket's
 /// whole path would often be longer than its address may be, 108 bytes (unix(7)).
-pub(super) fn enter_doors(folder: &File) -> Result<(), String> {
+pub(super) fn enter_socket_folder(folder: &File) -> Result<(), String> {
     fchdir(folder).map_err(|error| format!("cannot go to the folder of the sockets: {error}"))
 }
 
 /// Opens the ports.
-pub(super) fn listen(forwards: &[Forward]) -> Result<Vec<Door>, String> {
+pub(super) fn open_ports(forwards: &[Forward]) -> Result<Vec<OpenPort>, String> {
     let open = |forward: &Forward| {
         let (address, number) = (forward.address, forward.port);
-        if !address.is_loopback() && !matches!(ask(&take_address(address)), Ok(true)) {
+        if !address.is_loopback() && !matches!(request_change(&take_address(address)), Ok(true)) {
             return Err(format!(
                 "the address {address} cannot be added to the network inside"
             ));
         }
         let port = TcpListener::bind((address, number))
             .map_err(|error| format!("port {number} cannot be opened inside: {error}"))?;
-        Ok(Door {
+        Ok(OpenPort {
             port,
             socket: forward.socket.file_name().map(PathBuf::from).unwrap_or_default(),
         })
@@ -155,13 +155,13 @@ pub(super) fn listen(forwards: &[Forward]) -> Result<Vec<Door>, String> {
 }
 
 /// Serves each port on a thread of its own.
-pub(super) fn serve(doors: Vec<Door>) -> Result<(), String> {
+pub(super) fn serve_ports(doors: Vec<OpenPort>) -> Result<(), String> {
     for door in doors {
         thread::Builder::new()
             .spawn(move || {
                 // A thread that reads what the tool sends must not be able to become another user.
                 if drop_start_rights().is_ok() {
-                    accept(&door);
+                    serve_port(&door);
                 }
             })
             .map_err(|error| format!("a port cannot be served: {error}"))?;
@@ -169,13 +169,13 @@ pub(super) fn serve(doors: Vec<Door>) -> Result<(), String> {
     Ok(())
 }
 
-fn accept(door: &Door) {
+fn serve_port(door: &OpenPort) {
     let take = |connection| {
         if let Ok(parent) = UnixStream::connect(&door.socket) {
             // If there are too many connections, this one is dropped, and the tool sees a closed connection.
-            let _ = thread::Builder::new().spawn(move || carry(&connection, &parent));
+            let _ = thread::Builder::new().spawn(move || copy_both_ways(&connection, &parent));
         }
     };
     // Never over: the thread ends with the process.
-    each(door.port.incoming(), || false, take);
+    accept_each(door.port.incoming(), || false, take);
 }

@@ -12,7 +12,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::{chdir, pivot_root};
 
-use super::Refusal;
+use super::StageRefusal;
 use super::cover::{find_covers, find_hidden};
 use crate::order::{Order, Overlay};
 
@@ -77,46 +77,50 @@ const NONE: Option<&str> = None;
 const PROCESSES: &str = "/proc";
 /// Path at which the new root is built, for a moment. Every system has it, and nothing is looked up below it
 /// meanwhile.
-const MAKING: &str = PROCESSES;
+const BUILD_PATH: &str = PROCESSES;
 
 /// Root under construction, with what every process sees. The process builds it with relative paths, and sees the
 /// outside by absolute ones.
-pub(super) struct Root {
+pub(super) struct NewRoot {
     /// Mount points that existed before. Nobody else can change them: the mounts are this process's own.
     outside: Vec<PathBuf>,
 }
 
-impl Root {
+impl NewRoot {
     /// Builds the part of the root that no launch spec changes.
     #[expect(
         clippy::disallowed_methods,
         reason = "the root is built before the tool is started"
     )]
-    pub(super) fn begin() -> Result<Self, String> {
+    pub(super) fn build_common() -> Result<Self, String> {
         let top = Path::new("/");
+        // The tool runs as another user and has to pass through the folders created below, whatever umask this
+        // program was started with.
         umask(Mode::from_bits_truncate(0o022));
         // Otherwise every mount below would also appear outside (mount_namespaces(7), shared subtrees).
         let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
         mount(NONE, top, NONE, private, NONE).map_err(failed("the mounts cannot be made private", top))?;
-        let root = Self { outside: mounts()? };
-        let making = Path::new(MAKING);
-        tmpfs(making, "mode=755,size=1m")?;
+        let root = Self {
+            outside: read_mounts()?,
+        };
+        let making = Path::new(BUILD_PATH);
+        mount_tmpfs(making, "mode=755,size=1m")?;
         chdir(making).map_err(failed("cannot go to", making))?;
         // Moved over the old root, where it hides nothing: this process already works below it.
         mount(Some("."), top, NONE, MsFlags::MS_MOVE, NONE)
             .map_err(failed("the new root cannot be moved to", top))?;
         for place in SYSTEM {
-            root.system(Path::new(place))?;
+            root.show_system_folder(Path::new(place))?;
         }
         for name in ETC {
             let place = Path::new("/etc").join(name);
             if place.exists() {
-                root.show(&place, &place, true)?;
+                root.show_place(&place, &place, true)?;
             }
         }
-        devices()?;
-        let proc = inside(Path::new(PROCESSES));
-        directory(proc)?;
+        create_devices()?;
+        let proc = path_inside(Path::new(PROCESSES));
+        create_folders(proc)?;
         let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
         mount(Some("proc"), proc, Some("proc"), closed, NONE)
             .map_err(failed("no `/proc` of its own", proc))?;
@@ -126,37 +130,39 @@ impl Root {
     }
 
     /// Adds what a launch spec names, and makes the result the root of this process.
-    pub(super) fn finish(&self, order: &Order) -> Result<(), Refusal> {
-        let is_of_runs = |place: &PathBuf| order.runs.as_ref().is_some_and(|runs| place.starts_with(runs));
-        let (of_runs, readable): (Vec<_>, Vec<_>) = order.readable.iter().cloned().partition(is_of_runs);
-        let mut shown = unshown(&readable);
+    pub(super) fn finish(&self, spec: &Order) -> Result<(), StageRefusal> {
+        let is_of_runs = |place: &PathBuf| spec.runs.as_ref().is_some_and(|runs| place.starts_with(runs));
+        let (of_runs, readable): (Vec<_>, Vec<_>) = spec.readable.iter().cloned().partition(is_of_runs);
+        let mut shown = select_unshown(&readable);
         for place in &shown {
-            self.show(place, place, true)?;
+            self.show_place(place, place, true)?;
         }
-        if let Some(runs) = &order.runs {
-            let tool = order.identity.map(|identity| identity.tool);
+        if let Some(runs) = &spec.runs {
+            let tool = spec.identity.map(|identity| identity.tool);
             shown.extend(SYSTEM.iter().map(PathBuf::from));
             let covers = find_covers(&shown, runs, tool);
-            covers.iter().try_for_each(|place| cover(place))?;
+            covers.iter().try_for_each(|place| cover_folder(place))?;
             for place in find_hidden(&readable, &covers, runs) {
-                self.show(&place, &place, true)?;
+                self.show_place(&place, &place, true)?;
             }
         }
         // The git objects of this run's copy lie there, and a cover would hide them.
         for place in &of_runs {
-            self.show(place, place, true)?;
+            self.show_place(place, place, true)?;
         }
-        for place in &order.writable {
-            self.show(place, place, false)?;
+        // Later mounts cover earlier ones: what is writable comes after what is readable, so that a writable folder
+        // inside a readable one stays writable.
+        for place in &spec.writable {
+            self.show_place(place, place, false)?;
         }
-        for overlay in &order.overlays {
-            overlaid(overlay).map_err(Refusal::Overlay)?;
+        for overlay in &spec.overlays {
+            mount_overlay(overlay).map_err(StageRefusal::Overlay)?;
         }
-        for share in &order.shares {
-            straight(inside(&share.at))?;
-            self.show(&share.from, &share.at, true)?;
+        for share in &spec.shares {
+            refuse_links(path_inside(&share.at))?;
+            self.show_place(&share.from, &share.at, true)?;
         }
-        Ok(enter()?)
+        Ok(become_root()?)
     }
 
     /// Shows a system folder, or copies the link that a merged `/usr` has in its place.
@@ -164,15 +170,15 @@ impl Root {
         clippy::disallowed_methods,
         reason = "the root is built before the tool is started"
     )]
-    fn system(&self, place: &Path) -> Result<(), String> {
+    fn show_system_folder(&self, place: &Path) -> Result<(), String> {
         let Ok(found) = fs::symlink_metadata(place) else {
             return Ok(());
         };
         if found.is_symlink() {
             let to = fs::read_link(place).map_err(failed("cannot read the link", place))?;
-            return symlink(to, inside(place)).map_err(failed("cannot make the link", place));
+            return symlink(to, path_inside(place)).map_err(failed("cannot make the link", place));
         }
-        self.show(place, place, true)
+        self.show_place(place, place, true)
     }
 
     /// Shows a file or folder of the outside together with everything that is mounted below it.
@@ -180,18 +186,22 @@ impl Root {
         clippy::disallowed_methods,
         reason = "the root is built before the tool is started"
     )]
-    fn show(&self, from: &Path, at: &Path, read_only: bool) -> Result<(), String> {
-        let at = inside(at);
+    fn show_place(&self, from: &Path, at: &Path, read_only: bool) -> Result<(), String> {
+        let at = path_inside(at);
         let is_folder = from.is_dir();
-        let below = if is_folder { self.below(from)? } else { Vec::new() };
-        point(at, is_folder)?;
+        let below = if is_folder {
+            self.mounts_below(from)?
+        } else {
+            Vec::new()
+        };
+        create_mount_point(at, is_folder)?;
         let all = MsFlags::MS_BIND | MsFlags::MS_REC;
         mount(Some(from), at, NONE, all, NONE).map_err(failed("cannot show", from))?;
         // A remount changes one mount only, so each mount below needs its own.
-        harden(at, read_only)?;
+        restrict_mount(at, read_only)?;
         below
             .iter()
-            .try_for_each(|rest| harden(&at.join(rest), read_only))
+            .try_for_each(|rest| restrict_mount(&at.join(rest), read_only))
     }
 
     /// Lists what is mounted below a folder, by path relative to it.
@@ -199,7 +209,7 @@ impl Root {
         clippy::disallowed_methods,
         reason = "the root is built before the tool is started"
     )]
-    fn below(&self, folder: &Path) -> Result<Vec<PathBuf>, String> {
+    fn mounts_below(&self, folder: &Path) -> Result<Vec<PathBuf>, String> {
         let real = folder.canonicalize().map_err(failed("cannot find", folder))?;
         if real.parent().is_none() {
             // The new root lies over `/`, so that showing `/` would show the new root inside itself.
@@ -217,14 +227,14 @@ impl Root {
 
 /// Selects the readable places that are not shown yet: those outside the system folders, `/proc` and each other.
 /// Sorted, so that a place comes after the one that contains it.
-fn unshown(readable: &[PathBuf]) -> Vec<PathBuf> {
+fn select_unshown(readable: &[PathBuf]) -> Vec<PathBuf> {
     let shown = |place: &Path| {
         let mut own = SYSTEM.iter().chain([&PROCESSES]);
         own.any(|own| place.starts_with(own))
     };
     let each = readable.iter().flat_map(|place| match place.parent() {
         Some(_) => vec![place.clone()],
-        None => below_top(),
+        None => folders_of_root(),
     });
     let mut all: Vec<PathBuf> = each.filter(|place| !shown(place)).collect();
     all.sort();
@@ -238,7 +248,7 @@ fn unshown(readable: &[PathBuf]) -> Vec<PathBuf> {
     clippy::disallowed_methods,
     reason = "the root is built before the tool is started"
 )]
-fn below_top() -> Vec<PathBuf> {
+fn folders_of_root() -> Vec<PathBuf> {
     let entries = fs::read_dir("/").into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let places = folders.map(|entry| entry.path());
@@ -246,7 +256,7 @@ fn below_top() -> Vec<PathBuf> {
 }
 
 /// Makes the current folder the root and detaches the old one.
-fn enter() -> Result<(), String> {
+fn become_root() -> Result<(), String> {
     let top = Path::new("/");
     // The same folder twice stacks the old root on the new one, so that no empty folder is needed for it
     // (pivot_root(2), "pivot_root(\".\", \".\")").
@@ -258,11 +268,11 @@ fn enter() -> Result<(), String> {
     mount(NONE, top, NONE, fixed, NONE).map_err(failed("cannot be made read-only:", top))
 }
 
-fn devices() -> Result<(), String> {
+fn create_devices() -> Result<(), String> {
     for name in DEVICES {
         let place = Path::new("/dev").join(name);
-        let here = inside(&place);
-        point(here, false)?;
+        let here = path_inside(&place);
+        create_mount_point(here, false)?;
         mount(Some(&place), here, NONE, MsFlags::MS_BIND, NONE)
             .map_err(failed("cannot show the device", &place))?;
     }
@@ -270,11 +280,11 @@ fn devices() -> Result<(), String> {
         symlink(to, name).map_err(failed("cannot make the link", Path::new(name)))?;
     }
     let shared = Path::new("dev/shm");
-    directory(shared)?;
-    tmpfs(shared, "mode=1777,size=64m")?;
+    create_folders(shared)?;
+    mount_tmpfs(shared, "mode=1777,size=64m")?;
     let temporary = Path::new("tmp");
-    directory(temporary)?;
-    tmpfs(temporary, "mode=1777,size=512m")
+    create_folders(temporary)?;
+    mount_tmpfs(temporary, "mode=1777,size=512m")
 }
 
 /// Mounts an empty folder over a folder that is shown inside a readable one. Does nothing if it is not shown.
@@ -282,10 +292,10 @@ fn devices() -> Result<(), String> {
     clippy::disallowed_methods,
     reason = "the root is built before the tool is started"
 )]
-fn cover(place: &Path) -> Result<(), String> {
-    let at = inside(place);
+fn cover_folder(place: &Path) -> Result<(), String> {
+    let at = path_inside(place);
     match at.symlink_metadata() {
-        Ok(found) if found.is_dir() => tmpfs(at, "mode=755,size=1m"),
+        Ok(found) if found.is_dir() => mount_tmpfs(at, "mode=755,size=1m"),
         Ok(_) | Err(_) => Ok(()),
     }
 }
@@ -314,14 +324,14 @@ fn hide_machine(proc: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn tmpfs(at: &Path, options: &str) -> Result<(), String> {
+fn mount_tmpfs(at: &Path, options: &str) -> Result<(), String> {
     let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("tmpfs"), at, Some("tmpfs"), closed, Some(options)).map_err(failed("cannot mount at", at))
 }
 
 /// Removes rights from one mount. A flag that is locked by the outside must be kept, or the kernel refuses the change
 /// (mount_namespaces(7)).
-fn harden(at: &Path, read_only: bool) -> Result<(), String> {
+fn restrict_mount(at: &Path, read_only: bool) -> Result<(), String> {
     let has = statvfs(at).map_err(failed("cannot look at", at))?.flags();
     let mut flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     let kept = [
@@ -347,15 +357,15 @@ fn harden(at: &Path, read_only: bool) -> Result<(), String> {
     clippy::disallowed_methods,
     reason = "the root is built before the tool is started"
 )]
-fn mounts() -> Result<Vec<PathBuf>, String> {
+fn read_mounts() -> Result<Vec<PathBuf>, String> {
     let list = Path::new("/proc/self/mountinfo");
     let text = fs::read_to_string(list).map_err(failed("cannot read", list))?;
     let places = text.lines().filter_map(|line| line.split(' ').nth(4));
-    Ok(places.map(unescaped).collect())
+    Ok(places.map(decode_path).collect())
 }
 
 /// Decodes a path of mountinfo, in which blanks, tabs, line ends and backslashes are three octal digits.
-fn unescaped(text: &str) -> PathBuf {
+fn decode_path(text: &str) -> PathBuf {
     let replaced = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     let mut whole = text.to_owned();
     for (code, character) in replaced {
@@ -364,17 +374,17 @@ fn unescaped(text: &str) -> PathBuf {
     PathBuf::from(whole)
 }
 
-fn overlaid(overlay: &Overlay) -> Result<(), String> {
-    let at = inside(&overlay.at);
-    directory(at)?;
+fn mount_overlay(overlay: &Overlay) -> Result<(), String> {
+    let at = path_inside(&overlay.at);
+    create_folders(at)?;
     // `userxattr`: without it, deleting or renaming a folder fails in a user namespace. `volatile`: what is written
     // need not survive a crash; without it, unmounting at the end of every run would sync the whole file system
     // below.
     let options = format!(
         "userxattr,volatile,lowerdir={},upperdir={},workdir={}",
-        escaped(&overlay.lower)?,
-        escaped(&overlay.upper)?,
-        escaped(&overlay.work)?
+        escape_path(&overlay.lower)?,
+        escape_path(&overlay.upper)?,
+        escape_path(&overlay.work)?
     );
     let closed = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(
@@ -388,13 +398,13 @@ fn overlaid(overlay: &Overlay) -> Result<(), String> {
 }
 
 /// Escapes a path for an option of overlayfs.
-fn escaped(path: &Path) -> Result<String, String> {
+fn escape_path(path: &Path) -> Result<String, String> {
     let text = path.to_str().ok_or("an overlay's path is not text")?;
     Ok(text.replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:"))
 }
 
 /// Returns the path of a place relative to the new root while it is built.
-fn inside(place: &Path) -> &Path {
+fn path_inside(place: &Path) -> &Path {
     place.strip_prefix("/").unwrap_or(place)
 }
 
@@ -404,7 +414,7 @@ fn inside(place: &Path) -> &Path {
     clippy::disallowed_methods,
     reason = "the root is built before the tool is started"
 )]
-fn straight(at: &Path) -> Result<(), String> {
+fn refuse_links(at: &Path) -> Result<(), String> {
     let is_link = |place: &&Path| fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink());
     match at.ancestors().find(is_link) {
         Some(link) => Err(format!("nothing is shown through the link `/{}`", link.display())),
@@ -417,20 +427,20 @@ fn straight(at: &Path) -> Result<(), String> {
     clippy::disallowed_methods,
     reason = "the root is built before the tool is started"
 )]
-fn point(at: &Path, is_folder: bool) -> Result<(), String> {
+fn create_mount_point(at: &Path, is_folder: bool) -> Result<(), String> {
     if is_folder {
-        return directory(at);
+        return create_folders(at);
     }
     if at.symlink_metadata().is_ok() {
         return Ok(());
     }
     if let Some(above) = at.parent() {
-        directory(above)?;
+        create_folders(above)?;
     }
     fs::write(at, "").map_err(failed("cannot make", at))
 }
 
-fn directory(at: &Path) -> Result<(), String> {
+fn create_folders(at: &Path) -> Result<(), String> {
     fs::create_dir_all(at).map_err(failed("cannot make", at))
 }
 
@@ -447,8 +457,11 @@ mod tests {
     #[test]
     fn what_another_place_shows_needs_no_mount_of_its_own() {
         let readable = ["/a/b", "/usr/local/x", "/a", "/ab", "/proc/1", "/c/d", "/a/b/c"].map(PathBuf::from);
-        assert_eq!(unshown(&readable), ["/a", "/ab", "/c/d"].map(PathBuf::from));
-        let whole = unshown(&["/".into()]);
+        assert_eq!(
+            select_unshown(&readable),
+            ["/a", "/ab", "/c/d"].map(PathBuf::from)
+        );
+        let whole = select_unshown(&["/".into()]);
         assert!(whole.contains(&"/etc".into()), "{whole:?}");
         for own in ["/", "/dev", "/proc", "/usr"] {
             assert!(!whole.contains(&own.into()), "{own}: {whole:?}");
@@ -467,7 +480,7 @@ mod tests {
             (link.clone(), false),
             (link.join("new"), false),
         ] {
-            assert_eq!(straight(&place).is_ok(), is_straight, "{}", place.display());
+            assert_eq!(refuse_links(&place).is_ok(), is_straight, "{}", place.display());
         }
     }
 }

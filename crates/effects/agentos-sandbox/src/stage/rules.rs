@@ -27,18 +27,18 @@ const LEVELS: [ABI; 9] = [
 ];
 
 /// Restricts this thread and all that it starts. Returns the ABI of the rules.
-pub(super) fn restrict(order: &Order) -> Result<u32, String> {
-    let networked = !order.forwards.is_empty();
+pub(super) fn apply_rules(spec: &Order) -> Result<u32, String> {
+    let networked = !spec.forwards.is_empty();
     let Some((level, ruleset)) = LEVELS
         .into_iter()
-        .find_map(|level| Some((level, handled(level, networked).ok()?)))
+        .find_map(|level| Some((level, create_ruleset(level, networked).ok()?)))
     else {
         return Err("the kernel has no Landlock, or it is not enabled".to_owned());
     };
     let failed = |error: RulesetError| format!("Landlock's rules cannot be made: {error}");
     let mut ruleset = ruleset.set_compatibility(CompatLevel::HardRequirement);
-    for (place, access) in places(order, level) {
-        ruleset = allow(ruleset, &place, access)?;
+    for (place, access) in list_places(spec, level) {
+        ruleset = add_place(ruleset, &place, access)?;
     }
     if level >= ABI::V7 {
         // Asks the kernel to log what the tool and its children are refused to the system's audit log, if there is
@@ -58,7 +58,7 @@ pub(super) fn restrict(order: &Order) -> Result<u32, String> {
 }
 
 /// Creates a ruleset that handles every access right of this level. Fails if the kernel does not know them all.
-fn handled(level: ABI, networked: bool) -> Result<RulesetCreated, RulesetError> {
+fn create_ruleset(level: ABI, networked: bool) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(level))?;
@@ -75,7 +75,7 @@ fn handled(level: ABI, networked: bool) -> Result<RulesetCreated, RulesetError> 
 }
 
 /// Lists every place that may be reached, and how.
-fn places(order: &Order, level: ABI) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
+fn list_places(spec: &Order, level: ABI) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
     let read = AccessFs::from_read(level);
     let list = AccessFs::ReadFile | AccessFs::ReadDir;
     let device = AccessFs::ReadFile | AccessFs::WriteFile;
@@ -94,15 +94,15 @@ fn places(order: &Order, level: ABI) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
             .iter()
             .map(|name| (Path::new("/dev").join(name), device)),
     );
-    all.extend(order.readable.iter().map(|place| (place.clone(), read)));
-    all.extend(order.writable.iter().map(|place| (place.clone(), own)));
-    all.extend(order.overlays.iter().map(|overlay| (overlay.at.clone(), own)));
+    all.extend(spec.readable.iter().map(|place| (place.clone(), read)));
+    all.extend(spec.writable.iter().map(|place| (place.clone(), own)));
+    all.extend(spec.overlays.iter().map(|overlay| (overlay.at.clone(), own)));
     all
 }
 
 /// Adds one rule. A place that does not exist needs none.
 #[expect(clippy::disallowed_methods, reason = "asked before the tool is started")]
-fn allow(
+fn add_place(
     ruleset: RulesetCreated,
     place: &Path,
     access: BitFlags<AccessFs>,

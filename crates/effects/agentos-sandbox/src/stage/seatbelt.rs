@@ -53,7 +53,7 @@ const NEEDED: &str = "(version 1)
 /// Profile with the values of its parameters: a path is never part of the profile's own text, where it could end a
 /// string.
 #[derive(Debug, PartialEq, Eq)]
-struct Profile {
+struct SeatbeltProfile {
     text: String,
     values: Vec<(String, PathBuf)>,
 }
@@ -62,30 +62,30 @@ struct Profile {
 ///
 /// # Errors
 /// If the spec needs something that Seatbelt cannot do.
-fn profile(order: &Order) -> Result<Profile, String> {
-    if !order.forwards.is_empty() {
-        return Err("a way to a server cannot be given to a confined program on this system".to_owned());
+fn build_profile(spec: &Order) -> Result<SeatbeltProfile, String> {
+    if !spec.forwards.is_empty() {
+        return Err("a confined program cannot be given a connection to a server on this system".to_owned());
     }
-    if !order.shares.is_empty() {
+    if !spec.shares.is_empty() {
         return Err("a folder cannot be shown at another place on this system".to_owned());
     }
-    let mut profile = Profile {
+    let mut profile = SeatbeltProfile {
         text: NEEDED.to_owned(),
         values: Vec::new(),
     };
     let system = SYSTEM.iter().map(Path::new);
-    let readable = order.readable.iter().map(PathBuf::as_path);
+    let readable = spec.readable.iter().map(PathBuf::as_path);
     for place in system.chain(readable) {
-        profile.allow("file-read*", place);
+        profile.allow_place("file-read*", place);
     }
-    for place in &order.writable {
-        profile.allow("file-read* file-write*", place);
+    for place in &spec.writable {
+        profile.allow_place("file-read* file-write*", place);
     }
     Ok(profile)
 }
 
-impl Profile {
-    fn allow(&mut self, what: &str, place: &Path) {
+impl SeatbeltProfile {
+    fn allow_place(&mut self, what: &str, place: &Path) {
         let name = format!("P{}", self.values.len());
         self.text
             .push_str(&format!("(allow {what} (subpath (param \"{name}\")))\n"));
@@ -96,28 +96,28 @@ impl Profile {
 /// Confines this process and becomes the program of the launch spec. Returns only if that fails.
 #[cfg(target_os = "macos")]
 #[expect(clippy::disallowed_methods, reason = "asked before the tool is started")]
-pub(super) fn hold() -> Result<u8, super::Refusal> {
+pub(super) fn confine_and_run() -> Result<u8, super::StageRefusal> {
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
-    use super::Refusal;
-    use super::intake::{limits, read_order, say};
-    use crate::report::{Layer, Report, Said};
+    use super::StageRefusal;
+    use super::intake::{read_spec, send_message, set_limits};
+    use crate::report::{HelperMessage, Layer, Report};
 
     if nix::unistd::geteuid().is_root() {
         return Err("it would run as root".to_owned().into());
     }
     nix::unistd::setsid().map_err(|error| format!("no session of its own: {error}"))?;
     close_descriptors()?;
-    let order = read_order()?;
-    if !order.overlays.is_empty() {
-        return Err(Refusal::Overlay("this system has no overlays".to_owned()));
+    let spec = read_spec()?;
+    if !spec.overlays.is_empty() {
+        return Err(StageRefusal::Overlay("this system has no overlays".to_owned()));
     }
-    let profile = profile(&order)?;
-    limits(&order.limits)?;
+    let profile = build_profile(&spec)?;
+    set_limits(&spec.limits)?;
     let mut report = Report::default();
     for layer in [Layer::Unprivileged, Layer::Limits, Layer::Seatbelt] {
-        report.add(layer);
+        report.add_layer(layer);
     }
     let mut command = Command::new(COMMAND);
     for (name, place) in &profile.values {
@@ -126,16 +126,16 @@ pub(super) fn hold() -> Result<u8, super::Refusal> {
         command.arg("-D").arg(format!("{name}={}", place.display()));
     }
     command.arg("-p").arg(&profile.text);
-    match &order.program {
-        Some(program) => command.arg(program).args(&order.args).current_dir(&order.cwd),
+    match &spec.program {
+        Some(program) => command.arg(program).args(&spec.args).current_dir(&spec.cwd),
         None => command.arg("/usr/bin/true"),
     };
     command
         .env_clear()
-        .envs(order.env.iter().map(|(name, value)| (name, value)));
+        .envs(spec.env.iter().map(|(name, value)| (name, value)));
     // Reported before the start: the program is confined from its first instruction, or `sandbox-exec` fails without
     // starting it.
-    say(&Said::Confined(report));
+    send_message(&HelperMessage::Confined(report));
     Err(format!("`{COMMAND}` cannot be started: {}", command.exec()).into())
 }
 
@@ -164,16 +164,16 @@ mod tests {
     use super::*;
     use crate::order::{Forward, Share};
 
-    fn order() -> Order {
-        let mut order = Order::new("/bin/sh".into(), Vec::new(), "/work".into());
-        order.readable = vec!["/tools".into()];
-        order.writable = vec!["/work/a \" (b)".into()];
-        order
+    fn spec() -> Order {
+        let mut spec = Order::new("/bin/sh".into(), Vec::new(), "/work".into());
+        spec.readable = vec!["/tools".into()];
+        spec.writable = vec!["/work/a \" (b)".into()];
+        spec
     }
 
     #[test]
     fn a_path_is_a_parameter_and_only_its_own_folders_are_writable() {
-        let profile = profile(&order()).unwrap();
+        let profile = build_profile(&spec()).unwrap();
         let rules: Vec<&str> = profile.text.lines().collect();
         assert_eq!(rules.get(..2), Some(&["(version 1)", "(deny default)"][..]));
         let last = profile.values.len() - 1;
@@ -193,19 +193,19 @@ mod tests {
 
     #[test]
     fn what_this_system_cannot_give_is_refused_and_not_left_out() {
-        let mut forwarded = order();
+        let mut forwarded = spec();
         forwarded.forwards = vec![Forward {
             address: std::net::Ipv4Addr::LOCALHOST.into(),
             port: 80,
             socket: "/work/s".into(),
         }];
-        let mut shared = order();
+        let mut shared = spec();
         shared.shares = vec![Share {
             from: "/target".into(),
             at: "/work/target".into(),
         }];
-        for order in [forwarded, shared] {
-            assert!(profile(&order).is_err());
+        for spec in [forwarded, shared] {
+            assert!(build_profile(&spec).is_err());
         }
     }
 }

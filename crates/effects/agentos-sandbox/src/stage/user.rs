@@ -13,7 +13,7 @@ use crate::RunIdentity;
 
 /// User whose rights opened the namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum StartRole {
     /// Root.
     Root,
     /// An ordinary user, who is root in a user namespace only.
@@ -25,7 +25,7 @@ pub(super) enum Role {
     },
 }
 
-impl Role {
+impl StartRole {
     /// Parses the text that `Display` wrote. `None` if it is something else.
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text.split(':').collect::<Vec<_>>().as_slice() {
@@ -39,7 +39,7 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for StartRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => f.write_str("root"),
@@ -49,7 +49,7 @@ impl fmt::Display for Role {
 }
 
 /// Rights that process 1 keeps until the tool is started, so that the tool can run as another user than process 1.
-const TO_START: CapabilitySet = CapabilitySet::SETUID.union(CapabilitySet::SETGID);
+const START_RIGHTS: CapabilitySet = CapabilitySet::SETUID.union(CapabilitySet::SETGID);
 
 /// Becomes the user of process 1, and gives up every capability but those that start the tool as its own user.
 fn become_keeper(keeper: u32) -> Result<(), String> {
@@ -63,34 +63,34 @@ fn become_keeper(keeper: u32) -> Result<(), String> {
     setresuid(uid, uid, uid).map_err(failed)?;
     prctl::set_keepcaps(false).map_err(failed)?;
     let kept = CapabilitySets {
-        effective: TO_START,
-        permitted: TO_START,
+        effective: START_RIGHTS,
+        permitted: START_RIGHTS,
         inheritable: CapabilitySet::empty(),
     };
     set_capabilities(None, kept).map_err(|error| format!("root's rights cannot be given up: {error}"))
 }
 
-/// Gives up the rights of [`TO_START`] for this thread: capabilities belong to a thread, so each thread has to do it.
+/// Gives up the rights of [`START_RIGHTS`] for this thread: capabilities belong to a thread, so each thread has to do it.
 pub(super) fn drop_start_rights() -> Result<(), String> {
     let failed = |error: rustix::io::Errno| format!("the right to change users cannot be given up: {error}");
     let mut sets = capabilities(None).map_err(failed)?;
-    sets.effective.remove(TO_START);
-    sets.permitted.remove(TO_START);
-    sets.inheritable.remove(TO_START);
+    sets.effective.remove(START_RIGHTS);
+    sets.permitted.remove(START_RIGHTS);
+    sets.inheritable.remove(START_RIGHTS);
     set_capabilities(None, sets).map_err(failed)
 }
 
 /// Becomes a user that may not touch anything outside: never root, neither inside nor outside.
-pub(super) fn unprivileged(role: &Role, identity: Option<RunIdentity>) -> Result<(), String> {
+pub(super) fn become_unprivileged(role: &StartRole, identity: Option<RunIdentity>) -> Result<(), String> {
     match (*role, identity) {
-        (Role::Root, Some(identity)) => become_keeper(identity.keeper)?,
-        (Role::Root, None) => return Err("root's tool has no user of its own".to_owned()),
-        (Role::User { uid, gid }, _) => {
+        (StartRole::Root, Some(identity)) => become_keeper(identity.keeper)?,
+        (StartRole::Root, None) => return Err("root's tool has no user of its own".to_owned()),
+        (StartRole::User { uid, gid }, _) => {
             // A second user namespace, in which the user is itself again: the mounts belong to the first one and stay
             // out of reach, and the next program has no capability in either.
             unshare(CloneFlags::CLONE_NEWUSER)
                 .map_err(|error| format!("no second user namespace: {error}"))?;
-            map(uid, 0, gid, 0)?;
+            write_maps(uid, 0, gid, 0)?;
         }
     }
     if geteuid().is_root() {
@@ -100,7 +100,7 @@ pub(super) fn unprivileged(role: &Role, identity: Option<RunIdentity>) -> Result
 }
 
 /// Writes the maps of the user namespace that was just opened: one user, one group.
-pub(super) fn map(uid_inside: u32, uid: u32, gid_inside: u32, gid: u32) -> Result<(), String> {
+pub(super) fn write_maps(uid_inside: u32, uid: u32, gid_inside: u32, gid: u32) -> Result<(), String> {
     let lines = [
         // The kernel accepts a group map from an unprivileged process only after this (user_namespaces(7)).
         ("setgroups", "deny".to_owned()),
@@ -120,11 +120,11 @@ mod tests {
 
     #[test]
     fn a_role_is_read_back_as_it_was_written() {
-        for role in [Role::Root, Role::User { uid: 1000, gid: 100 }] {
-            assert_eq!(Role::parse(&role.to_string()), Some(role));
+        for role in [StartRole::Root, StartRole::User { uid: 1000, gid: 100 }] {
+            assert_eq!(StartRole::parse(&role.to_string()), Some(role));
         }
         for bad in ["", "user", "user:x:1", "root:1"] {
-            assert_eq!(Role::parse(bad), None, "{bad}");
+            assert_eq!(StartRole::parse(bad), None, "{bad}");
         }
     }
 }

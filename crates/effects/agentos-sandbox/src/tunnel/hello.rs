@@ -17,7 +17,7 @@ const HOST_NAME: u8 = 0;
 /// Records of one connection, read in pieces. Every ClientHello is read, however many there are and wherever they
 /// are: a second one, after a server's HelloRetryRequest, may follow early data, and servers take their name from it.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct TlsRecords {
     /// Bytes that are not assigned to a record yet.
     raw: Vec<u8>,
     /// Number of bytes of the current record that are passed on without a look.
@@ -33,7 +33,7 @@ pub(super) struct Records {
     is_ciphered: bool,
 }
 
-impl Records {
+impl TlsRecords {
     pub(super) fn admit(
         &mut self,
         host: &TunnelHost,
@@ -57,7 +57,7 @@ impl Records {
             let length = usize::from(u16::from_be_bytes([high, low]));
             let is_record = (CHANGE_CIPHER_SPEC..=HEARTBEAT).contains(&kind) && version == 3;
             if !is_record || length > LONGEST_RECORD || (kind != HANDSHAKE && !self.is_begun()) {
-                return Err(host.unreadable("TLS that cannot be read"));
+                return Err(host.unreadable_name("TLS that cannot be read"));
             }
             if kind != HANDSHAKE {
                 self.is_ciphered |= kind == CHANGE_CIPHER_SPEC;
@@ -68,11 +68,11 @@ impl Records {
                 break;
             };
             self.held.extend_from_slice(record);
-            self.handshake(host, record.get(5..).unwrap_or_default())?;
+            self.read_handshake(host, record.get(5..).unwrap_or_default())?;
             if self.message.is_empty() {
                 out.append(&mut self.held);
             } else if self.held.len() > LONGEST_START {
-                return Err(host.unreadable("a ClientHello that is too long"));
+                return Err(host.unreadable_name("a ClientHello that is too long"));
             }
             rest = later;
         }
@@ -85,7 +85,9 @@ impl Records {
         self.has_hello && self.message.is_empty()
     }
 
-    fn handshake(&mut self, host: &TunnelHost, mut bytes: &[u8]) -> Result<(), ForeignName> {
+    fn read_handshake(&mut self, host: &TunnelHost, mut bytes: &[u8]) -> Result<(), ForeignName> {
+        // From here on the content is encrypted in TLS 1.2 and cannot be read. A ClientHello is still recognised,
+        // because TLS 1.3 sends a change of cipher as padding before its second ClientHello (RFC 8446, section D.4).
         if self.is_ciphered && self.message.is_empty() && !begins_hello(bytes) {
             return Ok(());
         }
@@ -110,13 +112,13 @@ impl Records {
             let length = length_of([a, b, c]);
             if kind == CLIENT_HELLO {
                 if body.len() == length {
-                    check(host, body)?;
+                    check_name(host, body)?;
                     (self.has_hello, self.message) = (true, Vec::new());
                 }
             } else if self.has_hello {
                 (self.skipped, self.message) = (length, Vec::new());
             } else {
-                return Err(host.unreadable("TLS without a ClientHello"));
+                return Err(host.unreadable_name("TLS without a ClientHello"));
             }
         }
         Ok(())
@@ -135,12 +137,12 @@ fn begins_hello(bytes: &[u8]) -> bool {
 }
 
 /// Compares the name in a ClientHello with the host.
-fn check(host: &TunnelHost, hello: &[u8]) -> Result<(), ForeignName> {
+fn check_name(host: &TunnelHost, hello: &[u8]) -> Result<(), ForeignName> {
     match server_name(hello) {
-        None => Err(host.unreadable("a ClientHello that cannot be read")),
+        None => Err(host.unreadable_name("a ClientHello that cannot be read")),
         // A client may leave the name out only if the host has none (RFC 6066, section 3).
         Some(None) if host.is_address() => Ok(()),
-        Some(None) => Err(host.unreadable("TLS without a server name")),
+        Some(None) => Err(host.unreadable_name("TLS without a server name")),
         Some(Some(name)) => match std::str::from_utf8(name) {
             Ok(text) if host.has_name(text) => Ok(()),
             _ => Err(ForeignName::new(name)),
@@ -151,7 +153,7 @@ fn check(host: &TunnelHost, hello: &[u8]) -> Result<(), ForeignName> {
 /// Reads the host name from a ClientHello. The outer `None` if it cannot be read for certain; the inner one if it
 /// names no host.
 fn server_name(hello: &[u8]) -> Option<Option<&[u8]>> {
-    let mut hello = Fields(hello);
+    let mut hello = MessageFields(hello);
     // Version and random.
     hello.take(2 + 32)?;
     let session = usize::from(hello.byte()?);
@@ -162,7 +164,7 @@ fn server_name(hello: &[u8]) -> Option<Option<&[u8]>> {
     if hello.0.is_empty() {
         return Some(None);
     }
-    let mut extensions = Fields(hello.vector()?);
+    let mut extensions = MessageFields(hello.vector()?);
     let mut found = None;
     while !extensions.0.is_empty() {
         let kind = extensions.number()?;
@@ -170,8 +172,8 @@ fn server_name(hello: &[u8]) -> Option<Option<&[u8]>> {
         if kind != SERVER_NAME {
             continue;
         }
-        let mut list = Fields(content);
-        let mut names = Fields(list.vector()?);
+        let mut list = MessageFields(content);
+        let mut names = MessageFields(list.vector()?);
         let is_host = names.byte()? == HOST_NAME;
         let name = names.vector()?;
         // With several names or extensions it is not known which one a server takes.
@@ -184,9 +186,9 @@ fn server_name(hello: &[u8]) -> Option<Option<&[u8]>> {
 }
 
 /// Unread rest of a message, read field by field.
-struct Fields<'a>(&'a [u8]);
+struct MessageFields<'a>(&'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> MessageFields<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (now, later) = self.0.split_at_checked(count)?;
         self.0 = later;

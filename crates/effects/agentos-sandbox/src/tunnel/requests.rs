@@ -25,7 +25,7 @@ enum RequestPart {
 
 /// Requests of one connection, read in pieces.
 #[derive(Debug, Default)]
-pub(super) struct Requests {
+pub(super) struct HttpRequests {
     part: RequestPart,
     held: Vec<u8>,
     /// Number of bytes of `held` that were searched and contain no end of a head.
@@ -34,7 +34,7 @@ pub(super) struct Requests {
     has_upgrade: bool,
 }
 
-impl Requests {
+impl HttpRequests {
     /// Takes bytes that the client sent, and appends to `out` what may be passed on. Returns true if everything that
     /// follows is another protocol.
     ///
@@ -54,13 +54,13 @@ impl Requests {
                         out.append(&mut self.held);
                         return Ok(true);
                     }
-                    self.head(host)?
+                    self.read_head(host)?
                 }
-                RequestPart::Body(left) => self.rest_of(left, RequestPart::Body, RequestPart::Head),
-                RequestPart::Chunk(left) => self.rest_of(left, RequestPart::Chunk, RequestPart::ChunkEnd),
+                RequestPart::Body(left) => self.take_rest(left, RequestPart::Body, RequestPart::Head),
+                RequestPart::Chunk(left) => self.take_rest(left, RequestPart::Chunk, RequestPart::ChunkEnd),
                 RequestPart::ChunkSize => self.chunk_size(host)?,
                 RequestPart::ChunkEnd => self.chunk_end(host)?,
-                RequestPart::Trailer => self.trailer(host)?,
+                RequestPart::Trailer => self.read_trailer(host)?,
             };
             if taken == 0 {
                 break;
@@ -78,7 +78,7 @@ impl Requests {
         self.has_upgrade && !is_token(first) && !first.is_ascii_whitespace()
     }
 
-    fn head(&mut self, host: &TunnelHost) -> Result<usize, ForeignName> {
+    fn read_head(&mut self, host: &TunnelHost) -> Result<usize, ForeignName> {
         let blank = self
             .held
             .iter()
@@ -99,7 +99,7 @@ impl Requests {
             self.scanned = self.held.len();
             return match self.held.len() {
                 0..=LONGEST_START => Ok(0),
-                _ => Err(host.unreadable("a request that is too long")),
+                _ => Err(host.unreadable_name("a request that is too long")),
             };
         };
         let head = RequestHead::read(host, self.held.get(..end).unwrap_or_default())?;
@@ -107,7 +107,7 @@ impl Requests {
         Ok(end)
     }
 
-    fn rest_of(&mut self, left: u64, same: fn(u64) -> RequestPart, next: RequestPart) -> usize {
+    fn take_rest(&mut self, left: u64, same: fn(u64) -> RequestPart, next: RequestPart) -> usize {
         let count = usize::try_from(left).unwrap_or(usize::MAX).min(self.held.len());
         let left = left.saturating_sub(count as u64);
         self.part = if left == 0 { next } else { same(left) };
@@ -115,7 +115,7 @@ impl Requests {
     }
 
     fn chunk_size(&mut self, host: &TunnelHost) -> Result<usize, ForeignName> {
-        let unreadable = || host.unreadable("a chunk that cannot be read");
+        let unreadable = || host.unreadable_name("a chunk that cannot be read");
         let Some(end) = self.held.iter().position(|byte| *byte == b'\n') else {
             return if self.held.len() > LONGEST_SIZE {
                 Err(unreadable())
@@ -133,6 +133,7 @@ impl Requests {
             .next()
             .unwrap_or_default()
             .trim_end_matches([' ', '\t']);
+        // Fifteen hexadecimal digits always fit into 64 bits, so that no size can overflow into a smaller one.
         let is_size = (1..=15).contains(&size.len()) && size.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_size || line.contains('\r') {
             return Err(unreadable());
@@ -151,12 +152,12 @@ impl Requests {
                 self.part = RequestPart::ChunkSize;
                 Ok(2)
             }
-            _ => Err(host.unreadable("a chunk that cannot be read")),
+            _ => Err(host.unreadable_name("a chunk that cannot be read")),
         }
     }
 
-    fn trailer(&mut self, host: &TunnelHost) -> Result<usize, ForeignName> {
-        let unreadable = || host.unreadable("a request that cannot be read");
+    fn read_trailer(&mut self, host: &TunnelHost) -> Result<usize, ForeignName> {
+        let unreadable = || host.unreadable_name("a request that cannot be read");
         let Some(end) = self.held.iter().position(|byte| *byte == b'\n') else {
             return if self.held.len() > LONGEST_START {
                 Err(unreadable())
@@ -169,7 +170,7 @@ impl Requests {
         if line.is_empty() {
             self.part = RequestPart::Head;
         } else {
-            header(line).ok_or_else(unreadable)?;
+            parse_header(line).ok_or_else(unreadable)?;
         }
         Ok(end + 1)
     }
@@ -184,7 +185,7 @@ struct RequestHead {
 impl RequestHead {
     /// Reads a head up to its empty line.
     fn read(host: &TunnelHost, head: &[u8]) -> Result<Self, ForeignName> {
-        let unreadable = || host.unreadable("a request that cannot be read");
+        let unreadable = || host.unreadable_name("a request that cannot be read");
         let mut lines = head
             .split(|byte| *byte == b'\n')
             .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
@@ -193,14 +194,14 @@ impl RequestHead {
         let (mut names, mut lengths, mut encodings) = (Vec::new(), Vec::new(), Vec::new());
         let mut has_upgrade = false;
         for line in lines.filter(|line| !line.is_empty()) {
-            let (name, value) = header(line).ok_or_else(unreadable)?;
+            let (name, value) = parse_header(line).ok_or_else(unreadable)?;
             match name.to_ascii_lowercase().as_slice() {
                 b"host" => names.push(value),
                 b"content-length" => lengths.push(value),
                 b"transfer-encoding" => encodings.push(value),
                 b"upgrade" => has_upgrade = true,
                 // HTTP/2 would follow, in which names are compressed.
-                b"http2-settings" => return Err(host.unreadable("HTTP/2 without TLS")),
+                b"http2-settings" => return Err(host.unreadable_name("HTTP/2 without TLS")),
                 _ => {}
             }
         }
@@ -228,7 +229,7 @@ impl RequestHead {
 
 /// Checks the first line of a request, and the host in it if there is one. Returns true for HTTP/1.0.
 fn check_request_line(host: &TunnelHost, line: &[u8]) -> Result<bool, ForeignName> {
-    let unreadable = || host.unreadable("a request that cannot be read");
+    let unreadable = || host.unreadable_name("a request that cannot be read");
     if line.iter().any(u8::is_ascii_control) {
         return Err(unreadable());
     }
@@ -239,7 +240,7 @@ fn check_request_line(host: &TunnelHost, line: &[u8]) -> Result<bool, ForeignNam
     let is_old = match version {
         b"HTTP/1.1" => false,
         b"HTTP/1.0" => true,
-        b"HTTP/2.0" => return Err(host.unreadable("HTTP/2 without TLS")),
+        b"HTTP/2.0" => return Err(host.unreadable_name("HTTP/2 without TLS")),
         _ => return Err(unreadable()),
     };
     if method.is_empty() || !method.iter().copied().all(is_token) {
@@ -266,7 +267,7 @@ fn check_request_line(host: &TunnelHost, line: &[u8]) -> Result<bool, ForeignNam
 
 /// Splits the line of a header into name and value. `None` if it could be read in more than one way (RFC 9112,
 /// section 5).
-fn header(line: &[u8]) -> Option<(&[u8], &[u8])> {
+fn parse_header(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = line.iter().position(|byte| *byte == b':')?;
     let (name, value) = (line.get(..colon)?, line.get(colon + 1..)?);
     let is_plain = |byte: &u8| !byte.is_ascii_control() || *byte == b'\t';
