@@ -1,7 +1,7 @@
-//! An address that may be called.
+//! Addresses that may be called.
 //!
-//! Owns: the joining of paths to a base URL. Never: resolves a name, or has rules of its own for what a base URL may
-//! hold; [`BaseUrl`]'s are taken.
+//! Owns: joining paths to a base URL. Never: resolves a name, or has its own rules for base URLs; those of
+//! [`BaseUrl`] apply.
 
 use std::fmt;
 
@@ -10,27 +10,27 @@ use url::{Host, Url};
 
 use crate::error::{NetError, NetErrorKind};
 
-/// An `http` or `https` URL with a host, and without user, query and fragment.
+/// URL with the scheme `http` or `https` and a host, and without user, query and fragment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpUrl(Url);
 
 impl HttpUrl {
-    /// Checks an address as a person wrote it.
+    /// Parses an address as a person wrote it.
     ///
     /// # Errors
-    /// [`NetErrorKind::BadUrl`] when it does not parse, is not http(s), or holds a user, a query or a fragment.
+    /// [`NetErrorKind::BadUrl`] if it is not a URL, has another scheme, or has a user, a query or a fragment.
     pub fn parse(text: &str) -> Result<Self, NetError> {
         let base = BaseUrl::parse(text).map_err(|fault| {
             NetError::new(
                 NetErrorKind::BadUrl,
                 None,
-                &format!("the address is wrong: {fault}"),
+                &format!("the address is not valid: {fault}"),
             )
         })?;
         Ok(Self(base.into_url()))
     }
 
-    /// The address with one parameter at its end. The name and the value are the program's own, never a key.
+    /// Returns the address with one more query parameter. Name and value come from the program and are never a key.
     #[must_use]
     pub fn with_query(&self, name: &str, value: &str) -> Self {
         let mut url = self.0.clone();
@@ -38,8 +38,8 @@ impl HttpUrl {
         Self(url)
     }
 
-    /// The address with path segments added below its own path. What `path` holds is escaped segment by
-    /// segment, so that a model's name cannot climb out with `..` or begin a query.
+    /// Returns the address with path segments added below its own path. `path` is escaped segment by segment, so that
+    /// a model's name cannot climb out with `..` or begin a query.
     #[must_use]
     pub fn join(&self, path: &str) -> Self {
         let mut url = self.0.clone();
@@ -52,7 +52,7 @@ impl HttpUrl {
         Self(url)
     }
 
-    /// The address without a last path segment `last`; unchanged where it ends otherwise.
+    /// Returns the address without its last path segment if that is `last`, else unchanged.
     #[must_use]
     pub fn without_last(&self, last: &str) -> Self {
         let path = self.0.path().trim_end_matches('/');
@@ -63,36 +63,37 @@ impl HttpUrl {
         Self(url)
     }
 
-    /// Where it leads, as `host:port`.
+    /// Returns `host:port`.
     #[must_use]
     pub fn endpoint(&self) -> Endpoint {
         Endpoint::new(self.host(), self.port())
     }
 
-    /// The host as written, IPv6 in brackets.
+    /// Returns the host as written, IPv6 in brackets.
     #[must_use]
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// The port, written or usual.
+    /// Returns the port, or the default port of the scheme.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.0.port_or_known_default().unwrap_or_default()
     }
 
-    /// True for `https`.
+    /// Returns true for `https`.
     #[must_use]
     pub fn is_tls(&self) -> bool {
         self.0.scheme() == "https"
     }
 
-    /// True when it names this machine.
+    /// Returns true if the host is this machine.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         match self.0.host() {
             Some(Host::Ipv4(address)) => address.is_loopback(),
             Some(Host::Ipv6(address)) => address.is_loopback(),
+            // `.localhost` is reserved for the loopback and never given to anybody else (RFC 6761, section 6.3).
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
             None => false,
         }

@@ -1,6 +1,6 @@
-//! The HTTP client: a request goes out once, the answer comes in under caps.
+//! HTTP client: sends a request once, and reads the answer within limits.
 //!
-//! Owns: reqwest, of which nothing shows outside. Never: follows, retries, caches or decompresses.
+//! Owns: `reqwest`, no type of which is visible outside. Never: follows, retries, caches or decompresses.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
@@ -17,12 +17,12 @@ mod peek;
 #[cfg(test)]
 mod tests;
 
-/// Limits and the name we go by.
+/// Limits of a client, and the name that it sends.
 #[derive(Debug, Clone)]
 pub struct NetConfig {
-    /// Time for name look-up, connection and TLS handshake.
+    /// Time for name lookup, connection and TLS handshake.
     pub connect_timeout: Duration,
-    /// Sent with every request.
+    /// User agent, sent with every request.
     pub user_agent: String,
     /// Bytes of one answer's body, streamed or not.
     pub max_body_bytes: usize,
@@ -30,20 +30,20 @@ pub struct NetConfig {
     pub max_event_bytes: usize,
     /// Lines in an answer's head.
     pub max_headers: usize,
-    /// Where names lead.
+    /// Resolution of host names.
     pub names: Names,
 }
 
-/// Where the names of hosts lead.
+/// Resolution of host names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
-    /// Where the system's resolver says.
+    /// As the system's resolver says.
     System,
-    /// To the loopback, whatever the name: for a process in which a port of it leads to the one server.
+    /// Every name is the loopback: for a confined process, in which a port of the loopback leads to its one server.
     Loopback,
-    /// Nowhere.
+    /// No name has an address. For tests.
     Unknown,
-    /// Nowhere, and nobody says so.
+    /// No name lookup ever ends. For tests.
     Silent,
 }
 
@@ -60,19 +60,19 @@ impl Default for NetConfig {
     }
 }
 
-/// What is asked for.
+/// Method of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Read.
+    /// Reads a resource.
     Get,
-    /// Ask to work.
+    /// Asks the server to do something.
     Post,
 }
 
-/// How a key travels.
+/// Way in which a key is sent.
 #[derive(Debug, Clone)]
 pub enum Auth {
-    /// There is none.
+    /// No key.
     None,
     /// As `Authorization: Bearer …`.
     Bearer(Secret),
@@ -81,30 +81,30 @@ pub enum Auth {
 }
 
 impl From<Option<&Secret>> for Auth {
-    /// The usual way where there is a key.
+    /// Returns [`Auth::Bearer`] if there is a key, else [`Auth::None`].
     fn from(key: Option<&Secret>) -> Self {
         key.filter(|key| !key.is_empty())
             .map_or(Self::None, |key| Self::Bearer(key.clone()))
     }
 }
 
-/// One request.
+/// Request to a server.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Read or work.
+    /// Method of the request.
     pub method: Method,
-    /// Where.
+    /// Address of the request.
     pub url: HttpUrl,
     /// More headers; never a key.
     pub headers: Vec<(&'static str, String)>,
-    /// Sent as JSON.
+    /// Body, sent as JSON. `None` for a request without one.
     pub body: Option<Value>,
-    /// The key.
+    /// Key, and how it is sent.
     pub auth: Auth,
 }
 
 impl Request {
-    /// Reads `url`.
+    /// Creates a request that reads `url`.
     #[must_use]
     pub fn get(url: HttpUrl, auth: Auth) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl Request {
         }
     }
 
-    /// Sends `body` to `url`.
+    /// Creates a request that sends `body` to `url`.
     #[must_use]
     pub fn post(url: HttpUrl, auth: Auth, body: Value) -> Self {
         Self {
@@ -129,34 +129,34 @@ impl Request {
     }
 }
 
-/// A whole answer, of whatever status.
+/// Complete answer of any status.
 #[derive(Debug, Clone)]
 pub struct Response {
-    /// The status line's number; redirects arrive as they are.
+    /// Status code. A redirect is returned as it is.
     pub status: u16,
-    /// As sent, in lower case.
+    /// Content type in lower case. `None` if the server sent none.
     pub content_type: Option<String>,
-    /// How long the other side asks to wait.
+    /// Time that the server asks to wait. `None` if it does not say.
     pub retry_after: Option<Duration>,
-    /// The bytes.
+    /// Bytes of the body.
     pub body: Vec<u8>,
 }
 
-/// A client for all providers. Cheap to clone.
+/// Client for all providers. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct HttpClient {
     config: Arc<NetConfig>,
     plain: reqwest::Client,
-    // Made when the first `https` address is called: loading the system's certificate authorities takes
-    // time and can fail, and local servers need neither.
+    // Created when the first `https` address is called: loading the system's certificate authorities takes time and
+    // can fail, and local servers need neither.
     tls: Arc<OnceLock<Option<reqwest::Client>>>,
 }
 
 impl HttpClient {
-    /// Sets up a client.
+    /// Creates a client.
     ///
     /// # Errors
-    /// [`NetErrorKind::Setup`] when it cannot be built from this configuration.
+    /// [`NetErrorKind::Setup`] if it cannot be built from this configuration.
     pub fn new(config: NetConfig) -> Result<Self, NetError> {
         install_crypto_provider();
         let plain = builder(&config)
@@ -173,15 +173,15 @@ impl HttpClient {
     /// Sends a request and reads the whole answer. Dropping the future closes the connection.
     ///
     /// # Errors
-    /// When there is no whole answer within the deadline and the caps.
+    /// If there is no complete answer within the deadline and the limits.
     pub async fn send(&self, request: &Request, deadline: &Deadline) -> Result<Response, NetError> {
         self.open(request, deadline).await?.read().await
     }
 
-    /// Sends a request and returns when the answer's head is there. Dropping the answer closes the connection.
+    /// Sends a request and returns when the answer's head has arrived. Dropping the answer closes the connection.
     ///
     /// # Errors
-    /// When there is no head within the deadline and the caps.
+    /// If there is no head within the deadline and the limits.
     pub async fn open(&self, request: &Request, deadline: &Deadline) -> Result<Answer, NetError> {
         let endpoint = request.url.endpoint();
         let ready = self.prepare(request)?;
@@ -235,7 +235,7 @@ impl HttpClient {
     }
 }
 
-/// The one choice of cryptography. A second call changes nothing.
+/// Chooses the cryptography of the process. A second call changes nothing.
 fn install_crypto_provider() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
@@ -266,12 +266,13 @@ fn headers_of(request: &Request) -> Option<HeaderMap> {
         Auth::Header(name, key) => (*name, key.expose().to_owned()),
     };
     let mut value = HeaderValue::from_str(&value).ok()?;
+    // Keeps the key out of the debug output of the header.
     value.set_sensitive(true);
     headers.insert(HeaderName::from_static(name), value);
     Some(headers)
 }
 
-/// An answer whose head is there and whose body still comes.
+/// Answer whose head has arrived and whose body is still coming.
 #[derive(Debug)]
 pub struct Answer {
     inner: reqwest::Response,
@@ -292,13 +293,13 @@ impl Answer {
         }
     }
 
-    /// The status line's number.
+    /// Returns the status code.
     #[must_use]
     pub fn status(&self) -> u16 {
         self.inner.status().as_u16()
     }
 
-    /// True for a stream of events, or of JSON lines.
+    /// Returns true for a stream of events, or of JSON lines.
     #[must_use]
     pub fn is_event_stream(&self) -> bool {
         self.content_type()
@@ -308,7 +309,7 @@ impl Answer {
     /// Reads the whole body.
     ///
     /// # Errors
-    /// When it does not end within the deadline and the cap.
+    /// If it does not end within the deadline and the limit.
     pub async fn read(mut self) -> Result<Response, NetError> {
         let mut body = Vec::new();
         while let Some(bytes) = self.chunk().await? {
@@ -349,7 +350,8 @@ impl Answer {
             .and_then(|value| value.to_str().ok())
     }
 
-    /// Seconds, milliseconds, or a date, which the answer's own date is subtracted from: the clocks of two machines differ.
+    /// Reads how long to wait: seconds, milliseconds, or a date. The answer's own date is subtracted from a date,
+    /// because the clocks of two machines differ. `None` if the server does not say.
     fn retry_after(&self) -> Option<Duration> {
         let number = |name| self.header(name).and_then(|text| text.trim().parse::<f64>().ok());
         let seconds = number("retry-after-ms")
@@ -381,14 +383,14 @@ fn is_json_lines(content_type: &str) -> bool {
     content_type.starts_with("application/x-ndjson") || content_type.starts_with("application/jsonl")
 }
 
-/// How a stream is cut into events.
+/// Parser that splits a stream into events.
 #[derive(Debug)]
 enum Parser {
     Sse(SseParser),
     Lines(LineParser),
 }
 
-/// The events of a streamed answer.
+/// Events of a streamed answer.
 #[derive(Debug)]
 pub struct Events {
     answer: Answer,
@@ -397,10 +399,11 @@ pub struct Events {
 }
 
 impl Events {
-    /// The data of the next event; nothing when the stream has ended. Dropping it closes the connection.
+    /// Returns the data of the next event, or `None` at the end of the stream. Dropping this value closes the
+    /// connection.
     ///
     /// # Errors
-    /// When the connection breaks, the deadline passes, or a cap is hit.
+    /// If the connection breaks, the deadline passes, or a limit is reached.
     pub async fn next(&mut self) -> Result<Option<String>, NetError> {
         loop {
             if let Some(event) = self.ready.pop_front() {

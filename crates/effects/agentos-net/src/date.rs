@@ -1,16 +1,16 @@
 //! Dates in headers, as in `Wed, 21 Oct 2015 07:28:00 GMT` (RFC 9110, section 5.6.7).
 //!
-//! Owns: the one form that servers must send. Never: asks for the time; two dates of one answer are compared.
+//! Owns: the one form that servers must send. Never: reads a clock; two dates of one answer are compared.
 
 use std::time::Duration;
 
-/// How long after `date` `then` is; none where one of them is no date, or `then` lies before.
+/// Returns the time from `date` to `then`. `None` if one of them is not a date, or `then` is earlier.
 pub(crate) fn between(date: &str, then: &str) -> Option<Duration> {
     let seconds = seconds(then)?.checked_sub(seconds(date)?)?;
     Some(Duration::from_secs(seconds))
 }
 
-/// Seconds since 1970.
+/// Parses a date into seconds since 1970. `None` if it has another form.
 fn seconds(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -30,7 +30,7 @@ fn seconds(text: &str) -> Option<u64> {
     if words.next() != Some("GMT") || hours > 23 || minutes > 59 || seconds > 60 {
         return None;
     }
-    // Years begin in March here, so that a leap day is the last of its year.
+    // Years begin in March here, so that a leap day is the last day of its year.
     let month = u64::try_from(month).ok()? + 1;
     let (year, month) = if month > 2 {
         (year, month - 3)
@@ -38,7 +38,7 @@ fn seconds(text: &str) -> Option<u64> {
         (year - 1, month + 9)
     };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
-    // From the first of March of the year 0 to the first of January 1970.
+    // Days from 1 March of the year 0 to 1 January 1970.
     let days = days.checked_sub(719_468)?;
     Some(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 }

@@ -1,11 +1,11 @@
-//! One limit for a whole call, however many requests it takes.
+//! One time limit for a whole call, however many requests it takes.
 //!
-//! Owns: the monotonic clock. Never: tells the time of day.
+//! Owns: the monotonic clock. Never: reads the time of day.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-/// A point in time by which a call has to be done, and when it began.
+/// Time by which a call has to be done, and the time when it began.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {
     began: Instant,
@@ -13,7 +13,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Begins now and ends after `limit`.
+    /// Creates a deadline that begins now and ends after `limit`.
     #[must_use]
     pub fn after(limit: Duration) -> Self {
         Self {
@@ -22,25 +22,25 @@ impl Deadline {
         }
     }
 
-    /// The limit it was made with.
+    /// Returns the limit that this deadline was created with.
     #[must_use]
     pub fn limit(&self) -> Duration {
         self.limit
     }
 
-    /// What is left; zero when it is over.
+    /// Returns the time that is left, which is zero after the deadline.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         self.limit.saturating_sub(self.began.elapsed())
     }
 
-    /// Milliseconds since it began.
+    /// Returns the milliseconds since the beginning.
     #[must_use]
     pub fn elapsed_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Waits, if that fits into what is left. False when it does not: then it returns at once.
+    /// Waits for `pause` if that much time is left. Otherwise returns false at once.
     pub async fn wait(&self, pause: Duration) -> bool {
         if pause >= self.remaining() {
             return false;
@@ -49,7 +49,7 @@ impl Deadline {
         true
     }
 
-    /// The result of `work`, or nothing when the time ran out first; `work` is dropped then.
+    /// Returns the result of `work`. `None` if the time ran out first; `work` is dropped then.
     pub(crate) async fn hold<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::time::timeout(self.remaining(), work).await.ok()
     }

@@ -1,4 +1,4 @@
-//! What can go wrong between a request and its answer, told apart.
+//! Errors between a request and its answer.
 //!
 //! Owns: the kinds and their wording. Never: repeats a key, or a URL beyond `host:port`.
 
@@ -10,36 +10,36 @@ use agentos_tool::Endpoint;
 
 use crate::resolve::UnknownHost;
 
-/// How a call ended without an answer.
+/// Kind of failure of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NetErrorKind {
-    /// The address is not one that may be called.
+    /// The address may not be called.
     BadUrl,
-    /// The key or another header value holds characters that no header can carry.
+    /// The key or another header value has characters that a header cannot carry.
     BadHeader,
-    /// The client itself could not be set up, as when no certificate authorities are installed.
+    /// The client could not be set up, for example because no certificate authorities are installed.
     Setup,
     /// The name does not resolve.
     Dns,
-    /// Nobody listens there, or there is no way to it.
+    /// Nobody listens there, or there is no route to it.
     Refused,
-    /// No connection in time.
+    /// The connection was not established in time.
     ConnectTimeout,
     /// The TLS handshake failed, or only one side speaks TLS.
     Tls,
     /// The certificate is not trusted.
     TlsCertificate,
-    /// Connected, but no whole answer in time.
+    /// The connection was established, but no complete answer came in time.
     ReadTimeout,
-    /// The connection was closed before the answer was whole.
+    /// The connection was closed before the answer was complete.
     Closed,
-    /// What came is not HTTP.
+    /// The answer is not HTTP.
     NotHttp,
-    /// The answer is larger than its cap.
+    /// The answer is larger than its limit.
     TooLarge,
 }
 
-/// A call that gave no whole answer.
+/// Failed call.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct NetError {
@@ -57,13 +57,13 @@ impl NetError {
         }
     }
 
-    /// What kind of thing went wrong.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> NetErrorKind {
         self.kind
     }
 
-    /// Where, unless there is no usable address.
+    /// Returns the server. `None` if the address could not be used.
     #[must_use]
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.endpoint.as_ref()
@@ -72,20 +72,20 @@ impl NetError {
     pub(crate) fn at(kind: NetErrorKind, endpoint: &Endpoint) -> Self {
         let message = match kind {
             NetErrorKind::BadUrl => format!("`{endpoint}` cannot be called"),
-            NetErrorKind::BadHeader => "the key holds characters that cannot be sent in a header".to_owned(),
+            NetErrorKind::BadHeader => "the key has characters that cannot be sent in a header".to_owned(),
             NetErrorKind::Setup => {
-                format!("this machine has no certificate authorities to check `{endpoint}` with")
+                format!("the certificate of `{endpoint}` cannot be checked: this machine has no certificate authorities")
             }
             NetErrorKind::Dns => format!("the host of `{endpoint}` does not resolve"),
-            NetErrorKind::Refused => format!("`{endpoint}` does not take connections"),
-            NetErrorKind::ConnectTimeout => format!("`{endpoint}` did not take the connection in time"),
-            NetErrorKind::Tls => format!("no TLS connection with `{endpoint}`"),
+            NetErrorKind::Refused => format!("`{endpoint}` does not accept connections"),
+            NetErrorKind::ConnectTimeout => format!("`{endpoint}` did not accept the connection in time"),
+            NetErrorKind::Tls => format!("the TLS handshake with `{endpoint}` failed"),
             NetErrorKind::TlsCertificate => format!("the certificate of `{endpoint}` is not trusted"),
             NetErrorKind::ReadTimeout => format!("`{endpoint}` did not answer in time"),
             NetErrorKind::Closed => {
-                format!("`{endpoint}` closed the connection before the answer was whole")
+                format!("`{endpoint}` closed the connection before the answer was complete")
             }
-            NetErrorKind::NotHttp => format!("what `{endpoint}` answers is not HTTP"),
+            NetErrorKind::NotHttp => format!("the answer of `{endpoint}` is not HTTP"),
             NetErrorKind::TooLarge => format!("the answer of `{endpoint}` is too large"),
         };
         Self {
@@ -98,15 +98,15 @@ impl NetError {
     pub(crate) fn out_of_time(endpoint: &Endpoint, limit: Duration) -> Self {
         let mut error = Self::at(NetErrorKind::ReadTimeout, endpoint);
         let seconds = limit.as_secs_f64();
-        error.message = format!("`{endpoint}` gave no whole answer within {seconds} s");
+        error.message = format!("`{endpoint}` did not answer completely within {seconds} s");
         error
     }
 
-    /// Reports a clock with which no certificate can be checked: all are valid later.
+    /// Creates the error for a clock that is set before 1970: every certificate is valid only later.
     pub(crate) fn clock_too_early(endpoint: &Endpoint) -> Self {
         let mut error = Self::at(NetErrorKind::TlsCertificate, endpoint);
         error.message = format!(
-            "the certificate of `{endpoint}` cannot be checked: the clock of this machine stands before 1970"
+            "the certificate of `{endpoint}` cannot be checked: the clock of this machine is set to a time before 1970"
         );
         error
     }
@@ -122,7 +122,7 @@ impl NetError {
     }
 }
 
-/// Reads the kind off the chain of causes: the innermost that says something decides.
+/// Derives the kind from the chain of causes. The innermost cause that says something decides.
 fn classify(error: &reqwest::Error) -> NetErrorKind {
     if error.is_timeout() {
         return if error.is_connect() {
@@ -131,6 +131,7 @@ fn classify(error: &reqwest::Error) -> NetErrorKind {
             NetErrorKind::ReadTimeout
         };
     }
+    // The address was checked before, so what remains is a header value.
     if error.is_builder() {
         return NetErrorKind::BadHeader;
     }
@@ -141,6 +142,7 @@ fn classify(error: &reqwest::Error) -> NetErrorKind {
         cause = error.source();
     }
     match found {
+        // Closed while connecting: for the user, nobody accepts connections there.
         Some(NetErrorKind::Closed) if error.is_connect() => NetErrorKind::Refused,
         Some(kind) => kind,
         None if error.is_connect() => NetErrorKind::Refused,
@@ -153,7 +155,7 @@ fn kind_of(error: &(dyn Error + 'static)) -> Option<NetErrorKind> {
         return Some(NetErrorKind::Dns);
     }
     if let Some(error) = error.downcast_ref::<hyper::Error>() {
-        // hyper tells a head that is too large from other bad heads in its text alone.
+        // hyper distinguishes a head that is too large from other bad heads only in its text.
         return if error.is_parse() && error.to_string().contains("too large") {
             Some(NetErrorKind::TooLarge)
         } else if error.is_parse() {
@@ -163,7 +165,7 @@ fn kind_of(error: &(dyn Error + 'static)) -> Option<NetErrorKind> {
         };
     }
     let error = error.downcast_ref::<io::Error>()?;
-    // An I/O error hides what it wraps from the chain of causes.
+    // An I/O error does not offer the error that it wraps as its source.
     if let Some(inner) = error.get_ref() {
         if let Some(tls) = inner.downcast_ref::<rustls::Error>() {
             return Some(kind_of_tls(tls));

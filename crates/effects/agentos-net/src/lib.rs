@@ -1,6 +1,6 @@
 //! HTTP for adapters: one checked request, one bounded answer.
 //!
-//! Owns: address check, time-outs, size caps, streaming, the wording of transport errors, redaction. Never:
+//! Owns: the address check, timeouts, size limits, streaming, the wording of transport errors, redaction. Never:
 //! follows a redirect, uses a proxy, keeps cookies, reads the environment, or knows what a model is. Start at
 //! [`HttpClient`].
 

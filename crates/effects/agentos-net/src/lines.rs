@@ -1,6 +1,6 @@
-//! JSON lines: bytes in any portions to whole lines.
+//! JSON lines: splits bytes that arrive in any portions into whole lines.
 //!
-//! Owns: the cap on one line. Never: waits, or reads what a line says.
+//! Owns: the limit on one line. Never: waits, or reads what a line says.
 
 use crate::SseError;
 
@@ -12,7 +12,7 @@ pub struct LineParser {
 }
 
 impl LineParser {
-    /// A parser that refuses lines of more than `limit` bytes.
+    /// Creates a parser that refuses lines of more than `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -21,10 +21,10 @@ impl LineParser {
         }
     }
 
-    /// Takes the next portion and hands each finished line to `each`.
+    /// Takes the next portion and passes each finished line to `each`.
     ///
     /// # Errors
-    /// When a line is too large or not UTF-8; the stream is of no use then.
+    /// If a line is too large or not UTF-8. The stream cannot be read further then.
     pub fn push(&mut self, bytes: &[u8], mut each: impl FnMut(String)) -> Result<(), SseError> {
         for &byte in bytes {
             if byte == b'\n' {
@@ -40,10 +40,10 @@ impl LineParser {
         Ok(())
     }
 
-    /// What stands after the last line end; the last line of a stream need not have one.
+    /// Returns the text after the last line end; the last line of a stream need not have one. `None` if it is blank.
     ///
     /// # Errors
-    /// When it is not UTF-8.
+    /// If it is not UTF-8.
     pub fn end(&mut self) -> Result<Option<String>, SseError> {
         let line = String::from_utf8(std::mem::take(&mut self.line)).map_err(|_| SseError::NotUtf8)?;
         Ok(Some(line).filter(|line| !line.trim().is_empty()))

@@ -1,10 +1,10 @@
-//! Keeps keys out of text that others wrote.
+//! Removes keys from text that others wrote.
 //!
-//! Owns: the replacement. Never: guesses what might be a key; only known ones are looked for.
+//! Owns: the replacement. Never: guesses what might be a key; only known keys are looked for.
 
 use agentos_tool::Secret;
 
-/// `text` with every known key replaced by `***`. A server that repeats a key in its message is common.
+/// Returns `text` with every known key replaced by `***`. Servers often repeat a key in their error messages.
 #[must_use]
 pub fn redact(text: &str, secrets: &[&Secret]) -> String {
     let mut clean = text.to_owned();

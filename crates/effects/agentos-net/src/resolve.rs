@@ -1,6 +1,6 @@
-//! Name resolution with an error of its own, so that an unknown host is told from a refused connection.
+//! Name resolution with an error of its own, so that an unknown host can be told apart from a refused connection.
 //!
-//! Owns: the one look-up. Never: caches an answer, or overrides one unless it was set up to.
+//! Owns: the only name lookup. Never: caches an answer, or overrides one unless it is configured to.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -8,12 +8,12 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::Names;
 
-/// The name has no address.
+/// Error for a name without an address.
 #[derive(Debug, thiserror::Error)]
 #[error("the name does not resolve")]
 pub(crate) struct UnknownHost;
 
-/// The one resolver.
+/// Resolver of the client.
 #[derive(Debug)]
 pub(crate) struct Resolver(pub(crate) Names);
 

@@ -1,14 +1,15 @@
-//! Server-sent events: bytes in any portions to the data of whole events.
+//! Server-sent events: turns bytes that arrive in any portions into the data of whole events.
 //!
-//! Owns: the event grammar and a cap on one event. Never: waits, or knows what the data means.
+//! Owns: the event grammar (WHATWG HTML, "Server-sent events"), and a limit on one event. Never: waits, or knows what
+//! the data means.
 
-/// An event that cannot be taken.
+/// Error in a stream of events or lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    /// One event is longer than the cap.
+    /// An event is larger than the limit.
     #[error("one event of the stream is larger than {limit} bytes")]
     TooLarge {
-        /// The cap in bytes.
+        /// Limit in bytes.
         limit: usize,
     },
     /// An event's data is not UTF-8.
@@ -16,8 +17,8 @@ pub enum SseError {
     NotUtf8,
 }
 
-/// Collects lines until a blank one ends the event. Fields other than `data` and comments are skipped; an
-/// event that the end of the stream cuts off is dropped, as the standard says.
+/// Collects lines until a blank one ends the event. Comments and fields other than `data` are skipped. An event that
+/// the end of the stream cuts off is dropped, as the standard says.
 #[derive(Debug)]
 pub struct SseParser {
     limit: usize,
@@ -31,7 +32,7 @@ pub struct SseParser {
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl SseParser {
-    /// A parser that refuses events of more than `limit` bytes.
+    /// Creates a parser that refuses events of more than `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -44,12 +45,13 @@ impl SseParser {
         }
     }
 
-    /// Takes the next portion and hands each finished event's data to `each`.
+    /// Takes the next portion and passes the data of each finished event to `each`.
     ///
     /// # Errors
-    /// When an event is too large or not UTF-8; the stream is of no use then.
+    /// If an event is too large or not UTF-8. The stream cannot be read further then.
     pub fn push(&mut self, bytes: &[u8], mut each: impl FnMut(String)) -> Result<(), SseError> {
         for &byte in bytes {
+            // A line may end with CR LF, and the two bytes may arrive in different portions.
             let ends_crlf = std::mem::take(&mut self.after_cr) && byte == b'\n';
             if ends_crlf {
                 continue;
@@ -72,6 +74,7 @@ impl SseParser {
         let line = std::mem::take(&mut self.line);
         let mut text = line.as_slice();
         if std::mem::take(&mut self.at_start) {
+            // The standard allows one byte order mark, at the beginning of the stream only.
             text = text.strip_prefix(BOM).unwrap_or(text);
         }
         if text.is_empty() {

@@ -1,11 +1,12 @@
-//! A filter of system calls whose refusals are heard (seccomp_unotify(2)).
+//! Applies a filter of system calls and reports what it refuses (seccomp_unotify(2)).
 //!
-//! Owns: installing a filter, with a listener or without, and answering what the listener tells with a refusal: with `agentos-winbox`
-//! and two calls of `agentos-durable` the only `unsafe` of the workspace, for calls that no kept crate offers. Never: lets a call through, or decides which calls are
-//! refused; `agentos-sandbox` says that, and is the only one to use this crate.
+//! A call that the filter answers with [`ASK`] waits until the listener answers it. If the listener is closed, the
+//! kernel refuses such calls by itself (`ENOSYS`), so a listener that is lost opens nothing.
 //!
-//! A call that the filter answers with [`ASK`] waits until it is heard. When nobody listens any more the kernel refuses it
-//! by itself (`ENOSYS`), so a listener that is lost opens nothing.
+//! Owns: installing a filter, with or without a listener, and refusing the calls that the listener reports. This is,
+//! with `agentos-winbox` and two calls of `agentos-durable`, the only `unsafe` code of the workspace, for calls that
+//! no allowed crate offers. Never: lets a call through, or decides which calls are refused; `agentos-sandbox` decides
+//! that, and is the only user of this crate.
 
 #[cfg(target_os = "linux")]
 mod listener;

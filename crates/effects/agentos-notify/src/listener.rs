@@ -1,61 +1,61 @@
-//! The calls: install, hear, refuse.
+//! The three kernel calls: install a filter, receive a call, refuse it.
 //!
-//! Owns: every `unsafe` of this crate. Never: looks at a caller's memory: it may change it at any time.
+//! Owns: every `unsafe` of this crate. Never: reads the memory of a caller, which could change it at any time.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// What a filter's program gives for a call that is to be heard (`SECCOMP_RET_USER_NOTIF`).
+/// Answer of a filter for a call that the listener shall see (`SECCOMP_RET_USER_NOTIF`).
 pub const ASK: u32 = libc::SECCOMP_RET_USER_NOTIF;
 
-/// One instruction of a filter's program, as `struct sock_filter` of linux/filter.h has it.
+/// Instruction of a filter, as `struct sock_filter` in linux/filter.h.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instruction {
-    /// What it does.
+    /// Operation.
     pub code: u16,
-    /// How many instructions are left out when its condition holds.
+    /// Number of instructions to skip if the condition holds.
     pub jump_true: u8,
-    /// And when it does not.
+    /// Number of instructions to skip if it does not.
     pub jump_false: u8,
-    /// Its number.
+    /// Operand.
     pub value: u32,
 }
 
-/// A call that waits for its answer.
+/// System call that waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// The kernel's number of this request.
+    /// Id of this notification.
     pub id: u64,
-    /// Its number.
+    /// Number of the system call.
     pub number: i32,
-    /// What it was given; addresses are those of the caller.
+    /// Arguments; addresses are those of the caller.
     pub args: [u64; 6],
 }
 
-/// Hears the calls of one filter.
+/// Receives the calls of one filter.
 #[derive(Debug)]
 pub struct Listener(OwnedFd);
 
-/// Puts a filter around this thread and everything that it starts from now on, and hears what it asks about. The thread's
-/// rights must be fixed already (`PR_SET_NO_NEW_PRIVS`).
+/// Applies a filter to this thread and everything that it starts from now on, and returns the listener for its
+/// questions. `PR_SET_NO_NEW_PRIVS` must be set already.
 ///
 /// # Errors
-/// When the kernel has no listeners (before 5.0), has one around this thread already, or finds the program wrong.
+/// If the kernel has no listeners (before 5.0), if this thread has one already, or if the program is invalid.
 pub fn apply(program: &[Instruction]) -> io::Result<Listener> {
     let descriptor = install(program, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)?;
-    // SAFETY: the call made this descriptor for us, and nobody else has it.
+    // SAFETY: the call created this descriptor, and nobody else owns it.
     Ok(Listener(unsafe { OwnedFd::from_raw_fd(descriptor) }))
 }
 
-/// The same for a program that asks about nothing: it refuses by itself, and nobody hears it.
+/// Applies a filter that asks nothing: it refuses by itself, and nobody sees its refusals.
 ///
 /// # Errors
-/// When the kernel finds the program wrong.
+/// If the program is invalid.
 pub fn apply_unheard(program: &[Instruction]) -> io::Result<()> {
     install(program, 0).map(drop)
 }
 
-/// Gives what the call gave: with the listener's flag, its descriptor.
+/// Installs a filter. Returns what the call returned: the listener's descriptor if its flag is set.
 fn install(program: &[Instruction], flags: libc::c_ulong) -> io::Result<RawFd> {
     let mut filter: Vec<libc::sock_filter> = program
         .iter()
@@ -87,14 +87,14 @@ fn install(program: &[Instruction], flags: libc::c_ulong) -> io::Result<RawFd> {
 }
 
 impl Listener {
-    /// Waits for the next call. Returns `None` if its caller is gone before it was heard.
+    /// Waits for the next call. Returns `None` if its caller ended before the call was received.
     ///
     /// # Errors
-    /// When there is nothing to hear any more.
+    /// If no further call can come.
     pub fn next_call(&self) -> io::Result<Option<Call>> {
-        // SAFETY: it consists of numbers, for all of which zero is a value; the kernel wants it so.
+        // SAFETY: it consists of numbers, for all of which zero is valid; the kernel requires it to be zero.
         let mut heard: libc::seccomp_notif = unsafe { std::mem::zeroed() };
-        // SAFETY: the descriptor is a listener's, and the request writes a value of this kind into memory of ours.
+        // SAFETY: the descriptor is a listener's, and the request writes a value of this type into local memory.
         let answer =
             unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut heard) };
         if answer < 0 {
@@ -107,10 +107,11 @@ impl Listener {
         }))
     }
 
-    /// Refuses a call with this error number. A caller that is gone meanwhile is no error: the call is never carried out.
+    /// Refuses a call with this error number. A caller that ended meanwhile is no error: its call is never carried
+    /// out.
     ///
     /// # Errors
-    /// When there is nothing to answer any more.
+    /// If no call can be answered any more.
     pub fn refuse(&self, call: &Call, error: i32) -> io::Result<()> {
         let mut refusal = libc::seccomp_notif_resp {
             id: call.id,
@@ -118,7 +119,7 @@ impl Listener {
             error: -error,
             flags: 0,
         };
-        // SAFETY: the descriptor is a listener's, and the request reads a value of this kind from memory of ours.
+        // SAFETY: the descriptor is a listener's, and the request reads a value of this type from local memory.
         let answer = unsafe {
             libc::ioctl(
                 self.0.as_raw_fd(),
@@ -133,7 +134,7 @@ impl Listener {
     }
 }
 
-/// A caller that has ended is no end of the listening, and neither is a signal of ours.
+/// Accepts errors that do not end the listening: a caller that has ended, and a signal to this process.
 fn gone(error: io::Error) -> io::Result<()> {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::EINTR) => Ok(()),

@@ -1,22 +1,22 @@
-//! Why a process was not started, or what Windows refused.
+//! Reasons why a process was not started, or an operation on it failed.
 //!
 //! Owns: the error. Never: holds a value of the environment.
 
-/// What could not be done.
+/// Failure of a call, or a text that Windows cannot take.
 #[derive(Debug, thiserror::Error)]
 pub enum WinboxError {
     /// Windows refused a call.
     #[error("cannot {doing}: {source}")]
     Windows {
-        /// What was tried.
+        /// Operation that failed, as an infinitive.
         doing: &'static str,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// A text that Windows ends at its first NUL, or that is no Unicode.
-    #[error("{0} cannot be told to Windows")]
+    /// A text that contains a NUL, at which Windows would end it, or that is not Unicode.
+    #[error("{0} cannot be passed to Windows: it has a NUL or is not Unicode")]
     Unspeakable(&'static str),
-    /// A batch file reads its arguments as commands, whatever quotes stand around them.
-    #[error("`{0}` is a batch file, whose arguments cannot be kept from being commands")]
+    /// A batch file, which reads its arguments as commands whatever quotes surround them.
+    #[error("`{0}` is a batch file, which could execute its arguments as commands")]
     Batch(String),
 }

@@ -1,7 +1,9 @@
-//! Starting a process that is held from its first instruction, and its end.
+//! Starts a process that is confined from its first instruction, and ends it.
 //!
-//! Owns: the order of the steps: pipes, token, job, suspended start, into the job, go. Never: lets a process go on that is
-//! not in its job.
+//! The order of the steps matters: pipes, token, job, suspended start, into the job, resume. A process that ran
+//! before it is in the job could start a child outside of it.
+//!
+//! Owns: that order. Never: resumes a process that is not in its job.
 
 mod attributes;
 mod job;
@@ -26,38 +28,38 @@ use job::Job;
 
 pub use label::lower;
 
-/// A process that is held. It ends with this value, and everything that it started with it.
+/// Confined process. When this value is dropped, it ends with everything that it started.
 #[derive(Debug)]
 pub struct Held {
     process: OwnedHandle,
     job: Job,
 }
 
-/// Our ends of its three streams.
+/// Parent's ends of the process's streams.
 #[derive(Debug)]
 pub struct Pipes {
-    /// What it reads.
+    /// Standard input of the process.
     pub stdin: PipeWriter,
-    /// What it writes.
+    /// Standard output of the process.
     pub stdout: PipeReader,
-    /// What it complains about.
+    /// Standard error of the process.
     pub stderr: PipeReader,
 }
 
-/// Makes everything that would hold a process, and starts none.
+/// Creates everything that would confine a process, and starts none.
 ///
 /// # Errors
-/// When Windows refuses one of them.
+/// If Windows refuses one of them.
 pub fn try_layers(limits: &Limits) -> Result<(), WinboxError> {
     let _token = token::restricted()?;
     let _job = Job::new(limits)?;
     Ok(())
 }
 
-/// Starts a process, held. It inherits three streams and nothing else.
+/// Starts a confined process. It inherits three streams and nothing else.
 ///
 /// # Errors
-/// When it cannot be held or started; then nothing runs.
+/// If it cannot be confined or started; then nothing runs.
 pub fn start(what: &Start<'_>) -> Result<(Held, Pipes), WinboxError> {
     let told = Told::new(what)?;
     let token = token::restricted()?;
@@ -92,25 +94,25 @@ pub fn start(what: &Start<'_>) -> Result<(Held, Pipes), WinboxError> {
 }
 
 impl Held {
-    /// Ends it and everything that it started.
+    /// Ends the process and everything that it started.
     pub fn end(&self) {
         self.job.end();
     }
 
-    /// Blocks until it has ended by itself or was ended.
+    /// Blocks until the process has ended.
     ///
     /// # Errors
-    /// When Windows does not tell.
+    /// If Windows cannot say.
     pub fn wait(&self) -> Result<(), WinboxError> {
         // SAFETY: the handle is open as long as `self` lives.
         let answer = unsafe { WaitForSingleObject(self.process.as_raw_handle(), INFINITE) };
         success(i32::from(answer == WAIT_OBJECT_0), "wait for the process")
     }
 
-    /// Its exit code, once it has ended.
+    /// Returns the exit code of the ended process.
     ///
     /// # Errors
-    /// When Windows does not tell.
+    /// If Windows cannot say.
     pub fn code(&self) -> Result<u32, WinboxError> {
         let mut code = 0;
         // SAFETY: the handle is open as long as `self` lives, and `code` outlives the call.
@@ -120,7 +122,7 @@ impl Held {
     }
 }
 
-/// What `CreateProcessAsUserW` is told as text, each ended by a NUL.
+/// Texts for `CreateProcessAsUserW`, each of which ends with a NUL.
 struct Told {
     program: Vec<u16>,
     line: Vec<u16>,
@@ -135,14 +137,14 @@ impl Told {
             line: wide(&command_line(what.program, what.args)?)
                 .ok_or(WinboxError::Unspeakable("an argument"))?,
             program: place(what.program).ok_or(WinboxError::Unspeakable("the program's path"))?,
-            // The NULs in it are meant.
+            // The NULs in it separate the variables.
             env: environment(what.env)?.encode_utf16().collect(),
             cwd: place(what.cwd).ok_or(WinboxError::Unspeakable("the folder's path"))?,
         })
     }
 }
 
-/// A text as Windows reads it: UTF-16 and a NUL. None where there is a NUL in it already.
+/// Converts a text to UTF-16 with a NUL at its end. `None` if it contains a NUL already.
 fn wide(text: &str) -> Option<Vec<u16>> {
     (!text.contains('\0')).then(|| text.encode_utf16().chain([0]).collect())
 }
@@ -154,7 +156,7 @@ fn pipe() -> Result<(PipeReader, PipeWriter), WinboxError> {
     })
 }
 
-/// Starts the process without letting it run: its handle, and that of its only thread.
+/// Starts the process suspended. Returns its handle, and the handle of its only thread.
 fn suspended(
     told: &Told,
     token: &OwnedHandle,
@@ -165,7 +167,8 @@ fn suspended(
         let answer = unsafe { SetHandleInformation(*stream, HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT) };
         success(answer, "let the streams be inherited")?;
     }
-    // Of all handles that may be inherited now, in this process or by another thread's doing, these alone are.
+    // Without this list, the process would inherit every inheritable handle of this process, also those that another
+    // thread marks at this moment.
     let mut attributes = Attributes::inheriting(streams)?;
     let [stdin, stdout, stderr] = *streams;
     let startup = STARTUPINFOEXW {
@@ -182,12 +185,12 @@ fn suspended(
     let mut made = PROCESS_INFORMATION::default();
     // The function may write into it (CreateProcessW, "lpCommandLine").
     let mut line = told.line.clone();
-    // A console of its own that nobody sees: ours would let it type for the user.
+    // A console of its own that nobody sees: in the parent's console it could type for the user.
     let flags =
         CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT | CREATE_NO_WINDOW | EXTENDED_STARTUPINFO_PRESENT;
-    // SAFETY: every pointer is to a local value or a field of `told` that outlives the call; the texts end in NUL, the
-    // environment in two; `STARTUPINFOEXW` begins with the `STARTUPINFOW` that is asked for, and the flags say that it is
-    // the longer one.
+    // SAFETY: every pointer is to a local value or a field of `told` that outlives the call; the texts end in NUL,
+    // the environment in two; `STARTUPINFOEXW` begins with the `STARTUPINFOW` that is expected, and the flags say
+    // that it is the longer one.
     let answer = unsafe {
         CreateProcessAsUserW(
             token.as_raw_handle(),
@@ -218,11 +221,11 @@ fn go(thread: &OwnedHandle) -> Result<(), WinboxError> {
 }
 
 fn terminate(process: &OwnedHandle) {
-    // SAFETY: the handle is open. Where it cannot be ended, it stays suspended.
+    // SAFETY: the handle is open. If the process cannot be ended, it stays suspended.
     unsafe { TerminateProcess(process.as_raw_handle(), 1) };
 }
 
-/// Windows' functions answer zero where they failed, and keep the reason for the thread.
+/// Returns an error if a Windows function returned zero, with the reason that Windows keeps for the thread.
 fn success(answer: i32, doing: &'static str) -> Result<(), WinboxError> {
     if answer != 0 {
         return Ok(());

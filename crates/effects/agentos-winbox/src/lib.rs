@@ -1,13 +1,18 @@
-//! Windows processes that a restricted token and a job object hold back.
+//! Windows processes that are confined by a restricted token and a job object.
 //!
-//! Owns: every `unsafe` of the workspace, which is calling Windows' own functions: tokens, jobs, integrity labels, and the
-//! start of a process with nothing of ours. Never: decides what may run or what it may do; `agentos-sandbox` says that,
-//! and is the only one to use this crate.
+//! What confines such a process (Microsoft, "Mandatory Integrity Control" and "Job Objects"):
 //!
-//! What holds such a process (Microsoft, "Mandatory Integrity Control" and "Job Objects"): it has no privilege and no
-//! administrator's group, and it writes to nothing but what was [opened](lower) to a low integrity level; it and all that
-//! it starts end with the job, and together they use up no more than the job allows. What does not: it reads what its
-//! user may read, and it reaches the network. Written from the documentation, tried under Wine, and not on Windows.
+//! - It has no privilege and no administrators' group, and writes only to what was [opened](lower) to a low integrity
+//!   level.
+//! - It and all that it starts end with the job, and together they use no more than the job allows.
+//!
+//! What does not: it may read what its user may read, and it reaches the network.
+//!
+//! Written from the documentation, tested under Wine, and never on Windows.
+//!
+//! Owns: the workspace's `unsafe` calls of Windows functions: tokens, jobs, integrity labels, and the start of a
+//! process with nothing of the caller's. Never: decides what may run or what it may do; `agentos-sandbox` decides
+//! that, and is the only user of this crate.
 
 mod error;
 #[cfg(windows)]

@@ -1,28 +1,28 @@
-//! What a process is told as text: its arguments as one line, its environment as one block.
+//! Text that a new process gets: its arguments as one line, its environment as one block.
 //!
-//! Owns: the two forms. Never: leaves something out that it cannot say; that is an error.
+//! Owns: the two forms. Never: leaves out what it cannot express; that is an error.
 
 use std::path::Path;
 use std::time::Duration;
 
 use crate::WinboxError;
 
-/// One process.
+/// Process to be started.
 #[derive(Debug, Clone, Copy)]
 pub struct Start<'a> {
-    /// The program, by its absolute path.
+    /// Absolute path of the program.
     pub program: &'a Path,
-    /// Its arguments.
+    /// Arguments of the program.
     pub args: &'a [String],
-    /// Its whole environment.
+    /// Complete environment of the program.
     pub env: &'a [(String, String)],
-    /// Where it starts.
+    /// Working directory.
     pub cwd: &'a Path,
-    /// What it may use up.
+    /// Limits on resources.
     pub limits: Limits,
 }
 
-/// What a process may use up.
+/// Limits on resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Processor time of one process.
@@ -33,30 +33,30 @@ pub struct Limits {
     pub processes: u32,
 }
 
-/// The line that a program takes its arguments from, in the form that Microsoft's C run-time reads ("Parsing C command-line
-/// arguments").
+/// Builds the command line that a program splits into its arguments, in the form that Microsoft's C runtime reads
+/// ("Parsing C command-line arguments").
 ///
 /// # Errors
-/// For a batch file, and for what Windows would cut.
+/// If the program is a batch file, or a text has a character that would change what Windows reads.
 pub fn command_line(program: &Path, args: &[String]) -> Result<String, WinboxError> {
     let unspeakable = WinboxError::Unspeakable("the program's path");
     let name = program
         .to_str()
         .filter(|name| !name.contains(['\0', '"']))
         .ok_or(unspeakable)?;
-    // Windows looks at a name without the dots and blanks at its end.
+    // Windows ignores dots and blanks at the end of a name, so `a.bat.` is a batch file too.
     let plain = name.trim_end_matches(['.', ' ']).to_ascii_lowercase();
     if plain.ends_with(".bat") || plain.ends_with(".cmd") {
         return Err(WinboxError::Batch(name.to_owned()));
     }
-    // In the first word a backslash is only itself.
+    // In the first word a backslash has no special meaning.
     let mut line = format!("\"{name}\"");
     for arg in args {
         if arg.contains('\0') {
             return Err(WinboxError::Unspeakable("an argument"));
         }
         line.push(' ');
-        // One that needs no quotes gets none: some programs look at the line itself.
+        // An argument that needs no quotes gets none: some programs read the line itself.
         if arg.is_empty() || arg.contains([' ', '\t', '\n', '\u{b}', '"']) {
             quoted(arg, &mut line);
         } else {
@@ -66,7 +66,7 @@ pub fn command_line(program: &Path, args: &[String]) -> Result<String, WinboxErr
     Ok(line)
 }
 
-/// Backslashes are doubled before a quote only.
+/// Appends an argument in quotes. A backslash is special only before a quote, and is doubled there.
 fn quoted(arg: &str, line: &mut String) {
     let mut before = 0;
     line.push('"');
@@ -81,11 +81,11 @@ fn quoted(arg: &str, line: &mut String) {
     line.push('"');
 }
 
-/// The block that a process takes its environment from: `NAME=value` and a NUL for each, sorted as Windows sorts them, and
-/// one more NUL.
+/// Builds the block from which a process takes its environment: `NAME=value` and a NUL for each variable, sorted as
+/// Windows sorts them, and one more NUL.
 ///
 /// # Errors
-/// For what would change the names or values of others.
+/// If a name or value would change other variables.
 pub fn environment(env: &[(String, String)]) -> Result<String, WinboxError> {
     let mut sorted: Vec<&(String, String)> = env.iter().collect();
     sorted.sort_by_key(|(name, _)| name.to_uppercase());

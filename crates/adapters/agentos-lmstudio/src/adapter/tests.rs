@@ -233,7 +233,7 @@ async fn a_stopped_server_is_told_with_what_to_do() {
       "status": "unreachable",
       "error_category": "network",
       "detail": "refused",
-      "details": "`127.0.0.1:PORT` does not take connections",
+      "details": "`127.0.0.1:PORT` does not accept connections",
       "fix": "start the server in LM Studio (Developer page, or `lms server start`), or set its address with `--base-url`",
       "endpoint": "127.0.0.1:PORT",
       "models": [],

@@ -82,7 +82,7 @@ fn a_clock_before_1970_cannot_check_a_certificate() {
     assert!(
         output
             .to_string()
-            .contains("the clock of this machine stands before 1970"),
+            .contains("the clock of this machine is set to a time before 1970"),
         "{output}"
     );
 }

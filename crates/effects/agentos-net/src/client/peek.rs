@@ -1,4 +1,4 @@
-//! Tells a TLS server from other noise after it failed to answer plain HTTP.
+//! Recognises a TLS server after it failed to answer plain HTTP.
 //!
 //! Owns: one short connection without any key. Never: runs before a request has already failed.
 
@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use crate::{Deadline, HttpUrl};
 
-/// A TLS alert record: what a TLS server says to plain HTTP.
+/// Beginning of a TLS alert record, which a TLS server sends in reply to plain HTTP.
 const ALERT: [u8; 2] = [0x15, 0x03];
 
 pub(super) async fn speaks_tls(url: &HttpUrl, deadline: &Deadline) -> bool {

@@ -1,6 +1,6 @@
-//! Which handles a process inherits.
+//! Handles that a process inherits.
 //!
-//! Owns: the list of attributes of a start, in memory of its own. Never: outlives the handles that it names.
+//! Owns: the attribute list of a start, in memory of its own. Never: outlives the handles that it names.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -14,26 +14,29 @@ use windows_sys::Win32::System::Threading::{
 use super::success;
 use crate::WinboxError;
 
-/// A list of one attribute.
+/// Attribute list with one attribute.
 pub(super) struct Attributes<'a> {
-    /// In units that are aligned as the list has to be.
+    /// Memory of the list, in units that have the alignment it needs.
     memory: Vec<usize>,
     handles: PhantomData<&'a [HANDLE; 3]>,
 }
 
 impl<'a> Attributes<'a> {
-    /// These handles are inherited, and no others.
+    /// Creates a list with which only these handles are inherited.
+    ///
+    /// # Errors
+    /// If Windows refuses it.
     pub(super) fn inheriting(handles: &'a [HANDLE; 3]) -> Result<Self, WinboxError> {
         let mut bytes = 0;
         // SAFETY: asked without memory, the function only says how much it needs, and fails.
         unsafe { InitializeProcThreadAttributeList(std::ptr::null_mut(), 1, 0, &raw mut bytes) };
         let mut memory = vec![0_usize; bytes.div_ceil(size_of::<usize>())];
-        // SAFETY: the memory has at least the size that was asked for.
+        // SAFETY: the memory has at least the size that the function requested.
         let answer = unsafe {
             InitializeProcThreadAttributeList(memory.as_mut_ptr().cast::<c_void>(), 1, 0, &raw mut bytes)
         };
         success(answer, "make a list of handles")?;
-        // From here on it is taken down when it is dropped.
+        // From here on `drop` deletes the list.
         let mut attributes = Self {
             memory,
             handles: PhantomData,
@@ -55,7 +58,7 @@ impl<'a> Attributes<'a> {
         Ok(attributes)
     }
 
-    /// For the start of a process, while this value lives.
+    /// Returns the list for the start of a process, valid while this value lives.
     pub(super) fn list(&mut self) -> LPPROC_THREAD_ATTRIBUTE_LIST {
         self.memory.as_mut_ptr().cast::<c_void>()
     }

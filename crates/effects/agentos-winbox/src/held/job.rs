@@ -1,6 +1,6 @@
-//! What ends a process and all that it starts, and what they may use up together.
+//! Job object: ends a process with all that it starts, and limits what they use together.
 //!
-//! Owns: the job object. Never: lets a process out of it.
+//! Owns: the job object. Never: lets a process leave it.
 
 use std::ffi::c_void;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -20,17 +20,21 @@ use windows_sys::Win32::System::JobObjects::{
 use super::success;
 use crate::{Limits, WinboxError};
 
-/// The exit code of what was ended from outside.
+/// Exit code of a process that is ended from outside.
 const ENDED: u32 = 1;
-/// A process's time is counted in units of 100 ns.
+/// Windows counts a process's time in units of 100 ns.
 const UNITS_PER_MICROSECOND: u128 = 10;
 
-/// A job without a name, which nobody else can open. Everything in it ends when it is closed, also when we are killed.
+/// Job without a name, which nobody else can open. Everything in it ends when it is closed, also when this program is
+/// killed.
 #[derive(Debug)]
 pub(super) struct Job(OwnedHandle);
 
 impl Job {
-    /// An empty job with these limits. No process may leave it: neither flag of a breakaway is set.
+    /// Creates an empty job with these limits. No process may leave it, because neither breakaway flag is set.
+    ///
+    /// # Errors
+    /// If Windows refuses the job or a limit.
     pub(super) fn new(limits: &Limits) -> Result<Self, WinboxError> {
         // SAFETY: neither attributes nor a name are given.
         let job = unsafe { CreateJobObjectW(std::ptr::null(), std::ptr::null()) };
@@ -81,21 +85,24 @@ impl Job {
         success(answer, doing)
     }
 
-    /// Puts a process in, for good.
+    /// Puts a process into the job, which it cannot leave.
+    ///
+    /// # Errors
+    /// If Windows refuses it.
     pub(super) fn take(&self, process: HANDLE) -> Result<(), WinboxError> {
         // SAFETY: the caller's handle is open, and so is ours.
         let answer = unsafe { AssignProcessToJobObject(self.0.as_raw_handle(), process) };
         success(answer, "put the process into its job")
     }
 
-    /// Ends everything in it. What cannot be ended now ends when the job is closed.
+    /// Ends everything in the job. What cannot be ended now ends when the job is closed.
     pub(super) fn end(&self) {
         // SAFETY: the handle is open as long as `self` lives.
         unsafe { TerminateJobObject(self.0.as_raw_handle(), ENDED) };
     }
 }
 
-/// What a job is told.
+/// Settings that a job accepts.
 trait Settings {}
 impl Settings for JOBOBJECT_EXTENDED_LIMIT_INFORMATION {}
 impl Settings for JOBOBJECT_BASIC_UI_RESTRICTIONS {}

@@ -1,6 +1,6 @@
-//! Which files a held process may write to.
+//! Integrity labels: the files that a confined process may write to.
 //!
-//! Owns: the integrity label of a file or folder. Never: follows a link, or changes who may do what beside that.
+//! Owns: the integrity label of a file or folder. Never: follows a link, or changes the rest of its access control.
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -14,16 +14,17 @@ use windows_sys::Win32::Security::{LABEL_SECURITY_INFORMATION, PSECURITY_DESCRIP
 use super::{success, wide};
 use crate::WinboxError;
 
-/// A mandatory label: no writing from below the low level (Security Descriptor String Format, "ML", "NW", "LW").
+/// Label of a file: processes below the low level may not write (Security Descriptor String Format, "ML", "NW",
+/// "LW").
 const FILE: &str = "S:(ML;;NW;;;LW)";
-/// The same, for everything that is made in it as well.
+/// Label of a folder, which everything created in it inherits.
 const FOLDER: &str = "S:(ML;OICI;NW;;;LW)";
 
-/// Opens a file, or a folder and all that will be made in it, to processes of the low integrity level. What lies in the
-/// folder already keeps its own label.
+/// Opens a file, or a folder and all that will be created in it, to processes of the low integrity level. What the
+/// folder contains already keeps its own label.
 ///
 /// # Errors
-/// When Windows refuses it: only an owner may.
+/// If Windows refuses it: only an owner may do this.
 pub fn lower(place: &Path, is_folder: bool) -> Result<(), WinboxError> {
     let unspeakable = WinboxError::Unspeakable("a path");
     let name = place.to_str().and_then(wide).ok_or(unspeakable)?;
@@ -33,14 +34,14 @@ pub fn lower(place: &Path, is_folder: bool) -> Result<(), WinboxError> {
     success(answer, "open a folder to the process")
 }
 
-/// A descriptor that Windows made from its text.
+/// Security descriptor that Windows made from its text.
 struct Label(PSECURITY_DESCRIPTOR);
 
 impl Label {
     fn new(text: &str) -> Result<Self, WinboxError> {
         let text = wide(text).ok_or(WinboxError::Unspeakable("a label"))?;
         let mut made: PSECURITY_DESCRIPTOR = std::ptr::null_mut();
-        // SAFETY: the text ends in NUL; both pointers outlive the call, and the length is not asked for.
+        // SAFETY: the text ends in NUL; both pointers outlive the call, and the length is not requested.
         let answer = unsafe {
             ConvertStringSecurityDescriptorToSecurityDescriptorW(
                 text.as_ptr(),

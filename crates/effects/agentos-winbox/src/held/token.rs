@@ -1,6 +1,7 @@
-//! Who the process is: its user, without what the user may do to the machine or to files that nobody opened to it.
+//! Restricted token: the user of the process, without the rights to change the machine or files that were not opened
+//! to it.
 //!
-//! Owns: the restricted token. Never: gives a right that the user has not.
+//! Owns: the restricted token. Never: gives a right that the user does not have.
 
 use std::ffi::c_void;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -17,12 +18,15 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 use super::success;
 use crate::WinboxError;
 
-/// A security identifier's memory, aligned for the numbers in it.
+/// Memory of a security identifier, aligned for the numbers in it.
 #[repr(align(8))]
 struct Sid([u8; SECURITY_MAX_SID_SIZE as usize]);
 
-/// This process's token without privileges, with administrators' groups only to be denied by (`LUA_TOKEN`), and at the low
-/// integrity level: nothing that is not labelled low can be written with it.
+/// Creates a copy of this process's token without privileges, with administrators' groups for denying only
+/// (`LUA_TOKEN`), and at the low integrity level: nothing that is not labelled low can be written with it.
+///
+/// # Errors
+/// If Windows refuses one of the steps.
 pub(super) fn restricted() -> Result<OwnedHandle, WinboxError> {
     let rights = TOKEN_DUPLICATE | TOKEN_QUERY | TOKEN_ASSIGN_PRIMARY | TOKEN_ADJUST_DEFAULT;
     let mut own: HANDLE = std::ptr::null_mut();
@@ -70,7 +74,8 @@ fn low(token: &OwnedHandle) -> Result<(), WinboxError> {
             Attributes: SE_GROUP_INTEGRITY.unsigned_abs(),
         },
     };
-    // The identifier's bytes count, though they lie elsewhere ("Designing Applications to Run at a Low Integrity Level").
+    // The identifier's bytes count although they are elsewhere in memory ("Designing Applications to Run at a Low
+    // Integrity Level").
     let length = u32::try_from(size_of::<TOKEN_MANDATORY_LABEL>()).unwrap_or_default() + bytes;
     // SAFETY: the label is of the kind that the class asks for, and it and its identifier outlive the call.
     let answer = unsafe {
