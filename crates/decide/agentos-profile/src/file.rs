@@ -220,6 +220,21 @@ impl AdapterKind {
         }
     }
 
+    /// Returns true if the profile's program answers, false if a server does.
+    #[must_use]
+    pub fn is_program(self) -> bool {
+        match self {
+            Self::Agent | Self::Acp | Self::Tool => true,
+            Self::Openai
+            | Self::Lmstudio
+            | Self::Llamacpp
+            | Self::Ollama
+            | Self::Anthropic
+            | Self::Gemini
+            | Self::GenericHttp => false,
+        }
+    }
+
     /// The wire that a provider speaks when its profile does not say.
     #[must_use]
     pub fn of_provider(provider: &str) -> Self {

@@ -192,17 +192,7 @@ fn http(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<HttpFile>>, 
 
 /// What is started on this machine is not for a repository to say.
 fn program(stack: &Stack, adapter: AdapterKind) -> Result<Option<Value<ProgramFile>>, ProfileError> {
-    let wanted = match adapter {
-        AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool => true,
-        AdapterKind::Openai
-        | AdapterKind::Lmstudio
-        | AdapterKind::Llamacpp
-        | AdapterKind::Ollama
-        | AdapterKind::Anthropic
-        | AdapterKind::Gemini
-        | AdapterKind::GenericHttp => false,
-    };
-    if !wanted {
+    if !adapter.is_program() {
         return Ok(None);
     }
     let stated = stack.pick(|file| file.program.clone());

@@ -17,6 +17,7 @@ use crate::keys::{self, Keyring};
 use crate::options::ProviderOverrides;
 use crate::probe::{self, Probe};
 use crate::profile_file::save_edit_format;
+use crate::provider_kind::ProviderKind;
 use crate::tool_calls::{self, ToolCallProbe};
 use crate::tools::{Tool, Tools};
 use crate::{key_checks, repository, runtime};
@@ -75,7 +76,7 @@ impl HealthReport {
 pub struct HealthWatch {
     host: Host,
     tools: Tools,
-    names: Vec<String>,
+    kinds: Vec<ProviderKind>,
     spec: HealthSpec,
 }
 
@@ -86,11 +87,11 @@ impl Host {
     /// If there is no such provider, or a profile folder cannot be read.
     pub fn health(&self, spec: HealthSpec) -> Result<HealthWatch, EffectError> {
         let tools = tools(self)?;
-        let names = named(&tools, &spec.providers)?;
+        let kinds = named(&tools, &spec.providers)?;
         Ok(HealthWatch {
             host: self.clone(),
             tools,
-            names,
+            kinds,
             spec,
         })
     }
@@ -102,23 +103,24 @@ impl HealthWatch {
     /// # Errors
     /// If a form was to be saved and cannot be.
     pub async fn look(&self) -> Result<HealthReport, EffectError> {
-        look(&self.host, &self.spec, &self.tools, &self.names).await
+        look(&self.host, &self.spec, &self.tools, &self.kinds).await
     }
 }
 
 /// The providers that are meant, each once.
-fn named(tools: &Tools, given: &[String]) -> Result<Vec<String>, EffectError> {
-    let mut names: Vec<String> = Vec::new();
+fn named(tools: &Tools, given: &[String]) -> Result<Vec<ProviderKind>, EffectError> {
+    let mut kinds: Vec<ProviderKind> = Vec::new();
     for name in given {
         tools.known(name)?;
-        if !names.contains(name) {
-            names.push(name.clone());
+        let kind = ProviderKind::from(name.as_str());
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
         }
     }
-    if names.is_empty() {
-        names = tools.profiled().map(str::to_owned).collect();
+    if kinds.is_empty() {
+        kinds = tools.profiled().map(ProviderKind::from).collect();
     }
-    Ok(names)
+    Ok(kinds)
 }
 
 /// One look at all of them.
@@ -126,10 +128,10 @@ async fn look(
     host: &Host,
     spec: &HealthSpec,
     tools: &Tools,
-    names: &[String],
+    kinds: &[ProviderKind],
 ) -> Result<HealthReport, EffectError> {
-    let ready = ready(host, tools, names, &spec.overrides);
-    let found: Vec<ToolHealth> = probe_all(names, &ready)
+    let ready = ready(host, tools, kinds, &spec.overrides);
+    let found: Vec<ToolHealth> = probe_all(kinds, &ready)
         .await
         .into_iter()
         .zip(&ready)
@@ -177,11 +179,11 @@ async fn look(
 pub(crate) fn asked(
     host: &Host,
     tools: &Tools,
-    names: &[String],
+    kinds: &[ProviderKind],
     over: &ProviderOverrides,
 ) -> Result<Vec<ToolHealth>, EffectError> {
-    let ready = ready(host, tools, names, over);
-    let found = runtime::block_on(probe_all(names, &ready))?;
+    let ready = ready(host, tools, kinds, over);
+    let found = runtime::block_on(probe_all(kinds, &ready))?;
     let found = found.into_iter().zip(&ready);
     let found = found.map(|(health, tool)| with_key_remarks(health, tool));
     Ok(where_to_keep(host, found.collect()))
@@ -211,13 +213,13 @@ pub(crate) fn tools(host: &Host) -> Result<Tools, EffectError> {
 fn ready(
     host: &Host,
     tools: &Tools,
-    names: &[String],
+    kinds: &[ProviderKind],
     over: &ProviderOverrides,
 ) -> Vec<Result<Tool, EffectError>> {
     std::thread::scope(|scope| {
-        let lookups: Vec<_> = names
+        let lookups: Vec<_> = kinds
             .iter()
-            .map(|name| scope.spawn(move || tools.probe(host, name, over)))
+            .map(|kind| scope.spawn(move || tools.probe(host, kind, over)))
             .collect();
         let lost = || {
             EffectError::new(
@@ -233,14 +235,14 @@ fn ready(
     })
 }
 
-async fn probe_all(names: &[String], ready: &[Result<Tool, EffectError>]) -> Vec<ToolHealth> {
-    let probes = names
+async fn probe_all(kinds: &[ProviderKind], ready: &[Result<Tool, EffectError>]) -> Vec<ToolHealth> {
+    let probes = kinds
         .iter()
         .zip(ready)
-        .map(|(name, tool)| -> BoxFuture<'_, ToolHealth> {
+        .map(|(kind, tool)| -> BoxFuture<'_, ToolHealth> {
             match tool {
                 Ok(tool) => tool.adapter.health_check(SystemClock.now()),
-                Err(error) => Box::pin(std::future::ready(misconfigured(name, error))),
+                Err(error) => Box::pin(std::future::ready(misconfigured(kind.name(), error))),
             }
         });
     together(probes.collect()).await

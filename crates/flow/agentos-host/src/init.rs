@@ -19,6 +19,7 @@ use crate::environment::Environment;
 use crate::host::Host;
 use crate::options::{ProviderOverrides, SessionOptions};
 use crate::policy::{self, POLICY_DIR};
+use crate::provider_kind::ProviderKind;
 use crate::repository::{self, unusable};
 use crate::rules::preset_file;
 use crate::run::{ConsentMode, RunSpec, RunWork};
@@ -197,8 +198,8 @@ fn servers(host: &Host, tools: &Tools) -> Result<Vec<FoundServer>, EffectError> 
         let url = resolved.ok().and_then(|resolved| resolved.profile.base_url);
         url.is_some_and(|url| HttpUrl::parse(url.as_str()).is_ok_and(|url| url.is_loopback()))
     };
-    let names: Vec<String> = tools.profiled().filter(local).map(str::to_owned).collect();
-    let found = health::asked(host, tools, &names, &ProviderOverrides::default())?;
+    let kinds: Vec<ProviderKind> = tools.profiled().filter(local).map(ProviderKind::from).collect();
+    let found = health::asked(host, tools, &kinds, &ProviderOverrides::default())?;
     Ok(found.into_iter().filter_map(answering).collect())
 }
 

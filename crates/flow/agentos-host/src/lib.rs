@@ -36,6 +36,7 @@ mod policy;
 mod probe;
 mod profile_file;
 mod programs;
+mod provider_kind;
 mod providers;
 mod reexec;
 mod replay;
@@ -98,6 +99,7 @@ pub use options::{
 pub use policy::POLICY_DIR;
 pub use probe::{FormatProbe, Probe};
 pub use profile_file::{NewProfile, ProfileDefaults};
+pub use provider_kind::ProviderKind;
 pub use providers::{AuthStatus, Listed, Shown, ShownValue, ToolList, key_variables};
 pub use reexec::reexec_hook;
 pub use replay::{Difference, ReplayReport, ReplayStatus, ReplayedRun};

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use agentos_executor::TargetSpec;
 use agentos_tool::EditFormat;
 
+use crate::provider_kind::ProviderKind;
+
 /// Where a change lands, and how little may be written.
 #[derive(Debug, Clone, Default)]
 pub struct SessionOptions {
@@ -50,8 +52,8 @@ impl SessionOptions {
 /// A provider and the settings that win over its profile for one call.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderChoice {
-    /// The provider's name.
-    pub provider: String,
+    /// The provider.
+    pub provider: ProviderKind,
     /// The recording that the provider `replay` answers with.
     pub replay: Option<Recording>,
     /// Settings that win over the profile.
@@ -65,7 +67,7 @@ pub struct ProviderChoice {
 impl ProviderChoice {
     /// Chooses a provider with the settings of its profile.
     #[must_use]
-    pub fn named(provider: impl Into<String>) -> Self {
+    pub fn named(provider: impl Into<ProviderKind>) -> Self {
         Self {
             provider: provider.into(),
             ..Self::default()

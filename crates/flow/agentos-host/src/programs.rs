@@ -15,20 +15,15 @@ use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Price, Secret};
 use crate::error::usage;
 use crate::host::Host;
 use crate::options::ProgramOptions;
-use crate::options::ProviderChoice;
+use crate::provider_kind::ProviderKind;
 use crate::session::Session;
-use crate::tools::{self, KeySent, REPLAY, Tool, Tools};
+use crate::tools::{self, KeySent, Tool};
 use crate::{keys, paths};
 
 mod copies;
 
 pub(crate) use copies::ExecutorCopies;
 use copies::NoCopies;
-
-/// A provider that is any program, and has no profile.
-pub const COMMAND: &str = "command";
-/// A provider that is any program which speaks the tool protocol, and has no profile.
-pub const TOOL: &str = "tool";
 
 /// Stands for the model in a profile's arguments, and for `model_args` among them.
 const MODEL: &str = "{model}";
@@ -38,55 +33,84 @@ const BASE_URL: &str = "{base_url}";
 /// Seconds that a program may take when nothing else is said.
 const TIMEOUT: u64 = 600;
 
-/// The tool, if a program is asked for: by the command line, or by a profile.
+/// Makes a tool of the command line's program, which works in a copy.
 ///
 /// # Errors
-/// When the flags do not fit together, or the profile is wrong.
-pub fn asked(
+/// If no program is named, or a folder cannot be shared with it.
+pub fn make_any_program(
     host: &Host,
-    tools: &Tools,
-    provider: &ProviderChoice,
+    flags: &ProgramOptions,
+    timeout_seconds: Option<u64>,
+    session: &Session,
+) -> Result<Tool, EffectError> {
+    let mut program = typed(host, &ProviderKind::AnyProgram, flags)?;
+    program.shared = shared(host, flags, session)?;
+    let tool = in_copy(host, program, session)?;
+    Ok(timed(tool, timeout_seconds.unwrap_or(TIMEOUT)))
+}
+
+/// Makes a tool of the command line's program, which speaks the tool protocol.
+///
+/// # Errors
+/// If no program is named, or there is no place for its folders.
+pub fn make_tool_program(
+    host: &Host,
+    flags: &ProgramOptions,
+    timeout_seconds: Option<u64>,
+    session: &Session,
+) -> Result<Tool, EffectError> {
+    let mut program = typed(host, &ProviderKind::ToolProgram, flags)?;
+    name_files(host, &mut program);
+    let folder = session.open_copies()?.path().to_owned();
+    let tool = speaker(host, program, folder)?;
+    Ok(timed(tool, timeout_seconds.unwrap_or(TIMEOUT)))
+}
+
+/// Makes a tool of the program that a profile names.
+///
+/// # Errors
+/// If the profile is wrong, or a folder cannot be shared with the program.
+pub fn make_profiled(
+    host: &Host,
+    resolved: &Resolved,
     flags: &ProgramOptions,
     session: &Session,
-) -> Result<Option<Tool>, EffectError> {
-    let name = provider.provider.as_str();
-    if matches!(name, COMMAND | TOOL) {
-        let mut program = typed(host, name, flags)?;
-        let timeout = provider.overrides.timeout_seconds.unwrap_or(TIMEOUT);
-        if name == TOOL {
-            name_files(host, &mut program);
-            let folder = session.open_copies()?.path().to_owned();
-            return speaker(host, program, folder).map(|tool| Some(timed(tool, timeout)));
-        }
-        program.shared = shared(host, flags, session)?;
-        return in_copy(host, program, session).map(|tool| Some(timed(tool, timeout)));
-    }
-    if !flags.command.is_empty() {
-        return Err(usage(
-            "a command after `--` belongs to the providers `command` and `tool`",
-        ));
-    }
-    let kind = match name {
-        REPLAY => None,
-        _ => Some(tools.resolved(host, name, &provider.overrides)?).filter(is_program),
-    };
-    let Some(resolved) = kind else {
-        if !flags.for_check && (!flags.readable.is_empty() || !flags.shared.is_empty()) {
-            return Err(usage(
-                "`--read` and `--share` belong to providers that are programs, and to `--check`",
-            ));
-        }
-        return Ok(None);
-    };
-    let (mut program, tool) = profiled(host, &resolved)?;
+) -> Result<Tool, EffectError> {
+    let (mut program, tool) = profiled(host, resolved)?;
     program.readable = readable(host, flags);
     if resolved.profile.adapter == AdapterKind::Tool {
         let made = speaker(host, program, session.open_copies()?.path().to_owned())?;
-        return Ok(Some(told(made, tool)));
+        return Ok(told(made, tool));
     }
     program.shared = shared(host, flags, session)?;
     let made = in_copy(host, program, session)?;
-    Ok(Some(told(made, tool)))
+    Ok(told(made, tool))
+}
+
+/// Refuses a program for a provider that is none or has its own.
+///
+/// # Errors
+/// If a program is named.
+pub fn refuse_command(flags: &ProgramOptions) -> Result<(), EffectError> {
+    if flags.command.is_empty() {
+        return Ok(());
+    }
+    Err(usage(
+        "a command after `--` belongs to the providers `command` and `tool`",
+    ))
+}
+
+/// Refuses files to be read by a program where neither the tool nor a check is one.
+///
+/// # Errors
+/// If such files or folders are named.
+pub fn refuse_sharing(flags: &ProgramOptions) -> Result<(), EffectError> {
+    if flags.for_check || (flags.readable.is_empty() && flags.shared.is_empty()) {
+        return Ok(());
+    }
+    Err(usage(
+        "`--read` and `--share` belong to providers that are programs, and to `--check`",
+    ))
 }
 
 /// The tool of a profile that names a program, for health: it cannot be given a task.
@@ -109,10 +133,10 @@ pub fn probed(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
 ///
 /// # Errors
 /// When this program's own file cannot be found.
-pub fn any_program(host: &Host, provider: &str) -> Result<Tool, EffectError> {
+pub fn any_program(host: &Host, provider: &ProviderKind) -> Result<Tool, EffectError> {
     let (sandbox, held) = sandbox(host)?;
     // A program that is there wherever one can be confined at all.
-    let program = Program::new(provider, "sh", &[]);
+    let program = Program::new(provider.name(), "sh", &[]);
     let agent = Agent::new(program, places(host), sandbox, held, Box::new(NoCopies));
     Ok(bare(Box::new(agent), false))
 }
@@ -122,7 +146,7 @@ pub fn any_program(host: &Host, provider: &str) -> Result<Tool, EffectError> {
 /// # Errors
 /// When this program's own file cannot be found, or there is no place for the tool's folders.
 pub fn conforming(host: &Host, flags: &ProgramOptions) -> Result<Tool, EffectError> {
-    let mut program = typed(host, TOOL, flags)?;
+    let mut program = typed(host, &ProviderKind::ToolProgram, flags)?;
     name_files(host, &mut program);
     let cache = host
         .environment()
@@ -131,24 +155,21 @@ pub fn conforming(host: &Host, flags: &ProgramOptions) -> Result<Tool, EffectErr
     speaker(host, program, cache.join("tools"))
 }
 
-fn is_program(resolved: &Resolved) -> bool {
-    matches!(
-        resolved.profile.adapter,
-        AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool
-    )
-}
-
 /// The program of the command line.
-fn typed(host: &Host, provider: &str, flags: &ProgramOptions) -> Result<Program, EffectError> {
+fn typed(host: &Host, provider: &ProviderKind, flags: &ProgramOptions) -> Result<Program, EffectError> {
     let Some((name, args)) = flags.command.split_first() else {
         let example = match provider {
-            TOOL => "agentos run -p tool \"fix the typo\" -- python3 my_tool.py",
-            _ => "agentos run -p command -- COMMAND",
+            ProviderKind::ToolProgram => "agentos run -p tool \"fix the typo\" -- python3 my_tool.py",
+            ProviderKind::AnyProgram | ProviderKind::Replay | ProviderKind::Profile(_) => {
+                "agentos run -p command -- COMMAND"
+            }
         };
-        return Err(usage(format!("the provider `{provider}` needs a program"))
-            .hint(format!("give the program after --: {example}")));
+        return Err(
+            usage(format!("the provider `{}` needs a program", provider.name()))
+                .hint(format!("give the program after --: {example}")),
+        );
     };
-    let mut program = Program::new(provider, name, args);
+    let mut program = Program::new(provider.name(), name, args);
     program.readable = readable(host, flags);
     Ok(program)
 }

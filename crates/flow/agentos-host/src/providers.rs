@@ -18,8 +18,7 @@ use crate::host::Host;
 use crate::keys::KeyStatus;
 use crate::notice::Notice;
 use crate::options::{KeyStore, ProviderOverrides};
-use crate::programs::{COMMAND, TOOL};
-use crate::tools::{REPLAY, Tools, bad_profile, ignored_program};
+use crate::tools::{Tools, bad_profile, ignored_program};
 use crate::{files, key_checks, keys};
 
 /// One provider.
@@ -186,7 +185,7 @@ impl Host {
     pub fn validate_profile(&self, file: &Path) -> Result<(String, bool), EffectError> {
         let name = file.display().to_string();
         let is_there = self.environment().cwd.join(file).exists();
-        if !is_there && tools(self)?.profiled().any(|known| known == name) {
+        if !is_there && tools(self)?.has_profile(&name) {
             tools(self)?.resolved(self, &name, &ProviderOverrides::default())?;
             return Ok((name, false));
         }
@@ -205,7 +204,7 @@ pub fn key_variables(provider: &str) -> Vec<String> {
 /// Returns the name under which a provider's key is kept.
 fn key_name(host: &Host, tools: &Tools, provider: &str) -> Result<String, EffectError> {
     tools.known(provider)?;
-    if !tools.profiled().any(|known| known == provider) {
+    if !tools.has_profile(provider) {
         return Err(usage(format!("`{provider}` has no profile and no key")));
     }
     Ok(tools
@@ -224,7 +223,7 @@ fn listed(host: &Host, tools: &Tools, provider: &str) -> Listed {
         key: "none".to_owned(),
         problem: None,
     };
-    if matches!(provider, COMMAND | REPLAY | TOOL) {
+    if !tools.has_profile(provider) {
         listed.execution_mode = Some(ExecutionMode::Local);
         return listed;
     }

@@ -23,9 +23,10 @@ use crate::events::{EventSender, RunEvent};
 use crate::host::Host;
 use crate::notice::{Activity, Notice};
 use crate::options::{CheckOptions, ProgramOptions, ProviderChoice, SessionOptions};
+use crate::provider_kind::ProviderKind;
 use crate::run_end::{RunEnd, RunOutcome};
 use crate::session::Session;
-use crate::tools::{REPLAY, Tool, Tools};
+use crate::tools::{self, Tool, Tools};
 use crate::{hosted, paths, programs};
 
 /// A task, the tool that shall do it, and what the tool is given.
@@ -205,20 +206,44 @@ pub(crate) fn patch_facts() -> ToolFacts {
 
 /// Finds the tool and the task in words, and tells what is worth knowing before anything is sent.
 fn prepare_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<(Tool, String), EffectError> {
-    let tools = Tools::read(host, Some(session.work_dir()))?;
-    let flags = ProgramOptions {
-        for_check: spec.check.is_some(),
-        ..spec.program.clone()
-    };
-    let tool = match programs::asked(host, &tools, &spec.provider, &flags, session)? {
-        Some(tool) => tool,
-        None => hosted::hosted(host, tools.tool(host, &spec.provider)?, session)?,
-    };
+    let tool = make_tool(host, session, spec)?;
     programs::held(&tool, &spec.program)?;
     for notice in &tool.notices {
         host.notify(Notice::new("tool", notice));
     }
     Ok((tool, programs::task(spec.task.as_deref(), &spec.program)))
+}
+
+/// Makes the tool that the provider's kind stands for. The flags that belong to other kinds are refused.
+fn make_tool(host: &Host, session: &Session, spec: &TaskSpec) -> Result<Tool, EffectError> {
+    let tools = Tools::read(host, Some(session.work_dir()))?;
+    let choice = &spec.provider;
+    let timeout_seconds = choice.overrides.timeout_seconds;
+    let flags = ProgramOptions {
+        for_check: spec.check.is_some(),
+        ..spec.program.clone()
+    };
+    match &choice.provider {
+        ProviderKind::AnyProgram => programs::make_any_program(host, &flags, timeout_seconds, session),
+        ProviderKind::ToolProgram => programs::make_tool_program(host, &flags, timeout_seconds, session),
+        ProviderKind::Replay => {
+            programs::refuse_command(&flags)?;
+            programs::refuse_sharing(&flags)?;
+            tools::make_replay(host, choice.replay.as_ref())
+        }
+        ProviderKind::Profile(name) => {
+            programs::refuse_command(&flags)?;
+            let resolved = tools.resolved(host, name, &choice.overrides)?;
+            if resolved.profile.adapter.is_program() {
+                return programs::make_profiled(host, &resolved, &flags, session);
+            }
+            programs::refuse_sharing(&flags)?;
+            if choice.replay.is_some() {
+                return Err(usage("`--replay` belongs to the provider `replay`"));
+            }
+            hosted::hosted(host, tools::make_server_tool(host, &resolved)?, session)
+        }
+    }
 }
 
 fn request<'a>(
@@ -253,7 +278,7 @@ fn wants_context(spec: &TaskSpec, tool: &Tool) -> Result<bool, EffectError> {
     match spec.context {
         Some(ContextMode::Auto) => refuse_program(tool).map(|()| true),
         Some(ContextMode::Named) => Ok(false),
-        None => Ok(spec.files.is_empty() && !tool.in_copy && spec.provider.provider != REPLAY),
+        None => Ok(spec.files.is_empty() && !tool.in_copy && spec.provider.provider != ProviderKind::Replay),
     }
 }
 
@@ -282,8 +307,11 @@ fn refuse_program(tool: &Tool) -> Result<(), EffectError> {
 
 /// A recording is what it is, and a program without a task of its own has no words that a failure could be added to.
 fn answers_once(spec: &TaskSpec) -> bool {
-    let provider = spec.provider.provider.as_str();
-    provider == REPLAY || (provider == programs::COMMAND && spec.task.is_none())
+    match &spec.provider.provider {
+        ProviderKind::Replay => true,
+        ProviderKind::AnyProgram => spec.task.is_none(),
+        ProviderKind::ToolProgram | ProviderKind::Profile(_) => false,
+    }
 }
 
 /// Names an answer without an edit as what it is where the answer is a difference of trees.

@@ -3,7 +3,7 @@
 //! Owns: which layers a profile has, where a key is looked for, and the one place that turns an adapter kind
 //! into an adapter. Never: sends anything by itself, or gives a key to an address the user did not choose.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,11 +30,9 @@ use crate::error::usage;
 use crate::files;
 use crate::host::Host;
 use crate::keys::{self, Usable};
-use crate::options::{ProviderChoice, ProviderOverrides, Recording};
-use crate::programs::{self, COMMAND, TOOL};
-
-/// A provider that plays back a file and has no profile.
-pub const REPLAY: &str = "replay";
+use crate::options::{ProviderOverrides, Recording};
+use crate::programs;
+use crate::provider_kind::ProviderKind;
 
 /// A profile file larger than this is not one.
 const LARGEST_PROFILE: u64 = 1 << 20;
@@ -76,7 +74,7 @@ pub struct KeySent {
 pub struct Tools {
     user_dir: Option<PathBuf>,
     project_dir: Option<PathBuf>,
-    providers: BTreeSet<String>,
+    providers: BTreeMap<String, ProviderKind>,
     /// To name files as a person would.
     environment: Environment,
 }
@@ -87,15 +85,21 @@ impl Tools {
     /// # Errors
     /// When a profile folder cannot be read.
     pub fn read(host: &Host, work_dir: Option<&Path>) -> Result<Self, EffectError> {
-        let mut providers: BTreeSet<String> = builtin()
+        let mut providers: BTreeMap<String, ProviderKind> = ProviderKind::WITHOUT_PROFILE
+            .map(|kind| (kind.name().to_owned(), kind))
+            .into();
+        let mut names: Vec<String> = builtin()
             .map_err(|error| bad_profile(&error))?
             .into_keys()
             .collect();
-        providers.extend([COMMAND, REPLAY, TOOL].map(str::to_owned));
         let user_dir = host.environment().config_dir().map(|dir| dir.join("profiles"));
         let project_dir = work_dir.map(|dir| dir.join(".agentos").join("profiles"));
         for dir in [&user_dir, &project_dir].into_iter().flatten() {
-            providers.extend(profile_names(dir)?);
+            names.extend(profile_names(dir)?);
+        }
+        for name in names {
+            let kind = ProviderKind::from(name.as_str());
+            providers.insert(name, kind);
         }
         Ok(Self {
             user_dir,
@@ -107,43 +111,41 @@ impl Tools {
 
     /// The providers, sorted.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
-        self.providers.iter().map(String::as_str)
+        self.providers.keys().map(String::as_str)
     }
 
     /// The providers that have a profile, sorted: all but a recording, which is named with the task that it answers, and
     /// the programs that a command line names.
     pub fn profiled(&self) -> impl Iterator<Item = &str> {
-        self.providers()
-            .filter(|name| !matches!(*name, COMMAND | REPLAY | TOOL))
+        self.providers().filter(|name| self.has_profile(name))
     }
 
-    /// The tool that the flags of `run` name.
-    ///
-    /// # Errors
-    /// When there is no such provider, its profile is wrong, or its recording cannot be read.
-    pub fn tool(&self, host: &Host, flags: &ProviderChoice) -> Result<Tool, EffectError> {
-        if flags.provider == REPLAY {
-            return replay(host, flags.replay.as_ref());
-        }
-        if flags.replay.is_some() {
-            return Err(usage("`--replay` belongs to the provider `replay`"));
-        }
-        let resolved = self.resolved(host, &flags.provider, &flags.overrides)?;
-        self.made(host, &resolved)
+    /// Returns true if the provider has a profile.
+    pub fn has_profile(&self, provider: &str) -> bool {
+        matches!(self.providers.get(provider), Some(ProviderKind::Profile(_)))
     }
 
-    /// The tool of a provider, for health.
+    /// Makes the tool of a provider, for health.
     ///
     /// # Errors
-    /// As [`Tools::tool`].
-    pub fn probe(&self, host: &Host, provider: &str, over: &ProviderOverrides) -> Result<Tool, EffectError> {
+    /// If there is no such provider, or its profile is wrong.
+    pub fn probe(
+        &self,
+        host: &Host,
+        provider: &ProviderKind,
+        over: &ProviderOverrides,
+    ) -> Result<Tool, EffectError> {
         match provider {
-            REPLAY => return replay(host, None),
-            COMMAND | TOOL => return programs::any_program(host, provider),
-            _ => {}
+            ProviderKind::Replay => make_replay(host, None),
+            ProviderKind::AnyProgram | ProviderKind::ToolProgram => programs::any_program(host, provider),
+            ProviderKind::Profile(name) => {
+                let resolved = self.resolved(host, name, over)?;
+                match resolved.profile.adapter.is_program() {
+                    true => programs::probed(host, &resolved),
+                    false => make_server_tool(host, &resolved),
+                }
+            }
         }
-        let resolved = self.resolved(host, provider, over)?;
-        self.made(host, &resolved)
     }
 
     /// The profile of a provider, with where each value came from.
@@ -213,7 +215,7 @@ impl Tools {
     /// # Errors
     /// When it is not; the known ones are named.
     pub fn known(&self, provider: &str) -> Result<(), EffectError> {
-        if self.providers.contains(provider) {
+        if self.providers.contains_key(provider) {
             return Ok(());
         }
         let known: Vec<&str> = self.providers().collect();
@@ -225,43 +227,41 @@ impl Tools {
             known.join(", ")
         )))
     }
+}
 
-    fn made(&self, host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
-        let profile = &resolved.profile;
-        if matches!(
-            profile.adapter,
-            AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool
-        ) {
-            return programs::probed(host, resolved);
-        }
-        let usable = keys::usable(host, resolved);
-        let notices = notices(resolved, &usable);
-        let key = usable.key.as_ref().map(|key| KeySent {
-            variable: usable.variable.clone(),
-            ending: key.hint(),
-        });
-        let hosting = Hosting {
-            profile: profile.clone(),
-            key: usable.key,
-            key_obstacle: usable.obstacle,
-        };
-        Ok(Tool {
-            adapter: hosting.adapter(Names::System)?,
-            model: profile.model.clone(),
-            price: Price {
-                input: profile.price.input,
-                cached: profile.price.cached,
-                output: profile.price.output,
-            },
-            timeout_seconds: profile.timeout_seconds,
-            edit_format: profile.edit_format,
-            constrain: profile.constrain,
-            notices,
-            key,
-            in_copy: false,
-            hosting: Some(hosting),
-        })
-    }
+/// Makes the tool of a profile that names a server.
+///
+/// # Errors
+/// If the profile names a program, or its wire is wrong.
+pub fn make_server_tool(host: &Host, resolved: &Resolved) -> Result<Tool, EffectError> {
+    let profile = &resolved.profile;
+    let usable = keys::usable(host, resolved);
+    let notices = notices(resolved, &usable);
+    let key = usable.key.as_ref().map(|key| KeySent {
+        variable: usable.variable.clone(),
+        ending: key.hint(),
+    });
+    let hosting = Hosting {
+        profile: profile.clone(),
+        key: usable.key,
+        key_obstacle: usable.obstacle,
+    };
+    Ok(Tool {
+        adapter: hosting.adapter(Names::System)?,
+        model: profile.model.clone(),
+        price: Price {
+            input: profile.price.input,
+            cached: profile.price.cached,
+            output: profile.price.output,
+        },
+        timeout_seconds: profile.timeout_seconds,
+        edit_format: profile.edit_format,
+        constrain: profile.constrain,
+        notices,
+        key,
+        in_copy: false,
+        hosting: Some(hosting),
+    })
 }
 
 /// What an adapter is made of, here or where it is hosted.
@@ -411,7 +411,11 @@ fn settings(profile: &Profile, key: Option<Secret>, key_obstacle: Option<String>
     }
 }
 
-fn replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, EffectError> {
+/// Makes the tool that answers with a recording.
+///
+/// # Errors
+/// If the recording cannot be read.
+pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, EffectError> {
     let recording = match recording {
         Some(Recording::File(file)) => {
             Some(files::text_file(host.environment(), file, files::LARGEST_ANSWER)?)

@@ -287,7 +287,7 @@ pub struct ProfileValidateArgs {
 impl From<&ProviderFlags> for ProviderChoice {
     fn from(flags: &ProviderFlags) -> Self {
         Self {
-            provider: flags.provider.clone(),
+            provider: flags.provider.as_str().into(),
             replay: flags.replay.clone().map(Recording::File),
             overrides: (&flags.over).into(),
             max_output_tokens: flags.max_output_tokens,

@@ -2,7 +2,7 @@
 //!
 //! Owns: what is said of it, and the verb or flag that may be meant. Never: prints, or reads the process's arguments.
 
-use agentos_host::{EffectError, nearest, usage};
+use agentos_host::{EffectError, ProviderKind, nearest, usage};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
 
@@ -68,11 +68,13 @@ fn hint(error: &clap::Error, path: &[String], flags: &[&str]) -> String {
         if missing.contains("--provider") {
             return format!("`agentos tool list` names the providers; {help}");
         }
-        let program = ["command", "tool"].into_iter().find(|name| flags.contains(name));
-        if let (Some(name), true) = (program, missing.contains("<TASK>")) {
+        let programs = [ProviderKind::AnyProgram, ProviderKind::ToolProgram];
+        let program = programs.iter().find(|kind| flags.contains(&kind.name()));
+        if let (Some(kind), true) = (program, missing.contains("<TASK>")) {
             return format!(
-                "give the program after --: {} -p {name} -- COMMAND",
-                path.join(" ")
+                "give the program after --: {} -p {} -- COMMAND",
+                path.join(" "),
+                kind.name()
             );
         }
     }

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use agentos_host::{
-    AnswerSpec, Cause, EffectError, Host, Outcome, ProviderChoice, Recording, RunSpec, RunWork, SAMPLE_EMAIL,
-    SAMPLE_NAME, SessionOptions, TaskSpec, block_on, create_sample, new_run,
+    AnswerSpec, Cause, EffectError, Host, Outcome, ProviderChoice, ProviderKind, Recording, RunSpec, RunWork,
+    SAMPLE_EMAIL, SAMPLE_NAME, SessionOptions, TaskSpec, block_on, create_sample, new_run,
 };
 
 use crate::app::{App, Done, output_failed, usage, worded};
@@ -69,7 +69,7 @@ impl Demo<'_> {
         self.run(RunWork::Task(TaskSpec {
             task: Some(TASK.to_owned()),
             provider: ProviderChoice {
-                provider: "replay".to_owned(),
+                provider: ProviderKind::Replay,
                 replay: Some(Recording::Text(ANSWER.to_owned())),
                 ..ProviderChoice::default()
             },

@@ -13,6 +13,7 @@ use crate::health;
 use crate::host::Host;
 use crate::keys::{self, Keyring};
 use crate::options::ProviderOverrides;
+use crate::provider_kind::ProviderKind;
 use crate::tools::Tools;
 
 /// The checks of the machine, as a repository sees it where there is one.
@@ -29,15 +30,13 @@ pub fn checks(
     checks.push(signing_key(host));
     checks.push(sandbox());
     let tools = Tools::read(host, repo.and_then(|repo| repo.work_dir()))?;
-    let names: Vec<String> = tools.profiled().map(str::to_owned).collect();
-    checks.push(profiles(host, &tools, &names));
+    checks.push(profiles(host, &tools));
     if is_offline {
         checks.push(Check::skipped("providers", "left out by `--offline`"));
     } else {
-        providers(
-            &health::asked(host, &tools, &names, &ProviderOverrides::default())?,
-            checks,
-        );
+        let kinds: Vec<ProviderKind> = tools.profiled().map(ProviderKind::from).collect();
+        let found = health::asked(host, &tools, &kinds, &ProviderOverrides::default())?;
+        providers(&found, checks);
     }
     Ok(())
 }
@@ -144,13 +143,16 @@ fn sandbox() -> Check {
 }
 
 /// Every profile, own ones included, must resolve: one that does not is a tool that cannot be asked.
-fn profiles(host: &Host, tools: &Tools, names: &[String]) -> Check {
-    for name in names {
+fn profiles(host: &Host, tools: &Tools) -> Check {
+    for name in tools.profiled() {
         if let Err(error) = tools.resolved(host, name, &ProviderOverrides::default()) {
             return Check::wrong("profiles", &error);
         }
     }
-    Check::fine("profiles", format!("{} providers are known", names.len()))
+    Check::fine(
+        "profiles",
+        format!("{} providers are known", tools.profiled().count()),
+    )
 }
 
 /// One line for all, and one for each that is half set up. A provider that nobody set up is no fault.
