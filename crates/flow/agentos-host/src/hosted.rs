@@ -17,8 +17,9 @@ use agentos_tool::{Progress, ProgressSink, Secret, ToolTask};
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
+use crate::servers::Hosting;
 use crate::session::Session;
-use crate::tools::{Hosting, Tool};
+use crate::tools::Tool;
 use crate::{programs, runtime};
 
 /// The hidden verb. Not for people: it reads a job on standard input.

@@ -49,6 +49,7 @@ mod runtime;
 mod sample;
 mod schema_text;
 mod schemas;
+mod servers;
 mod session;
 mod status;
 mod tape;

@@ -10,7 +10,8 @@ use agentos_tool::{Ability, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::tools::{Hosting, Tool};
+use crate::servers::Hosting;
+use crate::tools::Tool;
 
 const MOST_SECONDS: u64 = 60;
 

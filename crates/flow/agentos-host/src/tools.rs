@@ -1,29 +1,19 @@
-//! Adapters made from profiles and keys.
+//! Tools made from profiles and keys.
 //!
-//! Owns: which layers a profile has, where a key is looked for, and the one place that turns an adapter kind
-//! into an adapter. Never: sends anything by itself, or gives a key to an address the user did not choose.
+//! Owns: which layers a profile has, where a key is looked for, and what a person is told before a task leaves.
+//! Never: sends anything by itself, or gives a key to an address the user did not choose.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
-use agentos_anthropic::Anthropic;
 use agentos_durable::Links;
 use agentos_engine::ports::EffectError;
 use agentos_engine::{Cause, Replay};
-use agentos_gemini::Gemini;
-use agentos_generic_http::{HttpAdapter, PlainServer, ServerSettings, TemplateWire, ToolCaller};
-use agentos_llamacpp::{LlamaCpp, LlamaCppMode};
-use agentos_lmstudio::LmStudio;
-use agentos_net::{HttpClient, HttpUrl, Names, NetConfig};
-use agentos_ollama::Ollama;
-use agentos_openai::OpenAi;
+use agentos_net::{HttpUrl, Names};
 use agentos_profile::{
-    AdapterKind, Flags, HttpFile, Layers, LimitField, Mode, Origin, Profile, ProfileError, ProfileFile,
-    Resolved, builtin, known_model, nearest, parse, resolve,
+    Flags, Layers, Origin, ProfileError, ProfileFile, Resolved, builtin, nearest, parse, resolve,
 };
-use agentos_tool::{Adapter, Constrain, EditFormat, ExecutionMode, Price, Secret};
+use agentos_tool::{Adapter, Constrain, EditFormat, Price};
 
 use crate::environment::Environment;
 use crate::error::usage;
@@ -33,6 +23,7 @@ use crate::keys::{self, Usable};
 use crate::options::{ProviderOverrides, Recording};
 use crate::programs;
 use crate::provider_kind::ProviderKind;
+use crate::servers::Hosting;
 
 /// A profile file larger than this is not one.
 const LARGEST_PROFILE: u64 = 1 << 20;
@@ -264,50 +255,6 @@ pub fn make_server_tool(host: &Host, resolved: &Resolved) -> Result<Tool, Effect
     })
 }
 
-/// What an adapter is made of, here or where it is hosted.
-#[derive(Clone)]
-pub struct Hosting {
-    /// The profile.
-    pub profile: Profile,
-    /// The key.
-    pub key: Option<Secret>,
-    /// Why no key is sent although there may be one.
-    pub key_obstacle: Option<String>,
-}
-
-impl Hosting {
-    /// The adapter. A new wire is one crate and one line here.
-    ///
-    /// # Errors
-    /// When the profile is of no server, or its wire is wrong.
-    pub fn adapter(&self, names: Names) -> Result<Box<dyn ToolCaller>, EffectError> {
-        let config = NetConfig {
-            names,
-            ..NetConfig::default()
-        };
-        let http = HttpClient::new(config)
-            .map_err(|error| EffectError::new(Cause::Internal, "http", error.to_string()))?;
-        let profile = &self.profile;
-        let settings = settings(profile, self.key.clone(), self.key_obstacle.clone());
-        Ok(match profile.adapter {
-            AdapterKind::Openai => Box::new(HttpAdapter::new(settings, openai(profile), http)),
-            AdapterKind::Lmstudio => Box::new(LmStudio::adapter(settings, http)),
-            AdapterKind::Llamacpp => Box::new(LlamaCpp::adapter(settings, llamacpp_mode(profile.mode), http)),
-            AdapterKind::Ollama => Box::new(Ollama::adapter(settings, http)),
-            AdapterKind::Anthropic => Box::new(Anthropic::adapter(settings, http)),
-            AdapterKind::Gemini => Box::new(Gemini::adapter(settings, http)),
-            AdapterKind::GenericHttp => generic(settings, profile, http)?,
-            AdapterKind::Agent | AdapterKind::Acp | AdapterKind::Tool => {
-                return Err(EffectError::new(
-                    Cause::Internal,
-                    "adapter",
-                    "a program is no server",
-                ));
-            }
-        })
-    }
-}
-
 /// What a person should see before a task leaves: a repository that says where it goes, a key in clear text.
 pub fn notices(resolved: &Resolved, usable: &Usable) -> Vec<String> {
     let mut notices: Vec<String> = ignored_program(resolved).into_iter().collect();
@@ -340,77 +287,6 @@ pub fn ignored_program(resolved: &Resolved) -> Option<String> {
     })
 }
 
-fn openai(profile: &Profile) -> OpenAi {
-    let base_url = profile.base_url.as_ref().map(ToString::to_string);
-    let service = OpenAi::at(base_url.as_deref()).of_organization(profile.organization.clone());
-    match profile.limit_field {
-        Some(LimitField::MaxTokens) => service.with_limit(agentos_openai::LimitField::MaxTokens),
-        Some(LimitField::MaxCompletionTokens) => {
-            service.with_limit(agentos_openai::LimitField::MaxCompletionTokens)
-        }
-        None => service,
-    }
-}
-
-fn generic(
-    settings: ServerSettings,
-    profile: &Profile,
-    http: HttpClient,
-) -> Result<Box<dyn ToolCaller>, EffectError> {
-    let HttpFile {
-        path,
-        request,
-        answer,
-        finish,
-        whole,
-    } = profile
-        .http
-        .clone()
-        .ok_or_else(|| usage("the adapter `generic-http` needs `http` in its profile"))?;
-    let wire = TemplateWire {
-        request,
-        answer,
-        finish,
-        whole: whole.unwrap_or_default(),
-    };
-    Ok(Box::new(PlainServer::adapter(
-        settings,
-        &path,
-        Arc::new(wire),
-        http,
-    )))
-}
-
-fn llamacpp_mode(mode: Mode) -> LlamaCppMode {
-    match mode {
-        Mode::LlamacppCompletion => LlamaCppMode::Completion,
-        Mode::OpenaiCompatible => LlamaCppMode::OpenAi,
-    }
-}
-
-fn settings(profile: &Profile, key: Option<Secret>, key_obstacle: Option<String>) -> ServerSettings {
-    ServerSettings {
-        base_url: profile.base_url.as_ref().map(ToString::to_string),
-        model: profile.model.clone(),
-        key,
-        key_obstacle,
-        requires_key: profile.requires_key,
-        diff_quality: profile.capabilities.diff_quality,
-        max_tokens: profile.params.max_tokens,
-        temperature: profile.params.temperature,
-        top_p: profile.params.top_p,
-        seed: profile.params.seed,
-        stop: profile.params.stop.clone(),
-        constrain: profile.constrain,
-        context_window: profile
-            .capabilities
-            .context_window
-            .or_else(|| known_window(profile)),
-        probe_timeout: Duration::from_secs(profile.timeout_seconds.min(5)),
-        ..ServerSettings::new(&profile.provider, profile.execution_mode())
-    }
-}
-
 /// Makes the tool that answers with a recording.
 ///
 /// # Errors
@@ -435,13 +311,6 @@ pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, E
         in_copy: false,
         hosting: None,
     })
-}
-
-/// The window of a vendor's own model. A local server decides by itself how much of a model's window it loads.
-fn known_window(profile: &Profile) -> Option<u64> {
-    let model = known_model(profile.model.as_deref()?)?;
-    let is_its_own = model.provider == profile.provider && profile.execution_mode() == ExecutionMode::Cloud;
-    is_its_own.then_some(model.context_window)
 }
 
 /// Reads one layer of a provider's profile; `None` if there is no file. A user's own file may be a link, as those who keep
