@@ -3,7 +3,9 @@
 //! Owns: reading the named files and asking policy about each. Never: shows a tool the user's uncommitted
 //! text, since a change is judged against the base; picks files by itself.
 
-use agentos_landing::{Base, BaseError, EntryKind};
+use std::sync::Arc;
+
+use agentos_landing::{Base, BaseError, EntryKind, RepoPath, SeenFile};
 use agentos_policy::{Decision, Effect, PolicySet, ToolFacts};
 use agentos_tool::ContextFile;
 use schemars::JsonSchema;
@@ -117,6 +119,17 @@ fn text_of(path: &str, base: &dyn Base) -> Result<String, EffectError> {
     }
     let bytes = base.read(&entry.id).map_err(|error| unreadable(&error))?;
     String::from_utf8(bytes.to_vec()).map_err(|_| usage(format!("`{path}` is not UTF-8 text")))
+}
+
+/// Returns what a tool was shown in the form in which landing asks for it.
+pub(crate) fn seen_files(files: &[ContextFile]) -> Vec<SeenFile> {
+    let files = files.iter().filter_map(|file| {
+        Some(SeenFile {
+            path: RepoPath::new(&file.path).ok()?,
+            content: Arc::from(file.content.as_bytes()),
+        })
+    });
+    files.collect()
 }
 
 /// Makes the error of a base that cannot be read.

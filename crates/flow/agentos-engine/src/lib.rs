@@ -1,11 +1,13 @@
 //! The flow of AgentOS: what happens between a task or an answer and a commit, station by station.
 //!
-//! Owns: the order of the stations, the prompt's context, the verdict on a tool's call, the attempts. Never:
-//! touches git, the network, the disk or a clock itself; effects arrive through [`ports`]. Start at
-//! [`settle`] (an answer's way to a commit) and [`run`] (a task's way to an answer).
+//! Owns: the order of the stations, the prompt's context, the verdict on a tool's call, the attempts; and what goes back to
+//! earlier runs: answers to their requests, undo, deriving them again. Never: touches git, the network, the disk or a clock
+//! itself; effects arrive through [`ports`]. Start at [`settle`] (an answer's way to a commit) and [`run`] (a task's way to
+//! an answer).
 
 pub mod context;
 pub mod context_search;
+pub mod evidence_replay;
 pub mod open_requests;
 pub mod ports;
 pub mod recorded;

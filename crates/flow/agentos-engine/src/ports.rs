@@ -19,7 +19,9 @@ use crate::{Cause, Tried};
 
 mod recorded;
 
-pub use recorded::{LandingCommit, LandingHistory, RecordReader, RecordStream, RecordedLanding};
+pub use recorded::{
+    LandingCommit, LandingHistory, RecordReader, RecordStream, RecordedLanding, ReplayObjects,
+};
 
 /// An effect did not happen. Everything a person needs is in it; nothing secret is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,11 +3,9 @@
 //! Owns: when a tool is asked, again or not at all, and what is measured around it. Never: shows a tool where
 //! the repository is, or lands an answer when the repository changed while the tool ran.
 
-use std::sync::Arc;
-
 use agentos_api::{NextStep, RunLimit, TaskPart};
 use agentos_evidence::RecordKind;
-use agentos_landing::{Change, LandError, LandOptions, LandingReport, RepoPath, SeenFile, land};
+use agentos_landing::{Change, LandError, LandOptions, LandingReport, land};
 use agentos_policy::ToolFacts;
 use agentos_tool::{
     Boundary, ErrorCategory, ProgressSink, ResultStatus, Timestamp, ToolError, ToolFailure, ToolOutput,
@@ -15,7 +13,7 @@ use agentos_tool::{
 };
 
 use crate::checking;
-use crate::context::{Context, gather, unreadable};
+use crate::context::{Context, gather, seen_files, unreadable};
 use crate::measuring::measure_boundary;
 use crate::ports::{Cancel, EffectError, TargetInfo};
 use crate::records::{self, Called, Prompted};
@@ -81,7 +79,7 @@ async fn propose(
         mock: request.mock.clone(),
     };
     let options = LandOptions {
-        seen: seen(&context),
+        seen: seen_files(&context.files),
         partial: request.partial,
         ..LandOptions::default()
     };
@@ -345,17 +343,6 @@ fn judge(
     }
 }
 
-fn seen(context: &Context) -> Vec<SeenFile> {
-    let files = context.files.iter().filter_map(|file| {
-        let path = RepoPath::new(&file.path).ok()?;
-        Some(SeenFile {
-            path,
-            content: Arc::from(file.content.as_bytes()),
-        })
-    });
-    files.collect()
-}
-
 /// The outcome of a call whose answer must not be landed.
 fn unusable(request: &Request<'_>, proposed: &Proposed) -> Option<Outcome> {
     let result = &proposed.result;
@@ -434,7 +421,7 @@ fn proposal<'a>(
             .answer
             .as_ref()
             .map_or(b"", |answer| answer.text.as_bytes()),
-        seen: seen(&proposed.context),
+        seen: seen_files(&proposed.context.files),
         attempt: tool.attempt,
         tool,
         reported_model: proposed.result.model_id.clone(),

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,8 +22,8 @@ use crate::Cause;
 use crate::ports::{
     AccountedRuns, Answer, Cancel, Clock, ConsentFuture, ConsentPort, ConsentQuestion, Durability,
     EffectError, Evidence, IsOver, LandOrder, Landed, LandingCommit, LandingHistory, LandingPlace,
-    LandingRecords, Measured, PolicyInForce, RecordReader, RecordStream, RecordedLanding, Repository,
-    RunPhase, TargetInfo, Writes,
+    LandingRecords, Measured, PolicyInForce, RecordReader, RecordStream, RecordedLanding, ReplayObjects,
+    Repository, RunPhase, TargetInfo, Writes,
 };
 use crate::settle::Deps;
 
@@ -104,6 +105,23 @@ fn commit_id(at: usize) -> String {
     format!("{at:040x}")
 }
 
+/// Returns an id that files with the same content share.
+fn tree_id(files: Option<&TestFiles>) -> String {
+    let mut hasher = DefaultHasher::new();
+    files.hash(&mut hasher);
+    format!("{:040x}", hasher.finish())
+}
+
+/// Makes a change on files.
+fn change_files(change: &Change, files: &mut TestFiles) {
+    for file in change.files() {
+        match &file.new {
+            Some(new) => files.insert(file.path.to_string(), new.content.to_vec()),
+            None => files.remove(file.path.as_str()),
+        };
+    }
+}
+
 impl Repository for TestRepository {
     fn aim(&self, place: &LandingPlace) -> Result<(), EffectError> {
         self.aims.borrow_mut().push(place.clone());
@@ -114,7 +132,7 @@ impl Repository for TestRepository {
         Ok(TargetInfo {
             refname: "refs/heads/main".to_owned(),
             base_commit: self.tip(),
-            base_tree: self.tip(),
+            base_tree: tree_id(self.commits.borrow().last()),
             creates_branch: false,
             writes: if self.is_dry() {
                 Writes::Nothing
@@ -128,11 +146,10 @@ impl Repository for TestRepository {
         let commits = self.commits.borrow();
         let mut found = commits
             .iter()
-            .enumerate()
-            .filter(|(at, _)| commit_id(*at) == target.base_commit);
-        let (_, files) = found
+            .filter(|files| tree_id(Some(files)) == target.base_tree);
+        let files = found
             .next()
-            .ok_or_else(|| failed(Cause::Repository, "no-such-commit"))?;
+            .ok_or_else(|| failed(Cause::Repository, "no-such-tree"))?;
         let mut base = MemoryBase::default();
         for (path, bytes) in files {
             base.put(path, Arc::from(bytes.as_slice()));
@@ -173,14 +190,11 @@ impl Repository for TestRepository {
         records.intent(receipt.clone())?;
         records.durable(&mut |_: &Path| Ok(()))?;
         let mut next = commits.last().cloned().unwrap_or_default();
-        for file in approved.value().files() {
-            match &file.new {
-                Some(new) => next.insert(file.path.to_string(), new.content.to_vec()),
-                None => next.remove(file.path.as_str()),
-            };
-        }
+        change_files(approved.value(), &mut next);
+        let tree = tree_id(Some(&next));
+        receipt["tree"] = json!(tree);
         let id = commit_id(commits.len());
-        let commit = (target.writes != Writes::Nothing).then(|| id.clone());
+        let commit = (target.writes != Writes::Nothing).then_some(id);
         if let Some(commit) = &commit {
             commits.push(next);
             self.landings.borrow_mut().push(LandingCommit {
@@ -191,7 +205,7 @@ impl Repository for TestRepository {
         }
         Ok(Landed {
             commit,
-            tree: id,
+            tree,
             kept: Vec::new(),
             recovered: None,
             receipt,
@@ -230,6 +244,33 @@ impl LandingHistory for TestRepository {
 
     fn has_branch(&self, name: &str) -> Result<bool, EffectError> {
         Ok(name == "main" && !self.has_no_branch.get())
+    }
+}
+
+impl ReplayObjects for TestRepository {
+    fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {
+        Repository::base(self, target)
+    }
+
+    fn commit_tree(&self, commit: &str) -> Option<String> {
+        let commits = self.commits.borrow();
+        let mut found = commits.iter().enumerate();
+        let (_, files) = found.find(|(at, _)| commit_id(*at) == commit)?;
+        Some(tree_id(Some(files)))
+    }
+
+    fn hooks_path(&self) -> Option<String> {
+        None
+    }
+
+    fn derive_tree(&self, change: &Change, base_tree: &str) -> Result<String, EffectError> {
+        let commits = self.commits.borrow();
+        let base = commits.iter().find(|files| tree_id(Some(files)) == base_tree);
+        let mut files = base
+            .cloned()
+            .ok_or_else(|| failed(Cause::Repository, "no-such-tree"))?;
+        change_files(change, &mut files);
+        Ok(tree_id(Some(&files)))
     }
 }
 
@@ -296,6 +337,16 @@ impl TestTape {
             content: Rc::clone(&self.content),
             ..Self::default()
         }
+    }
+
+    /// Changes every record.
+    pub(crate) fn rewrite(&self, change: impl Fn(&mut Record)) {
+        self.content.borrow_mut().records.iter_mut().for_each(change);
+    }
+
+    /// Deletes the blobs.
+    pub(crate) fn delete_blobs(&self) {
+        self.content.borrow_mut().blobs.clear();
     }
 
     /// Returns the tape for reading.

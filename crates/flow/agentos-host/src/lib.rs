@@ -59,7 +59,9 @@ mod tools;
 mod undo;
 mod words;
 
-pub use agentos_api::{ContextFileReport, ContextReport};
+pub use agentos_api::{
+    ContextFileReport, ContextReport, Difference, ReplayReport, ReplayStatus, ReplayedRun,
+};
 pub use agentos_engine::context::Withheld;
 pub use agentos_engine::open_requests::OpenRequest;
 pub use agentos_engine::ports::{EffectError, TargetInfo, Writes};
@@ -103,7 +105,6 @@ pub use profile_file::{NewProfile, ProfileDefaults};
 pub use provider_kind::ProviderKind;
 pub use providers::{AuthStatus, Listed, Shown, ShownValue, ToolList, key_variables};
 pub use reexec::reexec_hook;
-pub use replay::{Difference, ReplayReport, ReplayStatus, ReplayedRun};
 pub use requests::{DeniedRequest, OpenRequests};
 pub use rules::{
     JudgeSpec, JudgeSubject, Judgement, PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest,

@@ -2,7 +2,7 @@
 //!
 //! Owns: the list of published shapes. Never: reads the committed copies; they are made from this.
 
-use agentos_api::ContextReport;
+use agentos_api::{ContextReport, ReplayReport};
 use agentos_engine::{FlowBody, Kept, Outcome};
 use agentos_evidence::{Checkpoint, Record, VerifyReport};
 use agentos_executor::{Intent, Receipt, Recovered};
@@ -21,7 +21,6 @@ use crate::health::HealthReport;
 use crate::init::InitReport;
 use crate::models::ModelList;
 use crate::providers::{AuthStatus, Shown, ToolList};
-use crate::replay::ReplayReport;
 use crate::requests::{DeniedRequest, OpenRequests};
 use crate::rules::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow, PolicyTest};
 use crate::schema_text::{generate, printed};

@@ -11,9 +11,11 @@ mod context_report;
 mod error_code;
 mod exit_status;
 mod next_step;
+mod replay_report;
 
 pub use cause::Cause;
 pub use context_report::{ContextFileReport, ContextReport};
 pub use error_code::{ERROR_CODES, ErrorCode, find_code, normalize_code};
 pub use exit_status::ExitStatus;
 pub use next_step::{BranchChoice, NextStep, RunLimit, TaskPart};
+pub use replay_report::{Difference, ReplayReport, ReplayStatus, ReplayedRun};

@@ -3,11 +3,11 @@
 //! Owns: the traits and the shapes of what is read. Never: says what a record means; see [`recorded`](crate::recorded).
 
 use agentos_evidence::Record;
-use agentos_landing::Change;
+use agentos_landing::{Base, Change};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{EffectError, Writes};
+use super::{EffectError, TargetInfo, Writes};
 
 /// The records of a tape, first to last. Nothing follows an error.
 pub type RecordStream<'a> = Box<dyn Iterator<Item = Result<Record, EffectError>> + 'a>;
@@ -73,4 +73,25 @@ pub trait LandingHistory {
     /// # Errors
     /// If the repository is in no state to land there.
     fn has_branch(&self, name: &str) -> Result<bool, EffectError>;
+}
+
+/// The objects from which recorded runs are derived again. Nothing is written.
+pub trait ReplayObjects {
+    /// Gives read access to a target's base.
+    ///
+    /// # Errors
+    /// If its tree cannot be read.
+    fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError>;
+
+    /// Returns the tree of a commit. `None` if the commit is not in the object store.
+    fn commit_tree(&self, commit: &str) -> Option<String>;
+
+    /// Returns the folder in the working tree from which git runs hooks. `None` if it is not in the working tree.
+    fn hooks_path(&self) -> Option<String>;
+
+    /// Returns the tree that a change makes of another tree, wherever the branch stands now.
+    ///
+    /// # Errors
+    /// If the base cannot be read, or the change was not made on it.
+    fn derive_tree(&self, change: &Change, base_tree: &str) -> Result<String, EffectError>;
 }

@@ -1,0 +1,138 @@
+//! How runs come out when they are derived again.
+
+use std::cell::Cell;
+
+use serde_json::json;
+
+use super::*;
+use crate::settle::{self, Proposal, patch_facts};
+use crate::test_ports::{TestRepository, TestTape, run_with_deps};
+use crate::{Outcome, OutcomeKind};
+
+const DIFF: &[u8] = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
+
+fn apply(repo: &TestRepository, tape: &TestTape, run: &str, answer: &[u8]) -> Outcome {
+    run_with_deps(repo, &mut tape.begin_run(run), run, async |deps, run, cancel| {
+        let proposal = Proposal {
+            run,
+            answer,
+            seen: Vec::new(),
+            tool: patch_facts(Timestamp::from_unix_seconds(0)),
+            reported_model: None,
+            message: "x".to_owned(),
+            trailers: Vec::new(),
+            attempt: 1,
+            partial: false,
+            answers: None,
+            proved: None,
+        };
+        settle::apply(deps, "apply", "x", &proposal, cancel).await
+    })
+}
+
+fn landed_once() -> (TestRepository, TestTape) {
+    let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
+    let tape = TestTape::default();
+    let outcome = apply(&repo, &tape, "lands", DIFF);
+    assert_eq!(outcome.outcome, OutcomeKind::Landed, "{}", outcome.message);
+    (repo, tape)
+}
+
+fn replay(repo: &TestRepository, tape: &TestTape) -> ReplayReport {
+    replay_runs(&tape.reader(), repo, None, &|| {}).unwrap()
+}
+
+#[test]
+fn a_run_comes_out_as_recorded_wherever_the_branch_stands_now() {
+    let (repo, tape) = landed_once();
+    repo.commit_files(&[("a.txt", "three\n")]);
+    let report = replay(&repo, &tape);
+    let [run] = report.runs.as_slice() else {
+        panic!("{report:?}")
+    };
+    assert_eq!(run.status, ReplayStatus::Identical, "{run:?}");
+    assert_eq!(run.stations, ["landing", "decision", "tree"]);
+}
+
+#[test]
+fn a_record_that_says_otherwise_is_a_difference() {
+    let cases = [
+        (RecordKind::Landing, "/diff_sha256", "landing"),
+        (RecordKind::Landing, "/report/partial", "landing"),
+        (RecordKind::Decision, "/decision/policy_sha256", "decision"),
+        (RecordKind::Decision, "/decision/effect", "decision"),
+        (RecordKind::Receipt, "/tree", "tree"),
+    ];
+    for (kind, pointer, station) in cases {
+        let (repo, tape) = landed_once();
+        let found = Cell::new(false);
+        tape.rewrite(|record| {
+            if record.kind == kind
+                && let Some(value) = record.body.pointer_mut(pointer)
+            {
+                *value = json!("forged");
+                found.set(true);
+            }
+        });
+        assert!(found.get(), "{pointer}");
+        let report = replay(&repo, &tape);
+        let differences = &report.runs.first().unwrap().differences;
+        assert_eq!((report.identical, report.different), (0, 1), "{pointer}");
+        let stations: Vec<&str> = differences.iter().map(|other| other.station.as_str()).collect();
+        assert_eq!(stations, [station], "{pointer}: {differences:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_derived_again_says_why() {
+    let (repo, tape) = landed_once();
+    tape.delete_blobs();
+    let report = replay(&repo, &tape);
+    assert_eq!(report.unavailable, 1, "{report:?}");
+    let reason = report.runs.first().unwrap().reason.as_deref();
+    assert_eq!(reason, Some("answer: the reason"));
+
+    let (repo, tape) = landed_once();
+    tape.rewrite(|record| {
+        if record.kind == RecordKind::Landing {
+            record.body["base_commit"] = json!("f".repeat(40));
+        }
+    });
+    let report = replay(&repo, &tape);
+    let reason = report
+        .runs
+        .first()
+        .and_then(|run| run.reason.clone())
+        .unwrap_or_default();
+    assert!(reason.contains("is not in the repository"), "{reason}");
+}
+
+#[test]
+fn a_run_without_an_answer_has_nothing_to_replay() {
+    let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
+    let tape = TestTape::default();
+    run_with_deps(
+        &repo,
+        &mut tape.begin_run("begins"),
+        "begins",
+        async |deps, _, _| {
+            let facts = patch_facts(Timestamp::from_unix_seconds(0));
+            settle::begin(deps, "run", &facts, "x").unwrap();
+        },
+    );
+    let report = replay(&repo, &tape);
+    assert_eq!(report.without_answer, 1);
+    let reason = report.runs.first().unwrap().reason.as_deref();
+    assert_eq!(reason, Some("no answer was recorded"));
+}
+
+#[test]
+fn one_run_is_replayed_if_it_is_named() {
+    let (repo, tape) = landed_once();
+    apply(&repo, &tape, "refused", b"prose");
+    let report = replay_runs(&tape.reader(), &repo, Some("refused"), &|| {}).unwrap();
+    let runs: Vec<&str> = report.runs.iter().map(|run| run.run.as_str()).collect();
+    assert_eq!(runs, ["refused"]);
+    let error = replay_runs(&tape.reader(), &repo, Some("nobody"), &|| {}).unwrap_err();
+    assert_eq!(error.message, "there is no run `nobody` on the tape");
+}
