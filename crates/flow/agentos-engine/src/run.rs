@@ -453,3 +453,6 @@ fn interrupted() -> ToolError {
         latency_ms: 0,
     }
 }
+
+#[cfg(test)]
+mod tests;
