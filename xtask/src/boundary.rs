@@ -12,11 +12,11 @@ mod tidy;
 
 use std::collections::BTreeMap;
 
+use agentos_verdict::Check;
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::metadata::Metadata;
-use crate::report::{Check, Status};
 use crate::rules::{self, RULES};
 
 /// The folder of what only builds and tests use.
@@ -67,16 +67,8 @@ pub fn run(sh: &Shell, names: &BTreeMap<&str, &str>) -> Result<Vec<Check>> {
     let tree = Tree::load(sh)?;
     let judged = CHECKS.iter().map(|(id, rule)| {
         let details = rule(&tree);
-        Check {
-            id: (*id).to_owned(),
-            name: names.get(id).unwrap_or(id).to_string(),
-            status: if details.is_empty() {
-                Status::Passed
-            } else {
-                Status::Failed
-            },
-            details,
-        }
+        let held = Check::new(*id, names.get(id).unwrap_or(id), details.is_empty(), "");
+        Check { details, ..held }
     });
     Ok(judged.collect())
 }

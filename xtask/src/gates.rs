@@ -7,61 +7,26 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Instant, SystemTime};
 
+use agentos_verdict::{Check, CheckStatus, GateResults, GateSpec, Mode, ProviderSpec, Tape, all, find};
 use anyhow::{Context, Error, Result, bail, ensure};
 use clap::Args;
-use serde::Deserialize;
 use xshell::{Shell, cmd};
 
 use crate::metadata::Metadata;
 use crate::python::{LLAMA, Server};
-use crate::report::{Check, GateResults, Status, timestamp};
-use crate::{boundary, say};
+use crate::{boundary, say, timestamp};
 
 /// The one gate that judges the source tree: it needs nothing built.
 const BOUNDARY: &str = "boundary";
 /// The gate that a server of our own can be started for.
 const LLAMACPP: &str = "tl_r2_llamacpp";
-const LIST: &str = include_str!("../../crates/dev/agentos-gates/gates.toml");
 /// Where each gate leaves its evidence, in a folder of its name.
 const EVIDENCE: &str = "outputs/gates";
 /// The page that says how to read it.
 pub const PAGE: &str = "outputs/gates/README.md";
 
-/// What a gate says of itself.
-#[derive(Debug, Deserialize)]
-struct Gate {
-    name: String,
-    about: String,
-    /// The ids of its checks with their names.
-    #[serde(default)]
-    checks: Vec<(String, String)>,
-    provider: Option<Provider>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Provider {
-    prefix: String,
-}
-
-/// Every gate, in the order they are run.
-fn all() -> Result<Vec<Gate>> {
-    #[derive(Deserialize)]
-    struct List {
-        gate: Vec<Gate>,
-    }
-    Ok(toml::from_str::<List>(LIST)
-        .context("`gates.toml` is not understood")?
-        .gate)
-}
-
-fn known(name: &str) -> Result<String> {
-    let names: Vec<String> = all()?.into_iter().map(|gate| gate.name).collect();
-    ensure!(
-        names.iter().any(|known| known == name),
-        "there are `{}`",
-        names.join("`, `")
-    );
-    Ok(name.to_owned())
+fn known(name: &str) -> Result<String, String> {
+    find(name).map(|gate| gate.name)
 }
 
 /// What was asked for.
@@ -91,8 +56,8 @@ pub struct Options {
 /// # Errors
 /// When the list of the gates cannot be read, or what they judge does not build.
 pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
-    let wanted = |gate: &Gate| options.names.is_empty() || options.names.contains(&gate.name);
-    let gates: Vec<Gate> = all()?.into_iter().filter(wanted).collect();
+    let wanted = |gate: &GateSpec| options.names.is_empty() || options.names.contains(&gate.name);
+    let gates: Vec<GateSpec> = all()?.into_iter().filter(wanted).collect();
     if options.list {
         gates.iter().for_each(|gate| say(&gate.name));
         return Ok(true);
@@ -120,30 +85,26 @@ pub fn run(sh: &Shell, options: &Options) -> Result<bool> {
         say(serde_json::json!({"version": 1, "gates": gates}));
     }
     Ok(verdicts.iter().all(|results| match results.status {
-        Status::Passed => true,
-        Status::Failed => false,
-        Status::Skipped => !options.require_live,
+        CheckStatus::Passed => true,
+        CheckStatus::Failed => false,
+        CheckStatus::Skipped => !options.require_live,
     }))
 }
 
-fn judge_tree(sh: &Shell, gate: &Gate) -> Result<GateResults> {
+fn judge_tree(sh: &Shell, gate: &GateSpec) -> Result<GateResults> {
     let began = timestamp(SystemTime::now());
     let names = gate.checks.iter().map(|(id, name)| (id.as_str(), name.as_str()));
     let names = names.collect();
-    let results = GateResults::new(BOUNDARY, &began, boundary::run(sh, &names)?);
-    results.write(&evidence(sh, BOUNDARY)).map_err(Error::msg)?;
+    let tape = Tape::begin(&evidence(sh, BOUNDARY), BOUNDARY, Mode::Gate, &began)?;
+    let results = GateResults::new(BOUNDARY, &began, Mode::Gate, boundary::run(sh, &names)?);
+    tape.finish(&timestamp(SystemTime::now()), &results)?;
     Ok(results)
 }
 
 /// Returns the verdict of a gate that could not judge.
 fn broken(gate: &str, problem: &Error) -> GateResults {
-    let check = Check {
-        id: "gate".to_owned(),
-        name: "the gate can judge".to_owned(),
-        status: Status::Failed,
-        details: vec![format!("{problem:#}")],
-    };
-    GateResults::new(gate, &timestamp(SystemTime::now()), vec![check])
+    let check = Check::new("gate", "the gate can judge", false, format!("{problem:#}"));
+    GateResults::new(gate, &timestamp(SystemTime::now()), Mode::Gate, vec![check])
 }
 
 /// Builds the product and the program of the gates.
@@ -232,8 +193,8 @@ fn show(results: &GateResults, started: Instant) {
 
 /// Returns why checks did not pass; checks that follow each other with the same reason share a line.
 fn reasons(checks: &[Check]) -> Vec<String> {
-    let mut grouped: Vec<(String, Status, &str)> = Vec::new();
-    for check in checks.iter().filter(|check| check.status != Status::Passed) {
+    let mut grouped: Vec<(String, CheckStatus, &str)> = Vec::new();
+    for check in checks.iter().filter(|check| check.status != CheckStatus::Passed) {
         for reason in &check.details {
             match grouped.last_mut() {
                 Some((ids, status, last)) if *status == check.status && *last == reason.as_str() => {
@@ -243,8 +204,9 @@ fn reasons(checks: &[Check]) -> Vec<String> {
             }
         }
     }
-    let line =
-        |(ids, status, reason): &(String, Status, &str)| format!("      {} {ids}: {reason}", status.word());
+    let line = |(ids, status, reason): &(String, CheckStatus, &str)| {
+        format!("      {} {ids}: {reason}", status.word())
+    };
     grouped.iter().map(line).collect()
 }
 
@@ -259,17 +221,11 @@ pub fn page(committed: &str) -> Result<String> {
     let (_, after) = rest
         .split_once("<!-- end -->")
         .context("the table of the gates has no end")?;
-    let row = |Gate {
-                   name,
-                   about,
-                   checks,
-                   provider,
-               }: Gate| {
-        let of_provider =
-            provider.map(|Provider { prefix }| format!("`{prefix}-A` to `{prefix}-E`, as below"));
-        let checks = checks.iter().map(|(id, what)| format!("`{id}`: {what}"));
-        let checks: Vec<String> = checks.chain(of_provider).collect();
-        format!("| `{name}` | {about} | {} |\n", checks.join("<br>"))
+    let row = |gate: GateSpec| {
+        let of_provider = |ProviderSpec { prefix, .. }| format!("`{prefix}-A` to `{prefix}-E`, as below");
+        let checks = gate.checks.iter().map(|(id, what)| format!("`{id}`: {what}"));
+        let checks: Vec<String> = checks.chain(gate.provider.map(of_provider)).collect();
+        format!("| `{}` | {} | {} |\n", gate.name, gate.about, checks.join("<br>"))
     };
     let rows: String = all()?.into_iter().map(row).collect();
     Ok(format!(
@@ -299,13 +255,6 @@ mod tests {
     }
 
     #[test]
-    fn only_a_known_gate_can_be_named() {
-        assert_eq!(known("boundary").unwrap(), BOUNDARY);
-        let problem = known("nothing").unwrap_err().to_string();
-        assert!(problem.contains("there are `boundary`, `rogue`"), "{problem}");
-    }
-
-    #[test]
     fn the_checks_of_the_tree_are_those_of_the_list() {
         let gates = all().unwrap();
         let listed = gates.iter().find(|gate| gate.name == BOUNDARY).unwrap();
@@ -315,7 +264,12 @@ mod tests {
 
     #[test]
     fn an_old_verdict_does_not_count() {
-        let results = GateResults::new("tl_r2_lmstudio", "2020-01-01T00:00:00.000Z", Vec::new());
+        let results = GateResults::new(
+            "tl_r2_lmstudio",
+            "2020-01-01T00:00:00.000Z",
+            Mode::Gate,
+            Vec::new(),
+        );
         assert!(!is_fresh(
             &results,
             SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000)
@@ -332,11 +286,11 @@ mod tests {
             details: vec![reason.to_owned()],
         };
         let checks = [
-            check("A", Status::Skipped, "nobody there"),
-            check("B", Status::Skipped, "A did not pass"),
-            check("C", Status::Skipped, "A did not pass"),
-            check("D", Status::Failed, "A did not pass"),
-            check("E", Status::Passed, "fine"),
+            check("A", CheckStatus::Skipped, "nobody there"),
+            check("B", CheckStatus::Skipped, "A did not pass"),
+            check("C", CheckStatus::Skipped, "A did not pass"),
+            check("D", CheckStatus::Failed, "A did not pass"),
+            check("E", CheckStatus::Passed, "fine"),
         ];
         let expected = [
             "      SKIP A: nobody there",

@@ -12,7 +12,6 @@ mod gates;
 mod metadata;
 mod picture;
 mod python;
-mod report;
 mod rules;
 mod schemas;
 mod source;
@@ -22,6 +21,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -91,6 +91,11 @@ fn run(verb: &Verb) -> Result<bool> {
 fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package).to_path_buf()
+}
+
+/// Formats a time as RFC 3339 with milliseconds; one before 1970, on which `humantime` panics, as 1970.
+fn timestamp(at: SystemTime) -> String {
+    humantime::format_rfc3339_millis(at.max(SystemTime::UNIX_EPOCH)).to_string()
 }
 
 /// Prints a line of the answer. A closed pipe ends nothing: the exit code still tells.

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use xshell::{Shell, cmd};
 
-use crate::report::timestamp;
+use crate::timestamp;
 
 const MEASURE: &str = "scripts/executor/measure.py";
 

@@ -10,8 +10,7 @@ use xshell::{Shell, cmd};
 
 use super::report::{self, Report, Run};
 use super::{Peers, peers, store};
-use crate::report::timestamp;
-use crate::say;
+use crate::{say, timestamp};
 
 const CORPUS: &str = "crates/dev/agentos-testkit/fixtures/landing";
 

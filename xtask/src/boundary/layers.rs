@@ -224,8 +224,8 @@ mod tests {
             (
                 "links no product crate",
                 &[
-                    ("xtask", json!("automation"), &[("agentos-chain", None)]),
-                    ("agentos-chain", json!(1), &[]),
+                    ("xtask", json!("automation"), &[("agentos-verdict", None)]),
+                    ("agentos-verdict", json!(1), &[]),
                 ],
             ),
             (
@@ -263,12 +263,12 @@ mod tests {
     }
 
     #[test]
-    fn automation_links_the_chain_of_a_tape() {
+    fn automation_links_the_shape_of_a_verdict() {
         let problems = arrows(&workspace(&[
-            ("xtask", json!("automation"), &[("agentos-chain", None)]),
-            ("agentos-chain", json!(0), &[]),
+            ("xtask", json!("automation"), &[("agentos-verdict", None)]),
+            ("agentos-verdict", json!(0), &[]),
         ]));
-        assert!(!says(&problems, "agentos-chain"), "{problems:?}");
+        assert!(!says(&problems, "`xtask`"), "{problems:?}");
     }
 
     #[test]

@@ -4,12 +4,11 @@
 //! reads a file; a check without facts is skipped with the reason.
 
 use agentos_tool::{ErrorCategory, HealthStatus, OutputKind, ResultStatus, ToolHealth, ToolResult};
+use agentos_verdict::{Check, CheckStatus, ProviderSpec};
 use serde_json::Value;
 
-use crate::evidence::sha256;
-use crate::list::ProviderSpec;
-use crate::results::{Check, CheckStatus};
 use crate::structure::problems_of;
+use crate::witness::sha256;
 
 /// What the program said of the server.
 #[derive(Debug, Clone)]

@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use agentos_verdict::EvidenceError;
+
 /// The gate itself broke, so nothing was judged.
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
@@ -34,8 +36,11 @@ pub enum GateError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A record cannot be written as JSON.
-    #[error("a record cannot be written as JSON: {0}")]
+    /// The evidence cannot be written.
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
+    /// A schema cannot be written as JSON.
+    #[error("it cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// A table of the gates is not understood.
     #[error("a table of the gates is not understood: {0}")]

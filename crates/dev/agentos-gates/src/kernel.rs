@@ -12,12 +12,11 @@ mod secrets;
 mod tools;
 mod types;
 
+use agentos_verdict::{Check, GateSpec, Tape};
+
 use crate::error::GateError;
-use crate::evidence::Tape;
-use crate::list::GateSpec;
 use crate::now;
 use crate::options::Asked;
-use crate::results::Check;
 use ground::Ground;
 
 /// What a gate does beyond its cases.
@@ -48,7 +47,7 @@ pub(crate) fn judge(asked: &Asked, tape: &mut Tape) -> Result<Vec<Check>, GateEr
         judge(&ground, &mut checks)?;
     }
     for call in ground.calls() {
-        tape.add(&now(), "call", call)?;
+        tape.add(now().as_str(), "call", call)?;
     }
     Ok(checks.made)
 }

@@ -7,33 +7,29 @@
 mod checks;
 mod child;
 mod error;
-mod evidence;
 mod kernel;
-mod list;
 mod options;
 mod product;
 mod provider;
-mod results;
 #[cfg(unix)]
 mod rogue;
 mod structure;
+mod summary;
 mod witness;
 
 pub use error::GateError;
-pub use list::{GateSpec, ProviderSpec, all};
-pub use results::{Check, CheckStatus, Counts, GateResults, HealthSummary, Mode};
+pub use summary::HealthSummary;
 
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use agentos_tool::Timestamp;
+use agentos_verdict::{CheckStatus, GateResults, Tape};
 use clap::Parser;
-use serde_json::json;
 
-use evidence::Tape;
 use options::{Asked, Options};
-use results::Judged;
+use summary::Judged;
 
 /// Runs one gate as a program: 0 passed, or skipped without `--require-live`; 1 failed, or skipped with it; 2 the
 /// gate itself broke or was used wrongly.
@@ -61,25 +57,19 @@ pub fn main() -> ExitCode {
 fn run(asked: &Asked) -> Result<GateResults, GateError> {
     let (name, mode, out) = (asked.gate.name.as_str(), asked.mode, &asked.out);
     let began = now();
-    let mut tape = Tape::begin(out, &format!("{name}-{}", began.as_str()))?;
-    tape.add(&began, "gate-started", json!({"gate": name, "mode": mode}))?;
+    let mut tape = Tape::begin(out, name, mode, began.as_str())?;
     let Judged { checks, summary } = match &asked.gate.provider {
         Some(provider) => provider::judge(asked, provider, &mut tape)?,
         #[cfg(unix)]
         None if name == rogue::NAME => rogue::judge(&asked.agentos, &mut tape)?.into(),
         None => kernel::judge(asked, &mut tape)?.into(),
     };
-    for check in &checks {
-        tape.add(&now(), "check", check)?;
-    }
-    let results = GateResults::new(name, began, mode, checks);
-    let verdict = json!({"gate": name, "status": results.status, "counts": results.counts});
-    tape.add(&now(), "gate-finished", verdict)?;
+    let results = GateResults::new(name, began.as_str(), mode, checks);
     if let Some(mut summary) = summary {
         summary.gate_passed = results.status == CheckStatus::Passed;
-        evidence::report(out, "health_summary.json", &summary)?;
+        agentos_verdict::write_report(out, "health_summary.json", &summary)?;
     }
-    evidence::report(out, "gate_results.json", &results)?;
+    tape.finish(now().as_str(), &results)?;
     Ok(results)
 }
 

@@ -6,12 +6,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use agentos_verdict::{GateResults, GateSpec, Mode, ProviderSpec, find};
 use clap::{Parser, ValueEnum};
 use schemars::generate::SchemaSettings;
 
 use crate::error::GateError;
-use crate::list::{GateSpec, ProviderSpec, find};
-use crate::results::{GateResults, HealthSummary, Mode};
+use crate::summary::HealthSummary;
 
 /// Judges a built `agentos` from outside.
 ///

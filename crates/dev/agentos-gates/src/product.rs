@@ -8,14 +8,13 @@ use std::process::Command;
 use std::time::Duration;
 
 use agentos_tool::{ExecutionMode, ToolHealth};
+use agentos_verdict::{Mode, ProviderSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::child::Ended;
 use crate::error::GateError;
-use crate::list::ProviderSpec;
 use crate::options::Asked;
-use crate::results::Mode;
 
 /// A key that opens nothing: where nobody set one, the program is given this, and it must show up nowhere.
 const CANARY: &str = "agentos-gate-canary-5f2b8c41d09e";
@@ -55,7 +54,7 @@ impl<'a> Product<'a> {
         if product.key.is_err() {
             product.key = match asked.mode {
                 // A vendor would be asked with it.
-                Mode::Gate | Mode::Manual if spec.place == ExecutionMode::Cloud => {
+                Mode::Gate | Mode::Manual if spec.place == ExecutionMode::Cloud.as_str() => {
                     Err(format!("no `{name}` is set: leaks were not looked for"))
                 }
                 Mode::Gate => Ok(CANARY.into()),

@@ -4,17 +4,16 @@
 
 use std::path::Path;
 
+use agentos_verdict::{ProviderSpec, Tape};
 use serde_json::json;
 
 use crate::checks::{self, Facts, Health, Run};
 use crate::child::Ended;
 use crate::error::GateError;
-use crate::evidence::Tape;
-use crate::list::ProviderSpec;
 use crate::now;
 use crate::options::Asked;
 use crate::product::Product;
-use crate::results::{HealthSummary, Judged};
+use crate::summary::{HealthSummary, Judged};
 use crate::witness::{self, State};
 
 /// The smallest task there is.
@@ -67,7 +66,7 @@ fn health(
         Ok(health) => json!({"health": health, "exit_code": code}),
         Err(reason) => json!({"provider": product.spec.id, "unreadable": reason, "exit_code": code}),
     };
-    tape.add(&now(), "tool-health", body)?;
+    tape.add(now().as_str(), "tool-health", body)?;
     Ok(match health {
         Ok(health) => Health::Said(Box::new(health), code),
         Err(reason) => Health::Unreadable(reason),
@@ -95,7 +94,7 @@ fn runs(
                 json!({"task": task, "exit_code": code, "measured": written, "unreadable": reason})
             }
         };
-        tape.add(&now(), "tool-result", body)?;
+        tape.add(now().as_str(), "tool-result", body)?;
         let diff = result.as_ref().ok().and_then(|value| value.get("diff")?.as_str());
         let second_opinion = diff.and_then(|diff| witness::applies(&repository, diff).err());
         runs.push(Run {

@@ -20,9 +20,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use agentos_verdict::{Check, Tape};
+
 use crate::error::GateError;
-use crate::evidence::Tape;
-use crate::results::Check;
 use half::Half;
 
 pub(crate) const NAME: &str = "rogue";

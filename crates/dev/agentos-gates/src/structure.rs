@@ -4,9 +4,8 @@
 
 use agentos_schema::SchemaName;
 use agentos_tool::{OutputKind, ResultStatus, ToolResult};
+use agentos_verdict::ProviderSpec;
 use serde_json::Value;
-
-use crate::list::ProviderSpec;
 
 /// Everything that is wrong with it.
 pub(crate) fn problems_of(spec: &ProviderSpec, value: &Value) -> Vec<String> {
@@ -42,7 +41,7 @@ fn beyond_schema(spec: &ProviderSpec, result: &ToolResult) -> Vec<String> {
             "`tool` is not the provider that was asked",
         ),
         (
-            result.provider == spec.place,
+            result.provider.as_str() == spec.place,
             "`provider` is not where the provider works",
         ),
         (

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sha2::{Digest, Sha256};
+
 use crate::child::Ended;
 use crate::error::GateError;
-use crate::evidence::sha256;
 
 /// What was seen of files, by path: kind, size, SHA-256 and permissions.
 pub(crate) type Files = BTreeMap<PathBuf, String>;
@@ -124,6 +125,14 @@ pub(crate) fn containing(folder: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>, Ga
         }
     }
     Ok(found)
+}
+
+/// SHA-256 in hex.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Commits everything that lies in a repository's work tree.

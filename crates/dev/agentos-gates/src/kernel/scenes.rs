@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use agentos_verdict::Check;
 use serde::Deserialize;
 
 use super::Checks;
 use super::ground::{FIX, Ground, WORKFLOW};
 use crate::error::GateError;
-use crate::results::Check;
 use crate::witness;
 
 const CASES: &str = include_str!("../../cases.toml");
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn every_case_is_of_a_gate_and_named() {
         let table: Table = toml::from_str(CASES).unwrap();
-        let gates = crate::list::all().unwrap();
+        let gates = agentos_verdict::all().unwrap();
         for scene in &table.scene {
             let gate = gates.iter().find(|gate| gate.name == scene.gate).unwrap();
             let checks = Checks {

@@ -6,15 +6,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use agentos_verdict::{Check, Tape};
 use serde_json::json;
 
 use super::ground::Ground;
 use super::runs::{AttemptReport, AttemptVerdict, Program, Seen};
 use super::table;
 use crate::error::GateError;
-use crate::evidence::Tape;
 use crate::now;
-use crate::results::Check;
 
 /// Who starts the product in one half, and how its checks are named.
 pub(super) struct Half {
@@ -54,7 +53,11 @@ impl Half {
             let made = program.scene(scene)?;
             let changed = ground.changed_paths(&before)?;
             for verdict in judge_scene(&ground, scene, &made, &changed) {
-                tape.add(&now(), "attempt", json!({"half": self.name, "verdict": verdict}))?;
+                tape.add(
+                    now().as_str(),
+                    "attempt",
+                    json!({"half": self.name, "verdict": verdict}),
+                )?;
                 let name = format!("{}: {}", verdict.row.kind, verdict.row.what);
                 checks.push(self.check(&verdict.row.attempt, &name, !verdict.succeeded, verdict.said));
             }
@@ -103,7 +106,7 @@ impl Half {
         let mut checks = Vec::new();
         for (id, held, said) in all {
             let body = json!({"half": self.name, "run": id, "held": held, "said": said});
-            tape.add(&now(), "run", body)?;
+            tape.add(now().as_str(), "run", body)?;
             checks.push(self.check(&id, name, held, said));
         }
         Ok(checks)

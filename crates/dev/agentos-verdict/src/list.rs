@@ -2,10 +2,7 @@
 //!
 //! Owns: reading that file. Never: runs a gate.
 
-use agentos_tool::ExecutionMode;
 use serde::Deserialize;
-
-use crate::error::GateError;
 
 const LIST: &str = include_str!("../gates.toml");
 
@@ -30,8 +27,8 @@ pub struct ProviderSpec {
     pub id: String,
     /// What the ids of its checks begin with.
     pub prefix: String,
-    /// Where the provider works. One at a vendor's is never given a key that nobody set.
-    pub place: ExecutionMode,
+    /// Where the provider works, `local` or `cloud`. One at a vendor's is never given a key that nobody set.
+    pub place: String,
 }
 
 impl ProviderSpec {
@@ -46,19 +43,43 @@ impl ProviderSpec {
 ///
 /// # Errors
 /// When the list is not understood.
-pub fn all() -> Result<Vec<GateSpec>, GateError> {
+pub fn all() -> Result<Vec<GateSpec>, toml::de::Error> {
     #[derive(Deserialize)]
     struct List {
         gate: Vec<GateSpec>,
     }
-    let list: List = toml::from_str(LIST)?;
-    Ok(list.gate)
+    toml::from_str::<List>(LIST).map(|list| list.gate)
 }
 
-/// Finds a gate by its name, for the command line.
-pub(crate) fn find(name: &str) -> Result<GateSpec, String> {
+/// Finds a gate by its name, for a command line.
+///
+/// # Errors
+/// When there is none of that name, with those that there are.
+pub fn find(name: &str) -> Result<GateSpec, String> {
     let gates = all().map_err(|error| error.to_string())?;
     let names: Vec<String> = gates.iter().map(|gate| format!("`{}`", gate.name)).collect();
     let found = gates.into_iter().find(|gate| gate.name == name);
     found.ok_or_else(|| format!("there are {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_known_gate_is_found() {
+        assert_eq!(find("boundary").unwrap().name, "boundary");
+        let problem = find("nothing").unwrap_err();
+        assert!(problem.starts_with("there are `boundary`, `rogue`"), "{problem}");
+    }
+
+    #[test]
+    fn a_provider_works_here_or_at_a_vendor() {
+        for provider in all().unwrap().iter().filter_map(|gate| gate.provider.as_ref()) {
+            assert!(
+                ["local", "cloud"].contains(&provider.place.as_str()),
+                "{provider:?}"
+            );
+        }
+    }
 }
