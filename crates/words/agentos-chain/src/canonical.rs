@@ -12,6 +12,8 @@ pub const MAX_NESTING: usize = 64;
 /// # Errors
 /// If a number cannot be written so.
 pub fn write_canonical(value: &Value) -> Result<String, serde_json::Error> {
+    // Nearly every record is canonical as serde writes it. Recognising that takes one pass and no allocation, where
+    // the general writer sorts and formats everything again.
     let plain = value.to_string();
     if skip_canonical(plain.as_bytes()).is_some_and(<[u8]>::is_empty) {
         return Ok(plain);
@@ -29,7 +31,7 @@ pub fn measure_nesting(value: &Value) -> usize {
     }
 }
 
-/// So many digits are an integer that every reader keeps exactly.
+/// Maximum number of digits of an integer that every reader keeps exactly.
 const EXACT_DIGITS: usize = 15;
 
 /// Returns the bytes after the JSON value at the start of `bytes`, if that value is surely canonical. `None` says nothing:
@@ -62,6 +64,7 @@ fn skip_object(bytes: &[u8], depth: usize) -> Option<&[u8]> {
         let (name, after) = read_string(rest)?;
         // Plain ASCII names sort by bytes as they do by UTF-16 units.
         let plain = name.iter().all(|b| b.is_ascii() && *b != b'\\');
+        // An equal name is refused, too: readers differ in which of two they keep.
         if !plain || previous.is_some_and(|previous| previous >= name) {
             return None;
         }
@@ -99,6 +102,7 @@ fn read_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         match inside.get(at)? {
             b'"' => return Some((inside.get(..at)?, inside.get(at + 1..)?)),
             b'\\' => {
+                // RFC 8785 writes other control characters as `\u` escapes and never escapes `/`.
                 let short = matches!(
                     inside.get(at + 1)?,
                     b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't'
@@ -130,6 +134,7 @@ fn skip_integer(bytes: &[u8]) -> Option<&[u8]> {
     } else {
         (1..=EXACT_DIGITS).contains(&count)
     };
+    // `1.0` and `1e3` have other canonical forms, so a fraction or an exponent is left to the general writer.
     let goes_on = matches!(rest.first(), Some(b'.' | b'e' | b'E'));
     (plain && !goes_on).then_some(rest)
 }

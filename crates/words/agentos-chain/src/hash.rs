@@ -33,6 +33,7 @@ pub fn name_hash(hash: &[u8]) -> String {
 #[must_use]
 pub fn parse_hash(text: &str) -> Option<&str> {
     let hex = text.strip_prefix(PREFIX)?;
+    // Lower case only, so that a hash has one spelling and hashes are compared as text.
     let fits = hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     fits.then_some(hex)
 }

@@ -1,7 +1,7 @@
 //! Hash-chained JSON lines: canonical text, the hash of a record, and the check of one link.
 //!
-//! Owns: RFC 8785 text, what the hash of a record covers, and how a record names the one before. Never: reads or writes
-//! a file, locks, or knows what a record tells. Start at [`LinkForm`].
+//! Owns: RFC 8785 text, what the hash of a record covers, and how a record names the one before. Never: reads or
+//! writes a file, locks, or knows the meaning of a record. Start at [`LinkForm`].
 //!
 //! Three writers make such tapes: the evidence of a repository, the gates, and the automation. They differ in what they
 //! record, where, and how durable it is. What makes a tape a chain is the same, and is here once: a line is the canonical

@@ -1,6 +1,6 @@
 //! One record of a chain: its hash, its line, and the check that it follows another.
 //!
-//! Owns: what the hash covers, in each form. Never: knows the members of a record beside those of the chain.
+//! Owns: what the hash covers, in each form. Never: knows members of a record other than those of the chain.
 //!
 //! | Form | `hash` is the SHA-256 of the canonical JSON of | Written as | Used by |
 //! |---|---|---|---|
@@ -82,10 +82,13 @@ impl LinkForm {
             return None;
         };
         let whole = Value::Object(record);
+        // Two texts of one value would have one hash. Only the canonical text is accepted, so a line cannot be
+        // altered without changing it.
         let is_canonical = write_canonical(&whole).ok()?.as_bytes() == line;
         let Value::Object(record) = whole else {
             return None;
         };
+        // The record's hash covers the digest only, so the body needs a check of its own.
         let body_fits = match self {
             Self::BodyDigest => *record.get("body_sha256")? == hash_body_members(&record).ok()?,
             Self::PlainRecord | Self::WholeRecord => true,
@@ -101,6 +104,7 @@ impl LinkForm {
     /// If the line is not genuine, or follows another record.
     pub fn verify_link(self, line: &[u8], previous: &str) -> Result<Map<String, Value>, LinkFault> {
         let record = self.verify_line(line).ok_or(LinkFault::Altered)?;
+        // Only after the line itself is genuine: an altered line may name any record before it.
         let follows = record.get("prev").is_some_and(|prev| prev == previous);
         follows.then_some(record).ok_or(LinkFault::Spliced)
     }
@@ -108,6 +112,7 @@ impl LinkForm {
     /// Hashes the members that this form covers.
     fn hash_record(self, record: &Map<String, Value>) -> Result<String, serde_json::Error> {
         let mut covered = record.clone();
+        // The hash cannot cover itself.
         covered.remove("hash");
         if self == Self::BodyDigest {
             covered.remove("body");
@@ -138,6 +143,8 @@ pub fn hash_body(body: &str, salt: &str) -> String {
 #[must_use]
 pub fn seal_texts(body: &str, salt: &str, rest: &str) -> SealedRecord {
     let body_sha256 = hash_body(body, salt);
+    // The names of the members are in canonical order (`body`, `body_salt`, `body_sha256`, `hash`, then the rest), so
+    // the text can be put together without sorting.
     let hash = hash_texts(&["{\"body_sha256\":\"", &body_sha256, "\",", rest]);
     let line = format!(
         "{{\"body\":{body},\"body_salt\":\"{salt}\",\"body_sha256\":\"{body_sha256}\",\"hash\":\"{hash}\",{rest}"

@@ -1,32 +1,32 @@
-//! `.agentosignore`: what is left out when files are looked for.
+//! `.agentosignore`: files that are left out when files are searched for.
 //!
-//! Owns: its patterns, which are those of `.gitignore` without character classes: `#` comments, `!` takes back, a slash
-//! at the end means a folder, one at the start or inside ties the pattern to the root, `*` and `?` stay inside a name,
-//! `**` goes through folders. The last line that matches counts. Never: protects a file: that is for policy.
+//! Owns: its patterns, which are those of `.gitignore` without character classes: `#` comments, `!` includes again, a
+//! slash at the end means a folder, one at the start or inside ties the pattern to the root, `*` and `?` match inside
+//! a name, `**` matches any folders. The last line that matches counts. Never: protects a file: that is for policy.
 
-/// The lines of one file.
+/// Patterns of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ignore {
-    lines: Vec<Line>,
+    lines: Vec<IgnoreLine>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Line {
+struct IgnoreLine {
     parts: Vec<String>,
     takes_back: bool,
     folder_only: bool,
 }
 
 impl Ignore {
-    /// Reads the file's text. Every line means something; there is nothing to refuse.
+    /// Parses the text of the file. Every line is a valid pattern, so parsing cannot fail.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         Self {
-            lines: text.lines().filter_map(Line::parse).collect(),
+            lines: text.lines().filter_map(IgnoreLine::parse).collect(),
         }
     }
 
-    /// Is this file, or a folder above it, left out?
+    /// Returns true if this file, or a folder above it, is left out.
     #[must_use]
     pub fn leaves_out(&self, path: &str) -> bool {
         if self.lines.is_empty() {
@@ -36,18 +36,19 @@ impl Ignore {
         (1..=parts.len()).any(|depth| {
             let is_folder = depth < parts.len();
             let above = parts.get(..depth).unwrap_or_default();
-            self.matches(above, is_folder)
+            self.is_ignored(above, is_folder)
         })
     }
 
-    fn matches(&self, path: &[&str], is_folder: bool) -> bool {
+    fn is_ignored(&self, path: &[&str], is_folder: bool) -> bool {
+        // From the end, since the last line that matches counts.
         let mut lines = self.lines.iter().rev();
-        let last = lines.find(|line| (is_folder || !line.folder_only) && fits(&line.parts, path));
+        let last = lines.find(|line| (is_folder || !line.folder_only) && pattern_matches(&line.parts, path));
         last.is_some_and(|line| !line.takes_back)
     }
 }
 
-impl Line {
+impl IgnoreLine {
     fn parse(text: &str) -> Option<Self> {
         let text = text.trim_end();
         if text.is_empty() || text.starts_with('#') {
@@ -55,6 +56,7 @@ impl Line {
         }
         let (text, takes_back) = match text.strip_prefix('!') {
             Some(rest) => (rest, true),
+            // A backslash escapes a first `!` or `#`, as in git.
             None => (text.strip_prefix('\\').unwrap_or(text), false),
         };
         let (text, folder_only) = match text.strip_suffix('/') {
@@ -70,6 +72,7 @@ impl Line {
         if parts.is_empty() {
             return None;
         }
+        // A pattern without a slash matches in every folder.
         if !tied {
             parts.insert(0, "**".to_owned());
         }
@@ -81,23 +84,23 @@ impl Line {
     }
 }
 
-/// Do the parts of a pattern fit those of a path? The last `**` may take one more part and is tried again: no more
-/// than pattern times path.
-fn fits(pattern: &[String], path: &[&str]) -> bool {
-    stars(
+/// Returns true if a pattern matches a path. Only the last `**` is extended and tried again, so the work is at most
+/// pattern times path.
+fn pattern_matches(pattern: &[String], path: &[&str]) -> bool {
+    match_stars(
         pattern,
         path,
         |part| part == "**",
         |part, name| {
             let part: Vec<char> = part.chars().collect();
             let name: Vec<char> = name.chars().collect();
-            stars(&part, &name, |c| *c == '*', |c, other| *c == '?' || c == other)
+            match_stars(&part, &name, |c| *c == '*', |c, other| *c == '?' || c == other)
         },
     )
 }
 
-/// Matching with one kind of star, in the usual way of two fingers.
-fn stars<P, T>(
+/// Matches a pattern with one kind of star, by the usual greedy algorithm with backtracking to the last star.
+fn match_stars<P, T>(
     pattern: &[P],
     text: &[T],
     is_star: impl Fn(&P) -> bool,

@@ -1,8 +1,8 @@
-//! Which files of a repository a task is about, told from its words alone.
+//! Finds the files of a repository that a task is about, from the words of the task alone.
 //!
-//! Owns: reading a task's words, ranking files by their paths and texts, fitting the best into a budget, and what
-//! `.agentosignore` leaves out. Never: reads a file, asks a clock or a model, or decides what a tool may see: it is
-//! given paths and bytes, and policy is asked about what it picks. Start at [`Ranker`].
+//! Owns: reading a task's words, ranking files by their paths and texts, fitting the best into a budget, and the
+//! files that `.agentosignore` excludes. Never: reads a file, asks a clock or a model, or decides what a tool may
+//! see: it gets paths and bytes, and policy is asked about the files that it picks. Start at [`Ranker`].
 
 mod ignore;
 mod pick;

@@ -1,45 +1,47 @@
-//! The best files that fit.
+//! The best files that fit into a budget.
 //!
-//! Owns: where to stop. Never: cuts a file: a tool that sees half of one writes edits that do not land.
+//! Owns: where to stop. Never: cuts a file: a tool that sees half of a file writes edits that do not land.
 
 use crate::rank::{Ranked, Why};
 
-/// What may be sent at most.
+/// Maximum amount of context that may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Bytes of text.
+    /// Maximum number of bytes of text.
     pub bytes: u64,
-    /// Files.
+    /// Maximum number of files.
     pub files: usize,
 }
 
-/// What was picked, and what was named and does not fit.
+/// Picked files, and files that the task names but that do not fit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Picked {
-    /// The files, best first.
+    /// Picked files, best first.
     pub files: Vec<Ranked>,
-    /// Bytes of them.
+    /// Total size of the picked files in bytes.
     pub bytes: u64,
-    /// Named in the task, and too large for what is left of the budget.
+    /// Paths that the task names and that are too large for the rest of the budget.
     pub too_large: Vec<String>,
 }
 
-/// A file that scores less than this part of the best one is another matter.
-const WORTH: f64 = 0.3;
+/// Minimum share of the best score. A file below it is probably about something else.
+const MIN_SHARE: f64 = 0.3;
 
-/// Takes the best files that fit; `size` is the length of a file in bytes, none when it cannot be sent.
+/// Picks the best files that fit. `size` returns the length of a file in bytes, or `None` if the file cannot be sent.
 pub fn pick(ranked: Vec<Ranked>, budget: Budget, size: impl Fn(&Ranked) -> Option<u64>) -> Picked {
     let best = ranked.iter().map(|file| file.score).fold(0.0, f64::max);
     let mut picked = Picked::default();
     for file in ranked {
+        // A file that the task names is wanted whatever its words are.
         let named = file.why == Why::Named;
-        if picked.files.len() >= budget.files || (!named && file.score < best * WORTH) {
+        if picked.files.len() >= budget.files || (!named && file.score < best * MIN_SHARE) {
             continue;
         }
         let Some(bytes) = size(&file) else { continue };
         if picked.bytes.saturating_add(bytes) <= budget.bytes {
             picked.bytes += bytes;
             picked.files.push(file);
+        // The user must learn that a named file is missing; any other one is just replaced by the next.
         } else if named {
             picked.too_large.push(file.path);
         }

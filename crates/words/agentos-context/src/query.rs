@@ -1,36 +1,36 @@
-//! What a task's words ask for.
+//! Words and paths of a task.
 //!
 //! Owns: which words count and how much, and which paths a task names. Never: guesses a path that is not written.
 
 use std::collections::BTreeMap;
 
-use crate::words::{identifiers, parts, stem};
+use crate::words::{for_each_identifier, for_each_part, stem_word};
 
-/// A task, read.
+/// Task, as words and paths to search for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
-    /// Each word in its compared form, how much it counts, and how it was written.
-    pub(crate) terms: Vec<Term>,
-    /// What looks like a path or a file name.
+    /// Words in the form that is compared, with their weight and their spelling in the task.
+    pub(crate) terms: Vec<QueryTerm>,
+    /// Texts that look like a path or a file name.
     pub(crate) paths: Vec<String>,
 }
 
-/// One word of a task.
+/// Word of a task.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Term {
+pub(crate) struct QueryTerm {
     pub stem: Vec<u8>,
     pub weight: f64,
     pub written: String,
 }
 
-/// A word of a task written as programs are.
-const IDENTIFIER: f64 = 3.0;
-/// A part of one.
-const PART: f64 = 0.7;
-/// Any other word.
-const WORD: f64 = 1.0;
-/// More words than this are a text that was pasted; the first ones say what is wanted.
-const MOST_TERMS: usize = 256;
+/// Weight of a word that is written as an identifier. These are the best evidence, since prose does not contain them.
+const IDENTIFIER_WEIGHT: f64 = 3.0;
+/// Weight of a part of an identifier.
+const PART_WEIGHT: f64 = 0.7;
+/// Weight of any other word.
+const WORD_WEIGHT: f64 = 1.0;
+/// Maximum number of words. More are a pasted text; the first ones state what is wanted.
+const MAX_TERMS: usize = 256;
 
 impl Query {
     /// Reads a task.
@@ -39,55 +39,58 @@ impl Query {
         let mut terms: BTreeMap<Vec<u8>, (usize, f64, String)> = BTreeMap::new();
         let mut buffer = Vec::new();
         let mut take = |word: &[u8], weight: f64| {
+            // Single letters and bare numbers are in every file.
             let odd = word.len() < 2 || word.iter().all(u8::is_ascii_digit);
-            if odd || (weight < IDENTIFIER && is_common(word)) || !stem(word, &mut buffer) {
+            if odd || (weight < IDENTIFIER_WEIGHT && is_common(word)) || !stem_word(word, &mut buffer) {
                 return;
             }
             let next = terms.len();
-            if next < MOST_TERMS || terms.contains_key(&buffer) {
+            if next < MAX_TERMS || terms.contains_key(&buffer) {
                 let written = String::from_utf8_lossy(word).into_owned();
                 let known = terms.entry(buffer.clone()).or_insert((next, weight, written));
                 known.1 = known.1.max(weight);
             }
         };
-        identifiers(task.as_bytes(), |word| {
+        for_each_identifier(task.as_bytes(), |word| {
             let mut count = 0;
-            parts(word, |_| count += 1);
+            for_each_part(word, |_| count += 1);
             if count > 1 || word.contains(&b'_') {
-                take(word, IDENTIFIER);
-                parts(word, |part| take(part, PART));
+                take(word, IDENTIFIER_WEIGHT);
+                for_each_part(word, |part| take(part, PART_WEIGHT));
             } else if is_marked(word, task) {
-                take(word, IDENTIFIER);
+                take(word, IDENTIFIER_WEIGHT);
             } else {
-                take(word, WORD);
+                take(word, WORD_WEIGHT);
             }
         });
         let mut terms: Vec<_> = terms.into_iter().collect();
         terms.sort_by_key(|(_, (order, _, _))| *order);
-        let terms = terms.into_iter().map(|(stem, (_, weight, written))| Term {
+        let terms = terms.into_iter().map(|(stem, (_, weight, written))| QueryTerm {
             stem,
             weight,
             written,
         });
         Self {
             terms: terms.collect(),
-            paths: paths(task),
+            paths: find_paths(task),
         }
     }
 
-    /// No word of it could be looked for.
+    /// Returns true if the task has no word or path to search for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.paths.is_empty()
     }
 }
 
-/// What is written like a path: with a slash, or with a dot before a short ending. A trailing `:12` is a line.
-fn paths(task: &str) -> Vec<String> {
+/// Finds texts that are written like a path: with a slash, or with a dot before a short extension. A line number such
+/// as `:12` is cut off.
+fn find_paths(task: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in
         task.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+' | '@' | '\\')))
     {
+        // Paths pasted from Windows name the same files.
         let word = word.replace('\\', "/");
         let word = word.trim_start_matches("./").trim_end_matches(['.', '/']);
         let ending = word.rsplit_once('.').map(|(stem, ending)| (stem, ending.len()));
@@ -101,7 +104,7 @@ fn paths(task: &str) -> Vec<String> {
     found
 }
 
-/// Is it written as code somewhere in the task: called, or between backticks?
+/// Returns true if the word is written as code somewhere in the task: called, or between backticks.
 fn is_marked(word: &[u8], task: &str) -> bool {
     let word = String::from_utf8_lossy(word);
     let forms = [
@@ -120,7 +123,7 @@ fn is_common(word: &[u8]) -> bool {
         .any(|common| common.as_bytes() == small)
 }
 
-/// Words that every task has and that say nothing of a file.
+/// Words that most tasks have and that do not point to a file.
 const COMMON: &str = "\
 a an and are as at be been by can could do does for from get gets given had has have how if in into is it its just like \
 make makes me more must my need needs no not now of on one only or our out please same should so some such than that the \
@@ -144,8 +147,8 @@ mod tests {
             .iter()
             .map(|term| (term.written.as_str(), term.weight))
             .collect();
-        assert!(words.contains(&("parse_hunk", IDENTIFIER)), "{words:?}");
-        assert!(words.contains(&("hunk", PART)), "{words:?}");
+        assert!(words.contains(&("parse_hunk", IDENTIFIER_WEIGHT)), "{words:?}");
+        assert!(words.contains(&("hunk", PART_WEIGHT)), "{words:?}");
         assert!(!words.iter().any(|(word, _)| *word == "the"), "{words:?}");
     }
 

@@ -1,50 +1,50 @@
-//! Files ranked for a task.
+//! Ranking of files for a task.
 //!
-//! Owns: the measure: BM25 over the words of a text, the words of a path on top, less for files that people do not
-//! write. Never: sees more of a file than it is given. Cost grows with the bytes given and the words of the task.
+//! Owns: the score: BM25 over the words of a text, plus the words of its path, less for generated files. Never: sees
+//! more of a file than it is given. The cost grows with the bytes given and the words of the task.
 
 use std::collections::HashMap;
 
 use crate::query::Query;
-use crate::words::{identifiers, parts, stem};
+use crate::words::{for_each_identifier, for_each_part, stem_word};
 
-/// How fast more of one word stops to count, and how much a file's length does: the usual values of BM25
-/// (Robertson and Zaragoza, 2009).
+/// Parameters of BM25: how fast further occurrences of one word stop to count, and how much the length of a file
+/// counts (Robertson and Zaragoza, 2009).
 const K1: f64 = 1.2;
 const B: f64 = 0.5;
-/// What a word of the folder counts beside one of the text, and what one of the file's name does.
-const IN_FOLDER: f64 = 0.8;
-const IN_NAME: f64 = 2.0;
-/// What files count that programs write, or that hold data.
-const NOT_WRITTEN: f64 = 0.15;
-/// What tests count: a task is about what they test, and seldom about them.
-const TEST: f64 = 0.7;
-/// Words told of a file.
-const TOLD: usize = 3;
+/// Weight of a word in the folder, and of one in the file name, relative to a word of the text.
+const FOLDER_WEIGHT: f64 = 0.8;
+const NAME_WEIGHT: f64 = 2.0;
+/// Factor for generated files and for data.
+const GENERATED_FACTOR: f64 = 0.15;
+/// Factor for tests: a task is usually about the code they test.
+const TEST_FACTOR: f64 = 0.7;
+/// Maximum number of words in the reason of a file.
+const MAX_REASON_WORDS: usize = 3;
 
-/// A file that was named to the ranker.
+/// Number of a file that was added to the ranker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(usize);
 
-/// Why a file is thought to belong to a task.
+/// Reason why a file belongs to a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// The task names it.
+    /// The task names the file.
     Named,
-    /// These words of the task are in its path or text, the weightiest first.
+    /// Words of the task that are in its path or text, the one with the highest score first.
     Words(Vec<String>),
 }
 
-/// A file with its rank.
+/// File with its rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
-    /// Which.
+    /// Number of the file.
     pub file: FileId,
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// Higher is better; comparable within one ranking only.
+    /// Score. Higher is better; scores are comparable within one ranking only.
     pub score: f64,
-    /// Why.
+    /// Reason for the rank.
     pub why: Why,
 }
 
@@ -53,25 +53,26 @@ pub struct Ranked {
 pub struct Ranker<'q> {
     query: &'q Query,
     known: HashMap<&'q [u8], usize>,
-    /// First letters of the words that are looked for, to pass over all others quickly.
+    /// First letters of the words of the task, so that other words are passed over quickly.
     starts: [bool; 256],
-    files: Vec<File>,
+    files: Vec<CollectedFile>,
 }
 
 #[derive(Debug)]
-struct File {
+struct CollectedFile {
     path: String,
+    // Named files first. Equal scores are sorted by path, so that one task always has one order.
     named: bool,
-    /// For each word: how much it counts in the path.
+    /// For each word of the task in the path: its number and weight.
     in_path: Vec<(usize, f64)>,
-    /// For each word that the text has: how often.
+    /// For each word of the task in the text: its number and how often it occurs.
     in_text: Vec<(usize, u32)>,
-    /// Words of the text; none until it was read.
+    /// Number of words of the text. `None` until the text was added.
     length: Option<u32>,
 }
 
 impl<'q> Ranker<'q> {
-    /// A ranker without files.
+    /// Creates a ranker without files.
     #[must_use]
     pub fn new(query: &'q Query) -> Self {
         let mut starts = [false; 256];
@@ -79,6 +80,7 @@ impl<'q> Ranker<'q> {
         for (at, term) in query.terms.iter().enumerate() {
             known.insert(term.stem.as_slice(), at);
             if let Some(first) = term.stem.first() {
+                // A text is scanned as it is written, and the stem is in small letters.
                 for byte in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
                     if let Some(start) = starts.get_mut(usize::from(byte)) {
                         *start = true;
@@ -94,24 +96,26 @@ impl<'q> Ranker<'q> {
         }
     }
 
-    /// Takes a file by its path, parts separated by `/`.
+    /// Adds a file by its path, with `/` between parts.
     pub fn path(&mut self, path: &str) -> FileId {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut in_path: Vec<(usize, f64)> = Vec::new();
-        for (part, counts) in [(folder, IN_FOLDER), (name, IN_NAME)] {
-            self.words(part.as_bytes(), |at| {
+        for (part, counts) in [(folder, FOLDER_WEIGHT), (name, NAME_WEIGHT)] {
+            self.count_words(part.as_bytes(), |at| {
                 match in_path.iter_mut().find(|(known, _)| *known == at) {
+                    // A word in folder and name counts once, with the higher weight.
                     Some((_, best)) => *best = best.max(counts),
                     None => in_path.push((at, counts)),
                 }
             });
         }
         let named = self.query.paths.iter().any(|asked| {
+            // `parse.rs` in the task names `src/parse.rs`, but not `src/reparse.rs`.
             let above = path.strip_suffix(asked.as_str());
             above.is_some_and(|above| above.is_empty() || above.ends_with('/'))
         });
         let id = FileId(self.files.len());
-        self.files.push(File {
+        self.files.push(CollectedFile {
             path: path.to_owned(),
             named,
             in_path,
@@ -121,7 +125,8 @@ impl<'q> Ranker<'q> {
         id
     }
 
-    /// The files in the order in which their texts are worth reading: where not all can be read, the best by path are.
+    /// Returns the files in the order in which their texts should be read: if not all can be read, the best by path
+    /// are read first.
     #[must_use]
     pub fn reading_order(&self) -> Vec<FileId> {
         let mut order: Vec<(f64, FileId)> = self
@@ -134,13 +139,13 @@ impl<'q> Ranker<'q> {
         order.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Takes a file's text. What holds a NUL byte is no text and counts by its path alone.
+    /// Adds the text of a file. Content with a NUL byte is no text, so such a file counts by its path alone.
     pub fn text(&mut self, file: FileId, text: &[u8]) {
         if text.contains(&0) {
             return;
         }
         let mut counts = vec![0_u32; self.query.terms.len()];
-        let length = self.words(text, |at| {
+        let length = self.count_words(text, |at| {
             if let Some(count) = counts.get_mut(at) {
                 *count += 1;
             }
@@ -152,10 +157,10 @@ impl<'q> Ranker<'q> {
         }
     }
 
-    /// The files that have anything to do with the task, best first; those of one score by path.
+    /// Returns the files that have a word of the task, best first; those with equal scores are sorted by path.
     #[must_use]
     pub fn finish(self) -> Vec<Ranked> {
-        let rarity = self.rarity();
+        let rarity = self.word_rarity();
         let read = self.files.iter().filter_map(|file| file.length);
         let (count, words) = read.fold((0_u32, 0_u64), |(count, words), length| {
             (count + 1, words + u64::from(length))
@@ -167,12 +172,13 @@ impl<'q> Ranker<'q> {
         };
         let mut ranked = Vec::new();
         for (at, file) in self.files.iter().enumerate() {
-            let told = self.told(file, &rarity, usual);
+            let told = self.matched_words(file, &rarity, usual);
             let mut score: f64 = told.iter().map(|(_, score)| score).sum();
-            if is_not_written(&file.path) {
-                score *= NOT_WRITTEN;
+            if is_generated(&file.path) {
+                score *= GENERATED_FACTOR;
+            // A task that mentions tests is about them.
             } else if is_test(&file.path) && !self.asks_for_tests() {
-                score *= TEST;
+                score *= TEST_FACTOR;
             }
             if score <= 0.0 && !file.named {
                 continue;
@@ -182,7 +188,7 @@ impl<'q> Ranker<'q> {
             } else {
                 Why::Words(
                     told.iter()
-                        .take(TOLD)
+                        .take(MAX_REASON_WORDS)
                         .map(|(word, _)| (*word).to_owned())
                         .collect(),
                 )
@@ -204,8 +210,8 @@ impl<'q> Ranker<'q> {
         ranked
     }
 
-    /// Each word of the task that the file has, with what it adds, the weightiest first.
-    fn told(&self, file: &File, rarity: &[f64], usual: f64) -> Vec<(&str, f64)> {
+    /// Returns each word of the task that the file has, with its share of the score, highest first.
+    fn matched_words(&self, file: &CollectedFile, rarity: &[f64], usual: f64) -> Vec<(&str, f64)> {
         let length = f64::from(file.length.unwrap_or(0));
         let mut told: Vec<(&str, f64)> = Vec::new();
         for (at, term) in self.query.terms.iter().enumerate() {
@@ -213,6 +219,7 @@ impl<'q> Ranker<'q> {
             let often = f64::from(often.map_or(0, |(_, count)| *count));
             let in_path = file.in_path.iter().find(|(known, _)| *known == at);
             let in_path = in_path.map_or(0.0, |(_, counts)| *counts);
+            // Long files have more words of any kind, so the length relative to the usual one reduces their score.
             let in_text = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * length / usual));
             let adds = term.weight * rarity.get(at).copied().unwrap_or(0.0) * (in_text + in_path);
             if adds > 0.0 {
@@ -227,8 +234,8 @@ impl<'q> Ranker<'q> {
         self.known.contains_key(b"test".as_slice())
     }
 
-    /// How rare each word is: a word of every file says nothing.
-    fn rarity(&self) -> Vec<f64> {
+    /// Returns how rare each word is: a word of every file does not point to any.
+    fn word_rarity(&self) -> Vec<f64> {
         let all = self.files.len() as f64;
         let mut having = vec![0_u32; self.query.terms.len()];
         for file in &self.files {
@@ -244,49 +251,52 @@ impl<'q> Ranker<'q> {
         }
         let rarity = having.into_iter().map(|count| {
             let count = f64::from(count);
+            // The inverse document frequency of BM25. The 1 inside keeps it positive for words that most files have.
             (1.0 + (all - count + 0.5) / (count + 0.5)).ln()
         });
         rarity.collect()
     }
 
-    fn by_path(&self, file: &File) -> f64 {
+    fn by_path(&self, file: &CollectedFile) -> f64 {
         let words = file.in_path.iter().map(|(at, counts)| {
             let weight = self.query.terms.get(*at).map_or(0.0, |term| term.weight);
             weight * counts
         });
         let score: f64 = words.sum();
+        // More than any sum of weights, so a named file is always read first.
         let named = if file.named { 1000.0 } else { 0.0 };
-        // Among files that the path says nothing of, those that people write come first.
-        let written = if is_not_written(&file.path) { -1.0 } else { 0.0 };
+        // Among files without a word of the task in their path, generated ones are read last.
+        let written = if is_generated(&file.path) { -1.0 } else { 0.0 };
         named + score + written
     }
 
-    /// Calls `each` with the place of every word of the task in a text; the answer is how many words there are at all.
-    fn words(&self, text: &[u8], mut each: impl FnMut(usize)) -> u32 {
+    /// Calls `each` with the number of every word of the task in a text. Returns the number of all its words.
+    fn count_words(&self, text: &[u8], mut each: impl FnMut(usize)) -> u32 {
         let mut length = 0_u32;
         let mut buffer = Vec::new();
         let starts = |word: &[u8]| {
             let first = word.first().copied().map_or(0, usize::from);
             self.starts.get(first).copied().unwrap_or(false)
         };
-        identifiers(text, |whole| {
+        for_each_identifier(text, |whole| {
             length = length.saturating_add(1);
             let mut count = 0;
             let mut only_start = false;
-            parts(whole, |part| {
+            for_each_part(whole, |part| {
                 count += 1;
                 only_start = starts(part);
                 if only_start
-                    && stem(part, &mut buffer)
+                    && stem_word(part, &mut buffer)
                     && let Some(at) = self.known.get(buffer.as_slice())
                 {
                     each(*at);
                 }
             });
+            // An identifier counts by its parts and as a whole, so that `parse_hunk` finds both spellings.
             let compound = count > 1 || whole.contains(&b'_');
             if compound
                 && starts(whole)
-                && stem(whole, &mut buffer)
+                && stem_word(whole, &mut buffer)
                 && let Some(at) = self.known.get(buffer.as_slice())
             {
                 each(*at);
@@ -309,8 +319,8 @@ fn is_test(path: &str) -> bool {
     })
 }
 
-/// Files that programs write, or that hold no text to work on.
-fn is_not_written(path: &str) -> bool {
+/// Returns true for files that programs generate, or that hold no text to work on.
+fn is_generated(path: &str) -> bool {
     let small = path.to_ascii_lowercase();
     let name = small.rsplit('/').next().unwrap_or(&small);
     let parts = [

@@ -1,9 +1,9 @@
 //! Text cut into words as programmers write them.
 //!
-//! Owns: where a word begins and ends, and which endings do not count. Never: knows a language's grammar.
+//! Owns: where a word begins and ends, and which endings are ignored. Never: knows the grammar of a language.
 
 /// Calls `each` with every identifier of a text: runs of letters, digits, `_` and bytes beyond ASCII.
-pub(crate) fn identifiers<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8])) {
+pub(crate) fn for_each_identifier<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8])) {
     for run in text.split(|byte| !is_word(*byte)) {
         if !run.is_empty() {
             each(run);
@@ -15,20 +15,23 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Calls `each` with the parts of an identifier: `HttpServer_max2` is `Http`, `Server`, `max2`.
-pub(crate) fn parts<'a>(identifier: &'a [u8], mut each: impl FnMut(&'a [u8])) {
+/// Calls `each` with the parts of an identifier: `HttpServer_max2` has `Http`, `Server` and `max2`.
+pub(crate) fn for_each_part<'a>(identifier: &'a [u8], mut each: impl FnMut(&'a [u8])) {
     for piece in identifier.split(|byte| *byte == b'_') {
         let mut rest = piece;
         while !rest.is_empty() {
-            let (part, others) = rest.split_at_checked(hump(rest)).unwrap_or((rest, &[]));
+            let (part, others) = rest
+                .split_at_checked(first_hump_length(rest))
+                .unwrap_or((rest, &[]));
             each(part);
             rest = others;
         }
     }
 }
 
-/// The length of the first hump: up to a capital after a small letter, or before the last of several capitals.
-fn hump(piece: &[u8]) -> usize {
+/// Returns the length of the first part: up to a capital after a small letter, or before the last of several
+/// capitals.
+fn first_hump_length(piece: &[u8]) -> usize {
     let pairs = piece.iter().zip(piece.iter().skip(1)).enumerate();
     for (at, (here, next)) in pairs {
         let after_small = !here.is_ascii_uppercase() && next.is_ascii_uppercase();
@@ -42,25 +45,26 @@ fn hump(piece: &[u8]) -> usize {
     piece.len()
 }
 
-/// The longest word that is looked at; longer ones are data.
+/// Maximum length of a word; longer ones are data.
 const LONGEST: usize = 64;
 
-/// A word in the one form that is compared: small letters, without the commonest endings of English. `into` is
-/// cleared first, so that one buffer serves a whole text. False for what is no word.
-pub(crate) fn stem(word: &[u8], into: &mut Vec<u8>) -> bool {
+/// Writes the compared form of a word to `into`: small letters, without the commonest endings of English. `into` is
+/// cleared first, so that one buffer serves a whole text. Returns false for text that is no word.
+pub(crate) fn stem_word(word: &[u8], into: &mut Vec<u8>) -> bool {
     into.clear();
     if word.is_empty() || word.len() > LONGEST {
         return false;
     }
     into.extend(word.iter().map(u8::to_ascii_lowercase));
     for (ending, left, instead) in ENDINGS {
+        // The rest must still be a word: `sing` is not `s` with an ending.
         if into.len() >= ending.len() + left && into.ends_with(ending) {
             into.truncate(into.len() - ending.len());
             into.extend_from_slice(instead);
             break;
         }
     }
-    // `landing` is `land`, `running` is `run`, `make` and `making` are `mak`.
+    // `landing` becomes `land`, `running` becomes `run`, `make` and `making` become `mak`.
     if into.len() > 3 {
         if into.ends_with(b"e") {
             into.pop();
@@ -75,7 +79,7 @@ pub(crate) fn stem(word: &[u8], into: &mut Vec<u8>) -> bool {
     true
 }
 
-/// An ending, how many letters must be left, and what takes its place. The first that fits is taken.
+/// Endings: the ending, how many letters must remain, and the replacement. The first that fits is used.
 const ENDINGS: &[(&[u8], usize, &[u8])] = &[
     (b"ies", 2, b"y"),
     (b"sses", 2, b"ss"),
@@ -96,7 +100,7 @@ mod tests {
 
     fn cut(identifier: &str) -> Vec<String> {
         let mut found = Vec::new();
-        parts(identifier.as_bytes(), |part| {
+        for_each_part(identifier.as_bytes(), |part| {
             found.push(String::from_utf8_lossy(part).into_owned())
         });
         found
@@ -129,7 +133,7 @@ mod tests {
         ];
         let of = |word: &str| {
             let mut into = Vec::new();
-            assert!(stem(word.as_bytes(), &mut into));
+            assert!(stem_word(word.as_bytes(), &mut into));
             String::from_utf8(into).unwrap()
         };
         for [one, other] in cases {

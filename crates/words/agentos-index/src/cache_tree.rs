@@ -38,6 +38,7 @@ pub(crate) fn invalidate_parents<'a>(
         if touched.contains(folder.as_slice()) || open.len() > MAX_DEPTH {
             return None;
         }
+        // An invalid node has the count -1 and no id.
         let id = if count < 0 { 0 } else { ID };
         let (id, after) = after.split_at_checked(id)?;
         out.extend_from_slice(name);

@@ -33,7 +33,7 @@ impl EntrySlot {
     }
 }
 
-/// One entry of an index.
+/// Entry of an index.
 #[derive(Clone, Copy)]
 pub struct IndexEntry<'a> {
     head: &'a [u8],
@@ -90,6 +90,7 @@ impl NewEntry<'_> {
             head.extend_from_slice(&number.to_be_bytes());
         }
         head.extend_from_slice(&self.id);
+        // The field has 12 bits. Its largest number means that the name ends at the first zero.
         let length = u16::try_from(self.path.len()).map_or(NAME_LENGTH, |length| length.min(NAME_LENGTH));
         head.extend_from_slice(&length.to_be_bytes());
         head
@@ -211,6 +212,7 @@ pub(crate) fn locate_entries(content: &[u8], count: u32) -> Result<(Vec<EntrySlo
             length => usize::from(length),
         };
         let text = rest.get(..length).ok_or(IndexError::Truncated)?;
+        // A stated length that is not confirmed by the zero behind the name would let the next entry begin anywhere.
         if text.contains(&0) || rest.get(length) != Some(&0) {
             return Err(IndexError::InvalidName);
         }
@@ -233,6 +235,7 @@ pub(crate) fn check_order(bytes: &[u8], slots: &[EntrySlot]) -> Result<(), Index
         if entry.path.is_empty() {
             return Err(IndexError::InvalidName);
         }
+        // Entries are found by binary search, which needs this order.
         if previous.is_some_and(|previous| previous.compare(entry.path, entry.stage()) != Ordering::Less) {
             return Err(IndexError::WrongOrder);
         }

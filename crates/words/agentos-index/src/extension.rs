@@ -34,6 +34,7 @@ impl KeptExtensions {
                 RESOLVE_UNDO => kept.resolve_undo = content.to_vec(),
                 SPARSE_DIRECTORIES => return Err(IndexError::SparseIndex),
                 SPLIT_INDEX => return Err(IndexError::SplitIndex),
+                // Optional by its first letter, so it may be dropped.
                 [b'A'..=b'Z', ..] => {}
                 _ => return Err(IndexError::UnknownExtension(*signature)),
             }

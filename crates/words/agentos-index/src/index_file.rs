@@ -21,7 +21,7 @@ const CHECKSUM: usize = 20;
 /// Bytes of an entry that hold the file's size.
 const SIZE: Range<usize> = 36..40;
 
-/// One index, whole in memory.
+/// Index, held in memory as a whole.
 pub struct IndexFile {
     version: u32,
     /// Entries in the form of versions 2 and 3, in any order, and other bytes between them that mean nothing.
@@ -119,8 +119,10 @@ impl IndexFile {
             .filter_map(|path| self.find_slot(path.as_bytes(), 0).ok())
             .collect();
         for entry in added {
+            // Stages 1 to 3 are the sides of a conflict, which adding the path resolves.
             gone.extend((0..=3).filter_map(|stage| self.find_slot(entry.path.as_bytes(), stage).ok()));
             gone.extend(
+                // A file cannot stay where the added path needs a folder.
                 list_parents(entry.path).filter_map(|above| self.find_slot(above.as_bytes(), 0).ok()),
             );
             let folder = format!("{}/", entry.path);
@@ -133,6 +135,7 @@ impl IndexFile {
             let slot = append_entry(&mut self.bytes, &entry.head(), entry.path.as_bytes());
             new.push((at, slot));
         }
+        // Several new entries may belong before the same old one; among themselves they are sorted by name.
         new.sort_by_key(|(at, slot)| (*at, self.bytes.get(slot.name..slot.name_end)));
         let mut slots = Vec::with_capacity(self.slots.len() + new.len());
         let mut new = new.into_iter().peekable();

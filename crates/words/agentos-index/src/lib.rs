@@ -51,7 +51,7 @@
 //! | `Truncated`, `ChecksumMismatch` | a damaged file; to write it back would make the damage look valid |
 //! | `UnsupportedVersion` | version 1 is extinct; a later version may mean anything |
 //! | `SplitIndex` | the extension `link`: most entries are in another file, and names may be empty |
-//! | `SparseIndex` | the extension `sdir`: entries may stand for whole folders |
+//! | `SparseIndex` | the extension `sdir`: entries may represent whole folders |
 //! | `UnknownExtension` | not optional by its signature: the file means something else without it |
 //! | `InvalidName`, `WrongOrder` | entries could not be found by binary search, and an edit could hit the wrong one |
 //! | `NamesTooLarge` | names of version 4 that expand to more than 1 GiB: a small file must not take that much memory |

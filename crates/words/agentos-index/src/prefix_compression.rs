@@ -27,6 +27,7 @@ pub(crate) fn expand_entries(
             .iter()
             .position(|byte| *byte == 0)
             .ok_or(IndexError::Truncated)?;
+        // Cutting more than the previous name has is damage.
         let stays = path.len().checked_sub(cut).ok_or(IndexError::InvalidName)?;
         path.truncate(stays);
         path.extend_from_slice(rest.get(..end).ok_or(IndexError::Truncated)?);
@@ -65,6 +66,7 @@ fn read_offset(bytes: &[u8]) -> Result<(usize, usize), IndexError> {
     let mut value = 0_usize;
     for (at, byte) in bytes.iter().enumerate() {
         if at > 0 {
+            // Git adds one for each further byte, so that every number has one form only.
             value = value.checked_add(1).ok_or(IndexError::InvalidName)?;
         }
         value = value

@@ -167,7 +167,7 @@ pub(crate) fn check_lone_comments(
         return Ok(());
     }
     let stands = |line: &HunkLine<'_>| is_remark(&line.text) && !has(&line.text);
-    // Each run of changed lines by itself: a comment added in one place does not stand for code removed in another.
+    // Each run of changed lines by itself: a comment added in one place is no replacement of code removed in another.
     for run in lines.split(|line| line.mark == LineMark::Context) {
         let of = |mark: LineMark| {
             run.iter()

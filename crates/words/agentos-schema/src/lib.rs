@@ -1,4 +1,4 @@
-//! The committed JSON Schemas and validation against them.
+//! The committed JSON Schemas, and validation against them.
 //!
 //! Owns: the files in `schemas/` and their names. Never: fetches a schema, reads a file at run time, or quotes the
 //! checked value in a message. The files are generated from the types; `cargo xtask schemas` writes and compares
@@ -8,89 +8,89 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// The name of a schema, which is also its file's name.
+/// Name of a schema, which is also the name of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SchemaName {
-    /// What `tool auth status` prints.
+    /// Output of `tool auth status`.
     AuthStatus,
-    /// What `run --context show` prints.
+    /// Output of `run --context show`.
     Context,
-    /// What `deny` prints.
+    /// Output of `deny`.
     DeniedRequest,
-    /// What `doctor` prints.
+    /// Output of `doctor`.
     Doctor,
-    /// The body of a record of an evidence tape, under the name of the record's kind.
+    /// Body of a record of an evidence tape, under the name of the record's kind.
     EvidenceBody,
-    /// What `evidence export` prints.
+    /// Output of `evidence export`.
     EvidenceExport,
-    /// What `evidence key` prints.
+    /// Output of `evidence key`.
     EvidenceKeys,
-    /// What `evidence list` prints.
+    /// Output of `evidence list`.
     EvidenceList,
-    /// One line of an evidence tape.
+    /// Line of an evidence tape.
     EvidenceRecord,
-    /// What `evidence replay` prints.
+    /// Output of `evidence replay`.
     EvidenceReplay,
-    /// What `evidence show` prints.
+    /// Output of `evidence show`.
     EvidenceRun,
-    /// What `evidence stats` prints.
+    /// Output of `evidence stats`.
     EvidenceStats,
-    /// What `evidence verify` found.
+    /// Result of `evidence verify`.
     EvidenceVerify,
-    /// The verdict of a gate.
+    /// Verdict of a gate.
     GateResults,
-    /// What a gate saw of a server.
+    /// Health of a server as a gate observed it.
     HealthSummary,
-    /// What `init` prints.
+    /// Output of `init`.
     Init,
-    /// How an answer was read and placed.
+    /// Report of how an answer was read and placed.
     LandingReport,
-    /// What `models list` and `models show` print.
+    /// Output of `models list` and `models show`.
     Models,
-    /// What `approve` prints without a run.
+    /// Output of `approve` without a run.
     OpenRequests,
-    /// The end of `apply`, `run` and `undo`.
+    /// Outcome of `apply`, `run` and `undo`.
     Outcome,
-    /// A policy file.
+    /// Policy file.
     Policy,
-    /// What `policy check` prints.
+    /// Output of `policy check`.
     PolicyCheck,
-    /// What `policy explain` prints.
+    /// Output of `policy explain`.
     PolicyExplain,
-    /// What `policy lint` prints.
+    /// Output of `policy lint`.
     PolicyLint,
-    /// What `policy show` prints.
+    /// Output of `policy show`.
     PolicyShow,
-    /// What `policy test` prints.
+    /// Output of `policy test`.
     PolicyTest,
-    /// A provider's profile.
+    /// Profile of a provider.
     Profile,
-    /// What `profile show` prints.
+    /// Output of `profile show`.
     ProfileShow,
-    /// What the executor wrote.
+    /// Receipt of what the executor wrote.
     Receipt,
-    /// What `recover` prints.
+    /// Output of `recover`.
     Recover,
-    /// What `agentos` without a verb prints.
+    /// Output of `agentos` without a verb.
     Status,
-    /// What `tool conform` prints.
+    /// Output of `tool conform`.
     ToolConform,
-    /// What `tool health` prints.
+    /// Output of `tool health`.
     ToolHealth,
-    /// What `tool list` and `profile list` print.
+    /// Output of `tool list` and `profile list`.
     ToolList,
-    /// A line that a tool writes.
+    /// Line that a tool writes.
     ToolMessage,
-    /// The line that a tool reads.
+    /// Line that a tool reads.
     ToolRequest,
-    /// What `tool run` prints.
+    /// Output of `tool run`.
     ToolResult,
-    /// What a tool is asked.
+    /// Task of a tool.
     ToolTask,
 }
 
 impl SchemaName {
-    /// Every shape that `agentos` itself prints or reads.
+    /// Schemas that `agentos` itself prints or reads.
     pub const ALL: &[Self] = &[
         Self::AuthStatus,
         Self::Context,
@@ -130,15 +130,15 @@ impl SchemaName {
         Self::ToolTask,
     ];
 
-    /// Every shape that the gates leave behind, which `agentos` knows nothing of.
+    /// Schemas of files that the gates write, which `agentos` does not know.
     pub const OF_GATES: &[Self] = &[Self::GateResults, Self::HealthSummary];
 
-    /// Both together, product first.
+    /// Returns all schemas, those of the product first.
     pub fn every() -> impl Iterator<Item = Self> {
         Self::ALL.iter().chain(Self::OF_GATES).copied()
     }
 
-    /// The name as it is typed.
+    /// Returns the name as it is typed.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -183,7 +183,7 @@ impl SchemaName {
         }
     }
 
-    /// The schema that is typed like this.
+    /// Returns the schema with this name. Returns `None` if there is none.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::every().find(|schema| schema.as_str() == name)
@@ -196,9 +196,10 @@ impl fmt::Display for SchemaName {
     }
 }
 
-/// The schema's text, as committed.
+/// Returns the text of the schema, as committed.
 #[must_use]
 pub fn text(name: SchemaName) -> &'static str {
+    // Compiled in, so that a checked value never depends on a file that could be missing or changed at run time.
     match name {
         SchemaName::AuthStatus => include_str!("../schemas/auth-status.json"),
         SchemaName::Context => include_str!("../schemas/context.json"),
@@ -241,20 +242,20 @@ pub fn text(name: SchemaName) -> &'static str {
     }
 }
 
-/// One way in which a value does not follow its schema.
+/// Violation of a schema by a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {message}", at = if pointer.is_empty() { "/" } else { pointer })]
 pub struct Violation {
-    /// Where, as a JSON pointer; empty for the value as a whole.
+    /// Place of the violation as a JSON pointer; empty for the value as a whole.
     pub pointer: String,
-    /// What is wrong. Names of fields are quoted, values are not.
+    /// Description of the violation. Names of fields are quoted, values are not.
     pub message: String,
 }
 
 /// Checks a value against a schema. Formats (dates, addresses) are checked as well.
 ///
 /// # Errors
-/// Every violation, in the schema's order.
+/// Returns every violation, in the order of the schema.
 pub fn validate(name: SchemaName, value: &Value) -> Result<(), Vec<Violation>> {
     let schema = serde_json::from_str(text(name)).map_err(|error| broken(&error.to_string()))?;
     check(&schema, value)
@@ -263,16 +264,21 @@ pub fn validate(name: SchemaName, value: &Value) -> Result<(), Vec<Violation>> {
 /// Checks a value against a schema that is given as a value. References to other documents are refused.
 ///
 /// # Errors
-/// Every violation, or one at the root when the schema itself is wrong.
+/// Returns every violation, or one at the root if the schema itself is wrong.
 pub fn check(schema: &Value, value: &Value) -> Result<(), Vec<Violation>> {
+    // The crate is built without its resolvers for files and addresses (see the manifest), so a `$ref` to another
+    // document is an error here and nothing is fetched.
     let validator = jsonschema::options()
         .should_validate_formats(true)
         .build(schema)
+        // Masked: an error of the library quotes the value, which may be a secret.
         .map_err(|error| broken(&error.masked().to_string()))?;
     let violations: Vec<Violation> = validator
         .iter_errors(value)
         .map(|error| Violation {
             pointer: error.instance_path().to_string(),
+            // Without this, a key in the wrong field of a profile would be printed by its own error message, and end
+            // in a log.
             message: error.masked_with("the value").to_string(),
         })
         .collect();

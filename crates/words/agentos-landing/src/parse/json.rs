@@ -243,7 +243,7 @@ fn whole_edit<'a>(edit: &JsonEdit) -> FileEdit<'a> {
         lines: pair_lines(&old, &new),
         ..Hunk::default()
     };
-    // An empty search text is in every file everywhere; it stands for a new file.
+    // An empty search text occurs everywhere; it marks a new file.
     if !edit.search.is_empty() {
         hunk.inline = Some(TextReplacement {
             search: Cow::Owned(edit.search.clone().into_bytes()),
