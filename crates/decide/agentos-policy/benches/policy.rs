@@ -105,7 +105,7 @@ fn find_what_5000_paths_add(bencher: Bencher<'_, '_>) {
     let Some(change) = change(PATHS) else { return };
     bencher
         .counter(ItemsCount::new(PATHS))
-        .bench_local(|| black_box(agentos_landing::findings(&change)));
+        .bench_local(|| black_box(agentos_landing::scan_change(&change)));
 }
 
 #[divan::bench]

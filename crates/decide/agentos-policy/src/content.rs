@@ -35,7 +35,8 @@ pub(crate) fn touches_with_content(file: &FileChange, by_name: TouchSet) -> Touc
 fn is_git_head(file: &FileChange) -> bool {
     let path = file.path.as_str();
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-    agentos_landing::folded(name) == "head" && file.new.as_ref().is_some_and(|new| names_a_ref(&new.content))
+    agentos_landing::fold_name(name) == "head"
+        && file.new.as_ref().is_some_and(|new| names_a_ref(&new.content))
 }
 
 /// Returns true for `ref: refs/…` and for the id of an object.

@@ -108,7 +108,7 @@ impl PolicySet {
     /// Decides as [`PolicySet::decide`] does, and explains every question.
     #[must_use]
     pub fn explain(&self, change: &Change, facts: &ResultFacts, tool: &ToolFacts) -> Explanation {
-        let findings = agentos_landing::findings(change);
+        let findings = agentos_landing::scan_change(change);
         let found = InspectedChange::new(change, facts, &findings);
         let mut questions = Vec::new();
         self.ask_questions(found, tool, &mut |question, path| {

@@ -15,7 +15,7 @@ pub(crate) fn fold_name(text: &str) -> String {
         return text.to_ascii_lowercase();
     }
     text.split('/')
-        .map(|part| agentos_landing::folded(part).replace('/', "\u{2215}"))
+        .map(|part| agentos_landing::fold_name(part).replace('/', "\u{2215}"))
         .collect::<Vec<_>>()
         .join("/")
 }

@@ -127,7 +127,7 @@ impl PolicySet {
     /// that results from the change.
     #[must_use]
     pub fn decide(&self, change: &Change, facts: &ResultFacts, tool: &ToolFacts) -> Decision {
-        let findings = agentos_landing::findings(change);
+        let findings = agentos_landing::scan_change(change);
         self.decide_inspected(InspectedChange::new(change, facts, &findings), tool)
     }
 
@@ -433,7 +433,7 @@ pub(crate) fn read_question<'t>(
     touches: TouchSet,
     tool: &'t ToolFacts,
 ) -> Question<'t> {
-    let findings = agentos_landing::findings_in(path, content);
+    let findings = agentos_landing::scan_file(path, content);
     Question {
         action: Action::Read,
         kinds: EnumSet::default(),

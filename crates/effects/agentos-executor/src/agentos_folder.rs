@@ -7,7 +7,7 @@
 //! and what is missing denies nothing. The same holds for a name in other letters: a file system that ignores case shows
 //! `.AgentOS` as `.agentos`, git's tree does not. Both are errors, and an error means deny.
 
-use agentos_landing::folded;
+use agentos_landing::fold_name;
 use git2::{ObjectType, Tree, TreeEntry};
 
 use crate::{RepoError, Repository, Target};
@@ -50,7 +50,7 @@ impl Repository {
         let mut found = None;
         for entry in within {
             let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
-            if folded(&name) != wanted {
+            if fold_name(&name) != wanted {
                 continue;
             }
             if let Some(why) = objection(&entry, name == wanted) {
@@ -66,7 +66,7 @@ impl Repository {
         let mut files = Vec::new();
         for entry in folder {
             let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
-            if !folded(&name).ends_with(".toml") {
+            if !fold_name(&name).ends_with(".toml") {
                 continue;
             }
             let path = format!("{above}{name}");

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::file_change::PathStates;
-use crate::path::{ShortName, folded, name_skeleton};
+use crate::path::{ShortName, fold_name, name_skeleton};
 use crate::{Base, BaseError, DirEntry, EntryKind, Refusal, RefusalCode, RepoPath};
 
 /// Returns the first refusal of the change's states against the base. Returns `None` if there is no conflict.
@@ -150,7 +150,7 @@ impl PathChecker<'_> {
     /// Returns the created path whose Windows short name `part` may be. Returns `None` if there is none.
     fn long_name_among_created(&self, part: &str) -> Option<String> {
         let (dir, name) = part.rsplit_once('/').unwrap_or(("", part));
-        let folded = folded(name);
+        let folded = fold_name(name);
         let short = ShortName::parse(&folded)?;
         let long = self.created_paths.iter().find(|made| {
             let (made_in, made) = made.rsplit_once('/').unwrap_or(("", made));
@@ -170,7 +170,7 @@ impl PathChecker<'_> {
             }
             self.names.insert(dir.to_owned(), by_skeleton);
         }
-        let folded = folded(name);
+        let folded = fold_name(name);
         let short = ShortName::parse(&folded);
         let names = self.names.get(dir);
         let same = names.and_then(|names| names.get(&name_skeleton(name)));
@@ -194,11 +194,10 @@ impl PathChecker<'_> {
 }
 
 fn collision_refusal(path: &RepoPath, other: &str) -> Refusal {
-    let last = |path: &str| folded(path.rsplit('/').next().unwrap_or_default());
-    let is_short = path
-        .as_str()
-        .split('/')
-        .any(|part| ShortName::parse(&folded(part)).is_some_and(|short| short.may_stand_for(&last(other))));
+    let last = |path: &str| fold_name(path.rsplit('/').next().unwrap_or_default());
+    let is_short = path.as_str().split('/').any(|part| {
+        ShortName::parse(&fold_name(part)).is_some_and(|short| short.may_stand_for(&last(other)))
+    });
     let message = if is_short {
         format!("a part of `{path}` may be the short name that Windows gives to `{other}`")
     } else {

@@ -73,7 +73,7 @@ pub struct Findings {
 
 /// Scans the added lines of a change. Lines that a renamed file brings along are not added.
 #[must_use]
-pub fn findings(change: &Change) -> Findings {
+pub fn scan_change(change: &Change) -> Findings {
     let mut found = Findings::default();
     for file in change.files() {
         let Some(new) = &file.new else { continue };
@@ -90,7 +90,7 @@ pub fn findings(change: &Change) -> Findings {
 
 /// Scans every line of a file, as if all of it were added.
 #[must_use]
-pub fn findings_in(path: &RepoPath, content: &[u8]) -> Findings {
+pub fn scan_file(path: &RepoPath, content: &[u8]) -> Findings {
     let mut found = Findings::default();
     scan_lines(&mut found, path, 0, &line_texts(content));
     found

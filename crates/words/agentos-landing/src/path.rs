@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Refusal, RefusalCode};
 
-pub use fold::folded;
+pub use fold::fold_name;
 pub(crate) use fold::{is_ignorable, name_skeleton};
 pub(crate) use rules::portable_name;
 pub use short_name::ShortName;

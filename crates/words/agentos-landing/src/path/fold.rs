@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 /// and one case. Two names that some system takes for one fold to one text. The result is for comparing, not for
 /// writing.
 #[must_use]
-pub fn folded(name: &str) -> String {
+pub fn fold_name(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();
     }
@@ -27,7 +27,7 @@ pub fn folded(name: &str) -> String {
 /// Returns a folded name with look-alike letters replaced by Latin ones. It is equal for names that a reader cannot
 /// tell apart.
 pub(crate) fn name_skeleton(name: &str) -> String {
-    folded(name).chars().map(look_alike).collect()
+    fold_name(name).chars().map(look_alike).collect()
 }
 
 /// Returns true for characters that HFS+ and others ignore when they compare names, and for those that nobody can
@@ -85,10 +85,10 @@ mod tests {
             ("\u{fb01}le", "file"),
         ];
         for (a, b) in same {
-            assert_eq!(folded(a), folded(b), "{a:?} {b:?}");
+            assert_eq!(fold_name(a), fold_name(b), "{a:?} {b:?}");
         }
-        assert_ne!(folded("a.rs"), folded("b.rs"));
+        assert_ne!(fold_name("a.rs"), fold_name("b.rs"));
         assert_eq!(name_skeleton("\u{441}onfig"), name_skeleton("config"));
-        assert_ne!(folded("\u{441}onfig"), folded("config"));
+        assert_ne!(fold_name("\u{441}onfig"), fold_name("config"));
     }
 }

@@ -10,7 +10,7 @@
 //! | invisible | control characters, direction marks, joiners after ASCII | a reviewer sees another name |
 //! | reserved | `aux`, `a.`, `a?b`, parts above 255 bytes | a checkout on Windows fails or writes another file |
 
-use super::fold::{folded, is_ignorable};
+use super::fold::{fold_name, is_ignorable};
 use crate::{Refusal, RefusalCode};
 
 /// Maximum length of one part in bytes. No file system allows longer ones.
@@ -88,7 +88,7 @@ fn is_drive(path: &str) -> bool {
 /// Returns a part as the most forgiving file system compares it: folded, without the NTFS stream behind a colon, and
 /// without dots and blanks at the end.
 pub(crate) fn portable_name(part: &str) -> String {
-    let folded = folded(part);
+    let folded = fold_name(part);
     let name = folded.split(':').next().unwrap_or_default();
     name.trim_end_matches(['.', ' ']).to_owned()
 }
@@ -140,7 +140,7 @@ fn reserved_reason(part: &str) -> Option<&'static str> {
     if part.contains(['<', '>', ':', '"', '|', '?', '*']) {
         return Some("has a character that cannot be in a name on Windows");
     }
-    let folded = folded(part);
+    let folded = fold_name(part);
     let stem = folded.split('.').next().unwrap_or_default().trim_end_matches(' ');
     is_device(stem).then_some("is the name of a device on Windows")
 }

@@ -9,7 +9,7 @@
 //! own names in this way (`path.c`, `is_ntfs_dot_generic`) with the checksums written out; the formula here gives all
 //! four of them.
 
-use super::fold::folded;
+use super::fold::fold_name;
 
 /// Maximum length of a short name without its extension.
 const MAX_STEM: usize = 8;
@@ -55,7 +55,7 @@ impl<'n> ShortName<'n> {
     /// Returns true if NTFS may have made this short name of a long one, in whatever case that is written.
     #[must_use]
     pub fn may_stand_for(&self, long: &str) -> bool {
-        let lower = folded(long);
+        let lower = fold_name(long);
         let Some((base, extension)) = short_name_parts(&lower) else {
             return false;
         };
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     fn stands(short: &str, long: &str) -> bool {
-        ShortName::parse(&folded(short)).is_some_and(|short| short.may_stand_for(long))
+        ShortName::parse(&fold_name(short)).is_some_and(|short| short.may_stand_for(long))
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use agentos_landing::{LandError, LandOptions, findings, land};
+use agentos_landing::{LandError, LandOptions, land, scan_change};
 use serde_json::Value;
 
 use crate::memory::{Memory, Tree};
@@ -173,7 +173,7 @@ fn hostile_answers_are_refused_and_harmless_ones_land() {
         let expect = case["expect"].as_str().expect("an expectation");
         let failure = match result {
             Ok(landed) => {
-                let found = findings(&landed.change);
+                let found = scan_change(&landed.change);
                 let denied = !found.secrets.is_empty() || !found.bidi.is_empty() || !found.nul.is_empty();
                 match expect {
                     "reject" if denied || left_to_others(&case) => None,

@@ -245,7 +245,7 @@ fn lines_full_of_beginnings_of_tokens_are_looked_at_once() {
     let line = megabytes_of(1, "xapp-1-").split_at(1_000_000 - 8).0.to_owned();
     let answer = format!("--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+{line}\n");
     let landed = land(answer.as_bytes(), &Memory::default(), &LandOptions::default()).expect("it lands");
-    assert!(agentos_landing::findings(&landed.change).secrets.is_empty());
+    assert!(agentos_landing::scan_change(&landed.change).secrets.is_empty());
 }
 
 #[test]
