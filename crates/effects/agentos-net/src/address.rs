@@ -44,6 +44,7 @@ impl HttpUrl {
     pub fn join(&self, path: &str) -> Self {
         let mut url = self.0.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
+            // A base URL with a final slash ends in an empty segment, which would become `//`.
             segments.pop_if_empty();
             for part in path.split('/').filter(|part| !matches!(*part, "" | "." | "..")) {
                 segments.push(part);

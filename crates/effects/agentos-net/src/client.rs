@@ -159,7 +159,8 @@ impl HttpClient {
     /// [`NetErrorKind::Setup`] if it cannot be built from this configuration.
     pub fn new(config: NetConfig) -> Result<Self, NetError> {
         install_crypto_provider();
-        let plain = builder(&config)
+        // This client never uses TLS. Without certificates it can be built on a machine that has none.
+        let plain = client_builder(&config)
             .tls_certs_only([])
             .build()
             .map_err(|_| NetError::new(NetErrorKind::Setup, None, "the HTTP client could not be set up"))?;
@@ -186,16 +187,18 @@ impl HttpClient {
         let endpoint = request.url.endpoint();
         let ready = self.prepare(request)?;
         let sent = deadline
-            .hold(ready.send())
+            .run_within(ready.send())
             .await
             .ok_or_else(|| NetError::out_of_time(&endpoint, deadline.limit()))?;
         match sent {
             Ok(inner) => Ok(Answer::new(inner, endpoint, *deadline, Arc::clone(&self.config))),
             Err(error) => {
                 let error = NetError::from_http(&error, &endpoint);
+                // A server that speaks TLS answers plain HTTP with bytes that look like a broken answer. Only then is
+                // a second connection worth its time, to give the user the right reason.
                 let maybe_tls = error.kind() == NetErrorKind::NotHttp && !request.url.is_tls();
                 if maybe_tls && peek::speaks_tls(&request.url, deadline).await {
-                    return Err(NetError::at(NetErrorKind::Tls, &endpoint));
+                    return Err(NetError::from_kind(NetErrorKind::Tls, &endpoint));
                 }
                 Err(error)
             }
@@ -210,7 +213,7 @@ impl HttpClient {
                 return Err(NetError::clock_too_early(&endpoint));
             }
             self.tls_client()
-                .ok_or_else(|| NetError::at(NetErrorKind::Setup, &endpoint))?
+                .ok_or_else(|| NetError::from_kind(NetErrorKind::Setup, &endpoint))?
         } else {
             &self.plain
         };
@@ -218,7 +221,8 @@ impl HttpClient {
             Method::Get => reqwest::Method::GET,
             Method::Post => reqwest::Method::POST,
         };
-        let headers = headers_of(request).ok_or_else(|| NetError::at(NetErrorKind::BadHeader, &endpoint))?;
+        let headers =
+            headers_of(request).ok_or_else(|| NetError::from_kind(NetErrorKind::BadHeader, &endpoint))?;
         let mut ready = client
             .request(method, request.url.as_url().clone())
             .headers(headers);
@@ -230,7 +234,7 @@ impl HttpClient {
 
     fn tls_client(&self) -> Option<&reqwest::Client> {
         self.tls
-            .get_or_init(|| builder(&self.config).build().ok())
+            .get_or_init(|| client_builder(&self.config).build().ok())
             .as_ref()
     }
 }
@@ -240,7 +244,7 @@ fn install_crypto_provider() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-fn builder(config: &NetConfig) -> reqwest::ClientBuilder {
+fn client_builder(config: &NetConfig) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         // A server may close a kept connection at the moment the next request goes out, and that request must
         // not be sent twice. One connection for each costs a local server nothing worth counting.
@@ -328,9 +332,9 @@ impl Answer {
     pub fn events(self) -> Events {
         let limit = self.config.max_event_bytes;
         let parser = if self.content_type().is_some_and(|kind| is_json_lines(&kind)) {
-            Parser::Lines(LineParser::new(limit))
+            StreamParser::Lines(LineParser::new(limit))
         } else {
-            Parser::Sse(SseParser::new(limit))
+            StreamParser::Sse(SseParser::new(limit))
         };
         Events {
             answer: self,
@@ -353,6 +357,7 @@ impl Answer {
     /// Reads how long to wait: seconds, milliseconds, or a date. The answer's own date is subtracted from a date,
     /// because the clocks of two machines differ. `None` if the server does not say.
     fn retry_after(&self) -> Option<Duration> {
+        // OpenAI's servers send milliseconds too, and a LiteLLM proxy passes its provider's header on with a prefix.
         let number = |name| self.header(name).and_then(|text| text.trim().parse::<f64>().ok());
         let seconds = number("retry-after-ms")
             .map(|ms| ms / 1000.0)
@@ -360,17 +365,18 @@ impl Answer {
             .or_else(|| number("llm_provider-retry-after"));
         match seconds {
             Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-            None => date::between(self.header("date")?, self.header("retry-after")?),
+            None => date::time_between(self.header("date")?, self.header("retry-after")?),
         }
     }
 
     async fn chunk(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, NetError> {
         let next = self
             .deadline
-            .hold(self.inner.chunk())
+            .run_within(self.inner.chunk())
             .await
             .ok_or_else(|| NetError::out_of_time(&self.endpoint, self.deadline.limit()))?
             .map_err(|error| NetError::from_http(&error, &self.endpoint))?;
+        // Counted as it arrives: a server that sends without end must not fill the memory.
         self.received += next.as_ref().map_or(0, |bytes| bytes.len());
         if self.received > self.config.max_body_bytes {
             return Err(NetError::too_large(&self.endpoint, self.config.max_body_bytes));
@@ -385,7 +391,7 @@ fn is_json_lines(content_type: &str) -> bool {
 
 /// Parser that splits a stream into events.
 #[derive(Debug)]
-enum Parser {
+enum StreamParser {
     Sse(SseParser),
     Lines(LineParser),
 }
@@ -394,7 +400,7 @@ enum Parser {
 #[derive(Debug)]
 pub struct Events {
     answer: Answer,
-    parser: Parser,
+    parser: StreamParser,
     ready: std::collections::VecDeque<String>,
 }
 
@@ -412,14 +418,15 @@ impl Events {
             let bytes = self.answer.chunk().await?;
             let ready = &mut self.ready;
             let parsed = match (&mut self.parser, &bytes) {
-                (Parser::Sse(parser), Some(bytes)) => {
+                (StreamParser::Sse(parser), Some(bytes)) => {
                     parser.push(bytes.as_ref(), |event| ready.push_back(event))
                 }
-                (Parser::Lines(parser), Some(bytes)) => {
+                (StreamParser::Lines(parser), Some(bytes)) => {
                     parser.push(bytes.as_ref(), |line| ready.push_back(line))
                 }
-                (Parser::Lines(parser), None) => parser.end().map(|line| ready.extend(line)),
-                (Parser::Sse(_), None) => Ok(()),
+                (StreamParser::Lines(parser), None) => parser.end().map(|line| ready.extend(line)),
+                // An event that is not ended by a blank line is incomplete and dropped, as the standard says.
+                (StreamParser::Sse(_), None) => Ok(()),
             };
             parsed.map_err(|error| stream_error(error, &self.answer.endpoint))?;
             if bytes.is_none() {
@@ -432,6 +439,6 @@ impl Events {
 fn stream_error(error: SseError, endpoint: &Endpoint) -> NetError {
     match error {
         SseError::TooLarge { limit } => NetError::too_large(endpoint, limit),
-        SseError::NotUtf8 => NetError::at(NetErrorKind::NotHttp, endpoint),
+        SseError::NotUtf8 => NetError::from_kind(NetErrorKind::NotHttp, endpoint),
     }
 }

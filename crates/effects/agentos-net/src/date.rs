@@ -5,13 +5,13 @@
 use std::time::Duration;
 
 /// Returns the time from `date` to `then`. `None` if one of them is not a date, or `then` is earlier.
-pub(crate) fn between(date: &str, then: &str) -> Option<Duration> {
-    let seconds = seconds(then)?.checked_sub(seconds(date)?)?;
+pub(crate) fn time_between(date: &str, then: &str) -> Option<Duration> {
+    let seconds = parse_date(then)?.checked_sub(parse_date(date)?)?;
     Some(Duration::from_secs(seconds))
 }
 
 /// Parses a date into seconds since 1970. `None` if it has another form.
-fn seconds(text: &str) -> Option<u64> {
+fn parse_date(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ];
@@ -62,11 +62,11 @@ mod tests {
             ("", None),
         ];
         for (text, wanted) in cases {
-            assert_eq!(seconds(text), wanted, "{text}");
+            assert_eq!(parse_date(text), wanted, "{text}");
         }
         let at = |second| format!("Wed, 21 Oct 2015 07:28:{second} GMT");
-        assert_eq!(between(&at("10"), &at("17")), Some(Duration::from_secs(7)));
-        assert_eq!(between(&at("17"), &at("10")), None);
-        assert_eq!(between("now", &at("10")), None);
+        assert_eq!(time_between(&at("10"), &at("17")), Some(Duration::from_secs(7)));
+        assert_eq!(time_between(&at("17"), &at("10")), None);
+        assert_eq!(time_between("now", &at("10")), None);
     }
 }

@@ -42,6 +42,7 @@ impl Deadline {
 
     /// Waits for `pause` if that much time is left. Otherwise returns false at once.
     pub async fn wait(&self, pause: Duration) -> bool {
+        // Waiting longer than that could only end in a timeout, so the caller learns it at once.
         if pause >= self.remaining() {
             return false;
         }
@@ -50,7 +51,7 @@ impl Deadline {
     }
 
     /// Returns the result of `work`. `None` if the time ran out first; `work` is dropped then.
-    pub(crate) async fn hold<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+    pub(crate) async fn run_within<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::time::timeout(self.remaining(), work).await.ok()
     }
 }

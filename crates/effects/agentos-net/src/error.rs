@@ -69,12 +69,14 @@ impl NetError {
         self.endpoint.as_ref()
     }
 
-    pub(crate) fn at(kind: NetErrorKind, endpoint: &Endpoint) -> Self {
+    pub(crate) fn from_kind(kind: NetErrorKind, endpoint: &Endpoint) -> Self {
         let message = match kind {
             NetErrorKind::BadUrl => format!("`{endpoint}` cannot be called"),
             NetErrorKind::BadHeader => "the key has characters that cannot be sent in a header".to_owned(),
             NetErrorKind::Setup => {
-                format!("the certificate of `{endpoint}` cannot be checked: this machine has no certificate authorities")
+                format!(
+                    "the certificate of `{endpoint}` cannot be checked: this machine has no certificate authorities"
+                )
             }
             NetErrorKind::Dns => format!("the host of `{endpoint}` does not resolve"),
             NetErrorKind::Refused => format!("`{endpoint}` does not accept connections"),
@@ -96,7 +98,7 @@ impl NetError {
     }
 
     pub(crate) fn out_of_time(endpoint: &Endpoint, limit: Duration) -> Self {
-        let mut error = Self::at(NetErrorKind::ReadTimeout, endpoint);
+        let mut error = Self::from_kind(NetErrorKind::ReadTimeout, endpoint);
         let seconds = limit.as_secs_f64();
         error.message = format!("`{endpoint}` did not answer completely within {seconds} s");
         error
@@ -104,7 +106,7 @@ impl NetError {
 
     /// Creates the error for a clock that is set before 1970: every certificate is valid only later.
     pub(crate) fn clock_too_early(endpoint: &Endpoint) -> Self {
-        let mut error = Self::at(NetErrorKind::TlsCertificate, endpoint);
+        let mut error = Self::from_kind(NetErrorKind::TlsCertificate, endpoint);
         error.message = format!(
             "the certificate of `{endpoint}` cannot be checked: the clock of this machine is set to a time before 1970"
         );
@@ -112,18 +114,18 @@ impl NetError {
     }
 
     pub(crate) fn too_large(endpoint: &Endpoint, limit: usize) -> Self {
-        let mut error = Self::at(NetErrorKind::TooLarge, endpoint);
+        let mut error = Self::from_kind(NetErrorKind::TooLarge, endpoint);
         error.message = format!("the answer of `{endpoint}` is larger than {limit} bytes");
         error
     }
 
     pub(crate) fn from_http(error: &reqwest::Error, endpoint: &Endpoint) -> Self {
-        Self::at(classify(error), endpoint)
+        Self::from_kind(error_kind(error), endpoint)
     }
 }
 
 /// Derives the kind from the chain of causes. The innermost cause that says something decides.
-fn classify(error: &reqwest::Error) -> NetErrorKind {
+fn error_kind(error: &reqwest::Error) -> NetErrorKind {
     if error.is_timeout() {
         return if error.is_connect() {
             NetErrorKind::ConnectTimeout

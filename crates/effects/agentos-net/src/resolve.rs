@@ -1,4 +1,4 @@
-//! Name resolution with an error of its own, so that an unknown host can be told apart from a refused connection.
+//! Name resolution with an error of its own, so that an unknown host differs from a refused connection.
 //!
 //! Owns: the only name lookup. Never: caches an answer, or overrides one unless it is configured to.
 
@@ -22,6 +22,7 @@ impl Resolve for Resolver {
         let names = self.0;
         Box::pin(async move {
             let found: Vec<SocketAddr> = match names {
+                // The port is 0 because the HTTP library sets that of the URL.
                 Names::System => tokio::net::lookup_host((name.as_str(), 0))
                     .await
                     .map_err(|_| UnknownHost)?

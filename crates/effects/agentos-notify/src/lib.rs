@@ -12,4 +12,4 @@
 mod listener;
 
 #[cfg(target_os = "linux")]
-pub use listener::{ASK, Call, Instruction, Listener, apply, apply_unheard};
+pub use listener::{ASK, CallListener, FilterInstruction, PendingCall, apply_filter, apply_without_listener};

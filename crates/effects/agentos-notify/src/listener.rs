@@ -10,7 +10,7 @@ pub const ASK: u32 = libc::SECCOMP_RET_USER_NOTIF;
 
 /// Instruction of a filter, as `struct sock_filter` in linux/filter.h.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Instruction {
+pub struct FilterInstruction {
     /// Operation.
     pub code: u16,
     /// Number of instructions to skip if the condition holds.
@@ -23,7 +23,7 @@ pub struct Instruction {
 
 /// System call that waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Call {
+pub struct PendingCall {
     /// Id of this notification.
     pub id: u64,
     /// Number of the system call.
@@ -34,29 +34,29 @@ pub struct Call {
 
 /// Receives the calls of one filter.
 #[derive(Debug)]
-pub struct Listener(OwnedFd);
+pub struct CallListener(OwnedFd);
 
 /// Applies a filter to this thread and everything that it starts from now on, and returns the listener for its
 /// questions. `PR_SET_NO_NEW_PRIVS` must be set already.
 ///
 /// # Errors
 /// If the kernel has no listeners (before 5.0), if this thread has one already, or if the program is invalid.
-pub fn apply(program: &[Instruction]) -> io::Result<Listener> {
-    let descriptor = install(program, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)?;
+pub fn apply_filter(program: &[FilterInstruction]) -> io::Result<CallListener> {
+    let descriptor = install_filter(program, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)?;
     // SAFETY: the call created this descriptor, and nobody else owns it.
-    Ok(Listener(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+    Ok(CallListener(unsafe { OwnedFd::from_raw_fd(descriptor) }))
 }
 
 /// Applies a filter that asks nothing: it refuses by itself, and nobody sees its refusals.
 ///
 /// # Errors
 /// If the program is invalid.
-pub fn apply_unheard(program: &[Instruction]) -> io::Result<()> {
-    install(program, 0).map(drop)
+pub fn apply_without_listener(program: &[FilterInstruction]) -> io::Result<()> {
+    install_filter(program, 0).map(drop)
 }
 
 /// Installs a filter. Returns what the call returned: the listener's descriptor if its flag is set.
-fn install(program: &[Instruction], flags: libc::c_ulong) -> io::Result<RawFd> {
+fn install_filter(program: &[FilterInstruction], flags: libc::c_ulong) -> io::Result<RawFd> {
     let mut filter: Vec<libc::sock_filter> = program
         .iter()
         .map(|instruction| libc::sock_filter {
@@ -86,21 +86,21 @@ fn install(program: &[Instruction], flags: libc::c_ulong) -> io::Result<RawFd> {
     Ok(made)
 }
 
-impl Listener {
+impl CallListener {
     /// Waits for the next call. Returns `None` if its caller ended before the call was received.
     ///
     /// # Errors
     /// If no further call can come.
-    pub fn next_call(&self) -> io::Result<Option<Call>> {
+    pub fn next_call(&self) -> io::Result<Option<PendingCall>> {
         // SAFETY: it consists of numbers, for all of which zero is valid; the kernel requires it to be zero.
         let mut heard: libc::seccomp_notif = unsafe { std::mem::zeroed() };
         // SAFETY: the descriptor is a listener's, and the request writes a value of this type into local memory.
         let answer =
             unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut heard) };
         if answer < 0 {
-            return gone(io::Error::last_os_error()).map(|()| None);
+            return ignore_gone(io::Error::last_os_error()).map(|()| None);
         }
-        Ok(Some(Call {
+        Ok(Some(PendingCall {
             id: heard.id,
             number: heard.data.nr,
             args: heard.data.args,
@@ -112,7 +112,7 @@ impl Listener {
     ///
     /// # Errors
     /// If no call can be answered any more.
-    pub fn refuse(&self, call: &Call, error: i32) -> io::Result<()> {
+    pub fn refuse_call(&self, call: &PendingCall, error: i32) -> io::Result<()> {
         let mut refusal = libc::seccomp_notif_resp {
             id: call.id,
             val: 0,
@@ -128,14 +128,14 @@ impl Listener {
             )
         };
         if answer < 0 {
-            gone(io::Error::last_os_error())?;
+            ignore_gone(io::Error::last_os_error())?;
         }
         Ok(())
     }
 }
 
 /// Accepts errors that do not end the listening: a caller that has ended, and a signal to this process.
-fn gone(error: io::Error) -> io::Result<()> {
+fn ignore_gone(error: io::Error) -> io::Result<()> {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::EINTR) => Ok(()),
         _ => Err(error),

@@ -25,7 +25,7 @@ use nix::{
 pub(crate) struct RunningProcess(Pid);
 /// Process that may be ended.
 #[cfg(windows)]
-pub(crate) type RunningProcess = Arc<agentos_winbox::Held>;
+pub(crate) type RunningProcess = Arc<agentos_winbox::ConfinedProcess>;
 
 /// Reason why a process was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -242,7 +242,7 @@ fn wait_until_ended(process: &RunningProcess) {
 
 #[cfg(windows)]
 fn signal_end(process: Option<&RunningProcess>) {
-    process.into_iter().for_each(|process| process.end());
+    process.into_iter().for_each(|process| process.end_all());
 }
 
 #[cfg(test)]

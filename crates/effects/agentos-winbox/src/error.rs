@@ -15,8 +15,8 @@ pub enum WinboxError {
     },
     /// A text that contains a NUL, at which Windows would end it, or that is not Unicode.
     #[error("{0} cannot be passed to Windows: it has a NUL or is not Unicode")]
-    Unspeakable(&'static str),
+    UnusableText(&'static str),
     /// A batch file, which reads its arguments as commands whatever quotes surround them.
     #[error("`{0}` is a batch file, which could execute its arguments as commands")]
-    Batch(String),
+    BatchFile(String),
 }

@@ -2,8 +2,8 @@
 //!
 //! What confines such a process (Microsoft, "Mandatory Integrity Control" and "Job Objects"):
 //!
-//! - It has no privilege and no administrators' group, and writes only to what was [opened](lower) to a low integrity
-//!   level.
+//! - It has no privilege and no administrators' group, and writes only to what was
+//!   [opened](open_to_low_integrity) to a low integrity level.
 //! - It and all that it starts end with the job, and together they use no more than the job allows.
 //!
 //! What does not: it may read what its user may read, and it reaches the network.
@@ -16,10 +16,10 @@
 
 mod error;
 #[cfg(windows)]
-mod held;
+mod process;
 mod words;
 
 pub use error::WinboxError;
 #[cfg(windows)]
-pub use held::{Held, Pipes, lower, start, try_layers};
-pub use words::{Limits, Start, command_line, environment};
+pub use process::{ConfinedProcess, ProcessPipes, open_to_low_integrity, start_process, try_layers};
+pub use words::{JobLimits, ProcessStart, command_line, environment_block};

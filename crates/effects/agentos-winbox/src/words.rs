@@ -9,7 +9,7 @@ use crate::WinboxError;
 
 /// Process to be started.
 #[derive(Debug, Clone, Copy)]
-pub struct Start<'a> {
+pub struct ProcessStart<'a> {
     /// Absolute path of the program.
     pub program: &'a Path,
     /// Arguments of the program.
@@ -19,12 +19,12 @@ pub struct Start<'a> {
     /// Working directory.
     pub cwd: &'a Path,
     /// Limits on resources.
-    pub limits: Limits,
+    pub limits: JobLimits,
 }
 
 /// Limits on resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct JobLimits {
     /// Processor time of one process.
     pub cpu: Duration,
     /// Bytes that one process may commit.
@@ -39,26 +39,26 @@ pub struct Limits {
 /// # Errors
 /// If the program is a batch file, or a text has a character that would change what Windows reads.
 pub fn command_line(program: &Path, args: &[String]) -> Result<String, WinboxError> {
-    let unspeakable = WinboxError::Unspeakable("the program's path");
+    let unusable = WinboxError::UnusableText("the program's path");
     let name = program
         .to_str()
         .filter(|name| !name.contains(['\0', '"']))
-        .ok_or(unspeakable)?;
+        .ok_or(unusable)?;
     // Windows ignores dots and blanks at the end of a name, so `a.bat.` is a batch file too.
     let plain = name.trim_end_matches(['.', ' ']).to_ascii_lowercase();
     if plain.ends_with(".bat") || plain.ends_with(".cmd") {
-        return Err(WinboxError::Batch(name.to_owned()));
+        return Err(WinboxError::BatchFile(name.to_owned()));
     }
     // In the first word a backslash has no special meaning.
     let mut line = format!("\"{name}\"");
     for arg in args {
         if arg.contains('\0') {
-            return Err(WinboxError::Unspeakable("an argument"));
+            return Err(WinboxError::UnusableText("an argument"));
         }
         line.push(' ');
         // An argument that needs no quotes gets none: some programs read the line itself.
         if arg.is_empty() || arg.contains([' ', '\t', '\n', '\u{b}', '"']) {
-            quoted(arg, &mut line);
+            push_quoted(arg, &mut line);
         } else {
             line.push_str(arg);
         }
@@ -67,7 +67,7 @@ pub fn command_line(program: &Path, args: &[String]) -> Result<String, WinboxErr
 }
 
 /// Appends an argument in quotes. A backslash is special only before a quote, and is doubled there.
-fn quoted(arg: &str, line: &mut String) {
+fn push_quoted(arg: &str, line: &mut String) {
     let mut before = 0;
     line.push('"');
     for character in arg.chars() {
@@ -86,13 +86,13 @@ fn quoted(arg: &str, line: &mut String) {
 ///
 /// # Errors
 /// If a name or value would change other variables.
-pub fn environment(env: &[(String, String)]) -> Result<String, WinboxError> {
+pub fn environment_block(env: &[(String, String)]) -> Result<String, WinboxError> {
     let mut sorted: Vec<&(String, String)> = env.iter().collect();
     sorted.sort_by_key(|(name, _)| name.to_uppercase());
     let mut block = String::new();
     for (name, value) in sorted {
         if name.is_empty() || name.contains(['\0', '=']) || value.contains('\0') {
-            return Err(WinboxError::Unspeakable("a variable"));
+            return Err(WinboxError::UnusableText("a variable"));
         }
         block.extend([name.as_str(), "=", value.as_str(), "\0"]);
     }

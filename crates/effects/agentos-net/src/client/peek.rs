@@ -12,7 +12,7 @@ const ALERT: [u8; 2] = [0x15, 0x03];
 
 pub(super) async fn speaks_tls(url: &HttpUrl, deadline: &Deadline) -> bool {
     let host = url.host().trim_matches(['[', ']']);
-    let first = deadline.hold(first_bytes((host, url.port()))).await;
+    let first = deadline.run_within(first_bytes((host, url.port()))).await;
     matches!(first, Some(Ok(bytes)) if bytes == ALERT)
 }
 

@@ -9,7 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentos_winbox::{Held, Limits, Pipes, Start, WinboxError, lower, start, try_layers};
+use agentos_winbox::{
+    ConfinedProcess, JobLimits, ProcessPipes, ProcessStart, WinboxError, open_to_low_integrity,
+    start_process, try_layers,
+};
 
 use super::flow::{self, ProcessStreams, StartedProcess};
 use super::{Caps, Ended, Input, Stream};
@@ -41,17 +44,17 @@ pub(super) fn run(
     for place in &spec.writable {
         allow_writing(place)?;
     }
-    let what = Start {
+    let what = ProcessStart {
         program,
         args: &spec.args,
         env: &spec.env,
         cwd: &spec.cwd,
         limits,
     };
-    let (held, pipes) = start(&what).map_err(not_held)?;
+    let (held, pipes) = start_process(&what).map_err(not_held)?;
     let held = Arc::new(held);
     stop.set_process(Some(Arc::clone(&held)));
-    let Pipes {
+    let ProcessPipes {
         stdin,
         stdout,
         stderr,
@@ -97,8 +100,8 @@ fn check_possible(spec: &Order) -> Result<(), SandboxError> {
 }
 
 /// Converts the limits that a job object has. It limits neither the size of a file nor the number of open files.
-fn job_limits(spec: &Order) -> Limits {
-    Limits {
+fn job_limits(spec: &Order) -> JobLimits {
+    JobLimits {
         cpu: Duration::from_secs(spec.limits.cpu_seconds),
         memory_bytes: spec.limits.memory_bytes,
         processes: u32::try_from(spec.limits.processes).unwrap_or(u32::MAX),
@@ -114,7 +117,7 @@ fn allow_writing(place: &Path) -> Result<(), SandboxError> {
     if found.is_symlink() {
         return Ok(());
     }
-    lower(place, found.is_dir()).map_err(not_held)?;
+    open_to_low_integrity(place, found.is_dir()).map_err(not_held)?;
     if found.is_dir() {
         for entry in fs::read_dir(place).map_err(failed("list a folder of the tool's"))? {
             allow_writing(&entry.map_err(failed("list a folder of the tool's"))?.path())?;
@@ -124,7 +127,7 @@ fn allow_writing(place: &Path) -> Result<(), SandboxError> {
 }
 
 /// Returns the exit code of an ended process. One that does not fit into a byte, as after a crash, becomes 255.
-fn exit_code(held: &Held) -> std::io::Result<u8> {
+fn exit_code(held: &ConfinedProcess) -> std::io::Result<u8> {
     let code = held.code().map_err(std::io::Error::other)?;
     Ok(u8::try_from(code).unwrap_or(u8::MAX))
 }

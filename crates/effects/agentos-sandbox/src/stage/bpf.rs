@@ -8,7 +8,7 @@
 //! Owns: the instructions, and the search for a call's number. Never: knows a particular call, or lets a call of
 //! another architecture through.
 
-use agentos_notify::Instruction;
+use agentos_notify::FilterInstruction;
 
 /// Offsets of what the filter reads: 32-bit numbers in `struct seccomp_data`.
 const NUMBER: u32 = 0;
@@ -59,7 +59,7 @@ pub(super) fn error_answer(number: u16) -> u32 {
 pub(super) fn build_program(
     mut rules: Vec<CallRule>,
     second: Option<(u32, u32)>,
-) -> Option<Vec<Instruction>> {
+) -> Option<Vec<FilterInstruction>> {
     rules.sort_by_key(|rule| rule.number);
     let mut all = vec![load(ARCHITECTURE)];
     // Call numbers differ between architectures, so the architecture is compared first: a call of another one would
@@ -89,7 +89,7 @@ fn audit_architecture() -> Option<u32> {
     Some(LITTLE_64 | machine)
 }
 
-fn build_search(rules: &[CallRule]) -> Option<Vec<Instruction>> {
+fn build_search(rules: &[CallRule]) -> Option<Vec<FilterInstruction>> {
     let mut all = Vec::new();
     if rules.len() <= MAX_LEAF {
         for rule in rules {
@@ -112,7 +112,7 @@ fn build_search(rules: &[CallRule]) -> Option<Vec<Instruction>> {
 }
 
 /// Builds the instructions for one call, each path of which ends with an answer.
-fn build_block(rule: &CallRule) -> Option<Vec<Instruction>> {
+fn build_block(rule: &CallRule) -> Option<Vec<FilterInstruction>> {
     let (answered, allowed) = (answer(rule.answer), answer(ALLOW));
     Some(match rule.when {
         CallCondition::Always => vec![answered],
@@ -154,7 +154,7 @@ fn build_block(rule: &CallRule) -> Option<Vec<Instruction>> {
 }
 
 /// Builds a comparison that skips the one instruction after it if the loaded value is one of these.
-fn skip_if_one_of(values: &[u32]) -> Option<Vec<Instruction>> {
+fn skip_if_one_of(values: &[u32]) -> Option<Vec<FilterInstruction>> {
     let last = values.len();
     let jumps = values.iter().enumerate().map(|(at, value)| {
         let past = u8::try_from(last - at).ok()?;
@@ -173,8 +173,8 @@ const EQUAL: u16 = 0x15;
 const AT_LEAST: u16 = 0x35;
 const ANY_BIT: u16 = 0x45;
 
-fn jump(code: u16, value: u32, jump_true: u8, jump_false: u8) -> Instruction {
-    Instruction {
+fn jump(code: u16, value: u32, jump_true: u8, jump_false: u8) -> FilterInstruction {
+    FilterInstruction {
         code,
         jump_true,
         jump_false,
@@ -183,22 +183,22 @@ fn jump(code: u16, value: u32, jump_true: u8, jump_false: u8) -> Instruction {
 }
 
 /// Loads a value (`BPF_LD | BPF_W | BPF_ABS`).
-fn load(place: u32) -> Instruction {
+fn load(place: u32) -> FilterInstruction {
     jump(0x20, place, 0, 0)
 }
 
 /// Masks the loaded value (`BPF_ALU | BPF_AND | BPF_K`).
-fn and(bits: u32) -> Instruction {
+fn and(bits: u32) -> FilterInstruction {
     jump(0x54, bits, 0, 0)
 }
 
 /// Jumps forward (`BPF_JMP | BPF_JA`).
-fn skip(count: u32) -> Instruction {
+fn skip(count: u32) -> FilterInstruction {
     jump(0x05, count, 0, 0)
 }
 
 /// Ends the program with an answer (`BPF_RET | BPF_K`).
-fn answer(value: u32) -> Instruction {
+fn answer(value: u32) -> FilterInstruction {
     jump(0x06, value, 0, 0)
 }
 
@@ -208,13 +208,13 @@ pub(super) mod reading {
     use super::*;
 
     /// The answer to a call of this machine's architecture with these arguments.
-    pub(in crate::stage) fn answered(program: &[Instruction], number: u32, arguments: [u32; 6]) -> u32 {
+    pub(in crate::stage) fn answered(program: &[FilterInstruction], number: u32, arguments: [u32; 6]) -> u32 {
         run(program, audit_architecture().unwrap(), number, arguments).0
     }
 
     /// The answer, and after how many steps.
     pub(super) fn run(
-        program: &[Instruction],
+        program: &[FilterInstruction],
         architecture: u32,
         number: u32,
         arguments: [u32; 6],

@@ -6,7 +6,9 @@
 
 use std::sync::mpsc::Sender;
 
-use agentos_notify::{ASK, Instruction, Listener, apply as apply_heard, apply_unheard};
+use agentos_notify::{
+    ASK, CallListener, FilterInstruction, apply_filter as install_with_listener, apply_without_listener,
+};
 
 use super::bpf::{CallCondition, CallRule, build_program, error_answer};
 
@@ -244,19 +246,19 @@ const OTHER_PAIR: CallCondition = CallCondition::IsNot(&[(0, ALL, UNIX), (1, KIN
 
 /// Applies the filter to this thread and all that it starts. The refused calls are reported to `ears` if the kernel
 /// can report them; they are refused either way.
-pub(super) fn apply_filter(networked: bool, ears: Option<Sender<Listener>>) -> Result<(), String> {
+pub(super) fn apply_filter(networked: bool, ears: Option<Sender<CallListener>>) -> Result<(), String> {
     if apply_with_listener(networked, ears) {
         return Ok(());
     }
     let failed = |error: std::io::Error| format!("the system call filter cannot be applied: {error}");
-    apply_unheard(&build_filter(networked, error_answer(EPERM))?).map_err(failed)
+    apply_without_listener(&build_filter(networked, error_answer(EPERM))?).map_err(failed)
 }
 
 /// Applies the filter with a listener for its refusals. Returns false if nobody would listen; then nothing was
 /// applied.
-fn apply_with_listener(networked: bool, ears: Option<Sender<Listener>>) -> bool {
+fn apply_with_listener(networked: bool, ears: Option<Sender<CallListener>>) -> bool {
     let Some(ears) = ears else { return false };
-    let Ok(Ok(listener)) = build_filter(networked, ASK).map(|program| apply_heard(&program)) else {
+    let Ok(Ok(listener)) = build_filter(networked, ASK).map(|program| install_with_listener(&program)) else {
         return false;
     };
     // If the receiver is gone, the listener is closed here, and the kernel refuses the calls by itself
@@ -270,7 +272,7 @@ const EPERM: u16 = 1;
 const ENOSYS: u16 = 38;
 
 /// Builds the program. Refused calls get the answer `refusal`.
-fn build_filter(networked: bool, refusal: u32) -> Result<Vec<Instruction>, String> {
+fn build_filter(networked: bool, refusal: u32) -> Result<Vec<FilterInstruction>, String> {
     let second = (X32 != 0).then_some((X32, refusal));
     let program = list_rules(networked, refusal).and_then(|rules| build_program(rules, second));
     program.ok_or_else(|| {

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use agentos_notify::{Call, Listener};
+use agentos_notify::{CallListener, PendingCall};
 
 use super::filter::{PARTLY_REFUSED, REFUSED, REFUSED_ON_X86, X32};
 use super::user::drop_start_rights;
@@ -78,8 +78,8 @@ impl CallRecord {
 
     /// Starts to listen, on a thread that no later layer restricts. The listener comes through the returned channel.
     /// `None` if the system refuses a thread.
-    pub(super) fn listen(&self) -> Option<Sender<Listener>> {
-        let (say, hear) = channel::<Listener>();
+    pub(super) fn listen(&self) -> Option<Sender<CallListener>> {
+        let (say, hear) = channel::<CallListener>();
         let record = self.clone();
         let listen = move || {
             if drop_start_rights().is_err() {
@@ -91,7 +91,7 @@ impl CallRecord {
                 let Some(call) = heard else { continue };
                 // Counted before it is answered: a tool that knows of the refusal could have this process killed.
                 record.count_call(&call);
-                if listener.refuse(&call, libc::EPERM).is_err() {
+                if listener.refuse_call(&call, libc::EPERM).is_err() {
                     break;
                 }
             }
@@ -112,7 +112,7 @@ impl CallRecord {
         written.write(&format!("{lines}{LAST_LINE}\n"));
     }
 
-    fn count_call(&self, call: &Call) {
+    fn count_call(&self, call: &PendingCall) {
         let mut name = name_call(call);
         let mut written = self.lock_state();
         if written.is_over {
@@ -136,7 +136,7 @@ impl CallRecord {
 }
 
 /// Names a call. For a socket the name has its family and type, which are numbers; no other argument is reported.
-fn name_call(call: &Call) -> String {
+fn name_call(call: &PendingCall) -> String {
     let number = i64::from(call.number);
     let plain = number & !i64::from(X32);
     let table = REFUSED.iter().chain(REFUSED_ON_X86);
@@ -148,7 +148,7 @@ fn name_call(call: &Call) -> String {
     known.map_or_else(|| format!("{NUMBERED}{number}"), |(name, _)| name.to_owned())
 }
 
-fn name_socket(call: &Call) -> String {
+fn name_socket(call: &PendingCall) -> String {
     let [family, kind, ..] = call.args;
     let named = |value: u64, names: &[(i32, &str)]| {
         let found = names.iter().find(|(known, _)| u64::try_from(*known) == Ok(value));
@@ -182,8 +182,8 @@ fn name_socket(call: &Call) -> String {
 mod tests {
     use super::*;
 
-    fn call(number: i64, first: u64, second: u64) -> Call {
-        Call {
+    fn call(number: i64, first: u64, second: u64) -> PendingCall {
+        PendingCall {
             id: 1,
             number: i32::try_from(number).unwrap(),
             args: [first, second, 0, 0, 0, 0],

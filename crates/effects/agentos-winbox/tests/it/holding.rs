@@ -4,9 +4,11 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentos_winbox::{Held, Limits, Pipes, Start, lower, start, try_layers};
+use agentos_winbox::{
+    ConfinedProcess, JobLimits, ProcessPipes, ProcessStart, open_to_low_integrity, start_process, try_layers,
+};
 
-const LIMITS: Limits = Limits {
+const LIMITS: JobLimits = JobLimits {
     cpu: Duration::from_secs(60),
     memory_bytes: 1 << 30,
     processes: 8,
@@ -28,11 +30,11 @@ fn is_skipped_on_wine(what: &str) -> bool {
     wine
 }
 
-fn begun(words: &[&str], limits: Limits) -> (Held, Pipes) {
+fn begun(words: &[&str], limits: JobLimits) -> (ConfinedProcess, ProcessPipes) {
     let args: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let env = [("SystemRoot", SYSTEM), ("GIVEN", "one")];
     let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    start(&Start {
+    start_process(&ProcessStart {
         program: &shell(),
         args: &args,
         env: &env,
@@ -42,8 +44,8 @@ fn begun(words: &[&str], limits: Limits) -> (Held, Pipes) {
     .unwrap()
 }
 
-fn said(held: &Held, pipes: Pipes) -> (u32, String) {
-    let Pipes {
+fn said(held: &ConfinedProcess, pipes: ProcessPipes) -> (u32, String) {
+    let ProcessPipes {
         stdin,
         mut stdout,
         stderr,
@@ -80,7 +82,7 @@ fn its_environment_is_what_was_given() {
 #[test]
 fn it_ends_with_its_job() {
     let (held, pipes) = begun(&["/d", "/k"], LIMITS);
-    held.end();
+    held.end_all();
     held.wait().unwrap();
     assert_ne!(held.code().unwrap(), 0);
     drop(pipes);
@@ -91,7 +93,7 @@ fn a_child_beyond_the_number_is_not_started() {
     if is_skipped_on_wine("the number of processes of a job") {
         return;
     }
-    let one = Limits {
+    let one = JobLimits {
         processes: 1,
         ..LIMITS
     };
@@ -108,7 +110,7 @@ fn only_an_opened_folder_is_written_to() {
     }
     let top = tempfile::tempdir().unwrap();
     let open = tempfile::tempdir_in(top.path()).unwrap();
-    lower(open.path(), true).unwrap();
+    open_to_low_integrity(open.path(), true).unwrap();
     for (folder, writes) in [(open.path(), true), (top.path(), false)] {
         let place = folder.join("written");
         let (held, pipes) = begun(&["/d", "/c", "echo x>", &place.display().to_string()], LIMITS);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agentos_winbox::{WinboxError, command_line, environment};
+use agentos_winbox::{WinboxError, command_line, environment_block};
 
 fn line(args: &[&str]) -> String {
     let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
@@ -39,7 +39,7 @@ fn what_windows_would_cut_or_execute_is_refused() {
     assert!(command_line(Path::new("a"), &["x\0y".to_owned()]).is_err());
     for name in ["npm.cmd", "npm.CMD", "a.bat", "a.bat.", "a.bat . "] {
         let refused = command_line(Path::new(name), &none);
-        assert!(matches!(refused, Err(WinboxError::Batch(_))), "{name}");
+        assert!(matches!(refused, Err(WinboxError::BatchFile(_))), "{name}");
     }
     assert!(command_line(Path::new("a.bat.exe"), &none).is_ok());
 }
@@ -51,7 +51,7 @@ fn an_environment_is_sorted_and_ends_with_two_nuls() {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        environment(&pairs)
+        environment_block(&pairs)
     };
     assert_eq!(env(&[("b", "2"), ("A", "1=1")]).unwrap(), "A=1=1\0b=2\0\0");
     assert_eq!(env(&[]).unwrap(), "\0\0");

@@ -11,7 +11,7 @@ use windows_sys::Win32::Security::Authorization::{
 };
 use windows_sys::Win32::Security::{LABEL_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR, SetFileSecurityW};
 
-use super::{success, wide};
+use super::{check_success, to_wide};
 use crate::WinboxError;
 
 /// Label of a file: processes below the low level may not write (Security Descriptor String Format, "ML", "NW",
@@ -25,21 +25,21 @@ const FOLDER: &str = "S:(ML;OICI;NW;;;LW)";
 ///
 /// # Errors
 /// If Windows refuses it: only an owner may do this.
-pub fn lower(place: &Path, is_folder: bool) -> Result<(), WinboxError> {
-    let unspeakable = WinboxError::Unspeakable("a path");
-    let name = place.to_str().and_then(wide).ok_or(unspeakable)?;
+pub fn open_to_low_integrity(place: &Path, is_folder: bool) -> Result<(), WinboxError> {
+    let unusable = WinboxError::UnusableText("a path");
+    let name = place.to_str().and_then(to_wide).ok_or(unusable)?;
     let label = Label::new(if is_folder { FOLDER } else { FILE })?;
     // SAFETY: the name ends in NUL, and both outlive the call.
     let answer = unsafe { SetFileSecurityW(name.as_ptr(), LABEL_SECURITY_INFORMATION, label.0) };
-    success(answer, "open a folder to the process")
+    check_success(answer, "open a folder to the process")
 }
 
 /// Security descriptor that Windows made from its text.
-struct Label(PSECURITY_DESCRIPTOR);
+struct SecurityLabel(PSECURITY_DESCRIPTOR);
 
-impl Label {
+impl SecurityLabel {
     fn new(text: &str) -> Result<Self, WinboxError> {
-        let text = wide(text).ok_or(WinboxError::Unspeakable("a label"))?;
+        let text = to_wide(text).ok_or(WinboxError::UnusableText("a label"))?;
         let mut made: PSECURITY_DESCRIPTOR = std::ptr::null_mut();
         // SAFETY: the text ends in NUL; both pointers outlive the call, and the length is not requested.
         let answer = unsafe {
@@ -50,12 +50,12 @@ impl Label {
                 std::ptr::null_mut(),
             )
         };
-        success(answer, "make a label")?;
+        check_success(answer, "make a label")?;
         Ok(Self(made))
     }
 }
 
-impl Drop for Label {
+impl Drop for SecurityLabel {
     fn drop(&mut self) {
         // SAFETY: the function that made it says that it is freed so, and nobody uses it any more.
         unsafe { LocalFree(self.0.cast::<c_void>()) };

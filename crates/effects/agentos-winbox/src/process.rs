@@ -21,23 +21,23 @@ use windows_sys::Win32::System::Threading::{
     STARTF_USESTDHANDLES, STARTUPINFOEXW, STARTUPINFOW, TerminateProcess, WaitForSingleObject,
 };
 
-use crate::words::{command_line, environment};
-use crate::{Limits, Start, WinboxError};
-use attributes::Attributes;
-use job::Job;
+use crate::words::{command_line, environment_block};
+use crate::{JobLimits, ProcessStart, WinboxError};
+use attributes::AttributeList;
+use job::ProcessJob;
 
-pub use label::lower;
+pub use label::open_to_low_integrity;
 
 /// Confined process. When this value is dropped, it ends with everything that it started.
 #[derive(Debug)]
-pub struct Held {
+pub struct ConfinedProcess {
     process: OwnedHandle,
-    job: Job,
+    job: ProcessJob,
 }
 
 /// Parent's ends of the process's streams.
 #[derive(Debug)]
-pub struct Pipes {
+pub struct ProcessPipes {
     /// Standard input of the process.
     pub stdin: PipeWriter,
     /// Standard output of the process.
@@ -50,9 +50,9 @@ pub struct Pipes {
 ///
 /// # Errors
 /// If Windows refuses one of them.
-pub fn try_layers(limits: &Limits) -> Result<(), WinboxError> {
-    let _token = token::restricted()?;
-    let _job = Job::new(limits)?;
+pub fn try_layers(limits: &JobLimits) -> Result<(), WinboxError> {
+    let _token = token::create_token()?;
+    let _job = ProcessJob::new(limits)?;
     Ok(())
 }
 
@@ -60,24 +60,24 @@ pub fn try_layers(limits: &Limits) -> Result<(), WinboxError> {
 ///
 /// # Errors
 /// If it cannot be confined or started; then nothing runs.
-pub fn start(what: &Start<'_>) -> Result<(Held, Pipes), WinboxError> {
-    let told = Told::new(what)?;
-    let token = token::restricted()?;
-    let job = Job::new(&what.limits)?;
-    let (its_stdin, stdin) = pipe()?;
-    let (stdout, its_stdout) = pipe()?;
-    let (stderr, its_stderr) = pipe()?;
+pub fn start_process(what: &ProcessStart<'_>) -> Result<(ConfinedProcess, ProcessPipes), WinboxError> {
+    let texts = ProcessTexts::new(what)?;
+    let token = token::create_token()?;
+    let job = ProcessJob::new(&what.limits)?;
+    let (its_stdin, stdin) = open_pipe()?;
+    let (stdout, its_stdout) = open_pipe()?;
+    let (stderr, its_stderr) = open_pipe()?;
     let streams = [
         its_stdin.as_raw_handle(),
         its_stdout.as_raw_handle(),
         its_stderr.as_raw_handle(),
     ];
-    let (process, thread) = suspended(&told, &token, &streams)?;
-    let held = Held { process, job };
+    let (process, thread) = start_suspended(&texts, &token, &streams)?;
+    let held = ConfinedProcess { process, job };
     let goes = held
         .job
-        .take(held.process.as_raw_handle())
-        .and_then(|()| go(&thread));
+        .add_process(held.process.as_raw_handle())
+        .and_then(|()| resume_thread(&thread));
     if let Err(error) = goes {
         // It may be outside the job, which then does not end it.
         terminate(&held.process);
@@ -85,7 +85,7 @@ pub fn start(what: &Start<'_>) -> Result<(Held, Pipes), WinboxError> {
     }
     Ok((
         held,
-        Pipes {
+        ProcessPipes {
             stdin,
             stdout,
             stderr,
@@ -93,10 +93,10 @@ pub fn start(what: &Start<'_>) -> Result<(Held, Pipes), WinboxError> {
     ))
 }
 
-impl Held {
+impl ConfinedProcess {
     /// Ends the process and everything that it started.
-    pub fn end(&self) {
-        self.job.end();
+    pub fn end_all(&self) {
+        self.job.end_all();
     }
 
     /// Blocks until the process has ended.
@@ -106,7 +106,7 @@ impl Held {
     pub fn wait(&self) -> Result<(), WinboxError> {
         // SAFETY: the handle is open as long as `self` lives.
         let answer = unsafe { WaitForSingleObject(self.process.as_raw_handle(), INFINITE) };
-        success(i32::from(answer == WAIT_OBJECT_0), "wait for the process")
+        check_success(i32::from(answer == WAIT_OBJECT_0), "wait for the process")
     }
 
     /// Returns the exit code of the ended process.
@@ -117,39 +117,39 @@ impl Held {
         let mut code = 0;
         // SAFETY: the handle is open as long as `self` lives, and `code` outlives the call.
         let answer = unsafe { GetExitCodeProcess(self.process.as_raw_handle(), &raw mut code) };
-        success(answer, "read the exit code")?;
+        check_success(answer, "read the exit code")?;
         Ok(code)
     }
 }
 
 /// Texts for `CreateProcessAsUserW`, each of which ends with a NUL.
-struct Told {
+struct ProcessTexts {
     program: Vec<u16>,
     line: Vec<u16>,
     env: Vec<u16>,
     cwd: Vec<u16>,
 }
 
-impl Told {
-    fn new(what: &Start<'_>) -> Result<Self, WinboxError> {
-        let place = |path: &std::path::Path| path.to_str().and_then(wide);
+impl ProcessTexts {
+    fn new(what: &ProcessStart<'_>) -> Result<Self, WinboxError> {
+        let place = |path: &std::path::Path| path.to_str().and_then(to_wide);
         Ok(Self {
-            line: wide(&command_line(what.program, what.args)?)
-                .ok_or(WinboxError::Unspeakable("an argument"))?,
-            program: place(what.program).ok_or(WinboxError::Unspeakable("the program's path"))?,
+            line: to_wide(&command_line(what.program, what.args)?)
+                .ok_or(WinboxError::UnusableText("an argument"))?,
+            program: place(what.program).ok_or(WinboxError::UnusableText("the program's path"))?,
             // The NULs in it separate the variables.
-            env: environment(what.env)?.encode_utf16().collect(),
-            cwd: place(what.cwd).ok_or(WinboxError::Unspeakable("the folder's path"))?,
+            env: environment_block(what.env)?.encode_utf16().collect(),
+            cwd: place(what.cwd).ok_or(WinboxError::UnusableText("the folder's path"))?,
         })
     }
 }
 
 /// Converts a text to UTF-16 with a NUL at its end. `None` if it contains a NUL already.
-fn wide(text: &str) -> Option<Vec<u16>> {
+fn to_wide(text: &str) -> Option<Vec<u16>> {
     (!text.contains('\0')).then(|| text.encode_utf16().chain([0]).collect())
 }
 
-fn pipe() -> Result<(PipeReader, PipeWriter), WinboxError> {
+fn open_pipe() -> Result<(PipeReader, PipeWriter), WinboxError> {
     std::io::pipe().map_err(|source| WinboxError::Windows {
         doing: "open a pipe",
         source,
@@ -157,19 +157,19 @@ fn pipe() -> Result<(PipeReader, PipeWriter), WinboxError> {
 }
 
 /// Starts the process suspended. Returns its handle, and the handle of its only thread.
-fn suspended(
-    told: &Told,
+fn start_suspended(
+    texts: &ProcessTexts,
     token: &OwnedHandle,
     streams: &[HANDLE; 3],
 ) -> Result<(OwnedHandle, OwnedHandle), WinboxError> {
     for stream in streams {
         // SAFETY: the caller keeps the three handles open.
         let answer = unsafe { SetHandleInformation(*stream, HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT) };
-        success(answer, "let the streams be inherited")?;
+        check_success(answer, "let the streams be inherited")?;
     }
     // Without this list, the process would inherit every inheritable handle of this process, also those that another
     // thread marks at this moment.
-    let mut attributes = Attributes::inheriting(streams)?;
+    let mut attributes = AttributeList::inherit_handles(streams)?;
     let [stdin, stdout, stderr] = *streams;
     let startup = STARTUPINFOEXW {
         StartupInfo: STARTUPINFOW {
@@ -180,33 +180,33 @@ fn suspended(
             hStdError: stderr,
             ..STARTUPINFOW::default()
         },
-        lpAttributeList: attributes.list(),
+        lpAttributeList: attributes.list_pointer(),
     };
     let mut made = PROCESS_INFORMATION::default();
     // The function may write into it (CreateProcessW, "lpCommandLine").
-    let mut line = told.line.clone();
+    let mut line = texts.line.clone();
     // A console of its own that nobody sees: in the parent's console it could type for the user.
     let flags =
         CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT | CREATE_NO_WINDOW | EXTENDED_STARTUPINFO_PRESENT;
-    // SAFETY: every pointer is to a local value or a field of `told` that outlives the call; the texts end in NUL,
+    // SAFETY: every pointer is to a local value or a field of `texts` that outlives the call; the texts end in NUL,
     // the environment in two; `STARTUPINFOEXW` begins with the `STARTUPINFOW` that is expected, and the flags say
     // that it is the longer one.
     let answer = unsafe {
         CreateProcessAsUserW(
             token.as_raw_handle(),
-            told.program.as_ptr(),
+            texts.program.as_ptr(),
             line.as_mut_ptr(),
             std::ptr::null(),
             std::ptr::null(),
             1,
             flags,
-            told.env.as_ptr().cast::<c_void>(),
-            told.cwd.as_ptr(),
+            texts.env.as_ptr().cast::<c_void>(),
+            texts.cwd.as_ptr(),
             (&raw const startup).cast::<STARTUPINFOW>(),
             &raw mut made,
         )
     };
-    success(answer, "start the process")?;
+    check_success(answer, "start the process")?;
     // SAFETY: the call succeeded, so the handle is ours, open, and owned by nobody else.
     let process = unsafe { OwnedHandle::from_raw_handle(made.hProcess) };
     // SAFETY: as above.
@@ -214,10 +214,10 @@ fn suspended(
     Ok((process, thread))
 }
 
-fn go(thread: &OwnedHandle) -> Result<(), WinboxError> {
+fn resume_thread(thread: &OwnedHandle) -> Result<(), WinboxError> {
     // SAFETY: the handle is open.
     let before = unsafe { ResumeThread(thread.as_raw_handle()) };
-    success(i32::from(before != u32::MAX), "let the process run")
+    check_success(i32::from(before != u32::MAX), "let the process run")
 }
 
 fn terminate(process: &OwnedHandle) {
@@ -226,7 +226,7 @@ fn terminate(process: &OwnedHandle) {
 }
 
 /// Returns an error if a Windows function returned zero, with the reason that Windows keeps for the thread.
-fn success(answer: i32, doing: &'static str) -> Result<(), WinboxError> {
+fn check_success(answer: i32, doing: &'static str) -> Result<(), WinboxError> {
     if answer != 0 {
         return Ok(());
     }

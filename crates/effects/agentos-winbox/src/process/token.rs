@@ -15,26 +15,26 @@ use windows_sys::Win32::Security::{
 use windows_sys::Win32::System::SystemServices::SE_GROUP_INTEGRITY;
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-use super::success;
+use super::check_success;
 use crate::WinboxError;
 
 /// Memory of a security identifier, aligned for the numbers in it.
 #[repr(align(8))]
-struct Sid([u8; SECURITY_MAX_SID_SIZE as usize]);
+struct SecurityId([u8; SECURITY_MAX_SID_SIZE as usize]);
 
 /// Creates a copy of this process's token without privileges, with administrators' groups for denying only
 /// (`LUA_TOKEN`), and at the low integrity level: nothing that is not labelled low can be written with it.
 ///
 /// # Errors
 /// If Windows refuses one of the steps.
-pub(super) fn restricted() -> Result<OwnedHandle, WinboxError> {
+pub(super) fn create_token() -> Result<OwnedHandle, WinboxError> {
     let rights = TOKEN_DUPLICATE | TOKEN_QUERY | TOKEN_ASSIGN_PRIMARY | TOKEN_ADJUST_DEFAULT;
     let mut own: HANDLE = std::ptr::null_mut();
     // SAFETY: it has no conditions; what it gives is no handle that would have to be closed.
     let this = unsafe { GetCurrentProcess() };
     // SAFETY: `own` outlives the call.
     let answer = unsafe { OpenProcessToken(this, rights, &raw mut own) };
-    success(answer, "open this process's token")?;
+    check_success(answer, "open this process's token")?;
     // SAFETY: the call succeeded, so the handle is ours and open.
     let own = unsafe { OwnedHandle::from_raw_handle(own) };
     let mut restricted: HANDLE = std::ptr::null_mut();
@@ -53,21 +53,21 @@ pub(super) fn restricted() -> Result<OwnedHandle, WinboxError> {
             &raw mut restricted,
         )
     };
-    success(answer, "restrict the token")?;
+    check_success(answer, "restrict the token")?;
     // SAFETY: the call succeeded, so the handle is ours and open.
     let restricted = unsafe { OwnedHandle::from_raw_handle(restricted) };
-    low(&restricted)?;
+    lower_integrity(&restricted)?;
     Ok(restricted)
 }
 
 /// Lowers a token's integrity level.
-fn low(token: &OwnedHandle) -> Result<(), WinboxError> {
-    let mut sid = Sid([0; SECURITY_MAX_SID_SIZE as usize]);
+fn lower_integrity(token: &OwnedHandle) -> Result<(), WinboxError> {
+    let mut sid = SecurityId([0; SECURITY_MAX_SID_SIZE as usize]);
     let mut bytes = SECURITY_MAX_SID_SIZE;
     let place = sid.0.as_mut_ptr().cast::<c_void>();
     // SAFETY: the memory is as large as `bytes` says, which is enough for every identifier.
     let answer = unsafe { CreateWellKnownSid(WinLowLabelSid, std::ptr::null_mut(), place, &raw mut bytes) };
-    success(answer, "name the low integrity level")?;
+    check_success(answer, "name the low integrity level")?;
     let label = TOKEN_MANDATORY_LABEL {
         Label: SID_AND_ATTRIBUTES {
             Sid: place,
@@ -86,5 +86,5 @@ fn low(token: &OwnedHandle) -> Result<(), WinboxError> {
             length,
         )
     };
-    success(answer, "lower the token's integrity level")
+    check_success(answer, "lower the token's integrity level")
 }

@@ -11,22 +11,22 @@ use windows_sys::Win32::System::Threading::{
     PROC_THREAD_ATTRIBUTE_HANDLE_LIST, UpdateProcThreadAttribute,
 };
 
-use super::success;
+use super::check_success;
 use crate::WinboxError;
 
 /// Attribute list with one attribute.
-pub(super) struct Attributes<'a> {
+pub(super) struct AttributeList<'a> {
     /// Memory of the list, in units that have the alignment it needs.
     memory: Vec<usize>,
     handles: PhantomData<&'a [HANDLE; 3]>,
 }
 
-impl<'a> Attributes<'a> {
+impl<'a> AttributeList<'a> {
     /// Creates a list with which only these handles are inherited.
     ///
     /// # Errors
     /// If Windows refuses it.
-    pub(super) fn inheriting(handles: &'a [HANDLE; 3]) -> Result<Self, WinboxError> {
+    pub(super) fn inherit_handles(handles: &'a [HANDLE; 3]) -> Result<Self, WinboxError> {
         let mut bytes = 0;
         // SAFETY: asked without memory, the function only says how much it needs, and fails.
         unsafe { InitializeProcThreadAttributeList(std::ptr::null_mut(), 1, 0, &raw mut bytes) };
@@ -35,7 +35,7 @@ impl<'a> Attributes<'a> {
         let answer = unsafe {
             InitializeProcThreadAttributeList(memory.as_mut_ptr().cast::<c_void>(), 1, 0, &raw mut bytes)
         };
-        success(answer, "make a list of handles")?;
+        check_success(answer, "make a list of handles")?;
         // From here on `drop` deletes the list.
         let mut attributes = Self {
             memory,
@@ -45,7 +45,7 @@ impl<'a> Attributes<'a> {
         // SAFETY: the list was initialised for one attribute; it keeps the pointer to the handles, which `'a` keeps alive.
         let answer = unsafe {
             UpdateProcThreadAttribute(
-                attributes.list(),
+                attributes.list_pointer(),
                 0,
                 kind,
                 handles.as_ptr().cast::<c_void>(),
@@ -54,19 +54,19 @@ impl<'a> Attributes<'a> {
                 std::ptr::null(),
             )
         };
-        success(answer, "name the handles that are inherited")?;
+        check_success(answer, "name the handles that are inherited")?;
         Ok(attributes)
     }
 
     /// Returns the list for the start of a process, valid while this value lives.
-    pub(super) fn list(&mut self) -> LPPROC_THREAD_ATTRIBUTE_LIST {
+    pub(super) fn list_pointer(&mut self) -> LPPROC_THREAD_ATTRIBUTE_LIST {
         self.memory.as_mut_ptr().cast::<c_void>()
     }
 }
 
-impl Drop for Attributes<'_> {
+impl Drop for AttributeList<'_> {
     fn drop(&mut self) {
         // SAFETY: it was initialised, and nobody uses it any more.
-        unsafe { DeleteProcThreadAttributeList(self.list()) };
+        unsafe { DeleteProcThreadAttributeList(self.list_pointer()) };
     }
 }

@@ -17,8 +17,8 @@ use windows_sys::Win32::System::JobObjects::{
     JobObjectExtendedLimitInformation, SetInformationJobObject, TerminateJobObject,
 };
 
-use super::success;
-use crate::{Limits, WinboxError};
+use super::check_success;
+use crate::{JobLimits, WinboxError};
 
 /// Exit code of a process that is ended from outside.
 const ENDED: u32 = 1;
@@ -28,17 +28,17 @@ const UNITS_PER_MICROSECOND: u128 = 10;
 /// Job without a name, which nobody else can open. Everything in it ends when it is closed, also when this program is
 /// killed.
 #[derive(Debug)]
-pub(super) struct Job(OwnedHandle);
+pub(super) struct ProcessJob(OwnedHandle);
 
-impl Job {
+impl ProcessJob {
     /// Creates an empty job with these limits. No process may leave it, because neither breakaway flag is set.
     ///
     /// # Errors
     /// If Windows refuses the job or a limit.
-    pub(super) fn new(limits: &Limits) -> Result<Self, WinboxError> {
+    pub(super) fn new(limits: &JobLimits) -> Result<Self, WinboxError> {
         // SAFETY: neither attributes nor a name are given.
         let job = unsafe { CreateJobObjectW(std::ptr::null(), std::ptr::null()) };
-        success(i32::from(!job.is_null()), "make a job object")?;
+        check_success(i32::from(!job.is_null()), "make a job object")?;
         // SAFETY: the call succeeded, so the handle is ours and open.
         let job = Self(unsafe { OwnedHandle::from_raw_handle(job) });
         let all = JOBOBJECT_EXTENDED_LIMIT_INFORMATION {
@@ -56,7 +56,7 @@ impl Job {
             ProcessMemoryLimit: usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX),
             ..JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default()
         };
-        job.set(JobObjectExtendedLimitInformation, &all, "set the job's limits")?;
+        job.apply_settings(JobObjectExtendedLimitInformation, &all, "set the job's limits")?;
         let screen = JOBOBJECT_BASIC_UI_RESTRICTIONS {
             UIRestrictionsClass: JOB_OBJECT_UILIMIT_DESKTOP
                 | JOB_OBJECT_UILIMIT_DISPLAYSETTINGS
@@ -68,11 +68,11 @@ impl Job {
                 | JOB_OBJECT_UILIMIT_WRITECLIPBOARD,
         };
         let doing = "keep the job from the screen and the clipboard";
-        job.set(JobObjectBasicUIRestrictions, &screen, doing)?;
+        job.apply_settings(JobObjectBasicUIRestrictions, &screen, doing)?;
         Ok(job)
     }
 
-    fn set<T: Settings>(
+    fn apply_settings<T: JobSettings>(
         &self,
         class: JOBOBJECTINFOCLASS,
         settings: &T,
@@ -82,27 +82,27 @@ impl Job {
         let place = std::ptr::from_ref(settings).cast::<c_void>();
         // SAFETY: both callers name the class of their own kind of settings, whose size is given.
         let answer = unsafe { SetInformationJobObject(self.0.as_raw_handle(), class, place, length) };
-        success(answer, doing)
+        check_success(answer, doing)
     }
 
     /// Puts a process into the job, which it cannot leave.
     ///
     /// # Errors
     /// If Windows refuses it.
-    pub(super) fn take(&self, process: HANDLE) -> Result<(), WinboxError> {
+    pub(super) fn add_process(&self, process: HANDLE) -> Result<(), WinboxError> {
         // SAFETY: the caller's handle is open, and so is ours.
         let answer = unsafe { AssignProcessToJobObject(self.0.as_raw_handle(), process) };
-        success(answer, "put the process into its job")
+        check_success(answer, "put the process into its job")
     }
 
     /// Ends everything in the job. What cannot be ended now ends when the job is closed.
-    pub(super) fn end(&self) {
+    pub(super) fn end_all(&self) {
         // SAFETY: the handle is open as long as `self` lives.
         unsafe { TerminateJobObject(self.0.as_raw_handle(), ENDED) };
     }
 }
 
 /// Settings that a job accepts.
-trait Settings {}
-impl Settings for JOBOBJECT_EXTENDED_LIMIT_INFORMATION {}
-impl Settings for JOBOBJECT_BASIC_UI_RESTRICTIONS {}
+trait JobSettings {}
+impl JobSettings for JOBOBJECT_EXTENDED_LIMIT_INFORMATION {}
+impl JobSettings for JOBOBJECT_BASIC_UI_RESTRICTIONS {}
