@@ -1,6 +1,6 @@
 //! The Agent Client Protocol: whatever an agent says, the client asks in order, offers nothing else, and stops.
 //!
-//! Owns: the claims about what is sent to an agent and how its turn ends. Never: starts a program.
+//! Owns: the claims about what is sent to an agent, and how its turn ends. Never: starts a program.
 
 use std::path::Path;
 
@@ -8,21 +8,22 @@ use agentos_programs::fuzzing::{HeardAgent, read_agent_lines};
 use agentos_tool::Progress;
 use serde_json::Value;
 
-use crate::bytes::{Bytes, cut_chunks};
+use crate::bytes::{ByteReader, cut_chunks};
 
-/// What a client asks, in this order; the ids of the requests are their places.
+/// Methods that a client calls, in this order. The id of a request is its index.
 const ASKED: [&str; 3] = ["initialize", "session/new", "session/prompt"];
 
-/// Reads the first byte as the way to cut, and the rest as what an agent wrote.
+/// Reads the first byte as the way to cut, and the rest as an agent's output.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_acp(data: &[u8]) {
-    let mut bytes = Bytes(data);
+    let mut bytes = ByteReader(data);
     let cuts = bytes.next();
     let said = bytes.0;
     let read = |chunks: &[&[u8]]| read_agent_lines(Path::new("/copy"), "fix it", chunks);
     let whole = read(&[said]);
+    // A pipe delivers bytes in any portions. Byte by byte reaches every state of the reader between two bytes.
     let single: Vec<&[u8]> = said.chunks(1).collect();
     assert_eq!(read(&single), whole, "byte by byte it is another conversation");
     assert_eq!(
@@ -35,8 +36,11 @@ pub fn check_acp(data: &[u8]) {
     check_shown(&whole);
 }
 
-/// Each line sent is one JSON message; requests come in their order, each once, and all else answers the agent.
+/// Each sent line must be one JSON message. Requests come in their order, each once; everything else answers the
+/// agent.
 fn check_sent(whole: &HeardAgent, lines: usize) {
+    // One request begins the conversation, and every further message answers or follows a line of the agent: a client
+    // that sends more could be driven into a loop.
     assert!(whole.sent.len() <= lines + 1, "it says more than it is asked");
     let mut asked = Vec::new();
     for line in &whole.sent {
@@ -63,11 +67,12 @@ fn check_sent(whole: &HeardAgent, lines: usize) {
     }
 }
 
-/// Nothing is granted but what the agent may do in its copy, and nothing else is offered.
+/// Nothing may be granted except what the agent may do in its copy, and nothing else may be offered.
 fn check_answer(message: &Value) {
     let outcome = message.pointer("/result/outcome/outcome").and_then(Value::as_str);
     let code = message.pointer("/error/code").and_then(Value::as_i64);
     assert!(
+        // Code -32601 is "method not found" of JSON-RPC 2.0: the client offers no files and no terminal.
         matches!(outcome, Some("selected" | "cancelled")) || code == Some(-32601),
         "it answers: {message}"
     );
@@ -75,7 +80,7 @@ fn check_answer(message: &Value) {
     assert_eq!(members, 3, "an answer holds id and result or error: {message}");
 }
 
-/// A title is one line without control characters, as far as it is put into words of ours.
+/// A title that is quoted in a sentence of this program must be one line without control characters.
 fn check_shown(whole: &HeardAgent) {
     for progress in &whole.shown {
         let Progress::Transcript(text) = progress else {

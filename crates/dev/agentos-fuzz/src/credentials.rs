@@ -1,4 +1,4 @@
-//! The file of keys: a key comes out as it stands there, and no message repeats one.
+//! The key file: a key is returned exactly as it is written there, and no message repeats one.
 //!
 //! Owns: the claims about the file's content. Never: asks a keyring.
 
@@ -14,17 +14,18 @@ use crate::scratch;
 const NAME: &str = "openai.api_key";
 const OTHER: &str = "fuzz.api_key";
 const KEY: &str = "sk-fuzz-0d1f5c2b7a9e4c68";
-/// Words of a message are shorter.
+/// Length from which a word in a message could be a key; the words of messages are shorter.
 const LONG_WORD: usize = 16;
 
-/// Reads the bytes as the file of keys.
+/// Reads the bytes as the key file.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_credentials(data: &[u8]) {
     let folder = scratch::make_folder();
     let path = folder.path().join("keys.json");
     scratch::write_file(&path, data);
+    // The store refuses a file that other users could read.
     for (place, mode) in [(folder.path(), 0o700), (path.as_path(), 0o600)] {
         if let Err(error) = fs::set_permissions(place, fs::Permissions::from_mode(mode)) {
             panic!("`{}`: {error}", place.display());
@@ -40,6 +41,7 @@ pub fn check_credentials(data: &[u8]) {
         Err(error) => {
             check_words(&error.to_string(), data, &folder.path().display().to_string());
             let set = store.set(OTHER, &Secret::new(KEY));
+            // Replacing a file that cannot be read would lose the keys in it.
             assert!(set.is_err(), "a file that is not understood was replaced");
             return;
         }
@@ -56,7 +58,7 @@ pub fn check_credentials(data: &[u8]) {
     assert_eq!(again, found, "adding a key changed another one");
 }
 
-/// No longer word of the file is in a message.
+/// No long word of the file may be in a message.
 fn check_words(message: &str, data: &[u8], folder: &str) {
     let message = message.replace(folder, "");
     let text = String::from_utf8_lossy(data);

@@ -1,25 +1,28 @@
-//! Server-sent events and JSON lines: the same events however the bytes arrive, and those of the standard.
+//! Server-sent events and JSON lines: the way the bytes arrive makes no difference, and events are those of the
+//! standard.
 //!
-//! Owns: the claims about both parsers, and a second reading of the standard to hold the first against. Never: waits.
+//! Owns: the claims about both parsers, and a second reading of the standard that the first one is compared with.
+//! Never: waits.
 
 use agentos_net::{LineParser, SseError, SseParser};
 
-use crate::bytes::{Bytes, cut_chunks};
+use crate::bytes::{ByteReader, cut_chunks};
 
-/// Everything that came out before the end or the error.
-type Heard = (Vec<String>, Option<SseError>);
+/// Everything that a parser returned before the end or the error.
+type ParsedStream = (Vec<String>, Option<SseError>);
 
-/// Reads the first byte as the way to cut, the second as the cap, and the rest as a stream.
+/// Reads the first byte as the way to cut, the second as the limit, and the rest as a stream.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_event_stream(data: &[u8]) {
-    let mut bytes = Bytes(data);
+    let mut bytes = ByteReader(data);
     let (cuts, cap) = (bytes.next(), bytes.next());
     let limit = if cap == 0 { 1 << 20 } else { usize::from(cap) };
     let stream = bytes.0;
     for read in [read_events, read_lines] {
         let whole = read(&[stream], limit);
+        // A network delivers bytes in any portions. Byte by byte reaches every state of the parser between two bytes.
         let single: Vec<&[u8]> = stream.chunks(1).collect();
         assert_eq!(read(&single, limit), whole, "byte by byte it is another stream");
         assert_eq!(
@@ -28,10 +31,11 @@ pub fn check_event_stream(data: &[u8]) {
             "in chunks it is another stream"
         );
         for event in &whole.0 {
-            // One line end more may stand between the lines of an event than its bytes were counted.
+            // Between two lines of an event there may be one more line end than the limit counts.
             assert!(event.len() <= 2 * limit, "an event of {} bytes", event.len());
         }
     }
+    // The second reading has no limit, so the two are only compared where the limit is never reached.
     if let (limit @ 1_048_576, Ok(text)) = (limit, std::str::from_utf8(stream))
         && text.len() < limit
     {
@@ -43,7 +47,7 @@ pub fn check_event_stream(data: &[u8]) {
     }
 }
 
-fn read_events(chunks: &[&[u8]], limit: usize) -> Heard {
+fn read_events(chunks: &[&[u8]], limit: usize) -> ParsedStream {
     let mut parser = SseParser::new(limit);
     let mut events = Vec::new();
     for chunk in chunks {
@@ -54,7 +58,7 @@ fn read_events(chunks: &[&[u8]], limit: usize) -> Heard {
     (events, None)
 }
 
-fn read_lines(chunks: &[&[u8]], limit: usize) -> Heard {
+fn read_lines(chunks: &[&[u8]], limit: usize) -> ParsedStream {
     let mut parser = LineParser::new(limit);
     let mut lines = Vec::new();
     for chunk in chunks {

@@ -8,24 +8,24 @@ use std::sync::OnceLock;
 use agentos_evidence::{Checks, EvidenceError, Store};
 use serde_json::Value;
 
-use crate::bytes::Bytes;
+use crate::bytes::ByteReader;
 use crate::mutate::mutate;
-use crate::scratch::{self, Files};
+use crate::scratch::{self, FileMap};
 use crate::tape::{TIME, WORDS, lines_of, open, signing_key, sound_tape};
 
-/// Both copies of the sound tape: whole and redacted.
-struct Copies {
-    whole: Files,
-    redacted: Files,
+/// Exports of the sound tape: a whole one and a redacted one.
+struct ExportCopies {
+    whole: FileMap,
+    redacted: FileMap,
 }
 
-/// Reads the first byte as which copy, and the rest as changes to it.
+/// Reads the first byte as the choice of a copy, and the rest as changes to it.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_export(data: &[u8]) {
     let copies = copies();
-    let mut bytes = Bytes(data);
+    let mut bytes = ByteReader(data);
     let mut files = match bytes.next() & 1 {
         0 => copies.whole.clone(),
         _ => copies.redacted.clone(),
@@ -36,7 +36,7 @@ pub fn check_export(data: &[u8]) {
     check_copy(folder.path(), &files, copies);
 }
 
-fn check_copy(folder: &Path, files: &Files, copies: &Copies) {
+fn check_copy(folder: &Path, files: &FileMap, copies: &ExportCopies) {
     let redacted = says_redacted(files);
     let store = open(folder);
     for keys in [Vec::new(), vec![sound_tape().key]] {
@@ -52,6 +52,7 @@ fn check_copy(folder: &Path, files: &Files, copies: &Copies) {
         };
         assert_eq!(report.ok, report.findings.is_empty());
         assert!(
+            // Changes may cancel each other out, and then the copy must be accepted.
             report.ok || (*files != copies.whole && *files != copies.redacted),
             "an untouched copy is refused: {:?}",
             report.findings
@@ -63,6 +64,7 @@ fn check_copy(folder: &Path, files: &Files, copies: &Copies) {
         let found = lines_of(files);
         assert!(found.len() <= whole.len(), "a longer copy is accepted");
         for (line, (whole, short)) in found.iter().zip(whole.iter().zip(&short)) {
+            // A redacted copy may mix both forms: leaving one body out, or keeping it, changes no statement.
             let is_kept = line == whole || (redacted && line == short);
             assert!(
                 is_kept || (redacted && says_the_same(line, whole)),
@@ -73,15 +75,15 @@ fn check_copy(folder: &Path, files: &Files, copies: &Copies) {
 }
 
 /// Returns true if the copy claims that content was left out.
-fn says_redacted(files: &Files) -> bool {
+fn says_redacted(files: &FileMap) -> bool {
     let claims = files
         .get("export.json")
         .and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
     claims.is_some_and(|claims| claims.get("redacted") == Some(&Value::Bool(true)))
 }
 
-/// Does a record without its body say what the whole one says? Where its hash does not cover the digest of the body, its
-/// place in the chain is all that can be known of it.
+/// Returns true if a record without its body says what the whole one says. If its hash does not cover the digest of
+/// the body, only its place in the chain can be known.
 fn says_the_same(line: &str, whole: &str) -> bool {
     let (Ok(line), Ok(whole)) = (
         serde_json::from_str::<Value>(line),
@@ -97,15 +99,15 @@ fn says_the_same(line: &str, whole: &str) -> bool {
     line.get("body").is_none() && names.iter().all(|name| line.get(name) == whole.get(name))
 }
 
-fn copies() -> &'static Copies {
-    static COPIES: OnceLock<Copies> = OnceLock::new();
+fn copies() -> &'static ExportCopies {
+    static COPIES: OnceLock<ExportCopies> = OnceLock::new();
     COPIES.get_or_init(|| match make_copies() {
         Ok(copies) => copies,
         Err(error) => panic!("no export: {error}"),
     })
 }
 
-fn make_copies() -> Result<Copies, EvidenceError> {
+fn make_copies() -> Result<ExportCopies, EvidenceError> {
     let folder = scratch::make_folder();
     scratch::write_files(&folder.path().join("tape"), &sound_tape().files);
     let store = Store::open(&folder.path().join("tape"))?;
@@ -114,7 +116,7 @@ fn make_copies() -> Result<Copies, EvidenceError> {
         store.export(&out, redact)?.seal(TIME, Some(&signing_key()?))?;
         Ok::<_, EvidenceError>(scratch::read_files(&out))
     };
-    Ok(Copies {
+    Ok(ExportCopies {
         whole: copy("whole", false)?,
         redacted: copy("redacted", true)?,
     })

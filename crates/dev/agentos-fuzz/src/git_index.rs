@@ -1,12 +1,12 @@
-//! Git's index: what is read is written back, and an edit changes what it is meant to change.
+//! Git's index: what is read is written back unchanged, and an edit changes only what it is meant to change.
 //!
 //! Owns: the claims about the file as bytes. Never: asks git; a test of the suite does.
 
 use agentos_index::{EntryStat, IndexFile, NewEntry};
 
-/// Stands where an index says that it was written without a checksum (`index.skipHash` of git-config(1)).
+/// Checksum of an index that was written without one (`index.skipHash` of git-config(1)).
 const NO_CHECKSUM: [u8; 20] = [0; 20];
-/// The id of the blob that an edit sets.
+/// Id of the blob that an edit sets.
 const BLOB: [u8; 20] = [0xab; 20];
 
 /// Fields of an entry that an edit must not change.
@@ -21,8 +21,9 @@ struct EntryFields {
 /// Reads the bytes as an index without its checksum.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_git_index(data: &[u8]) {
+    // A fuzzer cannot guess a SHA-1, so every input would end at the checksum.
     let bytes = [data, &NO_CHECKSUM].concat();
     let Ok(index) = IndexFile::parse(bytes) else {
         return;
@@ -40,13 +41,15 @@ pub fn check_git_index(data: &[u8]) {
     let again = parse(&written);
     assert_eq!(list_fields(&again), entries, "what is written has other entries");
     assert!(
+        // Reading may normalise a damaged index once. After that it must be stable, or every landing would rewrite
+        // the file.
         write(&again) == written,
         "what is written and read is written otherwise"
     );
     check_edit(&written, &entries);
 }
 
-/// Takes the first entry away and sets two paths: everything that can stand beside them stays.
+/// Removes the first entry and sets two paths. Every other entry that can exist next to them must stay.
 fn check_edit(written: &[u8], before: &[EntryFields]) {
     let gone = before
         .iter()
@@ -90,10 +93,11 @@ fn check_edit(written: &[u8], before: &[EntryFields]) {
     }
 }
 
-/// The paths that an edit sets.
+/// Paths that an edit sets.
 const SET: [&str; 2] = ["dir/b", "m"];
 
-/// Is it the same path, a file where a folder of it must be, or below it as if it were a folder?
+/// Returns true if an entry has the same path, is a file where a folder of the path must be, or is below the path as
+/// if that were a folder.
 fn is_in_the_way(entry: &EntryFields, path: &str) -> bool {
     let below = |folder: &[u8], inner: &[u8]| {
         inner

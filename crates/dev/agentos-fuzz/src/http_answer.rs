@@ -1,6 +1,6 @@
-//! Answers of model servers: whatever the status and the body, a reason or a text that stands in the body.
+//! Answers of model servers: whatever the status and the body, the result is a reason or a text from the body.
 //!
-//! Owns: the claims about judging an answer and about the reader of every wire. Never: sends anything.
+//! Owns: the claims about judging an answer, and about the reader of every wire. Never: sends anything.
 
 use std::time::Duration;
 
@@ -14,25 +14,26 @@ use agentos_ollama::OllamaWire;
 use agentos_openai::{ChatWire, LimitField, ModelList};
 use serde_json::Value;
 
-use crate::bytes::{Bytes, read_text, split_parts};
+use crate::bytes::{ByteReader, read_text, split_parts};
 
-/// Statuses that servers send, and two that no server should.
+/// Statuses that servers send, and two that no server should send.
 const STATUSES: [u16; 16] = [
     200, 201, 204, 301, 400, 401, 402, 403, 404, 408, 429, 500, 503, 529, 99, 999,
 ];
 
-/// Reads a byte each for the wire, the status and the head; then the body. For the wire of a profile, the parts between
-/// NUL bytes are the pointers to text and end, and the body.
+/// Reads a byte each for the wire, the status and the head; then the body. For the wire of a profile, the parts
+/// between NUL bytes are the pointers to text and end, and the body.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_http_answer(data: &[u8]) {
-    let mut bytes = Bytes(data);
+    let mut bytes = ByteReader(data);
     let (wire, status, head) = (bytes.next(), bytes.next(), bytes.next());
     let (wire, body) = match wire_of(wire) {
         Some(wire) => (wire, bytes.0),
         None => template_wire(bytes.0),
     };
+    // The fourth value of the two bits has no content type, as some servers send none.
     let kinds = ["application/json", "text/html", "text/event-stream"];
     let response = Response {
         status: STATUSES.get(usize::from(status & 15)).copied().unwrap_or(200),
@@ -56,7 +57,7 @@ pub fn check_http_answer(data: &[u8]) {
     }
 }
 
-/// The wire with a number. `None` for the wire of a profile.
+/// Returns the wire with this number. `None` for the wire of a profile.
 fn wire_of(number: u8) -> Option<Box<dyn Wire>> {
     Some(match number % 6 {
         0 => Box::new(ChatWire::new(LimitField::MaxTokens)),
@@ -68,7 +69,7 @@ fn wire_of(number: u8) -> Option<Box<dyn Wire>> {
     })
 }
 
-/// The wire of a profile whose pointers are the first parts, and the rest.
+/// Returns the wire of a profile whose pointers are the first parts, and the rest of the bytes.
 fn template_wire(data: &[u8]) -> (Box<dyn Wire>, &[u8]) {
     let parts = split_parts(data);
     let wire = TemplateWire {
@@ -87,13 +88,14 @@ fn check_readers(wire: &dyn Wire, json: &Value) {
         check_piece(&piece, &texts);
     }
     for call in wire.calls(json) {
-        // One without a name calls nothing.
+        // A call without a name calls nothing.
         assert!(
             call.name.is_empty() || texts.iter().any(|text| *text == call.name),
             "a call of `{}` is made up",
             call.name
         );
     }
+    // A model that the server did not name would be requested from it, and fail with a message about nothing.
     if let Ok(list) = ModelList::read(json) {
         assert!(!list.ids().is_empty(), "a list without a model is none");
         for id in list.ids() {
@@ -105,12 +107,12 @@ fn check_readers(wire: &dyn Wire, json: &Value) {
         }
     }
     for state in [ModelState::read_v1(json), ModelState::read_v0(json)] {
-        // Which of them would answer must be decided for any list.
+        // Choosing must not panic for any list.
         let _ = state.and_then(|state| state.choose(None));
     }
 }
 
-/// Text, refusal and names are put together of texts of the answer, in which nothing is put in.
+/// Text, refusal and names must consist of texts of the answer, with nothing inserted.
 fn check_piece(piece: &Piece, texts: &[&str]) {
     for said in [&piece.text, &piece.refusal] {
         let mut rest = said.as_str();
@@ -121,7 +123,7 @@ fn check_piece(piece: &Piece, texts: &[&str]) {
                 .map(|text| text.len())
                 .max();
             let Some(after) = longest.and_then(|length| rest.get(length..)) else {
-                // Texts may be the beginnings of others, so that the longest is not always the right one.
+                // Texts may be beginnings of others, so that the longest is not always the right one.
                 let total: usize = texts.iter().map(|text| text.len()).sum();
                 assert!(said.len() <= total, "a text is made up: {said:?}");
                 return;
@@ -135,7 +137,7 @@ fn check_piece(piece: &Piece, texts: &[&str]) {
     }
 }
 
-/// All texts of a document, the names of members included.
+/// Returns all texts of a document, including the names of members.
 fn texts_of(json: &Value) -> Vec<&str> {
     let mut texts = Vec::new();
     let mut open = vec![json];

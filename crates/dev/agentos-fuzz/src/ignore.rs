@@ -1,4 +1,4 @@
-//! `.agentosignore`: the patterns mean what a slow and simple reading of them means.
+//! `.agentosignore`: the patterns mean what a slow and simple reading of them says.
 //!
 //! Owns: the claims, and that second reading. Never: reads a file.
 
@@ -6,19 +6,21 @@ use agentos_context::Ignore;
 
 use crate::bytes::{read_text, split_parts};
 
-/// More than this makes the slow reading slow, and finds nothing else.
+/// Largest input for the slow reading. More makes it slow and finds nothing new.
 const MOST_BYTES: usize = 512;
 
 /// Reads the parts between NUL bytes as a path and the text of the file.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_ignore(data: &[u8]) {
     let parts = split_parts(data);
     let path = read_text(parts.first());
     let text = read_text(parts.get(1));
     let ignore = Ignore::parse(&text);
     let left_out = ignore.leaves_out(&path);
+    // Comments and blank lines must not change the meaning of the lines around them. `#!*` would take everything back
+    // if it were read as a pattern.
     let commented = format!("# a comment\n\n{text}\n\n#!*\n");
     assert_eq!(
         Ignore::parse(&commented).leaves_out(&path),
@@ -34,7 +36,7 @@ pub fn check_ignore(data: &[u8]) {
     }
 }
 
-/// Is the path, or a folder above it, left out by the last line that matches it?
+/// Returns true if the last line that matches leaves out the path, or a folder above it.
 fn is_left_out(text: &str, path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     (1..=parts.len()).any(|depth| {
@@ -60,6 +62,7 @@ fn fits_path(pattern: &str, path: &[&str], is_folder: bool) -> bool {
     if parts.is_empty() {
         return false;
     }
+    // As in gitignore(5): a pattern without a slash matches at every depth.
     if !pattern.contains('/') {
         parts.insert(0, "**");
     }
@@ -70,7 +73,8 @@ fn fits_path(pattern: &str, path: &[&str], is_folder: bool) -> bool {
     (is_folder || !folder_only) && fits(&parts, path, &|part| *part == "**", &names_fit)
 }
 
-/// Matches by a table of all beginnings: `row[t]` is whether the pattern so far fits the first `t` parts of the text.
+/// Matches with a table of all beginnings: `row[t]` is true if the pattern so far matches the first `t` parts of the
+/// text. This takes the same time for every pattern, where backtracking could take forever.
 fn fits<P, T>(
     pattern: &[P],
     text: &[T],

@@ -1,7 +1,7 @@
 //! Recovery: whatever a journal says, nothing outside the repository and nothing of the user's is touched.
 //!
-//! Owns: a repository with a change that could have been cut short, and the claims about recovering it. Never: asks
-//! the executor's own reader what a journal means.
+//! Owns: a repository with a change whose landing could have been interrupted, and the claims about recovering it.
+//! Never: asks the executor's own reader what a journal means.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,25 +10,26 @@ use std::sync::OnceLock;
 use agentos_executor::{RecoveryOutcome, Repository};
 use serde_json::Value;
 
-use crate::scratch::{self, Files};
+use crate::scratch::{self, FileMap};
 
 mod example;
 
-use example::Example;
+use example::JournalExample;
 
-/// Reads the bytes as `journal.json`. `@ROOT@`, `@OUT@`, `@PARENT@`, `@COMMIT@`, `@OLD@` and `@NEW@` stand for the work
-/// tree, a folder beside it, the commit before the change and the one after, and the file's content before and after.
+/// Reads the bytes as `journal.json`. `@ROOT@`, `@OUT@`, `@PARENT@`, `@COMMIT@`, `@OLD@` and `@NEW@` are replaced by
+/// the work tree, a folder next to it, the commits before and after the change, and the ids of the file's content
+/// before and after.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_journal(data: &[u8]) {
     recover_example(data);
 }
 
-/// Recovers the example with this journal. `None` if there was nothing to recover, or it could not be done.
+/// Recovers the example with this journal. `None` if there was nothing to recover, or if it could not be recovered.
 fn recover_example(data: &[u8]) -> Option<RecoveryOutcome> {
-    static EXAMPLE: OnceLock<Example> = OnceLock::new();
-    let example = EXAMPLE.get_or_init(Example::make);
+    static EXAMPLE: OnceLock<JournalExample> = OnceLock::new();
+    let example = EXAMPLE.get_or_init(JournalExample::make);
     let folder = scratch::make_folder();
     let root = folder.path().join("repo");
     let outside = folder.path().join("outside");
@@ -47,6 +48,7 @@ fn recover_example(data: &[u8]) -> Option<RecoveryOutcome> {
     check_named(&before, &after, &journal);
     match recovered {
         Ok(Some(recovered)) => {
+            // A journal that stays after a recovery would roll back the user's next change.
             let again = repository.recover();
             assert!(matches!(again, Ok(None)), "it is recovered twice: {again:?}");
             Some(recovered.outcome)
@@ -63,13 +65,14 @@ fn recover_example(data: &[u8]) -> Option<RecoveryOutcome> {
     }
 }
 
-fn outside_files() -> Files {
+fn outside_files() -> FileMap {
+    // The same names as inside the work tree, so that a path that escapes from it finds a file to change.
     let names = ["a.rs", "notes.txt", ".agentos-run-1-0.tmp", "src/a.rs"];
     names.map(|name| (name.to_owned(), b"outside\n".to_vec())).into()
 }
 
-/// The folder beside the repository, the user's own work and git's settings are as they were.
-fn check_outside(before: &Files, after: &Files) {
+/// The folder next to the repository, the user's own work and git's settings must not change.
+fn check_outside(before: &FileMap, after: &FileMap) {
     let own = |name: &str| {
         !name.starts_with("repo/")
             || example::OWN
@@ -81,14 +84,15 @@ fn check_outside(before: &Files, after: &Files) {
             || name.starts_with("repo/.git/hooks/")
             || name.starts_with("repo/.git/info/")
     };
-    let of = |files: &Files| -> Files { files.clone().into_iter().filter(|(name, _)| own(name)).collect() };
+    let of =
+        |files: &FileMap| -> FileMap { files.clone().into_iter().filter(|(name, _)| own(name)).collect() };
     let (before, after) = (of(before), of(after));
     let changed = differing(&before, &after);
     assert!(changed.is_empty(), "recovery touched {changed:?}");
 }
 
-/// In the work tree only what the journal names changes; of the refs, only its branch.
-fn check_named(before: &Files, after: &Files, journal: &[u8]) {
+/// In the work tree only files that the journal names may change; of the refs, only its branch.
+fn check_named(before: &FileMap, after: &FileMap, journal: &[u8]) {
     let journal: Value = serde_json::from_slice(journal).unwrap_or_default();
     let files = journal.get("files").and_then(Value::as_array);
     let paths: BTreeSet<&str> = files
@@ -103,6 +107,7 @@ fn check_named(before: &Files, after: &Files, journal: &[u8]) {
         };
         match path.strip_prefix(".git/") {
             None => {
+                // An interrupted landing leaves temporary files of this program, which recovery may remove.
                 let is_temp = path
                     .rsplit('/')
                     .next()
@@ -122,8 +127,8 @@ fn check_named(before: &Files, after: &Files, journal: &[u8]) {
     }
 }
 
-/// Names of files that are not the same in both.
-fn differing<'f>(before: &'f Files, after: &'f Files) -> BTreeSet<&'f str> {
+/// Returns the names of files that differ.
+fn differing<'f>(before: &'f FileMap, after: &'f FileMap) -> BTreeSet<&'f str> {
     let names = before.keys().chain(after.keys());
     names
         .filter(|name| before.get(*name) != after.get(*name))
@@ -147,7 +152,7 @@ fn replace_all(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
     out
 }
 
-/// A path as text.
+/// Returns a path as text.
 fn text_of(path: &Path) -> String {
     path.display().to_string()
 }

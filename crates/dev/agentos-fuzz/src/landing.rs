@@ -1,6 +1,6 @@
 //! Landing: any answer, any edit and any series of edits.
 //!
-//! Owns: the three claims about landing. Never: what is no answer of a tool.
+//! Owns: the three claims about landing. Never: anything but answers of tools.
 
 mod any_answer;
 mod damage;

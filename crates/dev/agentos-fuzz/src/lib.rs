@@ -1,7 +1,11 @@
-//! Claims about everything that reads what others wrote, for any bytes whatever.
+//! Claims about everything that reads foreign bytes, checked for any bytes whatever.
 //!
-//! Owns: reading a fuzzer's bytes as a case, and the claims. Never: draws by chance, reads a clock, or reaches the
-//! network; the same bytes are always the same case. How to run and add a target is in `scripts/fuzz/README.md`.
+//! A target reads a fuzzer's bytes as a case, runs the reader on it, and compares the result with claims. A claim
+//! that does not hold is a panic, which the fuzzer reports together with its input.
+//!
+//! Owns: reading the bytes as a case, and the claims. Never: draws random numbers, reads a clock, or reaches the
+//! network; the same bytes are always the same case. `scripts/fuzz/README.md` says how to run a target and how to add
+//! one.
 #![allow(
     clippy::panic,
     reason = "a claim that does not hold is reported by a panic, as a fuzzer expects it"
@@ -50,17 +54,17 @@ pub use refused_calls::check_refused_calls;
 pub use tape::check_tape;
 pub use tool_protocol::check_tool_protocol;
 
-/// One target: a name, and what is claimed of any bytes.
+/// Fuzz target: a name, and the claims about any bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct FuzzTarget {
     /// The name of the target, of its program and of its corpus.
     pub name: &'static str,
-    /// Checks the claims for one input; panics when one does not hold.
+    /// Checks the claims for one input. Panics if one does not hold.
     pub check: fn(&[u8]),
 }
 
-/// Every target, in the order of their names. A program of `scripts/fuzz` calls its one function, so that nothing else is
-/// linked into it: after each input a fuzzer looks at the counters of all code that is there.
+/// All targets, in the order of their names. A program of `scripts/fuzz` calls its one function directly, so that
+/// nothing else is linked into it: after each input a fuzzer looks at the counters of all linked code.
 pub const TARGETS: &[FuzzTarget] = &[
     target("acp", check_acp),
     #[cfg(unix)]

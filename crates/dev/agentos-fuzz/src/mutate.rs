@@ -1,20 +1,22 @@
-//! Changes to sound files that a fuzzer's bytes describe: the way of somebody who forges them by hand.
+//! Changes sound files as a fuzzer's bytes say, in the way of somebody who forges them by hand.
 //!
-//! Owns: the steps. Never: computes a hash or a signature; who can do that needs no forgery.
+//! Owns: the steps. Never: computes a hash or a signature; whoever can do that needs no forgery.
 
-use crate::bytes::Bytes;
-use crate::scratch::Files;
+use crate::bytes::ByteReader;
+use crate::scratch::FileMap;
 
-/// Steps of one input.
+/// Largest number of steps of one input.
 const MOST_STEPS: usize = 12;
 
-/// Changes the files as the bytes say, step by step: a byte for the step, one for the file, two or four for the places.
-pub(crate) fn mutate(files: &mut Files, bytes: &mut Bytes<'_>, words: &[&str]) {
+/// Changes the files step by step. Each step takes a byte for its kind, one for the file, and two or four for the
+/// positions.
+pub(crate) fn mutate(files: &mut FileMap, bytes: &mut ByteReader<'_>, words: &[&str]) {
     for _ in 0..MOST_STEPS {
         if bytes.is_empty() {
             return;
         }
         let (step, file) = (bytes.next(), bytes.next());
+        // The files are sorted by name, so that a byte selects the same file in every run.
         let Some(name) = files.keys().nth(usize::from(file) % files.len().max(1)).cloned() else {
             return;
         };
@@ -36,7 +38,7 @@ pub(crate) fn mutate(files: &mut Files, bytes: &mut Bytes<'_>, words: &[&str]) {
     }
 }
 
-fn change_bytes(content: &mut Vec<u8>, step: u8, bytes: &mut Bytes<'_>) {
+fn change_bytes(content: &mut Vec<u8>, step: u8, bytes: &mut ByteReader<'_>) {
     let at = bytes.next_u16() % (content.len() + 1);
     let value = bytes.next();
     match step {
@@ -54,7 +56,7 @@ fn change_bytes(content: &mut Vec<u8>, step: u8, bytes: &mut Bytes<'_>) {
     }
 }
 
-fn change_lines(content: &mut Vec<u8>, step: u8, bytes: &mut Bytes<'_>) {
+fn change_lines(content: &mut Vec<u8>, step: u8, bytes: &mut ByteReader<'_>) {
     let mut lines: Vec<Vec<u8>> = content
         .split_inclusive(|byte| *byte == b'\n')
         .map(<[u8]>::to_vec)
@@ -77,8 +79,8 @@ fn change_lines(content: &mut Vec<u8>, step: u8, bytes: &mut Bytes<'_>) {
     *content = lines.concat();
 }
 
-/// Puts one of the words in the place of another, wherever it stands for the nth time.
-fn replace_word(content: &mut Vec<u8>, bytes: &mut Bytes<'_>, words: &[&str]) {
+/// Replaces the nth occurrence of one word by another.
+fn replace_word(content: &mut Vec<u8>, bytes: &mut ByteReader<'_>, words: &[&str]) {
     let count = words.len().max(1);
     let (from, to, nth) = (bytes.next(), bytes.next(), bytes.next());
     let word = |at: u8| words.get(usize::from(at) % count).copied().unwrap_or_default();
@@ -93,7 +95,7 @@ fn replace_word(content: &mut Vec<u8>, bytes: &mut Bytes<'_>, words: &[&str]) {
     }
 }
 
-/// Members of a record that one line may take from another.
+/// Members of a record that one line may copy from another.
 const MEMBERS: [&str; 8] = [
     "hash",
     "prev",
@@ -105,8 +107,8 @@ const MEMBERS: [&str; 8] = [
     "redacted",
 ];
 
-/// Gives a line a member of another line, or takes its `body` away, and writes it as canonical JSON.
-fn copy_member(content: &mut Vec<u8>, bytes: &mut Bytes<'_>) {
+/// Copies a member from another line, or removes the `body`, and writes the line as canonical JSON.
+fn copy_member(content: &mut Vec<u8>, bytes: &mut ByteReader<'_>) {
     let text = String::from_utf8_lossy(content).into_owned();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let count = lines.len().max(1);
@@ -126,6 +128,7 @@ fn copy_member(content: &mut Vec<u8>, bytes: &mut Bytes<'_>) {
     let Some(members) = line.as_object_mut() else {
         return;
     };
+    // A redacted copy has records without a body, so a forger would claim to have one.
     if which & 0x80 != 0 {
         members.remove("body");
         members.insert("redacted".to_owned(), true.into());
@@ -134,7 +137,7 @@ fn copy_member(content: &mut Vec<u8>, bytes: &mut Bytes<'_>) {
     if let Some(value) = other.get(name) {
         members.insert(name.to_owned(), value.clone());
     }
-    // The members of a map of `serde_json` are in the order of canonical JSON.
+    // `serde_json` keeps the members of a map in the order of canonical JSON.
     if let Some(place) = lines.get_mut(to) {
         *place = line.to_string();
     }
@@ -146,8 +149,8 @@ fn copy_member(content: &mut Vec<u8>, bytes: &mut Bytes<'_>) {
         .collect();
 }
 
-/// Writes the note of the last record as it would be after the tape as it stands.
-fn note_last_record(files: &mut Files) {
+/// Rewrites `head.json` for the tape in its current state, as a forger would who knows that file.
+fn note_last_record(files: &mut FileMap) {
     let tape = files.get("tape.jsonl").cloned().unwrap_or_default();
     let tape = String::from_utf8_lossy(&tape).into_owned();
     let last = tape

@@ -1,4 +1,4 @@
-//! Policy: rules that load decide, always the same, the strictest wins, and narrower sources only narrow.
+//! Policy: rules that load decide, always in the same way, the strictest wins, and narrower sources only narrow.
 //!
 //! Owns: the claims about loading and deciding. Never: reads a file or a clock.
 
@@ -8,11 +8,11 @@ use agentos_landing::{Change, FileMode, FileState, RepoPath, ResultFacts};
 use agentos_policy::{Decision, Effect, Layer, PolicySet, PolicySource, ToolFacts};
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 
-use crate::bytes::{Bytes, read_text, split_parts};
+use crate::bytes::{ByteReader, read_text, split_parts};
 
 const LAYERS: [Layer; 4] = [Layer::Machine, Layer::Repository, Layer::User, Layer::CommandLine];
 
-/// Paths of which several kinds of rules speak.
+/// Paths that several kinds of rules are about.
 const PATHS: [&str; 12] = [
     "src/main.rs",
     ".github/workflows/ci.yml",
@@ -35,13 +35,13 @@ const CONTENTS: [&str; 4] = [
     "#[test]\nfn a() {\n    assert!(true);\n}\n",
 ];
 
-/// Reads two bytes for the layers of the sources, four for the change, and the parts between NUL bytes as the texts of
-/// the sources and a path.
+/// Reads two bytes for the layers of the sources, four for the change, and the parts between NUL bytes as the texts
+/// of the sources and a path.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_policy(data: &[u8]) {
-    let mut bytes = Bytes(data);
+    let mut bytes = ByteReader(data);
     let (layers, facts) = (bytes.next(), bytes.next());
     let edits = [bytes.next(), bytes.next(), bytes.next(), bytes.next()];
     let parts = split_parts(bytes.0);
@@ -64,6 +64,7 @@ pub fn check_policy(data: &[u8]) {
     let Ok(set) = PolicySet::load(&sources) else {
         return;
     };
+    // Callers list files in the order of a folder, which differs between systems.
     let reversed: Vec<PolicySource> = sources.iter().rev().cloned().collect();
     let other = PolicySet::load(&reversed);
     let other = other.as_ref().ok();
@@ -87,6 +88,7 @@ pub fn check_policy(data: &[u8]) {
     }
     check_floor(&change, &tool, &decision);
     check_narrowing(&sources, &change, &tool, &decision);
+    // Reading is decided on a way of its own, without a change.
     for path in PATHS {
         check_strictest(&set.decide_read(path, b"text\n", &tool));
     }
@@ -97,11 +99,12 @@ fn check_strictest(decision: &Decision) {
     assert_eq!(Some(decision.effect()), strictest, "the strictest reason decides");
     assert!(decision.deciding().next().is_some(), "something decides");
     assert_eq!(decision.code().is_none(), decision.effect() == Effect::Allow);
-    assert!(!decision.explanation().is_empty(), "it can be told");
+    assert!(!decision.explanation().is_empty(), "an explanation has words");
 }
 
-/// What the floor asks or denies without any source is no milder with some.
+/// With any sources the decision must be at least as strict as the floor alone.
 fn check_floor(change: &Change, tool: &ToolFacts, decision: &Decision) {
+    // The floor alone cannot be loaded; its reasons are selected from those of the built-in policy.
     let Ok(built_in) = PolicySet::builtin() else {
         return;
     };
@@ -114,7 +117,7 @@ fn check_floor(change: &Change, tool: &ToolFacts, decision: &Decision) {
     assert!(decision.effect() >= strictest, "a source loosened the floor");
 }
 
-/// The command line only narrows: without its sources the answer is never stricter.
+/// Without the command line's sources the answer must not be stricter: that layer only narrows.
 fn check_narrowing(sources: &[PolicySource], change: &Change, tool: &ToolFacts, decision: &Decision) {
     let wider: Vec<PolicySource> = sources
         .iter()
@@ -130,7 +133,7 @@ fn check_narrowing(sources: &[PolicySource], change: &Change, tool: &ToolFacts, 
     }
 }
 
-/// A change of up to four paths, one of them perhaps the fuzzer's own. `None` where nothing changes.
+/// Creates a change of up to four paths, one of which may be the fuzzer's own. `None` if nothing changes.
 fn change_of(edits: [u8; 4], own_path: &[u8]) -> Option<Change> {
     let own_path = String::from_utf8_lossy(own_path);
     let mut files: Vec<(RepoPath, Option<FileState>, Option<FileState>)> = Vec::new();

@@ -1,27 +1,27 @@
 //! Profiles: a repository's file never gets a key, a program or the word `local`, and every value is in its range.
 //!
-//! Owns: the claims about reading and layering. Never: reads a file or the environment.
+//! Owns: the claims about reading and layering profiles. Never: reads a file or the environment.
 
 use agentos_profile::{
     Flags, KeyUse, Layers, Origin, ProfileError, ProfileFile, Resolved, env_names, parse, resolve,
 };
 use agentos_tool::{BaseUrl, ExecutionMode, Secret};
 
-use crate::bytes::{Bytes, read_text, split_parts};
+use crate::bytes::{ByteReader, read_text, split_parts};
 
-/// A key that stands in no file; a fuzzer learns it from comparisons, so inputs that hold it are left out.
+/// Key that no file contains. A fuzzer learns it from comparisons, so inputs that contain it are skipped.
 const KEY: &str = "sk-fuzz-0d1f5c2b7a9e4c68";
 
-/// Reads the first byte as what else is set, and the parts between NUL bytes as the provider, the user's file, the
-/// repository's file, and the address that a variable or flag names.
+/// Reads the first byte as the set of other settings, and the parts between NUL bytes as the provider, the user's
+/// file, the repository's file, and the address that a variable or flag names.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_profile(data: &[u8]) {
     if data.windows(KEY.len()).any(|window| window == KEY.as_bytes()) {
         return;
     }
-    let mut bytes = Bytes(data);
+    let mut bytes = ByteReader(data);
     let set = bytes.next();
     let parts = split_parts(bytes.0);
     let provider = read_text(parts.first());
@@ -46,6 +46,7 @@ pub fn check_profile(data: &[u8]) {
         ..Flags::default()
     };
     let resolved = resolve(&provider, &layers);
+    // Resolving must depend on nothing but its arguments.
     let again = resolve(&provider, &layers);
     match (&resolved, &again) {
         (Ok(resolved), Ok(again)) => {
@@ -61,7 +62,7 @@ pub fn check_profile(data: &[u8]) {
     }
 }
 
-/// Reads a file; what can be read is written so that it is read as the same.
+/// Reads a file. Whatever can be read must be the same after it was written and read again.
 fn read_file(text: &str) -> Option<ProfileFile> {
     match parse("x.json", text) {
         Ok(file) => {
@@ -114,11 +115,13 @@ fn check_ranges(resolved: &Resolved) {
             "an address is read as another one"
         );
     }
+    // Debug output ends in logs and error reports.
     let shown = format!("{resolved:?}");
     assert!(!shown.contains(KEY), "a key is shown");
 }
 
-/// The repository's file neither names a program, nor says `local`, nor leads a key to where none would go without it.
+/// The repository's file must not name a program, say `local`, or send a key to a server that would not get it
+/// without the file.
 fn check_repository(provider: &str, layers: &Layers, resolved: &Resolved) {
     assert_ne!(
         resolved.origin("program"),
@@ -134,6 +137,7 @@ fn check_repository(provider: &str, layers: &Layers, resolved: &Resolved) {
     if resolved.origin("base_url") != Some(&Origin::ProjectFile) {
         return;
     }
+    // A key may go where the user's own settings or the built-in profile lead, and nowhere else.
     let trusted = Layers {
         project: None,
         ..layers.clone()

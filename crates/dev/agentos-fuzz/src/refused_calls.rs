@@ -1,14 +1,14 @@
-//! The report of refused calls: what was cut off says less, never something else.
+//! The report of refused system calls: a report that was cut off says less, and never something else.
 //!
 //! Owns: the claims. Never: starts a process.
 
 use agentos_sandbox::Refused;
 use agentos_sandbox::fuzzing::read_refused_calls;
 
-/// Reads the bytes as the report that a helper left.
+/// Reads the bytes as the report of a helper.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_refused_calls(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let Some(all) = read_refused_calls(&text) else {
@@ -28,8 +28,9 @@ pub fn check_refused_calls(data: &[u8]) {
     check_cut(&text, &all);
 }
 
-/// A report that ends with a whole line before the end names no call more often.
+/// A report that ends earlier, after a whole line, must not name any call more often.
 fn check_cut(text: &str, all: &[Refused]) {
+    // A helper that is killed leaves a report that ends anywhere; a few cuts are enough for each input.
     for (end, _) in text.match_indices('\n').take(8) {
         let Some(cut) = text.get(..=end).and_then(read_refused_calls) else {
             continue;

@@ -1,6 +1,6 @@
-//! Folders that last as long as one input, with files out of memory.
+//! Folders for the time of one input, and files in memory.
 //!
-//! Owns: making, filling and listing them. Never: touches anything outside the system's folder for temporary files.
+//! Owns: creating, filling and listing them. Never: touches anything outside the system's folder for temporary files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,11 +9,12 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-/// The content of each file by its path below the folder; of a link, `-> ` and where it leads.
-pub(crate) type Files = BTreeMap<String, Vec<u8>>;
+/// Content of each file by its path below the folder. A link is written as `-> ` and its target.
+pub(crate) type FileMap = BTreeMap<String, Vec<u8>>;
 
-/// Makes an empty folder, in memory where the system has such a place.
+/// Creates an empty folder, in memory if the system has such a place.
 pub(crate) fn make_folder() -> TempDir {
+    // A fuzzer creates thousands of folders in a second, which a real disk would slow down and wear out.
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() {
         TempDir::new_in(memory)
@@ -27,13 +28,13 @@ pub(crate) fn make_folder() -> TempDir {
 }
 
 /// Writes files below a folder, with the folders above them.
-pub(crate) fn write_files(folder: &Path, files: &Files) {
+pub(crate) fn write_files(folder: &Path, files: &FileMap) {
     for (name, bytes) in files {
         write_file(&folder.join(name), bytes);
     }
 }
 
-/// Writes one file, with the folders above it; a link where its content begins with `-> `.
+/// Writes one file, with the folders above it. Content that begins with `-> ` becomes a link.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) {
     let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| {
         let leads_to = bytes.strip_prefix(b"-> ");
@@ -52,19 +53,21 @@ fn make_link(to: &str, path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(to, path)
 }
 
+// Other systems need a right for links that tests usually do not have; the cases with links are skipped there.
 #[cfg(not(unix))]
 fn make_link(_to: &str, _path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Lists all files and links below a folder; no link is followed.
-pub(crate) fn read_files(folder: &Path) -> Files {
-    let mut files = Files::new();
+/// Lists all files and links below a folder. No link is followed.
+pub(crate) fn read_files(folder: &Path) -> FileMap {
+    let mut files = FileMap::new();
     let mut open = vec![folder.to_owned()];
     while let Some(place) = open.pop() {
         for entry in fs::read_dir(&place).into_iter().flatten().flatten() {
             let path = entry.path();
             let Ok(kind) = entry.file_type() else { continue };
+            // `file_type` does not follow links, so a link to a folder is listed as a link and not entered.
             if kind.is_dir() {
                 open.push(path);
                 continue;

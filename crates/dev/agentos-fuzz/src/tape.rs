@@ -1,6 +1,7 @@
-//! The tape: no change to a sound one is accepted, and no bytes at all make a reader fall over.
+//! The evidence tape: no change to a sound tape is accepted, and no bytes crash a reader.
 //!
-//! Owns: a small sound tape, and the claims about verifying what became of it. Never: knows how a record is hashed.
+//! Owns: a small sound tape, and the claims about verifying changed copies of it. Never: knows how a record is
+//! hashed.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -9,15 +10,15 @@ use agentos_evidence::{Checks, PublicKey, RecordKind, RunFacts, SigningKey, Stor
 use agentos_tool::Secret;
 use serde_json::json;
 
-use crate::bytes::{Bytes, split_parts};
+use crate::bytes::{ByteReader, split_parts};
 use crate::mutate::mutate;
-use crate::scratch::{self, Files};
+use crate::scratch::{self, FileMap};
 
 pub(crate) const TIME: &str = "2026-11-21T09:14:00.000Z";
-/// What a tool answered, as a blob.
+/// Answer of a tool, stored as a blob.
 const ANSWER: &[u8] = b"the answer\n";
 
-/// Words that a forger would put in the place of others.
+/// Words that a forger would replace by one another.
 pub(crate) const WORDS: [&str; 16] = [
     "\"allow\"",
     "\"deny\"",
@@ -37,23 +38,23 @@ pub(crate) const WORDS: [&str; 16] = [
     "false",
 ];
 
-/// A tape of two signed runs, and who signed them.
+/// Tape of two signed runs.
 pub(crate) struct SoundTape {
-    /// The files of its folder.
-    pub(crate) files: Files,
-    /// The key that signed both ends.
+    /// Files of its folder.
+    pub(crate) files: FileMap,
+    /// Key that signed the end of both runs.
     pub(crate) key: PublicKey,
-    /// The name of the one blob.
+    /// Name of the only blob.
     pub(crate) blob: String,
 }
 
-/// Reads the first byte: 255 takes the parts between NUL bytes as a tape and its head, anything else takes the rest as
+/// Reads the first byte. 255: the parts between NUL bytes are a tape and its head. Anything else: the rest describes
 /// changes to the sound tape.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_tape(data: &[u8]) {
-    let mut bytes = Bytes(data);
+    let mut bytes = ByteReader(data);
     let folder = scratch::make_folder();
     if bytes.next() == 255 {
         let parts = split_parts(bytes.0);
@@ -74,7 +75,7 @@ pub fn check_tape(data: &[u8]) {
     }
 }
 
-/// Whatever stands there, all readers come to an end, and a tape that verifies can be written on.
+/// Whatever the files contain, every reader must return, and a tape that verifies must accept another record.
 fn check_any_tape(folder: &Path) {
     let store = open(folder);
     let report = store.verify(&Checks::default());
@@ -94,9 +95,10 @@ fn check_any_tape(folder: &Path) {
     }
 }
 
-/// What is accepted is the sound tape or its beginning, byte for byte, with the blobs that it speaks of.
-fn check_changed_tape(folder: &Path, sound: &SoundTape, files: &Files) {
+/// An accepted tape must be the sound tape or a beginning of it, byte for byte, with the blobs that it names.
+fn check_changed_tape(folder: &Path, sound: &SoundTape, files: &FileMap) {
     let store = open(folder);
+    // With and without keys: without them the hash chain alone has to show every change.
     for keys in [Vec::new(), vec![sound.key]] {
         let require = !keys.is_empty();
         let checks = Checks {
@@ -104,12 +106,13 @@ fn check_changed_tape(folder: &Path, sound: &SoundTape, files: &Files) {
             require,
             ..Checks::default()
         };
-        // A folder that cannot be read at all is refused.
+        // A folder that cannot be read at all counts as refused.
         let Ok(report) = store.verify(&checks) else {
             continue;
         };
         assert_eq!(report.ok, report.findings.is_empty());
         assert!(
+            // Changes may cancel each other out, and then the tape must be accepted.
             report.ok || *files != sound.files,
             "the sound tape is refused: {:?}",
             report.findings
@@ -133,8 +136,8 @@ fn check_changed_tape(folder: &Path, sound: &SoundTape, files: &Files) {
     }
 }
 
-/// The lines of the tape among some files.
-pub(crate) fn lines_of(files: &Files) -> Vec<String> {
+/// Returns the lines of the tape among some files.
+pub(crate) fn lines_of(files: &FileMap) -> Vec<String> {
     let tape = files.get("tape.jsonl").map(Vec::as_slice).unwrap_or_default();
     let text = String::from_utf8_lossy(tape);
     text.split_inclusive('\n').map(str::to_owned).collect()
@@ -154,7 +157,7 @@ pub(crate) fn verify(store: &Store, checks: &Checks<'_>) -> VerifyReport {
     }
 }
 
-/// The sound tape, made once.
+/// Returns the sound tape, which is created once.
 pub(crate) fn sound_tape() -> &'static SoundTape {
     static SOUND: OnceLock<SoundTape> = OnceLock::new();
     SOUND.get_or_init(|| match make_tape() {
@@ -163,7 +166,7 @@ pub(crate) fn sound_tape() -> &'static SoundTape {
     })
 }
 
-/// A key of no use to anybody: its seed is thirty-two zeros.
+/// Returns a key that protects nothing: its seed is thirty-two zeros.
 pub(crate) fn signing_key() -> Result<SigningKey, agentos_evidence::EvidenceError> {
     let secret = format!("agentos-ed25519:{}=", "A".repeat(43));
     SigningKey::from_secret(&Secret::new(&secret))
@@ -194,6 +197,7 @@ fn make_tape() -> Result<SoundTape, agentos_evidence::EvidenceError> {
         }
         store.checkpoint(run, &facts, Ok(&signer), TIME)?;
     }
+    // Closed before its files are read.
     drop(store);
     let files = scratch::read_files(folder.path());
     let kept = files.into_iter().filter(|(name, _)| !name.contains("lock"));

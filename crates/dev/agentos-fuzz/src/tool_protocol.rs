@@ -1,21 +1,24 @@
-//! The tool protocol: an answer only where a tool kept to it, and the same one however its lines arrive.
+//! The tool protocol: a tool that keeps to it has an answer, any other has none, and the way its lines arrive makes
+//! no difference.
 //!
-//! Owns: the claims, and a second reading of the protocol to hold the first against. Never: starts a program.
+//! Owns: the claims, and a second reading of the protocol that the first one is compared with. Never: starts a
+//! program.
 
 use agentos_programs::fuzzing::{HeardTool, read_tool_lines};
 use agentos_tool::{FinishReason, ToolMessage};
 
-use crate::bytes::{Bytes, cut_chunks};
+use crate::bytes::{ByteReader, cut_chunks};
 
-/// Reads the first byte as the way to cut, and the rest as what a tool wrote.
+/// Reads the first byte as the way to cut, and the rest as a tool's output.
 ///
 /// # Panics
-/// When a claim does not hold.
+/// If a claim does not hold.
 pub fn check_tool_protocol(data: &[u8]) {
-    let mut bytes = Bytes(data);
+    let mut bytes = ByteReader(data);
     let cuts = bytes.next();
     let said = bytes.0;
     let whole = read_tool_lines(&[said]);
+    // A pipe delivers bytes in any portions. Byte by byte reaches every state of the reader between two bytes.
     let single: Vec<&[u8]> = said.chunks(1).collect();
     assert_eq!(
         read_tool_lines(&single),
@@ -30,7 +33,7 @@ pub fn check_tool_protocol(data: &[u8]) {
     check_against_messages(said, &whole);
 }
 
-/// An answer stands exactly where every line is a message, the last one is `final`, and no other one is an end.
+/// There must be an answer exactly if every line is a message, the last one is `final`, and no other one is an end.
 fn check_against_messages(said: &[u8], whole: &HeardTool) {
     let lines: Vec<&[u8]> = said.split_inclusive(|byte| *byte == b'\n').collect();
     let messages: Result<Vec<ToolMessage>, _> =
@@ -57,6 +60,7 @@ fn check_against_messages(said: &[u8], whole: &HeardTool) {
         ToolMessage::Text { text } => Some(text.as_str()),
         _ => None,
     });
+    // The text of `final` replaces the pieces that were sent before.
     let wanted = text.clone().unwrap_or_else(|| pieces.collect());
     let mut tokens = messages.iter().flatten().filter_map(|message| match message {
         ToolMessage::Usage { usage } => Some(*usage),

@@ -1,6 +1,6 @@
-//! A repository in which a change is about to land: every object is there, and nothing else of it.
+//! A repository just before a change lands: all objects of the change exist, and nothing else of it.
 //!
-//! Owns: making it once, and filling its ids into journals. Never: leaves anything to the clock.
+//! Owns: creating it once, and filling its ids into journals. Never: depends on the clock.
 
 use std::path::Path;
 
@@ -10,22 +10,22 @@ use agentos_policy::{Consent, Hashes, Place, PolicySet, ToolFacts, approve};
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 
 use super::{replace_all, text_of};
-use crate::scratch::{self, Files};
+use crate::scratch::{self, FileMap};
 
 const TIME: u64 = 1_795_252_440;
 const OLD: &[u8] = b"one\n";
 const NEW: &[u8] = b"one\ntwo\n";
 
-/// What the user has in the work tree and has not committed; a link leads out of it.
+/// Work of the user's that is not committed. The link leads out of the work tree.
 pub(super) const OWN: [(&str, &[u8]); 3] = [
     ("src/b.rs", b"the user's own work\n"),
     ("notes.txt", b"not tracked\n"),
     ("link", b"-> ../outside"),
 ];
 
-/// The repository before the change, with the objects of the change.
-pub(super) struct Example {
-    pub(super) files: Files,
+/// Repository before the change, with the objects of the change.
+pub(super) struct JournalExample {
+    pub(super) files: FileMap,
     parent: String,
     commit: String,
     old: String,
@@ -33,15 +33,15 @@ pub(super) struct Example {
 }
 
 /// Accepts every intent.
-struct Sink;
+struct AcceptingSink;
 
-impl IntentSink for Sink {
+impl IntentSink for AcceptingSink {
     fn intent(&mut self, _: &Intent) -> Result<String, String> {
         Ok(format!("sha256:{}", "1".repeat(64)))
     }
 }
 
-impl Example {
+impl JournalExample {
     pub(super) fn make() -> Self {
         let made = make();
         match made {
@@ -50,7 +50,7 @@ impl Example {
         }
     }
 
-    /// The journal of some bytes, with this example's ids and places.
+    /// Returns the bytes as a journal, with this example's ids and paths.
     pub(super) fn fill(&self, data: &[u8], root: &Path, outside: &Path) -> Vec<u8> {
         let words = [
             ("@ROOT@", &text_of(root)),
@@ -66,7 +66,7 @@ impl Example {
     }
 }
 
-fn make() -> Result<Example, Box<dyn std::error::Error>> {
+fn make() -> Result<JournalExample, Box<dyn std::error::Error>> {
     let folder = scratch::make_folder();
     let root = folder.path();
     let lander = Identity {
@@ -77,6 +77,7 @@ fn make() -> Result<Example, Box<dyn std::error::Error>> {
     let repository = Repository::create(root, &committed, &lander, "base", TIME.cast_signed())?;
     let before = scratch::read_files(root);
     let target = repository.resolve(&TargetSpec::CurrentBranch)?;
+    // The change is landed for real and then undone: only so do its objects have the ids that a real journal names.
     let receipt = land(&repository, &target, lander)?;
     let mut files = before;
     let made = scratch::read_files(root).into_iter();
@@ -84,7 +85,7 @@ fn make() -> Result<Example, Box<dyn std::error::Error>> {
     files.extend(OWN.map(|(name, content)| (name.to_owned(), content.to_vec())));
     let file = receipt.files.first().ok_or("no file landed")?;
     let id = |id: &Option<agentos_executor::FileId>| id.as_ref().map(|id| id.oid.clone()).unwrap_or_default();
-    Ok(Example {
+    Ok(JournalExample {
         files,
         parent: receipt.parent,
         commit: receipt.commit.ok_or("no commit")?,
@@ -93,7 +94,7 @@ fn make() -> Result<Example, Box<dyn std::error::Error>> {
     })
 }
 
-/// Lands the one change, with consent to exactly it.
+/// Lands the change, with a consent to exactly that change.
 fn land(
     repository: &Repository,
     target: &Target,
@@ -120,6 +121,7 @@ fn land(
         target_ref: &target.refname,
         writes: target.writes.as_str(),
     };
+    // The built-in policy may ask about the change; with a consent it can land in both cases.
     let consent = Consent {
         who: "Lander".to_owned(),
         when: Timestamp::from_unix_seconds(TIME),
@@ -140,5 +142,5 @@ fn land(
         utc_offset_minutes: 0,
         run: "run-1".to_owned(),
     };
-    Ok(repository.land(approved, &plan, &mut Sink)?)
+    Ok(repository.land(approved, &plan, &mut AcceptingSink)?)
 }

@@ -1,12 +1,12 @@
-//! The same edit in the other dialects, as far as they can say it.
+//! Writes an edit in the other dialects, as far as they can express it.
 //!
-//! Owns: writing them. Never: writes an edit that the dialect cannot tell from another one.
+//! Owns: writing them. Never: writes an edit that the dialect cannot distinguish from another one.
 
 use agentos_landing::{Change, FileChange, FileState};
 
-/// How the edit is written.
+/// Dialect of an answer.
 #[derive(Clone, Copy)]
-pub enum Dialect {
+pub enum EditDialect {
     /// Search/replace blocks.
     Blocks,
     /// The `*** Begin Patch` envelope.
@@ -15,11 +15,11 @@ pub enum Dialect {
     Json,
 }
 
-/// The lines of one hunk, marks and all.
-type Hunk<'c> = Vec<&'c str>;
+/// Lines of one hunk with their marks.
+type HunkLines<'c> = Vec<&'c str>;
 
-/// The change in another dialect; none where that dialect cannot say it.
-pub fn render(change: &Change, dialect: Dialect) -> Option<Vec<u8>> {
+/// Writes the change in another dialect. `None` if that dialect cannot express it.
+pub fn render(change: &Change, dialect: EditDialect) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(change.canonical_diff()).ok()?;
     let sections = sections(text);
     let sayable = sections.len() == change.files().len() && change.files().iter().all(is_sayable);
@@ -28,12 +28,12 @@ pub fn render(change: &Change, dialect: Dialect) -> Option<Vec<u8>> {
     }
     let files = change.files().iter().zip(&sections);
     let out = match dialect {
-        Dialect::Blocks => files.map(|(file, hunks)| blocks(file, hunks)).collect(),
-        Dialect::Envelope => {
+        EditDialect::Blocks => files.map(|(file, hunks)| blocks(file, hunks)).collect(),
+        EditDialect::Envelope => {
             let files: Option<String> = files.map(|(file, hunks)| envelope(file, hunks)).collect();
             files.map(|files| format!("*** Begin Patch\n{files}*** End Patch\n"))
         }
-        Dialect::Json => {
+        EditDialect::Json => {
             let edits: Option<Vec<String>> = files.map(|(file, hunks)| json(file, hunks)).collect();
             edits.map(|edits| format!("{{\"edits\":[{}]}}\n", edits.join(",")))
         }
@@ -41,15 +41,16 @@ pub fn render(change: &Change, dialect: Dialect) -> Option<Vec<u8>> {
     out.map(String::into_bytes)
 }
 
-/// Line ends other than the usual ones, and missing ones, are not part of these dialects.
+/// Returns true if both states end every line with a plain line feed. Other line ends, and missing ones, are not part
+/// of these dialects.
 fn is_sayable(file: &FileChange) -> bool {
     let plain = |state: &FileState| state.content.ends_with(b"\n") && !state.content.contains(&b'\r');
     file.old.as_ref().is_none_or(plain) && file.new.as_ref().is_none_or(plain)
 }
 
-/// The hunks of each file of a canonical diff.
-fn sections(text: &str) -> Vec<Vec<Hunk<'_>>> {
-    let mut sections: Vec<Vec<Hunk<'_>>> = Vec::new();
+/// Splits a canonical diff into the hunks of each file.
+fn sections(text: &str) -> Vec<Vec<HunkLines<'_>>> {
+    let mut sections: Vec<Vec<HunkLines<'_>>> = Vec::new();
     for line in text.split_terminator('\n') {
         if line.starts_with("diff --git ") {
             sections.push(Vec::new());
@@ -64,21 +65,22 @@ fn sections(text: &str) -> Vec<Vec<Hunk<'_>>> {
     sections
 }
 
-/// One side of a hunk: what stands there before (`-`) or after (`+`).
-fn side(hunk: &Hunk<'_>, mark: char) -> String {
+/// Returns one side of a hunk: the lines before (`-`) or after (`+`) the change.
+fn side(hunk: &HunkLines<'_>, mark: char) -> String {
     let lines = hunk.iter().filter(|line| line.starts_with([' ', mark]));
     lines
         .map(|line| format!("{}\n", line.get(1..).unwrap_or_default()))
         .collect()
 }
 
-fn blocks(file: &FileChange, hunks: &[Hunk<'_>]) -> Option<String> {
+fn blocks(file: &FileChange, hunks: &[HunkLines<'_>]) -> Option<String> {
     let (Some(_), Some(_)) = (&file.old, &file.new) else {
         return None;
     };
     let mut out = String::new();
     for hunk in hunks {
         let (search, replace) = (side(hunk, '-'), side(hunk, '+'));
+        // A separator inside the text would end the block early.
         if search.is_empty() || [&search, &replace].iter().any(|text| text.contains("=======")) {
             return None;
         }
@@ -90,7 +92,7 @@ fn blocks(file: &FileChange, hunks: &[Hunk<'_>]) -> Option<String> {
     Some(out)
 }
 
-fn envelope(file: &FileChange, hunks: &[Hunk<'_>]) -> Option<String> {
+fn envelope(file: &FileChange, hunks: &[HunkLines<'_>]) -> Option<String> {
     let path = &file.path;
     match (&file.old, &file.new) {
         (Some(_), None) => Some(format!("*** Delete File: {path}\n")),
@@ -105,7 +107,7 @@ fn envelope(file: &FileChange, hunks: &[Hunk<'_>]) -> Option<String> {
     }
 }
 
-fn json(file: &FileChange, hunks: &[Hunk<'_>]) -> Option<String> {
+fn json(file: &FileChange, hunks: &[HunkLines<'_>]) -> Option<String> {
     let (Some(_), Some(_)) = (&file.old, &file.new) else {
         return None;
     };
@@ -153,7 +155,7 @@ mod tests {
     #[test]
     fn an_edit_with_one_place_lands_in_every_dialect() {
         let (base, change) = change();
-        for dialect in [Dialect::Blocks, Dialect::Envelope, Dialect::Json] {
+        for dialect in [EditDialect::Blocks, EditDialect::Envelope, EditDialect::Json] {
             let written = render(&change, dialect).expect("it can be said");
             let landed = land(&written, &base, &LandOptions::default()).expect("it lands");
             assert_eq!(landed.change, change, "{}", written.escape_ascii());

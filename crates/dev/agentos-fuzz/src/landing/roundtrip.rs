@@ -1,7 +1,7 @@
-//! Any edit of any small base: its diff lands as itself, back again, and damaged or in another dialect as itself or
-//! not at all.
+//! Any edit of any small base: its diff lands as itself and back again; damaged or in another dialect, it lands as
+//! itself or is refused.
 //!
-//! Owns: making an edit of bytes, and the claims. Never: makes a case that has two right results.
+//! Owns: making an edit from bytes, and the claims. Never: makes a case that has two right results.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use agentos_landing::{
 };
 
 use super::damage;
-use super::dialect::{self, Dialect};
-use crate::bytes::Bytes;
+use super::dialect::{self, EditDialect};
+use crate::bytes::ByteReader;
 
-/// Lines that repeat, that look like parts of a diff, and that have odd blanks and signs.
+/// Lines that repeat, that look like parts of a diff, or that have unusual blanks and characters.
 pub(crate) const LINES: &[&str] = &[
     "a",
     "b",
@@ -35,12 +35,12 @@ pub(crate) const LINES: &[&str] = &[
 
 const PATHS: &[&str] = &["a.rs", "b c.txt", "d/\u{e9}.md"];
 
-/// Makes a change of the bytes and lands it as it is, back, and damaged or in another dialect.
+/// Makes a change from the bytes and lands it as it is, inverted, and damaged or in another dialect.
 ///
 /// # Panics
-/// When landing breaks a claim.
+/// If landing breaks a claim.
 pub fn check_roundtrip(data: &[u8]) {
-    let mut bytes = Bytes(data);
+    let mut bytes = ByteReader(data);
     let (damages, dialect) = (bytes.next(), bytes.next());
     let Some(change) = change(&mut bytes) else { return };
     let base = old_side(&change);
@@ -48,10 +48,11 @@ pub fn check_roundtrip(data: &[u8]) {
     if let Ok(inverse) = change.inverse() {
         lands_as_itself(&inverse, &old_side(&inverse));
     }
+    // Damage has many more variants than the dialects, so it gets most values of the byte.
     let written = match dialect & 7 {
-        0 => dialect::render(&change, Dialect::Blocks),
-        1 => dialect::render(&change, Dialect::Envelope),
-        2 => dialect::render(&change, Dialect::Json),
+        0 => dialect::render(&change, EditDialect::Blocks),
+        1 => dialect::render(&change, EditDialect::Envelope),
+        2 => dialect::render(&change, EditDialect::Json),
         _ => damage::damage(&change, damages),
     };
     let Some(written) = written else { return };
@@ -108,8 +109,8 @@ fn old_side(change: &Change) -> MemoryBase {
     base
 }
 
-/// None when the bytes make no change.
-fn change(bytes: &mut Bytes<'_>) -> Option<Change> {
+/// Makes a change from the bytes. `None` if nothing changes.
+fn change(bytes: &mut ByteReader<'_>) -> Option<Change> {
     let files = usize::from(bytes.next()) % PATHS.len() + 1;
     let states = PATHS.iter().take(files).filter_map(|path| {
         let path = RepoPath::new(path).ok()?;
@@ -120,7 +121,8 @@ fn change(bytes: &mut Bytes<'_>) -> Option<Change> {
     (!change.is_empty() && !change.files().iter().any(has_two_results)).then_some(change)
 }
 
-/// A new file whose every line ends with blanks: its own, or of the way, which no other part of a damaged diff can tell.
+/// Returns true for a new file in which every line ends with blanks: no other part of a damaged diff says whether
+/// they belong to the file or were added on the way.
 fn has_two_results(file: &FileChange) -> bool {
     let ends_so = |line: &[u8]| {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -133,8 +135,8 @@ fn has_two_results(file: &FileChange) -> bool {
         })
 }
 
-/// A file before and after, line by line.
-fn file(bytes: &mut Bytes<'_>) -> (Option<FileState>, Option<FileState>) {
+/// Makes a file before and after, line by line.
+fn file(bytes: &mut ByteReader<'_>) -> (Option<FileState>, Option<FileState>) {
     let head = bytes.next();
     let (ending, other) = match head & 3 {
         0 => ("\r\n", "\n"),
@@ -145,8 +147,10 @@ fn file(bytes: &mut Bytes<'_>) -> (Option<FileState>, Option<FileState>) {
     for at in 0..usize::from(bytes.next() & 31) {
         let byte = bytes.next();
         let line = LINES.get(usize::from(byte & 15)).copied().unwrap_or_default();
+        // Mixed line ends are frequent in real files and easy to normalise by mistake.
         let ending = if at % 3 == 1 { other } else { ending };
         let whole = format!("{line}{ending}");
+        // Most lines stay as they are. They make context that repeats, which is what makes a place ambiguous.
         match byte >> 4 {
             0 | 1 => old += &whole,
             2 | 3 => new += &whole,
@@ -171,6 +175,7 @@ fn file(bytes: &mut Bytes<'_>) -> (Option<FileState>, Option<FileState>) {
         content: Arc::from(text.into_bytes()),
     };
     let (old, new) = (state(old), state(new));
+    // Most files exist on both sides; creations and deletions have fewer ways to go wrong.
     match head >> 5 {
         0 => (None, Some(new)),
         1 => (Some(old), None),

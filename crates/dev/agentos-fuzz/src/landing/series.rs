@@ -1,4 +1,4 @@
-//! Diffs of one file, each made for what the one before it leaves: they land as the last state, or not at all.
+//! Diffs of one file, each made for the result of the one before it: they land as the last state, or are refused.
 //!
 //! Owns: making the states and the answer, and the claim. Never: claims that a series must land.
 
@@ -8,16 +8,16 @@ use agentos_landing::{Change, FileMode, FileState, LandError, LandOptions, Memor
 
 use super::damage;
 use super::roundtrip::{LINES, shown};
-use crate::bytes::Bytes;
+use crate::bytes::ByteReader;
 
 const PATH: &str = "src/a.rs";
 
-/// Makes two or three diffs of the bytes and lands them as one answer.
+/// Makes two or three diffs from the bytes and lands them as one answer.
 ///
 /// # Panics
-/// When they land as anything but the last state.
+/// If they land as anything but the last state.
 pub fn check_series(data: &[u8]) {
-    let mut bytes = Bytes(data);
+    let mut bytes = ByteReader(data);
     let (how, damages) = (bytes.next(), bytes.next());
     let Some(states) = states(&mut bytes, usize::from(how & 1) + 2) else {
         return;
@@ -33,11 +33,12 @@ pub fn check_series(data: &[u8]) {
         let Some(step) = change(before, after) else {
             continue;
         };
-        // What takes a file's own line ends away takes away what is meant, so those bits are left out.
+        // Damage to line ends would remove what is meant, so those bits are left out.
         let Some(diff) = damage::damage(&step, damages & 0b0010_1111) else {
             return;
         };
         answer.extend(diff);
+        // Prose between diffs, as models write it.
         if how & 2 != 0 {
             answer.extend(b"\nThen:\n\n");
         }
@@ -57,7 +58,7 @@ pub fn check_series(data: &[u8]) {
     }
 }
 
-/// None when nothing changes.
+/// Returns the change between two states. `None` if nothing changes.
 fn change(before: &[String], after: &[String]) -> Option<Change> {
     let state = |lines: &[String]| {
         Some(FileState {
@@ -69,8 +70,8 @@ fn change(before: &[String], after: &[String]) -> Option<Change> {
     (!change.is_empty()).then_some(change)
 }
 
-/// A text of lines that are mostly each other's like, and what edits make of it one after the other.
-fn states(bytes: &mut Bytes<'_>, steps: usize) -> Option<Vec<Vec<String>>> {
+/// Makes a text of lines that mostly resemble each other, and the results of several edits, one after the other.
+fn states(bytes: &mut ByteReader<'_>, steps: usize) -> Option<Vec<Vec<String>>> {
     let first: Vec<String> = (0..bytes.next() & 31).map(|_| line(bytes.next())).collect();
     let mut states = vec![first];
     for _ in 0..steps {
